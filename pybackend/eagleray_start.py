@@ -1,4 +1,4 @@
-"""The one entry script: `eagleray_start.py [--libs DIR]… sidecar|adapter|keep-run|askpass|cli|print-messages …`.
+"""The one entry script: `eagleray_start.py [--libs DIR]… sidecar|adapter|supervise|askpass|cli|print-messages …`.
 
 It needs nothing but the standard library and its own folder, so that it runs isolated (`python -I -S`),
 when neither the folder of the script nor site-packages are on the path.  Our libraries are then found
@@ -47,10 +47,10 @@ def run(what: str, arguments: "list[str]") -> int:
         from eagleray.cli.main import main as cli
 
         return cli(arguments)
-    if what == "keep-run":
-        from eagleray.supervisor.main import main as keep_run
+    if what == "supervise":
+        from eagleray.supervisor.main import main as supervise
 
-        return keep_run(arguments)
+        return supervise(arguments)
     if what == "askpass":
         from eagleray.routes.ssh.askpass_helper import main as askpass
 
@@ -64,7 +64,7 @@ def run(what: str, arguments: "list[str]") -> int:
 
         return print_messages(arguments)
     sys.stderr.write(
-        "usage: eagleray_start.py [--libs DIR]… sidecar|adapter|keep-run|askpass|cli|print-messages\n"
+        "usage: eagleray_start.py [--libs DIR]… sidecar|adapter|supervise|askpass|cli|print-messages\n"
     )
     return 2
 

@@ -64,7 +64,7 @@ export function unusable(answer: ProbeAnswer, libraries: Libraries): string | un
   return answer.missing.length > 0 ? `lacks ${answer.missing.join(", ")}` : undefined;
 }
 
-/** The sidecar, and the keepers of runs that it starts, read reports with the nsys of the setting. */
+/** The sidecar, and the supervisors of runs that it starts, read reports with the nsys of the setting. */
 export function sidecarEnvironment(nsys: string): Readonly<Record<string, string>> {
   return nsys.trim() === "" ? {} : { EAGLERAY_NSYS: nsys.trim() };
 }

@@ -37,11 +37,11 @@ from eagleray.features.profiling.profiled_runs import OfRuns
 from eagleray.features.profiling.profiling import Profiling
 from eagleray.features.reports.ahead import Ahead
 from eagleray.features.reports.reports import Reports
-from eagleray.features.runs.adapter_gateway import OfAdapter
+from eagleray.features.runs.adapter_gateway import AdapterRunGateway
 from eagleray.features.runs.home_cluster import cluster_pythons
-from eagleray.features.runs.preparing import Preparing
+from eagleray.features.runs.preparing import RunPreparation
 from eagleray.features.runs.program_python import PythonVersions
-from eagleray.features.runs.records import Records
+from eagleray.features.runs.records import RunRecords
 from eagleray.features.runs.runs import Runs
 from eagleray.features.source_mapping.source_mapping import SourceMapping
 from eagleray.features.workers.paused_workers import PausedWorkers
@@ -117,11 +117,11 @@ class App:
     debugging: Debugging
     source_mapping: SourceMapping
     pdb: Pdb
-    preparing: Preparing
+    preparing: RunPreparation
     debug_runs: DebugRuns
     cluster_pythons: Callable[[], list[str]]
     runs: Runs
-    runs_of_adapter: OfAdapter
+    runs_of_adapter: AdapterRunGateway
     gathers: Gathers
     profiling: Profiling
     reports: Reports
@@ -197,8 +197,8 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         return workers.on_change(lambda: update(workers.looked_at()))
 
     versions = PythonVersions(commands, watch.dashboard)
-    runs_of_adapter = OfAdapter(adapters)
-    runs = Runs(Records(run_records()), runs_of_adapter, tokens.given)
+    runs_of_adapter = AdapterRunGateway(adapters)
+    runs = Runs(RunRecords(run_records()), runs_of_adapter, tokens.given)
     reports = Reports(report_records)
     gathers = Gathers(commands, adapters.routes, ways.routes, runs_of_adapter, ways.of_node)
 
@@ -231,7 +231,7 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         ),
         source_mapping=source_mapping,
         pdb=Pdb(watch.dashboard, adapters.routes, ways.routes, OwnPorts(ways).routes),
-        preparing=Preparing(clusters.id_of, versions.here, versions.there, [unmatched]),
+        preparing=RunPreparation(clusters.id_of, versions.local, versions.of_cluster, [unmatched]),
         cluster_pythons=cluster_pythons,
         debug_runs=DebugRuns(OwnPresets(home() / "presets")),
         runs=runs,

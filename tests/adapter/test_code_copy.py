@@ -220,6 +220,6 @@ def test_libraries_of_the_extension_are_passed_on(
 ) -> None:
     libs = ["/ext/_libs/any", "/ext/_libs/cp311"]
     monkeypatch.setattr(sys, "path", [*sys.path, *libs])
-    words = detached_command("keep-run", "1")
-    assert words[-6:] == ["--libs", libs[0], "--libs", libs[1], "keep-run", "1"]
+    words = detached_command("supervise", "1")
+    assert words[-6:] == ["--libs", libs[0], "--libs", libs[1], "supervise", "1"]
     assert "--libs" not in detached_command("adapter", isolated=True)

@@ -12,7 +12,7 @@ import pytest
 from eagleray.features.profiling.remote_folder import FarFolder
 from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.scanner import Looking
-from eagleray.features.runs.remote_files import FarFiles
+from eagleray.features.runs.remote_files import RemoteFolder
 from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.slurm.node_commands import on_node
@@ -93,7 +93,7 @@ async def test_what_lies_on_a_node_comes_by_a_step_of_its_job_or_by_ssh(
         )
         return CommandOutput(said["code"], said["stdout"], said["stderr"])
 
-    files = FarFiles(Commands(over_ssh), "login", there, node, on_node(route, node))
+    files = RemoteFolder(Commands(over_ssh), "login", there, node, on_node(route, node))
     made = Gathering(RUN, tmp_path)
     with made.held():
         look = await Looking().look([FarFolder(files)])

@@ -6,8 +6,8 @@ import shutil
 from datetime import datetime
 from pathlib import Path
 
-from eagleray.features.presets.analysis import Facts, facts
-from eagleray.features.presets.model import Proposal
+from eagleray.features.presets.analysis import ProgramAnalysis, analyze
+from eagleray.features.presets.model import DebugRunProposal
 from eagleray.features.presets.propose import propose
 from eagleray.features.runs.model import RunPlan
 
@@ -84,17 +84,17 @@ def plan_of(folder: Path, *argv: str, kind: str = "script", **more: object) -> R
     return RunPlan(kind=kind, argv=argv, cwd=str(folder), name="run", **more)
 
 
-def read(plan: RunPlan, python: str = "python3") -> Facts:
-    return facts(plan, python, NOW)
+def read(plan: RunPlan, python: str = "python3") -> ProgramAnalysis:
+    return analyze(plan, python, NOW)
 
 
-def proposed(plan: RunPlan, **answers: str) -> Proposal:
+def proposed(plan: RunPlan, **answers: str) -> DebugRunProposal:
     """With these answers only: what would be proposed by itself is asked for by `debug_run`."""
     off = {question.id: "off" for question in propose(plan, read(plan), {}).questions}
     return propose(plan, read(plan), {**off, **answers})
 
 
-def debug_run(plan: RunPlan, **answers: str) -> Proposal:
+def debug_run(plan: RunPlan, **answers: str) -> DebugRunProposal:
     return propose(plan, read(plan), answers)
 
 

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 from eagleray.features.runs.scripts.bash_tokens import commands_of
-from eagleray.features.runs.scripts.expansion import Text, array_words, expanded
+from eagleray.features.runs.scripts.expansion import ExpandedText, array_words, expanded
 from eagleray.features.runs.scripts.script_edits import with_own_place
 from hypothesis import given
 from hypothesis import strategies as st
@@ -76,7 +76,12 @@ def test_what_stands_in_a_function() -> None:
     }
 
 
-VALUES = {"A": Text("x y"), "E": Text(""), "U": Text("${U}", known=False), "1": Text("first")}
+VALUES = {
+    "A": ExpandedText("x y"),
+    "E": ExpandedText(""),
+    "U": ExpandedText("${U}", known=False),
+    "1": ExpandedText("first"),
+}
 
 
 @pytest.mark.parametrize(
@@ -104,7 +109,7 @@ VALUES = {"A": Text("x y"), "E": Text(""), "U": Text("${U}", known=False), "1": 
     ],
 )
 def test_what_a_word_becomes(raw: str, text: str, known: bool) -> None:
-    assert expanded(raw, VALUES) == Text(text, known)
+    assert expanded(raw, VALUES) == ExpandedText(text, known)
 
 
 def test_the_words_of_an_array() -> None:
@@ -123,7 +128,7 @@ def test_quoted_words_come_back(words: list[str], blank: str) -> None:
     text = "# a 'comment\n" + blank.join(quoted) + " 2>&1 | tee x\n"
     command = commands_of(text)[0]
     assert [expanded(word.raw, {}) for word in command.words] == [
-        Text(word) for word in ["python3", *words]
+        ExpandedText(word) for word in ["python3", *words]
     ]
 
 

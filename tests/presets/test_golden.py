@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from eagleray.features.presets.model import Proposal
+from eagleray.features.presets.model import DebugRunProposal
 from eagleray.features.presets.text import WIDEST, lines_of
 
 from tests.presets.checkouts import checkout, debug_run, plan_of, with_script
@@ -50,7 +50,7 @@ def test_a_script_with_the_line_ends_of_windows_shows_the_same_words(tmp_path: P
     assert made.changes[0].why.startswith("The script has the line ends of Windows.")
 
 
-def shown(made: Proposal, folder: Path) -> str:
+def shown(made: DebugRunProposal, folder: Path) -> str:
     words = lines_of(made)
     assert all(len(line) <= WIDEST for line in words)
     difference = difflib.unified_diff(

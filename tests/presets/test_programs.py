@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.features.presets.model import Proposal
+from eagleray.features.presets.model import DebugRunProposal
 from eagleray.features.presets.programs import read_program
 
 from tests.presets.checkouts import (
@@ -143,7 +143,7 @@ def test_module_in_a_quoted_text_that_is_no_trainer_is_named(tmp_path: Path) -> 
     assert "OpenRLHF's supervised training" in remark(made)
 
 
-def remark(made: Proposal) -> str:
+def remark(made: DebugRunProposal) -> str:
     return made.changes[0].why
 
 

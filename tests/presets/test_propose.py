@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.presets.analysis import Facts
-from eagleray.features.presets.model import Proposal
+from eagleray.features.presets.analysis import ProgramAnalysis
+from eagleray.features.presets.model import DebugRunProposal
 from eagleray.features.presets.propose import propose
-from eagleray.features.presets.recognition import Recognised, Version
+from eagleray.features.presets.recognition import FoundVersion, Recognised
 from eagleray.features.presets.table_file import tables
 from eagleray.features.presets.text import setting_of
 from eagleray.features.presets.user_presets import Preset
@@ -81,7 +81,7 @@ def test_words(
     assert made.plan.argv == argv and made.plan.copy_text == ""
 
 
-def outcomes(made: Proposal) -> dict[str, str]:
+def outcomes(made: DebugRunProposal) -> dict[str, str]:
     return {one.where.partition(" (")[0]: one.outcome for one in made.changes}
 
 
@@ -269,8 +269,8 @@ def test_every_option_of_every_table_can_be_asked_for(tmp_path: Path) -> None:
             plan = plan_of(folder, "python3", target, kind="program")
             found = read(plan)
             section = "grpo" if table.sections else ""
-            recognised = Recognised(table, Version(table.versions.last, ""), section)
-            forced = Facts(found.launch, recognised, stamp="s")
+            recognised = Recognised(table, FoundVersion(table.versions.last, ""), section)
+            forced = ProgramAnalysis(found.launch, recognised, stamp="s")
             off = {one.id: "off" for one in propose(plan, forced, {}).questions}
             made = propose(plan, forced, {**off, name: values[offer.kind]})
             entries = [one for one in offer.entries if not (one.present_only or one.when)]

@@ -13,7 +13,7 @@ from eagleray.features.presets.debug_runs import DebugRuns
 from eagleray.features.presets.handlers import Handlers
 from eagleray.features.presets.user_presets import OwnPresets
 from eagleray.features.runs.handlers import plan_of
-from eagleray.features.runs.preparing import Preparing
+from eagleray.features.runs.preparing import RunPreparation
 
 from tests.presets.checkouts import NOW, SCRIPTS, checkout, with_script
 
@@ -25,7 +25,7 @@ async def nothing(asked: str) -> str:
 @pytest.fixture
 def handlers(tmp_path: Path) -> Handlers:
     presets = DebugRuns(OwnPresets(tmp_path / "home" / "presets"), lambda: NOW)
-    return Handlers(Preparing(nothing, nothing, nothing), presets)
+    return Handlers(RunPreparation(nothing, nothing, nothing), presets)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from eagleray.features.runs.model import RunPlan, plan_of_json, plan_to_json
-from eagleray.features.runs.records import Record
+from eagleray.features.runs.records import RunRecord
 from eagleray.supervisor.launchers.factory import with_copy
 
 from tests.presets.checkouts import (
@@ -50,7 +50,7 @@ def ran(plan: RunPlan, folder: Path) -> list[dict[str, Any]]:
         (bin_folder / name).chmod(0o700)
     run_folder = folder.parent / "run folder"
     run_folder.mkdir(exist_ok=True)
-    plan = with_copy(Record("run", run_folder), plan_of_json(plan_to_json(plan)))
+    plan = with_copy(RunRecord("run", run_folder), plan_of_json(plan_to_json(plan)))
     env = {"PATH": f"{bin_folder}:{os.environ['PATH']}", "HOME": str(folder), **plan.env}
     done = subprocess.run(
         plan.command, cwd=plan.cwd, env=env, capture_output=True, text=True, check=True

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from eagleray.features.presets.debug_runs import NONE, DebugRuns
-from eagleray.features.presets.model import Proposal
-from eagleray.features.presets.step_recording import ASKED
+from eagleray.features.presets.model import DebugRunProposal
+from eagleray.features.presets.step_recording import REQUEST
 from eagleray.features.presets.table_file import tables
 from eagleray.features.presets.user_presets import OwnPresets
 from eagleray.features.runs.model import ProfilePlan, RunPlan
@@ -25,7 +25,7 @@ PROGRAMS = {
 
 def proposed(
     folder: Path, argv: tuple[str, ...], framework: str, version: str, profile: ProfilePlan
-) -> Proposal:
+) -> DebugRunProposal:
     made = checkout(folder, framework, version)
     if framework in PROGRAMS:
         name, text = PROGRAMS[framework]
@@ -38,11 +38,11 @@ def steps(*workers: str, **more: object) -> ProfilePlan:
     return ProfilePlan(workers, when="steps", steps="3:5", **more)  # type: ignore[arg-type]
 
 
-def the_reason(made: Proposal) -> str:
+def the_reason(made: DebugRunProposal) -> str:
     """Why the program is left as it is: nothing of a switch is set."""
     assert (made.plan.env, made.plan.overrides) == ({}, ())
     (change,) = made.changes
-    assert change.asked == ASKED and "cudaProfilerApi" in change.why + change.where
+    assert change.asked == REQUEST and "cudaProfilerApi" in change.why + change.where
     return f"{change.outcome}: {change.why}"
 
 

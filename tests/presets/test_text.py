@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from eagleray.cli.proposal_text import print_proposal
-from eagleray.features.presets.model import Change, Proposal
+from eagleray.features.presets.model import DebugRunProposal, ProposedChange
 from eagleray.features.presets.text import lines_of, setting_of
 from eagleray.features.runs.model import RunPlan
 
@@ -15,20 +15,22 @@ from tests.presets.checkouts import checkout, debug_run, plan_of, proposed, with
 LONG = "/data/" + "x" * 200 + "/end"
 
 
-def proposal(*changes: Change, before: str = "", after: str = "", summary: str = "") -> Proposal:
+def proposal(
+    *changes: ProposedChange, before: str = "", after: str = "", summary: str = ""
+) -> DebugRunProposal:
     plan = RunPlan("script", ("bash", "run.sh"), "/w", "run")
-    return Proposal(plan, "", before, after, changes, (), "verl", "0.7.1", summary)
+    return DebugRunProposal(plan, "", before, after, changes, (), "verl", "0.7.1", summary)
 
 
 CHANGES = (
-    Change(
+    ProposedChange(
         "No trackers", "already so", "", key="trainer.logger", value="[console]", place="line 3"
     ),
-    Change("Few steps: 2", "will apply", "", key="trainer.steps", value=f"{LONG} -> 2"),
-    Change("Few steps: 2", "will apply", "", "A reason. " * 30, key="a.b", value='""'),
-    Change("Few steps: 2", "will apply", "", "A reason. " * 30, key="c", value="1"),
-    Change("Saved rollouts: x", "not changed", "nowhere at all", "Set it yourself."),
-    Change("Fewer GPUs", "no such option", "", "It has none."),
+    ProposedChange("Few steps: 2", "will apply", "", key="trainer.steps", value=f"{LONG} -> 2"),
+    ProposedChange("Few steps: 2", "will apply", "", "A reason. " * 30, key="a.b", value='""'),
+    ProposedChange("Few steps: 2", "will apply", "", "A reason. " * 30, key="c", value="1"),
+    ProposedChange("Saved rollouts: x", "not changed", "nowhere at all", "Set it yourself."),
+    ProposedChange("Fewer GPUs", "no such option", "", "It has none."),
 )
 
 

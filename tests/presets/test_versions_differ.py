@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.features.presets.model import Proposal
+from eagleray.features.presets.model import DebugRunProposal
 
 from tests.presets.checkouts import (
     NEMO_TRAINER,
@@ -25,12 +25,14 @@ TEN = "[1,2,3,4,5,6,7,8,9,10]"
 PPO = ("python3", "-m", "openrlhf.cli.train_ppo_ray")
 
 
-def program(tmp_path: Path, framework: str, version: str, *argv: str, **answers: str) -> Proposal:
+def program(
+    tmp_path: Path, framework: str, version: str, *argv: str, **answers: str
+) -> DebugRunProposal:
     folder = folder_of(tmp_path, framework, version)
     return proposed(plan_of(folder, *argv, kind="program"), **answers)
 
 
-def outcomes(made: Proposal) -> set[str]:
+def outcomes(made: DebugRunProposal) -> set[str]:
     return {change.outcome for change in made.changes}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from eagleray.features.presets.checkout.yaml_tree import Node, read_yaml
+from eagleray.features.presets.checkout.yaml_tree import YamlNode, read_yaml
 
 TEXTS = [
     "a: 1\nb:\n  c: x # y\n\n  # z\n  d: 'it: #'\ne: 2\n",
@@ -41,7 +41,7 @@ def expected(node: yaml.Node, path: tuple[str, ...] = ()) -> dict[tuple[str, ...
     return found
 
 
-def read(node: Node, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], int | None]:
+def read(node: YamlNode, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], int | None]:
     found: dict[tuple[str, ...], int | None] = {}
     for key, value in (node.children or {}).items():
         below = (*path, key)

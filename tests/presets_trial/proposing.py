@@ -17,13 +17,13 @@ from unittest import mock
 from eagleray.cli.proposal_text import print_proposal
 from eagleray.common.errors import EaglerayError
 from eagleray.features.presets import analysis, placement, propose
-from eagleray.features.presets.analysis import Facts
+from eagleray.features.presets.analysis import ProgramAnalysis
 from eagleray.features.presets.debug_runs import DEBUG, DebugRuns
 from eagleray.features.presets.job_submission import Edit
-from eagleray.features.presets.placement import Place
+from eagleray.features.presets.placement import Placement
 from eagleray.features.presets.user_presets import OwnPresets
 from eagleray.features.runs.model import RunPlan
-from eagleray.features.runs.preparing import Asked, Preparing
+from eagleray.features.runs.preparing import RunPreparation, RunRequest
 
 from tests.presets_trial.commands import SCRIPTS, CommandLine
 
@@ -57,7 +57,7 @@ def proposed(line: CommandLine, checkout: Path) -> Proposed:
     words: list[str] = []
     removed: list[str] = []
     try:
-        facts = analysis.facts(plan, plan.argv[0], _NOW)
+        facts = analysis.analyze(plan, plan.argv[0], _NOW)
         with _recorded(words, removed):
             made = DebugRuns(OwnPresets(_NO_PRESETS), lambda: _NOW).proposal(plan, DEBUG, {})
         shown = io.StringIO()
@@ -84,8 +84,8 @@ def _plan(line: CommandLine, checkout: Path) -> RunPlan:
     async def unavailable(_: str) -> str:
         return ""
 
-    asked = Asked(path="", args=list(line.words), cwd=str(checkout), env=dict(line.env))
-    return asyncio.run(Preparing(unavailable, unavailable, unavailable).plan(asked))
+    asked = RunRequest(path="", args=list(line.words), cwd=str(checkout), env=dict(line.env))
+    return asyncio.run(RunPreparation(unavailable, unavailable, unavailable).plan(asked))
 
 
 @contextlib.contextmanager
@@ -94,7 +94,11 @@ def _recorded(words: list[str], removed: list[str]) -> Iterator[None]:
     placed = placement.placed
 
     def recording(
-        plan: RunPlan, facts: Facts, place: Place, added: Sequence[str], edits: Sequence[Edit]
+        plan: RunPlan,
+        facts: ProgramAnalysis,
+        place: Placement,
+        added: Sequence[str],
+        edits: Sequence[Edit],
     ) -> RunPlan:
         if place.kind != "nowhere":
             words.extend(added)
@@ -105,7 +109,7 @@ def _recorded(words: list[str], removed: list[str]) -> Iterator[None]:
         yield
 
 
-def cause(facts: Facts) -> str:
+def cause(facts: ProgramAnalysis) -> str:
     """Why no framework was recognised; "" if one was."""
     if facts.recognised:
         return "" if facts.recognised.known else "version not read"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from eagleray.features.presets.table import Entry, Table
+from eagleray.features.presets.table import FrameworkTable, KeyEntry
 from eagleray.features.presets.table_file import tables
 
 _SHOWN = 100
@@ -29,7 +29,7 @@ def main() -> None:
             print(f"{table.title} {table.versions}", *lines_of(table, options.checkout), sep="\n")
 
 
-def lines_of(table: Table, checkout: Path) -> Iterator[str]:
+def lines_of(table: FrameworkTable, checkout: Path) -> Iterator[str]:
     """The report for the keys of the newest version of `table`."""
     switch = table.profile
     switched = (*switch.entries, *switch.environment) if switch else ()
@@ -43,7 +43,7 @@ def lines_of(table: Table, checkout: Path) -> Iterator[str]:
             yield f"  {role:6} {place}  {_found(entry, place, checkout)}"
 
 
-def _found(entry: Entry, place: str, checkout: Path) -> str:
+def _found(entry: KeyEntry, place: str, checkout: Path) -> str:
     """The line at `place`, and the other lines of that file which name the key."""
     path, _, number = place.rpartition(":")
     try:
@@ -59,7 +59,7 @@ def _found(entry: Entry, place: str, checkout: Path) -> str:
     return f"{at!r}; {_name(entry)} is in " + (f"line {others}" if naming else "no line")
 
 
-def _name(entry: Entry) -> str:
+def _name(entry: KeyEntry) -> str:
     """The key without the names of the sections above it."""
     return entry.key.lstrip("-").rpartition(".")[2]
 

@@ -20,8 +20,8 @@ from eagleray.features.profiling.run_reports import RunReports
 from eagleray.features.profiling.scanner import Looking, worker_of
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
 from eagleray.features.runs.model import Kind, ProfiledWorker, ProfilePlan, RunPlan
-from eagleray.features.runs.remote_delivery import far_reports, with_far_reports
-from eagleray.features.runs.remote_files import FarFiles, FarPlace
+from eagleray.features.runs.remote_delivery import make_remote_reports_folder, remote_reports_folder
+from eagleray.features.runs.remote_files import RemoteFolder, RemotePlace
 from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.remote_scripts import report_folder as script
@@ -75,7 +75,7 @@ class Login:
 
 
 def far(login: Login, folder: Path) -> FarFolder:
-    return FarFolder(FarFiles(Commands(login), "login", str(folder)))
+    return FarFolder(RemoteFolder(Commands(login), "login", str(folder)))
 
 
 async def gathered(here: Path, source: FarFolder) -> list[EaglerayError]:
@@ -134,7 +134,7 @@ async def test_nothing_but_files_of_a_run_is_read(tmp_path: Path) -> None:
     there, secret, login = tmp_path / RUN, tmp_path / "secret", Login()
     secret.write_bytes(b"mine")
     put(there, "p.nsys-rep", b"mine")
-    files = FarFiles(Commands(login), "login", str(there))
+    files = RemoteFolder(Commands(login), "login", str(there))
     (there / "q.worker.json").symlink_to(secret)
     assert await files.small([b"q.worker.json", b"../secret"]) == {
         b"q.worker.json": b"",
@@ -150,7 +150,7 @@ async def test_nothing_but_files_of_a_run_is_read(tmp_path: Path) -> None:
     linked.symlink_to(there)
     for folder in (linked, tmp_path, there / ".."):
         with pytest.raises(EaglerayError) as raised:
-            await FarFiles(Commands(login), "login", str(folder)).remove()
+            await RemoteFolder(Commands(login), "login", str(folder)).remove()
         assert raised.value.code == "far-folder-failed"
     assert secret.exists() and there.exists()
 
@@ -326,9 +326,9 @@ def plan(
 
 
 def test_which_runs_have_such_a_folder() -> None:
-    assert far_reports(RUN, plan()) == FarPlace("login", f"/w/.eagleray-reports/{RUN}")
+    assert remote_reports_folder(RUN, plan()) == RemotePlace("login", f"/w/.eagleray-reports/{RUN}")
     for other in (plan(cluster=""), plan(workers=""), plan("job", "ssh://login/node-1")):
-        assert far_reports(RUN, other) is None
+        assert remote_reports_folder(RUN, other) is None
 
 
 async def test_it_is_made_for_its_person_alone_or_done_without(tmp_path: Path) -> None:
@@ -342,7 +342,7 @@ async def test_it_is_made_for_its_person_alone_or_done_without(tmp_path: Path) -
         profile=ProfilePlan(("*",)),
     )
     for _ in range(2):
-        made = await with_far_reports(Commands(login), RUN, asked)
+        made = await make_remote_reports_folder(Commands(login), RUN, asked)
         assert Path(made).stat().st_mode & 0o777 == 0o700
     login.fails = "no space"
-    assert await with_far_reports(Commands(login), RUN, asked) == ""
+    assert await make_remote_reports_folder(Commands(login), RUN, asked) == ""

@@ -28,7 +28,7 @@ from eagleray.features.runs.model import (
     plan_to_json,
 )
 from eagleray.features.runs.profile_plan import checked
-from eagleray.features.runs.records import Listed, Record
+from eagleray.features.runs.records import RunRecord, StoredRun
 from eagleray.ray.rows import ActorRow, RuntimeEnv
 from eagleray.tools.code_copies import Package
 
@@ -99,14 +99,16 @@ def test_a_plan_with_a_profile_is_kept_and_told_to_the_workers() -> None:
     profile = checked(ProfilePlan(("*p*",), when="seconds", seconds=3, output="/o"))
     plan = RunPlan("program", ("python", "x"), "/w", "x", profile=profile)
     assert plan_of_json(plan_to_json(plan)) == plan
-    besides = injected_config.Told("r", "v", Package("p", {}), reports="/r", reader="2022.4")
-    told = injected_config.asked(plan, besides)
+    besides = injected_config.InjectedConfig(
+        "r", "v", Package("p", {}), reports="/r", reader="2022.4"
+    )
+    told = injected_config.encode_config(plan, besides)
     assert (
         '"reports":"/r","reader":"2022.4"' in told
         and '"workers":["*p*"]' in told
         and '"/o"' not in told
     )
-    assert '"profile"' not in injected_config.asked(evolve(plan, profile=None), besides)
+    assert '"profile"' not in injected_config.encode_config(evolve(plan, profile=None), besides)
 
 
 def worker(state: Any, **more: Any) -> ProfiledWorker:
@@ -161,10 +163,10 @@ def test_a_run_that_a_person_finished_has_succeeded(
 ) -> None:
     plan = RunPlan("program", ("x",), "/w", "x", profile=ProfilePlan(("*",)))
     state = RunState(phase, 1.0, code=code, profile=seen)
-    record = Record("r", tmp_path)
-    assert exit_code(Listed(record, plan, state)) == exits
+    record = RunRecord("r", tmp_path)
+    assert exit_code(StoredRun(record, plan, state)) == exits
     plain = evolve(plan, profile=None)
-    assert exit_code(Listed(record, plain, state)) == (code if code is not None else exits)
+    assert exit_code(StoredRun(record, plain, state)) == (code if code is not None else exits)
 
 
 def actor(class_name: str, state: str = "ALIVE", name: str = "") -> ActorRow:

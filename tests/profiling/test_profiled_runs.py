@@ -1,4 +1,4 @@
-"""What is asked of a profiled run by a window or a terminal: recordings, and what its keeper gathers or has left."""
+"""What is asked of a profiled run by a window or a terminal: recordings, and what its supervisor gathers or has left."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from eagleray.features.profiling import waiting
 from eagleray.features.profiling.gathers import Gathers
 from eagleray.features.profiling.profiled_runs import OfRuns
 from eagleray.features.profiling.profiling import ProfiledRun, Profiling
-from eagleray.features.runs.adapter_gateway import OfAdapter
-from eagleray.features.runs.model import Process, Profiled, ProfilePlan, RunPlan, RunState
-from eagleray.features.runs.records import Records as RunRecords
+from eagleray.features.runs.adapter_gateway import AdapterRunGateway
+from eagleray.features.runs.model import ProcessIdentity, Profiled, ProfilePlan, RunPlan, RunState
+from eagleray.features.runs.records import RunRecords as RunRecords
 from eagleray.features.runs.runs import Runs
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.tools.commands import Commands
@@ -93,7 +93,7 @@ async def test_a_recording_needs_a_profiled_run_with_somebody_in_it() -> None:
         assert raised.value.code == code
 
 
-async def test_what_a_keeper_gathers_is_followed_and_given_up_when_it_does_not_come(
+async def test_what_a_supervisor_gathers_is_followed_and_given_up_when_it_does_not_come(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(profiling_module, "LOOK_S", 0.0)
@@ -117,7 +117,7 @@ async def test_what_a_keeper_gathers_is_followed_and_given_up_when_it_does_not_c
 async def test_what_is_gathered_right_behind_a_stop_is_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The keeper has not looked since."""
+    """The supervisor has not looked since."""
     monkeypatch.setattr(profiling_module, "LOOK_S", 0.0)
     steps = [
         Profiled("/o", "recording"),
@@ -135,12 +135,12 @@ async def test_what_is_gathered_right_behind_a_stop_is_waited_for(
 
 
 class Finished(Known):
-    """One whose keeper was asked to end it."""
+    """One whose supervisor was asked to end it."""
 
     async def end(self, run: str) -> None: ...
 
 
-async def test_what_a_keeper_has_left_that_ended_itself_is_gathered(tmp_path: Path) -> None:
+async def test_what_a_supervisor_has_left_that_ended_itself_is_gathered(tmp_path: Path) -> None:
     put(tmp_path / "there", "p.nsys-rep", b"one")
     seen = Profiled("/o", "writing", expected=1)
     run = ProfiledRun(RUN, tmp_path / "there", tmp_path / "here", "", False, True, seen)
@@ -166,7 +166,7 @@ async def test_an_end_that_was_put_off_for_want_of_room_is_told(
         await made.gather("r", lambda seen: None, finish=True)
 
 
-async def test_a_program_without_a_keeper_is_ended_when_what_was_recorded_is_here(
+async def test_a_program_without_a_supervisor_is_ended_when_what_was_recorded_is_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody else has its recordings ended, and its end may be that of the disk with its reports."""
@@ -198,10 +198,10 @@ async def test_a_program_without_a_keeper_is_ended_when_what_was_recorded_is_her
     assert (seen.gathered, story) == (1, ["stop recording", "gathered", "end"])
 
 
-async def test_what_a_new_keeper_gathers_is_left_to_it(tmp_path: Path) -> None:
-    """A job elsewhere whose keeper died gets one when it is to end."""
+async def test_what_a_new_supervisor_gathers_is_left_to_it(tmp_path: Path) -> None:
+    """A job elsewhere whose supervisor died gets one when it is to end."""
     unkept = ProfiledRun(RUN, tmp_path / "there", tmp_path / "here", "", False, False, None)
-    by_keeper = Profiled("/o", "gathered", expected=7, gathered=7)
+    by_supervisor = Profiled("/o", "gathered", expected=7, gathered=7)
 
     class Adopted(Known):
         async def end(self, run: str) -> None:
@@ -211,17 +211,17 @@ async def test_what_a_new_keeper_gathers_is_left_to_it(tmp_path: Path) -> None:
 
     def tell(seen: Profiled) -> None:
         if known.run is not None and known.run.is_kept:
-            known.run = evolve(known.run, is_over=True, seen=by_keeper)
+            known.run = evolve(known.run, is_over=True, seen=by_supervisor)
 
-    assert await profiling(known, Gates(0)).gather(RUN, tell, finish=True) == by_keeper
+    assert await profiling(known, Gates(0)).gather(RUN, tell, finish=True) == by_supervisor
 
 
 async def test_who_finishes_a_batch_job_has_said_yes_to_its_end(tmp_path: Path) -> None:
     words = [sys.executable, "-c", "import sys; sys.stdin.read()"]
     with subprocess.Popen(words, stdin=subprocess.PIPE) as process:
-        keeper = Process(process.pid, born(process.pid))
+        supervisor = ProcessIdentity(process.pid, born(process.pid))
         plan = RunPlan("sbatch", ("sbatch", "x.sub"), "/", "x.sub", profile=ProfilePlan(("*",)))
-        state = RunState("running", 1.0, host=host_name(), keeper=keeper, far_id="77")
+        state = RunState("running", 1.0, host=host_name(), supervisor=supervisor, external_id="77")
         records = RunRecords(tmp_path)
-        await OfRuns(Runs(records, OfAdapter(None))).end(records.create(plan, state).id)
+        await OfRuns(Runs(records, AdapterRunGateway(None))).end(records.create(plan, state).id)
         assert process.wait(60) == -signal.SIGTERM

@@ -18,7 +18,7 @@ from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.run_reports import RunReports
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
 from eagleray.features.reports.reports import Reports
-from eagleray.features.runs.adapter_gateway import OfAdapter
+from eagleray.features.runs.adapter_gateway import AdapterRunGateway
 from eagleray.injected.nsys import node_reports
 from eagleray.protocol.route_spec import DIRECT
 from eagleray.ray.dashboard import Dashboard
@@ -170,7 +170,7 @@ async def test_what_lies_in_the_logs_of_a_node_comes_through_ray(
                 Gathering(RUN, here),
                 sources,
                 lambda: ("c", dashboard),
-                OfAdapter(AdapterClient()),
+                AdapterRunGateway(AdapterClient()),
             )
             await made.now()
             await made.close()

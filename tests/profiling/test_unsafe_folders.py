@@ -12,7 +12,7 @@ import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.sources import Folder
-from eagleray.features.runs.remote_files import FarFiles
+from eagleray.features.runs.remote_files import RemoteFolder
 from eagleray.injected.nsys import node_reports
 from eagleray.tools.commands import Commands
 
@@ -82,7 +82,7 @@ def test_a_description_is_for_this_user_alone(tmp_path: Path) -> None:
 @unsafe
 async def test_the_folder_on_the_login_node_is_refused(tmp_path: Path, make: Make) -> None:
     """Also where the folder around it is another user's, who could put another one in its place."""
-    files = FarFiles(Commands(Login()), "login", str(tmp_path / ".eagleray-reports" / RUN))
+    files = RemoteFolder(Commands(Login()), "login", str(tmp_path / ".eagleray-reports" / RUN))
     make(tmp_path / ".eagleray-reports")
     with pytest.raises(EaglerayError) as failed:
         await files.make()
@@ -97,7 +97,7 @@ async def test_nothing_is_read_or_made_in_an_unsafe_folder_of_a_run(
     around = tmp_path / ".eagleray-reports"
     around.mkdir(mode=0o700)
     make(around / RUN)
-    files = FarFiles(Commands(Login()), "login", str(around / RUN))
+    files = RemoteFolder(Commands(Login()), "login", str(around / RUN))
     for asked in (files.make(), files.small([b"p.json"]), files.piece(b"p", 0), files.remove()):
         with pytest.raises(EaglerayError):
             await asked

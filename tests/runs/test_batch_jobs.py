@@ -99,7 +99,7 @@ def job(said: str) -> SlurmJob:
     """The job of the queue that fits what `scontrol` says."""
     word = sbatch.fields(said).get("JobState", "RUNNING")
     restarts = float(sbatch.fields(said).get("Restarts", "0"))
-    return SlurmJob("77", "a", word, state_of([word]), "", "b", "", 1, None, 0.0, restarts, False)
+    return SlurmJob("77", "a", word, state_of(word), "", "b", "", 1, None, 0.0, restarts, False)
 
 
 def batch(slurm: FakeSlurm, output: Output) -> Sbatch:
@@ -124,7 +124,7 @@ async def test_how_a_batch_job_ends(
     slurm = FakeSlurm(list(states), (str(tmp_path / "o.log"),))
     starter = batch(slurm, output)
     started = await starter.start()
-    assert (started.far_id, started.ssh) == ("77", "login")
+    assert (started.external_id, started.ssh) == ("77", "login")
     assert (slurm.told, "A=1" in str(slurm.ran)) == ("A=1\n", False)
     assert (await starter.ended()).code == code
     assert (tmp_path / "output.log").read_text() == "Submitted batch job 77\ngröße\n"

@@ -8,39 +8,45 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.runs.adapter_gateway import OfAdapter
-from eagleray.features.runs.model import Process, RunPlan, RunState
+from eagleray.features.runs.adapter_gateway import AdapterRunGateway
+from eagleray.features.runs.model import ProcessIdentity, RunPlan, RunState
 from eagleray.features.runs.output import Output
-from eagleray.features.runs.records import Record, Records
+from eagleray.features.runs.records import RunRecord, RunRecords
 from eagleray.features.runs.runs import Runs
-from eagleray.supervisor.supervisor import Keeper
+from eagleray.supervisor.supervisor import RunSupervisor
 
 PLAN = RunPlan("program", ("python", "x.py"), "/", "x")
-THERE = RunState("running", 1.0, host="another", keeper=Process(1, 1.0), program=Process(1, 1.0))
+THERE = RunState(
+    "running",
+    1.0,
+    host="another",
+    supervisor=ProcessIdentity(1, 1.0),
+    program=ProcessIdentity(1, 1.0),
+)
 
 
 @pytest.fixture
-def records(tmp_path: Path) -> Records:
-    return Records(tmp_path)
+def records(tmp_path: Path) -> RunRecords:
+    return RunRecords(tmp_path)
 
 
-def runs(records: Records) -> Runs:
-    return Runs(records, OfAdapter(None))
+def runs(records: RunRecords) -> Runs:
+    return Runs(records, AdapterRunGateway(None))
 
 
-def silent(record: Record, seconds: float) -> None:
+def silent(record: RunRecord, seconds: float) -> None:
     at = time.time() - seconds
     os.utime(record.folder / "state.json", (at, at))
 
 
-async def test_its_keeper_is_asked_by_a_file(records: Records) -> None:
+async def test_its_supervisor_is_asked_by_a_file(records: RunRecords) -> None:
     record = records.create(PLAN, THERE)
     await runs(records).stop(record.id, confirmed=False)
-    assert record.stop_asked.exists()
+    assert record.stop_request.exists()
     assert runs(records).listed()[0].state.phase == "running"
 
 
-async def test_one_that_is_silent_for_long_is_kept_no_more(records: Records) -> None:
+async def test_one_that_is_silent_for_long_is_kept_no_more(records: RunRecords) -> None:
     record = records.create(PLAN, THERE)
     silent(record, 200)
     assert runs(records).listed()[0].state.phase == "running"
@@ -54,7 +60,7 @@ async def test_one_that_is_silent_for_long_is_kept_no_more(records: Records) -> 
 
 
 async def test_a_program_elsewhere_that_nobody_keeps_is_not_said_to_be_stopped(
-    records: Records,
+    records: RunRecords,
 ) -> None:
     record = records.create(PLAN, THERE)
     silent(record, 2000)
@@ -64,18 +70,18 @@ async def test_a_program_elsewhere_that_nobody_keeps_is_not_said_to_be_stopped(
     assert record.state() == THERE
 
 
-async def test_a_keeper_says_that_it_lives_and_looks_for_the_file(records: Records) -> None:
+async def test_a_supervisor_says_that_it_lives_and_looks_for_the_file(records: RunRecords) -> None:
     record = records.create(PLAN, THERE)
     silent(record, 2000)
-    record.stop_asked.touch()
+    record.stop_request.touch()
     clock = iter((0.0, 100.0, 100.0))
     output = Output(record.output)
-    keeper = Keeper(record, output, None, Unseen(), lambda: next(clock))
-    keeper._look()
+    supervisor = RunSupervisor(record, output, None, Unseen(), lambda: next(clock))
+    supervisor._update()
     output.close()
     assert record.silent_s() < 200
-    assert not record.stop_asked.exists()
-    assert keeper._stop_asked.is_set()
+    assert not record.stop_request.exists()
+    assert supervisor._stop_requested.is_set()
 
 
 class Unseen:

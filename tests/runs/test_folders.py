@@ -19,15 +19,15 @@ from eagleray.features.runs import model
 from eagleray.features.runs import records as module
 from eagleray.features.runs.model import (
     Breakpoint,
-    Line,
-    Process,
+    BreakpointLine,
+    BreakpointStatus,
+    ProcessIdentity,
     RunPlan,
     RunState,
-    SeenLine,
-    SeenWorker,
+    RunWorkerStatus,
 )
 from eagleray.features.runs.output import Output, follow
-from eagleray.features.runs.records import Records
+from eagleray.features.runs.records import RunRecords
 from eagleray.features.runs.run_status import outdated
 from eagleray.tools.code_copies import debugger_copy, delivered, package, zipped
 from eagleray.tools.processes import born
@@ -38,11 +38,11 @@ PLAN = RunPlan(
     cwd="/work",
     name="a b.py",
     env={"A": "1,2"},
-    breakpoints=(Breakpoint("/work/a b.py", (Line(3, "x > 1"),)),),
+    breakpoints=(Breakpoint("/work/a b.py", (BreakpointLine(3, "x > 1"),)),),
     workers=("*Policy*",),
     ranks=(0, 1),
 )
-WORKER = SeenWorker("w1", 5, "worker", "policy", "stopped", ("/work/a b.py",), "0", "/a.py", 3)
+WORKER = RunWorkerStatus("w1", 5, "worker", "policy", "stopped", ("/work/a b.py",), "0", "/a.py", 3)
 
 
 def ended(started: float) -> RunState:
@@ -50,13 +50,13 @@ def ended(started: float) -> RunState:
 
 
 def test_what_was_written_is_read_again(tmp_path: Path) -> None:
-    records = Records(tmp_path)
+    records = RunRecords(tmp_path)
     state = RunState(
         "stopped_at",
         1.5,
-        keeper=Process(7, 1.25),
+        supervisor=ProcessIdentity(7, 1.25),
         workers=(WORKER,),
-        lines=(SeenLine("/a.py", 3, "moved", 4, 1),),
+        lines=(BreakpointStatus("/a.py", 3, "moved", 4, 1),),
     )
     record = records.create(PLAN, state)
     assert (record.plan(), record.state()) == (PLAN, state)
@@ -64,17 +64,17 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
 
 
 def test_old_runs_are_thrown_away_but_none_that_lives(tmp_path: Path) -> None:
-    records = Records(tmp_path)
-    ours = Process(os.getpid(), born(os.getpid()))
-    lives = records.create(PLAN, RunState("running", 0.0, host=host_name(), keeper=ours))
+    records = RunRecords(tmp_path)
+    ours = ProcessIdentity(os.getpid(), born(os.getpid()))
+    lives = records.create(PLAN, RunState("running", 0.0, host=host_name(), supervisor=ours))
     over = [records.create(PLAN, ended(at)) for at in range(1, 6)]
-    gone = [one.record.id for one in outdated(records.listed(), kept=3)]
+    gone = [one.record.id for one in outdated(records.listed(), limit=3)]
     assert gone == [one.id for one in reversed(over[:3])]
     assert lives.id not in gone
 
 
 def test_what_is_no_run_is_left_alone(tmp_path: Path) -> None:
-    records = Records(tmp_path)
+    records = RunRecords(tmp_path)
     record = records.create(PLAN, ended(1.0))
     (tmp_path / "strange").mkdir()
     (tmp_path / "newer").mkdir()
@@ -88,15 +88,15 @@ def test_what_is_no_run_is_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("torn", ["", "\0" * 40, '{"phase": "runn'])
 @pytest.mark.parametrize("file", ["plan.json", "state.json"])
 def test_torn_runs_are_removed_after_a_week(tmp_path: Path, torn: str, file: str) -> None:
-    records = Records(tmp_path)
+    records = RunRecords(tmp_path)
     whole, broken, newer = (records.create(PLAN, ended(1.0)) for _ in range(3))
     (broken.folder / file).write_text(torn)
     (newer.folder / "plan.json").write_text('{"kind": "teleport"}')
     (tmp_path / "strange").mkdir()
-    assert records.torn(3600) == []
+    assert records.damaged(3600) == []
     for folder in tmp_path.iterdir():
         os.utime(folder, (1, 1))
-    assert records.torn(3600) == [broken]
+    assert records.damaged(3600) == [broken]
     held = broken.lock()
     assert held is not None and not records.forget(broken, is_over=False)
     os.close(held)
@@ -173,7 +173,7 @@ def test_the_zip_is_the_same_every_time_and_has_the_site_at_its_root() -> None:
 def test_a_run_that_another_window_removes_meanwhile_is_not_torn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    records = Records(tmp_path)
+    records = RunRecords(tmp_path)
     record = records.create(PLAN, ended(1.0))
 
     def removed(file: Path) -> object:
@@ -181,4 +181,4 @@ def test_a_run_that_another_window_removes_meanwhile_is_not_torn(
         raise FileNotFoundError(file)
 
     monkeypatch.setattr(module, "_read", removed)
-    assert records.torn(0.0) == []
+    assert records.damaged(0.0) == []

@@ -36,7 +36,7 @@ async def found(
     home = HomeCluster(
         "ours", named, Clusters(), lambda _: dashboard, lambda: own, lambda: {joined}
     )
-    seen = await home.look(state)
+    seen = await home.find(state)
     return seen.cluster if seen else ""
 
 
@@ -54,6 +54,6 @@ async def test_the_one_that_a_driver_has_joined() -> None:
 
 
 async def test_the_one_in_its_slurm_job_once_it_is_there() -> None:
-    job = evolve(STATE, far_id="77", ssh="login")
+    job = evolve(STATE, external_id="77", ssh="login")
     assert await found([STARTED], state=job) == ""
     assert await found([], state=evolve(job, ssh="live")) == "ssh://live/slurm://77"

@@ -68,7 +68,7 @@ def test_driver_of_a_job_stops_where_it_fails(
         terminal.interrupt_hard()
 
 
-def test_a_job_whose_keeper_died_is_taken_over(
+def test_a_job_whose_supervisor_died_is_taken_over(
     cluster: RayCluster, home: Path, tmp_path: Path
 ) -> None:
     command = ("run", "--cluster", cluster.address, "--", "python", str(PLAIN), "wait")

@@ -134,6 +134,6 @@ async def test_a_log_that_cannot_be_read_holds_up_no_end(output: Output) -> None
 
 async def test_a_job_of_a_cluster_that_was_started_anew(output: Output) -> None:
     starter = job(FakeCluster(refusal=no_job("c", "j")), output, known="raysubmit_0")
-    assert (await starter.start()).far_id == "raysubmit_0"
+    assert (await starter.start()).external_id == "raysubmit_0"
     ending = await starter.ended()
     assert (ending.code, "knows no job" in ending.note) == (None, True)

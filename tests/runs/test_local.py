@@ -1,4 +1,4 @@
-"""Programs of this machine under a real keeper: their words, their end, and what survives what."""
+"""Programs of this machine under a real supervisor: their words, their end, and what survives what."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_run_outlives_its_terminal_and_is_followed_by_another(
     assert third.output().endswith("interrupted\n")
 
 
-def test_the_program_goes_on_when_its_keeper_dies(own_home: Path, tmp_path: Path) -> None:
+def test_the_program_goes_on_when_its_supervisor_dies(own_home: Path, tmp_path: Path) -> None:
     command = ("run", "--detach", "--", sys.executable, str(PLAIN), "wait")
     run = eagleray(tmp_path, *command).strip()
     wait_for("its start", lambda: row(run)["state"] == "running")

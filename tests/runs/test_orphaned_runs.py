@@ -1,4 +1,4 @@
-"""Runs whose keeper died: what is said of them, who takes them over, and when they are thrown away."""
+"""Runs whose supervisor died: what is said of them, who takes them over, and when they are thrown away."""
 
 from __future__ import annotations
 
@@ -16,59 +16,59 @@ from attrs import evolve
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import host_name
 from eagleray.common.paths import runs as runs_folder
-from eagleray.features.runs.adapter_gateway import OfAdapter
-from eagleray.features.runs.model import Process, ProfilePlan, RunPlan, RunState
+from eagleray.features.runs.adapter_gateway import AdapterRunGateway
+from eagleray.features.runs.model import ProcessIdentity, ProfilePlan, RunPlan, RunState
 from eagleray.features.runs.output import Output
-from eagleray.features.runs.records import Listed, Record, Records
-from eagleray.features.runs.run_status import UNKEPT_S, outdated, seen
+from eagleray.features.runs.records import RunRecord, RunRecords, StoredRun
+from eagleray.features.runs.run_status import ORPHAN_RETENTION_S, outdated, with_current_state
 from eagleray.features.runs.runs import Runs
-from eagleray.supervisor.supervisor import Keeper
+from eagleray.supervisor.supervisor import RunSupervisor
 from eagleray.tools.processes import born
 
 from tests.ray_cluster import wait_for
 from tests.runs.terminal import Terminal, row
-from tests.runs.test_supervisor import Told
+from tests.runs.test_supervisor import FakeProgram
 
 PLAN = RunPlan("program", ("python", "x.py"), "/", "x")
 SCRIPT = RunPlan("sbatch", ("sbatch", "x.sub"), "/", "x.sub")
 PROFILED = evolve(PLAN, profile=ProfilePlan(("*",)))
-GONE = Process(2**22 + 7, 1000.0)
-DEAD = RunState("running", 1.0, host=host_name(), keeper=GONE, program=GONE)
+GONE = ProcessIdentity(2**22 + 7, 1000.0)
+DEAD = RunState("running", 1.0, host=host_name(), supervisor=GONE, program=GONE)
 
 
 @pytest.fixture
-def records(tmp_path: Path) -> Records:
-    return Records(tmp_path)
+def records(tmp_path: Path) -> RunRecords:
+    return RunRecords(tmp_path)
 
 
 @pytest.fixture
-def program() -> Iterator[Process]:
+def program() -> Iterator[ProcessIdentity]:
     """One that lives."""
     process = subprocess.Popen(
         [sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE
     )
-    yield Process(process.pid, born(process.pid))
+    yield ProcessIdentity(process.pid, born(process.pid))
     process.communicate()
 
 
-def silent(record: Record, seconds: float) -> None:
+def silent(record: RunRecord, seconds: float) -> None:
     at = time.time() - seconds
     os.utime(record.folder / "state.json", (at, at))
 
 
-def now(record: Record) -> RunState:
-    return seen(Listed(record, record.plan(), record.state())).state
+def now(record: RunRecord) -> RunState:
+    return with_current_state(StoredRun(record, record.plan(), record.state())).state
 
 
-def kept_ones(records: Records, kept: int = 1) -> set[str]:
+def remaining(records: RunRecords, limit: int = 1) -> set[str]:
     every = records.listed()
-    gone = {one.record.id for one in outdated(every, kept)}
+    gone = {one.record.id for one in outdated(every, limit)}
     return {one.record.id for one in every} - gone
 
 
-def test_what_is_said_of_them(records: Records, program: Process) -> None:
-    job = records.create(PLAN, evolve(DEAD, far_id="raysubmit_1"))
-    script = records.create(SCRIPT, evolve(DEAD, far_id="77"))
+def test_what_is_said_of_them(records: RunRecords, program: ProcessIdentity) -> None:
+    job = records.create(PLAN, evolve(DEAD, external_id="raysubmit_1"))
+    script = records.create(SCRIPT, evolve(DEAD, external_id="77"))
     here = records.create(PLAN, evolve(DEAD, program=program))
     there = records.create(PLAN, evolve(DEAD, host="another"))
     silent(there, 2000)
@@ -86,77 +86,62 @@ def test_what_is_said_of_them(records: Records, program: Process) -> None:
     )
 
 
-def test_they_are_thrown_away_with_the_others(records: Records, program: Process) -> None:
+def test_they_are_thrown_away_with_the_others(
+    records: RunRecords, program: ProcessIdentity
+) -> None:
     """The oldest first; what may have gone on elsewhere, or recorded something, after a week of silence."""
     goes_on = records.create(PLAN, evolve(DEAD, program=program))
-    job = records.create(PLAN, evolve(DEAD, far_id="raysubmit_1"))
-    old_job = records.create(PLAN, evolve(DEAD, far_id="raysubmit_0"))
+    job = records.create(PLAN, evolve(DEAD, external_id="raysubmit_1"))
+    old_job = records.create(PLAN, evolve(DEAD, external_id="raysubmit_0"))
     profiled = records.create(PROFILED, DEAD)
     old_profiled = records.create(PROFILED, DEAD)
     lost = records.create(PLAN, DEAD)
     ended = records.create(PLAN, evolve(DEAD, phase="ended"))
     every = [goes_on, job, old_job, profiled, old_profiled, lost, ended]
     for one in (goes_on, old_job, old_profiled):
-        silent(one, UNKEPT_S + 60)
-    assert kept_ones(records) == {goes_on.id, job.id, profiled.id}
-    assert kept_ones(records, kept=7) == {one.id for one in every}
+        silent(one, ORPHAN_RETENTION_S + 60)
+    assert remaining(records) == {goes_on.id, job.id, profiled.id}
+    assert remaining(records, limit=7) == {one.id for one in every}
 
 
-async def test_a_start_throws_them_away(records: Records, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_start_throws_them_away(
+    records: RunRecords, monkeypatch: pytest.MonkeyPatch
+) -> None:
     every = [records.create(PLAN, evolve(DEAD, started=float(at))) for at in range(35)]
 
     async def started(*_: object) -> None: ...
 
     monkeypatch.setattr("eagleray.features.runs.supervisor_process.start", started)
     startable = evolve(PLAN, kind="command", argv=("true",))
-    new = await Runs(records, OfAdapter(None)).start(startable, confirmed=False)
+    new = await Runs(records, AdapterRunGateway(None)).start(startable, confirmed=False)
     left = [one.record.id for one in records.listed()]
     assert left == [new, *(one.id for one in reversed(every[6:]))]
 
 
-async def test_one_that_is_being_taken_over_is_not_thrown_away(records: Records) -> None:
-    record = records.create(PLAN, evolve(DEAD, far_id="raysubmit_1"))
+async def test_one_that_is_being_taken_over_is_not_thrown_away(records: RunRecords) -> None:
+    record = records.create(PLAN, evolve(DEAD, external_id="raysubmit_1"))
     lock = record.lock()
     assert lock is not None and record.lock() is None
     with pytest.raises(EaglerayError) as raised:
-        await Runs(records, OfAdapter(None)).forget(record.id)
+        await Runs(records, AdapterRunGateway(None)).forget(record.id)
     assert raised.value.code == "run-lives"
     os.close(lock)
-    await Runs(records, OfAdapter(None)).forget(record.id)
+    await Runs(records, AdapterRunGateway(None)).forget(record.id)
     assert not record.folder.exists()
 
 
-async def test_a_keeper_whose_run_was_taken_over_gives_way(records: Records) -> None:
-    record = records.create(PLAN, evolve(DEAD, far_id="raysubmit_1"))
-    program, output = Told(0, by_itself=False), Output(record.output)
-
-    async def made() -> Told:
-        return program
-
-    keeper = Keeper(record, output, made, program)
-    keeper.begin(evolve(record.state(), keeper=Process(5, 5.0)))
-    keeping = asyncio.create_task(keeper.run())
-    await asyncio.to_thread(wait_for, "its start", lambda: keeper._state.far_id == "")
-    taken = evolve(record.state(), keeper=Process(6, 6.0), host="another")
-    record.write_state(taken)
-    program._over.set()
-    await keeping
-    output.close()
-    assert record.state() == taken
-
-
 async def test_a_job_that_is_not_reached_when_it_is_taken_over_has_not_failed(
-    records: Records,
+    records: RunRecords,
 ) -> None:
-    record = records.create(PLAN, evolve(DEAD, far_id="raysubmit_1"))
+    record = records.create(PLAN, evolve(DEAD, external_id="raysubmit_1"))
     record.output.write_text("what it printed before")
     output = Output(record.output)
     output.begin_anew()
 
-    async def made() -> Told:
+    async def made() -> FakeProgram:
         raise EaglerayError("cluster-unreachable", "The cluster does not answer.")
 
-    await Keeper(record, output, made, Told(0, by_itself=True)).run()
+    await RunSupervisor(record, output, made, FakeProgram(0, by_itself=True)).run()
     output.close()
     assert now(record).phase == "unwatched"
     assert now(record).note.endswith("The cluster does not answer.")
@@ -185,21 +170,21 @@ async def test_of_two_who_take_a_job_over_one_keeps_it(
     squeue.write_text(SQUEUE)
     squeue.chmod(0o755)
     monkeypatch.setenv("PATH", f"{scontrol.parent}:{os.environ['PATH']}")
-    records = Records(runs_folder())
-    gave_up = evolve(DEAD, far_id="77", phase="unwatched", note="It does not answer.")
+    records = RunRecords(runs_folder())
+    gave_up = evolve(DEAD, external_id="77", phase="unwatched", note="It does not answer.")
     record = records.create(SCRIPT, gave_up)
-    one, other = Runs(records, OfAdapter(None)), Runs(records, OfAdapter(None))
+    one, other = Runs(records, AdapterRunGateway(None)), Runs(records, AdapterRunGateway(None))
     await asyncio.gather(one.adopt(record), other.adopt(record), one.adopt(record))
     try:
-        keeper = record.state().keeper
-        assert keeper is not None and [process.pid for process in keepers_of(record)] == [
-            keeper.pid
+        supervisor = record.state().supervisor
+        assert supervisor is not None and [process.pid for process in supervisors_of(record)] == [
+            supervisor.pid
         ]
         assert (now(record).phase, now(record).note) == ("running", "")
     finally:
         over.touch()
     await asyncio.to_thread(wait_for, "the end", lambda: record.state().is_over)
-    await asyncio.to_thread(wait_for, "its keeper's end", lambda: not keepers_of(record))
+    await asyncio.to_thread(wait_for, "its supervisor's end", lambda: not supervisors_of(record))
     assert (record.state().phase, record.output.read_text()) == ("ended", "printed once\n")
 
 
@@ -207,8 +192,8 @@ def test_following_a_job_that_is_not_reached_ends_and_says_why(
     own_home: Path, tmp_path: Path
 ) -> None:
     lost = evolve(PLAN, kind="job", cluster="http://127.0.0.1:1")
-    state = evolve(DEAD, far_id="raysubmit_1", cluster=lost.cluster)
-    record = Records(runs_folder()).create(lost, state)
+    state = evolve(DEAD, external_id="raysubmit_1", cluster=lost.cluster)
+    record = RunRecords(runs_folder()).create(lost, state)
     record.output.write_text("what it printed before\n")
     terminal = Terminal(tmp_path, "runs", "follow", record.id)
     assert terminal.code() == 1
@@ -217,12 +202,12 @@ def test_following_a_job_that_is_not_reached_ends_and_says_why(
     assert row(record.id)["state"] == "unwatched"
 
 
-def keepers_of(record: Record) -> list[psutil.Process]:
+def supervisors_of(record: RunRecord) -> list[psutil.Process]:
     found = [
         process
         for process in psutil.process_iter(["cmdline", "ppid"])
-        if (process.info["cmdline"] or [])[-2:] == ["keep-run", record.id]
+        if (process.info["cmdline"] or [])[-2:] == ["supervise", record.id]
     ]
-    # A process that a keeper is just starting has the keeper's arguments until it executes its own program.
+    # A process that a supervisor is just starting has the supervisor's arguments until it executes its own program.
     pids = {process.pid for process in found}
     return [process for process in found if process.info["ppid"] not in pids]

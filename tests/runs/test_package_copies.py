@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 from eagleray.features.runs.model import RunPlan, RunState
-from eagleray.features.runs.records import Records
+from eagleray.features.runs.records import RunRecords
 from eagleray.features.runs.remote_delivery import delivered_to
 from eagleray.protocol.control import CommandOutput
 from eagleray.remote_scripts import package_copies
@@ -68,7 +68,7 @@ def test_copy_counts_as_used_when_a_run_begins(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("phase", ["starting", "running", "unwatched", "ended", "failed"])
 def test_what_a_living_run_uses_is_needed(tmp_path: Path, phase: str) -> None:
-    records = Records(tmp_path)
+    records = RunRecords(tmp_path)
     began = time.time() - 100 * DAY
     records.create(PLAN, RunState("ended", began - DAY, host="h"))
     records.create(PLAN, evolve(RunState("running", began, host="h"), phase=phase))

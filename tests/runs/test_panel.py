@@ -1,4 +1,4 @@
-"""The panel's requests about runs, through a real sidecar with real keepers."""
+"""The panel's requests about runs, through a real sidecar with real supervisors."""
 
 from __future__ import annotations
 
@@ -149,10 +149,10 @@ async def test_lines_that_change_right_after_the_start(
     assert [(one["path"], one["lines"][0]["line"]) for one in kept] == [(str(PLAIN), 4)]
 
 
-async def test_a_token_that_was_typed_in_reaches_the_keeper_and_no_file(
+async def test_a_token_that_was_typed_in_reaches_the_supervisor_and_no_file(
     panel: StdioClient, own_home: Path, tmp_path: Path
 ) -> None:
-    """The cluster takes no job, but only a keeper that has the token learns that."""
+    """The cluster takes no job, but only a supervisor that has the token learns that."""
     cluster = FakeDashboard()
     cluster.token = "typed-in-token"
     await cluster.start()

@@ -11,7 +11,7 @@ from attrs import evolve
 from eagleray.common.errors import EaglerayError
 from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.preflight import check
-from eagleray.features.runs.program_python import Target, target_of
+from eagleray.features.runs.program_python import PythonTarget, target_of
 
 from tests.asked import ask
 from tests.runs.terminal import listed
@@ -113,9 +113,9 @@ async def test_what_can_start_passes(own_home: Path, folder: Path) -> None:
 
 
 TARGETS = [
-    (("python", "train.py", "-m", "x"), Target("file", "train.py")),
-    (("python3.11", "-uO", "-X", "dev", "-Wignore", "train.py"), Target("file", "train.py")),
-    (("/opt/python", "-m", "pkg.main", "train.py"), Target("module", "pkg.main")),
+    (("python", "train.py", "-m", "x"), PythonTarget("file", "train.py")),
+    (("python3.11", "-uO", "-X", "dev", "-Wignore", "train.py"), PythonTarget("file", "train.py")),
+    (("/opt/python", "-m", "pkg.main", "train.py"), PythonTarget("module", "pkg.main")),
     (("python", "-c", "pass"), None),
     (("python", "-"), None),
     (("python",), None),
@@ -125,7 +125,7 @@ TARGETS = [
 
 @pytest.mark.parametrize(("argv", "target"), TARGETS)
 def test_the_target_follows_the_options_of_python(
-    argv: tuple[str, ...], target: Target | None
+    argv: tuple[str, ...], target: PythonTarget | None
 ) -> None:
     assert target_of(RunPlan("command", argv, "/", "")) == target
     assert target_of(RunPlan("job", argv, "/", "")) is None

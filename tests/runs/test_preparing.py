@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from eagleray.features.runs.model import Breakpoint, Kind, Line
-from eagleray.features.runs.preparing import Asked, Preparing
+from eagleray.features.runs.model import Breakpoint, BreakpointLine, Kind
+from eagleray.features.runs.preparing import RunPreparation, RunRequest
 
 
 async def id_of(written: str) -> str:
@@ -23,40 +23,42 @@ async def there(cluster: str) -> str:
 
 
 @pytest.fixture
-def asked(tmp_path: Path) -> Asked:
+def asked(tmp_path: Path) -> RunRequest:
     (tmp_path / "train.py").write_text("print()\n")
     (tmp_path / "dos.sh").write_bytes(b"#!/bin/sh\r\necho x\r\n")
-    return Asked("train.py", ["a b"], str(tmp_path), python="/opt/python")
+    return RunRequest("train.py", ["a b"], str(tmp_path), python="/opt/python")
 
 
-PREPARING = Preparing(id_of, here, there)
+PREPARING = RunPreparation(id_of, here, there)
 
 
-async def test_here_the_interpreter_of_the_workspace_runs_it(asked: Asked) -> None:
+async def test_here_the_interpreter_of_the_workspace_runs_it(asked: RunRequest) -> None:
     plan = await PREPARING.plan(evolve(asked, workers=(" *Policy*, ,Ref[0-3] ",)))
     assert (plan.kind, plan.command) == ("program", ("/opt/python", "train.py", "a b"))
     assert (plan.cluster, plan.name, plan.workers) == ("", "train.py", ("*Policy*", "Ref[0-3]"))
 
 
-async def test_with_a_cluster_it_is_a_job_there(asked: Asked) -> None:
+async def test_with_a_cluster_it_is_a_job_there(asked: RunRequest) -> None:
     """Whose interpreter is not the one of the workspace."""
     plan = await PREPARING.plan(evolve(asked, cluster="8265"))
     assert (plan.kind, plan.cluster) == ("job", "id of 8265")
     assert plan.command == ("python", "train.py", "a b")
 
 
-async def test_a_program_that_joins_a_cluster_of_another_python(asked: Asked) -> None:
+async def test_a_program_that_joins_a_cluster_of_another_python(asked: RunRequest) -> None:
     plan = await PREPARING.plan(evolve(asked, cluster="8265", kind="program"))
     assert (plan.kind, plan.argv[0]) == ("program", "/opt/python")
     assert [one.code for one in await PREPARING.problems(plan)] == ["other-python"]
 
 
-async def test_a_breakpoint_in_a_file_that_is_not_here(asked: Asked) -> None:
-    plan = await PREPARING.plan(evolve(asked, breakpoints=(Breakpoint("/no/x.py", (Line(1),)),)))
+async def test_a_breakpoint_in_a_file_that_is_not_here(asked: RunRequest) -> None:
+    plan = await PREPARING.plan(
+        evolve(asked, breakpoints=(Breakpoint("/no/x.py", (BreakpointLine(1),)),))
+    )
     assert [one.code for one in await PREPARING.problems(plan)] == ["breakpoint-elsewhere"]
 
 
-async def test_line_ends_of_windows_become_a_copy(asked: Asked) -> None:
+async def test_line_ends_of_windows_become_a_copy(asked: RunRequest) -> None:
     plan = await PREPARING.plan(evolve(asked, path="dos.sh"))
     assert (plan.argv, plan.copy_of) == (("sh", "dos.sh", "a b"), "dos.sh")
     assert plan.copy_text == "#!/bin/sh\necho x\n"
@@ -81,7 +83,7 @@ NARROW = [
 @pytest.mark.parametrize(("line", "said"), NARROW)
 @pytest.mark.parametrize("kind", ["script", "sbatch"])
 async def test_a_job_that_is_handed_only_some_variables(
-    asked: Asked, kind: Kind, line: str, said: str
+    asked: RunRequest, kind: Kind, line: str, said: str
 ) -> None:
     (Path(asked.cwd) / "inner.sub").write_text(
         "#!/bin/sh\n#SBATCH -N 1 --export=NONE\nsrun hostname\n"

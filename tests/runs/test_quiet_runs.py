@@ -16,28 +16,36 @@ from eagleray.common.paths import host_name
 from eagleray.common.retry import UNSTOPPED_WORKERS, WORKER_TABLE
 from eagleray.features.runs import records as run_records
 from eagleray.features.runs import runs as all_runs
-from eagleray.features.runs.adapter_gateway import OfAdapter, Seen
+from eagleray.features.runs.adapter_gateway import AdapterRunGateway, AdapterRunStatus
 from eagleray.features.runs.home_cluster import Home
-from eagleray.features.runs.model import Breakpoint, Line, Process, RunPlan, RunState
+from eagleray.features.runs.model import (
+    Breakpoint,
+    BreakpointLine,
+    ProcessIdentity,
+    RunPlan,
+    RunState,
+)
 from eagleray.features.runs.output import follow
-from eagleray.features.runs.records import Record, Records
+from eagleray.features.runs.records import RunRecord, RunRecords
 from eagleray.features.runs.runs import Runs
-from eagleray.supervisor.run_watch import Watching
+from eagleray.supervisor.run_watch import RunWatch
 from eagleray.tools.processes import born
 
 from tests.runs.test_run_watch import FakeAdapter, FakeTable
 from tests.virtual_time import run_virtually
 
 PLAN = RunPlan("program", ("python", "x.py"), "/", "x")
-STOPS = evolve(PLAN, breakpoints=(Breakpoint("/x.py", (Line(1),)),))
-LIVES = RunState("running", 1.0, host=host_name(), keeper=Process(os.getpid(), born(os.getpid())))
+STOPS = evolve(PLAN, breakpoints=(Breakpoint("/x.py", (BreakpointLine(1),)),))
+LIVES = RunState(
+    "running", 1.0, host=host_name(), supervisor=ProcessIdentity(os.getpid(), born(os.getpid()))
+)
 
 
 class Window:
     """The runs of one window; `heard` gets what each notification shows."""
 
-    def __init__(self, records: Records) -> None:
-        self.runs = Runs(records, OfAdapter(None))
+    def __init__(self, records: RunRecords) -> None:
+        self.runs = Runs(records, AdapterRunGateway(None))
         self.heard = asyncio.Queue[list[str]]()
         self.runs.on_change(self._hear)
 
@@ -76,10 +84,10 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 async def test_a_change_is_told_without_a_poll_and_nothing_else_is_read(
     tmp_path: Path, reads: Counter[str]
 ) -> None:
-    records = Records(tmp_path)
+    records = RunRecords(tmp_path)
     for _ in range(30):
         records.create(PLAN, evolve(LIVES, phase="ended", ended=2.0))
-    window = Window(Records(tmp_path))
+    window = Window(RunRecords(tmp_path))
     over = ["ended"] * 30
     async with window.open():
         await window.until(over)
@@ -97,12 +105,12 @@ async def test_a_change_is_told_without_a_poll_and_nothing_else_is_read(
 async def test_a_supervisor_that_dies_is_noticed_by_its_process(
     tmp_path: Path, reads: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(all_runs, "PROCESS_POLL_S", 0.01)
-    records = Records(tmp_path)
+    monkeypatch.setattr(all_runs, "PROCESS_POLL_INTERVAL_S", 0.01)
+    records = RunRecords(tmp_path)
     sleeping = await asyncio.create_subprocess_exec("sleep", "1000")
-    keeper = Process(sleeping.pid, born(sleeping.pid))
-    records.create(PLAN, evolve(LIVES, keeper=keeper))
-    window = Window(Records(tmp_path))
+    supervisor = ProcessIdentity(sleeping.pid, born(sleeping.pid))
+    records.create(PLAN, evolve(LIVES, supervisor=supervisor))
+    window = Window(RunRecords(tmp_path))
     async with window.open():
         await window.until(["running"])
         sleeping.kill()
@@ -113,12 +121,12 @@ async def test_a_supervisor_that_dies_is_noticed_by_its_process(
 
 def test_an_hour_in_which_nothing_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sixty looks by a window for what other machines do; it was 7200, with all files read and parsed."""
-    records, looks, reads = Records(tmp_path), 0, 0
+    records, looks, reads = RunRecords(tmp_path), 0, 0
     for _ in range(30):
         records.create(PLAN, evolve(LIVES, phase="ended", ended=2.0))
-    listed, read = Records.listed, run_records._read
+    listed, read = RunRecords.listed, run_records._read
 
-    def looking(self: Records) -> Any:
+    def looking(self: RunRecords) -> Any:
         nonlocal looks
         looks += 1
         return listed(self)
@@ -128,11 +136,11 @@ def test_an_hour_in_which_nothing_changes(tmp_path: Path, monkeypatch: pytest.Mo
         reads += 1
         return read(path)
 
-    monkeypatch.setattr(Records, "listed", looking)
+    monkeypatch.setattr(RunRecords, "listed", looking)
     monkeypatch.setattr(run_records, "_read", reading)
 
     async def hour() -> None:
-        task = asyncio.ensure_future(Runs(Records(tmp_path), OfAdapter(None)).run())
+        task = asyncio.ensure_future(Runs(RunRecords(tmp_path), AdapterRunGateway(None)).run())
         await asyncio.sleep(3600)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -160,11 +168,11 @@ class CountedTable(FakeTable):
 def test_the_worker_table_is_asked_for_rarely_once_workers_neither_come_nor_go(
     tmp_path: Path, plan: RunPlan, steady_s: float
 ) -> None:
-    record = Records(tmp_path).create(plan, LIVES)
+    record = RunRecords(tmp_path).create(plan, LIVES)
     adapter, table = FakeAdapter(), CountedTable()
 
     async def hour() -> None:
-        watching = Watching(record, plan, table, adapter, lambda *_: [], lambda _: None)
+        watching = RunWatch(record, plan, table, adapter, lambda *_: [], lambda _: None)
         task = asyncio.ensure_future(watching.run())
         await asyncio.sleep(1800)
         # The adapter has news of workers, such as a stop: that is asked of the adapter alone.
@@ -186,13 +194,13 @@ def test_the_worker_table_is_asked_for_rarely_once_workers_neither_come_nor_go(
 
 async def test_a_driver_that_announces_itself_is_found_at_once(tmp_path: Path) -> None:
     """It waits for that, however long nothing has happened."""
-    record = Records(tmp_path).create(STOPS, LIVES)
+    record = RunRecords(tmp_path).create(STOPS, LIVES)
     adapter = FakeAdapter()
-    watching = Watching(record, STOPS, FakeTable(), adapter, lambda *_: [], lambda _: None)
+    watching = RunWatch(record, STOPS, FakeTable(), adapter, lambda *_: [], lambda _: None)
     task = asyncio.create_task(watching.run())
     await asyncio.wait_for(adapter.looked.wait(), 60)
     watching._table_at = float("inf")
-    adapter.said = Seen()
+    adapter.said = AdapterRunStatus()
     (record.folder / "proxy-9.json").write_text('{"host": "127.0.0.1", "port": 5}')
     while not adapter.handed:
         adapter.looked.clear()
@@ -204,7 +212,7 @@ async def test_a_driver_that_announces_itself_is_found_at_once(tmp_path: Path) -
 
 
 async def test_output_is_shown_when_it_is_written(tmp_path: Path) -> None:
-    record = Record("a", tmp_path)
+    record = RunRecord("a", tmp_path)
     record.output.write_bytes(b"one\n")
     over = asyncio.Event()
     pieces = follow(record.output, over.is_set)

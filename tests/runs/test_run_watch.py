@@ -11,22 +11,33 @@ from pathlib import Path
 import pytest
 from attrs import define, evolve, field
 from eagleray.common.errors import EaglerayError
-from eagleray.features.runs.adapter_gateway import Seen
+from eagleray.features.runs.adapter_gateway import AdapterRunStatus
 from eagleray.features.runs.home_cluster import Home
-from eagleray.features.runs.model import Breakpoint, Line, RunPlan, RunState, SeenLine, SeenWorker
+from eagleray.features.runs.model import (
+    Breakpoint,
+    BreakpointLine,
+    BreakpointStatus,
+    RunPlan,
+    RunState,
+    RunWorkerStatus,
+)
 from eagleray.features.runs.proxy_addresses import ProxyAddress
-from eagleray.features.runs.records import Record, Records
+from eagleray.features.runs.records import RunRecord, RunRecords
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.ray.rows import WorkerRow
-from eagleray.supervisor.launchers.launcher import Ending
-from eagleray.supervisor.nsight_refusal import Refusal, refusal
-from eagleray.supervisor.run_watch import Watching
+from eagleray.supervisor.launchers.launcher import ProgramEnd
+from eagleray.supervisor.nsight_refusal import NsightRefusal, nsight_refusal
+from eagleray.supervisor.run_watch import RunWatch
 
 PLAN = RunPlan(
-    "program", ("python", "x.py"), "/w", "x.py", breakpoints=(Breakpoint("/w/lib.py", (Line(3),)),)
+    "program",
+    ("python", "x.py"),
+    "/w",
+    "x.py",
+    breakpoints=(Breakpoint("/w/lib.py", (BreakpointLine(3),)),),
 )
 ROW = WorkerRow("w1", "worker", "n", "10.0.0.1", 7, 4000, 0, 20_000)
-WORKER = SeenWorker("w1", 7, "worker", "policy", "stopped", ("/w/lib.py",))
+WORKER = RunWorkerStatus("w1", 7, "worker", "policy", "stopped", ("/w/lib.py",))
 THROUGH = RouteSpec(ssh="login")
 
 
@@ -38,20 +49,20 @@ class FakeAdapter:
     registered: list[str] = field(factory=list)
     handed: list[tuple[int, RouteSpec]] = field(factory=list)
     known: bool = False
-    said: Seen = field(factory=Seen)
+    said: AdapterRunStatus = field(factory=AdapterRunStatus)
     looked: asyncio.Event = field(factory=asyncio.Event)
     ended: bool = False
 
-    async def register(self, record: Record, plan: RunPlan, home: Home | None) -> None:
+    async def register(self, record: RunRecord, plan: RunPlan, home: Home | None) -> None:
         self.known = True
         self.registered.append(home.cluster if home else "")
 
-    async def worker(self, run: str, proxy: ProxyAddress, routes: list[RouteSpec]) -> None:
-        self.handed.append((proxy.port, routes[0]))
-        if code := self.refuses.get(proxy.port):
+    async def worker(self, run: str, gate: ProxyAddress, routes: list[RouteSpec]) -> None:
+        self.handed.append((gate.port, routes[0]))
+        if code := self.refuses.get(gate.port):
             raise EaglerayError(code, "no")
 
-    async def seen(self, run: str) -> Seen | None:
+    async def status(self, run: str) -> AdapterRunStatus | None:
         self.looked.set()
         return self.said if self.known else None
 
@@ -75,7 +86,7 @@ class FakeTable:
     async def all_workers(self) -> list[WorkerRow]:
         return self.rows
 
-    async def look(self, state: RunState) -> Home | None:
+    async def find(self, state: RunState) -> Home | None:
         return self.found
 
     def appears(self) -> None:
@@ -83,18 +94,18 @@ class FakeTable:
 
 
 @pytest.fixture
-def record(tmp_path: Path) -> Record:
-    return Records(tmp_path).create(PLAN, RunState("running", 10.0))
+def record(tmp_path: Path) -> RunRecord:
+    return RunRecords(tmp_path).create(PLAN, RunState("running", 10.0))
 
 
-def watching(record: Record, table: FakeTable, adapter: FakeAdapter) -> Watching:
+def watching(record: RunRecord, table: FakeTable, adapter: FakeAdapter) -> RunWatch:
     through = lambda cluster, host: [THROUGH]  # noqa: E731
-    return Watching(record, PLAN, table, adapter, through, lambda text: None)
+    return RunWatch(record, PLAN, table, adapter, through, lambda text: None)
 
 
 @asynccontextmanager
 async def looking(
-    watching: Watching, adapter: FakeAdapter
+    watching: RunWatch, adapter: FakeAdapter
 ) -> AsyncIterator[Callable[[int], object]]:
     """While it looks; what is given waits for a number of looks from now on."""
     task = asyncio.create_task(watching.run())
@@ -112,7 +123,7 @@ async def looking(
         await watching.close()
 
 
-async def test_each_proxy_is_handed_over_once_by_the_way_to_its_node(record: Record) -> None:
+async def test_each_gate_is_handed_over_once_by_the_way_to_its_node(record: RunRecord) -> None:
     adapter, table = FakeAdapter(), FakeTable()
     (record.folder / "proxy-9.json").write_text(json.dumps({"host": "127.0.0.1", "port": 5}))
     (record.folder / "proxy-8.json").write_text("half of a")
@@ -127,7 +138,7 @@ async def test_each_proxy_is_handed_over_once_by_the_way_to_its_node(record: Rec
 
 
 async def test_strangers_are_tried_once_and_the_unreachable_ever_more_rarely(
-    record: Record,
+    record: RunRecord,
 ) -> None:
     refuses = {4000: "not-a-gate", 4001: "gate-refused", 4002: "port-refused"}
     adapter, table = FakeAdapter(refuses), FakeTable()
@@ -139,7 +150,7 @@ async def test_strangers_are_tried_once_and_the_unreachable_ever_more_rarely(
     assert [tried.count(port) for port in refuses] == [1, 1, 3]
 
 
-async def test_run_of_another_version_says_so(record: Record) -> None:
+async def test_run_of_another_version_says_so(record: RunRecord) -> None:
     adapter, table = FakeAdapter({4000: "gate-of-another-version"}), FakeTable([ROW])
     table.appears()
     one = watching(record, table, adapter)
@@ -149,7 +160,7 @@ async def test_run_of_another_version_says_so(record: Record) -> None:
     assert one.update(record.state()).note == "no"
 
 
-async def test_a_new_adapter_is_told_everything_again(record: Record) -> None:
+async def test_a_new_adapter_is_told_everything_again(record: RunRecord) -> None:
     adapter, table = FakeAdapter(), FakeTable([ROW])
     table.appears()
     async with looking(watching(record, table, adapter), adapter) as looks:
@@ -170,13 +181,13 @@ NOTES = [
 
 @pytest.mark.parametrize(("workers", "line", "note"), NOTES)
 async def test_why_nothing_stopped(
-    record: Record, workers: tuple[SeenWorker, ...], line: str, note: str
+    record: RunRecord, workers: tuple[RunWorkerStatus, ...], line: str, note: str
 ) -> None:
-    lines = (SeenLine("/w/lib.py", 3, line),)
-    adapter = FakeAdapter(known=True, said=Seen(workers, lines))
+    lines = (BreakpointStatus("/w/lib.py", 3, line),)
+    adapter = FakeAdapter(known=True, said=AdapterRunStatus(workers, lines))
     one = watching(record, FakeTable(), adapter)
-    await one.last_look()
-    said = one.note(Ending(0))
+    await one.last_poll()
+    said = one.end_note(ProgramEnd(0))
     assert note in said
     assert bool(note) == bool(said)
 
@@ -190,15 +201,15 @@ BY_NSIGHT = [
 
 @pytest.mark.parametrize(("recorded", "where", "why"), BY_NSIGHT)
 async def test_what_rays_own_nsys_says_is_said_in_words(
-    record: Record, recorded: str, where: str, why: str
+    record: RunRecord, recorded: str, where: str, why: str
 ) -> None:
     """As Ray 2.60 prints it: behind a page of tracebacks, as Python writes bytes, with help behind it."""
     said = (Path(__file__).parent / "recorded" / f"{recorded}.txt").read_bytes()
     record.output.write_bytes(b"step 1\n" * 100_000 + said)
     one = watching(record, FakeTable(), FakeAdapter(known=True))
-    note = one.note(Ending(1))
+    note = one.end_note(ProgramEnd(1))
     assert where in note and f": {why}" in note and "\\n" not in note and "usage" not in note
-    assert "nsys" not in one.note(Ending(0))
+    assert "nsys" not in one.end_note(ProgramEnd(0))
 
 
 @pytest.mark.parametrize(
@@ -213,7 +224,7 @@ async def test_what_rays_own_nsys_says_is_said_in_words(
 )
 def test_what_else_may_stand_there(tmp_path: Path, printed: bytes, why: str | None) -> None:
     output = tmp_path / "output.log"
-    assert refusal(output) is None
+    assert nsight_refusal(output) is None
     mark = b"nsight profile failed to run with the following error message:\n "
     output.write_bytes((b"" if why is None else mark) + printed)
-    assert refusal(output) == (None if why is None else Refusal("", why))
+    assert nsight_refusal(output) == (None if why is None else NsightRefusal("", why))

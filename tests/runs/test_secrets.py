@@ -19,7 +19,7 @@ from eagleray.features.runs.plan_text import (
     exact_command,
     title,
 )
-from eagleray.features.runs.records import Listed, Record
+from eagleray.features.runs.records import RunRecord, StoredRun
 
 from tests.asked import ask
 from tests.ray_cluster import wait_for
@@ -50,7 +50,7 @@ def test_texts_of_a_plan_have_no_secret() -> None:
 
 def test_a_run_is_listed_without_secrets() -> None:
     state = RunState("failed", 1.0, 2.0, 1, f"sbatch: error: invalid --export=HF_TOKEN={SECRET}")
-    listed_run = Listed(Record("abc", Path("/r")), plan(f"HF_TOKEN={SECRET}"), state)
+    listed_run = StoredRun(RunRecord("abc", Path("/r")), plan(f"HF_TOKEN={SECRET}"), state)
     assert SECRET not in json.dumps(asdict(wire_run(listed_run)))
 
 
@@ -59,7 +59,7 @@ def test_a_run_is_listed_without_secrets() -> None:
     [
         errors.bad_plan,
         errors.needs_consent,
-        errors.keeper_not_started,
+        errors.supervisor_not_started,
         errors.not_submitted,
         errors.narrow_export,
     ],

@@ -1,4 +1,4 @@
-"""What a keeper finds in the folder of its run, and one that does not begin."""
+"""What a supervisor finds in the folder of its run, and one that does not begin."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from eagleray.common.paths import host_name
 from eagleray.features.runs import supervisor_process
 from eagleray.features.runs.model import RunPlan, RunState
 from eagleray.features.runs.output import Output
-from eagleray.features.runs.records import Listed, Record, Records
-from eagleray.features.runs.run_status import seen
+from eagleray.features.runs.records import RunRecord, RunRecords, StoredRun
+from eagleray.features.runs.run_status import with_current_state
 from eagleray.supervisor.launchers.factory import with_copy
-from eagleray.supervisor.launchers.launcher import Ending, Started
-from eagleray.supervisor.supervisor import Keeper
+from eagleray.supervisor.launchers.launcher import LaunchedProgram, ProgramEnd
+from eagleray.supervisor.supervisor import RunSupervisor
 
 PLAN = RunPlan("script", ("bash", "stop"), "/w", "stop", copy_of="stop", copy_text="echo x\n")
 
 
 @pytest.fixture
-def record(tmp_path: Path) -> Record:
-    return Records(tmp_path).create(PLAN, RunState("starting", 1.0, host=host_name()))
+def record(tmp_path: Path) -> RunRecord:
+    return RunRecords(tmp_path).create(PLAN, RunState("starting", 1.0, host=host_name()))
 
 
 async def test_one_that_is_too_slow_starts_nothing_later(
-    record: Record, monkeypatch: pytest.MonkeyPatch
+    record: RunRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[subprocess.Popen[bytes]] = []
 
@@ -42,7 +42,7 @@ async def test_one_that_is_too_slow_starts_nothing_later(
         return started[0]
 
     monkeypatch.setattr(supervisor_process, "_spawned", spawned)
-    monkeypatch.setattr(supervisor_process, "START_S", 0.1)
+    monkeypatch.setattr(supervisor_process, "START_TIMEOUT_S", 0.1)
     with pytest.raises(EaglerayError) as raised:
         await supervisor_process.start(record, {})
     assert raised.value.code == "keeper-not-started"
@@ -50,7 +50,7 @@ async def test_one_that_is_too_slow_starts_nothing_later(
 
 
 async def test_who_gives_up_waiting_for_one_leaves_none(
-    record: Record, monkeypatch: pytest.MonkeyPatch
+    record: RunRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = [sys.executable, "-c", "import signal; signal.pause()"]
     process = subprocess.Popen(words, stdin=subprocess.PIPE)
@@ -69,24 +69,24 @@ async def test_who_gives_up_waiting_for_one_leaves_none(
     assert process.wait(60) == -15
 
 
-def test_a_run_whose_keeper_never_began_is_over(record: Record) -> None:
-    assert supervisor_process.is_kept(record, record.state())
-    at = time.time() - 2 * supervisor_process.START_S - 1
+def test_a_run_whose_supervisor_never_began_is_over(record: RunRecord) -> None:
+    assert supervisor_process.is_supervised(record, record.state())
+    at = time.time() - 2 * supervisor_process.START_TIMEOUT_S - 1
     os.utime(record.folder / "state.json", (at, at))
-    assert not supervisor_process.is_kept(record, record.state())
-    assert seen(Listed(record, record.plan(), record.state())).state.is_over
+    assert not supervisor_process.is_supervised(record, record.state())
+    assert with_current_state(StoredRun(record, record.plan(), record.state())).state.is_over
 
 
 @pytest.mark.parametrize("name", ["stop", "secret", "plan.json"])
-def test_the_copy_of_a_script_is_no_file_of_the_run(record: Record, name: str) -> None:
+def test_the_copy_of_a_script_is_no_file_of_the_run(record: RunRecord, name: str) -> None:
     secret, argv = record.secret(), ("bash", name, "x")
     plan = with_copy(record, RunPlan("script", argv, "/w", name, copy_of=name, copy_text="echo\n"))
     assert Path(plan.argv[1]).read_text() == "echo\n" and Path(plan.argv[1]).name == name
-    assert not record.stop_asked.exists()
+    assert not record.stop_request.exists()
     assert (record.secret(), record.plan()) == (secret, PLAN)
 
 
-class Told:
+class FakeProgram:
     """A program that ends when it is told to, or by itself, with this code; nobody looks for its processes."""
 
     def __init__(self, code: int, *, by_itself: bool) -> None:
@@ -95,29 +95,29 @@ class Told:
         if by_itself:
             self._over.set()
 
-    async def start(self) -> Started:
-        return Started()
+    async def start(self) -> LaunchedProgram:
+        return LaunchedProgram()
 
     def workers_ended(self) -> None:
         """Nothing depends on it here."""
 
-    async def ended(self) -> Ending:
+    async def ended(self) -> ProgramEnd:
         await self._over.wait()
-        return Ending(self._code)
+        return ProgramEnd(self._code)
 
     async def stop(self, hurry: asyncio.Event) -> None:
         self._over.set()
 
     async def run(self) -> None: ...
 
-    async def last_look(self) -> None: ...
+    async def last_poll(self) -> None: ...
 
     async def close(self) -> None: ...
 
     def update(self, state: RunState) -> RunState:
         return state
 
-    def note(self, ending: Ending) -> str:
+    def end_note(self, ending: ProgramEnd) -> str:
         return ""
 
 
@@ -131,23 +131,23 @@ class Told:
     ],
 )
 async def test_what_the_person_stopped_has_not_failed(
-    record: Record, by_itself: bool, code: int, phase: str
+    record: RunRecord, by_itself: bool, code: int, phase: str
 ) -> None:
-    program = Told(code, by_itself=by_itself)
+    program = FakeProgram(code, by_itself=by_itself)
 
-    async def made() -> Told:
+    async def made() -> FakeProgram:
         return program
 
     output = Output(record.output)
-    keeper = Keeper(record, output, made, program)
+    supervisor = RunSupervisor(record, output, made, program)
     if not by_itself:
-        keeper.stop()
-    await keeper.run()
+        supervisor.stop()
+    await supervisor.run()
     output.close()
     assert (record.state().phase, record.state().code) == (phase, code)
 
 
-class Stubborn(Told):
+class Stubborn(FakeProgram):
     """Swallows one cancellation, as `asyncio.wait_for` may when it comes together with a result."""
 
     async def run(self) -> None:
@@ -157,15 +157,15 @@ class Stubborn(Told):
 
 
 async def test_supervisor_ends_though_a_cancellation_is_lost(
-    record: Record, monkeypatch: pytest.MonkeyPatch
+    record: RunRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tasks, "_CANCEL_AGAIN_S", 0)
     program = Stubborn(0, by_itself=True)
 
-    async def made() -> Told:
+    async def made() -> FakeProgram:
         return program
 
     output = Output(record.output)
-    await asyncio.wait_for(Keeper(record, output, made, program).run(), 30)
+    await asyncio.wait_for(RunSupervisor(record, output, made, program).run(), 30)
     output.close()
     assert record.state().phase == "ended"

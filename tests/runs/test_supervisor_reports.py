@@ -1,4 +1,4 @@
-"""A keeper of a run that is profiled: the reports come before the end of the program, unless there is no time."""
+"""A supervisor of a run that is profiled: the reports come before the end of the program, unless there is no time."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from eagleray.common import tasks
 from eagleray.common.retry import Backoff
 from eagleray.features.runs.model import Profiled, ProfilePlan, RunPlan, RunState
 from eagleray.features.runs.output import Output
-from eagleray.features.runs.records import Record, Records
-from eagleray.supervisor import supervisor as keepers
-from eagleray.supervisor.launchers.launcher import Ending, Started
-from eagleray.supervisor.supervisor import Keeper
+from eagleray.features.runs.records import RunRecord, RunRecords
+from eagleray.supervisor import supervisor as supervisors
+from eagleray.supervisor.launchers.launcher import LaunchedProgram, ProgramEnd
+from eagleray.supervisor.supervisor import RunSupervisor
 
 PLAN = RunPlan("command", ("train",), "/w", "train", profile=ProfilePlan(("*",)))
 
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keepers, "LOOK_S", 0.01)
+    monkeypatch.setattr(supervisors, "STATUS_INTERVAL_S", 0.01)
 
 
 @pytest.fixture
-def record(tmp_path: Path) -> Record:
-    return Records(tmp_path).create(PLAN, RunState("starting", 1.0))
+def record(tmp_path: Path) -> RunRecord:
+    return RunRecords(tmp_path).create(PLAN, RunState("starting", 1.0))
 
 
 class World:
@@ -40,16 +40,16 @@ class World:
 
     # The starter.
 
-    async def start(self) -> Started:
-        return Started()
+    async def start(self) -> LaunchedProgram:
+        return LaunchedProgram()
 
     def workers_ended(self) -> None:
         """Nothing depends on it here."""
 
-    async def ended(self) -> Ending:
+    async def ended(self) -> ProgramEnd:
         await self.over.wait()
         self.story.append("ended")
-        return Ending(0)
+        return ProgramEnd(0)
 
     async def stop(self, hurry: asyncio.Event) -> None:
         self.story.append("stop")
@@ -60,12 +60,12 @@ class World:
     async def run(self) -> None:
         await asyncio.Event().wait()
 
-    async def last_look(self) -> None: ...
+    async def last_poll(self) -> None: ...
 
     def update(self, state: RunState) -> RunState:
         return state
 
-    def note(self, ending: Ending) -> str:
+    def end_note(self, ending: ProgramEnd) -> str:
         return ""
 
     async def close(self) -> None:
@@ -83,23 +83,23 @@ class World:
         self.story.append("rested")
 
 
-async def kept(record: Record, world: World) -> tuple[Keeper, asyncio.Task[None]]:
+async def started(record: RunRecord, world: World) -> tuple[RunSupervisor, asyncio.Task[None]]:
     async def make() -> World:
         return world
 
     output = Output(record.output)
-    keeper = Keeper(record, output, make, world, reports=world)
-    running = asyncio.create_task(keeper.run())
+    supervisor = RunSupervisor(record, output, make, world, reports=world)
+    running = asyncio.create_task(supervisor.run())
     running.add_done_callback(lambda _: output.close())
     while record.state().phase != "running" or record.state().profile is None:
         await asyncio.sleep(0.01)
-    return keeper, running
+    return supervisor, running
 
 
-async def test_the_reports_come_before_the_program_is_ended(record: Record) -> None:
+async def test_the_reports_come_before_the_program_is_ended(record: RunRecord) -> None:
     world = World()
-    keeper, running = await kept(record, world)
-    keeper.stop()
+    supervisor, running = await started(record, world)
+    supervisor.stop()
     while "finish" not in world.story:
         await asyncio.sleep(0.01)
     assert record.state().phase == "stopping" and "stop" not in world.story
@@ -114,21 +114,21 @@ async def test_the_reports_come_before_the_program_is_ended(record: Record) -> N
     )
 
 
-async def test_who_asks_twice_has_no_time_for_reports(record: Record) -> None:
+async def test_who_asks_twice_has_no_time_for_reports(record: RunRecord) -> None:
     world = World()
-    keeper, running = await kept(record, world)
-    keeper.stop()
+    supervisor, running = await started(record, world)
+    supervisor.stop()
     while "finish" not in world.story:
         await asyncio.sleep(0.01)
-    keeper.stop()
+    supervisor.stop()
     await running
     assert world.story[:3] == ["finish", "stop", "ended"]
     assert "finished" not in world.story and "rested" not in world.story
 
 
-async def test_a_program_that_ends_by_itself_has_its_reports_gathered(record: Record) -> None:
+async def test_a_program_that_ends_by_itself_has_its_reports_gathered(record: RunRecord) -> None:
     world = World()
-    _, running = await kept(record, world)
+    _, running = await started(record, world)
     world.over.set()
     while "rest" not in world.story:
         await asyncio.sleep(0.01)
@@ -155,18 +155,18 @@ class Broken(World):
 
 
 async def test_unexpected_failure_does_not_end_the_program_without_its_reports(
-    record: Record,
+    record: RunRecord,
 ) -> None:
     world = Broken()
-    keeper, running = await kept(record, world)
-    keeper.stop()
-    while record.state().note != keepers.KEEPS_RUNNING and not running.done():
+    supervisor, running = await started(record, world)
+    supervisor.stop()
+    while record.state().note != supervisors.KEEPS_RUNNING and not running.done():
         await asyncio.sleep(0.01)
     state = record.state()
     assert (state.phase, "stop" in world.story) == ("running", False)
     assert state.profile is not None and state.profile.phase == "failed"
     assert "UnicodeEncodeError" in state.profile.sentence
-    keeper.stop()
+    supervisor.stop()
     await running
     assert record.state().is_over and "stop" in world.story
     profile = record.state().profile
@@ -174,11 +174,11 @@ async def test_unexpected_failure_does_not_end_the_program_without_its_reports(
 
 
 async def test_tasks_of_the_supervisor_are_restarted(
-    record: Record, monkeypatch: pytest.MonkeyPatch
+    record: RunRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tasks, "RESTART", Backoff(0.0, 0.0))
     world = Broken()
-    _, running = await kept(record, world)
+    _, running = await started(record, world)
     # It is what watches the processes, too.
     while world.story.count("run") < 6 and not running.done():
         await asyncio.sleep(0.01)
@@ -187,7 +187,7 @@ async def test_tasks_of_the_supervisor_are_restarted(
     assert record.state().phase == "ended"
 
 
-async def test_stop_that_fails_is_shown_and_can_be_repeated(record: Record) -> None:
+async def test_stop_that_fails_is_shown_and_can_be_repeated(record: RunRecord) -> None:
     class Stubborn(World):
         async def stop(self, hurry: asyncio.Event) -> None:
             if "stop" not in self.story:
@@ -198,17 +198,17 @@ async def test_stop_that_fails_is_shown_and_can_be_repeated(record: Record) -> N
     world = Stubborn()
     world.may_finish.set()
     world.may_rest.set()
-    keeper, running = await kept(record, world)
-    keeper.stop()
+    supervisor, running = await started(record, world)
+    supervisor.stop()
     while "couldn't stop the program" not in record.state().note and not running.done():
         await asyncio.sleep(0.01)
     assert record.state().phase == "running" and "TypeError" in record.state().note
-    keeper.stop()
+    supervisor.stop()
     await running
     assert record.state().phase == "stopped"
 
 
-async def test_failing_poll_does_not_end_the_supervision(record: Record) -> None:
+async def test_failing_poll_does_not_end_the_supervision(record: RunRecord) -> None:
     class Blind(World):
         is_blind = False
 
@@ -220,7 +220,7 @@ async def test_failing_poll_does_not_end_the_supervision(record: Record) -> None
 
     world = Blind()
     world.may_rest.set()
-    _, running = await kept(record, world)
+    _, running = await started(record, world)
     world.is_blind = True
     while world.story.count("blind") < 3 and not running.done():
         await asyncio.sleep(0.01)
@@ -230,12 +230,12 @@ async def test_failing_poll_does_not_end_the_supervision(record: Record) -> None
 
 
 async def test_end_is_waited_for_again_after_an_unexpected_error(
-    record: Record, monkeypatch: pytest.MonkeyPatch
+    record: RunRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tasks, "RESTART", Backoff(0.0, 0.0))
 
     class Lost(World):
-        async def ended(self) -> Ending:
+        async def ended(self) -> ProgramEnd:
             if "lost" not in self.story:
                 self.story.append("lost")
                 raise OSError("a fault of ours")
@@ -243,7 +243,7 @@ async def test_end_is_waited_for_again_after_an_unexpected_error(
 
     world = Lost()
     world.may_rest.set()
-    _, running = await kept(record, world)
+    _, running = await started(record, world)
     world.over.set()
     await running
     assert "lost" in world.story and record.state().phase == "ended"
@@ -259,28 +259,28 @@ class FullDisk(World):
         self.seen = Profiled("/here", "gathered" if self.room else "failed")
 
 
-async def test_a_program_whose_reports_cannot_be_gathered_goes_on(record: Record) -> None:
+async def test_a_program_whose_reports_cannot_be_gathered_goes_on(record: RunRecord) -> None:
     world = FullDisk()
-    keeper, running = await kept(record, world)
-    keeper.stop()
-    while record.state().note != keepers.KEEPS_RUNNING:
+    supervisor, running = await started(record, world)
+    supervisor.stop()
+    while record.state().note != supervisors.KEEPS_RUNNING:
         await asyncio.sleep(0.01)
     assert (record.state().phase, world.story) == ("running", ["finish"])
     world.room = True
     world.may_rest.set()
-    keeper.stop()
+    supervisor.stop()
     await running
     assert world.story[:3] == ["finish", "finish", "stop"]
     assert (record.state().phase, record.state().note) == ("stopped", "")
 
 
-async def test_it_ends_at_the_second_time_in_any_case(record: Record) -> None:
+async def test_it_ends_at_the_second_time_in_any_case(record: RunRecord) -> None:
     world = FullDisk()
     world.may_rest.set()
-    keeper, running = await kept(record, world)
-    keeper.stop()
-    while record.state().note != keepers.KEEPS_RUNNING:
+    supervisor, running = await started(record, world)
+    supervisor.stop()
+    while record.state().note != supervisors.KEEPS_RUNNING:
         await asyncio.sleep(0.01)
-    keeper.stop()
+    supervisor.stop()
     await running
     assert world.story[:3] == ["finish", "finish", "stop"]

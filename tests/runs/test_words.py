@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 from eagleray.features.runs.injected_config import (
-    Told,
-    activated,
-    asked,
+    InjectedConfig,
+    activated_environment,
+    encode_config,
     verifier,
     with_site,
 )
@@ -96,8 +96,8 @@ def test_how_a_job_of_ray_ended() -> None:
 def test_the_environment_holds_no_secret_and_no_dollar() -> None:
     plan = RunPlan("program", ("python", "x.py"), "/w", "x.py", workers=("$a*",))
     secret = 32 * "5e"
-    told = Told("r1", verifier(secret), Package("p", {}), path="/x")
-    said = asked(plan, told)
+    told = InjectedConfig("r1", verifier(secret), Package("p", {}), path="/x")
+    said = encode_config(plan, told)
     assert "$" not in said
     assert secret not in said
     assert json.loads(said)["workers"] == ["$a*"]
@@ -142,10 +142,10 @@ def test_a_program_finds_the_chosen_environment_active(tmp_path: Path) -> None:
     (tmp_path / "venv" / "pyvenv.cfg").touch()
     (tmp_path / "conda" / "conda-meta").mkdir()
     environ = {"PATH": f"/usr/bin:{venv.parent}:/bin", "ELECTRON_RUN_AS_NODE": "1", "HOME": "/h"}
-    found = activated(environ, str(venv))
+    found = activated_environment(environ, str(venv))
     assert found["PATH"] == f"{venv.parent}:/usr/bin:/bin"
     assert (found["VIRTUAL_ENV"], found["HOME"]) == (str(tmp_path / "venv"), "/h")
-    assert activated(environ, str(conda))["PATH"] == f"{conda.parent}:{environ['PATH']}"
+    assert activated_environment(environ, str(conda))["PATH"] == f"{conda.parent}:{environ['PATH']}"
     for python in (str(plain), "", "python", str(tmp_path / "gone" / "bin" / "python")):
         as_it_is = {"PATH": environ["PATH"], "HOME": "/h"}
-        assert activated(environ, python) == as_it_is
+        assert activated_environment(environ, python) == as_it_is

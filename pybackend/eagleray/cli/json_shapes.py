@@ -24,7 +24,7 @@ from eagleray.features.reports.handlers import wire_report, wire_table
 from eagleray.features.reports.reports import Report
 from eagleray.features.reports.tables import Table
 from eagleray.features.runs.handlers import wire_run
-from eagleray.features.runs.records import Listed
+from eagleray.features.runs.records import StoredRun
 from eagleray.features.workers.handlers import wire_paused
 from eagleray.features.workers.logs import LogEnd
 from eagleray.features.workers.rows import Paused
@@ -200,7 +200,7 @@ def pdb_session_json(session: PdbSession) -> Json:
     return _shaped(wire_session(session), PDB_SESSION)
 
 
-def run_json(listed: Listed) -> Json:
+def run_json(listed: StoredRun) -> Json:
     return _shaped(wire_run(listed), RUN)
 
 

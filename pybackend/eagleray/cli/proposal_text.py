@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from eagleray.common.errors import printable
 from eagleray.features.presets.composing import Composed, error_of, shown_values
-from eagleray.features.presets.model import Proposal
+from eagleray.features.presets.model import DebugRunProposal
 from eagleray.features.presets.text import WIDEST, lines_of
 from eagleray.features.runs.model import RunPlan
 
@@ -18,7 +18,7 @@ _NARROWEST = 60
 _TITLES = ("as it is", "debug run")
 
 
-def print_proposal(made: Proposal, details: bool = False) -> None:
+def print_proposal(made: DebugRunProposal, details: bool = False) -> None:
     """Prints nothing if nothing was asked for."""
     columns = _columns()
     shown = _parts(made, columns, details)
@@ -29,7 +29,7 @@ def print_proposal(made: Proposal, details: bool = False) -> None:
         print("\n--details shows shortened lines and values in full.")
 
 
-def _parts(made: Proposal, columns: int, details: bool) -> tuple[list[str], list[str]]:
+def _parts(made: DebugRunProposal, columns: int, details: bool) -> tuple[list[str], list[str]]:
     return lines_of(made, columns, details), list(_diff(made, columns, details))
 
 
@@ -40,7 +40,7 @@ def _columns() -> int:
     return max(_NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
 
 
-def _diff(made: Proposal, columns: int, details: bool) -> Iterator[str]:
+def _diff(made: DebugRunProposal, columns: int, details: bool) -> Iterator[str]:
     """Changed lines in full, wrapped; the lines around them are shortened."""
     texts = (made.before.splitlines(), made.after.splitlines())
     for line in difflib.unified_diff(*texts, *_TITLES, "", "", 2, ""):

@@ -23,7 +23,7 @@ from eagleray.features.runs.model import ProfilePlan, RunPlan
 from eagleray.features.runs.plan_text import command_text, confirm_text
 from eagleray.features.runs.preflight import check as check_program
 from eagleray.features.runs.preflight import check_files
-from eagleray.features.runs.preparing import Asked
+from eagleray.features.runs.preparing import RunRequest
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -103,7 +103,7 @@ async def start(app: App, arguments: argparse.Namespace, profile: ProfilePlan | 
 async def _plan(app: App, arguments: argparse.Namespace, profile: ProfilePlan | None) -> RunPlan:
     cwd = Path.cwd()
     plan = await app.preparing.plan(
-        Asked(
+        RunRequest(
             path="",
             args=arguments.program,
             cwd=str(cwd),

@@ -15,8 +15,8 @@ from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.redact import redact_text
 from eagleray.features.runs.errors import stop_failed
 from eagleray.features.runs.output import follow as follow_output
-from eagleray.features.runs.records import Listed, Record, read
-from eagleray.features.runs.run_status import is_elsewhere, seen
+from eagleray.features.runs.records import RunRecord, StoredRun, load_if_readable
+from eagleray.features.runs.run_status import is_remote, with_current_state
 from eagleray.features.runs.terminal_text import TerminalOutput
 from eagleray.supervisor.supervisor import KEEPS_RUNNING
 
@@ -24,7 +24,7 @@ from eagleray.supervisor.supervisor import KEEPS_RUNNING
 INTERRUPTED = 130
 
 
-async def follow(app: App, record: Record) -> int:
+async def follow(app: App, record: RunRecord) -> int:
     """Prints the output of a run until it ends; Ctrl-C stops it, a second one hurries."""
     following = Follower(app, record)
     write = _writer()
@@ -53,12 +53,12 @@ def _writer() -> Callable[[bytes], None]:
     return write
 
 
-def exit_code(one: Listed) -> int:
+def exit_code(one: StoredRun) -> int:
     """That of the program; a profile that a person has finished succeeded if all of its reports are here."""
     state = one.state
     if one.plan.profile is not None and state.phase == "stopped":
-        seen = state.profile
-        return 0 if seen is None or seen.gathered >= seen.expected else 1
+        profile = state.profile
+        return 0 if profile is None or profile.gathered >= profile.expected else 1
     if state.code is None:
         return 1 if state.phase in ("failed", "unwatched") else 0
     return state.code
@@ -67,11 +67,11 @@ def exit_code(one: Listed) -> int:
 class Follower:
     """A run as it is followed from one terminal."""
 
-    def __init__(self, app: App, record: Record) -> None:
+    def __init__(self, app: App, record: RunRecord) -> None:
         self._app = app
         self._record = record
         self._signature = record.signature()
-        self._now = self._read = read(record)
+        self._now = self._read = load_if_readable(record)
         self._stood = False
         self._is_stopping = False
         self._note = ""
@@ -96,8 +96,8 @@ class Follower:
     def is_over(self) -> bool:
         """Whether nothing more will be printed."""
         if (signature := self._record.signature()) != self._signature:
-            self._signature, self._read = signature, read(self._record)
-        self._now = now = seen(self._read) if self._read else None
+            self._signature, self._read = signature, load_if_readable(self._record)
+        self._now = now = with_current_state(self._read) if self._read else None
         if now is None or self.left:
             return True
         self._print_stops(now)
@@ -107,7 +107,7 @@ class Follower:
             self._note = now.state.note
             self._print_note()
         # Of one that goes on elsewhere nobody writes here what it prints.
-        return now.state.is_over or (now.state.phase == "unwatched" and is_elsewhere(now.state))
+        return now.state.is_over or (now.state.phase == "unwatched" and is_remote(now.state))
 
     def code(self) -> int:
         if self.left:
@@ -128,7 +128,7 @@ class Follower:
         if self._note == KEEPS_RUNNING:
             self._is_stopping = False
 
-    def _print_stops(self, now: Listed) -> None:
+    def _print_stops(self, now: StoredRun) -> None:
         stands = [worker.name for worker in now.state.workers if worker.state == "stopped"]
         if stands and not self._stood:
             named = ", ".join(printable(name, 60) for name in stands[:3])

@@ -14,7 +14,7 @@ from eagleray.common.errors import printable
 from eagleray.common.redact import redact_text
 from eagleray.features.runs.handlers import wire_run
 from eagleray.features.runs.plan_text import command_text, confirm_text
-from eagleray.features.runs.records import Listed
+from eagleray.features.runs.records import StoredRun
 
 ACTIONS = ("list", "follow", "stop", "restart", "forget")
 
@@ -42,14 +42,14 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
         await app.runs.adopt(record)
         return await follow(app, record)
     if arguments.action == "stop":
-        question = wire_run(app.runs.one(arguments.id)).confirm_stop
+        question = wire_run(app.runs.load(arguments.id)).confirm_stop
         is_confirmed = bool(question) and (arguments.yes or await confirmed(question))
         await app.runs.stop(arguments.id, confirmed=is_confirmed)
         return 0
     if arguments.action == "forget":
         await app.runs.forget(arguments.id)
         return 0
-    plan = app.runs.one(arguments.id).plan
+    plan = app.runs.load(arguments.id).plan
     question = confirm_text(plan)
     is_confirmed = bool(question) and (arguments.yes or await confirmed(question))
     again = await app.runs.restart(arguments.id, None, confirmed=is_confirmed)
@@ -79,7 +79,7 @@ def _list(app: App, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _phase(one: Listed) -> str:
+def _phase(one: StoredRun) -> str:
     if one.state.phase != "stopped_at":
         return one.state.phase
     count = sum(worker.state == "stopped" for worker in one.state.workers)

@@ -1,4 +1,4 @@
-"""The process that keeps one run: `keep-run ID`, started by whoever starts the run and outliving them."""
+"""The supervisor process of one run, `supervise ID`: started by the window or terminal that starts the run, outlives it."""
 
 from __future__ import annotations
 
@@ -17,48 +17,48 @@ from eagleray.common.paths import host_name, runs
 from eagleray.features.profiling.gathers import output_folder
 from eagleray.features.profiling.unmatched import Unmatched
 from eagleray.features.runs.home_cluster import HomeCluster, own_dashboards
-from eagleray.features.runs.model import Process, RunPlan, RunState
+from eagleray.features.runs.model import ProcessIdentity, RunPlan, RunState
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.proxy_addresses import joined_in
-from eagleray.features.runs.records import Record, Records
-from eagleray.features.runs.remote_delivery import far_reports
-from eagleray.features.runs.supervisor_process import TAKEN
+from eagleray.features.runs.records import RunRecord, RunRecords
+from eagleray.features.runs.remote_delivery import remote_reports_folder
+from eagleray.features.runs.supervisor_process import ALREADY_SUPERVISED
 from eagleray.ray.dashboard import Dashboard
-from eagleray.supervisor.launchers.factory import Starters
-from eagleray.supervisor.run_watch import Watching
-from eagleray.supervisor.supervisor import Keeper
+from eagleray.supervisor.launchers.factory import LauncherFactory
+from eagleray.supervisor.run_watch import RunWatch
+from eagleray.supervisor.supervisor import RunSupervisor
 from eagleray.tools.processes import born
 
 
 def main(arguments: list[str]) -> int:
-    """Keeps the run of that id until it is over; ends with `TAKEN` if another process does, or did."""
-    # Whoever started us may have had these ignored, which the program would inherit.
+    """Supervises the run until it is over; returns `ALREADY_SUPERVISED` if another process does so, or if it is over."""
+    # The parent process may ignore these, which the program would inherit.
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     access: dict[str, Any] = json.loads(sys.stdin.read() or "{}")
-    record = Records(runs()).find(arguments[0])
-    with logging_to(record.keeper_log):
-        return _keep_alone(record, access)
+    record = RunRecords(runs()).find(arguments[0])
+    with logging_to(record.supervisor_log):
+        return _supervise_alone(record, access)
 
 
-def _keep_alone(record: Record, access: dict[str, Any]) -> int:
-    # Held as long as we live, so that a run never has two keepers.
+def _supervise_alone(record: RunRecord, access: dict[str, Any]) -> int:
+    # Held until this process ends, so that a run never has two supervisors.
     if record.lock() is None or record.state().is_over:
-        return TAKEN
-    asyncio.run(_keep(record, access))
+        return ALREADY_SUPERVISED
+    asyncio.run(_supervise(record, access))
     return 0
 
 
-async def _keep(record: Record, access: dict[str, Any]) -> None:
+async def _supervise(record: RunRecord, access: dict[str, Any]) -> None:
     parts = build_app(Settings.read({"discovery": "off"}, dict(os.environ)))
     parts.tokens.set_access(record.plan().cluster, **access)
     output = Output(record.output)
     try:
-        starters = Starters(
+        factory = LauncherFactory(
             parts.watch.dashboard, parts.clusters, parts.commands, own_dashboards, parts.queue
         )
         home, plan = _home(parts, record), record.plan()
-        watching = Watching(
+        watch = RunWatch(
             record,
             plan,
             home,
@@ -66,29 +66,29 @@ async def _keep(record: Record, access: dict[str, Any]) -> None:
             parts.ways.routes,
             lambda text: output.write(text.encode("utf-8", "replace")),
         )
-        keeper = Keeper(
+        supervisor = RunSupervisor(
             record,
             output,
-            lambda: starters.of(record, output, dict(os.environ)),
-            watching,
+            lambda: factory.create(record, output, dict(os.environ)),
+            watch,
             reports=_reports(parts, record, plan, home),
         )
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, keeper.stop)
-        ours = Process(os.getpid(), born(os.getpid()))
-        keeper.begin(evolve(_kept_again(record.state()), keeper=ours, host=host_name()))
-        await keeper.run()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, supervisor.stop)
+        ours = ProcessIdentity(os.getpid(), born(os.getpid()))
+        supervisor.begin(evolve(_adopted(record.state()), supervisor=ours, host=host_name()))
+        await supervisor.run()
     finally:
         output.close()
         await parts.close()
 
 
-def _kept_again(state: RunState) -> RunState:
-    """What was written when nobody reached it any more is over; whoever stops it now waits for the word to change."""
+def _adopted(state: RunState) -> RunState:
+    """The state of an orphaned run that has a supervisor again; a caller that stops it waits for this change."""
     return evolve(state, phase="running", note="") if state.phase == "unwatched" else state
 
 
-def _home(parts: App, record: Record) -> HomeCluster:
-    """The cluster of the run, which may have to be looked for."""
+def _home(parts: App, record: RunRecord) -> HomeCluster:
+    """Finds the cluster of the run."""
     plan = record.plan()
     return HomeCluster(
         record.id,
@@ -100,7 +100,7 @@ def _home(parts: App, record: Record) -> HomeCluster:
     )
 
 
-def _reports(parts: App, record: Record, plan: RunPlan, home: HomeCluster) -> Unmatched | None:
+def _reports(parts: App, record: RunRecord, plan: RunPlan, home: HomeCluster) -> Unmatched | None:
     if plan.profile is None:
         return None
     here = output_folder(record.id, plan.profile.output, plan.cwd)
@@ -109,6 +109,6 @@ def _reports(parts: App, record: Record, plan: RunPlan, home: HomeCluster) -> Un
         return (home.found.cluster, home.found.dashboard) if home.found else None
 
     reports = parts.gathers.reports(
-        record.id, record.reports, here, found, far_reports(record.id, plan)
+        record.id, record.reports, here, found, remote_reports_folder(record.id, plan)
     )
     return Unmatched(reports, plan.profile.workers, found)

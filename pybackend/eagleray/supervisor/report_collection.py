@@ -1,4 +1,4 @@
-"""Gathering of a run's reports for its supervisor: a failure is logged and shown, and ends nothing else."""
+"""Collects a run's reports for its supervisor: a failure is logged and shown, and ends nothing else."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from eagleray.features.presets.recognition import metadata_version
 from eagleray.features.runs import sbatch_arguments
 from eagleray.features.runs.handlers import wire_run
 from eagleray.features.runs.proxy_addresses import in_folder, joined_in
-from eagleray.features.runs.records import Record, read
+from eagleray.features.runs.records import RunRecord, load_if_readable
 from eagleray.features.runs.scripts.bash_tokens import commands_of
 from eagleray.features.runs.scripts.script import read_script
 from eagleray.features.source_mapping.kept import KeptMappings
@@ -139,7 +139,7 @@ def run_plan(text: str) -> None:
 def _run(files: dict[str, str]) -> None:
     for name, text in files.items():
         path = written(f"runs/0123456789ab/{name}", text)
-    found = read(Record("0123456789ab", path.parent))
+    found = load_if_readable(RunRecord("0123456789ab", path.parent))
     if found is not None:
         json.dumps(Wire().plain(wire_run(found)))
 
@@ -224,7 +224,7 @@ def sbatch(text: str) -> None:
 
 
 def refusal(text: str) -> None:
-    found = nsight_refusal.refusal(written("output/output.log", text))
+    found = nsight_refusal.nsight_refusal(written("output/output.log", text))
     assert found is None or found.why.isprintable()
 
 

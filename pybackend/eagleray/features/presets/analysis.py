@@ -13,44 +13,44 @@ from eagleray.features.presets.checkout.files import near, roots, text_of
 from eagleray.features.presets.checkout.keys import CheckoutKeys, looked_up
 from eagleray.features.presets.programs import ProgramFiles
 from eagleray.features.presets.recognition import (
+    FoundVersion,
     Identity,
     Recognised,
-    Version,
     chosen,
     identify,
     metadata_version,
     modules_in,
     parse_version,
 )
-from eagleray.features.presets.table import Table
+from eagleray.features.presets.table import FrameworkTable
 from eagleray.features.presets.table_file import tables
 from eagleray.features.presets.trainers import purpose_of
 from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.scripts.launch_lines import (
     Launch,
-    Said,
+    LineWord,
     ScriptStart,
     launch_of,
     value_of,
 )
 from eagleray.features.runs.scripts.script import Assignment, Script
 from eagleray.features.runs.scripts.script_edits import copy_number
-from eagleray.features.runs.scripts.script_tree import Found, ScriptNode, ScriptTree
+from eagleray.features.runs.scripts.script_tree import ScriptFile, ScriptNode, ScriptTree
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "sbatch"})
 _COMMAND = "COMMAND"
 
 
-def facts(plan: RunPlan, python: str, now: datetime) -> Facts:
+def analyze(plan: RunPlan, python: str, now: datetime) -> ProgramAnalysis:
     """What can be read of the program that `plan` starts; `python` is the interpreter whose packages it has."""
     cwd = Path(plan.cwd)
     stamp = now.strftime("%m%d-%H%M%S")
     if script_word := _script_word(plan, cwd):
         return _of_script(plan, script_word, python, stamp)
-    launch = launch_of([Said(word) for word in plan.command])
+    launch = launch_of([LineWord(word) for word in plan.command])
     identity = _Frameworks([cwd]).of(launch) if launch else Identity()
     recognised, keys = _recognised(identity, launch, [cwd], python, _hints(plan, None))
-    return Facts(
+    return ProgramAnalysis(
         launch=launch,
         recognised=recognised,
         keys=keys,
@@ -66,18 +66,18 @@ def _hints(plan: RunPlan, script: Script | None) -> list[str]:
     return [*plan.command, *(name for raw in assigned for name in re.findall(r"[\w.-]+", raw))]
 
 
-def _of_script(plan: RunPlan, word: str, python: str, stamp: str) -> Facts:
+def _of_script(plan: RunPlan, word: str, python: str, stamp: str) -> ProgramAnalysis:
     """A script, the scripts that it starts, and COMMAND if none of them starts a trainer."""
     cwd = Path(plan.cwd)
     file = cwd / word
     arguments = plan.command[plan.command.index(word) + 1 :]
     frameworks = _Frameworks([cwd, file.parent])
     tree = ScriptTree(lambda start, folder: _inner(plan, start, [cwd, folder]))
-    outer = tree.of(Found(word, str(file), plan.copy_text or text_of(file)), arguments)
+    outer = tree.of(ScriptFile(word, str(file), plan.copy_text or text_of(file)), arguments)
     root, in_variable = outer, ""
     lines = frameworks.of_lines(root)
     if plan.env.get(_COMMAND) and not any(identity.trains for _, identity in lines):
-        held = tree.of(Found(_COMMAND, str(cwd / _COMMAND), plan.env[_COMMAND]), ())
+        held = tree.of(ScriptFile(_COMMAND, str(cwd / _COMMAND), plan.env[_COMMAND]), ())
         if of_variable := frameworks.of_lines(held):
             root, in_variable, lines = held, _COMMAND, of_variable
     main, identity = _main(lines) or (None, frameworks.quoted_in(root.script))
@@ -86,7 +86,7 @@ def _of_script(plan: RunPlan, word: str, python: str, stamp: str) -> Facts:
     near_line = [cwd, file.parent, *([Path(main.node.path).parent] if main else [])]
     recognised, keys = _recognised(identity, launch, near_line, python, _hints(plan, node.script))
     alike = [line for line, other in lines if _is_same(identity, other)]
-    return Facts(
+    return ProgramAnalysis(
         launch=launch,
         recognised=recognised,
         keys=keys,
@@ -150,7 +150,7 @@ class _Frameworks:
         ]
 
 
-def _inner(plan: RunPlan, start: ScriptStart, folders: Sequence[Path]) -> Found | None:
+def _inner(plan: RunPlan, start: ScriptStart, folders: Sequence[Path]) -> ScriptFile | None:
     """The file of a script that another one starts: a copy of the plan, else one of the checkout."""
     written = start.script.text
     # A folder that is not on this machine, or is relative to another one, does not hide the script.
@@ -159,9 +159,9 @@ def _inner(plan: RunPlan, start: ScriptStart, folders: Sequence[Path]) -> Found 
         if number > len(plan.inner_copies):
             return None
         copy = plan.inner_copies[number - 1]
-        return Found(_shown(copy.path, plan.cwd), copy.path, copy.text)
+        return ScriptFile(_shown(copy.path, plan.cwd), copy.path, copy.text)
     file = near(written, folders)
-    return Found(_shown(str(file), plan.cwd), str(file), text_of(file)) if file else None
+    return ScriptFile(_shown(str(file), plan.cwd), str(file), text_of(file)) if file else None
 
 
 def _shown(path: str, cwd: str) -> str:
@@ -212,7 +212,9 @@ def _is_shell_script(file: Path) -> bool:
     return first.startswith("#!") and any(shell in first for shell in _SHELLS)
 
 
-def _version(found: Sequence[Table], package: str, roots: Sequence[Path], python: str) -> Version:
+def _version(
+    found: Sequence[FrameworkTable], package: str, roots: Sequence[Path], python: str
+) -> FoundVersion:
     """The checkout that the program runs in comes before what is installed, as it does for Python."""
     for table in found:
         if table.package != package:
@@ -222,14 +224,14 @@ def _version(found: Sequence[Table], package: str, roots: Sequence[Path], python
                 continue
             for path, pattern in table.version_files:
                 if version := parse_version(text_of(root / path), pattern):
-                    return Version(_release(found, package, root, version), str(root / path))
+                    return FoundVersion(_release(found, package, root, version), str(root / path))
         for metadata in _metadata(table.distribution, python):
             if version := metadata_version(text_of(metadata)):
-                return Version(version, str(metadata.parent))
-    return Version("", "")
+                return FoundVersion(version, str(metadata.parent))
+    return FoundVersion("", "")
 
 
-def _release(found: Sequence[Table], package: str, root: Path, version: str) -> str:
+def _release(found: Sequence[FrameworkTable], package: str, root: Path, version: str) -> str:
     """The version of the checkout `root`, which may be a release whose version file names an earlier one."""
     releases = [one for table in found if table.package == package for one in table.releases]
     for release in releases:
@@ -264,7 +266,7 @@ class TrainingLine:
 
 
 @dataclass(frozen=True)
-class Facts:
+class ProgramAnalysis:
     """`script` is the one with the training line, by the name `script_word`; None where the command starts Python.
 
     `root` is the script of the command, which may start that one.  `lines` are all lines that start this trainer, and

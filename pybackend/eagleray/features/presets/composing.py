@@ -20,14 +20,14 @@ from pathlib import Path
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.off_loop import off_loop
 from eagleray.common.redact import HIDDEN, is_secret, redact_text
-from eagleray.features.presets.analysis import Facts
+from eagleray.features.presets.analysis import ProgramAnalysis
 from eagleray.features.presets.checkout.files import Files
 from eagleray.features.presets.checkout.keys import program_of
-from eagleray.features.presets.checkout.yaml_tree import Node, read_yaml
+from eagleray.features.presets.checkout.yaml_tree import YamlNode, read_yaml
 from eagleray.features.presets.errors import not_composed
 from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.program_python import environment_of
-from eagleray.features.runs.scripts.launch_lines import Said
+from eagleray.features.runs.scripts.launch_lines import LineWord
 from eagleray.routes.commands import CommandResult, run
 
 LIMIT_S = 120.0
@@ -48,7 +48,7 @@ class Composed:
 
 
 @dataclass(frozen=True)
-class Composition:
+class CompositionCommand:
     """What is run to compose a configuration, and the keys whose values are wanted."""
 
     argv: list[str]
@@ -58,7 +58,7 @@ class Composition:
 
 
 async def compose(
-    plan: RunPlan, facts: Facts, original: Sequence[str], python: str = ""
+    plan: RunPlan, facts: ProgramAnalysis, original: Sequence[str], python: str = ""
 ) -> Composed:
     """The configuration of the debug run `plan`, whose `facts` were read with the preset.
 
@@ -78,8 +78,8 @@ async def compose(
 
 
 def _composition(
-    plan: RunPlan, facts: Facts, original: Sequence[str], python: str
-) -> Composition | Composed:
+    plan: RunPlan, facts: ProgramAnalysis, original: Sequence[str], python: str
+) -> CompositionCommand | Composed:
     """The program to run, or the error that prevents it."""
     recognised, launch = facts.recognised, facts.launch
     configuration = recognised.table.configuration if recognised else None
@@ -103,7 +103,7 @@ def _composition(
     interpreter = python or _interpreter(launch.all_words, Path(plan.cwd))
     target = ["-m", launch.target] if launch.module else [str(program)]
     if configuration.kind == "hydra":
-        return Composition([interpreter, *target, *words, "--cfg", "job"], environ, keys)
+        return CompositionCommand([interpreter, *target, *words, "--cfg", "job"], environ, keys)
     mark = secrets.token_hex(16)
     asked = {
         "complete": configuration.complete,
@@ -113,24 +113,26 @@ def _composition(
         "mark": mark,
     }
     text = _PROGRAM.read_text(encoding="utf-8")
-    return Composition([interpreter, "-c", text, json.dumps(asked), *words], environ, keys, mark)
+    return CompositionCommand(
+        [interpreter, "-c", text, json.dumps(asked), *words], environ, keys, mark
+    )
 
 
-def line_words(plan: RunPlan, facts: Facts) -> list[str]:
+def line_words(plan: RunPlan, facts: ProgramAnalysis) -> list[str]:
     """The words of the training line as they are written, with those that its script passes on."""
     return [word.text for word in _line(plan, facts)]
 
 
-def _line(plan: RunPlan, facts: Facts) -> list[Said]:
+def _line(plan: RunPlan, facts: ProgramAnalysis) -> list[LineWord]:
     launch = facts.launch.words if facts.launch else ()
     words = [word for word in launch if not _ALL_ARGUMENTS.fullmatch(word.text)]
     if facts.script and facts.script.forwards:
         behind = plan.command[plan.command.index(facts.script_word) + 1 :]
-        words += [Said(word) for word in behind]
+        words += [LineWord(word) for word in behind]
     return words
 
 
-def _words(line: Sequence[Said], files: Files) -> list[str] | Composed:
+def _words(line: Sequence[LineWord], files: Files) -> list[str] | Composed:
     """The arguments as the program gets them, or an error if they aren't known.
 
     Values that the script computes are left out: they don't decide whether a key exists.
@@ -176,7 +178,7 @@ def _environment(plan: RunPlan, files: Files, package: str) -> dict[str, str]:
     }
 
 
-def _interpreter(words: Sequence[Said], cwd: Path) -> str:
+def _interpreter(words: Sequence[LineWord], cwd: Path) -> str:
     """The Python of the training line; that of the project's environment for `uv run`."""
     named = (word.text for word in words if word.known and _PYTHON.fullmatch(word.text))
     project = cwd / ".venv" / "bin" / "python"
@@ -185,7 +187,7 @@ def _interpreter(words: Sequence[Said], cwd: Path) -> str:
     return next(named, "python3")
 
 
-def _values(ended: CommandResult, made: Composition) -> dict[str, str] | None:
+def _values(ended: CommandResult, made: CompositionCommand) -> dict[str, str] | None:
     """The values of the keys in what was printed; None if the program reported none."""
     printed = ended.stdout.decode("utf-8", "replace")
     if made.mark:
@@ -199,7 +201,7 @@ def _values(ended: CommandResult, made: Composition) -> dict[str, str] | None:
     return {key: _shown(node) for key in made.keys if (node := root.at(key))}
 
 
-def _shown(node: Node) -> str:
+def _shown(node: YamlNode) -> str:
     if node.is_list:
         return f"[{', '.join(_shown(one) for one in node.items())}]"
     return "{…}" if node.children is not None else node.value

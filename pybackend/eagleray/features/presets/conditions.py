@@ -7,17 +7,17 @@ from re import fullmatch
 from typing import Literal
 
 from eagleray.features.presets.checkout.yaml_tree import read_yaml
-from eagleray.features.presets.table import Condition, Entry, Syntax
-from eagleray.features.runs.scripts.launch_lines import Said, value_of
+from eagleray.features.presets.table import Condition, KeyEntry, Syntax
+from eagleray.features.runs.scripts.launch_lines import LineWord, value_of
 
 PROGRAM = "{program}"
 
 
 @dataclass(frozen=True)
-class Line:
+class TrainingLineContext:
     """A training line: its words, the name of the program, the text of its configuration file."""
 
-    words: tuple[Said, ...]
+    words: tuple[LineWord, ...]
     program: str
     config: str
     syntax: Syntax
@@ -31,7 +31,7 @@ class Verdict:
     why: str = ""
 
 
-def verdict(entry: Entry, line: Line) -> Verdict:
+def verdict(entry: KeyEntry, line: TrainingLineContext) -> Verdict:
     """Whether one of the entry's conditions holds in `line`."""
     found = [_holds(condition, line) for condition in entry.when]
     if not found or True in found:
@@ -41,7 +41,7 @@ def verdict(entry: Entry, line: Line) -> Verdict:
     return Verdict("fails", entry.when[0].why)
 
 
-def multiplied(entry: Entry, answer: str, line: Line) -> tuple[str, str]:
+def multiplied(entry: KeyEntry, answer: str, line: TrainingLineContext) -> tuple[str, str]:
     """The number for an entry with `times`, and what was assumed for it: "" if the line gives it."""
     if entry.times is None or not answer.isdecimal():
         return answer, ""
@@ -54,14 +54,14 @@ def multiplied(entry: Entry, answer: str, line: Line) -> tuple[str, str]:
     return str(int(answer) * default), f"The value of {key} is not known; {default} is assumed."
 
 
-def _holds(condition: Condition, line: Line) -> bool | None:
+def _holds(condition: Condition, line: TrainingLineContext) -> bool | None:
     value = _value(condition, line)
     found = None if value is None else bool(fullmatch(condition.matches, value))
     results = [found, *(_holds(other, line) for other in condition.also)]
     return False if False in results else (None if None in results else True)
 
 
-def _value(condition: Condition, line: Line) -> str | None:
+def _value(condition: Condition, line: TrainingLineContext) -> str | None:
     """The value of the condition's key; None if the line sets it to what isn't known before it runs."""
     if condition.key == PROGRAM:
         return line.program

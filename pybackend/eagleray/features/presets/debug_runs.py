@@ -10,14 +10,14 @@ from attrs import evolve
 
 from eagleray.common.off_loop import off_loop
 from eagleray.features.presets import analysis, user_presets
-from eagleray.features.presets.analysis import Facts
+from eagleray.features.presets.analysis import ProgramAnalysis
 from eagleray.features.presets.composing import Composed, compose, line_words
 from eagleray.features.presets.errors import bad_preset, unknown_preset
 from eagleray.features.presets.form import OFF, ON
-from eagleray.features.presets.model import HANG_DETAILS, POST_MORTEM, Proposal
+from eagleray.features.presets.model import HANG_DETAILS, POST_MORTEM, DebugRunProposal
 from eagleray.features.presets.propose import propose, unchanged
-from eagleray.features.presets.step_recording import with_switch
-from eagleray.features.presets.table import Table
+from eagleray.features.presets.step_recording import with_step_recording
+from eagleray.features.presets.table import FrameworkTable
 from eagleray.features.presets.table_file import tables
 from eagleray.features.presets.user_presets import OwnPresets, Preset
 from eagleray.features.runs.model import RunPlan
@@ -47,7 +47,7 @@ class DebugRuns:
 
     def proposal(
         self, plan: RunPlan, name: str, answers: Mapping[str, str], python: str = ""
-    ) -> Proposal:
+    ) -> DebugRunProposal:
         """What the preset `name` makes of `plan`; `python` is the interpreter whose packages the program has.
 
         Steps that are to be recorded are told to a framework that knows them, whatever the preset.
@@ -55,8 +55,8 @@ class DebugRuns:
         made = self._by_preset(plan, name, answers, python)
         if made.plan.profile is None or made.plan.profile.when != "steps":
             return made
-        facts = analysis.facts(made.plan, python or plan.argv[0], self._now())
-        return with_switch(made, facts, plan)
+        facts = analysis.analyze(made.plan, python or plan.argv[0], self._now())
+        return with_step_recording(made, facts, plan)
 
     async def composed(self, original: RunPlan, plan: RunPlan, python: str = "") -> Composed:
         """The composed configuration of `plan`, the proposal for `original`.
@@ -66,7 +66,7 @@ class DebugRuns:
         """
         before, after = await off_loop(
             lambda: [
-                analysis.facts(one, python or one.python or one.argv[0], self._now())
+                analysis.analyze(one, python or one.python or one.argv[0], self._now())
                 for one in (original, plan)
             ]
         )
@@ -74,7 +74,7 @@ class DebugRuns:
 
     def _by_preset(
         self, plan: RunPlan, name: str, answers: Mapping[str, str], python: str
-    ) -> Proposal:
+    ) -> DebugRunProposal:
         """The proposal of the preset.
 
         1. "none": the program as it is.  2. A preset of the person's own.
@@ -84,7 +84,7 @@ class DebugRuns:
         """
         if name == NONE:
             return unchanged(plan)
-        facts = analysis.facts(plan, python or plan.argv[0], self._now())
+        facts = analysis.analyze(plan, python or plan.argv[0], self._now())
         if name == "" and facts.recognised is None:
             return unchanged(plan)
         preset = self._chosen(plan.workspace, name, facts)
@@ -92,7 +92,7 @@ class DebugRuns:
 
     def rows(self, workspace: str) -> list[Row]:
         """The presets of a workspace: ours for each framework and for any program, then the person's own."""
-        newest: dict[str, Table] = {}
+        newest: dict[str, FrameworkTable] = {}
         for table in tables():
             newest.setdefault(table.framework, table)
         ours = [_row(table) for name, table in sorted(newest.items()) if table.package]
@@ -117,7 +117,7 @@ class DebugRuns:
     def delete(self, workspace: str, name: str) -> None:
         self._presets.delete(workspace, name)
 
-    def _chosen(self, workspace: str, name: str, facts: Facts) -> Preset:
+    def _chosen(self, workspace: str, name: str, facts: ProgramAnalysis) -> Preset:
         if name and (found := self._presets.named(workspace, name)):
             return found
         recognised = facts.recognised.table.framework if facts.recognised else ""
@@ -126,7 +126,7 @@ class DebugRuns:
         raise unknown_preset(name)
 
 
-def _row(table: Table) -> Row:
+def _row(table: FrameworkTable) -> Row:
     proposed = {
         name: offer.value
         for name, offer in table.offers.items()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from eagleray.features.presets.analysis import Facts
-from eagleray.features.presets.conditions import Line, verdict
+from eagleray.features.presets.analysis import ProgramAnalysis
+from eagleray.features.presets.conditions import TrainingLineContext, verdict
 from eagleray.features.presets.errors import bad_answer
 from eagleray.features.presets.model import (
     ANSWERS,
@@ -13,7 +13,7 @@ from eagleray.features.presets.model import (
     OPTIONS,
     POST_MORTEM,
     Option,
-    Question,
+    PresetQuestion,
 )
 from eagleray.features.presets.recognition import Recognised
 from eagleray.features.presets.table import Offer
@@ -21,7 +21,7 @@ from eagleray.features.presets.table import Offer
 OFF, ON = "off", "on"
 
 
-def questions(facts: Facts, answers: Mapping[str, str]) -> tuple[Question, ...]:
+def questions(facts: ProgramAnalysis, answers: Mapping[str, str]) -> tuple[PresetQuestion, ...]:
     """All questions, with the answers given and what is proposed for the others.
 
     For a version that the table was not read from, only what has a key in the user's checkout is proposed.
@@ -33,14 +33,14 @@ def questions(facts: Facts, answers: Mapping[str, str]) -> tuple[Question, ...]:
         if said is not None and (offer := said.table.offer(option.name, said.version.text))
     ]
     common = [
-        Question(
+        PresetQuestion(
             HANG_DETAILS.name,
             HANG_DETAILS.text,
             "Variables of NCCL and torch that act; the run is slower.",
             (ON, OFF),
             answers.get(HANG_DETAILS.name, OFF),
         ),
-        Question(
+        PresetQuestion(
             POST_MORTEM.name,
             POST_MORTEM.text,
             "A worker that fails stands at the failing line.",
@@ -51,17 +51,17 @@ def questions(facts: Facts, answers: Mapping[str, str]) -> tuple[Question, ...]:
     return (*asked, *common)
 
 
-def fresh(facts: Facts) -> str:
+def fresh(facts: ProgramAnalysis) -> str:
     """A name that no experiment had before."""
     return f"debug-{facts.stamp}"
 
 
-def program_of(facts: Facts) -> str:
+def program_of(facts: ProgramAnalysis) -> str:
     """The name of the program that the training line starts."""
     return facts.launch.target.rpartition("/")[2] if facts.launch else ""
 
 
-def checked(answers: Mapping[str, str], facts: Facts) -> dict[str, str]:
+def checked(answers: Mapping[str, str], facts: ProgramAnalysis) -> dict[str, str]:
     """The answers that ask for something, by the names of their options; raises what is wrong with one."""
     known = {name: value for name, value in answers.items() if name in ANSWERS}
     asked = {one.id: one.value.strip() for one in questions(facts, known)}
@@ -87,14 +87,18 @@ def _check(offer: Offer, value: str) -> None:
 
 
 def _question(
-    option: Option, offer: Offer, said: Recognised, facts: Facts, answers: Mapping[str, str]
-) -> Question:
+    option: Option,
+    offer: Offer,
+    said: Recognised,
+    facts: ProgramAnalysis,
+    answers: Mapping[str, str],
+) -> PresetQuestion:
     nothing = OFF if offer.kind == "tick" else ""
     verified = facts.keys.of_offer(offer, said) if facts.keys else said.known
     proposes = option.default and verified and _can_act(offer, said, facts)
     proposed = offer.value.replace("{fresh}", fresh(facts)) if proposes else nothing
     doubt = "" if said.known else _doubt(said)
-    return Question(
+    return PresetQuestion(
         id=option.name,
         text=offer.text or option.text,
         detail=" ".join(part for part in (offer.detail, doubt) if part),
@@ -108,11 +112,11 @@ def _doubt(said: Recognised) -> str:
     return f"Written for {said.table.title} {said.table.versions}; yours is {yours}."
 
 
-def _can_act(offer: Offer, said: Recognised, facts: Facts) -> bool:
+def _can_act(offer: Offer, said: Recognised, facts: ProgramAnalysis) -> bool:
     """Whether one of the offer's entries acts in this line."""
     version = said.table.nearest(said.version.text)
     words = facts.launch.words if facts.launch else ()
-    line = Line(words, program_of(facts), facts.config, said.table.syntax)
+    line = TrainingLineContext(words, program_of(facts), facts.config, said.table.syntax)
     return any(
         verdict(entry, line).result != "fails"
         for entry in offer.all_entries

@@ -6,25 +6,24 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from eagleray.common.off_loop import InOrder, off_loop
-from eagleray.features.presets import messages
+from eagleray.features.presets import messages, model
 from eagleray.features.presets.composing import error_of, shown_values
 from eagleray.features.presets.debug_runs import DebugRuns
 from eagleray.features.presets.errors import untrusted_workspace
 from eagleray.features.presets.messages import Change, PresetQuestion, PresetRow
-from eagleray.features.presets.model import Change as ProposedChange
-from eagleray.features.presets.model import Proposal, Question
+from eagleray.features.presets.model import DebugRunProposal, ProposedChange
 from eagleray.features.presets.text import lines_of, setting_of
 from eagleray.features.runs.handlers import breakpoints_of, profile_of, wire_plan
 from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.plan_text import confirm_text, title
-from eagleray.features.runs.preparing import Asked, Preparing
+from eagleray.features.runs.preparing import RunPreparation, RunRequest
 
 if TYPE_CHECKING:
     from eagleray.wire.requests import RequestServer
 
 
 def register(
-    server: RequestServer, preparing: Preparing, debug_runs: DebugRuns, *, trusted: bool
+    server: RequestServer, preparing: RunPreparation, debug_runs: DebugRuns, *, trusted: bool
 ) -> None:
     """Answers the requests of this feature; `trusted`: the user trusts the workspace."""
     handlers = Handlers(preparing, debug_runs, trusted=trusted)
@@ -39,7 +38,7 @@ class Handlers:
     """One method per request."""
 
     def __init__(
-        self, preparing: Preparing, debug_runs: DebugRuns, *, trusted: bool = False
+        self, preparing: RunPreparation, debug_runs: DebugRuns, *, trusted: bool = False
     ) -> None:
         self._preparing = preparing
         self._debug_runs = debug_runs
@@ -74,7 +73,7 @@ class Handlers:
             raise error
         return messages.Composition(shown_values(composed))
 
-    async def _proposed(self, asked: messages.Prepare) -> tuple[RunPlan, Proposal]:
+    async def _proposed(self, asked: messages.Prepare) -> tuple[RunPlan, DebugRunProposal]:
         """The plan without the preset, and the proposal for it."""
         plan = await self._preparing.plan(_asked(asked))
         answers, python = asked.options.answers, asked.python
@@ -102,13 +101,13 @@ def wire_change(one: ProposedChange) -> Change:
     return Change(one.asked, one.outcome, one.where, one.why, setting_of(one))
 
 
-def wire_question(one: Question) -> PresetQuestion:
+def wire_question(one: model.PresetQuestion) -> PresetQuestion:
     return PresetQuestion(**{**vars(one), "choices": list(one.choices)})
 
 
-def _asked(asked: messages.Prepare) -> Asked:
+def _asked(asked: messages.Prepare) -> RunRequest:
     options = asked.options
-    return Asked(
+    return RunRequest(
         path=asked.path,
         args=asked.args,
         cwd=asked.cwd,

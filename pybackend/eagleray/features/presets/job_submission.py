@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from eagleray.features.runs.scripts.launch_lines import Launch, Said
+from eagleray.features.runs.scripts.launch_lines import Launch, LineWord
 
 _OPTION = "--runtime-env-json"
 _FILE = "--runtime-env"
@@ -21,7 +21,7 @@ _MERGES = {"RAY_OVERRIDE_JOB_RUNTIME_ENV": "1"}
 class Edit:
     """A word of the training line and what is to stand there, "" for nothing."""
 
-    word: Said
+    word: LineWord
     text: str
 
 
@@ -68,7 +68,7 @@ def with_variables(launch: Launch, env: Mapping[str, str]) -> Edit | str:
     return Edit(word, _quoted((_OPTION + "=" if joined else "") + merged))
 
 
-def _runtime_env_file(words: Sequence[Said]) -> str:
+def _runtime_env_file(words: Sequence[LineWord]) -> str:
     """The value of `--runtime-env`, as written if it is not known."""
     for i, word in enumerate(words):
         if word.text.startswith(_FILE + "="):
@@ -78,7 +78,7 @@ def _runtime_env_file(words: Sequence[Said]) -> str:
     return ""
 
 
-def _submit(launch: Launch | None) -> Said | None:
+def _submit(launch: Launch | None) -> LineWord | None:
     words = launch.all_words if launch else ()
     for before, word in pairwise(words):
         if before.text == "job" and word.text == "submit":

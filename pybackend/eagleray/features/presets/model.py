@@ -25,7 +25,7 @@ WITHOUT_EFFECT: frozenset[Outcome] = frozenset(
 
 
 @dataclass(frozen=True)
-class Change:
+class ProposedChange:
     """A request and its outcome.
 
     "will apply": its effect was verified in the source of this version.  "set, effect not verified": the key is set,
@@ -46,7 +46,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Question:
+class PresetQuestion:
     """A line of the form: a tick with `choices`, else a text; an empty text leaves the program as it is."""
 
     id: str
@@ -57,7 +57,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Proposal:
+class DebugRunProposal:
     """`before` and `after` are command, environment and copied script without and with the preset, without secrets.
 
     `summary` says in sentences what the run does and what it leaves behind.
@@ -67,8 +67,8 @@ class Proposal:
     title: str
     before: str
     after: str
-    changes: tuple[Change, ...]
-    questions: tuple[Question, ...]
+    changes: tuple[ProposedChange, ...]
+    questions: tuple[PresetQuestion, ...]
     framework: str
     framework_version: str
     summary: str = ""

@@ -6,24 +6,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from eagleray.common.redact import redact_text
-from eagleray.features.presets.analysis import Facts
-from eagleray.features.presets.conditions import Line, multiplied, verdict
+from eagleray.features.presets.analysis import ProgramAnalysis
+from eagleray.features.presets.conditions import TrainingLineContext, multiplied, verdict
 from eagleray.features.presets.form import fresh, program_of
 from eagleray.features.presets.hydra_overrides import argparse_words, hydra_text, hydra_word
 from eagleray.features.presets.job_submission import Edit
-from eagleray.features.presets.model import HANG_DETAILS, OPTIONS, Change
+from eagleray.features.presets.model import HANG_DETAILS, OPTIONS, ProposedChange
 from eagleray.features.presets.placement import nothing_found
 from eagleray.features.presets.recognition import Recognised
-from eagleray.features.presets.table import Check, Entry, Offer
+from eagleray.features.presets.table import Check, KeyEntry, Offer
 from eagleray.features.presets.table_file import variables
-from eagleray.features.presets.text import NOT_SET, Shown, of_said
-from eagleray.features.presets.worker_variables import carried
+from eagleray.features.presets.text import NOT_SET, SettingText, of_said
+from eagleray.features.presets.worker_variables import variable_route
 from eagleray.features.runs.model import RunPlan
-from eagleray.features.runs.scripts.launch_lines import Said, value_of
+from eagleray.features.runs.scripts.launch_lines import LineWord, value_of
 
 
 @dataclass(frozen=True)
-class Wish:
+class Override:
     """`words` behind the line, `env` of the program, `job` of the job that it submits, an `edit` of a word.
 
     `change` is set where nothing has to be put anywhere any more.  `verified` says that its effect was.
@@ -34,41 +34,51 @@ class Wish:
     env: tuple[tuple[str, str], ...] = ()
     job: tuple[tuple[str, str], ...] = ()
     edit: Edit | None = None
-    change: Change | None = None
+    change: ProposedChange | None = None
     why: str = ""
     verified: bool = True
     option: str = ""
 
 
-def wishes_for(name: str, value: str, plan: RunPlan, facts: Facts) -> Iterator[Wish]:
+def overrides_for(
+    name: str, value: str, plan: RunPlan, facts: ProgramAnalysis
+) -> Iterator[Override]:
     """What the option `name` with the answer `value` takes."""
     option = next((one for one in OPTIONS if one.name == name), None)
     known = facts.recognised
     if name == HANG_DETAILS.name:
         for one in variables().acting:
-            yield variable_wish(f"{HANG_DETAILS.text}: {one.why}", one.name, one.value, plan, facts)
+            yield variable_override(
+                f"{HANG_DETAILS.text}: {one.why}", one.name, one.value, plan, facts
+            )
     elif option and known and (offer := known.table.offer(name, known.version.text)):
         yield from _of_offer(offer, option.text, value, plan, facts)
     elif option and known:
         why = known.table.absence(name, known.version.text) + "."
-        yield Wish(option.text, change=Change(option.text, "no such option", "", why))
+        yield Override(option.text, change=ProposedChange(option.text, "no such option", "", why))
     elif option:
         why = "No framework was recognised. Set it in your program."
-        yield Wish(option.text, change=Change(option.text, "not changed", "", why))
+        yield Override(option.text, change=ProposedChange(option.text, "not changed", "", why))
 
 
-def variable_wish(asked: str, name: str, value: str, plan: RunPlan, facts: Facts) -> Wish:
+def variable_override(
+    asked: str, name: str, value: str, plan: RunPlan, facts: ProgramAnalysis
+) -> Override:
     """A variable of the workers."""
     if plan.env.get(name) == value:
-        shown = Shown(name, value, "environment")
-        return Wish(asked, change=Change(asked, "already so", f"{name}={value}", **vars(shown)))
-    way = carried(name, value, plan, facts)
+        shown = SettingText(name, value, "environment")
+        return Override(
+            asked, change=ProposedChange(asked, "already so", f"{name}={value}", **vars(shown))
+        )
+    way = variable_route(name, value, plan, facts)
     if not (way.words or way.env or way.job):
-        return Wish(asked, change=Change(asked, "not changed", name, way.why))
-    return Wish(asked, words=way.words, env=way.env, job=way.job, why=way.why)
+        return Override(asked, change=ProposedChange(asked, "not changed", name, way.why))
+    return Override(asked, words=way.words, env=way.env, job=way.job, why=way.why)
 
 
-def _of_offer(offer: Offer, text: str, value: str, plan: RunPlan, facts: Facts) -> Iterator[Wish]:
+def _of_offer(
+    offer: Offer, text: str, value: str, plan: RunPlan, facts: ProgramAnalysis
+) -> Iterator[Override]:
     asked = offer.text or text
     if offer.kind != "tick":
         asked = f"{asked}: {value}"
@@ -78,7 +88,7 @@ def _of_offer(offer: Offer, text: str, value: str, plan: RunPlan, facts: Facts) 
     if facts.keys and not offer.environment and not facts.keys.of_offer(offer, known):
         where = ", ".join(entry.key for entry in (*offer.entries, *offer.flags))
         why = f"Your {known.table.title} doesn't define it; set what it has instead."
-        yield Wish(asked, change=Change(asked, "not changed", where, why))
+        yield Override(asked, change=ProposedChange(asked, "not changed", where, why))
         return
     for entry in offer.entries:
         if check := entry.check(version):
@@ -86,7 +96,7 @@ def _of_offer(offer: Offer, text: str, value: str, plan: RunPlan, facts: Facts) 
     for entry in offer.environment:
         if check := entry.check(version):
             exact = entry.value.replace("{value}", value)
-            wish = variable_wish(asked, entry.key, exact, plan, facts)
+            wish = variable_override(asked, entry.key, exact, plan, facts)
             yield replace(wish, verified=bool(check.acts))
     for flag in offer.flags:
         if check := flag.check(version):
@@ -96,20 +106,22 @@ def _of_offer(offer: Offer, text: str, value: str, plan: RunPlan, facts: Facts) 
 
 def _where_it_acts(
     asked: str,
-    entry: Entry,
+    entry: KeyEntry,
     check: Check,
     answer: str,
     plan: RunPlan,
-    facts: Facts,
+    facts: ProgramAnalysis,
     known: Recognised,
-) -> Iterator[Wish]:
+) -> Iterator[Override]:
     """The entry, unless the line's other keys keep it from acting."""
-    line = Line(line_of(plan, facts), program_of(facts), facts.config, known.table.syntax)
+    line = TrainingLineContext(
+        line_of(plan, facts), program_of(facts), facts.config, known.table.syntax
+    )
     found = verdict(entry, line)
     if found.result == "fails":
         if found.why:
-            change = Change(asked, "not changed", entry.key, found.why)
-            yield Wish(asked, change=change)
+            change = ProposedChange(asked, "not changed", entry.key, found.why)
+            yield Override(asked, change=change)
         return
     place = facts.keys.of_entry(entry, known) if facts.keys else None
     if facts.keys and place is None:
@@ -122,8 +134,13 @@ def _where_it_acts(
 
 
 def _of_entry(
-    asked: str, entry: Entry, value: str, plan: RunPlan, facts: Facts, known: Recognised
-) -> Wish:
+    asked: str,
+    entry: KeyEntry,
+    value: str,
+    plan: RunPlan,
+    facts: ProgramAnalysis,
+    known: Recognised,
+) -> Override:
     """Whether it is so already, is set by a variable of the script, or takes words."""
     key = entry.key.replace("{section}", known.section)
     exact = entry.value.replace("{value}", value).replace("{fresh}", fresh(facts))
@@ -137,36 +154,38 @@ def _of_entry(
         and all(other and _is(other[1], exact) for other in (said, *others))
     ):
         shown = of_said(key, said[1], said[0])
-        return Wish(asked, change=Change(asked, "already so", _at(facts, said[0]), **vars(shown)))
+        return Override(
+            asked, change=ProposedChange(asked, "already so", _at(facts, said[0]), **vars(shown))
+        )
     if facts.script and entry.variable and facts.script.uses(entry.variable):
         why = f"The script sets {key} to it."
-        return Wish(asked, env=((entry.variable, exact),), why=why)
+        return Override(asked, env=((entry.variable, exact),), why=why)
     if known.table.syntax == "argparse":
         words = argparse_words(key, exact)
     else:
         text = "{" in entry.value and not exact.isdecimal()
         words = (hydra_word(key, hydra_text(exact) if text else exact),)
-    return Wish(asked, words=words)
+    return Override(asked, words=words)
 
 
-def _without(asked: str, flag: str, words: Sequence[Said], facts: Facts) -> Wish:
+def _without(asked: str, flag: str, words: Sequence[LineWord], facts: ProgramAnalysis) -> Override:
     """An argument that is to be removed from a line with these `words`."""
     word = next((one for one in words if one.text == flag), None)
     if facts.launch is None:
-        change = Change(asked, "not changed", flag, nothing_found(facts.script))
-        return Wish(asked, change=change)
+        change = ProposedChange(asked, "not changed", flag, nothing_found(facts.script))
+        return Override(asked, change=change)
     if word is None:
         return _not_set(asked, flag)
     if word.span is None:
         why = f"{flag} has no opposite; take it out where it stands."
-        shown = Shown(flag, "", f"line {word.line}" if word.line else "")
-        return Wish(
-            asked, change=Change(asked, "not changed", _at(facts, word), why, **vars(shown))
+        shown = SettingText(flag, "", f"line {word.line}" if word.line else "")
+        return Override(
+            asked, change=ProposedChange(asked, "not changed", _at(facts, word), why, **vars(shown))
         )
-    return Wish(asked, edit=Edit(word, ""))
+    return Override(asked, edit=Edit(word, ""))
 
 
-def _lines_with(flag: str, plan: RunPlan, facts: Facts) -> Iterator[Sequence[Said]]:
+def _lines_with(flag: str, plan: RunPlan, facts: ProgramAnalysis) -> Iterator[Sequence[LineWord]]:
     """The main line, and those others that have the flag."""
     yield line_of(plan, facts)
     for launch in facts.launches[1:]:
@@ -174,18 +193,18 @@ def _lines_with(flag: str, plan: RunPlan, facts: Facts) -> Iterator[Sequence[Sai
             yield launch.words
 
 
-def line_of(plan: RunPlan, facts: Facts) -> tuple[Said, ...]:
+def line_of(plan: RunPlan, facts: ProgramAnalysis) -> tuple[LineWord, ...]:
     """The words of the training line, and those that the person puts behind the script."""
     of_line = facts.launch.words if facts.launch else ()
     behind = plan.command if facts.script else ()
-    return (*of_line, *map(Said, behind))
+    return (*of_line, *map(LineWord, behind))
 
 
-def _not_set(asked: str, key: str) -> Wish:
-    return Wish(asked, change=Change(asked, "already so", key, key=key, value=NOT_SET))
+def _not_set(asked: str, key: str) -> Override:
+    return Override(asked, change=ProposedChange(asked, "already so", key, key=key, value=NOT_SET))
 
 
-def _at(facts: Facts, word: Said) -> str:
+def _at(facts: ProgramAnalysis, word: LineWord) -> str:
     shown = redact_text(word.text)
     if word.line:
         return f"{shown} (line {word.line} of {facts.script_word})"

@@ -14,7 +14,7 @@ from typing import Literal
 
 from attrs import evolve
 
-from eagleray.features.presets.analysis import Facts, TrainingLine
+from eagleray.features.presets.analysis import ProgramAnalysis, TrainingLine
 from eagleray.features.presets.job_submission import Edit
 from eagleray.features.presets.script_copies import ScriptCopies
 from eagleray.features.runs.model import RunPlan, ScriptCopy
@@ -26,7 +26,7 @@ _MOST_NAMED = 2
 
 
 @dataclass(frozen=True)
-class Place:
+class Placement:
     """`where` and `why` are shown.  `unreached` are training lines that the place does not reach, with the reason.
 
     `inner`: there are copies of inner scripts.
@@ -39,43 +39,51 @@ class Place:
     inner: bool = False
 
 
-def place_for(facts: Facts, words: Sequence[str], edits: Sequence[Edit]) -> Place:
+def place_for(facts: ProgramAnalysis, words: Sequence[str], edits: Sequence[Edit]) -> Placement:
     """The place for `words`, if the lines need these `edits` too."""
     root, launch = facts.root, facts.launch
     if launch is None:
-        return Place("nowhere", "", nothing_found(facts.script))
+        return Placement("nowhere", "", nothing_found(facts.script))
     if root is None:
         if edits:
-            return Place(
+            return Placement(
                 "nowhere", "", "It stands in the command itself, where it is yours to change."
             )
-        return Place("command", "behind the command")
+        return Placement("command", "behind the command")
     copies = ScriptCopies(facts.lines, words, edits)
     if facts.in_variable:
         copies.changed(root, copies=False)
         return _reached(facts, copies, "variable", f"at the end of {facts.in_variable}", "")
     if copies.accepts(root):
-        return Place("command", f"behind the command; {_passing(facts)}")
+        return Placement("command", f"behind the command; {_passing(facts)}")
     copies.text(root)
     where = f"{lines_text(facts.lines)}, in {'copies' if copies.inner else 'a copy'}"
     return _reached(facts, copies, "copy", where, _why_copied(facts, copies, edits))
 
 
 def _reached(
-    facts: Facts, copies: ScriptCopies, kind: Literal["variable", "copy"], where: str, why: str
-) -> Place:
+    facts: ProgramAnalysis,
+    copies: ScriptCopies,
+    kind: Literal["variable", "copy"],
+    where: str,
+    why: str,
+) -> Placement:
     unreached = tuple(copies.unreached)
     missed = {id(line) for line, _ in unreached}
     reached = [line for line in facts.lines if id(line) not in missed]
     if not reached:
-        return Place("nowhere", "", unreached[0][1] if unreached else "")
+        return Placement("nowhere", "", unreached[0][1] if unreached else "")
     if missed and kind == "copy":
         where = f"{lines_text(reached)}, in {'copies' if copies.inner else 'a copy'}"
-    return Place(kind, where, why, unreached, bool(copies.inner))
+    return Placement(kind, where, why, unreached, bool(copies.inner))
 
 
 def placed(
-    plan: RunPlan, facts: Facts, place: Place, words: Sequence[str], edits: Sequence[Edit]
+    plan: RunPlan,
+    facts: ProgramAnalysis,
+    place: Placement,
+    words: Sequence[str],
+    edits: Sequence[Edit],
 ) -> RunPlan:
     """The plan with the words at their place."""
     if place.kind == "command":
@@ -92,7 +100,7 @@ def placed(
     return plan
 
 
-def originals(facts: Facts, plan: RunPlan) -> tuple[str, tuple[ScriptCopy, ...]]:
+def originals(facts: ProgramAnalysis, plan: RunPlan) -> tuple[str, tuple[ScriptCopy, ...]]:
     """The texts of the scripts of which `plan` has copies, without their changes."""
     if facts.root is None or not plan.copy_text:
         return "", ()
@@ -120,7 +128,7 @@ def lines_text(lines: Sequence[TrainingLine]) -> str:
     )
 
 
-def copied_text(facts: Facts, place: Place) -> str:
+def copied_text(facts: ProgramAnalysis, place: Placement) -> str:
     """What runs in place of the script."""
     missed = {id(line) for line, _ in place.unreached}
     lines = [line for line in facts.lines if id(line) not in missed]
@@ -138,14 +146,14 @@ def _and(texts: Iterable[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _passing(facts: Facts) -> str:
+def _passing(facts: ProgramAnalysis) -> str:
     if facts.root and all(line.node is facts.root for line in facts.lines):
         numbers = [str(line.launch.line) for line in facts.lines]
         return f"line{'s' if len(numbers) > 1 else ''} {_and(numbers)} pass{'' if len(numbers) > 1 else 'es'} it on"
     return f"{lines_text(facts.lines)} get it"
 
 
-def _why_copied(facts: Facts, copies: ScriptCopies, edits: Sequence[Edit]) -> str:
+def _why_copied(facts: ProgramAnalysis, copies: ScriptCopies, edits: Sequence[Edit]) -> str:
     nodes = {id(line.node): line.node for line in facts.lines}.values()
     if any(node.script.crlf for node in nodes):
         return "The script has the line ends of Windows."

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from attrs import evolve
 
-from eagleray.features.presets.analysis import Facts
+from eagleray.features.presets.analysis import ProgramAnalysis
 from eagleray.features.presets.form import checked, questions
 from eagleray.features.presets.job_submission import (
     Edit,
@@ -23,13 +23,13 @@ from eagleray.features.presets.model import (
     NAMES,
     POST_MORTEM,
     WITHOUT_EFFECT,
-    Change,
+    DebugRunProposal,
     Outcome,
-    Proposal,
+    ProposedChange,
 )
-from eagleray.features.presets.overrides import Wish, line_of, variable_wish, wishes_for
+from eagleray.features.presets.overrides import Override, line_of, overrides_for, variable_override
 from eagleray.features.presets.placement import (
-    Place,
+    Placement,
     copied_text,
     lines_text,
     originals,
@@ -39,7 +39,7 @@ from eagleray.features.presets.placement import (
 from eagleray.features.presets.recognition import Recognised
 from eagleray.features.presets.summary import summary
 from eagleray.features.presets.table_file import variables
-from eagleray.features.presets.text import REMOVED, Shown, effective, of_variable, of_words
+from eagleray.features.presets.text import REMOVED, SettingText, effective, of_variable, of_words
 from eagleray.features.presets.user_presets import Preset
 from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.scripts.script_edits import ORIGINAL
@@ -50,10 +50,10 @@ _OWN_PATH = f" In the copy, {ORIGINAL} is the path of your script."
 
 def propose(
     plan: RunPlan,
-    facts: Facts,
+    facts: ProgramAnalysis,
     answers: Mapping[str, str],
     preset: Preset | None = None,
-) -> Proposal:
+) -> DebugRunProposal:
     """The debug run of `plan` with the form's `answers`, which come before those of a person's own `preset`.
 
     Raises what is wrong with an answer.
@@ -64,12 +64,12 @@ def propose(
     wishes = [
         replace(wish, option=name)
         for name, value in wanted.items()
-        for wish in wishes_for(name, value, plan, facts)
+        for wish in overrides_for(name, value, plan, facts)
     ]
     for name, value in preset.env.items():
-        wishes.append(variable_wish(f"Your variable {name}", name, value, plan, facts))
+        wishes.append(variable_override(f"Your variable {name}", name, value, plan, facts))
     if preset.words:
-        wishes.append(Wish("Your own words", words=preset.words))
+        wishes.append(Override("Your own words", words=preset.words))
     after, changes = put(plan, facts, wishes)
     if POST_MORTEM.name in wanted:
         changes.append(_post_mortem(plan))
@@ -79,7 +79,7 @@ def propose(
     if known and known.known:
         changes = _with_details(changes, {question.id: question.detail for question in asked})
     changes = [*_about_framework(facts, preset), *changes, *_about_variables(plan, facts)]
-    return Proposal(
+    return DebugRunProposal(
         plan=after,
         title=_title(known),
         before=effective(plan, *originals(facts, after)),
@@ -92,10 +92,10 @@ def propose(
     )
 
 
-def unchanged(plan: RunPlan) -> Proposal:
+def unchanged(plan: RunPlan) -> DebugRunProposal:
     """The program as it is."""
     text = effective(plan)
-    return Proposal(plan, "", text, text, (), (), "", "")
+    return DebugRunProposal(plan, "", text, text, (), (), "", "")
 
 
 def _title(known: Recognised | None) -> str:
@@ -106,7 +106,9 @@ def _name(known: Recognised | None) -> str:
     return f"{known.table.title} {known.version.text or '(version unknown)'}" if known else ""
 
 
-def put(plan: RunPlan, facts: Facts, wishes: Sequence[Wish]) -> tuple[RunPlan, list[Change]]:
+def put(
+    plan: RunPlan, facts: ProgramAnalysis, wishes: Sequence[Override]
+) -> tuple[RunPlan, list[ProposedChange]]:
     """Everything at its place; where there is none for words, nothing of them is put anywhere."""
     if submits(facts.launch):
         wishes = [replace(wish, words=for_submission(wish.words)) for wish in wishes]
@@ -116,40 +118,44 @@ def put(plan: RunPlan, facts: Facts, wishes: Sequence[Wish]) -> tuple[RunPlan, l
     for launch in facts.launches if for_job else ():
         if isinstance(edit := with_variables(launch, for_job), Edit):
             edits.append(edit)
-    place = place_for(facts, words, edits) if words or edits else Place("nowhere", "")
+    place = place_for(facts, words, edits) if words or edits else Placement("nowhere", "")
     env = dict(pair for wish in wishes for pair in wish.env)
     after = placed(evolve(plan, env={**plan.env, **env}), facts, place, words, edits)
     changes = [_change(wish, place, plan, facts) for wish in wishes]
     if plan.copy_text and place.kind != "copy":
         why = "It has Windows line endings, which no shell reads."
-        changes.insert(0, Change(COPIED, "will apply", "a copy of it runs", why))
+        changes.insert(0, ProposedChange(COPIED, "will apply", "a copy of it runs", why))
     changes += _about_other_lines(facts, place)
     if place.kind == "copy":
         why = place.why + (_OWN_PATH if ORIGINAL in after.copy_text else "")
-        changes.insert(0, Change(COPIED, "will apply", copied_text(facts, place), why))
+        changes.insert(0, ProposedChange(COPIED, "will apply", copied_text(facts, place), why))
     return after, changes
 
 
-def _change(wish: Wish, place: Place, plan: RunPlan, facts: Facts) -> Change:
+def _change(
+    wish: Override, place: Placement, plan: RunPlan, facts: ProgramAnalysis
+) -> ProposedChange:
     if wish.change:
         return replace(wish.change, option=wish.option)
     change = _placed_change(wish, place, facts)
     return replace(change, option=wish.option, **vars(_shown(wish, plan, facts)))
 
 
-def _shown(wish: Wish, plan: RunPlan, facts: Facts) -> Shown:
+def _shown(wish: Override, plan: RunPlan, facts: ProgramAnalysis) -> SettingText:
     if wish.edit:
-        return Shown(wish.edit.word.text, REMOVED, f"line {wish.edit.word.line}")
+        return SettingText(wish.edit.word.text, REMOVED, f"line {wish.edit.word.line}")
     if wish.words:
         syntax = facts.recognised.table.syntax if facts.recognised else "none"
         return of_words(wish.words, line_of(plan, facts), syntax)
     for name, value in (*wish.env, *wish.job):
         where = "environment" if wish.env else "runtime_env of the job"
         return of_variable(name, value, plan.env.get(name), where)
-    return Shown()
+    return SettingText()
 
 
-def _with_details(changes: Sequence[Change], details: Mapping[str, str]) -> list[Change]:
+def _with_details(
+    changes: Sequence[ProposedChange], details: Mapping[str, str]
+) -> list[ProposedChange]:
     """The detail of a question is added to the last change that it leads to."""
     left = {name: text for name, text in details.items() if text and name in NAMES}
     shown = []
@@ -159,25 +165,25 @@ def _with_details(changes: Sequence[Change], details: Mapping[str, str]) -> list
     return shown[::-1]
 
 
-def _placed_change(wish: Wish, place: Place, facts: Facts) -> Change:
+def _placed_change(wish: Override, place: Placement, facts: ProgramAnalysis) -> ProposedChange:
     pairs = [f"{name}={value}" for name, value in (*wish.env, *wish.job)]
     what = " ".join([*wish.words, *pairs])
     if wish.edit:
         what = f"without {wish.edit.word.text}"
     if wish.env and not wish.words:
-        return Change(wish.asked, _outcome(wish, facts), f"{what} (environment)", wish.why)
+        return ProposedChange(wish.asked, _outcome(wish, facts), f"{what} (environment)", wish.why)
     if place.kind == "nowhere":
-        return Change(wish.asked, "not changed", what, place.why)
-    return Change(wish.asked, _outcome(wish, facts), f"{what} ({place.where})", wish.why)
+        return ProposedChange(wish.asked, "not changed", what, place.why)
+    return ProposedChange(wish.asked, _outcome(wish, facts), f"{what} ({place.where})", wish.why)
 
 
-def _outcome(wish: Wish, facts: Facts) -> Outcome:
+def _outcome(wish: Override, facts: ProgramAnalysis) -> Outcome:
     known = facts.recognised
     read = known is None or known.verified
     return "will apply" if read and wish.verified else "set, effect not verified"
 
 
-def _about_other_lines(facts: Facts, place: Place) -> list[Change]:
+def _about_other_lines(facts: ProgramAnalysis, place: Placement) -> list[ProposedChange]:
     """Training lines that stay as they are."""
     if place.kind == "nowhere":
         return []
@@ -187,26 +193,29 @@ def _about_other_lines(facts: Facts, place: Place) -> list[Change]:
         why = f"It starts another trainer, {program}. Run it separately to shorten it."
         left.append((line, why))
     return [
-        Change("Another training line", "not changed", lines_text([line]), why)
+        ProposedChange("Another training line", "not changed", lines_text([line]), why)
         for line, why in left
     ]
 
 
-def _about_framework(facts: Facts, preset: Preset) -> tuple[Change, ...]:
+def _about_framework(facts: ProgramAnalysis, preset: Preset) -> tuple[ProposedChange, ...]:
     known = facts.recognised
     if known is None:
         why = facts.remark or (
             "No framework was recognised, so the debug run doesn't shorten this program."
         )
-        return (Change("Debug run", "no framework", "", why),)
+        return (ProposedChange("Debug run", "no framework", "", why),)
     found = _about_version(known, facts)
     if preset.framework not in ("", known.table.framework, known.table.title):
         why = f"It was made for {preset.framework}; this is {known.table.title}."
-        return (*found, Change(f"Your preset {preset.name}", "set, effect not verified", "", why))
+        return (
+            *found,
+            ProposedChange(f"Your preset {preset.name}", "set, effect not verified", "", why),
+        )
     return found
 
 
-def _about_version(known: Recognised, facts: Facts) -> tuple[Change, ...]:
+def _about_version(known: Recognised, facts: ProgramAnalysis) -> tuple[ProposedChange, ...]:
     """What is proposed for a version that the table was not read from, and why."""
     if known.known:
         return ()
@@ -221,18 +230,20 @@ def _about_version(known: Recognised, facts: Facts) -> tuple[Change, ...]:
         why = f"{what}. Only keys that your code defines are set."
     else:
         why = f"{what}, so nothing is proposed. Answer a question, or use --set steps=2, to set it anyway."
-    return (Change(f"Which {table.title} this is", "unknown version", known.version.where, why),)
+    return (
+        ProposedChange(f"Which {table.title} this is", "unknown version", known.version.where, why),
+    )
 
 
-def _post_mortem(plan: RunPlan) -> Change:
-    return Change(
+def _post_mortem(plan: RunPlan) -> ProposedChange:
+    return ProposedChange(
         POST_MORTEM.text,
         "already so" if plan.post_mortem else "will apply",
         "all workers of the run",
     )
 
 
-def _about_variables(plan: RunPlan, facts: Facts) -> list[Change]:
+def _about_variables(plan: RunPlan, facts: ProgramAnalysis) -> list[ProposedChange]:
     """Variables that the person sets and that act on nothing."""
     found = []
     for name, why in variables().ineffective.items():
@@ -240,6 +251,8 @@ def _about_variables(plan: RunPlan, facts: Facts) -> list[Change]:
         if said or name in plan.env:
             place = f"line {said[0].line}" if said else "environment"
             where = f"{place} of {said[1]}" if said else place
-            shown = vars(Shown(name, "", place))
-            found.append(Change(f"{name}, which you set", "no such option", where, why, **shown))
+            shown = vars(SettingText(name, "", place))
+            found.append(
+                ProposedChange(f"{name}, which you set", "no such option", where, why, **shown)
+            )
     return found

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from eagleray.features.presets.programs import ProgramFile
-from eagleray.features.presets.table import Order, Table, order_of
+from eagleray.features.presets.table import FrameworkTable, Order, order_of
 from eagleray.features.presets.trainers import training_of
 
 # Older than every version.
@@ -23,7 +23,7 @@ _RUN_MODULE = re.compile(r"(?<!\S)(?:-m|--module)\s+(?P<module>[A-Za-z_][\w.]*)"
 
 
 @dataclass(frozen=True)
-class Version:
+class FoundVersion:
     """A version and where it was read."""
 
     text: str
@@ -37,7 +37,7 @@ class Identity:
     `trains`: it is a trainer.  `listed`: the tables name it, or it calls a program that they name.  `module` is its name.
     """
 
-    tables: tuple[Table, ...] = ()
+    tables: tuple[FrameworkTable, ...] = ()
     section: str = ""
     trains: bool = False
     listed: bool = False
@@ -52,8 +52,8 @@ class Recognised:
     table names this program.
     """
 
-    table: Table
-    version: Version
+    table: FrameworkTable
+    version: FoundVersion
     section: str = ""
     listed: bool = True
 
@@ -71,7 +71,7 @@ class Recognised:
         return self.listed or all("*" in module for module in self.table.modules)
 
 
-def identify(file: ProgramFile, tables: Sequence[Table]) -> Identity:
+def identify(file: ProgramFile, tables: Sequence[FrameworkTable]) -> Identity:
     """The framework that a program trains with, else the one that it imports."""
     listed = tuple(table for table in tables if _lists(table, file.module))
     if listed:
@@ -92,7 +92,7 @@ def identify(file: ProgramFile, tables: Sequence[Table]) -> Identity:
     return Identity(found, module=file.module)
 
 
-def _by_name(module: str, tables: Sequence[Table]) -> Identity:
+def _by_name(module: str, tables: Sequence[FrameworkTable]) -> Identity:
     """A module whose file was not found."""
     for table in tables:
         if any(fnmatchcase(module, pattern) for pattern in table.modules):
@@ -107,7 +107,7 @@ def modules_in(script: str) -> list[str]:
     return [found["module"] for found in _RUN_MODULE.finditer(script)]
 
 
-def chosen(found: Identity, versions: Mapping[str, Version]) -> Recognised | None:
+def chosen(found: Identity, versions: Mapping[str, FoundVersion]) -> Recognised | None:
     """The table that was read from the version at hand, else the nearest one; None for what is not a trainer.
 
     `versions` are those found, by the package's name.
@@ -115,7 +115,9 @@ def chosen(found: Identity, versions: Mapping[str, Version]) -> Recognised | Non
     if not found.trains:
         return None
     fitting = [
-        Recognised(table, versions.get(table.package, Version("", "")), found.section, found.listed)
+        Recognised(
+            table, versions.get(table.package, FoundVersion("", "")), found.section, found.listed
+        )
         for table in found.tables
     ]
     oldest_first = sorted(fitting, key=lambda one: order_of(one.table.versions.first) or _NONE)
@@ -130,7 +132,7 @@ def chosen(found: Identity, versions: Mapping[str, Version]) -> Recognised | Non
     return older[-1] if older else oldest_first[0]
 
 
-def _section_by_name(table: Table, module: str) -> str | None:
+def _section_by_name(table: FrameworkTable, module: str) -> str | None:
     """The part of the configuration that a program of this name reads; None if the table knows none for it."""
     if not table.sections:
         return ""
@@ -140,7 +142,7 @@ def _section_by_name(table: Table, module: str) -> str | None:
     )
 
 
-def _lists(table: Table, module: str) -> bool:
+def _lists(table: FrameworkTable, module: str) -> bool:
     """Whether the table names `module`, which may begin with the folders of a checkout."""
     exact = [name for name in table.modules if "*" not in name]
     return any(f".{module}".endswith(f".{name}") for name in exact)

@@ -6,24 +6,26 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from eagleray.features.presets.analysis import Facts
+from eagleray.features.presets.analysis import ProgramAnalysis
 from eagleray.features.presets.hydra_overrides import hydra_text, hydra_word
-from eagleray.features.presets.model import Change, Outcome, Proposal
-from eagleray.features.presets.overrides import Wish, variable_wish
+from eagleray.features.presets.model import DebugRunProposal, Outcome, ProposedChange
+from eagleray.features.presets.overrides import Override, variable_override
 from eagleray.features.presets.placement import originals
 from eagleray.features.presets.propose import put
 from eagleray.features.presets.recognition import Recognised
-from eagleray.features.presets.table import Switch, Table
+from eagleray.features.presets.table import FrameworkTable, Switch
 from eagleray.features.presets.text import effective
 from eagleray.features.presets.worker_classes import reads_variable
 from eagleray.features.runs.model import ProfilePlan, RunPlan
 
-ASKED = "Steps to record"
+REQUEST = "Steps to record"
 _WILD = set("*?[")
 _MARKS = "the program's own calls of cudaProfilerApi (torch.cuda.profiler)"
 
 
-def with_switch(made: Proposal, facts: Facts, original: RunPlan) -> Proposal:
+def with_step_recording(
+    made: DebugRunProposal, facts: ProgramAnalysis, original: RunPlan
+) -> DebugRunProposal:
     """The proposal with the framework's own switch for steps; `original` is the plan without any preset.
 
     1. No steps were given: nsys records between the program's own calls of cudaProfilerApi.
@@ -35,7 +37,7 @@ def with_switch(made: Proposal, facts: Facts, original: RunPlan) -> Proposal:
     profile = plan.profile
     assert profile is not None
     if not profile.steps:
-        marks = Change(ASKED, "will apply", f"between {_MARKS}")
+        marks = ProposedChange(REQUEST, "will apply", f"between {_MARKS}")
         return _added(made, [marks], f"nsys records between {_MARKS}.")
     if known is None:
         return _not_changed(made, "not changed", "No framework was recognised.")
@@ -78,7 +80,7 @@ def _nearest(known: Recognised) -> str:
 
 
 def _not_in_checkout(
-    switch: Switch, values: dict[str, str], known: Recognised, facts: Facts
+    switch: Switch, values: dict[str, str], known: Recognised, facts: ProgramAnalysis
 ) -> str:
     """The first setting of a version outside of the table that the user's checkout does not have."""
     if known.known:
@@ -93,18 +95,20 @@ def _not_in_checkout(
     return ""
 
 
-def _not_changed(made: Proposal, outcome: Outcome, why: str) -> Proposal:
+def _not_changed(made: DebugRunProposal, outcome: Outcome, why: str) -> DebugRunProposal:
     instead = f"nsys records between {_MARKS}."
-    return _added(made, [Change(ASKED, outcome, "", f"{why} Instead, {instead}")], "")
+    return _added(made, [ProposedChange(REQUEST, outcome, "", f"{why} Instead, {instead}")], "")
 
 
-def _added(made: Proposal, changes: Sequence[Change], summary: str) -> Proposal:
+def _added(
+    made: DebugRunProposal, changes: Sequence[ProposedChange], summary: str
+) -> DebugRunProposal:
     words = " ".join(part for part in (made.summary, summary) if part)
     return replace(made, changes=(*made.changes, *changes), summary=words)
 
 
 def _values(
-    profile: ProfilePlan, switch: Switch, plan: RunPlan, table: Table
+    profile: ProfilePlan, switch: Switch, plan: RunPlan, table: FrameworkTable
 ) -> dict[str, str] | str:
     """The values of the words in braces, or why the framework can't record these workers or steps."""
     title = table.title
@@ -133,17 +137,17 @@ def _values(
 
 
 def _wishes(
-    switch: Switch, values: dict[str, str], plan: RunPlan, facts: Facts, version: str
-) -> list[Wish]:
+    switch: Switch, values: dict[str, str], plan: RunPlan, facts: ProgramAnalysis, version: str
+) -> list[Override]:
     found = []
     for entry in switch.entries:
         if check := entry.check(version):
             word = hydra_word(entry.key, _filled(entry.value, values))
-            found.append(Wish(ASKED, words=(word,), verified=bool(check.acts)))
+            found.append(Override(REQUEST, words=(word,), verified=bool(check.acts)))
     for entry in switch.environment:
         exact, check = _filled(entry.value, values), entry.check(version)
         if exact and check:
-            wish = variable_wish(ASKED, entry.key, exact, plan, facts)
+            wish = variable_override(REQUEST, entry.key, exact, plan, facts)
             found.append(replace(wish, verified=bool(check.acts)))
     return found
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from eagleray.features.presets.analysis import Facts
+from eagleray.features.presets.analysis import ProgramAnalysis
 from eagleray.features.presets.job_submission import returns_at_once
 from eagleray.features.presets.model import (
     HANG_DETAILS,
     OPTIONS,
     POST_MORTEM,
     WITHOUT_EFFECT,
-    Change,
+    ProposedChange,
 )
 
 _OF_RUN = ("unknown version", "no framework")
@@ -20,8 +20,8 @@ _SURE, _UNSURE = "will", "should"
 
 def summary(
     name: str,
-    facts: Facts,
-    changes: Sequence[Change],
+    facts: ProgramAnalysis,
+    changes: Sequence[ProposedChange],
     answers: Mapping[str, str],
     texts: Mapping[str, str],
 ) -> str:
@@ -70,7 +70,7 @@ def _phrases(answers: Mapping[str, str], texts: Mapping[str, str]) -> Iterator[t
             yield option.name, phrase.replace("{value}", value)
 
 
-def _left_behind(facts: Facts, name: str) -> Iterable[str]:
+def _left_behind(facts: ProgramAnalysis, name: str) -> Iterable[str]:
     """`name` is the experiment's new name, "" if it has none."""
     known, left = facts.recognised, []
     for what, where in known.table.leaves if known and known.known else ():

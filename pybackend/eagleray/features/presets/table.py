@@ -45,7 +45,7 @@ class Range:
 Syntax = Literal["hydra", "argparse", "none"]
 # How a variable reaches the workers: all of the driver's do; by an override; those with a prefix; those named;
 # only through a Ray that the program starts itself.
-Way = Literal["environment", "override", "prefix", "named", "own_ray"]
+VariableTransport = Literal["environment", "override", "prefix", "named", "own_ray"]
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Entry:
+class KeyEntry:
     """A key that is set to `value` in the versions of `checked`.
 
     `variable` is the run script's variable that sets the same key.  With `present_only` the key is set only if the line
@@ -112,12 +112,12 @@ class Offer:
     value: str
     text: str
     detail: str
-    entries: tuple[Entry, ...]
-    flags: tuple[Entry, ...] = ()
-    environment: tuple[Entry, ...] = ()
+    entries: tuple[KeyEntry, ...]
+    flags: tuple[KeyEntry, ...] = ()
+    environment: tuple[KeyEntry, ...] = ()
 
     @property
-    def all_entries(self) -> tuple[Entry, ...]:
+    def all_entries(self) -> tuple[KeyEntry, ...]:
         return (*self.entries, *self.environment, *self.flags)
 
 
@@ -136,7 +136,7 @@ class Workers:
     `fixed` are those that the framework itself sets in its workers, whatever the environment says.
     """
 
-    way: Way
+    way: VariableTransport
     why: str
     checked: tuple[Check, ...]
     key: str = ""
@@ -155,8 +155,8 @@ class Switch:
     groups: Literal["patterns", "names", "all"]
     first: int
     why: str
-    entries: tuple[Entry, ...]
-    environment: tuple[Entry, ...]
+    entries: tuple[KeyEntry, ...]
+    environment: tuple[KeyEntry, ...]
 
     def exists_in(self, version: str) -> bool:
         return any(entry.check(version) for entry in (*self.entries, *self.environment))
@@ -185,7 +185,7 @@ class Configuration:
 
 
 @dataclass(frozen=True)
-class Table:
+class FrameworkTable:
     """One framework in a range of versions; `sections` maps names of programs to the part of the configuration.
 
     `read` are the versions whose sources were read, the oldest first.  `leaves` are a kind of files and their folder

@@ -16,12 +16,12 @@ from eagleray.features.presets.table import (
     Check,
     Condition,
     Configuration,
-    Entry,
+    FrameworkTable,
+    KeyEntry,
     Offer,
     Range,
     Release,
     Switch,
-    Table,
     Variable,
     Variables,
     Workers,
@@ -37,7 +37,7 @@ class TableError(ValueError):
 
 
 @cache
-def tables() -> tuple[Table, ...]:
+def tables() -> tuple[FrameworkTable, ...]:
     """All tables, the newest of each framework first; "plain" is the last."""
     folder = resources.files(__package__) / "tables"
     files = sorted(file.name for file in folder.iterdir() if file.name.endswith(".json"))
@@ -57,7 +57,7 @@ def variables() -> Variables:
     return Variables(acting, {one["name"]: one["why"] for one in value["ineffective"]})
 
 
-def table_of(value: Mapping[str, Any]) -> Table:
+def table_of(value: Mapping[str, Any]) -> FrameworkTable:
     """The table in plain JSON values; raises TableError, KeyError or TypeError."""
     if value["format"] != FORMAT:
         raise TableError(f"format {value['format']} is not known")
@@ -75,9 +75,9 @@ class _Reader:
         self.read = tuple((one["version"], one["commit"]) for one in value["read"])
         self._commits = dict(self.read)
 
-    def table(self) -> Table:
+    def table(self) -> FrameworkTable:
         value, recognise = self._value, self._value["recognise"]
-        return Table(
+        return FrameworkTable(
             framework=value["framework"],
             title=value["title"],
             syntax=value["syntax"],
@@ -123,9 +123,9 @@ class _Reader:
             for one in listed
         )
 
-    def _entry(self, value: Mapping[str, Any]) -> Entry:
+    def _entry(self, value: Mapping[str, Any]) -> KeyEntry:
         times = value.get("times")
-        return Entry(
+        return KeyEntry(
             key=value["key"],
             value=value.get("value", ""),
             checked=self._checks(value["checked"]),
@@ -135,7 +135,7 @@ class _Reader:
             times=(times["key"], times["default"]) if times else None,
         )
 
-    def _entries(self, value: Mapping[str, Any], name: str) -> tuple[Entry, ...]:
+    def _entries(self, value: Mapping[str, Any], name: str) -> tuple[KeyEntry, ...]:
         return tuple(self._entry(one) for one in value.get(name, ()))
 
     def _offer(self, value: Mapping[str, Any]) -> Offer:
@@ -173,7 +173,7 @@ def _places(value: Any) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-def _check_table(table: Table, read: tuple[tuple[str, str], ...]) -> None:
+def _check_table(table: FrameworkTable, read: tuple[tuple[str, str], ...]) -> None:
     """The rules of a table.
 
     1. The versions that were read are in order, each with its commit.
@@ -202,14 +202,14 @@ def _check_table(table: Table, read: tuple[tuple[str, str], ...]) -> None:
         raise TableError(f"{table.framework}: no place for the name of a variable")
 
 
-def _entries_of(table: Table) -> Iterator[Entry]:
+def _entries_of(table: FrameworkTable) -> Iterator[KeyEntry]:
     for offer in table.offers.values():
         yield from offer.all_entries
     if table.profile:
         yield from (*table.profile.entries, *table.profile.environment)
 
 
-def _check_entry(table: Table, entry: Entry) -> None:
+def _check_entry(table: FrameworkTable, entry: KeyEntry) -> None:
     if not entry.checked:
         raise TableError(f"{table.framework}: {entry.key} was not verified")
     for check in entry.checked:

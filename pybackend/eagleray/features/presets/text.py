@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from eagleray.common.errors import printable
 from eagleray.common.redact import HIDDEN, is_secret, redact_env, redact_text, redact_words
-from eagleray.features.presets.model import Change, Outcome, Proposal
+from eagleray.features.presets.model import DebugRunProposal, Outcome, ProposedChange
 from eagleray.features.runs.model import RunPlan, ScriptCopy
-from eagleray.features.runs.scripts.launch_lines import Said, value_of
+from eagleray.features.runs.scripts.launch_lines import LineWord, value_of
 from eagleray.features.runs.scripts.script_edits import shell_quoted
 
 # Longer lines are hard to read, however wide the terminal is.
@@ -29,7 +29,7 @@ _SECTIONS: tuple[tuple[Outcome, str], ...] = (
 )
 
 
-def lines_of(made: Proposal, columns: int = WIDEST, details: bool = False) -> list[str]:
+def lines_of(made: DebugRunProposal, columns: int = WIDEST, details: bool = False) -> list[str]:
     """At most `columns` wide; `details` shows values in full.  No lines if nothing was asked for."""
     lines = textwrap.wrap(printable(made.summary, 2000), columns, break_on_hyphens=False)
     for outcome, title in _SECTIONS:
@@ -39,7 +39,7 @@ def lines_of(made: Proposal, columns: int = WIDEST, details: bool = False) -> li
     return lines
 
 
-def setting_of(change: Change, details: bool = False) -> str:
+def setting_of(change: ProposedChange, details: bool = False) -> str:
     """`trainer.save_freq = 20 -> -1`, `--load_checkpoint: removed (line 12)`; "" for a change without a setting."""
     key, value = change.key, printable(change.value, 4000)
     if not details:
@@ -50,7 +50,7 @@ def setting_of(change: Change, details: bool = False) -> str:
     return f"{text} ({change.place})" if change.place else text
 
 
-def _section(changes: Sequence[Change], columns: int, details: bool) -> Iterator[str]:
+def _section(changes: Sequence[ProposedChange], columns: int, details: bool) -> Iterator[str]:
     """Two columns: what was asked for, and its settings.  What is equal in the row above is left out."""
     label_before = why_before = ""
     for change in changes:
@@ -85,7 +85,7 @@ REMOVED, NOT_SET = "removed", "not set"
 
 
 @dataclass(frozen=True)
-class Shown:
+class SettingText:
     """`value` is ready to be read: `2`, `100 -> 2`, `""`, "removed"."""
 
     key: str = ""
@@ -93,22 +93,22 @@ class Shown:
     place: str = ""
 
 
-def of_variable(name: str, value: str, old: str | None, place: str) -> Shown:
-    return Shown(name, _changed(name, old, value), place)
+def of_variable(name: str, value: str, old: str | None, place: str) -> SettingText:
+    return SettingText(name, _changed(name, old, value), place)
 
 
-def of_words(words: Sequence[str], line: Sequence[Said], syntax: str) -> Shown:
+def of_words(words: Sequence[str], line: Sequence[LineWord], syntax: str) -> SettingText:
     """One override or option; several of them have no key."""
     key, value = _parsed(words)
     if key is None:
-        return Shown("", redact_text(" ".join(words)))
+        return SettingText("", redact_text(" ".join(words)))
     said = value_of(line, key, syntax)
-    return Shown(key, _changed(key, said[1] if said else None, value))
+    return SettingText(key, _changed(key, said[1] if said else None, value))
 
 
-def of_said(key: str, value: str, word: Said) -> Shown:
+def of_said(key: str, value: str, word: LineWord) -> SettingText:
     """A setting that the line has already."""
-    return Shown(key, _visible(key, value), f"line {word.line}" if word.line else "command")
+    return SettingText(key, _visible(key, value), f"line {word.line}" if word.line else "command")
 
 
 def _parsed(words: Sequence[str]) -> tuple[str | None, str]:

@@ -26,7 +26,7 @@ def unmatched(plan: RunPlan) -> list[EaglerayError]:
     wanted = [one for one in patterns if not first_match([one], ["driver"])[0]]
     if not wanted:
         return []
-    facts = analysis.facts(plan, plan.python or plan.argv[0], datetime.now().astimezone())
+    facts = analysis.analyze(plan, plan.python or plan.argv[0], datetime.now().astimezone())
     known = facts.recognised
     # Where a framework names groups of workers, the names are in its configuration.
     if known is None or (known.table.profile and known.table.profile.groups == "names"):

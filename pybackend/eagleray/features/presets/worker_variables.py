@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eagleray.features.presets.analysis import Facts
+from eagleray.features.presets.analysis import ProgramAnalysis
 from eagleray.features.presets.checkout.yaml_tree import read_yaml
 from eagleray.features.presets.hydra_overrides import hydra_quoted, hydra_word
 from eagleray.features.presets.job_submission import submits, with_variables
@@ -14,7 +14,7 @@ from eagleray.features.runs.model import RunPlan
 
 
 @dataclass(frozen=True)
-class Carried:
+class VariableRoute:
     """`words` for the training line, or `env` for the program, or `job` for the job that the line submits.
 
     None of them if there is no way, and `why` says why.
@@ -26,7 +26,7 @@ class Carried:
     why: str = ""
 
 
-def carried(name: str, value: str, plan: RunPlan, facts: Facts) -> Carried:
+def variable_route(name: str, value: str, plan: RunPlan, facts: ProgramAnalysis) -> VariableRoute:
     """The way of the variable `name`.
 
     1. A framework that reads it from its configuration: an override.
@@ -39,12 +39,14 @@ def carried(name: str, value: str, plan: RunPlan, facts: Facts) -> Carried:
     if workers.way == "override":
         return _override(name, value, workers, facts)
     if name in workers.fixed and facts.recognised:
-        return Carried(why=f"{facts.recognised.table.title} sets it itself for its workers.")
+        return VariableRoute(why=f"{facts.recognised.table.title} sets it itself for its workers.")
     if facts.launch and submits(facts.launch):
         edit = with_variables(facts.launch, {name: value})
         if isinstance(edit, str):
-            return Carried(why=edit)
-        return Carried(job=((name, value),), why="The runtime_env of the submitted job carries it.")
+            return VariableRoute(why=edit)
+        return VariableRoute(
+            job=((name, value),), why="The runtime_env of the submitted job carries it."
+        )
     if plan.kind == "job":
         return _environment(
             name, value, plan, facts, "The environment of a job reaches its workers."
@@ -53,7 +55,7 @@ def carried(name: str, value: str, plan: RunPlan, facts: Facts) -> Carried:
         return _environment(name, value, plan, facts, workers.why + ".")
     if plan.cluster:
         why = f"A variable of the shell does not reach the workers of a running cluster. {workers.why}."
-        return Carried(why=why)
+        return VariableRoute(why=why)
     why = "It reaches the workers of a Ray that the program starts, not of one that runs already."
     return _environment(name, value, plan, facts, why)
 
@@ -64,16 +66,20 @@ def _hands_on(workers: Workers, name: str) -> bool:
     return workers.way == "environment" or name in workers.names
 
 
-def _override(name: str, value: str, workers: Workers, facts: Facts) -> Carried:
+def _override(name: str, value: str, workers: Workers, facts: ProgramAnalysis) -> VariableRoute:
     if workers.needs and not read_yaml(facts.config).at(workers.needs):
-        return Carried(why=f"The configuration has no {workers.needs}, which it would stand in.")
+        return VariableRoute(
+            why=f"The configuration has no {workers.needs}, which it would stand in."
+        )
     word = hydra_word(workers.key.format(name=name), hydra_quoted(value))
-    return Carried(words=(word,), why=workers.why + ".")
+    return VariableRoute(words=(word,), why=workers.why + ".")
 
 
-def _environment(name: str, value: str, plan: RunPlan, facts: Facts, why: str) -> Carried:
+def _environment(
+    name: str, value: str, plan: RunPlan, facts: ProgramAnalysis, why: str
+) -> VariableRoute:
     said = facts.assigned(name)
     if said and not said[0].keeps:
-        return Carried(why=f"Line {said[0].line} of {said[1]} sets it after us.")
+        return VariableRoute(why=f"Line {said[0].line} of {said[1]} sets it after us.")
     # A submission hands every variable of the plan on by its name, whatever else it exports.
-    return Carried(env=((name, value),), why=why)
+    return VariableRoute(env=((name, value),), why=why)

@@ -13,7 +13,7 @@ from eagleray.features.profiling.databases import Databases
 from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.scanner import Look, Looking, joined
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
-from eagleray.features.runs.model import OVER, ProfiledWorker
+from eagleray.features.runs.model import FINAL_PHASES, ProfiledWorker
 from eagleray.ray.dashboard import Dashboard
 
 log = logging.getLogger(__name__)
@@ -87,7 +87,7 @@ class Rounds:
     async def give_back(self) -> None:
         """What the nodes of a cluster have written into a folder there takes no room any more once it is here."""
         workers = self.look.workers
-        is_over = bool(workers) and all(one.state in OVER for one in workers)
+        is_over = bool(workers) and all(one.state in FINAL_PHASES for one in workers)
         if self.error or self.left_out or self.missing(self.look) or not is_over:
             return
         try:
@@ -133,5 +133,5 @@ class Rounds:
         return [
             worker
             for worker in self.look.workers
-            if worker.state not in OVER or not here.issuperset(worker.whole)
+            if worker.state not in FINAL_PHASES or not here.issuperset(worker.whole)
         ]

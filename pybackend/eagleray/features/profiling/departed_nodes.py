@@ -10,7 +10,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import LEFT_NODE
 from eagleray.features.profiling.remote_folder import FarFolder
 from eagleray.features.runs.model import ProfiledWorker
-from eagleray.features.runs.remote_files import FarFiles
+from eagleray.features.runs.remote_files import RemoteFolder
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.slurm.node_commands import on_node
 from eagleray.tools.commands import Commands
@@ -79,7 +79,9 @@ class LeftNodes:
             self._folders[key] = []
             for route in self._routes(cluster, host):
                 try:
-                    files = FarFiles(self._commands, route.ssh, folder, host, on_node(route, host))
+                    files = RemoteFolder(
+                        self._commands, route.ssh, folder, host, on_node(route, host)
+                    )
                 except EaglerayError as error:
                     log.info("%s", error)
                 else:

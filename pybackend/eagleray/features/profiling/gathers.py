@@ -13,7 +13,7 @@ from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.run_reports import RunReports
 from eagleray.features.profiling.sources_of_run import OpensSockets, SourcesOfRun
 from eagleray.features.runs.model import Profiled
-from eagleray.features.runs.remote_files import FarFiles, FarPlace
+from eagleray.features.runs.remote_files import RemoteFolder, RemotePlace
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.tools.commands import Commands
 
@@ -48,7 +48,7 @@ class Gathers:
         there: Path,
         here: Path,
         home: Home,
-        far: FarPlace | None = None,
+        far: RemotePlace | None = None,
         cluster: str = "",
         before: Profiled | None = None,
     ) -> RunReports:
@@ -56,7 +56,7 @@ class Gathers:
 
         `before` is what was seen of it by others, in a `cluster` that need not live any more.
         """
-        far_folder = FarFolder(FarFiles(self._commands, far.ssh, far.folder)) if far else None
+        far_folder = FarFolder(RemoteFolder(self._commands, far.ssh, far.folder)) if far else None
         left = LeftNodes(run, self._commands, self._of_node, cluster)
         sources = SourcesOfRun(run, there, self._opens, self._routes, far_folder, left)
         workers = before.workers if before else ()

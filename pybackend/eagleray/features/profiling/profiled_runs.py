@@ -11,9 +11,9 @@ from eagleray.features.profiling.gathers import output_folder
 from eagleray.features.profiling.profiling import ProfiledRun
 from eagleray.features.runs import supervisor_process
 from eagleray.features.runs.model import Profiled
-from eagleray.features.runs.records import Listed
-from eagleray.features.runs.remote_delivery import far_reports
-from eagleray.features.runs.run_status import seen
+from eagleray.features.runs.records import StoredRun
+from eagleray.features.runs.remote_delivery import remote_reports_folder
+from eagleray.features.runs.run_status import with_current_state
 from eagleray.features.runs.runs import Runs
 
 
@@ -27,7 +27,7 @@ class OfRuns:
         return [run for one in self._runs.listed() if (run := _profiled(one))]
 
     def find(self, written: str) -> ProfiledRun | None:
-        return _profiled(seen(self._runs.one(written)))
+        return _profiled(with_current_state(self._runs.load(written)))
 
     async def end(self, run: str) -> None:
         """Whoever finishes a profile has said yes to the end of its program, also of a SLURM job."""
@@ -38,11 +38,11 @@ class OfRuns:
         self._runs.changed()
 
     def _write(self, run: str, seen: Profiled) -> None:
-        found = self._runs.one(run)
+        found = self._runs.load(run)
         found.record.write_state(evolve(found.state, profile=seen))
 
 
-def _profiled(one: Listed) -> ProfiledRun | None:
+def _profiled(one: StoredRun) -> ProfiledRun | None:
     plan, state = one.plan, one.state
     if plan.profile is None:
         return None
@@ -53,7 +53,7 @@ def _profiled(one: Listed) -> ProfiledRun | None:
         # Until the Ray in its job is found a script has only the host on which it is submitted.
         cluster="" if plan.kind == "sbatch" and state.cluster == plan.cluster else state.cluster,
         is_over=state.is_over,
-        is_kept=not state.is_over and supervisor_process.is_kept(one.record, state),
+        is_kept=not state.is_over and supervisor_process.is_supervised(one.record, state),
         seen=state.profile,
-        far=far_reports(one.record.id, plan),
+        far=remote_reports_folder(one.record.id, plan),
     )

@@ -20,7 +20,7 @@ from eagleray.features.profiling.recorders import Recorders
 from eagleray.features.profiling.run_reports import RunReports
 from eagleray.features.profiling.waiting import GONE_S, HEARD_S
 from eagleray.features.runs.model import Profiled
-from eagleray.features.runs.remote_files import FarPlace
+from eagleray.features.runs.remote_files import RemotePlace
 from eagleray.ray.dashboard import Dashboard
 
 LOOK_S = 0.3
@@ -44,7 +44,7 @@ class ProfiledRun:
     is_over: bool
     is_kept: bool
     seen: Profiled | None
-    far: FarPlace | None = None
+    far: RemotePlace | None = None
 
 
 class ProfiledRuns(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from eagleray.features.profiling.file_names import REPORT, is_taken, raw, shown
-from eagleray.features.runs.remote_files import FarFiles, whole_piece
+from eagleray.features.runs.remote_files import RemoteFolder, whole_piece
 
 # An sshd carries ten commands at once, of which others need some.
 _AT_ONCE = 4
@@ -16,7 +16,7 @@ _AT_ONCE = 4
 class FarFolder:
     """A source that commands reach; small files are asked for once after each change, all together."""
 
-    def __init__(self, files: FarFiles) -> None:
+    def __init__(self, files: RemoteFolder) -> None:
         self._files = files
         self._small: dict[str, tuple[int, bytes]] = {}
         self._gate = asyncio.Semaphore(_AT_ONCE)

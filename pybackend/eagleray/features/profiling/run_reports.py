@@ -15,7 +15,7 @@ from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.scanner import Look
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
 from eagleray.features.profiling.waiting import until
-from eagleray.features.runs.model import OVER, Profiled, ProfiledWorker, ProfilePhase
+from eagleray.features.runs.model import FINAL_PHASES, Profiled, ProfiledWorker, ProfilePhase
 
 # A look asks every node, or a login node by a command over ssh: it takes no more than a tenth of the time, and waits
 # for a tenth of the time in which nothing has changed.
@@ -109,7 +109,9 @@ class RunReports:
         """The program has ended: nsys still writes what it has, and all of it comes."""
         self._phase = "gathering"
         await until(
-            lambda look: all(one.state in OVER for one in look.workers), self._rounds, self._quiet_s
+            lambda look: all(one.state in FINAL_PHASES for one in look.workers),
+            self._rounds,
+            self._quiet_s,
         )
         await self._rounds.give_back()
         self._phase = "gathered"

@@ -23,7 +23,7 @@ from eagleray.features.profiling.file_names import (
 )
 from eagleray.features.profiling.manifest import Entry, Missing, entry_of
 from eagleray.features.profiling.sources import Source
-from eagleray.features.runs.model import OVER, ProfiledWorker, ProfiledWorkerPhase
+from eagleray.features.runs.model import FINAL_PHASES, ProfiledWorker, ProfiledWorkerPhase
 
 AT_ONCE = 8
 # Of a folder with more than that the rest is somebody's mistake.
@@ -176,7 +176,7 @@ class Looking:
         if key in self._over:
             return self._over[key], {}
         worker, ports = worker_of(name, await source.small(name))
-        if worker is not None and worker.state in OVER:
+        if worker is not None and worker.state in FINAL_PHASES:
             self._over[key] = worker
         return worker, ports
 

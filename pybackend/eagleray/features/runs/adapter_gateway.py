@@ -9,9 +9,9 @@ from attrs import frozen
 from eagleray.adapter_client.client import AdapterClient
 from eagleray.common.errors import printable
 from eagleray.features.runs.home_cluster import Home
-from eagleray.features.runs.model import Breakpoint, RunPlan, SeenLine, SeenWorker
+from eagleray.features.runs.model import Breakpoint, BreakpointStatus, RunPlan, RunWorkerStatus
 from eagleray.features.runs.proxy_addresses import ProxyAddress
-from eagleray.features.runs.records import Record
+from eagleray.features.runs.records import RunRecord
 from eagleray.protocol.control import WorkerStop
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.protocol.runs import (
@@ -27,21 +27,21 @@ from eagleray.protocol.runs import (
 
 
 @frozen
-class Seen:
+class AdapterRunStatus:
     """What the adapter knows of a run; `problems` are sentences, each once."""
 
-    workers: tuple[SeenWorker, ...] = ()
-    lines: tuple[SeenLine, ...] = ()
+    workers: tuple[RunWorkerStatus, ...] = ()
+    lines: tuple[BreakpointStatus, ...] = ()
     problems: tuple[str, ...] = ()
 
 
-class OfAdapter:
+class AdapterRunGateway:
     """Asks through the client of the adapter."""
 
     def __init__(self, adapters: AdapterClient) -> None:
         self._adapters = adapters
 
-    async def register(self, record: Record, plan: RunPlan, home: Home | None) -> None:
+    async def register(self, record: RunRecord, plan: RunPlan, home: Home | None) -> None:
         """Said again, the cluster and the lines of the run are new."""
         await self._adapters.runs.register(
             RunRegister(
@@ -59,7 +59,7 @@ class OfAdapter:
     async def worker(self, run: str, proxy: ProxyAddress, routes: list[RouteSpec]) -> None:
         await self._adapters.runs.add_worker(RunWorkerAt(run, proxy.host, proxy.port, routes))
 
-    async def seen(self, run: str) -> Seen | None:
+    async def status(self, run: str) -> AdapterRunStatus | None:
         """None if no adapter knows the run."""
         for state in await self._adapters.runs.states():
             if state.run == run:
@@ -114,17 +114,19 @@ def _file_lines(breakpoints: Iterable[Breakpoint]) -> list[FileLines]:
     ]
 
 
-def _seen(state: AdapterRunState, stops: Mapping[tuple[str, str], WorkerStop | None]) -> Seen:
+def _seen(
+    state: AdapterRunState, stops: Mapping[tuple[str, str], WorkerStop | None]
+) -> AdapterRunStatus:
     problems = dict.fromkeys(printable(one.problem, 400) for one in state.workers if one.problem)
-    return Seen(
+    return AdapterRunStatus(
         tuple(_worker(one, stops.get((one.session, one.worker_id))) for one in state.workers),
         tuple(_line(one) for one in state.lines),
         tuple(problems),
     )
 
 
-def _worker(one: RunWorkerState, stop: WorkerStop | None) -> SeenWorker:
-    return SeenWorker(
+def _worker(one: RunWorkerState, stop: WorkerStop | None) -> RunWorkerStatus:
+    return RunWorkerStatus(
         worker_id=one.worker_id,
         pid=one.pid,
         kind=one.kind,
@@ -138,7 +140,7 @@ def _worker(one: RunWorkerState, stop: WorkerStop | None) -> SeenWorker:
     )
 
 
-def _line(one: LineState) -> SeenLine:
-    return SeenLine(
+def _line(one: LineState) -> BreakpointStatus:
+    return BreakpointStatus(
         one.path, one.line, one.state, one.moved_to, len(one.workers), printable(one.message, 400)
     )

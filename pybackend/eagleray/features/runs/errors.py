@@ -146,7 +146,7 @@ def runs_elsewhere(run: str, host: str) -> EaglerayError:
     )
 
 
-def keeper_not_started(why: str) -> EaglerayError:
+def supervisor_not_started(why: str) -> EaglerayError:
     return EaglerayError(
         "keeper-not-started",
         f"The supervisor of the run did not start: {_redacted(why)}",
@@ -243,7 +243,7 @@ def ended_before_stopping() -> str:
     return "It ended before anything stopped at a breakpoint."
 
 
-def found_no_cluster() -> str:
+def no_cluster_found() -> str:
     return "No Ray cluster of the program was found, so that nothing of it could be stopped."
 
 
@@ -251,14 +251,14 @@ def program_lost() -> str:
     return "The process that kept it is gone; how it ended is not known."
 
 
-def job_unkept(kind: str, job: str) -> str:
+def job_orphaned(kind: str, job: str) -> str:
     return (
         f"The process that kept it has ended; {kind} {printable(job, 80)} may still be running."
         " It is kept again once somebody follows or stops it."
     )
 
 
-def program_unkept(pid: int) -> str:
+def program_orphaned(pid: int) -> str:
     return f"The process that kept it has ended; its program (process {pid}) goes on."
 
 
@@ -266,7 +266,7 @@ def program_elsewhere(host: str) -> str:
     return f"Nothing is heard of the process that kept it; its program may still be running on {printable(host, 80)}."
 
 
-def far_lost(why: str) -> str:
+def outcome_unknown(why: str) -> str:
     return f"What became of it is not known: {_redacted(why)}"
 
 

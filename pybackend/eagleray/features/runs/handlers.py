@@ -18,7 +18,7 @@ from eagleray.features.runs import messages
 from eagleray.features.runs.errors import bad_plan
 from eagleray.features.runs.model import (
     Breakpoint,
-    Line,
+    BreakpointLine,
     ProfilePlan,
     RunPlan,
     plan_of_json,
@@ -30,11 +30,11 @@ from eagleray.features.runs.plan_text import (
     exact_command,
 )
 from eagleray.features.runs.preflight import check
-from eagleray.features.runs.preparing import Preparing
+from eagleray.features.runs.preparing import RunPreparation
 from eagleray.features.runs.profile_plan import checked
 from eagleray.features.runs.program_python import target_of, with_python
-from eagleray.features.runs.records import Listed
-from eagleray.features.runs.run_status import prints_no_more
+from eagleray.features.runs.records import StoredRun
+from eagleray.features.runs.run_status import output_is_complete
 from eagleray.features.runs.runs import Runs
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 def register(
     server: RequestServer,
     runs: Runs,
-    preparing: Preparing,
+    preparing: RunPreparation,
     cluster_pythons: Callable[[], builtins.list[str]],
 ) -> None:
     """Answers the requests of this feature."""
@@ -75,7 +75,7 @@ class Handlers:
     def __init__(
         self,
         runs: Runs,
-        preparing: Preparing,
+        preparing: RunPreparation,
         cluster_pythons: Callable[[], builtins.list[str]],
     ) -> None:
         self._runs = runs
@@ -100,7 +100,7 @@ class Handlers:
     async def restart(self, asked: messages.Restart) -> messages.RunRef:
         lines = None if asked.breakpoints is None else breakpoints_of(asked.breakpoints)
         if not asked.anyway:
-            plan = (await off_loop(partial(self._runs.one, asked.id))).plan
+            plan = (await off_loop(partial(self._runs.load, asked.id))).plan
             await self._require_ray(with_python(plan, asked.python) if asked.python else plan)
         again = await self._runs.restart(
             asked.id, lines, confirmed=asked.confirmed, python=asked.python
@@ -119,7 +119,7 @@ class Handlers:
         await self._runs.forget(asked.id)
 
     async def command(self, asked: messages.RunRef) -> messages.Command:
-        found = await off_loop(partial(self._runs.one, asked.id))
+        found = await off_loop(partial(self._runs.load, asked.id))
         return messages.Command(exact_command(found.plan))
 
     async def set_breakpoints(self, asked: messages.SetBreakpoints) -> None:
@@ -132,11 +132,11 @@ class Handlers:
         record = await off_loop(partial(self._runs.find, asked.id))
         if asked.offset < 0:
             await self._runs.adopt(record)
-        piece = await next_piece(record.output, asked.offset, lambda: prints_no_more(record))
+        piece = await next_piece(record.output, asked.offset, lambda: output_is_complete(record))
         return messages.OutputPiece(**asdict(piece))
 
 
-def wire_run(one: Listed) -> messages.Run:
+def wire_run(one: StoredRun) -> messages.Run:
     plan, state = one.plan, one.state
     tail = tail_of(one)
     return messages.Run(
@@ -163,8 +163,8 @@ def wire_run(one: Listed) -> messages.Run:
         output=str(one.record.output),
         python=python_of(plan),
         can_restart=True,
-        confirm_stop=f"Cancel SLURM job {state.far_id}?"
-        if plan.kind == "sbatch" and state.far_id and not state.is_over
+        confirm_stop=f"Cancel SLURM job {state.external_id}?"
+        if plan.kind == "sbatch" and state.external_id and not state.is_over
         else "",
     )
 
@@ -206,5 +206,6 @@ def profile_of(said: messages.Profile | None) -> ProfilePlan | None:
 
 def breakpoints_of(said: list[messages.Breakpoint]) -> tuple[Breakpoint, ...]:
     return tuple(
-        Breakpoint(one.path, tuple(Line(**asdict(line)) for line in one.lines)) for one in said
+        Breakpoint(one.path, tuple(BreakpointLine(**asdict(line)) for line in one.lines))
+        for one in said
     )

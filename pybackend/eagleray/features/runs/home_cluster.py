@@ -29,7 +29,7 @@ class OwnDashboard:
     gcs: str = ""
 
 
-class NamesClusters(Protocol):
+class ClusterResolver(Protocol):
     """What watches clusters by their ids: the clusters of the panel."""
 
     async def named(self, written: str, *, clicked: bool = True) -> str: ...
@@ -57,7 +57,7 @@ class HomeCluster:
         self,
         run: str,
         named: str,
-        clusters: NamesClusters,
+        clusters: ClusterResolver,
         dashboard: Callable[[str], Dashboard],
         own: Callable[[], list[OwnDashboard]],
         joined: Callable[[], Collection[str]] = tuple,
@@ -70,7 +70,7 @@ class HomeCluster:
         self._joined = joined
         self.found: Home | None = None
 
-    async def look(self, state: RunState) -> Home | None:
+    async def find(self, state: RunState) -> Home | None:
         """The cluster, None as long as it does not answer."""
         if self.found is None and (written := self._written(state)):
             try:
@@ -84,11 +84,11 @@ class HomeCluster:
     def _written(self, state: RunState) -> str:
         if self._named:
             return self._named
-        if state.far_id:
+        if state.external_id:
             return (
-                f"ssh://{state.ssh}/slurm://{state.far_id}"
+                f"ssh://{state.ssh}/slurm://{state.external_id}"
                 if state.ssh
-                else f"slurm://{state.far_id}"
+                else f"slurm://{state.external_id}"
             )
         own, joined = self._own(), self._joined()
         started = [one.address for one in own if one.run == self._run]

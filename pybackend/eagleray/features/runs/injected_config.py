@@ -26,7 +26,7 @@ def verifier(secret: str) -> str:
 
 
 @frozen
-class Told:
+class InjectedConfig:
     """What a program is told of its run besides the plan.
 
     `path` is the folder that holds the package, "" where it comes by Ray's package store as `uri`.  `folder` is that
@@ -47,7 +47,7 @@ class Told:
     reader: str = ""
 
 
-def asked(plan: RunPlan, told: Told) -> str:
+def encode_config(plan: RunPlan, told: InjectedConfig) -> str:
     """The value of the variable."""
     said: dict[str, Any] = {
         "run": told.run,
@@ -76,7 +76,7 @@ def asked(plan: RunPlan, told: Told) -> str:
     return plain_json(said)
 
 
-def activated(environ: Mapping[str, str], python: str) -> dict[str, str]:
+def activated_environment(environ: Mapping[str, str], python: str) -> dict[str, str]:
     """The environment of a terminal in which the environment that holds this `python` is active.
 
     An editor's own is that of a new terminal, in which none is; and its programs must not take themselves for
@@ -104,7 +104,7 @@ def plain_json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":")).replace("$", "\\u0024")
 
 
-def uri_of(of: Package) -> str:
+def package_uri(of: Package) -> str:
     """How Ray's package store names our code."""
     return f"gcs://{zipped(of)[0]}"
 

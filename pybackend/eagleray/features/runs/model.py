@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import cattrs
 from attrs import astuple, field, frozen
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 Kind = Literal["program", "module", "script", "command", "sbatch", "job"]
 When = Literal["always", "steps", "seconds", "on-demand"]
@@ -17,13 +18,13 @@ ProfiledWorkerPhase = Literal["armed", "recording", "writing", "ended", "missing
 ProfilePhase = Literal["idle", "recording", "writing", "gathering", "gathered", "failed"]
 
 # A worker in such a state writes no further report.
-OVER: frozenset[str] = frozenset({"ended", "missing"})
+FINAL_PHASES: frozenset[str] = frozenset({"ended", "missing"})
 
 _converter = cattrs.Converter()
 
 
 @frozen
-class Line:
+class BreakpointLine:
     """A breakpoint on a line; `condition`, `hit` and `log` are those of DAP, "" for none."""
 
     line: int
@@ -37,7 +38,7 @@ class Breakpoint:
     """The breakpoints of one file, whose path is absolute."""
 
     path: str
-    lines: tuple[Line, ...]
+    lines: tuple[BreakpointLine, ...]
 
 
 @frozen
@@ -154,7 +155,7 @@ class Profiled:
 
 
 @frozen
-class Process:
+class ProcessIdentity:
     """A process: its id is used again later, but not with the same time of birth."""
 
     pid: int
@@ -162,7 +163,7 @@ class Process:
 
 
 @frozen
-class SeenWorker:
+class RunWorkerStatus:
     """A process of the run, as the adapter reports it; `path:line` is its stop location, "" and 0 for none."""
 
     worker_id: str
@@ -178,7 +179,7 @@ class SeenWorker:
 
 
 @frozen
-class SeenLine:
+class BreakpointStatus:
     """The status of a breakpoint, as the adapter reports it."""
 
     path: str
@@ -193,8 +194,8 @@ class SeenLine:
 class RunState:
     """The state of a run; its supervisor writes it, all others read it.
 
-    `started` and `ended` are seconds since 1970, `ended` 0.0 while it lives.  `keeper` and `program` are processes of
-    the machine `host`.  `cluster` is the cluster of its workers, "" while that is not known.  `far_id` is the id of
+    `started` and `ended` are seconds since 1970, `ended` 0.0 while it lives.  `supervisor` and `program` are processes of
+    the machine `host`.  `cluster` is the cluster of its workers, "" while that is not known.  `external_id` is the id of
     its Ray job or SLURM job, and `ssh` the host on which SLURM's commands are run.  `profile` is the status of its
     nsys reports.
     """
@@ -205,14 +206,14 @@ class RunState:
     code: int | None = None
     note: str = ""
     host: str = ""
-    keeper: Process | None = None
-    program: Process | None = None
+    supervisor: ProcessIdentity | None = None
+    program: ProcessIdentity | None = None
     cluster: str = ""
     session: str = ""
-    far_id: str = ""
+    external_id: str = ""
     ssh: str = ""
-    workers: tuple[SeenWorker, ...] = ()
-    lines: tuple[SeenLine, ...] = ()
+    workers: tuple[RunWorkerStatus, ...] = ()
+    lines: tuple[BreakpointStatus, ...] = ()
     profile: Profiled | None = None
 
     @property
@@ -227,6 +228,18 @@ def _script_copy(value: Any, _: type) -> ScriptCopy:
     return ScriptCopy(path, text)
 
 
+# The names of two fields in `state.json`.
+_SUPERVISOR, _EXTERNAL_ID = override(rename="keeper"), override(rename="far_id")
+_converter.register_unstructure_hook(
+    RunState,
+    make_dict_unstructure_fn(
+        RunState, _converter, supervisor=_SUPERVISOR, external_id=_EXTERNAL_ID
+    ),
+)
+_converter.register_structure_hook(
+    RunState,
+    make_dict_structure_fn(RunState, _converter, supervisor=_SUPERVISOR, external_id=_EXTERNAL_ID),
+)
 _converter.register_unstructure_hook(ScriptCopy, lambda copy: list(astuple(copy)))
 _converter.register_structure_hook(ScriptCopy, _script_copy)
 

@@ -17,7 +17,7 @@ from eagleray.common.errors import printable
 from eagleray.common.off_loop import off_loop
 from eagleray.common.redact import redact_text
 from eagleray.features.runs.output import Growth, older
-from eagleray.features.runs.records import Listed
+from eagleray.features.runs.records import StoredRun
 from eagleray.features.runs.terminal_text import decode
 
 PIECE = 2**18
@@ -125,7 +125,7 @@ class Tail:
     lines: str = ""
 
 
-def tail_of(one: Listed) -> Tail:
+def tail_of(one: StoredRun) -> Tail:
     """Of a run that failed; read once, since nothing is printed any more."""
     if one.state.phase != "failed":
         return Tail()

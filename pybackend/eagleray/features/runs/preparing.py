@@ -29,7 +29,7 @@ _SCRIPT = 2**20
 
 
 @frozen
-class Asked:
+class RunRequest:
     """What the person points at: `path` with `args`, or a whole command in `args`; `kind` None is found out."""
 
     path: str
@@ -53,7 +53,7 @@ class Asked:
 PythonOf = Callable[[str], Awaitable[str]]
 
 
-class Preparing:
+class RunPreparation:
     """Makes plans; asks the machine and the cluster, starts nothing of the user's.
 
     `further_checks` read files and return problems of a plan.
@@ -72,7 +72,7 @@ class Preparing:
         self._further_checks = further_checks
         self._ray = RayCheck()
 
-    async def plan(self, asked: Asked) -> RunPlan:
+    async def plan(self, asked: RunRequest) -> RunPlan:
         """The plan without any preset.
 
         With a cluster it is a job there, unless the person said a kind; a script for SLURM may name a host by it.
@@ -129,7 +129,7 @@ class Preparing:
 
 
 @frozen
-class Start:
+class StartCommand:
     """The command of a run; `of_words` is the kind of its words, also for a job."""
 
     kind: Kind
@@ -138,14 +138,14 @@ class Start:
     cwd: str
 
 
-def _start_of(asked: Asked) -> Start:
+def _start_of(asked: RunRequest) -> StartCommand:
     """Reads files; raises what keeps it from being a command."""
     cwd = _folder(asked.cwd)
     found = asked.kind or kinds.kind_of(asked.path, asked.args, asked.cwd)
     of_words = found if found != "job" else kinds.kind_of(asked.path, asked.args, asked.cwd)
     python = asked.python if not asked.cluster or asked.kind not in (None, "job") else "python"
     argv = kinds.words(of_words, asked.path, asked.args, python, asked.cwd)
-    return Start(found, of_words, argv, cwd)
+    return StartCommand(found, of_words, argv, cwd)
 
 
 def _folder(written: str) -> str:

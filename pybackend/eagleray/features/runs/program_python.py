@@ -15,7 +15,7 @@ from attrs import evolve, frozen
 
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
-from eagleray.features.runs.injected_config import activated
+from eagleray.features.runs.injected_config import activated_environment
 from eagleray.features.runs.model import RunPlan
 from eagleray.ray.dashboard import Dashboard
 from eagleray.tools.commands import Commands
@@ -39,7 +39,7 @@ print(json.dumps([sys.version.split()[0], [name for name in sys.argv[2:] if has(
 
 
 @frozen
-class Target:
+class PythonTarget:
     """What a command has Python run: a file or a module."""
 
     kind: Literal["file", "module"]
@@ -57,7 +57,7 @@ class Probed:
 
 def environment_of(plan: RunPlan, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The environment of a program of this machine, without the variables for our code in it."""
-    return {**activated(environ, plan.python), **plan.env}
+    return {**activated_environment(environ, plan.python), **plan.env}
 
 
 def found_on_path(name: str, cwd: str, path: str | None) -> tuple[Path, ...]:
@@ -68,7 +68,7 @@ def found_on_path(name: str, cwd: str, path: str | None) -> tuple[Path, ...]:
     return tuple(file for folder in folders if (file := Path(cwd, folder, name)).is_file())
 
 
-def target_of(plan: RunPlan) -> Target | None:
+def target_of(plan: RunPlan) -> PythonTarget | None:
     """1. None for a program that isn't started here, and for a command that isn't Python's.
 
     2. What follows Python's own options; None for `-c` and standard input.
@@ -79,11 +79,11 @@ def target_of(plan: RunPlan) -> Target | None:
     words = iter(plan.command[1:])
     for word in words:
         if word == "-m":
-            return next((Target("module", name) for name in words), None)
+            return next((PythonTarget("module", name) for name in words), None)
         if word in _WITH_VALUE:
             next(words, "")
         elif not word.startswith("-"):
-            return Target("file", word)
+            return PythonTarget("file", word)
         elif not (_FLAGS.fullmatch(word) or word.startswith(("-W", "-X"))):
             return None
     return None
@@ -177,7 +177,7 @@ class PythonVersions:
         self._commands = commands
         self._dashboard = dashboard
 
-    async def here(self, python: str) -> str:
+    async def local(self, python: str) -> str:
         if not _PYTHON.fullmatch(python.rpartition("/")[2]):
             return ""
         try:
@@ -186,7 +186,7 @@ class PythonVersions:
             return ""
         return ran.stdout.strip() if ran.code == 0 else ""
 
-    async def there(self, cluster: str) -> str:
+    async def of_cluster(self, cluster: str) -> str:
         try:
             return ".".join((await self._dashboard(cluster).python_version()).split(".")[:2])
         except EaglerayError:

@@ -17,7 +17,7 @@ LOOPBACK = "127.0.0.1"
 
 @frozen
 class ProxyAddress:
-    """A debug proxy; `key` is the process behind it, `here`: it is on this machine, whatever its address."""
+    """A gate; `key` is the process behind it, `here`: it is on this machine, whatever its address."""
 
     key: str
     host: str
@@ -28,7 +28,7 @@ class ProxyAddress:
 def in_table(
     rows: Iterable[WorkerRow], since_ms: int, announced: Collection[int] = ()
 ) -> Iterator[ProxyAddress]:
-    """The debug proxies among the debug ports of workers; those of drivers that are `announced` by files are left out.
+    """The gates among the debug ports of workers; those of drivers that are `announced` by files are left out.
 
     A worker that began before the run has none of it.  One that waits for a debugger shows the port of that
     debugger, which takes one client only and must not be tried.
@@ -41,7 +41,7 @@ def in_table(
 
 
 def in_folder(folder: Path) -> Iterator[ProxyAddress]:
-    """The debug proxies that drivers of this machine, or with this home, have announced by files."""
+    """The gates that drivers of this machine, or with this home, have announced by files."""
     for name, said in _announced(folder):
         try:
             host, port = str(said["host"]), int(said["port"])

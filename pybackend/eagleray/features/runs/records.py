@@ -22,7 +22,7 @@ from eagleray.common.atomic_file import replace_text
 from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.features.runs import model
 from eagleray.features.runs.errors import unknown_run
-from eagleray.features.runs.model import Process, RunPlan, RunState
+from eagleray.features.runs.model import RunPlan, RunState
 
 _UNREADABLE = (*UNREADABLE_JSON, cattrs.BaseValidationError)
 
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 @frozen
-class Record:
+class RunRecord:
     """The folder of one run; each file is replaced as a whole, so that nobody reads half of one."""
 
     id: str
@@ -43,17 +43,17 @@ class Record:
         return self.folder / "output.log"
 
     @property
-    def keeper_log(self) -> Path:
+    def supervisor_log(self) -> Path:
         return self.folder / "keeper.log"
 
     @property
     def reports(self) -> Path:
-        """Where workers that see this folder put what nsys has recorded."""
+        """Where workers that see this folder write their reports."""
         return self.folder / "reports"
 
     @property
-    def stop_asked(self) -> Path:
-        """A file by whose presence the keeper is asked to stop from another machine."""
+    def stop_request(self) -> Path:
+        """A file that requests a stop from the supervisor; written on another machine."""
         return self.folder / "stop"
 
     def plan(self) -> RunPlan:
@@ -69,29 +69,29 @@ class Record:
         _write(self.folder / "state.json", model.state_to_json(state))
 
     def signature(self) -> object:
-        """What changes whenever its plan or state does; None if one of them can't be seen."""
+        """A value that changes with the plan and state; None if one of them can't be read."""
         try:
-            found = [(self.folder / name).stat() for name in ("plan.json", "state.json")]
+            files = [(self.folder / name).stat() for name in ("plan.json", "state.json")]
         except OSError:
             return None
-        return tuple((one.st_ino, one.st_size, one.st_mtime_ns) for one in found)
+        return tuple((file.st_ino, file.st_size, file.st_mtime_ns) for file in files)
 
     def beat(self) -> None:
-        """Says that the keeper lives, also to other machines with this home."""
+        """The heartbeat of the supervisor, also for other machines with this home."""
         with contextlib.suppress(OSError):
             os.utime(self.folder / "state.json")
 
     def silent_s(self) -> float:
-        """For how long the keeper has said nothing."""
+        """The time since the supervisor's last heartbeat or state."""
         try:
             return time.time() - (self.folder / "state.json").stat().st_mtime
         except OSError:
             return 0.0
 
     def lock(self) -> int | None:
-        """What a keeper holds as long as it lives: the run is its own while the descriptor is open.  None: another's.
+        """The lock that a supervisor holds as long as it lives, as a descriptor; None if another process holds it.
 
-        Where the file system has no locks everybody gets one; keepers then see by the state whose the run is.
+        Where the file system has no locks, every caller gets one.
         """
         fd = os.open(self.folder / "keeper.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -104,35 +104,35 @@ class Record:
         return fd
 
     def secret(self) -> str:
-        """The secret key in hex, with which requests to the run's debug proxies are signed."""
+        """The secret key in hex, which signs requests to the run's debug proxies."""
         return (self.folder / "secret").read_text("ascii")
 
 
 @frozen
-class Listed:
-    """A run with what was read of it."""
+class StoredRun:
+    """A run with its plan and state."""
 
-    record: Record
+    record: RunRecord
     plan: RunPlan
     state: RunState
 
 
-def whole(record: Record) -> Listed:
-    """A run as it is now; raises what is wrong with its files."""
-    return Listed(record, record.plan(), record.state())
+def load(record: RunRecord) -> StoredRun:
+    """A run as its files are now; raises an error of one of them."""
+    return StoredRun(record, record.plan(), record.state())
 
 
-class Records:
+class RunRecords:
     """All runs of this home; several windows and terminals use the folder at once."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._read: dict[str, tuple[object, Listed | None]] = {}
+        self._cached: dict[str, tuple[object, StoredRun | None]] = {}
 
-    def create(self, plan: RunPlan, state: RunState) -> Record:
+    def create(self, plan: RunPlan, state: RunState) -> RunRecord:
         """A new run with a new key."""
         run = secrets.token_hex(6)
-        record = Record(run, self.folder / run)
+        record = RunRecord(run, self.folder / run)
         record.folder.mkdir(mode=0o700)
         secret = os.open(record.folder / "secret", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(secret, "w") as file:
@@ -142,40 +142,40 @@ class Records:
         record.write_state(state)
         return record
 
-    def find(self, written: str) -> Record:
+    def find(self, written: str) -> RunRecord:
         """The run of that id, or whose id alone begins so; raises `unknown-run`."""
-        fitting = [one for one in self._all() if one.id == written] or [
-            one for one in self._all() if written and one.id.startswith(written)
+        fitting = [record for record in self._all() if record.id == written] or [
+            record for record in self._all() if written and record.id.startswith(written)
         ]
         if len(fitting) != 1:
             raise unknown_run(written)
         return fitting[0]
 
-    def listed(self) -> list[Listed]:
+    def listed(self) -> list[StoredRun]:
         """All runs that can be read, the newest first; only what has changed is read again."""
-        before, now = self._read, {}
+        before, now = self._cached, {}
         for record in self._all():
-            signature, known = record.signature(), before.get(record.id)
-            is_known = known is not None and signature is not None and known[0] == signature
-            now[record.id] = known if known and is_known else (signature, read(record))
-        self._read = now
-        found = [one for _, one in now.values() if one]
-        return sorted(found, key=lambda one: one.state.started, reverse=True)
+            signature, cached = record.signature(), before.get(record.id)
+            is_same = cached is not None and signature is not None and cached[0] == signature
+            now[record.id] = cached if cached and is_same else (signature, load_if_readable(record))
+        self._cached = now
+        readable = [run for _, run in now.values() if run]
+        return sorted(readable, key=lambda run: run.state.started, reverse=True)
 
     def needed_since(self, days: float) -> float:
-        """The time before which nothing began that may still run: at least so many days ago, and that of each live run.
+        """The time before which no run began that may still run: `days` before now and before each live run.
 
-        Other machines can have runs that aren't known here.
+        Other machines can have runs that this one doesn't know.
         """
-        started = [one.state.started for one in self.listed() if not one.state.is_over]
+        started = [run.state.started for run in self.listed() if not run.state.is_over]
         return min([time.time(), *started]) - days * 24 * 3600.0
 
-    def forget(self, record: Record, *, is_over: bool) -> bool:
-        """Whether it is thrown away: one that is not over belongs to who takes it over just now."""
+    def forget(self, record: RunRecord, *, is_over: bool) -> bool:
+        """Removes a run; False if it is not over and a supervisor is just adopting it."""
         lock = record.lock()
         if lock is None and not is_over:
             return False
-        # Who waits for the lock finds no run any more; an open file would keep the folder of a file server.
+        # A process that waits for the lock then finds no run; an open file would keep the folder on a file server.
         with contextlib.suppress(OSError):
             (record.folder / "state.json").unlink()
         if lock is not None:
@@ -183,10 +183,10 @@ class Records:
         shutil.rmtree(record.folder, ignore_errors=True)
         return True
 
-    def torn(self, silent_s: float) -> list[Record]:
-        """Runs whose plan or state was lost, as by a power failure, and of which nothing was heard for that long.
+    def damaged(self, silent_s: float) -> list[RunRecord]:
+        """Runs whose plan or state was lost, as by a power failure, and whose folder did not change for that long.
 
-        What a newer version has written is whole, and isn't among them.
+        Files of a newer version are complete, so they aren't among them.
         """
         found = []
         for record in self._all():
@@ -195,36 +195,28 @@ class Records:
                 _read(record.folder / "state.json")
             except (OSError, ValueError):
                 # A folder with another name isn't ours, and another window may just have removed this one.
-                heard = _changed_at(record.folder)
-                if _ID.fullmatch(record.id) and heard and time.time() - heard > silent_s:
+                changed = _changed_at(record.folder)
+                if _ID.fullmatch(record.id) and changed and time.time() - changed > silent_s:
                     found.append(record)
         return found
 
-    def _all(self) -> list[Record]:
+    def _all(self) -> list[RunRecord]:
         names = (entry.name for entry in os.scandir(self.folder) if entry.is_dir())
-        return [Record(name, self.folder / name) for name in sorted(names)]
+        return [RunRecord(name, self.folder / name) for name in sorted(names)]
 
 
-def read(record: Record) -> Listed | None:
-    """A run as it is now; None for a folder that is none, or of a version that cannot be read."""
+def load_if_readable(record: RunRecord) -> StoredRun | None:
+    """A run as its files are now; None if they can't be read, as those of a newer version."""
     try:
-        return whole(record)
+        return load(record)
     except _UNREADABLE as error:
-        log.debug("%s is no run that can be read: %s", record.folder, error)
-        return None
-
-
-def read_keeper(record: Record) -> Process | None:
-    """Who keeps the run, as far as that can be read."""
-    try:
-        return record.state().keeper
-    except _UNREADABLE:
+        log.debug("%s can't be read as a run: %s", record.folder, error)
         return None
 
 
 def _read(path: Path) -> dict[str, Any]:
-    said: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    return said
+    value: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return value
 
 
 def _write(path: Path, value: Mapping[str, Any]) -> None:

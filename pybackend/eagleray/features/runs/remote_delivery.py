@@ -9,7 +9,7 @@ from pathlib import Path
 from eagleray.common.errors import EaglerayError
 from eagleray.features.runs.errors import not_delivered
 from eagleray.features.runs.model import RunPlan
-from eagleray.features.runs.remote_files import FarFiles, FarPlace
+from eagleray.features.runs.remote_files import RemoteFolder, RemotePlace
 from eagleray.remote_scripts import package_copies
 from eagleray.tools.code_copies import Package, zipped
 from eagleray.tools.commands import Commands
@@ -29,21 +29,21 @@ def login_of(plan: RunPlan) -> str:
     return cluster.removeprefix("ssh://").partition("/")[0]
 
 
-def far_reports(run: str, plan: RunPlan) -> FarPlace | None:
+def remote_reports_folder(run: str, plan: RunPlan) -> RemotePlace | None:
     """Where reports of a run lie that is submitted elsewhere; None for all others."""
     ssh = login_of(plan)
     if not ssh or plan.profile is None:
         return None
-    return FarPlace(ssh, f"{plan.cwd.rstrip('/')}/{REPORTS}/{run}")
+    return RemotePlace(ssh, f"{plan.cwd.rstrip('/')}/{REPORTS}/{run}")
 
 
-async def with_far_reports(commands: Commands, run: str, plan: RunPlan) -> str:
+async def make_remote_reports_folder(commands: Commands, run: str, plan: RunPlan) -> str:
     """That folder, which is there now; "" where there is none: then reports go to Ray's logs."""
-    found = far_reports(run, plan)
+    found = remote_reports_folder(run, plan)
     if found is None:
         return ""
     try:
-        await FarFiles(commands, found.ssh, found.folder).make()
+        await RemoteFolder(commands, found.ssh, found.folder).make()
     except EaglerayError as error:
         log.warning("%s", error)
         return ""

@@ -24,7 +24,7 @@ _NAMES = 200
 
 
 @frozen
-class FarPlace:
+class RemotePlace:
     """A folder as the host `ssh` sees it."""
 
     ssh: str
@@ -32,7 +32,7 @@ class FarPlace:
 
 
 @frozen
-class FarFile:
+class RemoteFile:
     """`name` is as `os.fsdecode` returns it; `changed` tells one writing of the file from another."""
 
     name: str
@@ -40,7 +40,7 @@ class FarFile:
     changed: int
 
 
-class FarFiles:
+class RemoteFolder:
     """One folder, asked by commands; keeps nothing open.
 
     They are run on `ssh`, or here if that is "", as `wrap` makes them, and the folder lies on `host`.
@@ -63,7 +63,7 @@ class FarFiles:
         """The folder is gone, with all in it."""
         await self._ask("remove")
 
-    async def files(self) -> list[FarFile]:
+    async def files(self) -> list[RemoteFile]:
         """None as long as nobody has made the folder."""
         rows = (await self._ask("list")).get("files")
         return [file for row in rows if (file := _file(row))] if isinstance(rows, list) else []
@@ -110,13 +110,13 @@ def whole_piece(piece: bytes) -> bool:
     return len(piece) == MOST
 
 
-def _file(row: Any) -> FarFile | None:
+def _file(row: Any) -> RemoteFile | None:
     if not isinstance(row, list) or len(row) != 3:
         return None
     name, size, changed = row
     is_name = isinstance(name, str) and name.isascii()
     if is_name and isinstance(size, int) and isinstance(changed, int):
-        return FarFile(os.fsdecode(unquote_to_bytes(name)), size, changed)
+        return RemoteFile(os.fsdecode(unquote_to_bytes(name)), size, changed)
     return None
 
 

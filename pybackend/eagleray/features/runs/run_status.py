@@ -1,4 +1,4 @@
-"""A run as it is, also where its keeper died and wrote nothing any more; and which of the last runs may go."""
+"""The current state of a run, also of one whose supervisor died; and which old runs are removed."""
 
 from __future__ import annotations
 
@@ -10,74 +10,74 @@ from attrs import evolve
 from eagleray.common.paths import host_name
 from eagleray.features.runs import supervisor_process
 from eagleray.features.runs.errors import (
-    job_unkept,
+    job_orphaned,
     program_elsewhere,
     program_lost,
-    program_unkept,
+    program_orphaned,
 )
 from eagleray.features.runs.model import RunPlan, RunState
-from eagleray.features.runs.records import Listed, Record, read
+from eagleray.features.runs.records import RunRecord, StoredRun, load_if_readable
 from eagleray.tools.processes import lives
 
-# The last runs, which can be started again; of those that live none is ever thrown away.
-KEPT = 30
-# What nobody keeps may go on elsewhere, or have recorded what nobody has gathered yet.
-UNKEPT_S = 7 * 24 * 3600.0
+# The last runs, which can be started again; live runs are never removed.
+MAX_STORED_RUNS = 30
+# An orphaned run may continue elsewhere, or have reports that were not gathered yet.
+ORPHAN_RETENTION_S = 7 * 24 * 3600.0
 
 
-def seen(one: Listed) -> Listed:
-    """What is to be shown of a run.
+def with_current_state(one: StoredRun) -> StoredRun:
+    """The run with the state that is shown.
 
-    1. What its keeper wrote, as long as it lives or the run is over.
+    1. The state that its supervisor wrote, as long as it lives or the run is over.
     2. "unwatched" for a job, for a program of another machine, and for one of this machine that lives.
     3. It has ended, since its program has.
     """
     state = one.state
     gave_up = state.phase == "unwatched"
-    if state.is_over or (supervisor_process.is_kept(one.record, state) and not gave_up):
+    if state.is_over or (supervisor_process.is_supervised(one.record, state) and not gave_up):
         return one
-    if is_elsewhere(state) or _has_program(state):
-        note = f"{_unkept(one.plan, state)} {_said_last(state)}".strip()
+    if is_remote(state) or _has_program(state):
+        note = f"{_orphaned_note(one.plan, state)} {_adoption_error(state)}".strip()
         return evolve(one, state=evolve(state, phase="unwatched", workers=(), note=note))
     over = evolve(state, phase="ended", ended=_last_sign(one.record.folder), note=program_lost())
     return evolve(one, state=evolve(over, workers=()))
 
 
-def prints_no_more(record: Record) -> bool:
+def output_is_complete(record: RunRecord) -> bool:
     """Whether all output of a run is in its file: it is over, or it continues on another host and isn't copied."""
-    now = read(record)
+    now = load_if_readable(record)
     if now is None:
         return True
-    state = seen(now).state
-    return state.is_over or (state.phase == "unwatched" and is_elsewhere(state))
+    state = with_current_state(now).state
+    return state.is_over or (state.phase == "unwatched" and is_remote(state))
 
 
-def is_elsewhere(state: RunState) -> bool:
-    """Whether it cannot be seen from here what became of a run that nobody keeps."""
-    return bool(state.far_id) or state.host != host_name()
+def is_remote(state: RunState) -> bool:
+    """Whether this machine can't see whether the program of an orphaned run lives."""
+    return bool(state.external_id) or state.host != host_name()
 
 
-def outdated(every: Sequence[Listed], kept: int = KEPT) -> list[Listed]:
-    """Those that are thrown away when one more begins, of all runs, the newest first.
+def outdated(every: Sequence[StoredRun], limit: int = MAX_STORED_RUNS) -> list[StoredRun]:
+    """The runs that are removed when a new one begins; `every` are all runs, the newest first.
 
-    The oldest of those that are over.  One that nobody keeps is among them when nothing was heard of it for a week,
-    but never as long as its program is seen to live.
+    The oldest of those that are over.  An orphaned run is among them a week after its last heartbeat, but never as
+    long as its program lives.
     """
-    now = [(one, seen(one).state) for one in every]
+    now = [(one, with_current_state(one).state) for one in every]
     left = [
         (one, state)
         for one, state in now
-        if state.is_over or (state.phase == "unwatched" and is_elsewhere(state))
+        if state.is_over or (state.phase == "unwatched" and is_remote(state))
     ]
     return [
         one
-        for one, state in left[max(0, kept - 1) :]
-        if _is_done(one, state) or one.record.silent_s() > UNKEPT_S
+        for one, state in left[max(0, limit - 1) :]
+        if _is_done(one, state) or one.record.silent_s() > ORPHAN_RETENTION_S
     ]
 
 
-def _is_done(one: Listed, now: RunState) -> bool:
-    """Whether it has surely ended, with nothing recorded that its keeper did not live to gather."""
+def _is_done(one: StoredRun, now: RunState) -> bool:
+    """Whether it has surely ended, without reports that its supervisor could not gather."""
     return one.state.is_over or (now.is_over and one.plan.profile is None)
 
 
@@ -86,21 +86,21 @@ def _has_program(state: RunState) -> bool:
     return program is not None and lives(program.pid, program.born)
 
 
-def _unkept(plan: RunPlan, state: RunState) -> str:
-    if state.far_id:
-        return job_unkept("SLURM job" if plan.kind == "sbatch" else "job", state.far_id)
+def _orphaned_note(plan: RunPlan, state: RunState) -> str:
+    if state.external_id:
+        return job_orphaned("SLURM job" if plan.kind == "sbatch" else "job", state.external_id)
     if state.host != host_name() or state.program is None:
         return program_elsewhere(state.host)
-    return program_unkept(state.program.pid)
+    return program_orphaned(state.program.pid)
 
 
-def _said_last(state: RunState) -> str:
-    """Why a keeper could not take it over."""
+def _adoption_error(state: RunState) -> str:
+    """Why a supervisor could not adopt it."""
     return state.note if state.phase == "unwatched" else ""
 
 
 def _last_sign(folder: Path) -> float:
-    """When a run that nobody kept was last heard of."""
+    """The time of the last change in the folder of an orphaned run."""
     try:
         return max(path.stat().st_mtime for path in folder.iterdir())
     except (OSError, ValueError):

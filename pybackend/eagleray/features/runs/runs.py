@@ -30,15 +30,15 @@ from eagleray.features.runs.model import Breakpoint, RunPlan, RunState
 from eagleray.features.runs.plan_text import confirm_text
 from eagleray.features.runs.preflight import check
 from eagleray.features.runs.program_python import with_python
-from eagleray.features.runs.records import Listed, Record, Records, whole
-from eagleray.features.runs.run_status import UNKEPT_S, outdated, seen
+from eagleray.features.runs.records import RunRecord, RunRecords, StoredRun, load
+from eagleray.features.runs.run_status import ORPHAN_RETENTION_S, outdated, with_current_state
 from eagleray.features.runs.supervisor_process import end_orphan
 
 # Whether a supervisor lives is known by its process.
-PROCESS_POLL_S = 1.0
+PROCESS_POLL_INTERVAL_S = 1.0
 # What another machine does with a run of this home is seen by a poll only.
-ELSEWHERE_S = 10.0
-UNTOLD_S = 1.0
+REMOTE_POLL_INTERVAL_S = 10.0
+UNWATCHED_POLL_INTERVAL_S = 1.0
 # A run that begins writes several times.
 COALESCE_S = 0.1
 
@@ -63,7 +63,7 @@ class Runs:
 
     def __init__(
         self,
-        records: Records,
+        records: RunRecords,
         live: LiveRuns,
         access: Callable[[str], Mapping[str, Any]] = lambda cluster: {},
     ) -> None:
@@ -74,16 +74,16 @@ class Runs:
         self._files = InOrder()
         self._setting_breakpoints = asyncio.Lock()
 
-    def find(self, written: str) -> Record:
+    def find(self, written: str) -> RunRecord:
         return self._records.find(written)
 
-    def one(self, written: str) -> Listed:
+    def load(self, written: str) -> StoredRun:
         """The run of that id as its files are; raises `unknown-run`."""
-        return whole(self._records.find(written))
+        return load(self._records.find(written))
 
-    def listed(self) -> list[Listed]:
+    def listed(self) -> list[StoredRun]:
         """All runs as they are now, the newest first."""
-        return [seen(one) for one in self._records.listed()]
+        return [with_current_state(one) for one in self._records.listed()]
 
     async def start(self, plan: RunPlan, *, confirmed: bool) -> str:
         """The id of the new run; raises what keeps it from starting, `needs-consent`, or `keeper-not-started`."""
@@ -103,46 +103,46 @@ class Runs:
             self.changed()
         return record.id
 
-    def _recorded(self, plan: RunPlan, state: RunState) -> Record:
+    def _recorded(self, plan: RunPlan, state: RunState) -> RunRecord:
         """The new run, in place of old ones."""
         for one in outdated(self._records.listed()):
             self._records.forget(one.record, is_over=one.state.is_over)
-        for torn in self._records.torn(UNKEPT_S):
+        for torn in self._records.damaged(ORPHAN_RETENTION_S):
             log.warning("run %s can't be read and is removed", torn.id)
             self._records.forget(torn, is_over=False)
         return self._records.create(plan, state)
 
     async def stop(self, written: str, *, confirmed: bool) -> None:
         """Asks a run to end; asked again it is ended harder.  One without a keeper is ended from here."""
-        found = await off_loop(partial(self.one, written))
+        found = await off_loop(partial(self.load, written))
         record, plan, state = found.record, found.plan, found.state
         if state.is_over:
             return
-        if plan.kind == "sbatch" and state.far_id and not confirmed:
-            raise stop_needs_consent(state.far_id)
+        if plan.kind == "sbatch" and state.external_id and not confirmed:
+            raise stop_needs_consent(state.external_id)
         await self.adopt(record)
         state = await off_loop(record.state)
         if state.is_over:
             # It was, which was seen only now.
             self.changed()
             return
-        if await off_loop(partial(supervisor_process.is_kept, record, state)):
-            await off_loop(partial(supervisor_process.ask_to_stop, record, state))
+        if await off_loop(partial(supervisor_process.is_supervised, record, state)):
+            await off_loop(partial(supervisor_process.request_stop, record, state))
         elif state.host not in ("", host_name()):
             raise runs_elsewhere(record.id, state.host)
         else:
             await end_orphan(record)
         self.changed()
 
-    async def adopt(self, record: Record) -> None:
+    async def adopt(self, record: RunRecord) -> None:
         """A job elsewhere whose keeper died gets a new one, which follows it from its beginning.
 
         Of several who want that at once one starts it, and the others get the same.
         """
         state = await off_loop(record.state)
-        if not state.far_id or state.is_over:
+        if not state.external_id or state.is_over:
             return
-        if not await off_loop(partial(supervisor_process.is_kept, record, state)):
+        if not await off_loop(partial(supervisor_process.is_supervised, record, state)):
             await supervisor_process.start(record, self._access(state.cluster))
 
     async def restart(
@@ -154,7 +154,7 @@ class Runs:
         python: str = "",
     ) -> str:
         """Starts the same command again, with another `python` if one is given; a live run continues beside it."""
-        plan = (await off_loop(partial(self.one, written))).plan
+        plan = (await off_loop(partial(self.load, written))).plan
         if python:
             plan = with_python(plan, python)
         if breakpoints is not None and plan.profile is None:
@@ -167,7 +167,7 @@ class Runs:
         self.changed()
 
     def _remove(self, written: str) -> None:
-        found = seen(self.one(written))
+        found = with_current_state(self.load(written))
         lives = not found.state.is_over and found.state.phase != "unwatched"
         if lives or not self._records.forget(found.record, is_over=found.state.is_over):
             raise still_runs(found.record.id)
@@ -229,11 +229,11 @@ class Runs:
             changes.close()
 
 
-def _shown(read: Sequence[Listed]) -> list[Listed]:
-    return [seen(one) for one in read]
+def _shown(read: Sequence[StoredRun]) -> list[StoredRun]:
+    return [with_current_state(one) for one in read]
 
 
-async def _watch(changes: FolderChanges, read: Sequence[Listed], runs: Path) -> bool:
+async def _watch(changes: FolderChanges, read: Sequence[StoredRun], runs: Path) -> bool:
     """Watches the folders of the runs that live, and no others; whether there is a new one."""
     living = {one.record.folder for one in read if not one.state.is_over}
     for folder in changes.folders():
@@ -242,28 +242,28 @@ async def _watch(changes: FolderChanges, read: Sequence[Listed], runs: Path) -> 
     return len([folder for folder in living if await changes.watch(folder)]) > 0
 
 
-def _poll_s(changes: FolderChanges, shown: Sequence[Listed], runs: Path, age_s: float) -> float:
+def _poll_s(changes: FolderChanges, shown: Sequence[StoredRun], runs: Path, age_s: float) -> float:
     """When the folders are read without a sign: soon where the kernel gives none, as on macOS."""
     living = [one for one in shown if not one.state.is_over and one.state.phase != "unwatched"]
     if not {runs, *(one.record.folder for one in living)} <= set(changes.folders()):
-        return UNTOLD_S
+        return UNWATCHED_POLL_INTERVAL_S
     elsewhere = any(one.state.host != host_name() for one in living)
-    return min(RUN_FOLDERS.delay_s(age_s), ELSEWHERE_S if elsewhere else float("inf"))
+    return min(RUN_FOLDERS.delay_s(age_s), REMOTE_POLL_INTERVAL_S if elsewhere else float("inf"))
 
 
 async def _until_news(
-    wake: asyncio.Event, read: Sequence[Listed], shown: Sequence[Listed], limit_s: float
+    wake: asyncio.Event, read: Sequence[StoredRun], shown: Sequence[StoredRun], limit_s: float
 ) -> None:
     """Until a folder has changed, the supervisor or program of a run has ended, or the time has come for a poll."""
     here = [
         (one, before)
         for one, before in zip(read, shown, strict=True)
-        if one.state.host == host_name() and one.state.keeper and not one.state.is_over
+        if one.state.host == host_name() and one.state.supervisor and not one.state.is_over
     ]
     now = asyncio.get_running_loop().time
     until = now() + limit_s
     while (left_s := until - now()) > 0:
-        if await wait_for_event(wake, min(left_s, PROCESS_POLL_S) if here else left_s):
+        if await wait_for_event(wake, min(left_s, PROCESS_POLL_INTERVAL_S) if here else left_s):
             await asyncio.sleep(COALESCE_S)
             return
         if await off_loop(partial(_shown, [one for one, _ in here])) != [old for _, old in here]:

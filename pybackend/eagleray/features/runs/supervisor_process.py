@@ -1,4 +1,4 @@
-"""Starting of keepers: processes that outlive the window or terminal that asked for a run."""
+"""Starts and stops supervisors, processes that outlive the window or terminal that starts a run; ends orphaned programs."""
 
 from __future__ import annotations
 
@@ -18,90 +18,93 @@ from attrs import evolve
 from eagleray.common import bounded_log
 from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import host_name
-from eagleray.features.runs.errors import keeper_not_started
-from eagleray.features.runs.model import Process, RunState
-from eagleray.features.runs.records import Record
+from eagleray.features.runs.errors import supervisor_not_started
+from eagleray.features.runs.model import ProcessIdentity, RunState
+from eagleray.features.runs.records import RunRecord
 from eagleray.tools.code_copies import detached_command
 from eagleray.tools.processes import lives, start_detached
 
-START_S = 30.0
-# A keeper says every half a minute that it lives; clocks of machines differ a little.
-BEAT_S = 30.0
-SILENT_S = 300.0
-# The exit code of a keeper whose run another one keeps.
-TAKEN = 3
-_LOOK_S = 0.02
+START_TIMEOUT_S = 30.0
+# The supervisor touches the state file this often; the clocks of machines differ a little.
+HEARTBEAT_INTERVAL_S = 30.0
+HEARTBEAT_TIMEOUT_S = 300.0
+# The exit code of a supervisor whose run another one supervises.
+ALREADY_SUPERVISED = 3
+_POLL_INTERVAL_S = 0.02
 
 
-async def start(record: Record, access: Mapping[str, Any]) -> None:
-    """Returns when a keeper has taken the run over; raises `keeper-not-started`.
+async def start(record: RunRecord, access: Mapping[str, Any]) -> None:
+    """Returns when a supervisor has begun or adopted the run; raises `keeper-not-started`.
 
-    A run elsewhere whose keeper died is taken over by a new one; where another one did so just before, the run is its.
-    `access` is what its cluster asks for, which
-    the keeper reads from its standard input: it must stand in no file, no argument and no environment.
+    If another supervisor has just adopted the run, it stays with that one.  `access` is the access to its cluster, which
+    the supervisor reads from its standard input: it must be in no file, no argument and no environment.
     """
     process = await off_loop(partial(_spawned, record), discard=subprocess.Popen.terminate)
     assert process.stdin is not None
     with contextlib.suppress(OSError), process.stdin as pipe:
         pipe.write(json.dumps(access).encode())
-    deadline = time.monotonic() + START_S
+    deadline = time.monotonic() + START_TIMEOUT_S
     try:
-        while not await off_loop(partial(_has_taken, record, process)):
-            if process.poll() not in (None, TAKEN) or time.monotonic() > deadline:
-                # One that is only slow must not start the program after all.
+        while not await off_loop(partial(_is_supervised_by, record, process)):
+            if process.poll() not in (None, ALREADY_SUPERVISED) or time.monotonic() > deadline:
+                # A slow one must not start the program later.
                 process.kill()
-                said = (await off_loop(partial(_said, record))).strip()
-                last = said.rpartition("\n")[2]
-                raise keeper_not_started(last or f"it ended with {process.poll()}")
-            await asyncio.sleep(_LOOK_S)
+                logged = (await off_loop(partial(_logged, record))).strip()
+                last = logged.rpartition("\n")[2]
+                raise supervisor_not_started(last or f"it ended with {process.poll()}")
+            await asyncio.sleep(_POLL_INTERVAL_S)
     except asyncio.CancelledError:
         # It ends at once, or stops what it has just started.
         process.terminate()
         raise
 
 
-def _has_taken(record: Record, process: subprocess.Popen[bytes]) -> bool:
-    """Whether the run is kept by the process, or by the one that came before it."""
+def _is_supervised_by(record: RunRecord, process: subprocess.Popen[bytes]) -> bool:
+    """Whether the process, or one that came before it, supervises the run."""
     state = record.state()
-    if process.poll() == TAKEN:
-        return state.is_over or is_kept(record, state)
-    return state.keeper is not None and state.keeper.pid == process.pid
+    if process.poll() == ALREADY_SUPERVISED:
+        return state.is_over or is_supervised(record, state)
+    return state.supervisor is not None and state.supervisor.pid == process.pid
 
 
-def ask_to_stop(record: Record, state: RunState) -> None:
-    """Has the keeper stop the program; asked again, it does not wait for what it tried before."""
-    keeper = state.keeper
-    if keeper is not None and state.host == host_name() and lives(keeper.pid, keeper.born):
-        os.kill(keeper.pid, signal.SIGTERM)
+def request_stop(record: RunRecord, state: RunState) -> None:
+    """Asks the supervisor to stop the program; a repeated request makes it stop the program at once."""
+    supervisor = state.supervisor
+    if (
+        supervisor is not None
+        and state.host == host_name()
+        and lives(supervisor.pid, supervisor.born)
+    ):
+        os.kill(supervisor.pid, signal.SIGTERM)
     else:
-        record.stop_asked.touch(mode=0o600)
+        record.stop_request.touch(mode=0o600)
 
 
-def is_kept(record: Record, state: RunState) -> bool:
-    """Whether the keeper lives; on another machine it is believed to as long as it says so.
+def is_supervised(record: RunRecord, state: RunState) -> bool:
+    """Whether the supervisor lives; on another machine by its heartbeat.
 
-    One that has not begun yet is waited for: whoever starts it gives up before.
+    One that has not begun yet counts as alive for longer than its start may take.
     """
     if state.host != host_name():
-        return record.silent_s() < SILENT_S
-    if state.keeper is None:
-        return record.silent_s() < 2 * START_S
-    return lives(state.keeper.pid, state.keeper.born)
+        return record.silent_s() < HEARTBEAT_TIMEOUT_S
+    if state.supervisor is None:
+        return record.silent_s() < 2 * START_TIMEOUT_S
+    return lives(state.supervisor.pid, state.supervisor.born)
 
 
-def _spawned(record: Record) -> subprocess.Popen[bytes]:
-    # The copy of our code may have to be made first.
-    command = detached_command("keep-run", record.id)
-    with os.fdopen(bounded_log.opened(record.keeper_log), "ab") as log:
+def _spawned(record: RunRecord) -> subprocess.Popen[bytes]:
+    # This may copy the code first.
+    command = detached_command("supervise", record.id)
+    with os.fdopen(bounded_log.opened(record.supervisor_log), "ab") as log:
         try:
             return start_detached(command, log, subprocess.PIPE)
         except OSError as error:
-            raise keeper_not_started(str(error)) from error
+            raise supervisor_not_started(str(error)) from error
 
 
-def _said(record: Record) -> str:
+def _logged(record: RunRecord) -> str:
     try:
-        return record.keeper_log.read_text(errors="replace")[-2000:]
+        return record.supervisor_log.read_text(errors="replace")[-2000:]
     except OSError:
         return ""
 
@@ -111,7 +114,7 @@ STEPS = ((signal.SIGINT, 10.0), (signal.SIGTERM, 10.0), (signal.SIGKILL, 10.0))
 _STEP_S = 0.05
 
 
-async def end_orphan(record: Record) -> None:
+async def end_orphan(record: RunRecord) -> None:
     """Ends the program and records that; of several callers one does, since a second Ctrl-C means something else."""
     lock = await off_loop(record.lock, discard=_close)
     if lock is None:
@@ -131,7 +134,7 @@ def _close(lock: int | None) -> None:
         os.close(lock)
 
 
-async def _end(program: Process | None) -> None:
+async def _end(program: ProcessIdentity | None) -> None:
     for number, limit_s in STEPS if program else ():
         assert program is not None
         if not lives(program.pid, program.born):

@@ -1,4 +1,4 @@
-"""What the keeper of a run asks of whatever starts its program."""
+"""The interface between the supervisor of a run and the launchers of programs."""
 
 from __future__ import annotations
 
@@ -7,37 +7,37 @@ from typing import Protocol
 
 from attrs import frozen
 
-from eagleray.features.runs.model import Process
+from eagleray.features.runs.model import ProcessIdentity
 
 
 @frozen
-class Started:
-    """What was started: a process here, or something with an id elsewhere."""
+class LaunchedProgram:
+    """The started program: a local process, or a job with an id."""
 
-    program: Process | None = None
-    far_id: str = ""
+    program: ProcessIdentity | None = None
+    external_id: str = ""
     ssh: str = ""
 
 
 @frozen
-class Ending:
-    """How a program ended; `code` None where that is not known, `note` says more in a sentence."""
+class ProgramEnd:
+    """How a program ended; `code` None if that is not known, `note` is a sentence."""
 
     code: int | None
     note: str = ""
 
 
-class Starter(Protocol):
-    """One program; used by one keeper on one event loop, in this order."""
+class Launcher(Protocol):
+    """One program; used by one supervisor on one event loop, in this order."""
 
-    async def start(self) -> Started:
-        """Starts it; raises an error of the catalogue, and then nothing runs."""
+    async def start(self) -> LaunchedProgram:
+        """Starts the program; after an error nothing runs."""
 
-    async def ended(self) -> Ending:
-        """Returns when it has ended by itself or was stopped, and all that it printed is in the log."""
+    async def ended(self) -> ProgramEnd:
+        """Returns when it has ended or was stopped, and its whole output is in the log."""
 
     async def stop(self, hurry: asyncio.Event) -> None:
-        """Asks it to end, ever harder; whenever `hurry` is set, harder at once.  `ended` says when it did."""
+        """Ends it with ever stronger signals, without a pause between them when `hurry` is set; `ended` returns afterwards."""
 
     def workers_ended(self) -> None:
-        """Its last worker has ended: so may the program, which is the time to ask where asking is rare."""
+        """The last worker has ended, so the program may have ended too: the time for a poll where polls are rare."""

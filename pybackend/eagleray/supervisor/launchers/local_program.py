@@ -9,9 +9,9 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from eagleray.features.runs.errors import no_program
-from eagleray.features.runs.model import Process
+from eagleray.features.runs.model import ProcessIdentity
 from eagleray.features.runs.supervisor_process import STEPS, send
-from eagleray.supervisor.launchers.launcher import Ending, Started
+from eagleray.supervisor.launchers.launcher import LaunchedProgram, ProgramEnd
 from eagleray.tools.processes import born
 
 
@@ -28,19 +28,19 @@ class LocalProgram:
         self._process: subprocess.Popen[bytes] | None = None
         self._over = asyncio.Event()
 
-    async def start(self) -> Started:
+    async def start(self) -> LaunchedProgram:
         self._spawn()
         assert self._process is not None
         loop = asyncio.get_running_loop()
         threading.Thread(target=self._wait, args=(loop,), daemon=True, name="program").start()
-        return Started(Process(self._process.pid, born(self._process.pid)))
+        return LaunchedProgram(ProcessIdentity(self._process.pid, born(self._process.pid)))
 
-    async def ended(self) -> Ending:
+    async def ended(self) -> ProgramEnd:
         await self._over.wait()
         assert self._process is not None
         code = self._process.returncode
         # As a shell says it.
-        return Ending(128 - code if code < 0 else code)
+        return ProgramEnd(128 - code if code < 0 else code)
 
     def workers_ended(self) -> None:
         """The end of the process is seen at once."""

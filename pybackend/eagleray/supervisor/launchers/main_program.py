@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from eagleray.common.errors import EaglerayError
 from eagleray.features.runs import kinds
 from eagleray.features.runs.model import RunPlan
-from eagleray.features.runs.scripts.launch_lines import Launch, Said, launch_of
+from eagleray.features.runs.scripts.launch_lines import Launch, LineWord, launch_of
 from eagleray.features.runs.scripts.script import read_script
 
 # Modules that start the program in separate processes.
@@ -72,12 +72,12 @@ def _text(path: Path) -> str:
 
 
 def _launch(command: Sequence[str]) -> Launch | None:
-    return launch_of([Said(word) for word in command])
+    return launch_of([LineWord(word) for word in command])
 
 
 def _named(launch: Launch | None) -> str:
     while launch is not None and launch.module and launch.target in _LAUNCHERS:
-        launch = launch_of([Said("python"), *launch.words])
+        launch = launch_of([LineWord("python"), *launch.words])
     if launch is None:
         return ""
     return f"-m {launch.target}" if launch.module else _known_end(launch.target)

@@ -7,13 +7,13 @@ import shlex
 from collections.abc import Mapping
 
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.features.runs.errors import far_lost, rest_not_read
+from eagleray.features.runs.errors import outcome_unknown, rest_not_read
 from eagleray.features.runs.injected_config import plain_json
 from eagleray.features.runs.output import Output
 from eagleray.ray import logs
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.jobs import JobState
-from eagleray.supervisor.launchers.launcher import Ending, Started
+from eagleray.supervisor.launchers.launcher import LaunchedProgram, ProgramEnd
 from eagleray.tools.code_copies import Package, zipped
 
 AGAIN_S = 2.0
@@ -50,9 +50,9 @@ class RayJob:
         self._job = job
         self._said = 0
 
-    async def start(self) -> Started:
+    async def start(self) -> LaunchedProgram:
         if self._job:
-            return Started(far_id=self._job)
+            return LaunchedProgram(external_id=self._job)
         jobs = self._dashboard.job_api
         name, archive = zipped(self._package)
         if not await jobs.has_package(name):
@@ -67,9 +67,9 @@ class RayJob:
             },
             metadata={"name": printable(self._name), "eagleray": "run"},
         )
-        return Started(far_id=self._job)
+        return LaunchedProgram(external_id=self._job)
 
-    async def ended(self) -> Ending:
+    async def ended(self) -> ProgramEnd:
         """A link that is lost for a while loses nothing of the log; one that cannot be read holds up no end."""
         loop = asyncio.get_running_loop()
         heard, in_vain = loop.time(), 0
@@ -84,9 +84,11 @@ class RayJob:
                     in_vain += state.ended
                 if state is not None and in_vain == TRIES:
                     over = ending(state)
-                    return Ending(over.code, f"{over.note} {rest_not_read(error.message)}".strip())
+                    return ProgramEnd(
+                        over.code, f"{over.note} {rest_not_read(error.message)}".strip()
+                    )
                 if error.code == "no-job" or loop.time() - heard > GIVE_UP_S:
-                    return Ending(None, far_lost(error.message))
+                    return ProgramEnd(None, outcome_unknown(error.message))
             await asyncio.sleep(AGAIN_S)
 
     def workers_ended(self) -> None:
@@ -113,11 +115,11 @@ class RayJob:
             return None
 
 
-def ending(state: JobState) -> Ending:
+def ending(state: JobState) -> ProgramEnd:
     """How a job ended, by its status and message: answers of HTTP do not say it."""
     if state.status == "SUCCEEDED":
-        return Ending(0)
+        return ProgramEnd(0)
     if state.status == "STOPPED":
-        return Ending(130, "The job was stopped.")
+        return ProgramEnd(130, "The job was stopped.")
     lines = [line for line in state.message.splitlines() if line.strip()]
-    return Ending(state.code or 1, printable(lines[0], 400) if lines else "")
+    return ProgramEnd(state.code or 1, printable(lines[0], 400) if lines else "")

@@ -15,9 +15,9 @@ from eagleray.common.slurm_errors import slurm_failed
 from eagleray.common.tasks import wait_for_event
 from eagleray.features.runs.errors import (
     copy_not_there,
-    far_lost,
     folder_not_there,
     not_submitted,
+    outcome_unknown,
 )
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.sbatch_arguments import (
@@ -31,7 +31,7 @@ from eagleray.slurm import jobs
 from eagleray.slurm.jobs import SlurmJob
 from eagleray.slurm.queue import SlurmQueue
 from eagleray.supervisor.launchers.job_output import JobOutput
-from eagleray.supervisor.launchers.launcher import Ending, Started
+from eagleray.supervisor.launchers.launcher import LaunchedProgram, ProgramEnd
 from eagleray.tools.commands import Commands
 
 SUBMIT_S = 60.0
@@ -80,9 +80,9 @@ class Sbatch:
         self._known: object = None
         self._changed_at = float("-inf")
 
-    async def start(self) -> Started:
+    async def start(self) -> LaunchedProgram:
         if self._job:
-            return Started(far_id=self._job, ssh=self._ssh)
+            return LaunchedProgram(external_id=self._job, ssh=self._ssh)
         await self._see_copy()
         words = submission(self._command, self._environ, await self._exported_by_script())
         ran = await self._in_folder(words, variables(self._environ, is_far=bool(self._ssh)))
@@ -93,7 +93,7 @@ class Sbatch:
             raise not_submitted(ran.stderr.strip() or ran.stdout.strip())
         self._job = found[1]
         self._output.write((ran.stdout + ran.stderr).encode())
-        return Started(far_id=self._job, ssh=self._ssh)
+        return LaunchedProgram(external_id=self._job, ssh=self._ssh)
 
     async def _see_copy(self) -> None:
         """The copy that stands in place of a script lies on this machine, whose folders the other one may not have."""
@@ -114,7 +114,7 @@ class Sbatch:
         said = ran.stdout.split() if ran is not None and ran.code == 0 else []
         return said[-1] if said else "ALL"
 
-    async def ended(self) -> Ending:
+    async def ended(self) -> ProgramEnd:
         """A login node or a SLURM that does not answer for a while is asked again."""
         copying = tasks.lasting(self._files.run, "output of the job")
         try:
@@ -126,7 +126,7 @@ class Sbatch:
             copying.cancel()
             await asyncio.gather(copying, return_exceptions=True)
 
-    async def _until_over(self) -> Ending:
+    async def _until_over(self) -> ProgramEnd:
         """Asks at once after a hint, quickly after a change, else as rarely as a site wants it."""
         loop = asyncio.get_running_loop()
         heard, failures, forgotten = loop.time(), 0, 0
@@ -141,7 +141,7 @@ class Sbatch:
                 failures += 1
                 forgotten += _FORGOTTEN in error.message
                 if forgotten > TRIES or loop.time() - heard > GIVE_UP_S:
-                    return Ending(None, far_lost(error.message))
+                    return ProgramEnd(None, outcome_unknown(error.message))
             delay_s = JOB_STATE.delay_s(loop.time() - self._changed_at)
             await wait_for_event(self._hint, AGAIN.wait_s(failures) if failures else delay_s)
 
@@ -217,12 +217,12 @@ def fields(text: str) -> dict[str, str]:
     return dict(found)
 
 
-def _ending(said: Mapping[str, str]) -> Ending:
+def _ending(said: Mapping[str, str]) -> ProgramEnd:
     word = said.get("JobState", "")
     code, _, number = said.get("ExitCode", "").partition(":")
     if word == "COMPLETED":
-        return Ending(0)
+        return ProgramEnd(0)
     ended = int(code) if code.isdigit() else 1
     if number.isdigit() and int(number):
         ended = 128 + int(number)
-    return Ending(ended or 1, f"SLURM says {printable(word, 40)}.")
+    return ProgramEnd(ended or 1, f"SLURM says {printable(word, 40)}.")

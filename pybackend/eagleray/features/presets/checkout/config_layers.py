@@ -15,7 +15,7 @@ from pathlib import Path
 
 from eagleray.features.presets.checkout.files import Definition, Files
 from eagleray.features.presets.checkout.program import HydraMain
-from eagleray.features.presets.checkout.yaml_tree import Node, read_yaml
+from eagleray.features.presets.checkout.yaml_tree import YamlNode, read_yaml
 
 _DEEPEST = 20
 _MOST_LAYERS = 300
@@ -90,7 +90,7 @@ class _Composer:
         if not placed:
             self.layers.append(layer)
 
-    def _override(self, entries: Sequence[Node]) -> None:
+    def _override(self, entries: Sequence[YamlNode]) -> None:
         """Takes up the choices for groups of the other entries, wherever they are in the list."""
         for entry in entries:
             for key, option in (entry.children or {}).items():
@@ -104,7 +104,7 @@ class _Composer:
             if group not in self.used and self._file(f"{path}/{option}"):
                 self.add(f"{path}/{option}", _package(package or path), 1)
 
-    def _entry(self, entry: Node, folder: str, package: tuple[str, ...], depth: int) -> None:
+    def _entry(self, entry: YamlNode, folder: str, package: tuple[str, ...], depth: int) -> None:
         """One entry of the defaults list of a file in `folder` that is placed at `package`."""
         if entry.children is None:
             written, _, below = entry.value.partition("@")
@@ -121,7 +121,7 @@ class _Composer:
             for chosen in self._chosen(_joined(folder, written), target, option):
                 self.add(_joined(folder, f"{written}/{chosen}"), target, depth + 1)
 
-    def _chosen(self, group: str, place: tuple[str, ...], option: Node) -> list[str]:
+    def _chosen(self, group: str, place: tuple[str, ...], option: YamlNode) -> list[str]:
         """The options of a group: those of the command or of a parent, else those of the entry."""
         names = [f"{group}@{'.'.join(place)}"]
         if place == _package(group):
@@ -141,7 +141,7 @@ class _Composer:
         name = path.removesuffix(".yaml") + ".yaml"
         return next((one / name for one in self.folders if (one / name).is_file()), None)
 
-    def _search(self, root: Node) -> None:
+    def _search(self, root: YamlNode) -> None:
         """Adds the folders that the primary configuration names."""
         hydra = root.child("hydra")
         named = hydra.child("searchpath") if hydra else None
@@ -200,7 +200,7 @@ class Layer:
 
     package: tuple[str, ...]
     file: Path
-    root: Node
+    root: YamlNode
 
 
 def find(layers: Sequence[Layer], key: str, files: Files) -> Definition | None:

@@ -21,7 +21,7 @@ from eagleray.features.presets.checkout.config_layers import hydra_layers
 from eagleray.features.presets.checkout.files import Definition, Files, installed_folders
 from eagleray.features.presets.checkout.program import flags_of
 from eagleray.features.presets.recognition import Recognised
-from eagleray.features.presets.table import Configuration, Entry, Offer, Table
+from eagleray.features.presets.table import Configuration, FrameworkTable, KeyEntry, Offer
 from eagleray.features.runs.scripts.launch_lines import Launch
 
 Find = Callable[[str], Definition | None]
@@ -125,7 +125,7 @@ class CheckoutKeys:
 
     find: Find
 
-    def of_entry(self, entry: Entry, recognised: Recognised) -> Definition | None:
+    def of_entry(self, entry: KeyEntry, recognised: Recognised) -> Definition | None:
         """Where the key of a table's entry is defined."""
         return self.find(entry.key.replace("{section}", recognised.section))
 
@@ -136,7 +136,7 @@ class CheckoutKeys:
 
 def looked_up(
     recognised: Recognised | None,
-    tables: Sequence[Table],
+    tables: Sequence[FrameworkTable],
     launch: Launch | None,
     folders: Sequence[Path],
     python: str,
@@ -166,7 +166,7 @@ def looked_up(
     return best
 
 
-def _is_alike(table: Table, other: Table) -> bool:
+def _is_alike(table: FrameworkTable, other: FrameworkTable) -> bool:
     return table.framework == other.framework and table is not other
 
 

@@ -16,50 +16,50 @@ _PROPERTY = re.compile(r"(?:&(?P<anchor>[^\s,{}\[\]]+)|!\S*)(?:\s+|$)")
 
 
 @dataclass
-class Node:
+class YamlNode:
     """A value: a scalar, or with `children` a mapping or, by their positions, a list."""
 
     line: int
     value: str = ""
-    children: dict[str, Node] | None = None
+    children: dict[str, YamlNode] | None = None
     is_list: bool = False
 
-    def child(self, key: str) -> Node | None:
+    def child(self, key: str) -> YamlNode | None:
         return self.children.get(key) if self.children is not None else None
 
-    def at(self, key: str) -> Node | None:
+    def at(self, key: str) -> YamlNode | None:
         """The value at a key whose names are joined by dots."""
-        node: Node | None = self
+        node: YamlNode | None = self
         for name in key.split("."):
             node = node.child(name) if node else None
         return node
 
-    def items(self) -> list[Node]:
+    def items(self) -> list[YamlNode]:
         """The elements of a list; a scalar counts as a list of itself."""
         if self.children is None:
             return [self] if self.value else []
         return list(self.children.values()) if self.is_list else []
 
 
-def read_yaml(text: str) -> Node:
+def read_yaml(text: str) -> YamlNode:
     """The first document of `text`; its root is a mapping or list, an empty mapping for anything else."""
     reader = _Reader(text.splitlines())
-    return reader.block(-1, 0) or Node(1, children={})
+    return reader.block(-1, 0) or YamlNode(1, children={})
 
 
 @dataclass
 class _Reader:
     lines: list[str]
     at: int = 0
-    anchors: dict[str, Node] = field(default_factory=dict)
+    anchors: dict[str, YamlNode] = field(default_factory=dict)
     nodes: int = 0
 
-    def block(self, above: int, depth: int) -> Node | None:
+    def block(self, above: int, depth: int) -> YamlNode | None:
         """The collection that is indented deeper than `above`, None if there is none."""
         first = self._peek()
         if first is None or first <= above or depth > _DEEPEST:
             return None
-        node = Node(self.at + 1, children={}, is_list=self._is_item(first))
+        node = YamlNode(self.at + 1, children={}, is_list=self._is_item(first))
         assert node.children is not None
         while (indent := self._peek()) is not None and indent > above:
             before = self.at
@@ -93,7 +93,7 @@ class _Reader:
         rest = self.lines[self.at][indent:].rstrip()
         return rest == "-" or rest.startswith("- ")
 
-    def _item(self, indent: int, depth: int) -> Node:
+    def _item(self, indent: int, depth: int) -> YamlNode:
         self.nodes += 1
         line = self.lines[self.at]
         rest = line[indent + 1 :].lstrip(" ")
@@ -101,10 +101,10 @@ class _Reader:
         if _key_end(rest) or rest.startswith("- "):
             # The rest of the line begins a collection, which continues in its column.
             self.lines[self.at] = " " * column + rest
-            return self.block(indent, depth + 1) or Node(self.at + 1)
+            return self.block(indent, depth + 1) or YamlNode(self.at + 1)
         return self._value(rest, indent, depth)
 
-    def _entry(self, node: Node, indent: int, depth: int) -> None:
+    def _entry(self, node: YamlNode, indent: int, depth: int) -> None:
         line = self.lines[self.at][indent:]
         end = _key_end(line)
         if not end:
@@ -112,7 +112,7 @@ class _Reader:
         self.nodes += 1
         key, number = unquoted(line[: end - 1].rstrip()), self.at + 1
         value = self._value(line[end:].strip(), indent, depth)
-        value = Node(number, value.value, value.children, value.is_list)
+        value = YamlNode(number, value.value, value.children, value.is_list)
         assert node.children is not None
         if key == "<<":
             merged = value.items() if value.is_list else [value]
@@ -121,7 +121,7 @@ class _Reader:
         else:
             node.children[key] = value
 
-    def _value(self, rest: str, indent: int, depth: int) -> Node:
+    def _value(self, rest: str, indent: int, depth: int) -> YamlNode:
         """The value that begins with `rest` on the current line, whose key is at `indent`."""
         number = self.at + 1
         anchors: list[str] = []
@@ -131,26 +131,26 @@ class _Reader:
         if rest.startswith(("{", "[")):
             node = self._flow(rest, depth)
         elif rest.startswith("*"):
-            node = self.anchors.get(_without_comment(rest)[1:].strip(), Node(number))
+            node = self.anchors.get(_without_comment(rest)[1:].strip(), YamlNode(number))
             self.at += 1
         elif not rest or rest.startswith("#"):
             self.at += 1
             node = self._nested(number, indent, depth)
         else:
-            node = Node(number, self._scalar(rest, indent))
+            node = YamlNode(number, self._scalar(rest, indent))
         self.anchors |= dict.fromkeys(anchors, node)
         return node
 
-    def _nested(self, number: int, indent: int, depth: int) -> Node:
+    def _nested(self, number: int, indent: int, depth: int) -> YamlNode:
         following = self._peek()
         if following is not None and following > indent:
             rest = self.lines[self.at].strip()
             if rest.startswith(("{", "[")):
                 return self._flow(rest, depth)
             if not _key_end(rest) and not self._is_item(following):
-                return Node(number, self._scalar(rest, indent))
+                return YamlNode(number, self._scalar(rest, indent))
         same = following == indent and self._is_item(indent)
-        return self.block(indent - 1 if same else indent, depth + 1) or Node(number)
+        return self.block(indent - 1 if same else indent, depth + 1) or YamlNode(number)
 
     def _scalar(self, rest: str, indent: int) -> str:
         """A scalar, which may continue on lines that are indented deeper."""
@@ -167,7 +167,7 @@ class _Reader:
             self.at += 1
         return unquoted(" ".join(parts))
 
-    def _flow(self, rest: str, depth: int) -> Node:
+    def _flow(self, rest: str, depth: int) -> YamlNode:
         """A collection in braces or brackets, which may go over several lines."""
         number, tokens = self.at + 1, list(_tokens(rest, self.at + 1))
         self.at += 1
@@ -175,7 +175,7 @@ class _Reader:
             tokens += _tokens(self.lines[self.at], self.at + 1)
             self.at += 1
         self.nodes += len(tokens)
-        return _Flow(tokens).value(depth) if self.nodes <= _MOST_NODES else Node(number)
+        return _Flow(tokens).value(depth) if self.nodes <= _MOST_NODES else YamlNode(number)
 
 
 @dataclass
@@ -185,12 +185,12 @@ class _Flow:
     tokens: Sequence[tuple[str, int]]
     at: int = 0
 
-    def value(self, depth: int) -> Node:
+    def value(self, depth: int) -> YamlNode:
         text, line = self._take()
         if text not in ("{", "[") or depth > _DEEPEST:
-            return Node(line, unquoted(text))
+            return YamlNode(line, unquoted(text))
         close = "}" if text == "{" else "]"
-        node = Node(line, children={}, is_list=text == "[")
+        node = YamlNode(line, children={}, is_list=text == "[")
         assert node.children is not None
         while self.at < len(self.tokens) and self.tokens[self.at][0] != close:
             if self.tokens[self.at][0] == ",":
@@ -203,20 +203,22 @@ class _Flow:
         self.at += 1
         return node
 
-    def _element(self, depth: int) -> Node:
+    def _element(self, depth: int) -> YamlNode:
         """An element of a list, which may be a single `key: value`."""
         found = self.value(depth)
         if self.at < len(self.tokens) and self.tokens[self.at][0] == ":":
-            return Node(found.line, children={found.value: self._after_colon(found.line, depth)})
+            return YamlNode(
+                found.line, children={found.value: self._after_colon(found.line, depth)}
+            )
         return found
 
-    def _after_colon(self, line: int, depth: int) -> Node:
+    def _after_colon(self, line: int, depth: int) -> YamlNode:
         if self.at < len(self.tokens) and self.tokens[self.at][0] == ":":
             self.at += 1
             if self.at < len(self.tokens) and self.tokens[self.at][0] not in (",", "}", "]"):
                 found = self.value(depth + 1)
-                return Node(line, found.value, found.children, found.is_list)
-        return Node(line)
+                return YamlNode(line, found.value, found.children, found.is_list)
+        return YamlNode(line)
 
     def _take(self) -> tuple[str, int]:
         if self.at >= len(self.tokens):

@@ -16,7 +16,7 @@ _FUNCTION = re.compile(r"[A-Za-z_][\w.-]*")
 
 
 @dataclass(frozen=True)
-class Word:
+class BashWord:
     """A word as it is written, and where: `raw == text[start:end]`."""
 
     raw: str
@@ -25,10 +25,10 @@ class Word:
 
 
 @dataclass(frozen=True)
-class Command:
+class BashCommand:
     """A simple command; `end` is where one more word of it would stand.  `function`: it stands in one."""
 
-    words: tuple[Word, ...]
+    words: tuple[BashWord, ...]
     end: int
     function: bool = False
 
@@ -47,14 +47,14 @@ class _Group:
 class _Reader:
     text: str
     at: int = 0
-    words: list[Word] = field(default_factory=list)
-    commands: list[Command] = field(default_factory=list)
+    words: list[BashWord] = field(default_factory=list)
+    commands: list[BashCommand] = field(default_factory=list)
     here: list[tuple[str, bool]] = field(default_factory=list)
     braces: list[bool] = field(default_factory=list)
     # "name", "name(" or "name()", as far as the head of a function has been read.
     head: str = ""
 
-    def all(self) -> tuple[Command, ...]:
+    def all(self) -> tuple[BashCommand, ...]:
         while self.at < len(self.text):
             self._step()
         self._finish()
@@ -95,7 +95,7 @@ class _Reader:
 
     def _word(self) -> None:
         end = end_of_word(self.text, self.at)
-        word = Word(self.text[self.at : end], self.at, end)
+        word = BashWord(self.text[self.at : end], self.at, end)
         self.at = max(end, self.at + 1)
         first = not self.words
         if first and word.raw == "{":
@@ -132,18 +132,18 @@ class _Reader:
     def _finish(self) -> None:
         if self.words:
             end = self.words[-1].end
-            self.commands.append(Command(tuple(self.words), end, any(self.braces)))
+            self.commands.append(BashCommand(tuple(self.words), end, any(self.braces)))
             self.words.clear()
 
 
-def commands_of(text: str) -> tuple[Command, ...]:
+def commands_of(text: str) -> tuple[BashCommand, ...]:
     """The simple commands of a script, in their order."""
     return _Reader(text).all()
 
 
-def moved(command: Command, by: int) -> Command:
+def moved(command: BashCommand, by: int) -> BashCommand:
     """The same command, `by` characters further on."""
-    words = tuple(Word(one.raw, one.start + by, one.end + by) for one in command.words)
+    words = tuple(BashWord(one.raw, one.start + by, one.end + by) for one in command.words)
     return replace(command, words=words, end=command.end + by)
 
 

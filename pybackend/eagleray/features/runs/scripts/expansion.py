@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from eagleray.features.runs.scripts.bash_tokens import Word, commands_of, end_of_piece
+from eagleray.features.runs.scripts.bash_tokens import BashWord, commands_of, end_of_piece
 
 _PARAMETER = re.compile(r"\$(?:(?P<plain>[A-Za-z_]\w*|\d)|\{(?P<name>\w+)(?P<rest>[^}]*)\})")
 _PLAIN = re.compile(r"[^\\'\"$`]+")
@@ -18,68 +18,68 @@ _ESCAPED_IN_QUOTES = ("$", "`", '"', "\\", "\n")
 
 
 @dataclass(frozen=True)
-class Text:
+class ExpandedText:
     """A text; what was not `known` of it stands as the script writes it."""
 
     text: str
     known: bool = True
 
-    def __add__(self, other: Text) -> Text:
+    def __add__(self, other: ExpandedText) -> ExpandedText:
         short = len(self.text) + len(other.text) <= _LONGEST
         if not short:
-            return Text((self.text + other.text)[:_LONGEST], known=False)
-        return Text(self.text + other.text, self.known and other.known)
+            return ExpandedText((self.text + other.text)[:_LONGEST], known=False)
+        return ExpandedText(self.text + other.text, self.known and other.known)
 
 
-def expanded(raw: str, values: Mapping[str, Text]) -> Text:
+def expanded(raw: str, values: Mapping[str, ExpandedText]) -> ExpandedText:
     """The text of the word `raw`, given the variables in `values`."""
-    text, at = Text(""), 0
+    text, at = ExpandedText(""), 0
     while at < len(raw):
         piece, at = _piece(raw, at, values)
         text += piece
     return text
 
 
-def _piece(raw: str, at: int, values: Mapping[str, Text]) -> tuple[Text, int]:
+def _piece(raw: str, at: int, values: Mapping[str, ExpandedText]) -> tuple[ExpandedText, int]:
     if plain := _PLAIN.match(raw, at):
-        return Text(plain[0]), plain.end()
+        return ExpandedText(plain[0]), plain.end()
     end = end_of_piece(raw, at)
     piece = raw[at:end]
     if piece[0] == "'":
         closed = len(piece) > 1 and piece[-1] == "'"
-        return (Text(piece[1:-1]) if closed else Text(piece, False)), end
+        return (ExpandedText(piece[1:-1]) if closed else ExpandedText(piece, False)), end
     if piece[0] == '"':
         closed = len(piece) > 1 and piece[-1] == '"'
-        return (_in_quotes(piece[1:-1], values) if closed else Text(piece, False)), end
+        return (_in_quotes(piece[1:-1], values) if closed else ExpandedText(piece, False)), end
     if piece[0] == "\\":
-        return Text("" if piece[1:] == "\n" else piece[1:]), end
+        return ExpandedText("" if piece[1:] == "\n" else piece[1:]), end
     return _parameter(raw, at, values)
 
 
-def _in_quotes(text: str, values: Mapping[str, Text]) -> Text:
-    said, at = Text(""), 0
+def _in_quotes(text: str, values: Mapping[str, ExpandedText]) -> ExpandedText:
+    said, at = ExpandedText(""), 0
     while at < len(text):
         if text[at] == "\\" and text[at + 1 : at + 2] in _ESCAPED_IN_QUOTES:
-            said += Text("" if text[at + 1] == "\n" else text[at + 1])
+            said += ExpandedText("" if text[at + 1] == "\n" else text[at + 1])
             at += 2
         elif text[at] in "$`":
             piece, at = _parameter(text, at, values)
             said += piece
         else:
             plain = _PLAIN_IN_QUOTES.match(text, at)
-            said += Text(plain[0] if plain else text[at])
+            said += ExpandedText(plain[0] if plain else text[at])
             at = plain.end() if plain else at + 1
     return said
 
 
-def _parameter(raw: str, at: int, values: Mapping[str, Text]) -> tuple[Text, int]:
+def _parameter(raw: str, at: int, values: Mapping[str, ExpandedText]) -> tuple[ExpandedText, int]:
     found = _PARAMETER.match(raw, at)
     if not found:
         end = end_of_piece(raw, at)
         special = raw.startswith(("`", "$(", "${", "$'", '$"', "$@", "$*", "$#", "$?", "$$"), at)
-        return Text(raw[at:end], not special), end
+        return ExpandedText(raw[at:end], not special), end
     value, rest = values.get(found["plain"] or found["name"]), found["rest"] or ""
-    unknown = Text(found[0], known=False)
+    unknown = ExpandedText(found[0], known=False)
     if not rest:
         return value or unknown, found.end()
     if not rest.startswith((":-", "-")):
@@ -88,12 +88,12 @@ def _parameter(raw: str, at: int, values: Mapping[str, Text]) -> tuple[Text, int
         return value, found.end()
     default = expanded(rest.removeprefix(":").removeprefix("-"), values)
     # The environment may hold the variable, unless it is an argument, which is known to be missing.
-    return Text(default.text, default.known and found["name"].isdigit()), found.end()
+    return ExpandedText(default.text, default.known and found["name"].isdigit()), found.end()
 
 
-def array_words(raw: str) -> tuple[Word, ...]:
+def array_words(raw: str) -> tuple[BashWord, ...]:
     """The words of an array `( … )`, with places counted from the beginning of `raw`."""
     # Line ends separate the words of an array as blanks do.
     inside = re.sub(r"(?:(?<=\s)|^)#[^\n]*", lambda found: " " * len(found[0]), raw[1:-1])
     found = [word for command in commands_of(inside) for word in command.words]
-    return tuple(Word(one.raw, one.start + 1, one.end + 1) for one in found)
+    return tuple(BashWord(one.raw, one.start + 1, one.end + 1) for one in found)

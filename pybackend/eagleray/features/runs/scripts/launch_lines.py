@@ -18,7 +18,7 @@ _WRAPPERS = re.compile(
 
 
 @dataclass(frozen=True)
-class Said:
+class LineWord:
     """A word of the line: its text, expanded where `known`, as written otherwise.
 
     `line` is where it stands, 0 outside a script; `span` its place in the text of the script if it stands on
@@ -41,15 +41,15 @@ class Launch:
 
     target: str
     module: bool
-    words: tuple[Said, ...]
-    all_words: tuple[Said, ...]
+    words: tuple[LineWord, ...]
+    all_words: tuple[LineWord, ...]
     line: int = 0
     end: int = 0
     inside: bool = False
     folder: str = ""
 
 
-def launch_of(words: Sequence[Said]) -> Launch | None:
+def launch_of(words: Sequence[LineWord]) -> Launch | None:
     """The Python program that a command starts; None for any other command, and for `-c`, `-` and tools."""
     python = next((i for i, word in enumerate(words) if _starts_python(words, i)), None)
     if python is None:
@@ -70,7 +70,7 @@ def launch_of(words: Sequence[Said]) -> Launch | None:
     return None
 
 
-def _starts_python(words: Sequence[Said], i: int) -> bool:
+def _starts_python(words: Sequence[LineWord], i: int) -> bool:
     text = words[i].text
     runs_it = text.endswith(("uv", "accelerate")) and i + 1 < len(words)
     if runs_it and words[i + 1].text in ("run", "launch"):
@@ -85,9 +85,11 @@ def _ends_as_program(text: str) -> bool:
     return text.rstrip("\"'").endswith(".py") and "=" not in text
 
 
-def value_of(words: Sequence[Said], key: str, syntax: str) -> tuple[Said, str | None] | None:
+def value_of(
+    words: Sequence[LineWord], key: str, syntax: str
+) -> tuple[LineWord, str | None] | None:
     """The last word that sets `key`, and what it sets it to, None where that is not known."""
-    found: tuple[Said, str | None] | None = None
+    found: tuple[LineWord, str | None] | None = None
     for i, word in enumerate(words):
         if syntax == "hydra":
             name, equals, value = word.text.partition("=")
@@ -115,8 +117,8 @@ class ScriptStart:
     container or host, or as a job of Ray, where neither this machine's files nor its variables are.
     """
 
-    script: Said
-    words: tuple[Said, ...]
+    script: LineWord
+    words: tuple[LineWord, ...]
     line: int = 0
     end: int = 0
     inside: bool = False
@@ -139,7 +141,9 @@ _OPTION = re.compile(r"--[\w-]+|-[abd-z]+")
 _SCRIPT_NAME = re.compile(r".*\.(?:sh|bash|sub|slurm|sbatch)")
 
 
-def start_of(words: Sequence[Said], functions: frozenset[str] = frozenset()) -> ScriptStart | None:
+def start_of(
+    words: Sequence[LineWord], functions: frozenset[str] = frozenset()
+) -> ScriptStart | None:
     """The shell script that a command runs; `functions` are those of the script, which may run their arguments."""
     if not words:
         return None
@@ -158,7 +162,7 @@ def start_of(words: Sequence[Said], functions: frozenset[str] = frozenset()) -> 
     return ScriptStart(words[at], tuple(words[at + 1 :]), outside=outside)
 
 
-def _runs_script(before: Sequence[Said]) -> bool:
+def _runs_script(before: Sequence[LineWord]) -> bool:
     """Whether the words before a script run it, and don't belong to a program that only reads it."""
     shells = [i for i, word in enumerate(before) if word.text.rpartition("/")[2] in SHELLS]
     if shells:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from eagleray.features.runs.scripts.bash_tokens import Command, Word, commands_of
-from eagleray.features.runs.scripts.expansion import Text, array_words, expanded
+from eagleray.features.runs.scripts.bash_tokens import BashCommand, BashWord, commands_of
+from eagleray.features.runs.scripts.expansion import ExpandedText, array_words, expanded
 from eagleray.features.runs.scripts.launch_lines import (
     Launch,
-    Said,
+    LineWord,
     ScriptStart,
     launch_of,
     start_of,
@@ -36,7 +36,7 @@ class Assignment:
     """A variable that the script sets to `value`, written as `raw`; `keeps`: that depends on what it was before."""
 
     name: str
-    value: Text
+    value: ExpandedText
     raw: str
     line: int
     exported: bool
@@ -58,7 +58,7 @@ class Script:
     launches: tuple[Launch, ...]
     starts: tuple[ScriptStart, ...]
     assignments: tuple[Assignment, ...]
-    commands: tuple[Command, ...]
+    commands: tuple[BashCommand, ...]
     globs: bool
     hidden: int
 
@@ -127,12 +127,12 @@ class _Reader:
         self._text = text
         self._ends = [at for at, sign in enumerate(text) if sign == "\n"]
         self._functions = frozenset(_FUNCTION.findall(text))
-        self._values = {str(i): Text(said) for i, said in enumerate(arguments[:9], 1)}
+        self._values = {str(i): ExpandedText(said) for i, said in enumerate(arguments[:9], 1)}
         self._last: dict[str, Assignment] = {}
         self._folder = ""
         self.assignments: list[Assignment] = []
 
-    def read(self, command: Command) -> Launch | ScriptStart | None:
+    def read(self, command: BashCommand) -> Launch | ScriptStart | None:
         words = [said for word in command.words for said in self._said(word)]
         # Assignments in front of a command are no words of it.
         first = next((i for i, one in enumerate(words) if not _ASSIGNMENT.fullmatch(one.text)), 0)
@@ -148,14 +148,14 @@ class _Reader:
             found, line=line, end=command.end, inside=command.function, folder=self._folder
         )
 
-    def _enter(self, words: Sequence[Said]) -> None:
+    def _enter(self, words: Sequence[LineWord]) -> None:
         is_known = len(words) == 1 and words[0].known
         self._folder = str(Path(self._folder) / words[0].text) if is_known else ""
 
-    def _line(self, word: Word) -> int:
+    def _line(self, word: BashWord) -> int:
         return bisect(self._ends, word.start - 1) + 1
 
-    def _said(self, word: Word) -> list[Said]:
+    def _said(self, word: BashWord) -> list[LineWord]:
         """What a word gives: itself, or the words of the variable or array that it consists of."""
         whole = _WHOLE_VARIABLE.fullmatch(word.raw)
         held = self._last.get(whole["name"]) if whole else None
@@ -170,11 +170,11 @@ class _Reader:
         said = self._of_raw(word.raw, self._line(word))
         return [replace(said, span=(word.start, word.end))]
 
-    def _of_raw(self, raw: str, line: int) -> Said:
+    def _of_raw(self, raw: str, line: int) -> LineWord:
         said = expanded(raw, self._values)
-        return Said(said.text, said.known, line)
+        return LineWord(said.text, said.known, line)
 
-    def _assign(self, command: Command) -> None:
+    def _assign(self, command: BashCommand) -> None:
         exported = command.words[0].raw == "export"
         setting = command.words[0].raw in _SETTING
         for word in command.words[1:] if setting else command.words:
@@ -187,18 +187,18 @@ class _Reader:
     def _add(self, said: re.Match[str], line: int, exported: bool) -> None:
         name, raw = said["name"], said["value"]
         whole = not raw.startswith("(") and not said["more"]
-        value = expanded(raw, self._values) if whole else Text(raw, known=False)
+        value = expanded(raw, self._values) if whole else ExpandedText(raw, known=False)
         keeps = re.search(rf"\$\{{?{name}\b", raw) is not None
         one = Assignment(name, value, raw, line, exported, keeps)
         # Which of several branches is taken is not known.
         earlier = self._values.get(name)
         sure = earlier is None or earlier == value
-        self._values[name] = value if sure else Text(f"${{{name}}}", known=False)
+        self._values[name] = value if sure else ExpandedText(f"${{{name}}}", known=False)
         self._last[name] = one
         self.assignments.append(one)
 
 
-def _given_to_others(commands: Sequence[Command], ends: Set[int]) -> bool:
+def _given_to_others(commands: Sequence[BashCommand], ends: Set[int]) -> bool:
     """Whether a command that ends elsewhere and does more than print gets the script's arguments too."""
     return any(
         word.raw in _ALL_ARGUMENTS
@@ -218,13 +218,13 @@ def _passed_on(text: str, line: Launch | ScriptStart) -> bool | None:
     return None
 
 
-def _unquoted(commands: Sequence[Command]) -> str:
+def _unquoted(commands: Sequence[BashCommand]) -> str:
     """The words of the script without those in single quotes, where `$1` is awk's and not ours."""
     words = (word.raw for command in commands if not command.function for word in command.words)
     return "\n".join(re.sub(r"'[^']*'", "", word) for word in words)
 
 
-def _hidden(text: str, commands: Sequence[Command]) -> int:
+def _hidden(text: str, commands: Sequence[BashCommand]) -> int:
     """The line of a Python program that stands inside a quoted text, 0 for none."""
     for command in commands:
         for word in command.words:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from eagleray.features.runs.scripts.launch_lines import Launch, Said, ScriptStart
+from eagleray.features.runs.scripts.launch_lines import Launch, LineWord, ScriptStart
 from eagleray.features.runs.scripts.script import Script, read_script
 
 _DEEPEST = 4
@@ -47,7 +47,7 @@ class ScriptNode:
 
 
 @dataclass(frozen=True)
-class Found:
+class ScriptFile:
     """The file of a script, by its absolute path, and its text."""
 
     name: str
@@ -61,14 +61,16 @@ class ScriptTree:
     A script that starts itself, also by way of others, is followed once.
     """
 
-    def __init__(self, find: Callable[[ScriptStart, Path], Found | None]) -> None:
+    def __init__(self, find: Callable[[ScriptStart, Path], ScriptFile | None]) -> None:
         self._find = find
         self._count = 0
 
-    def of(self, file: Found, arguments: Sequence[str]) -> ScriptNode:
+    def of(self, file: ScriptFile, arguments: Sequence[str]) -> ScriptNode:
         return self._node(file, arguments, ())
 
-    def _node(self, file: Found, arguments: Sequence[str], above: tuple[str, ...]) -> ScriptNode:
+    def _node(
+        self, file: ScriptFile, arguments: Sequence[str], above: tuple[str, ...]
+    ) -> ScriptNode:
         self._count += 1
         script = read_script(file.text, arguments)
         above = (*above, file.path)
@@ -82,7 +84,7 @@ class ScriptTree:
         return ScriptNode(file.name, file.path, script, tuple(inner))
 
 
-def _arguments(words: Sequence[Said], outer: Sequence[str]) -> list[str]:
+def _arguments(words: Sequence[LineWord], outer: Sequence[str]) -> list[str]:
     """The arguments of an inner script up to the first one of unknown value."""
     given: list[str] = []
     for word in words:
