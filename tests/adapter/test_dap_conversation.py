@@ -105,7 +105,7 @@ def test_proxy_holds_the_stop_through_malformed_messages(held: Held, told: list[
     out = OutgoingStream()
 
     def client_says(body: bytes) -> None:
-        held._on_far(out.add(with_header(body)))
+        held._on_client(out.add(with_header(body)))
 
     def debugpy_says(body: bytes) -> None:
         held._on_debugger(with_header(body))

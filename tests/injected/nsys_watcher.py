@@ -68,7 +68,7 @@ class Watched:
         self.worker = subprocess.Popen(["sleep", "600"])
         self.front = subprocess.Popen(["sleep", "600"])
         begin = {
-            "known": {"run": "r", "class": "m.Actor:1", "host": "node-1.example", "pid": 0},
+            "worker": {"run": "r", "class": "m.Actor:1", "host": "node-1.example", "pid": 0},
             "reports": str(self.reports),
             "profile": {"trace": "nvtx", **profile},
             "nsys": str(nsys),
@@ -77,7 +77,11 @@ class Watched:
         }
         if is_by_framework:
             output = str(folder / "theirs")
-            begin["framework"] = {"front": self.front.pid, "output": output, "words": ["profile"]}
+            begin["framework"] = {
+                "front": self.front.pid,
+                "output": output,
+                "arguments": ["profile"],
+            }
         address = self.private / "socket"
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         listener.bind(str(address))

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from eagleray.injected.nsys import launch, node_processes, private_folders
-from eagleray.injected.nsys.private_folders import START, held, remove_left
+from eagleray.injected.nsys.private_folders import START, held, remove_abandoned
 
 from tests.injected.nsys_watcher import Talk
 from tests.ray_cluster import wait_for
@@ -37,7 +37,7 @@ def names(root: Path) -> set[str]:
 def begun(folder: Path) -> int:
     """The process of a watcher that waits in such a folder."""
     told = {
-        "known": {"run": "r", "class": "A", "pid": 0},
+        "worker": {"run": "r", "class": "A", "pid": 0},
         "reports": str(folder),
         "profile": {},
         "nsys": "/nowhere/nsys",
@@ -45,7 +45,7 @@ def begun(folder: Path) -> int:
         "said": "",
     }
     launch._start_watcher(str(folder), told)
-    found = wait_for("the watcher", lambda: node_processes.having_word(str(folder)))
+    found = wait_for("the watcher", lambda: node_processes.with_argument(str(folder)))
     return found[0]
 
 
@@ -111,7 +111,7 @@ def test_what_is_no_folder_of_ours_that_is_left_stays(
     (folder / "begin.json").write_text("{}")
     spoil(monkeypatch, folder)
     before = names(root)
-    remove_left(str(root))
+    remove_abandoned(str(root))
     assert names(root) == before and list(root.glob("*/begin.json"))
 
 
@@ -119,9 +119,9 @@ def test_one_that_is_held_stays_until_it_is_let_go(root: Path) -> None:
     folder = made(root, "a")
     with ExitStack() as stack:
         stack.enter_context(held(str(folder)))
-        remove_left(str(root))
+        remove_abandoned(str(root))
         assert names(root) == {"a"}
-    remove_left(str(root))
+    remove_abandoned(str(root))
     assert names(root) == set()
 
 
@@ -135,5 +135,5 @@ def test_one_on_a_file_system_without_locks_is_never_taken_for_left(
         patched.setattr(private_folders.fcntl, "flock", refused)
         with held(str(made(root, "a"))):
             pass
-    remove_left(str(root))
+    remove_abandoned(str(root))
     assert names(root) == {"a"}

@@ -241,7 +241,7 @@ def test_a_process_that_is_not_let_go_is_not_the_worker(tmp_path: Path) -> None:
 
     threading.Thread(target=turn_away, daemon=True).start()
     with listener:
-        assert not launch._is_let_go(str(address))
+        assert not launch._may_begin(str(address))
 
 
 def test_several_reports_of_unknown_workers_are_not_guessed_at(
@@ -251,7 +251,7 @@ def test_several_reports_of_unknown_workers_are_not_guessed_at(
     recording = session.NsysRecording(str(tmp_path / "wanted.nsys-rep"), [], False)
     for name in ("nsys-report-aa01.nsys-rep", "nsys-report-aa02.nsys-rep"):
         (tmp_path / name).write_bytes(b"x")
-    assert "at one of" in session.placed(recording)
+    assert "at one of" in session.place_report(recording)
     assert node_reports.strays(recording.began + 3600, ".nsys-rep") == []
 
 
@@ -263,8 +263,8 @@ def test_a_report_of_something_else_stays_where_it_is(
     other.write_bytes(b"x")
     wanted = tmp_path / "wanted.nsys-rep"
     in_ranges = session.NsysRecording(str(wanted), [], True)
-    assert session.placed(in_ranges) == "nsys ended without a report" and not wanted.exists()
-    assert session.placed(session.NsysRecording(str(wanted), [], False)) == ""
+    assert session.place_report(in_ranges) == "nsys ended without a report" and not wanted.exists()
+    assert session.place_report(session.NsysRecording(str(wanted), [], False)) == ""
     assert wanted.read_bytes() == other.read_bytes() == b"x"
 
 

@@ -132,7 +132,7 @@ def test_folder_of_another_user_is_never_removed() -> None:
         with private_folders.held(str(folder)):
             pass
         os.chown(folder, NOBODY, NOBODY)
-        private_folders.remove_left(str(folder.parent))
+        private_folders.remove_abandoned(str(folder.parent))
         assert folder.is_dir()
     finally:
         shutil.rmtree(folder)

@@ -213,7 +213,7 @@ def test_one_pid_in_two_containers_has_two_names(
     asked = {"pattern": "*", "module": "m", "class": "Policy", "name": ""}
     settings = RunSettings({"run": "r", "profile": {"workers": ["*"]}})
     for worker_id in ids:
-        known = launch.known_of(settings, asked, [f"--worker-id={worker_id}"])
+        known = launch.worker_facts(settings, asked, [f"--worker-id={worker_id}"])
         path = tmp_path / f"{node_reports.stem(known)}.worker.json"
         node_reports.write_json(str(path), known)
     names = sorted(file.name for file in tmp_path.iterdir())
@@ -278,7 +278,7 @@ def test_which_words_are_those_of_nsys() -> None:
         "-u",
         "a.py",
     ]
-    assert framework_nsys.words_of_nsys(words) == words[1:5]
+    assert framework_nsys.nsys_arguments(words) == words[1:5]
 
 
 def test_the_nsys_of_a_framework_does_not_record_our_watcher(
@@ -301,7 +301,7 @@ def test_what_ray_tells_its_workers(tmp_path: Path) -> None:
     words = ["python", "default_worker.py", f"--temp-dir={tmp_path}", "--session-name=session_1", "--node-id=ab"]  # fmt: skip
     assert launch.session_dir(words) == str(tmp_path / "session_1")
     said = {"module": "m", "class": "A", "name": "policy-3", "pattern": "*"}
-    known = launch.known_of(settings(run="r1"), said, words)
+    known = launch.worker_facts(settings(run="r1"), said, words)
     assert (known["node_id"], known["rank"], known["run"], known["agent_port"]) == (
         "ab",
         "3",
@@ -316,7 +316,7 @@ def test_what_ray_tells_its_workers(tmp_path: Path) -> None:
 def test_workers_of_containers_with_one_name_and_one_number_have_files_of_their_own() -> None:
     said = {"module": "m", "class": "A", "name": "", "pattern": "*"}
     words = [["--worker-id=5f3c21ab00"], ["--worker-id=aa3c21ab00"], [], []]
-    known = [launch.known_of(settings(), said, one) for one in words]
+    known = [launch.worker_facts(settings(), said, one) for one in words]
     stems = [node_reports.stem({**one, "host": "n", "pid": 7}) for one in known]
     assert stems[:2] == ["A.n.7-5f3c21ab", "A.n.7-aa3c21ab"] and len(set(stems)) == 4
 

@@ -1,4 +1,4 @@
-"""What debugpy and its client say, followed so that another client can take the talk over where it stands."""
+"""Follows the conversation of debugpy with a client, so that another client can continue it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# What is larger is passed on without being looked at; it is the answer to a question, never an event.
-_LOOKED_AT = 2**20
-_LARGEST = 64 * 2**20
-_LONGEST_HEAD = 2**13
+# A larger message is passed on unread; it is a response, never an event.
+_MAX_READ = 2**20
+_MAX_BODY = 64 * 2**20
+_MAX_HEADER = 2**13
 
-# Stands in a stop of what the filter of the run excludes.
+# The mark of a stop in a worker that the filter of the run excludes.
 EXCLUDED = "eagleray_excluded"
 
 
 class DapMessages:
-    """Takes a stream of the Debug Adapter Protocol apart into bodies; raises Broken for anything else."""
+    """Splits a stream of the Debug Adapter Protocol into bodies; raises BrokenStream for anything else."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
@@ -28,28 +28,28 @@ class DapMessages:
 
     def feed(self, data: bytes) -> list[bytes]:
         self._buffer += data
-        found: list[bytes] = []
+        bodies: list[bytes] = []
         while True:
-            if self._length < 0 and not self._head():
-                return found
+            if self._length < 0 and not self._read_header():
+                return bodies
             if len(self._buffer) < self._length:
-                return found
-            found.append(bytes(self._buffer[: self._length]))
+                return bodies
+            bodies.append(bytes(self._buffer[: self._length]))
             del self._buffer[: self._length]
             self._length = -1
 
-    def _head(self) -> bool:
+    def _read_header(self) -> bool:
         end = self._buffer.find(b"\r\n\r\n")
         if end < 0:
-            if len(self._buffer) > _LONGEST_HEAD:
-                raise BrokenStream("a head without an end")
+            if len(self._buffer) > _MAX_HEADER:
+                raise BrokenStream("a header without an end")
             return False
         for line in bytes(self._buffer[:end]).split(b"\r\n"):
             name, _, value = line.partition(b":")
             if name.strip().lower() == b"content-length" and value.strip().isdigit():
                 self._length = int(value)
         del self._buffer[: end + 4]
-        if not 0 <= self._length <= _LARGEST:
+        if not 0 <= self._length <= _MAX_BODY:
             raise BrokenStream("a message without a length")
         return True
 
@@ -59,20 +59,20 @@ def with_header(body: bytes) -> bytes:
 
 
 class DapConversation:
-    """One connection to debugpy, however many clients come after one another.
+    """One connection to debugpy, with one client after another.
 
-    `is_attached`: the first client has said all that is needed, so that an heir can follow it.
+    `is_attached`: the first client has completed its attach, so that a successor can continue.
     """
 
     def __init__(self) -> None:
         self.is_attached = False
         self._capabilities: dict[str, Any] = {}
         self._stopped: dict[int | None, dict[str, Any]] = {}
-        self._asked: dict[int, str] = {}
-        self._left_behind: list[int] = []
+        self._pending: dict[int, str] = {}
+        self._abandoned: list[int] = []
 
     def follow_request(self, body: bytes) -> bool:
-        """Follows a message of the client; False: debugpy must not receive it, since it would close the connection."""
+        """Follows a message of the client; False if debugpy must not receive it, since it would close the connection."""
         message = _read(body)
         if message is None:
             return False
@@ -80,44 +80,44 @@ class DapConversation:
             number = message.get("seq")
             if not isinstance(number, int):
                 return False
-            self._asked[number] = str(message.get("command"))
+            self._pending[number] = str(message.get("command"))
         return True
 
     def follow_reply(self, body: bytes, matches: bool) -> bytes | None:
-        """What the client gets of what debugpy says, None for nothing.
+        """The message of debugpy as the client gets it; None if it gets none.
 
-        A stop in something that the filter of the run excludes is marked as such.
+        A stop in a worker that the filter of the run excludes is marked.
         """
         message = _read(body) or {}
         if message.get("type") == "response":
             return body if self._is_for_client(message) else None
-        body_told = message.get("body")
-        told: dict[str, Any] = body_told if isinstance(body_told, dict) else {}
+        content = message.get("body")
+        event: dict[str, Any] = content if isinstance(content, dict) else {}
         if message.get("event") == "stopped":
             if not matches:
-                told[EXCLUDED] = True
+                event[EXCLUDED] = True
                 body = json.dumps(message).encode()
-            thread = told.get("threadId")
+            thread = event.get("threadId")
             # The next client needs the stop, even one with an invalid thread.
-            self._stopped[thread if isinstance(thread, int) else None] = told
+            self._stopped[thread if isinstance(thread, int) else None] = event
         elif message.get("event") == "continued":
             self._stopped.clear()
         return body
 
     def inherited(self) -> dict[str, Any]:
-        """What an heir has to know; what the one before asked is answered to nobody."""
-        self._left_behind += self._asked
-        self._asked.clear()
+        """The state that the next client needs; responses to requests of the previous one are dropped from now on."""
+        self._abandoned += self._pending
+        self._pending.clear()
         return {"capabilities": self._capabilities, "stopped": list(self._stopped.values())}
 
     def _is_for_client(self, message: dict[str, Any]) -> bool:
         number = message.get("request_seq")
         if not isinstance(number, int):
             return True
-        if number in self._left_behind:
-            self._left_behind.remove(number)
+        if number in self._abandoned:
+            self._abandoned.remove(number)
             return False
-        command, body = self._asked.pop(number, ""), message.get("body")
+        command, body = self._pending.pop(number, ""), message.get("body")
         if message.get("success") and command == "initialize":
             self._capabilities = body if isinstance(body, dict) else {}
         elif message.get("success") and command == "attach":
@@ -127,7 +127,7 @@ class DapConversation:
 
 def _read(body: bytes) -> dict[str, Any] | None:
     """The message, empty if it is too large to parse; None for bytes that aren't one."""
-    if len(body) > _LOOKED_AT and b'"response"' not in body[:200]:
+    if len(body) > _MAX_READ and b'"response"' not in body[:200]:
         return {}
     try:
         message = json.loads(body)

@@ -1,4 +1,4 @@
-"""The way to debugpy of the worker: one connection of ours, which a lost far end does not take away."""
+"""The proxy's connection to a worker's debugpy, which outlives the connections of clients to the proxy."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-# Who has something to say says so at least this often; who is silent for longer is lost.
+# Each end sends at least this often; a client that is silent for longer is lost.
 BEAT_S = 5.0
 SILENCE_S = 30.0
-_MOST_KEPT = 8 * 2**20
+_MAX_BUFFERED = 8 * 2**20
 
 
 class DebugpyConnection:
-    """Owns the connection to debugpy and to the far end; `told` is called with what has become of them.
+    """Owns the connections to debugpy and to one client; `notify` is called when they change.
 
-    `told("debugging")`: a far end is there.  `told("lost")`: it is lost, and debugpy held for `hold_s`.
-    `told("left")`: debugpy is left, so that the worker runs on.  `matches` is set by the owner.
+    `notify("debugging")`: a client is connected.  `notify("lost")`: it is lost, and debugpy is held for `hold_s`.
+    `notify("left")`: debugpy is released, so that the worker continues.  `matches` is set by the owner.
     """
 
-    def __init__(self, loop: Loop, hold_s: float, told: Callable[[str], None]) -> None:
+    def __init__(self, loop: Loop, hold_s: float, notify: Callable[[str], None]) -> None:
         self.matches = True
         self._channel: socket.socket | None = None
         self._loop = loop
         self._hold_s = hold_s
-        self._told = told
+        self._notify = notify
         self._session = ""
         self._debugger: Peer | None = None
-        self._far: Peer | None = None
-        self._holding: Timer | None = None
-        self._heard = 0.0
-        self._beating: Timer | None = None
+        self._client: Peer | None = None
+        self._hold_timer: Timer | None = None
+        self._last_received = 0.0
+        self._beat_timer: Timer | None = None
         self._begin()
 
     @property
@@ -48,7 +48,7 @@ class DebugpyConnection:
         return self._debugger is not None
 
     def join(self, peer: Peer, debugpy: socket.socket | None, session: str, received: int) -> None:
-        """A remote end with a signed request: the same as before, or another in its place.
+        """Takes a client with a signed request: the same as before, or another in its place.
 
         `debugpy` is the channel of its clients, None if it has not started.
         """
@@ -56,7 +56,7 @@ class DebugpyConnection:
         if peer.is_closed:
             return
         if session and session == self._session and self._debugger is not None:
-            self._go_on(peer, received)
+            self._resume(peer, received)
         elif received:
             _refuse(peer, "gone")
         elif debugpy is None:
@@ -65,34 +65,34 @@ class DebugpyConnection:
             self._start(peer, session)
 
     def leave(self) -> None:
-        """Gives debugpy up, which lets the worker run on."""
+        """Releases debugpy, so that the worker continues."""
         if self._debugger is None:
             return
         self._debugger.close()
         self._debugger = None
         self._session = ""
-        self._drop_far(frame(END))
+        self._drop_client(frame(END))
         self._stop_holding()
-        self._told("left")
+        self._notify("left")
 
-    # --- the far end ---------------------------------------------------------------------------
+    # --- the client ----------------------------------------------------------------------------
 
-    def _go_on(self, peer: Peer, received: int) -> None:
+    def _resume(self, peer: Peer, received: int) -> None:
         try:
-            again = self._out.unacknowledged(received)
+            missing = self._out.unacknowledged(received)
         except BrokenStream:
             _refuse(peer, "gone")
             return
-        self._drop_far(b"")
+        self._drop_client(b"")
         self._incoming.restart()
-        self._take_far(peer, {"received": self._incoming.received})
-        peer.send(again)
+        self._set_client(peer, {"received": self._incoming.received})
+        peer.send(missing)
 
     def _start(self, peer: Peer, session: str) -> None:
         inherited = None
-        if self._debugger is not None and self._talk.is_attached:
-            inherited = self._talk.inherited()
-            self._drop_far(frame(END))
+        if self._debugger is not None and self._conversation.is_attached:
+            inherited = self._conversation.inherited()
+            self._drop_client(frame(END))
         elif self._debugger is not None:
             self.leave()
             self.join(peer, self._channel, session, 0)
@@ -100,46 +100,46 @@ class DebugpyConnection:
         elif not self._connect():
             _refuse(peer, "no-debugger")
             return
-        self._begin(keep_talk=inherited is not None)
+        self._begin(keep_conversation=inherited is not None)
         self._session = session
-        self._take_far(peer, {"received": 0, "inherited": inherited})
+        self._set_client(peer, {"received": 0, "inherited": inherited})
 
-    def _begin(self, keep_talk: bool = False) -> None:
+    def _begin(self, keep_conversation: bool = False) -> None:
         self._out, self._incoming, self._from_client = (
             OutgoingStream(),
             IncomingStream(),
             DapMessages(),
         )
-        if not keep_talk:
-            self._talk, self._from_debugger = DapConversation(), DapMessages()
+        if not keep_conversation:
+            self._conversation, self._from_debugger = DapConversation(), DapMessages()
 
-    def _take_far(self, peer: Peer, answer: dict[str, Any]) -> None:
+    def _set_client(self, peer: Peer, answer: dict[str, Any]) -> None:
         self._stop_holding()
-        self._far = peer
-        self._heard = time.monotonic()
-        peer.on_data = self._on_far
+        self._client = peer
+        self._last_received = time.monotonic()
+        peer.on_data = self._on_client
         peer.on_end = self._lost
         peer.send(jsonlines.encode(answer))
-        if self._beating is None:
-            self._beating = self._loop.after(BEAT_S, self._beat)
+        if self._beat_timer is None:
+            self._beat_timer = self._loop.after(BEAT_S, self._beat)
         if self._debugger is not None:
-            self._debugger.pause(self._out.size > _MOST_KEPT)
-        self._told("debugging")
+            self._debugger.pause(self._out.size > _MAX_BUFFERED)
+        self._notify("debugging")
 
-    def _drop_far(self, last: bytes) -> None:
-        # It may be found to be lost in this very moment.
-        far, self._far = self._far, None
-        if far is not None:
-            far.send(last)
-            far.close()
+    def _drop_client(self, last: bytes) -> None:
+        # Sending may reveal that the client is lost.
+        client, self._client = self._client, None
+        if client is not None:
+            client.send(last)
+            client.close()
 
-    def _on_far(self, data: bytes) -> None:
-        self._heard = time.monotonic()
+    def _on_client(self, data: bytes) -> None:
+        self._last_received = time.monotonic()
         try:
             for kind, number, body in self._incoming.feed(data):
                 self._take_frame(kind, number, body)
         except BrokenStream:
-            self._drop_far(b"")
+            self._drop_client(b"")
             self._lost()
 
     def _take_frame(self, kind: int, number: int, body: bytes) -> None:
@@ -148,34 +148,34 @@ class DebugpyConnection:
         elif kind == TAKEN:
             self._out.acknowledge(number)
             if self._debugger is not None:
-                self._debugger.pause(self._out.size > _MOST_KEPT)
+                self._debugger.pause(self._out.size > _MAX_BUFFERED)
         elif kind == DATA and self._debugger is not None:
-            # Whole messages only: if this far end is lost for good, an heir begins with a new one.
+            # Complete messages only: if this client doesn't come back, its successor begins with a new message.
             for message in self._from_client.feed(body):
-                if self._talk.follow_request(message):
+                if self._conversation.follow_request(message):
                     self._debugger.send(with_header(message))
-            if self._far is not None:
-                self._far.send(frame(TAKEN, self._incoming.received))
+            if self._client is not None:
+                self._client.send(frame(TAKEN, self._incoming.received))
 
     def _lost(self) -> None:
-        self._far = None
-        if self._debugger is not None and self._holding is None:
-            self._holding = self._loop.after(self._hold_s, self.leave)
-            self._told("lost")
+        self._client = None
+        if self._debugger is not None and self._hold_timer is None:
+            self._hold_timer = self._loop.after(self._hold_s, self.leave)
+            self._notify("lost")
 
     def _stop_holding(self) -> None:
-        if self._holding is not None:
-            self._holding.cancel()
-            self._holding = None
+        if self._hold_timer is not None:
+            self._hold_timer.cancel()
+            self._hold_timer = None
 
     def _beat(self) -> None:
-        self._beating = None
-        if self._far is not None and time.monotonic() - self._heard > SILENCE_S:
-            self._drop_far(b"")
+        self._beat_timer = None
+        if self._client is not None and time.monotonic() - self._last_received > SILENCE_S:
+            self._drop_client(b"")
             self._lost()
-        if self._far is not None:
-            self._far.send(frame(BEAT))
-            self._beating = self._loop.after(BEAT_S, self._beat)
+        if self._client is not None:
+            self._client.send(frame(BEAT))
+            self._beat_timer = self._loop.after(BEAT_S, self._beat)
 
     # --- debugpy -------------------------------------------------------------------------------
 
@@ -196,12 +196,12 @@ class DebugpyConnection:
             self.leave()
             return
         for message in messages:
-            said = self._talk.follow_reply(message, self.matches)
-            if said is not None:
-                framed = self._out.add(with_header(said))
-                if self._far is not None:
-                    self._far.send(framed)
-        if self._debugger is not None and self._out.size > _MOST_KEPT:
+            reply = self._conversation.follow_reply(message, self.matches)
+            if reply is not None:
+                framed = self._out.add(with_header(reply))
+                if self._client is not None:
+                    self._client.send(framed)
+        if self._debugger is not None and self._out.size > _MAX_BUFFERED:
             self._debugger.pause(True)
 
 

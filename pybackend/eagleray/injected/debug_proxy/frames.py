@@ -1,6 +1,6 @@
-"""A stream of bytes over connections that may be lost: what the other end has not taken is said again.
+"""A stream of bytes over connections that may be lost: bytes that the other end hasn't acknowledged are sent again.
 
-Both ends use it, the debug proxy and the adapter.  A frame is a kind and a number; of DATA that many bytes follow.
+The debug proxy and the adapter both use it.  A frame is a kind and a number; after DATA, that many bytes follow.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ LARGEST = 2**18
 
 
 class BrokenStream(Exception):
-    """What came is not what the other end of a debug proxy says."""
+    """The received bytes are not what the other end of a debug proxy sends."""
 
 
 def frame(kind: int, number: int = 0) -> bytes:
@@ -22,38 +22,38 @@ def frame(kind: int, number: int = 0) -> bytes:
 
 
 class OutgoingStream:
-    """What was said and has perhaps not arrived; `size` is how much of it there is."""
+    """The sent bytes that may not have arrived; `size` is their number."""
 
     def __init__(self) -> None:
-        self._kept = bytearray()
-        self._taken = 0
+        self._pending = bytearray()
+        self._acknowledged = 0
 
     @property
     def size(self) -> int:
-        return len(self._kept)
+        return len(self._pending)
 
     def add(self, data: bytes) -> bytes:
-        """The frames of `data`, which is kept until it is taken."""
-        self._kept += data
+        """The frames of `data`, which is kept until it is acknowledged."""
+        self._pending += data
         return _frames(data)
 
     def acknowledge(self, count: int) -> None:
-        """The other end has so many bytes since the beginning; raises Broken for what cannot be."""
-        if not self._taken <= count <= self._taken + len(self._kept):
-            raise BrokenStream(f"{count} bytes taken")
-        del self._kept[: count - self._taken]
-        self._taken = count
+        """The other end has `count` bytes since the beginning; raises BrokenStream if that is impossible."""
+        if not self._acknowledged <= count <= self._acknowledged + len(self._pending):
+            raise BrokenStream(f"{count} bytes acknowledged")
+        del self._pending[: count - self._acknowledged]
+        self._acknowledged = count
 
     def unacknowledged(self, count: int) -> bytes:
-        """The frames of all that the other end, which has `count` bytes, does not have."""
+        """The frames of all bytes that the other end, which has `count` bytes, doesn't have."""
         self.acknowledge(count)
-        return _frames(bytes(self._kept))
+        return _frames(bytes(self._pending))
 
 
 class IncomingStream:
-    """Takes frames apart; `received` counts the bytes of DATA since the beginning.
+    """Splits a stream into frames; `received` counts the bytes of DATA since the beginning.
 
-    A new connection begins with `restart`: half a frame of the one before is not continued.
+    A new connection begins with `restart`: half a frame of the previous connection isn't continued.
     """
 
     def __init__(self) -> None:
@@ -64,9 +64,9 @@ class IncomingStream:
         self._buffer.clear()
 
     def feed(self, data: bytes) -> list[tuple[int, int, bytes]]:
-        """The whole frames so far: kind, number, bytes; raises Broken."""
+        """The frames that are complete now: kind, number, bytes; raises BrokenStream."""
         self._buffer += data
-        found = []
+        frames = []
         while len(self._buffer) >= HEAD.size:
             kind, number = HEAD.unpack_from(self._buffer)
             if kind not in (DATA, TAKEN, BEAT, END) or (kind == DATA and number > LARGEST):
@@ -77,8 +77,8 @@ class IncomingStream:
             body = bytes(self._buffer[HEAD.size : HEAD.size + length])
             del self._buffer[: HEAD.size + length]
             self.received += length
-            found.append((kind, number, body))
-        return found
+            frames.append((kind, number, body))
+        return frames
 
 
 def _frames(data: bytes) -> bytes:

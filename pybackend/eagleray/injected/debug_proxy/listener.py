@@ -1,9 +1,9 @@
-"""The listener of a debug proxy: accepts callers and gives each a fair time to prove that the run is theirs.
+"""The listener of a debug proxy: accepts callers and gives each a fair time to prove that they own the run.
 
 Anyone who reaches the port can connect, also from the owner's own address (a login node is shared).  So callers
 can't be told apart before they have sent a signature, and the rules are about time and places only:
 
-1. A caller has `LIMIT_S` for its whole request, however it sends it.
+1. A caller has `LIMIT_S` for its whole request, however slowly it sends it.
 2. There are `PLACES` for callers that haven't sent theirs.
 3. When all are taken, the caller that has waited longest is dropped: of those from the address with the most callers, and
    only after `FAIR_S`, in which the owner's request arrives over a slow link.
@@ -31,7 +31,7 @@ PLACES = 256
 
 
 class CallerAuthentication:
-    """Owns the callers; `called` gets the connection and the request of each that has signed it.
+    """Owns the callers; `called` gets the connection and the request of each caller that has signed it.
 
     `verifier` is the public key of the run in hex, `addresses` are those at which callers know this debug proxy.
     """
@@ -84,7 +84,7 @@ class CallerAuthentication:
     def _make_room(self) -> bool:
         """Whether a caller was dropped; otherwise accepting is paused until one may be dropped."""
         most = Counter(caller.host for caller in self._callers).most_common(1)
-        longest = next((one for one in self._callers if one.host == most[0][0]), None)
+        longest = next((caller for caller in self._callers if caller.host == most[0][0]), None)
         rest = FAIR_S - (time.monotonic() - longest.since) if longest else FAIR_S
         if longest is not None and rest <= 0:
             longest.end()
@@ -105,7 +105,7 @@ class CallerAuthentication:
 
 
 class _Caller:
-    """A connection whose request is awaited.  `on_line` gets it, `on_end` is called once when the wait is over."""
+    """A connection that hasn't sent its request.  `on_line` gets the request, `on_end` is called once when the wait is over."""
 
     def __init__(self, loop: Loop, peer: Peer, host: str, nonce: bytes) -> None:
         self.peer = peer

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-# A peer that does not take what it is sent must not fill the memory of the node.
+# A peer that doesn't read must not fill the memory of the node.
 _MOST_WAITING = 64 * 2**20
 _READ = 2**18
 _MOST_FILES = 8
 
 
 class Timer:
-    """A call to come, until it is cancelled."""
+    """A future call, until it is cancelled."""
 
     def __init__(self, call: Callable[[], None]) -> None:
         self.call: Callable[[], None] | None = call
@@ -31,7 +31,7 @@ class Timer:
 
 
 class Loop:
-    """Runs until `is_over`; of what is ready at once the lower rank comes first."""
+    """Runs until `is_over`; of several files that are ready, the one with the lowest rank comes first."""
 
     def __init__(self) -> None:
         self.is_over = False
@@ -44,7 +44,7 @@ class Loop:
         self._selector.register(file, selectors.EVENT_READ, (rank, ready))
 
     def want(self, file: Any, mask: int, ready: Callable[[int], None], rank: int) -> None:
-        """From now on `ready` is called for what `mask` says; 0 for nothing."""
+        """Calls `ready` for the events in `mask` from now on; 0 for none."""
         with contextlib.suppress(KeyError, ValueError):
             self._selector.unregister(file)
         if mask:
@@ -58,7 +58,7 @@ class Loop:
     def run(self) -> None:
         while not self.is_over:
             ready = self._selector.select(self._rest())
-            for key, mask in sorted(ready, key=lambda one: one[0].data[0]):
+            for key, mask in sorted(ready, key=lambda event: event[0].data[0]):
                 key.data[1](mask)
             self._ring()
 
@@ -73,7 +73,7 @@ class Loop:
 
 
 class Peer:
-    """One connection: what comes goes to `on_data`; `on_end` is called once when it is over by itself."""
+    """One connection: received bytes go to `on_data`; `on_end` is called once when the other end closes or fails."""
 
     def __init__(self, loop: Loop, sock: socket.socket, rank: int = 1) -> None:
         sock.setblocking(False)
@@ -86,7 +86,7 @@ class Peer:
         self._out = bytearray()
         self._is_paused = False
         self._mask = 0
-        self._look()
+        self._update_mask()
 
     def send(self, data: bytes) -> None:
         if self.is_closed:
@@ -97,12 +97,12 @@ class Peer:
             self._end()
 
     def pause(self, is_paused: bool) -> None:
-        """Whether what comes is left with the sender for now."""
+        """Stops or resumes reading."""
         self._is_paused = is_paused
-        self._look()
+        self._update_mask()
 
     def close(self) -> None:
-        """Ends the connection, of which `on_end` is not told; what the kernel takes at once still goes."""
+        """Closes the connection without calling `on_end`; bytes that the kernel takes at once are still sent."""
         self.on_end = lambda: None
         if not self.is_closed:
             self._flush()
@@ -141,9 +141,9 @@ class Peer:
         except OSError:
             self._out.clear()
             self._end()
-        self._look()
+        self._update_mask()
 
-    def _look(self) -> None:
+    def _update_mask(self) -> None:
         if self.is_closed:
             return
         mask = 0 if self._is_paused else selectors.EVENT_READ
@@ -155,13 +155,13 @@ class Peer:
     def _end(self) -> None:
         if not self.is_closed:
             self._out.clear()
-            tell = self.on_end
+            on_end = self.on_end
             self.close()
-            tell()
+            on_end()
 
 
 class FilePeer(Peer):
-    """A connection within this machine; descriptors that came with its data wait in `files`, in their order."""
+    """A connection within this machine; descriptors that came with its data are in `files`, in their order."""
 
     def __init__(self, loop: Loop, sock: socket.socket, rank: int = 1) -> None:
         self.files: list[int] = []

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 LONGEST_LINE = 2**20
 _START_S = 5.0
-_LOOK_S = 1.0
-_PASSED_ON = ("breakpoints", "debug", "go")
+_POLL_INTERVAL_S = 1.0
+_FORWARDED = ("breakpoints", "debug", "go")
 
 
 def main() -> None:
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 class ProxyProcess:
-    """Everything of one debug proxy, on one loop.  The newest control client owns it."""
+    """One debug proxy, on one loop.  The newest control client owns it."""
 
     def __init__(
         self, start: dict[str, Any], worker: socket.socket, listener: socket.socket
@@ -66,13 +66,13 @@ class ProxyProcess:
         self._debugging: dict[int, DebugpyConnection] = {}
         self._watcher = WatcherConnection(self._loop, self._profiled)
         addresses = [(str(host), int(port)) for host, port in start["addresses"]]
-        self._calling = CallerAuthentication(
+        self._listener = CallerAuthentication(
             self._loop, listener, start["run"], start["verifier"], addresses, self._called
         )
         self._proxy_file = ProxyFile(start.get("file", ""), addresses[0])
 
     def run(self, early: bytes) -> None:
-        """Until the worker has ended."""
+        """Runs until the worker has ended."""
         self._follow_worker()
         self._profile(self._who)
         if early:
@@ -89,17 +89,17 @@ class ProxyProcess:
             # A process that the worker forked keeps our socket open after the worker's death.
             self._loop.watch(open_process(self._start["pid"]), lambda _: self._over(), rank=2)
         except (OSError, TypeError):
-            self._look_at_worker()
+            self._poll_worker()
 
-    def _look_at_worker(self) -> None:
+    def _poll_worker(self) -> None:
         try:
             os.kill(self._start["pid"], 0)
         except OSError:
             self._over()
-        self._loop.after(_LOOK_S, self._look_at_worker)
+        self._loop.after(_POLL_INTERVAL_S, self._poll_worker)
 
     def _over(self) -> None:
-        self._say({"event": "ended"})
+        self._send({"event": "ended"})
         for debugging in list(self._debugging.values()):
             debugging.leave()
         if self._owner is not None:
@@ -110,12 +110,12 @@ class ProxyProcess:
 
     def _on_worker(self, data: bytes) -> None:
         try:
-            told = list(self._messages.feed(data))
+            messages = list(self._messages.feed(data))
         except ValueError:
             self._over()
             return
-        for line in told:
-            self._take_worker(line)
+        for message in messages:
+            self._take_worker(message)
 
     def _take_worker(self, line: dict[str, Any]) -> None:
         event = line.get("event")
@@ -134,64 +134,64 @@ class ProxyProcess:
             self._who["debugpy"] = line.get("debugpy", "")
         if event in ("waiting", "listening", "debugging", "free"):
             self._state = event
-        self._say(line)
+        self._send(line)
 
     def _take_debugpy(self) -> None:
-        """The first time, the line brings the channel of debugpy's clients."""
+        """Takes the channel of debugpy's clients, which comes with the first such message."""
         files, self._worker.files = self._worker.files, []
         if files:
             self._debugpy = received(files)
             self._debugpy.setblocking(False)
 
     def _profile(self, who: dict[str, Any]) -> None:
-        """Where the worker's watcher listens concerns nobody else."""
+        """Connects to the worker's watcher, whose address isn't passed on."""
         self._watcher.connect(who.pop("nsys", ""))
         self._watcher.send_info(who)
 
     def _profiled(self, profile: dict[str, Any]) -> None:
         self._who["profile"] = profile
         self._proxy_file.write(self._who)
-        self._say({"event": "who", "profile": profile})
+        self._send({"event": "who", "profile": profile})
 
     def _tell_worker(self, line: dict[str, Any]) -> None:
         self._worker.send(jsonlines.encode(line))
 
     # --- the owner -----------------------------------------------------------------------------
 
-    def _called(self, peer: Peer, said: dict[str, Any]) -> None:
-        """A caller with a valid signature says what it wants."""
-        if said.get("want") == "debug":
-            received = said.get("received")
+    def _called(self, peer: Peer, request: dict[str, Any]) -> None:
+        """Serves a caller whose signature is valid."""
+        if request.get("want") == "debug":
+            received = request.get("received")
             number = received if isinstance(received, int) else 0
-            child = said.get("child")
-            debugging = self._way_to(child if isinstance(child, int) else 0)
-            debugging.join(peer, self._debugpy, str(said.get("session", "")), number)
+            child = request.get("child")
+            debugging = self._connection_to(child if isinstance(child, int) else 0)
+            debugging.join(peer, self._debugpy, str(request.get("session", "")), number)
         else:
-            self._own(peer)
+            self._set_owner(peer)
 
-    def _way_to(self, child: int) -> DebugpyConnection:
-        """The way to debugpy of the worker itself, or of a process of it that its debugpy told of."""
+    def _connection_to(self, child: int) -> DebugpyConnection:
+        """The connection to debugpy of the worker (0), or of a process that it started and its debugpy has reported."""
         if child not in self._debugging:
             from .debugpy_connection import DebugpyConnection
 
-            made = DebugpyConnection(
-                self._loop, float(self._start["hold_s"]), lambda what: self._debugged(child, what)
+            connection = DebugpyConnection(
+                self._loop, float(self._start["hold_s"]), lambda event: self._debugged(child, event)
             )
-            made.matches = self._who.get("matches", True) is not False
-            self._debugging[child] = made
+            connection.matches = self._who.get("matches", True) is not False
+            self._debugging[child] = connection
         return self._debugging[child]
 
-    def _own(self, peer: Peer) -> None:
+    def _set_owner(self, peer: Peer) -> None:
         before = self._owner
         if before is not None:
-            self._say({"event": "replaced"})
+            self._send({"event": "replaced"})
             before.close()
         self._owner = peer
         messages = jsonlines.MessageBuffer(LONGEST_LINE)
         peer.on_data = lambda data: self._on_owner(peer, messages, data)
         peer.on_end = lambda: self._owner_gone(peer)
-        held = [child for child, one in self._debugging.items() if one.is_alive]
-        self._say({"hello": {**self._who, "state": self._state, "held": held}})
+        held = [child for child, debugging in self._debugging.items() if debugging.is_alive]
+        self._send({"hello": {**self._who, "state": self._state, "held": held}})
 
     def _on_owner(self, peer: Peer, messages: jsonlines.MessageBuffer, data: bytes) -> None:
         try:
@@ -204,24 +204,24 @@ class ProxyProcess:
     def _take_owner(self, line: dict[str, Any]) -> None:
         op = line.get("op")
         if op == "debug" and self._debugpy is not None:
-            self._say({"event": "listening"})
+            self._send({"event": "listening"})
         elif op in OPS:
             self._watcher.forward(line)
-        elif op in _PASSED_ON:
+        elif op in _FORWARDED:
             self._tell_worker(line)
 
     def _owner_gone(self, peer: Peer) -> None:
         if self._owner is peer:
             self._owner = None
 
-    def _say(self, line: dict[str, Any]) -> None:
+    def _send(self, line: dict[str, Any]) -> None:
         if self._owner is not None:
             self._owner.send(jsonlines.encode(line))
 
-    def _debugged(self, child: int, what: str) -> None:
+    def _debugged(self, child: int, event: str) -> None:
         if child == 0:
-            self._state = "listening" if what == "left" else "debugging"
-        self._say({"event": what, "child": child})
+            self._state = "listening" if event == "left" else "debugging"
+        self._send({"event": event, "child": child})
 
 
 if __name__ == "__main__":

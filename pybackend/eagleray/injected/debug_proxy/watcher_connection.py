@@ -1,4 +1,4 @@
-"""The proxy's way to the watcher of a worker under nsys: what the owner asks goes there, what comes of it is told."""
+"""The proxy's connection to the nsys watcher of its worker: forwards requests and reports the state of the recording."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from .loop import Loop, Peer
 
 OPS = ("record", "stop_recording")
 _LONGEST = 2**16
-# What the watcher writes beside the reports.
-_WHO = ("actor_id", "worker_id", "name", "rank", "gpus")
+# The facts about the worker that the watcher writes beside the reports.
+_INFO = ("actor_id", "worker_id", "name", "rank", "gpus")
 
 
 class WatcherConnection:
-    """`told` is called with the state of the profiling whenever it has changed."""
+    """`on_profile` is called with the state of the profiling whenever it has changed."""
 
-    def __init__(self, loop: Loop, told: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(self, loop: Loop, on_profile: Callable[[dict[str, Any]], None]) -> None:
         self._loop = loop
-        self._told = told
+        self._on_profile = on_profile
         self._watcher: Peer | None = None
         self._messages = jsonlines.MessageBuffer(_LONGEST)
 
     def connect(self, address: str) -> None:
-        """To the watcher, unless that is done or there is none any more."""
+        """Connects to the watcher, unless it is connected already or the watcher has ended."""
         if self._watcher is not None or not address:
             return
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -38,28 +38,29 @@ class WatcherConnection:
         self._watcher = Peer(self._loop, sock)
         self._watcher.on_data = self._on_data
         self._watcher.on_end = self._on_end
-        self._say({"op": "proxy"})
+        self._send({"op": "proxy"})
 
-    def send_info(self, known: dict[str, Any]) -> None:
-        """Who the worker is, as far as it knows by now."""
-        self._say({"op": "who", **{key: known[key] for key in _WHO if key in known}})
+    def send_info(self, info: dict[str, Any]) -> None:
+        """Sends what is known about the worker by now."""
+        self._send({"op": "who", **{key: info[key] for key in _INFO if key in info}})
 
     def forward(self, line: dict[str, Any]) -> None:
+        """Passes on a request of the owner."""
         seconds = line.get("seconds")
-        known = seconds if isinstance(seconds, (int, float)) else 0
-        self._say({"op": line["op"], "seconds": known})
+        is_number = isinstance(seconds, (int, float))
+        self._send({"op": line["op"], "seconds": seconds if is_number else 0})
 
     def _on_end(self) -> None:
-        """It outlives this worker, else something has gone wrong with it."""
+        """Reports that the watcher has ended before its worker, so that it was killed or has failed."""
         text = "what watches nsys at this worker has ended"
-        self._told({"state": "ended", "said": "", "problem": text, "reports": []})
+        self._on_profile({"state": "ended", "said": "", "problem": text, "reports": []})
 
-    def _say(self, line: dict[str, Any]) -> None:
+    def _send(self, line: dict[str, Any]) -> None:
         if self._watcher is not None:
             self._watcher.send(jsonlines.encode(line))
 
     def _on_data(self, data: bytes) -> None:
         with contextlib.suppress(ValueError):
-            for said in self._messages.feed(data):
-                if said.get("event") == "profile":
-                    self._told(said["profile"])
+            for message in self._messages.feed(data):
+                if message.get("event") == "profile":
+                    self._on_profile(message["profile"])

@@ -1,4 +1,4 @@
-"""debugpy's own adapter in a process of ours: no port for its clients, and it starts while debugpy is imported."""
+"""debugpy's own adapter in a process of ours: it opens no port for clients and starts while debugpy is imported."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class DebugpyAdapter:
     """
 
     def __init__(self, folder: str, children: bool) -> None:
-        """`folder` holds debugpy; raises NotStarted.  With `children`, processes of this one can connect, too."""
+        """`folder` holds debugpy; raises DebugpyNotStarted.  With `children`, processes of this one can connect, too."""
         if not os.path.isdir(os.path.join(folder, "debugpy", "adapter")):
             raise DebugpyNotStarted(f"there is no folder of debugpy's adapter in {folder}")
         self.folder = folder
@@ -56,7 +56,7 @@ class DebugpyAdapter:
     def address(self) -> tuple[str, int]:
         """Where processes of this one connect, port 0 without `children`.
 
-        Waits until the adapter is ready; raises NotStarted.
+        Waits until the adapter is ready; raises DebugpyNotStarted.
         """
         self.clients.settimeout(_READY_S)
         try:
@@ -77,13 +77,13 @@ class DebugpyAdapter:
 
 
 def early_adapter(offered: str, children: bool) -> DebugpyAdapter | None:
-    """The adapter of the debugpy that this process will probably import; None if that isn't to be foreseen."""
+    """The adapter of the debugpy that this process will probably import; None if that is unknown."""
     try:
         spec = find_spec("debugpy")
     except ValueError:
-        # The program has put something of its own in the place of the module.
+        # The program has replaced the module with something of its own.
         return None
-    folder = _holding(spec.origin) if spec and spec.origin else offered
+    folder = _folder_of(spec.origin) if spec and spec.origin else offered
     try:
         return DebugpyAdapter(folder, children) if folder else None
     except DebugpyNotStarted:
@@ -91,11 +91,11 @@ def early_adapter(offered: str, children: bool) -> DebugpyAdapter | None:
 
 
 def adapter_of(debugpy: Any, early: DebugpyAdapter | None, children: bool) -> DebugpyAdapter:
-    """The adapter of the imported debugpy: the `early` one, else a new one; raises NotStarted.
+    """The adapter of the imported debugpy: the `early` one if it fits, else a new one; raises DebugpyNotStarted.
 
     debugpy's own way to start it would be a port that every user of the machine can connect to.
     """
-    folder = _holding(debugpy.__file__)
+    folder = _folder_of(debugpy.__file__)
     if early is not None and early.folder == folder:
         return early
     if early is not None:
@@ -103,18 +103,18 @@ def adapter_of(debugpy: Any, early: DebugpyAdapter | None, children: bool) -> De
     return DebugpyAdapter(folder, children)
 
 
-def _holding(file: str) -> str:
+def _folder_of(file: str) -> str:
     return os.path.dirname(os.path.dirname(os.path.abspath(file)))
 
 
 def _flags() -> list[str]:
-    """Where the program's Python may write compiled files holds for this one, too."""
+    """The program's settings for compiled files hold for this Python, too."""
     flags = ["-B"] if sys.dont_write_bytecode else []
     return [*flags, f"-Xpycache_prefix={sys.pycache_prefix}"] if sys.pycache_prefix else flags
 
 
 def main() -> None:
-    """In the process: what `debugpy/adapter --for-server` does, without its port for clients.
+    """Runs debugpy's adapter as `debugpy/adapter --for-server` does, without its port for clients.
 
     The last arguments are the folder of debugpy and the descriptors of pydevd's connection and of the channel.
     """
@@ -134,7 +134,7 @@ def main() -> None:
     begin = jsonlines.receive(channel, _LONGEST_LINE)
     log.to_file(prefix="debugpy.adapter")
     servers.access_token = begin["token"]
-    # Never bound: debugpy asks both for nothing but their addresses.
+    # Never bound: debugpy reads nothing but their addresses.
     clients.listener, servers.listener = socket.socket(), socket.socket()
     if begin["children"]:
         servers.listener = for_children(servers.Connection, sockets)
@@ -169,7 +169,7 @@ class DebugpyClients:
     def _begin(self, new: _DebugpyClient, left: list[_DebugpyClient]) -> None:
         for before in left:
             before.wait_until_ended()
-        # One that has left already makes debugpy raise what it likes.
+        # debugpy may raise anything if the client has left already.
         try:
             new.session = self._make(new.sock).session
         except Exception:
@@ -192,7 +192,7 @@ class _DebugpyClient:
         if session is not None:
             session.wait_for(
                 lambda: (
-                    not any(one and one.is_connected for one in (session.client, session.server))
+                    not any(end and end.is_connected for end in (session.client, session.server))
                 )
             )
 
@@ -221,7 +221,7 @@ def for_children(begin: Callable[[socket.socket], Any], sockets: Any) -> socket.
 
 
 def speed_up(log: Any, sockets: Any) -> None:
-    """Leaves out the list of all installed packages when nobody keeps the log, and sends small messages at once."""
+    """Skips the list of all installed packages if debugpy writes no log, and sends small messages at once."""
     if not os.environ.get("DEBUGPY_LOG_DIR"):
         log.describe_environment = lambda header: None
     make = getattr(sockets, "_new_sock", None)
@@ -229,8 +229,8 @@ def speed_up(log: Any, sockets: Any) -> None:
         return
 
     def _new_sock(*given: Any) -> Any:
-        made = make(*given)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return made
+        sock = make(*given)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return sock
 
     sockets._new_sock = _new_sock

@@ -1,4 +1,4 @@
-"""How the debug proxy reaches debugpy's adapter: a socket pair for each connection, so that no port exists.
+"""Connections of the debug proxy to debugpy's adapter: a socket pair for each, so that no port exists.
 
 The channel is one end of a socket pair that only the two processes have; each byte on it carries one socket.
 """

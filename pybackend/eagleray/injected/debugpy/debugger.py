@@ -1,4 +1,4 @@
-"""debugpy of this process: imported only when a debugger is about to come, reachable through the debug proxy only."""
+"""debugpy in this process: imported only when a debugger has announced itself, reachable only through the debug proxy."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 # From 3.12 on debugpy sees all threads; before, one that C++ started is unknown to it.
 TRACES_BY_THREAD = sys.version_info < (3, 12)
-# debugpy starts within a second; a fork that holds a lock which this needs must not wait without a limit.
+# debugpy starts within a second; a fork that holds a lock which debugpy needs must not wait without a limit.
 FORK_S = 10.0
 
 
 class DebugpyMissing(Exception):
-    """There is no debugpy that this process could import; the text says why."""
+    """This process can't import debugpy; the text says why."""
 
 
 class DebugpyNotStarted(Exception):
-    """debugpy is there and can't be started so that nobody else reaches it; the text says why."""
+    """debugpy can't be started so that no other user reaches it; the text says why."""
 
 
 class DebugpyInUse(DebugpyNotStarted):
@@ -58,13 +58,13 @@ class DebugpyServer:
         return self.is_listening and bool(self._debugpy.is_client_connected())
 
     def listen(self) -> None:
-        """Imports debugpy and starts its adapter; raises Missing, NotStarted, or what debugpy raises."""
+        """Imports debugpy and starts its adapter; raises DebugpyMissing, DebugpyNotStarted, or what debugpy raises."""
         with self._lock:
             if self.is_listening:
                 return
             if self._is_half_started:
                 raise DebugpyMissing("this process was forked while debugpy started")
-            # Most processes never come here, and need nothing of what it needs.
+            # Most processes never come here and don't need these modules.
             from ..tcp_peer import is_supported
             from .adapter import adapter_of, early_adapter
             from .listening import listen, quiet
@@ -92,18 +92,18 @@ class DebugpyServer:
             return channel
 
     def wait(self, seconds: float | None) -> bool:
-        """Until a debugger has attached and set its lines, at most `seconds`."""
+        """Waits until a debugger has attached and set its breakpoints, at most `seconds`."""
         import pydevd
 
         from .listening import own_breakpoint
 
-        # As `debugpy.wait_for_client()` does it, whose limit would be a thread that debugpy sees when it ends.
+        # Like `debugpy.wait_for_client()`, whose limit would be a thread that debugpy sees when it ends.
         with own_breakpoint():
             pydevd._wait_for_attach(cancel=TimeLimit(seconds))
         return self.is_attached
 
     def trace_this_thread(self, wanted: bool) -> None:
-        """Lets this thread stop or not; one that debugpy does not know of is made known to it.
+        """Sets whether this thread can stop, and registers it with debugpy if necessary.
 
         A thread that C++ started is a new one for Python at each call.
         """
@@ -125,7 +125,7 @@ class DebugpyServer:
             self._debugpy.trace_this_thread(wanted)
 
     def forget(self) -> None:
-        """In a child that was forked: debugpy's threads are not here, so nothing may stop for it."""
+        """Switches debugpy off in a forked child, which doesn't have its threads."""
         if not self.is_listening:
             return
         self.is_listening = False
@@ -142,7 +142,7 @@ class DebugpyServer:
                 monitoring.register_callback(monitoring.DEBUGGER_ID, event, None)
 
     def _before_fork(self) -> None:
-        """A process that is forked while debugpy starts would have half of its modules, and their locks."""
+        """Waits for a start of debugpy: a process forked during it would have half of its modules, and their locks."""
         self._threads.waited = self._lock.acquire(timeout=FORK_S)
 
     def _after_fork(self) -> None:
@@ -158,7 +158,7 @@ class DebugpyServer:
 
 
 class TimeLimit(threading.Event):
-    """Is set after so many seconds, None for never, or before."""
+    """An event that is also set after `seconds`; None for no limit."""
 
     def __init__(self, seconds: float | None) -> None:
         super().__init__()
@@ -177,7 +177,7 @@ def imported(offered: str) -> Any:
     except ImportError as error:
         if not offered:
             raise DebugpyMissing(f"{sys.executable} has no debugpy") from error
-    # For a moment only: nothing of the program may be found there.
+    # Only for this import: the program must not find modules there.
     sys.path.insert(0, offered)
     try:
         import debugpy
@@ -190,6 +190,6 @@ def imported(offered: str) -> Any:
 
 
 def hide(thread: threading.Thread) -> None:
-    """The marks by which debugpy knows the threads that it neither stops nor shows."""
+    """Marks a thread so that debugpy neither stops nor shows it."""
     marked: Any = thread
     marked.pydev_do_not_trace = marked.is_pydev_daemon_thread = marked.daemon = True

@@ -1,4 +1,4 @@
-"""Connects debugpy to its adapter: silent, soon, and without what it changes for the program."""
+"""Connects debugpy to its adapter: silently, quickly, and without the changes that it makes for the program."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def listen(debugpy: Any, adapter: DebugpyAdapter, children: bool) -> None:
-    """What `debugpy.listen()` does, with the `adapter` that has started; raises what debugpy raises."""
+    """Like `debugpy.listen()`, with the `adapter` that has started; raises what debugpy raises."""
     with ExitStack() as stack:
         for part in (quiet(), own_breakpoint(), no_description()):
             stack.enter_context(part)
@@ -32,12 +32,12 @@ def listen(debugpy: Any, adapter: DebugpyAdapter, children: bool) -> None:
 
 
 def begin(adapter: DebugpyAdapter) -> None:
-    """Has pydevd trace, as `debugpy.listen()` does once its own adapter listens."""
+    """Makes pydevd trace, as `debugpy.listen()` does once its own adapter listens."""
     from _pydevd_bundle import pydevd_constants
     from debugpy.server import api
 
     of_debugpy: Any = api
-    # By the program, or by Ray's `breakpoint()`.
+    # The program or Ray's `breakpoint()` has started it.
     if pydevd_constants.get_global_debugger() is not None:
         raise DebugpyInUse("debugpy is already in use in this process")
 
@@ -53,13 +53,13 @@ def begin(adapter: DebugpyAdapter) -> None:
         )
 
     of_debugpy._starts_debugging(start)(adapter.address())
-    # The program's own call is refused, as after debugpy's.
+    # A call of the program is refused from now on, as after a real `listen()`.
     of_debugpy.listen.called = True
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """debugpy reads this variable when it is imported, and else writes a warning into the person's output."""
+    """Sets a variable without which debugpy writes a warning to the user's output when it is imported."""
     name = "PYDEVD_DISABLE_FILE_VALIDATION"
     before = os.environ.get(name)
     os.environ[name] = "1"
@@ -74,7 +74,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def own_breakpoint() -> Iterator[None]:
-    """debugpy takes `breakpoint()` for itself; what the program has there stays."""
+    """Restores `breakpoint()`, which debugpy replaces."""
     before = builtins.breakpoint, sys.breakpointhook, sys.__breakpointhook__
     try:
         yield
@@ -84,7 +84,7 @@ def own_breakpoint() -> Iterator[None]:
 
 @contextmanager
 def no_description() -> Iterator[None]:
-    """Without a log debugpy need not look for all installed packages to write them there: a tenth of a second."""
+    """Without a log, debugpy needn't search for all installed packages to list them there, which takes 0.1 s."""
     from debugpy.common import log
 
     if getattr(log, "log_dir", "") is None:
@@ -96,7 +96,7 @@ def no_description() -> Iterator[None]:
 
 @contextmanager
 def connected(server: socket.socket) -> Iterator[None]:
-    """pydevd takes this connection to the adapter, and does not sleep for threads that have started already."""
+    """Makes pydevd use this connection to the adapter, and not sleep for threads that have started already."""
     import pydevd
 
     own = threading.get_ident()
@@ -114,7 +114,7 @@ def connected(server: socket.socket) -> Iterator[None]:
 
 @contextmanager
 def replaced(module: types.ModuleType, **values: Any) -> Iterator[None]:
-    """Gives a module other values, of those that it has."""
+    """Replaces values of a module for a while; names that it doesn't have are ignored."""
     before = {name: getattr(module, name) for name in values if hasattr(module, name)}
     for name in before:
         setattr(module, name, values[name])

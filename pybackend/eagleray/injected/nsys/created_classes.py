@@ -1,6 +1,6 @@
-"""Of which classes this process has created actors, with their modules: said to who gathers, since Ray tells nobody.
+"""Records the classes of which this process creates actors, with their modules, which Ray doesn't report.
 
-A later preview of patterns knows by it what fits `module.class`.
+The preview of later profiles matches patterns of `module.class` with them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..settings import RunSettings
 
-# Who creates more has made classes up, one for each actor.
+# A program that creates more makes up a class for each actor.
 MOST = 200
 ENDING = ".classes.json"
 
 
 class CreatedClasses:
-    """Called by the program's threads after each actor that they create; only a new class costs anything."""
+    """Called by the program's threads after each actor that they create; only a new class costs time."""
 
     def __init__(self, settings: RunSettings) -> None:
         self._run = settings.run
@@ -35,7 +35,7 @@ class CreatedClasses:
         self._written = ""
 
     def note(self, module: str, qualified: str) -> None:
-        """Raises nothing: where it cannot be written, nobody hears of it."""
+        """Adds a class; errors while writing it are ignored."""
         if self._profile is None or (module, qualified) in self._known or len(self._known) >= MOST:
             return
         with self._lock:
@@ -46,12 +46,12 @@ class CreatedClasses:
                     self._write(self._profile.reports)
 
     def _write(self, shared: str) -> None:
-        """One file, whose name is another when it says more: a name that was read once need not be read again."""
+        """Writes one file, with a new name for each new content, so that a name needs to be read only once."""
         from . import node_reports
 
         session_dir = ray_worker.session_dir()
         if not session_dir and not os.path.isdir(shared):
-            # It is not connected to a cluster; the next class writes this one, too.
+            # The process isn't connected to a cluster yet; the next class writes this one, too.
             return
         folder = node_reports.folder_for(shared, session_dir, self._run)
         who = f"{node_reports.plain(socket.gethostname())}.{os.getpid()}-{self._mark}"
@@ -62,6 +62,6 @@ class CreatedClasses:
             os.unlink(before)
 
     def _forked(self) -> None:
-        """A child has a file of its own; that of its parent stays."""
+        """A child gets a file of its own; that of its parent stays."""
         self._lock = threading.Lock()
         self._written = ""

@@ -1,4 +1,7 @@
-"""A worker that its framework has put under nsys itself: that stays as it is, and its reports are taken along."""
+"""The watcher of a worker that its framework has put under nsys: leaves that nsys alone and copies its reports.
+
+NeMo RL, verl and RLinf record the steps of `--steps` in this way.
+"""
 
 from __future__ import annotations
 
@@ -13,67 +16,69 @@ if TYPE_CHECKING:
 
 
 class FrameworkWatcher(Watcher):
-    """Takes each report that the framework's own nsys writes, and records what somebody asks for beside them."""
+    """Copies each report that the framework's nsys writes, and records on request beside them."""
 
     def __init__(self, begin: dict[str, Any], folder: str, listener: socket.socket) -> None:
         super().__init__(begin, folder, listener)
         framework = begin["framework"]
         self._front = node_processes.NodeProcess(framework["front"])
         self._output: str = framework["output"]
-        self._words: list[str] = framework["words"]
-        self._taken: set[str] = set()
-        # What lies there from an earlier worker of the same number is not this one's.
-        self._taken.update(path for path, size in self._theirs() if size)
+        self._arguments: list[str] = framework["arguments"]
+        self._copied: set[str] = set()
+        # Reports of an earlier worker with the same pid are not this one's.
+        self._copied.update(path for path, size in self._framework_reports() if size)
 
     def _introduce(self) -> None:
-        """Nobody else would be the worker, so that nothing has to be waited for."""
+        """Begins at once: the worker is under nsys already."""
         self._begin()
 
     def _begin_recording(self) -> None:
-        in_ranges = any("capture-range" in word or word == "-c" for word in self._words)
+        in_ranges = any(
+            "capture-range" in argument or argument == "-c" for argument in self._arguments
+        )
         self._state = "armed" if in_ranges else "recording"
         path = f"{self._output}{node_reports.REPORT}"
-        self._session.recording = NsysRecording(path, self._words, in_ranges)
-        self._tell()
+        self._session.recording = NsysRecording(path, self._arguments, in_ranges)
+        self._publish()
 
-    def _cannot_time(self, recording: NsysRecording) -> str:
-        is_theirs = recording.path.startswith(self._output)
-        theirs = "its framework records it until Stop is said" if is_theirs else ""
-        return super()._cannot_time(recording) or theirs
+    def _why_untimed(self, recording: NsysRecording) -> str:
+        by_framework = recording.path.startswith(self._output)
+        why = "its framework records it until Stop is said" if by_framework else ""
+        return super()._why_untimed(recording) or why
 
-    def _look_at_living(self) -> None:
-        super()._look_at_living()
-        for path, _ in self._theirs():
-            if path in self._taken or not self._growing.may_be_whole(path):
+    def _poll_living(self) -> None:
+        super()._poll_living()
+        for path, _ in self._framework_reports():
+            if path in self._copied or not self._growing.may_be_whole(path):
                 continue
             if not self._nsys.can_read(path, self._folder):
-                self._take_theirs(path)
-                self._tell()
+                self._copy(path)
+                self._publish()
 
-    def _look_for_range(self, recording: NsysRecording) -> None:
-        """Theirs are looked for by all the names that they may get."""
+    def _poll_range(self, recording: NsysRecording) -> None:
+        """Does nothing: reports of ranges may have other names, so `_poll_living` finds them."""
 
-    def _keep(self, recording: NsysRecording, refused: str = "") -> None:
-        """The last of theirs, or one that somebody asked for."""
+    def _finish(self, recording: NsysRecording, refused: str = "") -> None:
+        """Completes a recording on request, or copies the framework's last reports."""
         if not recording.path.startswith(self._output):
-            super()._keep(recording, refused)
+            super()._finish(recording, refused)
             return
-        for path, size in self._theirs():
-            if size and path not in self._taken:
-                self._take_theirs(path)
+        for path, size in self._framework_reports():
+            if size and path not in self._copied:
+                self._copy(path)
         if not self._reports:
-            super()._keep(recording, refused)
+            super()._finish(recording, refused)
 
-    def _theirs(self) -> list[tuple[str, int]]:
+    def _framework_reports(self) -> list[tuple[str, int]]:
         paths = framework_nsys.reports_of(self._output)
         return [(path, node_reports.size_of(path)) for path in paths]
 
-    def _take_theirs(self, path: str) -> None:
-        self._taken.add(path)
-        recording = NsysRecording(self._next_path(), self._words, in_ranges=True)
+    def _copy(self, path: str) -> None:
+        self._copied.add(path)
+        recording = NsysRecording(self._next_path(), self._arguments, in_ranges=True)
         try:
-            node_reports.brought(path, recording.path)
+            node_reports.copy_report(path, recording.path)
         except OSError as error:
             self._problem = f"the report {path} cannot be copied: {error.strerror}"
             return
-        super()._keep(recording)
+        super()._finish(recording)

@@ -1,4 +1,4 @@
-"""Processes of this node, as /proc tells of them."""
+"""The processes of this node, by /proc."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class NodeProcess:
-    """One process for good: another one that gets its number later is not it."""
+    """One process; a later process with the same pid is a different one."""
 
     def __init__(self, pid: int = 0) -> None:
         self.pid = pid
@@ -24,12 +24,12 @@ class NodeProcess:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether it runs; one that has ended and was never waited for does not."""
+    """Whether the process runs; False for a zombie."""
     return bool(began(pid))
 
 
 def began(pid: int) -> str:
-    """When a living process began, in ticks of the node; "" for one that has ended."""
+    """When a running process began, in ticks of the node; "" if it has ended."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as stream:
             fields = stream.read().rpartition(b")")[2].split()
@@ -40,16 +40,16 @@ def began(pid: int) -> str:
 
 
 def command_of(pid: int) -> list[str]:
-    """Its words; none if it has ended or is another user's."""
+    """The argv of a process; empty if it has ended or belongs to another user."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as stream:
-            return [word.decode("utf-8", "replace") for word in stream.read().split(b"\0")[:-1]]
+            return [part.decode("utf-8", "replace") for part in stream.read().split(b"\0")[:-1]]
     except OSError:
         return []
 
 
 def folder_of(pid: int) -> str:
-    """Where it works; "/" if that is not known."""
+    """The working directory of a process; "/" if unknown."""
     try:
         return os.readlink(f"/proc/{pid}/cwd")
     except OSError:
@@ -57,7 +57,7 @@ def folder_of(pid: int) -> str:
 
 
 def program_of(pid: int) -> str:
-    """The file that it runs, "" if that is not known."""
+    """The executable of a process, "" if unknown."""
     try:
         return os.readlink(f"/proc/{pid}/exe")
     except OSError:
@@ -65,29 +65,29 @@ def program_of(pid: int) -> str:
 
 
 def ancestors(pid: int) -> list[int]:
-    """Its parent, the parent of that, and so on."""
-    found: list[int] = []
+    """The parent of a process, the parent's parent, and so on."""
+    pids: list[int] = []
     while pid > 1:
         try:
             with open(f"/proc/{pid}/stat", "rb") as stream:
                 pid = int(stream.read().rpartition(b")")[2].split()[1])
         except (OSError, IndexError, ValueError):
             break
-        found.append(pid)
-    return found
+        pids.append(pid)
+    return pids
 
 
 def all_pids() -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]
 
 
-def having_word(word: str) -> list[int]:
-    """The living processes whose command has exactly this word."""
-    return [pid for pid in all_pids() if word in command_of(pid) and is_alive(pid)]
+def with_argument(argument: str) -> list[int]:
+    """The running processes with exactly this argument."""
+    return [pid for pid in all_pids() if argument in command_of(pid) and is_alive(pid)]
 
 
 def kill(pids: Iterable[int]) -> None:
-    """Ends them at once, those that are still there."""
+    """Ends those processes that still run with SIGKILL."""
     for pid in pids:
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)

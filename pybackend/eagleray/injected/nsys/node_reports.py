@@ -1,4 +1,4 @@
-"""The folder of reports on a node, their names in it, and what is written beside them for whoever gathers."""
+"""The folder of reports on a node: where it is, the names in it, and the files beside the reports."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _PIECE = 2**20
 
 
 def folder_for(shared: str, session_dir: str, run: str) -> str:
-    """Where reports of this node go: into the run's own folder if it is this user's alone and writable, else to Ray's logs.
+    """The folder for reports of this node: the run's own if only this user can enter and write it, else one in Ray's logs.
 
-    On a shared file system another user may have made that folder, or a link, in its place.  Ray serves the files below
-    its logs, so that reports can be fetched from there without a shared file system.  Raises OSError if neither can be.
+    On a shared file system another user may have created that folder, or a link in its place.  Ray serves the files below
+    its logs, so that reports can be fetched from there without a shared file system.  Raises OSError if neither is possible.
     """
     with contextlib.suppress(OSError):
         if shared and os.access(checked(shared), os.W_OK | os.X_OK):
@@ -38,14 +38,14 @@ def folder_for(shared: str, session_dir: str, run: str) -> str:
 
 
 def private(folder: str) -> str:
-    """A folder that nobody else can enter; raises OSError.
+    """Creates a folder that only this user can enter; raises OSError.
 
-    Everybody may write into Ray's logs, and a report holds the environments of all processes of its user.
+    Every user may write into Ray's logs, and a report contains the environments of all processes of its user.
     """
     with contextlib.suppress(FileExistsError):
         os.mkdir(folder, 0o700)
-    known = os.lstat(folder)
-    if _is_own(known) and known.st_mode & 0o077:
+    status = os.lstat(folder)
+    if _is_own(status) and status.st_mode & 0o077:
         os.chmod(folder, 0o700)
     return checked(folder)
 
@@ -56,22 +56,24 @@ def checked(folder: str) -> str:
     return folder
 
 
-def _check(known: os.stat_result, folder: str) -> None:
-    if not _is_own(known):
+def _check(status: os.stat_result, folder: str) -> None:
+    if not _is_own(status):
         raise PermissionError(errno.EPERM, "it is not a folder of this user", folder)
-    if known.st_mode & 0o077:
+    if status.st_mode & 0o077:
         raise PermissionError(errno.EPERM, "other users can enter it", folder)
 
 
-def _is_own(known: os.stat_result) -> bool:
-    return stat.S_ISDIR(known.st_mode) and known.st_uid == os.geteuid()
+def _is_own(status: os.stat_result) -> bool:
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
 
 
-def stem(known: Mapping[str, Any]) -> str:
-    """The beginning of all names that belong to one worker; it has no colon, which is no part of a name on Windows."""
-    kind = str(known.get("class") or "worker").rpartition(".")[2]
-    host = str(known.get("host") or socket.gethostname()).partition(".")[0]
-    number = "-".join(str(one) for one in (known.get("pid", os.getpid()), known.get("mark")) if one)
+def stem(worker: Mapping[str, Any]) -> str:
+    """The beginning of the names of all files of one worker; it has no colon, which Windows doesn't allow."""
+    kind = str(worker.get("class") or "worker").rpartition(".")[2]
+    host = str(worker.get("host") or socket.gethostname()).partition(".")[0]
+    number = "-".join(
+        str(part) for part in (worker.get("pid", os.getpid()), worker.get("mark")) if part
+    )
     return f"{plain(kind)}.{plain(host)}.{plain(number)}"
 
 
@@ -85,10 +87,10 @@ def utc(seconds: float) -> str:
     )
 
 
-def write_json(path: str, said: Mapping[str, Any], is_durable: bool = False) -> None:
-    """Replaces the file as a whole, for this user alone; if `is_durable`, the power may fail then.  Raises OSError.
+def write_json(path: str, content: Mapping[str, Any], is_durable: bool = False) -> None:
+    """Replaces a file atomically, for this user alone; with `is_durable` it survives a power failure.  Raises OSError.
 
-    The folder is opened once, so that nobody can put another one in its place meanwhile.
+    The folder is opened once, so that another user can't replace it meanwhile.
     """
     folder, name = os.path.split(path)
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -97,21 +99,21 @@ def write_json(path: str, said: Mapping[str, Any], is_durable: bool = False) -> 
         beside = f"{name}.{os.getpid()}.part"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
         with os.fdopen(os.open(beside, flags, 0o600, dir_fd=fd), "w", encoding="utf-8") as stream:
-            json.dump(dict(said), stream)
+            json.dump(dict(content), stream)
             stream.flush()
             if is_durable:
                 os.fsync(stream.fileno())
         os.replace(beside, name, src_dir_fd=fd, dst_dir_fd=fd)
         if is_durable:
             with contextlib.suppress(OSError):
-                # Some file systems can't do that for a folder.
+                # Some file systems can't sync a folder.
                 os.fsync(fd)
     finally:
         os.close(fd)
 
 
 def measured(path: str) -> tuple[int, str]:
-    """Its size and SHA-256; raises OSError."""
+    """The size and SHA-256 of a file; raises OSError."""
     digest, size = hashlib.sha256(), 0
     with open(path, "rb") as stream:
         while piece := stream.read(_PIECE):
@@ -121,34 +123,34 @@ def measured(path: str) -> tuple[int, str]:
 
 
 def size_of(path: str) -> int:
-    """0 also for a file that is not there."""
+    """The size of a file, 0 if it doesn't exist."""
     with contextlib.suppress(OSError):
         return os.path.getsize(path)
     return 0
 
 
-def brought(found: str, wanted: str) -> None:
-    """A report that stays where it is as well; raises OSError."""
+def copy_report(source: str, target: str) -> None:
+    """Links or copies a report; raises OSError."""
     with contextlib.suppress(OSError):
-        os.unlink(wanted)
+        os.unlink(target)
     try:
-        os.link(found, wanted)
+        os.link(source, target)
     except OSError:
-        # It lies on another file system, or on one without links.
-        part = f"{wanted}.{os.getpid()}.part"
-        shutil.copyfile(found, part)
+        # It is on another file system, or on one without links.
+        part = f"{target}.{os.getpid()}.part"
+        shutil.copyfile(source, part)
         os.chmod(part, 0o600)
-        os.replace(part, wanted)
+        os.replace(part, target)
 
 
-def moved(found: str, wanted: str) -> None:
-    """A report that nsys has put elsewhere; raises OSError."""
-    brought(found, wanted)
-    os.unlink(found)
+def move_report(source: str, target: str) -> None:
+    """Moves a report that nsys has put elsewhere; raises OSError."""
+    copy_report(source, target)
+    os.unlink(source)
 
 
 def strays(since: float, ending: str, folder: str = "") -> list[str]:
-    """What nsys has left in its folder for temporary files since then: reports of names that it chose itself."""
+    """The files with names of nsys's own choice that it has left in its temporary folder since then."""
     folder = folder or os.environ.get("TMPDIR") or "/tmp"  # noqa: S108
     found = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:

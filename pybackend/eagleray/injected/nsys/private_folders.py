@@ -1,6 +1,6 @@
-"""The private folders of watchers: each belongs to who has its lock open, and one that nobody has is removed.
+"""The private folders of watchers: each belongs to the process that holds its lock, and is removed once none does.
 
-A lock says it also where several containers share the folder and not the numbers of their processes.
+A lock also works where several containers share the folder but not their pids.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _LOCK = "lock"
 
 
 def private_folder() -> str:
-    """For the socket of a watcher, whose path has to be short."""
+    """Creates a folder for the socket of a watcher, whose path has to be short."""
     root = "/tmp"  # noqa: S108 (TMPDIR of a batch job is often too long; mkdtemp makes a folder of 0700)
     return tempfile.mkdtemp(prefix=START, dir=root if os.access(root, os.W_OK) else None)
 
 
 @contextlib.contextmanager
 def held(folder: str) -> Iterator[int]:
-    """The open lock of the folder, to be handed on to the watcher, which has it as long as it lives."""
+    """The open lock of the folder; the watcher inherits it and holds it as long as it lives."""
     path = os.path.join(folder, _LOCK)
     fd = os.open(f"{path}.new", os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        # On a file system without locks it never gets its name, and so the folder is never taken for one that is left.
+        # On a file system without locks it never gets its name, so the folder never counts as abandoned.
         with contextlib.suppress(OSError):
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.rename(f"{path}.new", path)
@@ -41,18 +41,18 @@ def held(folder: str) -> Iterator[int]:
         os.close(fd)
 
 
-def remove_left(root: str) -> None:
-    """Removes those of this user whose watcher was killed."""
-    found: list[str] = []
+def remove_abandoned(root: str) -> None:
+    """Removes the folders of this user whose watcher was killed."""
+    folders: list[str] = []
     with contextlib.suppress(OSError), os.scandir(root) as entries:
-        found += [entry.path for entry in entries if entry.name.startswith(START)]
-    for folder in found:
+        folders += [entry.path for entry in entries if entry.name.startswith(START)]
+    for folder in folders:
         with contextlib.suppress(OSError):
             _remove_unless_held(folder)
 
 
 def _remove_unless_held(folder: str) -> None:
-    """Raises OSError for one that somebody holds, that is not ours, or that is no such folder."""
+    """Raises OSError if the folder is held or isn't one of ours."""
     known = os.lstat(folder)
     if not stat.S_ISDIR(known.st_mode) or known.st_uid != os.geteuid() or known.st_mode & 0o077:
         return

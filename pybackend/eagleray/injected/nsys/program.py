@@ -1,4 +1,4 @@
-"""Calls of nsys, each with a limit: it may hang, and what it returns says nothing of what came out."""
+"""Runs nsys, each call with a limit: nsys may hang, and its exit code doesn't tell whether it has written anything."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 START_S = 60.0
-# The report is written within `stop`, and may have many gigabytes.
+# `nsys stop` writes the report, which may have many gigabytes.
 STOP_S = 1800.0
 READ_S = 600.0
 _GENERATED = re.compile(r"^\s*(/\S.*\.nsys-rep)\s*$", re.MULTILINE)
@@ -23,11 +23,11 @@ _NO_SUCH_KIND = re.compile(r"unsupported|illegal|invalid|unrecogni[sz]ed", re.IG
 
 
 class NsysError(Exception):
-    """nsys did not do it; the text says why in its own words."""
+    """A call of nsys failed; the text says why, as nsys prints it."""
 
 
 class NsysProgram:
-    """One program, called with an environment in which nothing of the run is."""
+    """One nsys, called with an environment without the variables of the run."""
 
     def __init__(self, program: str, environ: Mapping[str, str]) -> None:
         self.program = program
@@ -38,44 +38,46 @@ class NsysProgram:
         }
 
     def version(self) -> str:
-        """Such as 2022.4.2.1; "" if it does not say."""
+        """The version, such as 2022.4.2.1; "" if nsys doesn't print one."""
         try:
-            said = self.call(["--version"], START_S)
+            output = self.call(["--version"], START_S)
         except NsysError:
             return ""
-        return parse_version(said)
+        return parse_version(output)
 
-    def call(self, words: Sequence[str], limit_s: float) -> str:
-        """What it prints; raises Refused."""
+    def call(self, arguments: Sequence[str], limit_s: float) -> str:
+        """Runs nsys with these arguments and returns its output; raises NsysError."""
         try:
             with subprocess.Popen(
-                [self.program, *words],
+                [self.program, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 env=self._environ,
                 start_new_session=True,
             ) as process:
-                said = _heard(process, limit_s)
+                output = _output(process, limit_s)
         except subprocess.TimeoutExpired as error:
-            raise NsysError(f"nsys {words[0]} did not answer within {limit_s:g} s") from error
+            raise NsysError(f"nsys {arguments[0]} did not answer within {limit_s:g} s") from error
         except OSError as error:
             raise NsysError(f"nsys cannot be started: {error.strerror}") from error
         if process.returncode != 0:
-            raise NsysError(error_line(said) or f"nsys {words[0]} ended with {process.returncode}")
-        return said
+            raise NsysError(
+                error_line(output) or f"nsys {arguments[0]} ended with {process.returncode}"
+            )
+        return output
 
     def export(self, report: str, output: str, kind: str, limit_s: float) -> None:
-        """Writes something of a report, or nothing; raises Refused."""
-        words = [f"--type={kind}", "--force-overwrite=true", f"--output={output}", report]
-        self.call(["export", *words], limit_s)
+        """Exports a report, which may write nothing; raises NsysError."""
+        options = [f"--type={kind}", "--force-overwrite=true", f"--output={output}", report]
+        self.call(["export", *options], limit_s)
 
-    def can_read(self, report: str, beside: str) -> str:
-        """ "" for a report that nsys itself can read, else why not; `beside` is a folder for what comes of it."""
+    def can_read(self, report: str, folder: str) -> str:
+        """Why nsys can't read a report, "" if it can; `folder` is for temporary files."""
         why = ""
-        # The first one is the cheapest; not every version has it.
+        # The first kind is the cheapest; not every version has it.
         for kind in ("info", "sqlite"):
-            output = os.path.join(beside, f"read.{kind}")
+            output = os.path.join(folder, f"read.{kind}")
             try:
                 self.export(report, output, kind, READ_S)
                 if os.path.getsize(output) > 0:
@@ -93,23 +95,23 @@ class NsysProgram:
         return why
 
 
-def _heard(process: subprocess.Popen[bytes], limit_s: float) -> str:
-    """What it prints until its end; raises TimeoutExpired, and then nothing of it is left."""
+def _output(process: subprocess.Popen[bytes], limit_s: float) -> str:
+    """The output until the process ends; raises TimeoutExpired after killing it with its helpers."""
     try:
         return process.communicate(timeout=limit_s)[0].decode("utf-8", "replace")
     except subprocess.TimeoutExpired:
-        # Its helpers, too, which would work on.
+        # Its helpers, too, which would continue.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         raise
 
 
-def generated_reports(said: str) -> list[str]:
-    """The reports that nsys says it has written."""
-    return _GENERATED.findall(said.replace("\r", "\n"))
+def generated_reports(output: str) -> list[str]:
+    """The paths of reports in the output of nsys."""
+    return _GENERATED.findall(output.replace("\r", "\n"))
 
 
-def error_line(said: str) -> str:
-    """The first line of what nsys says when it refuses; after it come pages of help."""
-    lines = (line.strip() for line in said.replace("\r", "\n").splitlines())
+def error_line(output: str) -> str:
+    """The first line of an error of nsys, which pages of help follow."""
+    lines = (line.strip() for line in output.replace("\r", "\n").splitlines())
     return next((line for line in lines if line and not line.startswith("[")), "")[:300]

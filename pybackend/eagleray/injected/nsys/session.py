@@ -1,14 +1,15 @@
-"""The session of nsys round one worker: recordings begin and end in it as often as somebody wants."""
+"""The nsys session of one worker, and the reports of its recordings."""
 
 from __future__ import annotations
 
 import contextlib
 import time
 
-from . import arguments, node_processes, node_reports
+from . import node_processes, node_reports
+from .arguments import to_record
 from .program import START_S, STOP_S, generated_reports
 
-# Each look at a report is a run of nsys on a node that has other work.
+# Each check of a report runs nsys on a node that has other work.
 FIRST_PAUSE_S = 0.25
 LONGEST_PAUSE_S = 30.0
 
@@ -22,18 +23,18 @@ if TYPE_CHECKING:
 
 
 class NsysRecording:
-    """One of them; `path` is where its report is to be, `generated` where nsys said that it has put it."""
+    """A recording: `path` is where its report belongs, `generated` the path that nsys has printed."""
 
-    def __init__(self, path: str, words: list[str], in_ranges: bool) -> None:
+    def __init__(self, path: str, arguments: list[str], in_ranges: bool) -> None:
         self.path = path
-        self.words = words
+        self.arguments = arguments
         self.in_ranges = in_ranges
         self.began = time.time()
         self.generated = ""
 
 
 class NsysSession:
-    """Used by one thread of the watcher.  `recording` is the one that is going on."""
+    """Begins and ends recordings; used by one thread of the watcher.  `recording` is the running one."""
 
     def __init__(self, nsys: NsysProgram, name: str, profile: ProfileSettings) -> None:
         self.name = name
@@ -42,30 +43,28 @@ class NsysSession:
         self._profile = profile
 
     def begin(self, path: str, in_ranges: bool) -> None:
-        """Raises Refused."""
-        words = arguments.to_record(
-            self._profile, self.name, path.removesuffix(".nsys-rep"), in_ranges
-        )
-        self._nsys.call(words, START_S)
-        self.recording = NsysRecording(path, words, in_ranges)
+        """Begins a recording; raises NsysError."""
+        arguments = to_record(self._profile, self.name, path.removesuffix(".nsys-rep"), in_ranges)
+        self._nsys.call(arguments, START_S)
+        self.recording = NsysRecording(path, arguments, in_ranges)
 
     def end(self) -> None:
-        """Of the recording that is going on, if there is one; raises Refused, and then it still is."""
+        """Ends the running recording, if there is one; raises NsysError, and then it is still running."""
         recording = self.recording
         if recording is not None:
-            said = self._nsys.call(["stop", f"--session={self.name}"], STOP_S)
-            recording.generated = next(iter(generated_reports(said)), "")
+            output = self._nsys.call(["stop", f"--session={self.name}"], STOP_S)
+            recording.generated = next(iter(generated_reports(output)), "")
             self.recording = None
 
     def processes(self) -> list[int]:
-        """Those of nsys that hold what was recorded, also when the worker has ended."""
-        return node_processes.having_word(f"--session-name={self.name}")
+        """The processes of nsys that hold the recorded data, also after the worker's end."""
+        return node_processes.with_argument(f"--session-name={self.name}")
 
 
 class GrowingReports:
-    """Reports that somebody else ends: which of them may be whole, as they have not grown since the look before.
+    """Decides which reports of recordings that the program ends may be complete: those that have stopped growing.
 
-    One that could not be read then is tried ever more rarely.
+    A report that couldn't be read is checked at growing intervals.
     """
 
     def __init__(self) -> None:
@@ -73,7 +72,7 @@ class GrowingReports:
         self._due: dict[str, tuple[float, float]] = {}
 
     def may_be_whole(self, path: str) -> bool:
-        """Asked once in each look, by who then tries to read it."""
+        """Called once in each poll, before the report is read."""
         before, size = self._sizes.get(path), node_reports.size_of(path)
         self._sizes[path] = size
         if not size or size != before:
@@ -86,22 +85,22 @@ class GrowingReports:
         return True
 
 
-def placed(recording: NsysRecording) -> str:
-    """Why there is no report where it should be, "" if it is there now: one elsewhere is brought.
+def place_report(recording: NsysRecording) -> str:
+    """Why there is no report at its path, "" if there is one; a report that nsys has put elsewhere is copied or moved.
 
     nsys returns 0 also when it could not write there, or has written nothing at all.
     """
     if node_reports.size_of(recording.path):
         return ""
     if node_reports.size_of(recording.generated):
-        return _taken(node_reports.moved, recording.generated, recording.path)
-    # A program that began no range has no report, and one of those is of something else.
+        return _relocate(node_reports.move_report, recording.generated, recording.path)
+    # A program that began no range has no report; a stray one belongs to something else.
     elsewhere = (
         [] if recording.in_ranges else node_reports.strays(recording.began, node_reports.REPORT)
     )
     if len(elsewhere) == 1:
-        # It stays there as well: it may be that of an nsys which the person has started.
-        return _taken(node_reports.brought, elsewhere[0], recording.path)
+        # The original stays: it may be that of an nsys which the user has started.
+        return _relocate(node_reports.copy_report, elsewhere[0], recording.path)
     if elsewhere:
         return f"nsys has put it at one of {', '.join(elsewhere)}"
     raw = node_reports.strays(recording.began, ".qdstrm")
@@ -110,7 +109,7 @@ def placed(recording: NsysRecording) -> str:
     return "nsys ended without a report"
 
 
-def _taken(take: Callable[[str, str], None], found: str, wanted: str) -> str:
+def _relocate(take: Callable[[str, str], None], found: str, wanted: str) -> str:
     try:
         take(found, wanted)
     except OSError as error:
@@ -118,8 +117,8 @@ def _taken(take: Callable[[str, str], None], found: str, wanted: str) -> str:
     return ""
 
 
-def entry(recording: NsysRecording, known: dict[str, Any], problem: str) -> dict[str, Any]:
-    """What is written beside a report; of one that is lost it stands alone, with no size."""
+def report_entry(recording: NsysRecording, facts: dict[str, Any], problem: str) -> dict[str, Any]:
+    """The description that is written beside a report, or alone with no size if the report is missing."""
     size, digest = 0, ""
     with contextlib.suppress(OSError):
         size, digest = node_reports.measured(recording.path)
@@ -127,5 +126,5 @@ def entry(recording: NsysRecording, known: dict[str, Any], problem: str) -> dict
         "started_utc": node_reports.utc(recording.began),
         "ended_utc": node_reports.utc(time.time()),
     }
-    options = {"options": [*known.get("options", []), *recording.words]}
-    return {**known, **options, **times, "size": size, "sha256": digest, "problem": problem}
+    options = {"options": [*facts.get("options", []), *recording.arguments]}
+    return {**facts, **options, **times, "size": size, "sha256": digest, "problem": problem}

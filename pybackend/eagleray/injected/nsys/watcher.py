@@ -1,6 +1,6 @@
-"""The watcher of a worker under nsys, which records when it is told and says when a report is whole.
+"""The watcher of a worker under nsys: begins and ends recordings on request, and records when a report is complete.
 
-It outlives the worker until nsys has written the last report, and waits for that no longer than its limits.
+It outlives the worker until nsys has written the last report, within limits.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import time
 from . import node_processes, node_reports
 from .databases import DatabaseExports
 from .node_processes import NodeProcess
-from .private_folders import remove_left
+from .private_folders import remove_abandoned
 from .profile_settings import ProfileSettings
 from .program import NsysError, NsysProgram
-from .session import GrowingReports, NsysSession, entry, placed
+from .session import GrowingReports, NsysSession, place_report, report_entry
 from .watcher_clients import WatcherClient, serve
 
 TYPE_CHECKING = False
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
     from .session import NsysRecording
 
-LOOK_S = 0.25
-# So long a worker may take to begin under nsys, and nsys to write when the worker has ended.
+POLL_INTERVAL_S = 0.25
+# The limits until a worker begins under nsys, and until nsys has written its report after the worker's end.
 BEGIN_S = 120.0
 END_S = 1800.0
-# What a worker knows of itself only when Ray has told it.
-WHO = ("actor_id", "worker_id", "name", "rank", "gpus")
+# Facts about the worker that are known only once it has connected to Ray.
+INFO = ("actor_id", "worker_id", "name", "rank", "gpus")
 
 
 def main() -> None:
@@ -46,7 +46,7 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     folder, listener = sys.argv[-2], socket.socket(fileno=int(sys.argv[-1]))
-    remove_left(os.path.dirname(folder))
+    remove_abandoned(os.path.dirname(folder))
     try:
         with open(os.path.join(folder, "begin.json"), encoding="utf-8") as stream:
             begin = json.load(stream)
@@ -65,22 +65,22 @@ def watcher_for(begin: dict[str, Any], folder: str, listener: socket.socket) -> 
 
 
 class Watcher:
-    """All of one worker, on one thread; those who call it have threads of their own."""
+    """Watches one worker, on one thread; each client is read by a thread of its own."""
 
     def __init__(self, begin: dict[str, Any], folder: str, listener: socket.socket) -> None:
-        self._known: dict[str, Any] = begin["known"]
+        self._facts: dict[str, Any] = begin["worker"]
         self._reports_folder: str = begin["reports"]
         self._profile = ProfileSettings(begin["profile"])
         self._folder = folder
         self._nsys = NsysProgram(begin["nsys"], os.environ)
-        self._known["nsys_version"] = self._nsys.version()
+        self._facts["nsys_version"] = self._nsys.version()
         self._session = NsysSession(self._nsys, begin["session"], self._profile)
-        version = self._known["nsys_version"]
+        version = self._facts["nsys_version"]
         self._databases = DatabaseExports(self._nsys, version, self._profile.reader, folder)
-        self._todo: queue.Queue[tuple[WatcherClient, dict[str, Any]]] = queue.Queue()
-        self._callers: list[WatcherClient] = []
-        self._state = self._told = "armed"
-        self._said: str = begin["said"]
+        self._requests: queue.Queue[tuple[WatcherClient, dict[str, Any]]] = queue.Queue()
+        self._clients: list[WatcherClient] = []
+        self._state = self._published = "armed"
+        self._message: str = begin["said"]
         self._problem = ""
         self._reports: list[str] = []
         self._count = 0
@@ -91,50 +91,50 @@ class Watcher:
         self._limit = time.monotonic() + BEGIN_S
         self._is_over = False
         self._growing = GrowingReports()
-        serve(listener, self._todo)
+        serve(listener, self._requests)
 
     def run(self) -> None:
-        """Until nothing more can come."""
+        """Runs until no further report can come."""
         while not self._is_over:
             with contextlib.suppress(queue.Empty):
-                caller, line = self._todo.get(timeout=LOOK_S)
-                self._take(caller, line)
-            self._look()
+                caller, line = self._requests.get(timeout=POLL_INTERVAL_S)
+                self._handle(caller, line)
+            self._poll()
 
-    # --- who calls -------------------------------------------------------------------------------
+    # --- clients ---------------------------------------------------------------------------------
 
-    def _take(self, caller: WatcherClient, line: dict[str, Any]) -> None:
+    def _handle(self, caller: WatcherClient, line: dict[str, Any]) -> None:
         op = line.get("op")
         if op == "front":
             self._front, self._starter = NodeProcess(int(line["pid"])), caller
             self._introduce()
         elif op == "worker" and self._waiting is None:
-            self._known["pid"], self._waiting = int(line["pid"]), caller
+            self._facts["pid"], self._waiting = int(line["pid"]), caller
             self._introduce()
         elif op == "waits":
             self._begin()
         elif op == "left" and caller is self._starter and not self._worker.pid:
             self._give_up()
         elif op == "proxy":
-            self._callers.append(caller)
+            self._clients.append(caller)
             caller.send(self._line())
         elif op == "who":
-            self._known.update({key: line[key] for key in WHO if line.get(key)})
-            self._tell()
+            self._facts.update({key: line[key] for key in INFO if line.get(key)})
+            self._publish()
         elif op == "record":
             self._record(float(line.get("seconds") or 0))
         elif op == "stop_recording":
             self._stop()
 
     def _introduce(self) -> None:
-        """A worker under nsys begins when who has started it leaves its place to it; either may come first."""
+        """Tells the starter that the worker has begun under nsys; either of them may connect first."""
         if self._starter is not None and self._waiting is not None:
-            self._starter.send({"event": "started", "pid": self._known["pid"]})
+            self._starter.send({"event": "started", "pid": self._facts["pid"]})
 
     def _begin(self) -> None:
-        """The worker waits until what is to be recorded from its start is recorded."""
-        self._worker = NodeProcess(self._known["pid"])
-        self._stem = node_reports.stem(self._known)
+        """Lets the worker begin, once a recording from its start has begun."""
+        self._worker = NodeProcess(self._facts["pid"])
+        self._stem = node_reports.stem(self._facts)
         self._begin_recording()
         if self._waiting is not None:
             self._waiting.send({"event": "go"})
@@ -145,42 +145,42 @@ class Watcher:
         elif self._profile.when != "on-demand":
             self._record(self._profile.seconds if self._profile.when == "seconds" else 0)
         else:
-            self._tell()
+            self._publish()
 
     def _give_up(self) -> None:
-        """Who has started nsys is the worker itself now, and says why."""
+        """Ends nsys, because the process that has started it continues as the worker."""
         node_processes.kill(self._session.processes())
         self._is_over = True
 
     def _shown_state(self) -> str:
-        """Who waits for reports waits for the databases of them, too."""
+        """The state, which is "writing" until the databases of the reports are complete, too."""
         is_writing = self._state == "armed" and self._databases.is_busy
         return "writing" if is_writing else self._state
 
     def _line(self) -> dict[str, Any]:
-        self._told = self._shown_state()
-        shown = {"state": self._told, "said": self._said, "problem": self._problem}
+        self._published = self._shown_state()
+        shown = {"state": self._published, "said": self._message, "problem": self._problem}
         return {"event": "profile", "profile": {**shown, "reports": self._reports}}
 
-    def _tell(self) -> None:
-        """What has changed, to who listens and to the file beside the reports."""
+    def _publish(self) -> None:
+        """Sends the state to the clients and writes it to the file beside the reports."""
         line = self._line()
         if self._worker.pid:
             path = os.path.join(self._reports_folder, f"{self._stem}.worker.json")
             with contextlib.suppress(OSError):
                 where = {"folder": self._reports_folder}
-                node_reports.write_json(path, {**self._known, **where, **line["profile"]})
-        self._callers = [one for one in self._callers if one.send(line)]
+                node_reports.write_json(path, {**self._facts, **where, **line["profile"]})
+        self._clients = [client for client in self._clients if client.send(line)]
 
     # --- recording -------------------------------------------------------------------------------
 
     def _record(self, seconds: float, in_ranges: bool = False) -> None:
-        """The later word says when it ends: one that goes on does so after these seconds, or without any when told."""
+        """Begins a recording.  A running one then ends after `seconds`, or on request if they are 0."""
         if self._session.recording is not None:
-            self._problem = self._cannot_time(self._session.recording)
+            self._problem = self._why_untimed(self._session.recording)
             if not self._problem:
                 self._end_after(seconds)
-            self._tell()
+            self._publish()
             return
         try:
             node_reports.checked(self._reports_folder)
@@ -193,13 +193,13 @@ class Watcher:
             self._problem = ""
             self._state = "armed" if in_ranges else "recording"
             self._end_after(seconds)
-        self._tell()
+        self._publish()
 
     def _end_after(self, seconds: float) -> None:
         self._ends_at = time.monotonic() + seconds if seconds > 0 else 0.0
 
-    def _cannot_time(self, recording: NsysRecording) -> str:
-        """Why this one does not end after some seconds, "" if it can."""
+    def _why_untimed(self, recording: NsysRecording) -> str:
+        """Why this recording can't end after some seconds, "" if it can."""
         return "it is recorded where the program itself says so" if recording.in_ranges else ""
 
     def _next_path(self) -> str:
@@ -211,74 +211,74 @@ class Watcher:
         if self._session.recording is None:
             return
         self._state = "writing"
-        self._tell()
+        self._publish()
         recording, problem = self._session.recording, ""
         try:
             self._session.end()
         except NsysError as error:
             problem = str(error)
             if not self._worker.is_alive:
-                # It has ended meanwhile, and nsys writes the report for that.
+                # The worker has ended meanwhile, so nsys writes the report.
                 return
             self._session.recording = None
-        self._keep(recording, problem)
+        self._finish(recording, problem)
         self._state = "armed"
-        self._tell()
+        self._publish()
 
-    def _keep(self, recording: NsysRecording, refused: str = "") -> None:
-        """The report is whole when it can be read, which is then said by the file beside it."""
-        lost = placed(recording)
-        problem = lost and f"{lost} ({refused})" if refused else lost
-        if not lost:
+    def _finish(self, recording: NsysRecording, refused: str = "") -> None:
+        """Completes a recording: writes the file beside the report once nsys can read the report."""
+        missing = place_report(recording)
+        problem = missing and f"{missing} ({refused})" if refused else missing
+        if not missing:
             unread = self._nsys.can_read(recording.path, self._folder)
             problem = f"the report cannot be read: {unread}" if unread else ""
         try:
-            said = entry(recording, self._known, problem)
-            node_reports.write_json(f"{recording.path}.json", said, is_durable=True)
-            if not lost:
+            description = report_entry(recording, self._facts, problem)
+            node_reports.write_json(f"{recording.path}.json", description, is_durable=True)
+            if not missing:
                 self._reports.append(os.path.basename(recording.path))
             if not problem:
-                self._databases.make(recording.path, said)
+                self._databases.make(recording.path, description)
         except OSError as error:
             problem = problem or f"what belongs to the report cannot be written: {error.strerror}"
-        if recording.in_ranges and lost and not self._worker.is_alive:
+        if recording.in_ranges and missing and not self._worker.is_alive:
             problem = "the program began no range in which to record (torch.cuda.profiler.start)"
         self._problem = problem
 
-    # --- looking ---------------------------------------------------------------------------------
+    # --- polling ---------------------------------------------------------------------------------
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         if not self._worker.pid:
             self._is_over = self._is_over or time.monotonic() > self._limit
             return
         if self._worker.is_alive:
             self._limit = time.monotonic() + END_S
-            self._look_at_living()
+            self._poll_living()
         else:
             self._end()
-        if self._shown_state() != self._told:
-            self._tell()
+        if self._shown_state() != self._published:
+            self._publish()
 
-    def _look_at_living(self) -> None:
+    def _poll_living(self) -> None:
         recording = self._session.recording
         if recording is not None and recording.in_ranges:
-            self._look_for_range(recording)
+            self._poll_range(recording)
         elif recording is not None and self._ends_at and time.monotonic() > self._ends_at:
             self._stop()
 
-    def _look_for_range(self, recording: NsysRecording) -> None:
-        """A report that the program's own calls have ended is there once it no longer grows and can be read."""
+    def _poll_range(self, recording: NsysRecording) -> None:
+        """Completes a report that the program's own calls have ended, once it no longer grows and can be read."""
         path = recording.path
         if self._growing.may_be_whole(path) and not self._nsys.can_read(path, self._folder):
             self._session.recording = None
-            self._keep(recording)
-            self._tell()
+            self._finish(recording)
+            self._publish()
 
     def _end(self) -> None:
-        """The worker has ended; nsys writes what it has, and is not waited for without a limit."""
+        """Waits, within a limit, until nsys has written its report after the worker's end."""
         if self._state != "writing" and self._session.recording is not None:
             self._state = "writing"
-            self._tell()
+            self._publish()
         working = [self._front.pid] if self._front.is_alive else []
         working += self._session.processes()
         is_late = time.monotonic() > self._limit
@@ -288,10 +288,10 @@ class Watcher:
         recording, self._session.recording = self._session.recording, None
         if recording is not None:
             late = f"nsys was at work {END_S:g} s after the worker had ended" if is_late else ""
-            self._keep(recording, late)
+            self._finish(recording, late)
         if self._databases.is_busy:
             self._databases.end_by(self._limit)
             return
         self._state = "ended"
-        self._tell()
+        self._publish()
         self._is_over = True
