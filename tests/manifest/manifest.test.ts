@@ -1,4 +1,4 @@
-// package.json, contributions.ts and the README say the same, in both directions.
+// package.json and contributions.ts say the same, in both directions.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -235,36 +235,3 @@ test("launch.json has a schema for everything that a run takes", () => {
     );
   }
 });
-
-test("the README has a row for each setting and each command of the palette", () => {
-  const readme = readFileSync(join(root, "README.md"), "utf8");
-  const hidden = new Set(
-    (contributes.menus["commandPalette"] ?? [])
-      .filter((one) => one.when === "false")
-      .map((one) => one.command),
-  );
-  const tables = readme.match(/^\| .*$/gm)?.join("\n") ?? "";
-  for (const name of Object.keys(contributes.configuration.properties)) {
-    assert.ok(tables.includes(`\`${name}\``), `README has no row for the setting ${name}`);
-  }
-  for (const { command, title } of contributes.commands) {
-    if (!hidden.has(command)) {
-      assert.ok(tables.includes(title), `README has no row for the command ${title}`);
-    }
-  }
-  const settings = Object.keys(contributes.configuration.properties);
-  const titles = contributes.commands.map((one) => one.title);
-  const known = new Set([...settings.map((name) => `\`${name}\``), ...titles]);
-  for (const row of firstCells(readme, ["Command", "Setting"])) {
-    assert.ok(known.has(row), `README has a row for ${row}, which is no command and no setting`);
-  }
-});
-
-/** What stands in the first column of the tables with these headings. */
-function firstCells(markdown: string, headings: readonly string[]): readonly string[] {
-  const tables = markdown.split(/\n\n+/).map((block) => block.trim().split("\n"));
-  return tables
-    .map((rows) => rows.map((row) => row.split("|")[1]?.trim() ?? ""))
-    .filter(([heading = ""]) => headings.includes(heading))
-    .flatMap(([, , ...cells]) => cells);
-}
