@@ -32,10 +32,8 @@ from eagleray.features.pdb.pdb import Pdb
 from eagleray.features.presets.debug_runs import DebugRuns
 from eagleray.features.presets.user_presets import OwnPresets
 from eagleray.features.presets.worker_classes import unmatched
-from eagleray.features.profiling.gathers import Gathers
-from eagleray.features.profiling.profiled_runs import OfRuns
-from eagleray.features.profiling.profiling import Profiling
-from eagleray.features.reports.ahead import Ahead
+from eagleray.features.profiling.collector import ReportCollectorFactory
+from eagleray.features.profiling.profiling import ProfiledRuns, Profiling
 from eagleray.features.reports.reports import Reports
 from eagleray.features.runs.adapter_gateway import AdapterRunGateway
 from eagleray.features.runs.home_cluster import cluster_pythons
@@ -62,7 +60,7 @@ class Settings:
 
     `discovery` "off": only clusters that were added or named; `slurm` "off": no jobs of this machine.
     `remind_s`: how long a worker may be held before that is said; EAGLERAY_REMIND_S shortens it for tests.
-    `trusted`: whether the user trusts the workspace of the editor; without it nsys reads nothing before it is asked to.
+    `trusted`: whether the user trusts the workspace of the editor.
     """
 
     discovery: Literal["own", "off"] = "own"
@@ -122,14 +120,12 @@ class App:
     cluster_pythons: Callable[[], list[str]]
     runs: Runs
     runs_of_adapter: AdapterRunGateway
-    gathers: Gathers
+    collectors: ReportCollectorFactory
     profiling: Profiling
     reports: Reports
-    ahead: Ahead
 
     async def close(self) -> None:
         """Ends every connection; workers that are held stay held."""
-        await self.ahead.close()
         await self.pdb.close()
         await self.workers.close()
         self.reaching.close()
@@ -199,8 +195,9 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
     versions = PythonVersions(commands, watch.dashboard)
     runs_of_adapter = AdapterRunGateway(adapters)
     runs = Runs(RunRecords(run_records()), runs_of_adapter, tokens.given)
-    reports = Reports(report_records)
-    gathers = Gathers(commands, adapters.routes, ways.routes, runs_of_adapter, ways.of_node)
+    collectors = ReportCollectorFactory(
+        commands, adapters.routes, ways.routes, runs_of_adapter, ways.of_node
+    )
 
     async def dashboard(cluster: str) -> Dashboard:
         return watch.dashboard(await clusters.named(cluster))
@@ -236,8 +233,7 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         debug_runs=DebugRuns(OwnPresets(home() / "presets")),
         runs=runs,
         runs_of_adapter=runs_of_adapter,
-        gathers=gathers,
-        profiling=Profiling(OfRuns(runs), runs_of_adapter, gathers, dashboard),
-        reports=reports,
-        ahead=Ahead(reports.ahead),
+        collectors=collectors,
+        profiling=Profiling(ProfiledRuns(runs), runs_of_adapter, collectors, dashboard),
+        reports=Reports(report_records),
     )

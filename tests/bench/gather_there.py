@@ -14,9 +14,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from eagleray.adapter_client.client import AdapterClient
-from eagleray.features.profiling.report_store import Gathering
-from eagleray.features.profiling.scanner import Looking
-from eagleray.features.profiling.sources import Node
+from eagleray.features.profiling.scanner import Scanner
+from eagleray.features.profiling.sources import NodeLogs
+from eagleray.features.profiling.store import ReportStore
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.ray.endpoint import Endpoint, FindEndpoint
 from eagleray.ray.logs import RayAgent
@@ -56,13 +56,13 @@ async def main(folder: Path, port: int, size: int, sha256: str, nodes: list[str]
         for node in nodes
     }
     listing = Listing(size, sha256)
-    sources = [Node(listing, node, node, RUN, lambda node=node: agents[node]) for node in nodes]
+    sources = [NodeLogs(listing, node, node, RUN, lambda node=node: agents[node]) for node in nodes]
     # The connection through the login node is there: a cluster is being watched over it.
     await adapters.routes.open_socket([LOGIN], nodes[0], port)
     begun = time.perf_counter()
-    gathering = Gathering(RUN, folder)
-    with gathering.held():
-        failures = await gathering.fetch((await Looking().look(sources)).reports)
+    gathering = ReportStore(RUN, folder)
+    with gathering.locked():
+        failures = await gathering.download((await Scanner().scan(sources)).reports)
     took = time.perf_counter() - begun
     assert not failures and len(gathering.entries) == len(nodes), failures
     for agent in agents.values():

@@ -10,12 +10,12 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from eagleray.features.reports import calls, copies, kernels, range_times, ranges
-from eagleray.features.reports.database import opened
-from eagleray.features.reports.kept import KeptSummaries
-from eagleray.features.reports.limits import Limits
-from eagleray.features.reports.reports import Report, Reports
-from eagleray.features.reports.slices import Slices
+from eagleray.features.reports import calls, copies, kernels, ranges
+from eagleray.features.reports.aggregates import ParallelReader
+from eagleray.features.reports.database import ReadLimits, open_database
+from eagleray.features.reports.model import Report
+from eagleray.features.reports.reports import Reports
+from eagleray.features.reports.summary_cache import SummaryCache
 
 from tests.bench.rows import Row, at_most, at_most_times, printed
 from tests.injected.real_nsys import PROGRAM
@@ -89,18 +89,18 @@ def _third(name: str, ours: Sequence[float], theirs: Sequence[float]) -> Row:
 
 def _kernels(file: Path) -> None:
     """The tables of KERNELS and no more."""
-    with Slices(opened(file, Limits())) as slices:
-        found, copied = kernels.begun(slices), copies.begun(slices)
-        assert kernels.table(kernels.read(slices.database, found)).rows
-        assert copies.read(slices.database, *copied).rows
+    with ParallelReader(open_database(file, ReadLimits())) as reader:
+        found, copied = kernels.begin(reader), copies.begin(reader)
+        assert kernels.kernels_table(kernels.read(reader.database, found)).rows
+        assert copies.read(reader.database, *copied).rows
 
 
 def _ranges(file: Path) -> None:
     """The tables of RANGES and no more."""
-    with Slices(opened(file, Limits())) as slices:
-        osrt, events = calls.begun(slices, calls.OSRT), range_times.begun(slices)
-        assert ranges.read(slices, events)[0].table.rows
-        assert calls.read(slices.database, osrt, "osrt").table.rows
+    with ParallelReader(open_database(file, ReadLimits())) as reader:
+        osrt, events = calls.begin(reader, calls.OSRT), ranges.begin(reader)
+        assert ranges.read(reader, events)[0].table.rows
+        assert calls.read(reader.database, osrt, "osrt").table.rows
 
 
 def _timed(does: Callable[[Path], None], file: Path) -> float:
@@ -122,7 +122,7 @@ def _again(file: Path, folder: Path) -> float:
 def _read(file: Path, folder: Path) -> float:
     """With nothing in memory, as when the editor was started anew."""
     begun = time.perf_counter()
-    read: Report = asyncio.run(Reports(lambda: folder, KeptSummaries(folder)).read(str(file)))
+    read: Report = asyncio.run(Reports(lambda: folder, SummaryCache(folder)).read(str(file)))
     assert read.summary.tables
     return time.perf_counter() - begun
 

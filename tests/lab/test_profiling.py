@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.features.profiling.remote_folder import FarFolder
-from eagleray.features.profiling.report_store import Gathering
-from eagleray.features.profiling.scanner import Looking
-from eagleray.features.runs.remote_files import RemoteFolder
+from eagleray.features.profiling.scanner import Scanner
+from eagleray.features.profiling.sources import RemoteFolder
+from eagleray.features.profiling.store import ReportStore
+from eagleray.features.runs.remote_files import RemoteFiles
 from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.slurm.node_commands import on_node
@@ -93,10 +93,10 @@ async def test_what_lies_on_a_node_comes_by_a_step_of_its_job_or_by_ssh(
         )
         return CommandOutput(said["code"], said["stdout"], said["stderr"])
 
-    files = RemoteFolder(Commands(over_ssh), "login", there, node, on_node(route, node))
-    made = Gathering(RUN, tmp_path)
-    with made.held():
-        look = await Looking().look([FarFolder(files)])
+    files = RemoteFiles(Commands(over_ssh), "login", there, node, on_node(route, node))
+    made = ReportStore(RUN, tmp_path)
+    with made.locked():
+        look = await Scanner().scan([RemoteFolder(files)])
         assert (look.failures, [one.folder for one in look.workers]) == ((), [there])
-        assert await made.fetch(look.reports) == []
+        assert await made.download(look.reports) == []
     assert [(tmp_path / one.file).read_bytes() for one in made.entries] == [report]

@@ -8,10 +8,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from eagleray.common.errors import EaglerayError
-from eagleray.features.profiling.report_store import Gathering
-from eagleray.features.profiling.scanner import Looking
-from eagleray.features.profiling.sources import Agent, Node, Source
+from eagleray.features.profiling.scanner import Scanner
+from eagleray.features.profiling.sources import NodeLogs, Source
+from eagleray.features.profiling.store import ReportStore
 from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.logs import RayAgent
 
 from tests.fakes.dashboard import FakeDashboard
 from tests.profiling.reports import RUN, content, described
@@ -38,15 +39,15 @@ async def cluster(*nodes: str) -> AsyncIterator[tuple[FakeDashboard, Dashboard]]
         await fake.stop()
 
 
-def node(dashboard: Dashboard, name: str, agent: Agent | None = None) -> Node:
-    return Node(dashboard, name, name, RUN, lambda: agent)
+def node(dashboard: Dashboard, name: str, agent: RayAgent | None = None) -> NodeLogs:
+    return NodeLogs(dashboard, name, name, RUN, lambda: agent)
 
 
-async def gathered(folder: Path, *sources: Source) -> tuple[Gathering, list[EaglerayError]]:
-    made = Gathering(RUN, folder)
-    with made.held():
-        look = await Looking().look(sources)
-        return made, [*look.failures, *await made.fetch(look.reports)]
+async def gathered(folder: Path, *sources: Source) -> tuple[ReportStore, list[EaglerayError]]:
+    made = ReportStore(RUN, folder)
+    with made.locked():
+        scan = await Scanner().scan(sources)
+        return made, [*scan.failures, *await made.download(scan.reports)]
 
 
 def listed(folder: Path) -> dict[str, dict[str, object]]:

@@ -1,4 +1,4 @@
-"""Gathering from nodes that break off, die or lie: what has come is gone on with, and the others lose nothing."""
+"""ReportStore from nodes that break off, die or lie: what has come is gone on with, and the others lose nothing."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.common.profile_errors import report_unreachable
 from eagleray.features.profiling import download
-from eagleray.features.profiling.manifest import Entry, entry_of
-from eagleray.features.profiling.report_store import Gathering
-from eagleray.features.profiling.scanner import Looking
+from eagleray.features.profiling.errors import report_unreachable
+from eagleray.features.profiling.manifest import ReportEntry, parse_entry
+from eagleray.features.profiling.scanner import Scanner
 from eagleray.features.profiling.sources import Source
+from eagleray.features.profiling.store import ReportStore
 from eagleray.ray.endpoint import straight
 from eagleray.ray.logs import RayAgent
 from hypothesis import given, settings
@@ -69,12 +69,12 @@ async def test_another_server_at_the_port_of_the_agent_is_no_loss(tmp_path: Path
 
 async def test_a_node_that_dies_takes_only_its_own(tmp_path: Path) -> None:
     async with cluster("n1", "n2") as (fake, dashboard):
-        look = await Looking().look([node(dashboard, "n1"), node(dashboard, "n2")])
+        look = await Scanner().scan([node(dashboard, "n1"), node(dashboard, "n2")])
         fake.gone_nodes = {"n1"}
-        made = Gathering(RUN, tmp_path)
-        with made.held():
-            failures = await made.fetch(look.reports)
-        again = await Looking().look([node(dashboard, "n1"), node(dashboard, "n2")])
+        made = ReportStore(RUN, tmp_path)
+        with made.locked():
+            failures = await made.download(look.reports)
+        again = await Scanner().scan([node(dashboard, "n1"), node(dashboard, "n2")])
     assert [failure.code for failure in failures] == ["dashboard-failed"]
     assert set(listed(tmp_path)) == {"p.n2.nsys-rep"}
     assert [(row["source"], row["host"]) for row in all_missing(tmp_path)] == [
@@ -112,7 +112,7 @@ class Broken:
     async def small(self, name: str) -> bytes:
         return b""
 
-    def file(self, name: str) -> Path | None:
+    def local_path(self, name: str) -> Path | None:
         return None
 
     async def pieces(self, name: str, start: int) -> AsyncIterator[bytes]:
@@ -142,7 +142,7 @@ def test_however_often_it_breaks_off_the_report_comes_as_it_is(
 async def _resumed(report: bytes, cuts: list[int], knows_parts: list[bool], before: bytes) -> None:
     with TemporaryDirectory() as made:
         folder = Path(made)
-        entry = entry_of("p.nsys-rep", described(report))
+        entry = parse_entry("p.nsys-rep", described(report))
         assert entry is not None
         # What is here in part may be of something else.
         (folder / "p.nsys-rep.part").write_bytes(before)
@@ -154,9 +154,9 @@ async def _resumed(report: bytes, cuts: list[int], knows_parts: list[bool], befo
         assert not (folder / "p.nsys-rep.part").exists()
 
 
-async def _tried(source: Source, entry: Entry, folder: Path) -> bool:
+async def _tried(source: Source, entry: ReportEntry, folder: Path) -> bool:
     try:
-        await download.fetch(source, entry, folder, "p.nsys-rep", lambda here: None)
+        await download.download_report(source, entry, folder, "p.nsys-rep", lambda here: None)
     except EaglerayError:
         return False
     return True

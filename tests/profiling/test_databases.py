@@ -13,17 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.features.profiling import databases, download, waiting
-from eagleray.features.profiling.collector import Home
-from eagleray.features.profiling.manifest import Entry
-from eagleray.features.profiling.report_store import Gathering
-from eagleray.features.profiling.run_reports import RunReports
-from eagleray.features.profiling.scanner import Looking
-from eagleray.features.profiling.sources import Folder, Source
-from eagleray.features.profiling.sources_of_run import SourcesOfRun
-from eagleray.features.reports import notes
+from eagleray.features.profiling import collector, databases, download
+from eagleray.features.profiling.collector import FindCluster, ReportCollector
+from eagleray.features.profiling.manifest import ReportEntry
+from eagleray.features.profiling.run_sources import RunSources
+from eagleray.features.profiling.scanner import Scanner
+from eagleray.features.profiling.sources import LocalFolder, Source
+from eagleray.features.profiling.store import ReportStore
+from eagleray.features.reports.metadata import ReportNote, read_note
 from eagleray.features.reports.reports import Reports
-from eagleray.features.runs.model import Profiled
+from eagleray.features.runs.model import ProfileState
 from eagleray.protocol.route_spec import DIRECT
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import cluster_unreachable
@@ -31,7 +30,7 @@ from eagleray.ray.errors import cluster_unreachable
 from tests.fakes.dashboard import FakeDashboard
 from tests.profiling.databases import Kernel, Recording, write
 from tests.profiling.reports import RUN, described, put, status
-from tests.profiling.test_run_reports import Nsys, Opens
+from tests.profiling.test_run_reports import Nsys, open_nothing
 
 REPORT = b"what only a newer nsys reads"
 SQLITE = b"SQLite format 3\0" + b"t" * 5000
@@ -40,7 +39,7 @@ SQLITE = b"SQLite format 3\0" + b"t" * 5000
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(databases, "FIRST_PAUSE_S", 0.0)
-    monkeypatch.setattr(waiting, "SOON_S", 0.01)
+    monkeypatch.setattr(collector, "WAIT_POLL_INTERVAL_S", 0.01)
 
 
 def packed(folder: Path, name: str, made: bytes, **more: object) -> None:
@@ -52,14 +51,14 @@ def packed(folder: Path, name: str, made: bytes, **more: object) -> None:
     (folder / f"{name}.sqlite-gz.json").write_bytes(described(content, **said))
 
 
-async def gathered(there: Path, here: Path, home: Home = lambda: None) -> Profiled:
-    sources = SourcesOfRun(RUN, there, Opens(), lambda cluster, ip: [DIRECT])
-    made = RunReports(RUN, Gathering(RUN, here), sources, home, Nsys(), quiet_s=5)
+async def gathered(there: Path, here: Path, home: FindCluster = lambda: None) -> ProfileState:
+    sources = RunSources(RUN, there, open_nothing, lambda cluster, ip: [DIRECT])
+    made = ReportCollector(RUN, ReportStore(RUN, here), sources, home, Nsys(), quiet_limit_s=5)
     try:
-        await asyncio.wait_for(made.now(), 60)
+        await asyncio.wait_for(made.collect(), 60)
     finally:
         await made.close()
-    return made.seen
+    return made.state
 
 
 def names(folder: Path) -> list[str]:
@@ -82,13 +81,13 @@ async def test_a_report_is_read_without_any_nsys_here(
     read = await Reports(lambda: tmp_path).read(str(here / "p.nsys-rep"))
     assert read.database == here / "p.sqlite" and [gpu.kernels for gpu in read.summary.gpus] == [1]
     assert read.summary.about.trace == "nvtx"
-    assert notes.beside(here / "p.nsys-rep") == notes.Note("nvtx", "2031.1.2")
+    assert read_note(here / "p.nsys-rep") == ReportNote("nvtx", "2031.1.2")
     (here / "p.sqlite").write_bytes(b"looked at")
     await gathered(there, here)
     assert (here / "p.sqlite").read_bytes() == b"looked at"
 
 
-class Late(Folder):
+class Late(LocalFolder):
     """A folder in which a database is made while its names have been read and its worker's end has not."""
 
     async def names(self) -> list[str]:
@@ -102,7 +101,7 @@ class Late(Folder):
 async def test_one_that_is_made_within_the_last_look_is_waited_for(tmp_path: Path) -> None:
     put(tmp_path, "p.nsys-rep", REPORT)
     (tmp_path / "p.worker.json").write_bytes(status("writing", reports=["p.nsys-rep"]))
-    look = await Looking().look([Late(tmp_path)])
+    look = await Scanner().scan([Late(tmp_path)])
     assert ([one.state for one in look.workers], len(look.databases)) == (["ended"], 1)
 
 
@@ -137,22 +136,22 @@ async def test_reports_are_looked_for_between_databases(
     for number in range(5):
         put(there, f"p{number}.nsys-rep", REPORT)
         packed(there, f"p{number}", SQLITE)
-    fetch, others = databases.fetch, []
+    fetch, others = databases.download_report, []
 
-    async def with_another(source: Source, entry: Entry, *more: Any) -> None:
+    async def with_another(source: Source, entry: ReportEntry, *more: Any) -> None:
         # Meanwhile another report becomes whole.
         put(there, "q.nsys-rep", REPORT)
         others.append((here / "q.nsys-rep").exists())
         await fetch(source, entry, *more)
 
-    monkeypatch.setattr(databases, "SOON_S", 0.0)
-    monkeypatch.setattr(databases, "fetch", with_another)
+    monkeypatch.setattr(databases, "ROUND_LIMIT_S", 0.0)
+    monkeypatch.setattr(databases, "download_report", with_another)
     seen = await gathered(there, here)
     assert seen.gathered == 6 and len(list(here.glob("*.sqlite"))) == 5
     assert others == [False] * 2 + [True] * 3
 
 
-class Breaking(Folder):
+class Breaking(LocalFolder):
     """A node over a link that breaks so often within a database, and whose first answer says nothing of it."""
 
     def __init__(self, path: Path, breaks: int) -> None:
@@ -161,7 +160,7 @@ class Breaking(Folder):
         self.starts: list[int] = []
         self._is_busy = True
 
-    def file(self, name: str) -> Path | None:
+    def local_path(self, name: str) -> Path | None:
         return None
 
     async def small(self, name: str) -> bytes:
@@ -182,14 +181,14 @@ class Breaking(Folder):
 
 
 async def looked(
-    source: Source, made: databases.Databases, here: Path, looking: Looking
+    source: Source, made: databases.DatabaseDownloads, here: Path, scanner: Scanner
 ) -> tuple[int, list[str]]:
     """One look of who gathers: how many databases are waited for then, and why others are not."""
-    gathering = Gathering(RUN, here)
-    with gathering.held():
-        look = await looking.look([source])
-        await gathering.fetch(look.reports)
-        await made.fetch(look.databases, gathering.entries)
+    gathering = ReportStore(RUN, here)
+    with gathering.locked():
+        look = await scanner.scan([source])
+        await gathering.download(look.reports)
+        await made.download(look.databases, gathering.entries)
         waited = made.missing(look.databases, gathering.entries)
     return len(waited), [error.message for error in made.left_out]
 
@@ -201,8 +200,8 @@ async def test_a_database_that_breaks_off_is_gone_on_with(
     there, here = tmp_path / "there", tmp_path / "here"
     put(there, "p.nsys-rep", REPORT)
     packed(there, "p", SQLITE)
-    source, made, looking = Breaking(there, 2), databases.Databases(here), Looking()
-    answers = [await looked(source, made, here, looking) for _ in range(4)]
+    source, made, scanner = Breaking(there, 2), databases.DatabaseDownloads(here), Scanner()
+    answers = [await looked(source, made, here, scanner) for _ in range(4)]
     assert answers == [(0, []), (1, []), (1, []), (0, [])]
     assert source.starts == [0, 10, 20]
     assert (here / "p.sqlite").read_bytes() == SQLITE and not list(here.glob("*gz*"))
@@ -214,12 +213,16 @@ async def test_nobody_waits_for_one_that_breaks_off_again_and_again_and_it_may_c
     there, here = tmp_path / "there", tmp_path / "here"
     put(there, "p.nsys-rep", REPORT)
     packed(there, "p", SQLITE)
-    source, made, looking = Breaking(there, databases.TRIES), databases.Databases(here), Looking()
-    answers = [await looked(source, made, here, looking) for _ in range(databases.TRIES + 1)]
+    source, made, scanner = (
+        Breaking(there, databases.TRIES),
+        databases.DatabaseDownloads(here),
+        Scanner(),
+    )
+    answers = [await looked(source, made, here, scanner) for _ in range(databases.TRIES + 1)]
     assert [waited for waited, _ in answers] == [0, 1, 1, 1, 0]
     assert "p.nsys-rep is here without its database: " in answers[-1][1][0]
     assert "Nothing answers at node-1" in answers[-1][1][0]
-    assert await looked(source, made, here, looking) == (0, [])
+    assert await looked(source, made, here, scanner) == (0, [])
     assert (here / "p.sqlite").read_bytes() == SQLITE
 
 

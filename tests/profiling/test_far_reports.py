@@ -12,16 +12,15 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.profiling import run_reports, waiting
-from eagleray.features.profiling.departed_nodes import LeftNodes
-from eagleray.features.profiling.remote_folder import FarFolder
-from eagleray.features.profiling.report_store import Gathering
-from eagleray.features.profiling.run_reports import RunReports
-from eagleray.features.profiling.scanner import Looking, worker_of
-from eagleray.features.profiling.sources_of_run import SourcesOfRun
+from eagleray.features.profiling import collector
+from eagleray.features.profiling.collector import ReportCollector
+from eagleray.features.profiling.run_sources import DepartedNodes, RunSources
+from eagleray.features.profiling.scanner import Scanner, parse_worker
+from eagleray.features.profiling.sources import RemoteFolder
+from eagleray.features.profiling.store import ReportStore
 from eagleray.features.runs.model import Kind, ProfiledWorker, ProfilePlan, RunPlan
 from eagleray.features.runs.remote_delivery import make_remote_reports_folder, remote_reports_folder
-from eagleray.features.runs.remote_files import RemoteFolder, RemotePlace
+from eagleray.features.runs.remote_files import RemoteFiles, RemotePath
 from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.remote_scripts import report_folder as script
@@ -30,7 +29,7 @@ from eagleray.slurm.node_commands import on_node
 from eagleray.tools.commands import Commands
 
 from tests.profiling.reports import RUN, content, described, put, status
-from tests.profiling.test_run_reports import Nsys, Opens
+from tests.profiling.test_run_reports import Nsys, open_nothing
 
 BIG = content(2, MOST + 5000)
 STATUS = "p.n1.7.worker.json"
@@ -74,15 +73,15 @@ class Login:
         return [words[3] for words in self.asked if words[0] == "piece"]
 
 
-def far(login: Login, folder: Path) -> FarFolder:
-    return FarFolder(RemoteFolder(Commands(login), "login", str(folder)))
+def far(login: Login, folder: Path) -> RemoteFolder:
+    return RemoteFolder(RemoteFiles(Commands(login), "login", str(folder)))
 
 
-async def gathered(here: Path, source: FarFolder) -> list[EaglerayError]:
-    made = Gathering(RUN, here)
-    with made.held():
-        look = await Looking().look([source])
-        return [*look.failures, *await made.fetch(look.reports)]
+async def gathered(here: Path, source: RemoteFolder) -> list[EaglerayError]:
+    made = ReportStore(RUN, here)
+    with made.locked():
+        look = await Scanner().scan([source])
+        return [*look.failures, *await made.download(look.reports)]
 
 
 async def test_a_report_comes_in_parts_and_is_gone_on_with(tmp_path: Path) -> None:
@@ -100,17 +99,17 @@ async def test_a_look_at_what_has_not_changed_is_one_command(tmp_path: Path) -> 
     for number in range(450):
         put(there, f"p.n1.{number}.nsys-rep", b"x")
     (there / STATUS).write_bytes(status("recording"))
-    source, looking = far(login, there), Looking()
-    assert len((await looking.look([source])).reports) == 450
+    source, scanner = far(login, there), Scanner()
+    assert len((await scanner.scan([source])).reports) == 450
     assert [words[0] for words in login.asked] == ["list", "small", "small", "small"]
     login.asked.clear()
     (there / STATUS).write_bytes(status("armed", problem="another"))
-    look = await looking.look([source])
+    look = await scanner.scan([source])
     # Of what it has written meanwhile there may be more than in the first list.
     assert [words[0] for words in login.asked] == ["list", "small", "list"]
     assert (len(look.reports), look.workers[0].problem) == (450, "another")
     login.asked.clear()
-    await looking.look([source])
+    await scanner.scan([source])
     assert [words[0] for words in login.asked] == ["list"]
 
 
@@ -119,22 +118,22 @@ async def test_a_description_that_cannot_be_read_once_is_asked_for_again(
 ) -> None:
     there, login = tmp_path / RUN, Login()
     put(there, "p.nsys-rep", b"x")
-    source, looking = far(login, there), Looking()
+    source, scanner = far(login, there), Scanner()
 
     def stale(*_: object) -> bytes:
         raise OSError(errno.ESTALE, "Stale file handle")
 
     with monkeypatch.context() as patched:
         patched.setattr(script, "read", stale)
-        assert (await looking.look([source])).reports == ()
-    assert [one.entry.source for one in (await looking.look([source])).reports] == ["p.nsys-rep"]
+        assert (await scanner.scan([source])).reports == ()
+    assert [one.entry.source for one in (await scanner.scan([source])).reports] == ["p.nsys-rep"]
 
 
 async def test_nothing_but_files_of_a_run_is_read(tmp_path: Path) -> None:
     there, secret, login = tmp_path / RUN, tmp_path / "secret", Login()
     secret.write_bytes(b"mine")
     put(there, "p.nsys-rep", b"mine")
-    files = RemoteFolder(Commands(login), "login", str(there))
+    files = RemoteFiles(Commands(login), "login", str(there))
     (there / "q.worker.json").symlink_to(secret)
     assert await files.small([b"q.worker.json", b"../secret"]) == {
         b"q.worker.json": b"",
@@ -150,7 +149,7 @@ async def test_nothing_but_files_of_a_run_is_read(tmp_path: Path) -> None:
     linked.symlink_to(there)
     for folder in (linked, tmp_path, there / ".."):
         with pytest.raises(EaglerayError) as raised:
-            await RemoteFolder(Commands(login), "login", str(folder)).remove()
+            await RemoteFiles(Commands(login), "login", str(folder)).remove()
         assert raised.value.code == "far-folder-failed"
     assert secret.exists() and there.exists()
 
@@ -162,7 +161,7 @@ async def test_nothing_but_files_of_a_run_is_read(tmp_path: Path) -> None:
 async def test_nonsense_from_a_login_node_is_nothing(tmp_path: Path, answer: str) -> None:
     login = Login()
     login.answers = answer
-    look = await Looking().look([far(login, tmp_path / RUN)])
+    look = await Scanner().scan([far(login, tmp_path / RUN)])
     assert (look.reports, look.workers) == ((), ())
     assert {failure.code for failure in look.failures} <= {"far-folder-failed"}
 
@@ -170,25 +169,25 @@ async def test_nonsense_from_a_login_node_is_nothing(tmp_path: Path, answer: str
 async def test_a_login_node_that_fails_says_why(tmp_path: Path) -> None:
     login = Login()
     login.fails = "bash: python3: command not found"
-    look = await Looking().look([far(login, tmp_path / RUN)])
+    look = await Scanner().scan([far(login, tmp_path / RUN)])
     assert "python3: command not found" in look.failures[0].message
 
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_reports, "LOOK_S", 0.01)
-    monkeypatch.setattr(waiting, "SOON_S", 0.01)
+    monkeypatch.setattr(collector, "POLL_INTERVAL_S", 0.01)
+    monkeypatch.setattr(collector, "WAIT_POLL_INTERVAL_S", 0.01)
 
 
-def reports(login: Login, there: Path, here: Path) -> RunReports:
-    sources = SourcesOfRun(
-        RUN, here / "nothing", Opens(), lambda cluster, ip: [DIRECT], far(login, there)
+def reports(login: Login, there: Path, here: Path) -> ReportCollector:
+    sources = RunSources(
+        RUN, here / "nothing", open_nothing, lambda cluster, ip: [DIRECT], far(login, there)
     )
-    return RunReports(RUN, Gathering(RUN, here), sources, lambda: None, Nsys(asked=0))
+    return ReportCollector(RUN, ReportStore(RUN, here), sources, lambda: None, Nsys(asked=0))
 
 
-async def rest(made: RunReports) -> None:
-    await made.rest()
+async def rest(made: ReportCollector) -> None:
+    await made.collect_rest()
     await made.close()
 
 
@@ -200,16 +199,16 @@ async def test_what_is_here_takes_no_room_there_any_more(tmp_path: Path) -> None
     (there / STATUS).write_bytes(status("writing"))
     made = reports(login, there, here)
     resting = asyncio.create_task(rest(made))
-    while made.seen.gathered == 0:
+    while made.state.gathered == 0:
         await asyncio.sleep(0.01)
     assert there.exists() and not resting.done()
     (there / STATUS).write_bytes(status("ended", reports=["p.nsys-rep"]))
     await resting
     assert not there.parent.exists() and (here / "p.nsys-rep").read_bytes() == BIG
     again = reports(login, there, here)
-    await again.now()
+    await again.collect()
     await again.close()
-    assert (again.seen.gathered, again.seen.expected) == (1, 1)
+    assert (again.state.gathered, again.state.expected) == (1, 1)
 
 
 @pytest.mark.usefixtures("at_once")
@@ -227,15 +226,15 @@ async def test_a_report_that_a_killed_watcher_has_left_is_not_removed(tmp_path: 
 async def test_what_did_not_come_stays_there(
     tmp_path: Path, lie: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "GONE_S", 0.05)
+    monkeypatch.setattr(collector, "UNREACHABLE_LIMIT_S", 0.05)
     there, login = tmp_path / RUN, Login()
     put(there, "p.nsys-rep", b"one")
     (there / "p.nsys-rep.json").write_bytes(described(b"one", **lie))
     (there / STATUS).write_bytes(status("ended", reports=["p.nsys-rep"]))
     made = reports(login, there, tmp_path / "here")
-    await made.now()
+    await made.collect()
     await made.close()
-    assert there.exists() and (made.seen.gathered, made.seen.expected) == (0, 1)
+    assert there.exists() and (made.state.gathered, made.state.expected) == (0, 1)
 
 
 LOGS = f"/tmp/ray/session_1/logs/eagleray/{RUN}"
@@ -259,7 +258,7 @@ def test_which_folders_of_nodes_are_asked_for() -> None:
     def worker(folder: str, node_id: str = "n1", node: str = "node-1") -> ProfiledWorker:
         return ProfiledWorker("k", "w", 7, "p", node, "ended", node_id=node_id, folder=folder)
 
-    left = LeftNodes(RUN, Commands(Login()), lambda of, host: [RouteSpec(ssh=of)], "login")
+    left = DepartedNodes(RUN, Commands(Login()), lambda of, host: [RouteSpec(ssh=of)], "login")
     asked = [
         worker(LOGS),
         worker(LOGS),
@@ -270,23 +269,23 @@ def test_which_folders_of_nodes_are_asked_for() -> None:
         worker(f"x/logs/eagleray/{RUN}"),
         worker(LOGS.replace(RUN, "0" * 12)),
     ]
-    assert [one.name for one in left.of(asked, served=["n2"])] == [f"node-1:{LOGS}"]
-    assert left.of(asked, served=["n2"]) == left.of(asked, served=["n2"])
+    assert [one.name for one in left.folders(asked, served=["n2"])] == [f"node-1:{LOGS}"]
+    assert left.folders(asked, served=["n2"]) == left.folders(asked, served=["n2"])
 
 
 def test_a_node_that_has_left_is_rarely_asked_while_nobody_waits() -> None:
     now = 0.0
-    left = LeftNodes(
+    left = DepartedNodes(
         RUN, Commands(Login()), lambda of, host: [RouteSpec(ssh=of)], "login", lambda: now
     )
     lost = ProfiledWorker("k", "w", 7, "p", "node-1", "ended", node_id="n1", folder=LOGS)
     looks = []
     for second in range(3600):
         now = float(second)
-        if left.of([lost], served=[], at_once=False):
+        if left.folders([lost], served=[], is_urgent=False):
             looks.append(second)
     assert looks[0] == 0 and len(looks) <= 14
-    assert left.of([lost], served=[])
+    assert left.folders([lost], served=[])
 
 
 @pytest.mark.usefixtures("at_once")
@@ -297,23 +296,25 @@ async def test_what_a_node_has_is_had_after_its_ray(tmp_path: Path) -> None:
     put(there, "p.nsys-rep", b"one", node_id="n1")
     said = status("ended", node_id="n1", folder=str(there), reports=["p.nsys-rep"])
     (there / STATUS).write_bytes(said)
-    worker, _ = worker_of(STATUS, said)
+    worker, _ = parse_worker(STATUS, said)
     assert worker is not None and worker.folder == str(there)
-    left = LeftNodes(RUN, Commands(login), lambda of, host: [RouteSpec(ssh="login")], "c")
+    left = DepartedNodes(RUN, Commands(login), lambda of, host: [RouteSpec(ssh="login")], "c")
     login.node = worker.node
-    sources = SourcesOfRun(RUN, tmp_path / "nothing", Opens(), lambda of, ip: [DIRECT], None, left)
-    made = RunReports(
-        RUN, Gathering(RUN, tmp_path / "here"), sources, lambda: None, Nsys(), workers=(worker,)
+    sources = RunSources(
+        RUN, tmp_path / "nothing", open_nothing, lambda of, ip: [DIRECT], None, left
     )
-    await made.now()
+    made = ReportCollector(
+        RUN, ReportStore(RUN, tmp_path / "here"), sources, lambda: None, Nsys(), workers=(worker,)
+    )
+    await made.collect()
     await made.close()
     assert (tmp_path / "here" / "p.nsys-rep").read_bytes() == b"one" and there.exists()
-    assert [one.reports for one in made.seen.workers] == [(str(tmp_path / "here/p.nsys-rep"),)]
+    assert [one.reports for one in made.state.workers] == [(str(tmp_path / "here/p.nsys-rep"),)]
     login.asked.clear()
-    again = RunReports(
-        RUN, Gathering(RUN, tmp_path / "here"), sources, lambda: None, Nsys(), workers=(worker,)
+    again = ReportCollector(
+        RUN, ReportStore(RUN, tmp_path / "here"), sources, lambda: None, Nsys(), workers=(worker,)
     )
-    await again.now()
+    await again.collect()
     await again.close()
     assert login.asked == []
 
@@ -326,7 +327,7 @@ def plan(
 
 
 def test_which_runs_have_such_a_folder() -> None:
-    assert remote_reports_folder(RUN, plan()) == RemotePlace("login", f"/w/.eagleray-reports/{RUN}")
+    assert remote_reports_folder(RUN, plan()) == RemotePath("login", f"/w/.eagleray-reports/{RUN}")
     for other in (plan(cluster=""), plan(workers=""), plan("job", "ssh://login/node-1")):
         assert remote_reports_folder(RUN, other) is None
 

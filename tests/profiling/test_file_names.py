@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from eagleray.features.profiling.file_names import is_taken, local
-from eagleray.features.profiling.manifest import Entry, entry_of
+from eagleray.features.profiling.file_names import is_accepted, local_name
+from eagleray.features.profiling.manifest import ReportEntry, parse_entry
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +19,7 @@ PLAIN = re.compile(r"[A-Za-z0-9_+=@-][A-Za-z0-9._+=@-]{0,199}")
 def test_every_name_here_is_plain_and_nobody_elses(names: list[str]) -> None:
     taken: list[str] = []
     for name in names:
-        taken.append(local(name, taken))
+        taken.append(local_name(name, taken))
     assert all(PLAIN.fullmatch(name) and name.endswith(".nsys-rep") for name in taken)
     assert len({name.casefold() for name in taken}) == len(taken)
 
@@ -43,16 +43,16 @@ def test_every_name_here_is_plain_and_nobody_elses(names: list[str]) -> None:
     ],
 )
 def test_names_that_are_not_taken(name: str) -> None:
-    assert not is_taken(name)
+    assert not is_accepted(name)
 
 
 def test_a_colon_as_in_the_names_of_nemo_rl_becomes_plain() -> None:
-    assert local("policy_2:3_4711.nsys-rep", []) == "policy_2_3_4711.nsys-rep"
-    assert local("A.nsys-rep", ["a.nsys-rep"]) == "A.2.nsys-rep"
+    assert local_name("policy_2:3_4711.nsys-rep", []) == "policy_2_3_4711.nsys-rep"
+    assert local_name("A.nsys-rep", ["a.nsys-rep"]) == "A.2.nsys-rep"
 
 
 def test_a_description_is_read_with_all_that_the_list_names() -> None:
-    entry = entry_of("p.nsys-rep", described(b"x", nsys_version="2022.4", options={"t": "nvtx"}))
+    entry = parse_entry("p.nsys-rep", described(b"x", nsys_version="2022.4", options={"t": "nvtx"}))
     assert entry is not None
     assert (entry.class_name, entry.pid, entry.rank, entry.gpus) == ("Policy", 7, "0", ("0",))
     assert (entry.nsys_version, entry.options) == ("2022.4", ("t=nvtx",))
@@ -73,12 +73,12 @@ def test_a_description_is_read_with_all_that_the_list_names() -> None:
     ],
 )
 def test_a_description_that_is_none(text: bytes) -> None:
-    assert entry_of("p.nsys-rep", text) is None
+    assert parse_entry("p.nsys-rep", text) is None
 
 
 def test_hostile_words_of_a_description_are_one_line() -> None:
     said = described(b"x", name="a\n\x1b[2Jb" * 200, run="\0", pid="7", options=[{}, 1, "o\n"])
-    entry = entry_of("p.nsys-rep", said)
-    assert isinstance(entry, Entry)
+    entry = parse_entry("p.nsys-rep", said)
+    assert isinstance(entry, ReportEntry)
     assert entry.name.isprintable() and len(entry.name) <= 300 and entry.pid == 0
     assert entry.options == ("", "1", "o ")

@@ -1,4 +1,4 @@
-"""Gathering: byte for byte, each report once and under a name of its own, into a disk that is full."""
+"""ReportStore: byte for byte, each report once and under a name of its own, into a disk that is full."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.profiling import download, report_store
-from eagleray.features.profiling.gathers import output_folder
-from eagleray.features.profiling.report_store import Gathering
-from eagleray.features.profiling.scanner import Looking
-from eagleray.features.profiling.sources import Folder
+from eagleray.features.profiling import download, store
+from eagleray.features.profiling.scanner import Scanner
+from eagleray.features.profiling.sources import LocalFolder
+from eagleray.features.profiling.store import ReportStore, output_folder
 
 from tests.profiling.gathered import BIG, all_missing, cluster, gathered, listed, node
 from tests.profiling.reports import RUN, content, described, put
@@ -45,7 +44,7 @@ async def test_reports_of_one_name_from_two_nodes_are_two(tmp_path: Path) -> Non
     one, two = tmp_path / "a", tmp_path / "b"
     put(one, "p.nsys-rep", b"first", node_id="n1")
     put(two, "p.nsys-rep", b"second", node_id="n2")
-    _, failures = await gathered(tmp_path / "here", Folder(one), Folder(two))
+    _, failures = await gathered(tmp_path / "here", LocalFolder(one), LocalFolder(two))
     assert failures == []
     assert {name: row["node_id"] for name, row in listed(tmp_path / "here").items()} == {
         "p.nsys-rep": "n1",
@@ -56,7 +55,7 @@ async def test_reports_of_one_name_from_two_nodes_are_two(tmp_path: Path) -> Non
 
 async def test_a_folder_that_both_see_takes_no_room_twice(tmp_path: Path) -> None:
     put(tmp_path / "there", "p.nsys-rep", BIG)
-    await gathered(tmp_path / "here", Folder(tmp_path / "there"))
+    await gathered(tmp_path / "here", LocalFolder(tmp_path / "there"))
     here, there = tmp_path / "here/p.nsys-rep", tmp_path / "there/p.nsys-rep"
     assert here.stat().st_ino == there.stat().st_ino
 
@@ -69,15 +68,15 @@ async def test_links_and_pipes_in_a_shared_folder_are_not_followed(tmp_path: Pat
     (there / "p.nsys-rep").symlink_to(secret)
     os.mkfifo(there / "q.worker.json")
     (there / "r.worker.json").symlink_to(secret)
-    look = await Looking().look([Folder(there)])
+    look = await Scanner().scan([LocalFolder(there)])
     assert (look.failures, look.workers) == ((), ())
-    _, failures = await gathered(tmp_path / "here", Folder(there))
+    _, failures = await gathered(tmp_path / "here", LocalFolder(there))
     assert [failure.code for failure in failures] == ["report-unreachable"]
     assert f"from {there}: Too many levels of symbolic links." in failures[0].message
     assert not (tmp_path / "here/p.nsys-rep").exists()
     (there / "p.nsys-rep").unlink()
     os.mkfifo(there / "p.nsys-rep")
-    _, failures = await gathered(tmp_path / "here", Folder(there))
+    _, failures = await gathered(tmp_path / "here", LocalFolder(there))
     assert [failure.code for failure in failures] == ["bad-report"]
     assert not list((tmp_path / "here").glob("p.nsys-rep*"))
 
@@ -85,7 +84,7 @@ async def test_links_and_pipes_in_a_shared_folder_are_not_followed(tmp_path: Pat
 async def test_a_report_that_was_removed_here_comes_again_under_its_name(tmp_path: Path) -> None:
     put(tmp_path / "there", "p.nsys-rep", b"one")
     for _ in range(2):
-        await gathered(tmp_path / "here", Folder(tmp_path / "there"))
+        await gathered(tmp_path / "here", LocalFolder(tmp_path / "there"))
         assert set(listed(tmp_path / "here")) == {"p.nsys-rep"}
         (tmp_path / "here" / "p.nsys-rep").unlink()
 
@@ -119,8 +118,8 @@ async def test_what_cannot_fit_is_not_begun_and_takes_no_room_from_others(
             lie = described(b"little", size=size, node_id=name, host=name)
             fake.files[name][f"eagleray/{RUN}/p.{name}.nsys-rep.json"] = lie
         nodes = [node(dashboard, name) for name in fake.files]
-        small = report_store.shutil.disk_usage(tmp_path)._replace(free=400_000)
-        monkeypatch.setattr(report_store.shutil, "disk_usage", lambda path: small)
+        small = store.shutil.disk_usage(tmp_path)._replace(free=400_000)
+        monkeypatch.setattr(store.shutil, "disk_usage", lambda path: small)
         made, failures = await gathered(tmp_path, *nodes)
         assert [failure.code for failure in failures] == ["report-left-out"] * 3
         assert set(listed(tmp_path)) == {"p.n4.nsys-rep"} and made.all_bytes == 300_000
@@ -141,25 +140,25 @@ async def test_a_report_of_the_same_file_system_needs_no_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(tmp_path / "there", "p.nsys-rep", BIG)
-    full = report_store.shutil.disk_usage(tmp_path)._replace(free=0)
-    monkeypatch.setattr(report_store.shutil, "disk_usage", lambda path: full)
-    _, failures = await gathered(tmp_path / "here", Folder(tmp_path / "there"))
+    full = store.shutil.disk_usage(tmp_path)._replace(free=0)
+    monkeypatch.setattr(store.shutil, "disk_usage", lambda path: full)
+    _, failures = await gathered(tmp_path / "here", LocalFolder(tmp_path / "there"))
     assert failures == [] and (tmp_path / "here/p.nsys-rep").exists()
 
 
 async def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(EaglerayError) as raised:
-        await gathered(tmp_path / "file" / "run", Folder(tmp_path))
+        await gathered(tmp_path / "file" / "run", LocalFolder(tmp_path))
     assert raised.value.code == "no-room"
 
 
 def test_one_run_is_gathered_by_one_at_a_time(tmp_path: Path) -> None:
-    first, second = Gathering(RUN, tmp_path), Gathering(RUN, tmp_path)
-    with first.held(), pytest.raises(EaglerayError) as raised, second.held():
+    first, second = ReportStore(RUN, tmp_path), ReportStore(RUN, tmp_path)
+    with first.locked(), pytest.raises(EaglerayError) as raised, second.locked():
         pass
     assert raised.value.code == "being-gathered"
-    with Gathering(RUN, tmp_path).held():
+    with ReportStore(RUN, tmp_path).locked():
         pass
 
 
@@ -168,15 +167,18 @@ async def test_two_runs_into_one_folder_share_no_report(tmp_path: Path) -> None:
     here = [output_folder(run, str(tmp_path / "out"), "/elsewhere") for run in ("one", "two")]
     for run, folder in zip(("one", "two"), here, strict=True):
         put(tmp_path / run, "p.nsys-rep", run.encode(), run=run)
-        made = Gathering(run, folder)
-        with made.held():
-            assert await made.fetch((await Looking().look([Folder(tmp_path / run)])).reports) == []
+        made = ReportStore(run, folder)
+        with made.locked():
+            assert (
+                await made.download((await Scanner().scan([LocalFolder(tmp_path / run)])).reports)
+                == []
+            )
     for run, folder in zip(("one", "two"), here, strict=True):
         assert folder.parent == tmp_path / "out"
         assert (folder / "p.nsys-rep").read_bytes() == run.encode()
-        assert [entry.run for entry in Gathering(run, folder).entries] == [run]
+        assert [entry.run for entry in ReportStore(run, folder).entries] == [run]
         # Whoever is pointed at another run's folder takes nothing of it for its own.
-        assert Gathering("three", folder).entries == ()
+        assert ReportStore("three", folder).entries == ()
 
 
 async def test_a_thousand_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,10 +186,10 @@ async def test_a_thousand_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for number in range(1000):
         put(there, f"p.n1.{number}.nsys-rep", b"%d" % number)
     written: list[int] = []
-    write = report_store.manifest.write
+    write = store.manifest.write
     monkeypatch.setattr(
-        report_store.manifest, "write", lambda at, what: (written.append(1), write(at, what))
+        store.manifest, "write", lambda at, what: (written.append(1), write(at, what))
     )
-    _, failures = await gathered(tmp_path / "here", Folder(there))
+    _, failures = await gathered(tmp_path / "here", LocalFolder(there))
     assert failures == [] and len(listed(tmp_path / "here")) == 1000
     assert len(written) < 100

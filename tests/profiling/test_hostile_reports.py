@@ -11,10 +11,9 @@ import pytest
 from eagleray.common.clock import SetClock
 from eagleray.common.errors import EaglerayError
 from eagleray.features.reports import summary, texts
-from eagleray.features.reports.database import opened
-from eagleray.features.reports.limits import Limits
-from eagleray.features.reports.reports import Report, Reports
-from eagleray.features.reports.summary import Summary
+from eagleray.features.reports.database import ReadLimits, open_database
+from eagleray.features.reports.model import Report, Summary
+from eagleray.features.reports.reports import Reports
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -41,7 +40,7 @@ HOSTILE = "\x1b]0;owned\x07<img src=x onerror=alert(1)>|`rm -rf`\n=cmd()‮[a](c
 
 
 def read(path: Path, trace: str = "") -> Summary:
-    return summary.read(path, trace, Limits())
+    return summary.read(path, trace, ReadLimits())
 
 
 def codes(seen: Summary) -> set[str]:
@@ -90,7 +89,7 @@ def test_a_database_of_somebody_else(tmp_path: Path) -> None:
     connection.execute("CREATE TABLE customers (name TEXT)")
     connection.close()
     with pytest.raises(EaglerayError, match="none that nsys has made"):
-        opened(tmp_path / "other.sqlite", Limits())
+        open_database(tmp_path / "other.sqlite", ReadLimits())
 
 
 @given(st.floats(0.01, 0.99))
@@ -234,7 +233,7 @@ def test_text_that_is_no_utf8(tmp_path: Path) -> None:
 
 def test_a_sqlite_without_json_is_no_damage(tmp_path: Path) -> None:
     """It says of those functions what it says of one that no SQLite has."""
-    database = opened(write(tmp_path / "r.sqlite", SOME), Limits())
+    database = open_database(write(tmp_path / "r.sqlite", SOME), ReadLimits())
     with pytest.raises(EaglerayError) as raised:
         list(database.rows("SELECT json_nothing(1)"))
     assert raised.value.code == "sqlite-without-json"
@@ -245,10 +244,10 @@ def test_reading_ends_when_it_is_cancelled_or_late(tmp_path: Path) -> None:
         tmp_path / "report.sqlite",
         Recording(kernels=(Kernel(n, n + 1) for n in range(60_000))),
     )
-    cancelled = Limits()
+    cancelled = ReadLimits()
     cancelled.cancel()
     clock = SetClock()
-    late = Limits(5.0, clock)
+    late = ReadLimits(5.0, clock)
     clock.move(6.0)
     for limits, code in ((cancelled, "cancelled"), (late, "reading-slow")):
         with pytest.raises(EaglerayError) as error:

@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.profiling import collector as rounds_module
-from eagleray.features.profiling import run_reports
-from eagleray.features.profiling.databases import packed_of
-from eagleray.features.profiling.file_names import is_taken, raw, shown
-from eagleray.features.profiling.report_store import Gathering
-from eagleray.features.profiling.scanner import Looking, worker_of
-from eagleray.features.profiling.sources import Folder, Source
+from eagleray.features.profiling import collector
+from eagleray.features.profiling.databases import parse_database
+from eagleray.features.profiling.file_names import display_name, is_accepted, raw_name
+from eagleray.features.profiling.scanner import Scanner, parse_worker
+from eagleray.features.profiling.sources import LocalFolder, Source
+from eagleray.features.profiling.store import ReportStore
 from eagleray.features.runs.model import ProfiledWorker
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import dashboard_failed
@@ -54,28 +53,30 @@ def here(folder: Path) -> dict[str, bytes]:
 
 @given(st.binary(min_size=1, max_size=255))
 def test_every_name_of_a_file_is_shown_as_text_and_found_again(name: bytes) -> None:
-    text = shown(os.fsdecode(name))
-    assert text.isprintable() and raw(text) == name
-    assert is_taken(text) == (name not in (b".", b"..") and b"/" not in name and b"\0" not in name)
+    text = display_name(os.fsdecode(name))
+    assert text.isprintable() and raw_name(text) == name
+    assert is_accepted(text) == (
+        name not in (b".", b"..") and b"/" not in name and b"\0" not in name
+    )
 
 
 @given(st.text(alphabet=st.characters(), min_size=1))
 def test_every_text_has_a_shown_name(name: str) -> None:
-    assert shown(name).isprintable()
+    assert display_name(name).isprintable()
 
 
 def test_plain_names_are_shown_as_they_are() -> None:
-    assert shown("größe_2:3.nsys-rep") == "größe_2:3.nsys-rep"
-    assert shown(os.fsdecode(b"caf\xe9")) == "caf%E9"
+    assert display_name("größe_2:3.nsys-rep") == "größe_2:3.nsys-rep"
+    assert display_name(os.fsdecode(b"caf\xe9")) == "caf%E9"
 
 
 async def test_odd_names_in_a_folder_are_gathered_once(tmp_path: Path) -> None:
     there, folder = tmp_path / "there", tmp_path / "here"
     put_odd(there)
     for _ in range(2):
-        made, failures = await gathered(folder, Folder(there))
+        made, failures = await gathered(folder, LocalFolder(there))
         assert (failures, len(made.entries)) == ([], len(ODD))
-    assert here(folder) == {shown(os.fsdecode(name)): name for name in ODD}
+    assert here(folder) == {display_name(os.fsdecode(name)): name for name in ODD}
     assert all(file.name.isascii() for file in folder.iterdir())
 
 
@@ -84,7 +85,7 @@ async def test_odd_names_on_a_remote_folder_are_gathered(tmp_path: Path, real: b
     put_odd(tmp_path / RUN)
     _, failures = await gathered(tmp_path / "here", far(Login(real), tmp_path / RUN))
     assert failures == []
-    assert here(tmp_path / "here") == {shown(os.fsdecode(name)): name for name in ODD}
+    assert here(tmp_path / "here") == {display_name(os.fsdecode(name)): name for name in ODD}
 
 
 async def test_a_name_that_ray_cannot_send_is_listed_with_the_reason(tmp_path: Path) -> None:
@@ -92,10 +93,10 @@ async def test_a_name_that_ray_cannot_send_is_listed_with_the_reason(tmp_path: P
         odd = f"eagleray/{RUN}/caf\udce9"
         fake.files["n1"] |= {f"{odd}.nsys-rep": b"x", f"{odd}.nsys-rep.json": described(b"x")}
         fake.files["n1"][f"eagleray/{RUN}/\udce9.worker.json"] = status("armed")
-        made = Gathering(RUN, tmp_path)
-        with made.held():
-            look = await Looking().look([node(dashboard, "n1")])
-            await made.fetch(look.reports, look.left_out)
+        made = ReportStore(RUN, tmp_path)
+        with made.locked():
+            look = await Scanner().scan([node(dashboard, "n1")])
+            await made.download(look.reports, look.left_out)
     assert (look.failures, len(made.entries)) == ((), 1)
     (row,) = all_missing(tmp_path)
     assert row["source"] == "caf%E9.nsys-rep" and "isn't UTF-8" in row["why"]
@@ -132,25 +133,25 @@ async def test_a_name_that_ray_cannot_list_does_not_hide_the_others(
         assert [one.code for one in failures] == ([code] if code else [])
         assert len(made.entries) == (0 if code else 1)
         dashboard.agent = False
-        look = await Looking().look([node(dashboard, "n1")])
+        look = await Scanner().scan([node(dashboard, "n1")])
         assert [one.code for one in look.failures] == ["dashboard-failed"]
         await dashboard.close()
 
 
 def test_names_in_the_files_of_a_worker_are_shown() -> None:
-    worker, _ = worker_of(
+    worker, _ = parse_worker(
         STATUS, status("armed", reports=["\ud800x.nsys-rep", "caf\udce9.nsys-rep"])
     )
     assert isinstance(worker, ProfiledWorker)
     assert worker.whole == ("%ED%A0%80x.nsys-rep", "caf%E9.nsys-rep")
     said = described(b"x", report="caf\udce9.nsys-rep", report_sha256="0", unpacked=1)
-    packed = packed_of("caf%E9.sqlite-gz.json", said, Folder(Path("/")))
-    assert packed is not None and packed.of[1] == "caf%E9.nsys-rep"
+    packed = parse_database("caf%E9.sqlite-gz.json", said, LocalFolder(Path("/")))
+    assert packed is not None and packed.report[1] == "caf%E9.nsys-rep"
 
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_reports, "LOOK_S", 0.01)
+    monkeypatch.setattr(collector, "POLL_INTERVAL_S", 0.01)
 
 
 async def test_gathering_goes_on_after_a_report_that_is_no_text(tmp_path: Path) -> None:
@@ -159,16 +160,16 @@ async def test_gathering_goes_on_after_a_report_that_is_no_text(tmp_path: Path) 
     (there / STATUS).write_bytes(status("armed", reports=["\ud800x.nsys-rep"]))
     made = reports(there, tmp_path / "here", Nsys())
     running = asyncio.create_task(made.run())
-    await until(lambda: made.seen.workers != () or running.done())
+    await until(lambda: made.state.workers != () or running.done())
     put(there, "p.nsys-rep", b"one")
-    await until(lambda: made.seen.gathered == 1 or running.done())
+    await until(lambda: made.state.gathered == 1 or running.done())
     assert not running.done()
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     await made.close()
 
 
-class Broken(Folder):
+class Broken(LocalFolder):
     """A place in which our own code fails, until it `is_mended`."""
 
     is_mended = False
@@ -186,41 +187,41 @@ async def test_a_fault_of_ours_is_a_failed_round_and_hides_no_other_place(
     put(tmp_path / "there", "q.nsys-rep", b"two")
     broken = Broken(tmp_path / "there")
     made = reports(tmp_path / "there", tmp_path / "here", Nsys())
-    sources: list[Source] = [broken, Folder(tmp_path / "good")]
+    sources: list[Source] = [broken, LocalFolder(tmp_path / "good")]
 
     async def now(*_: object, **__: object) -> list[Source]:
         return sources
 
-    monkeypatch.setattr(made._rounds._sources, "now", now)
+    monkeypatch.setattr(made._sources, "current", now)
     await made.finish()
-    assert (made.seen.phase, made.seen.gathered) == ("failed", 1)
-    assert "RuntimeError: a fault of ours" in made.seen.sentence
-    assert str(tmp_path / "there") in made.seen.sentence
+    assert (made.state.phase, made.state.gathered) == ("failed", 1)
+    assert "RuntimeError: a fault of ours" in made.state.sentence
+    assert str(tmp_path / "there") in made.state.sentence
     assert "Traceback" in caplog.text
     broken.is_mended = True
     await made.finish()
-    assert (made.seen.phase, made.seen.gathered, made.seen.sentence) == ("gathered", 2, "")
+    assert (made.state.phase, made.state.gathered, made.state.sentence) == ("gathered", 2, "")
     await made.close()
 
 
 async def test_a_report_that_makes_us_fail_does_not_keep_others_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from eagleray.features.profiling import report_store
+    from eagleray.features.profiling import store
 
-    good = report_store.fetch
+    good = store.download_report
 
     async def fetch(source: Source, entry: Any, folder: Path, name: str, tell: Any) -> None:
         if name.startswith("bad"):
             raise ValueError("a fault of ours")
         await good(source, entry, folder, name, tell)
 
-    monkeypatch.setattr(report_store, "fetch", fetch)
+    monkeypatch.setattr(store, "download_report", fetch)
     for name in ("bad", "good"):
         put(tmp_path / "there", f"{name}.nsys-rep", name.encode())
     made = reports(tmp_path / "there", tmp_path / "here", Nsys())
     await made.finish()
-    assert (made.seen.phase, made.seen.gathered) == ("failed", 1)
+    assert (made.state.phase, made.state.gathered) == ("failed", 1)
     (row,) = json.loads((tmp_path / "here" / "manifest.json").read_text())["missing"]
     assert row["source"] == "bad.nsys-rep" and "ValueError" in row["why"]
     await made.close()
@@ -230,17 +231,22 @@ async def test_a_round_that_fails_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(tmp_path / "there", "p.nsys-rep", b"one")
-    good, faults = rounds_module.Rounds._look_and_fetch, [OSError("first"), KeyError("second")]
+    good, faults = (
+        collector.ReportCollector._scan_and_download,
+        [OSError("first"), KeyError("second")],
+    )
 
-    async def look_and_fetch(one: rounds_module.Rounds, at_once: bool) -> list[EaglerayError]:
+    async def scan_and_download(
+        one: collector.ReportCollector, is_urgent: bool
+    ) -> list[EaglerayError]:
         if faults:
             raise faults.pop(0)
-        return await good(one, at_once)
+        return await good(one, is_urgent)
 
-    monkeypatch.setattr(rounds_module.Rounds, "_look_and_fetch", look_and_fetch)
+    monkeypatch.setattr(collector.ReportCollector, "_scan_and_download", scan_and_download)
     made = reports(tmp_path / "there", tmp_path / "here", Nsys())
     running = asyncio.create_task(made.run())
-    await until(lambda: (made.seen.gathered, made.seen.phase) == (1, "idle") or running.done())
+    await until(lambda: (made.state.gathered, made.state.phase) == (1, "idle") or running.done())
     assert not running.done()
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)

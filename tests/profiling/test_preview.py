@@ -6,19 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.features.profiling.gathers import Gathers
-from eagleray.features.profiling.preview import preview
-from eagleray.features.profiling.profiling import ProfiledRun, Profiling
-from eagleray.features.profiling.scanner import Looking, classes_of
-from eagleray.features.profiling.sources import Folder
-from eagleray.features.runs.model import Profiled
+from eagleray.features.profiling.class_matches import match_classes
+from eagleray.features.profiling.profiling import ProfiledRun
+from eagleray.features.profiling.scanner import Scanner, parse_classes
+from eagleray.features.profiling.sources import LocalFolder
+from eagleray.features.runs.model import ProfileState
 from eagleray.injected.nsys.profile_settings import ProfileSettings
 from eagleray.injected.worker_patterns import matchable_names
 from eagleray.ray.errors import dashboard_failed
 from eagleray.ray.rows import ActorRow, RuntimeEnv
-from eagleray.tools.commands import Commands
 
-from tests.profiling.test_profiled_runs import Gates, Known, Opens, nobody
+from tests.profiling.test_profiled_runs import Gates, Known, profiling
 
 
 def actor(class_name: str, name: str = "", state: str = "ALIVE") -> ActorRow:
@@ -28,7 +26,9 @@ def actor(class_name: str, name: str = "", state: str = "ALIVE") -> ActorRow:
 def fitting(
     actors: list[ActorRow], patterns: list[str], known: list[str]
 ) -> list[tuple[str, int, str]]:
-    return [(one.name, one.running, one.matched_by) for one in preview(actors, patterns, known)]
+    return [
+        (one.name, one.running, one.matched_by) for one in match_classes(actors, patterns, known)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_the_preview_promises_what_the_run_does(
     )
     (seen,) = {
         one.matched_by
-        for one in preview([actor(class_name, name)], patterns, [f"{module}:{class_name}"])
+        for one in match_classes([actor(class_name, name)], patterns, [f"{module}:{class_name}"])
         if one.running
     }
     assert (meant, seen) == (expected, expected)
@@ -123,29 +123,29 @@ def test_of_a_class_whose_module_nobody_knows_nothing_is_promised_by_that() -> N
     ],
 )
 def test_what_a_node_says_of_classes(text: bytes, expected: tuple[str, ...]) -> None:
-    assert classes_of(text) == expected
+    assert parse_classes(text) == expected
 
 
 async def test_a_list_that_was_read_is_not_read_again(tmp_path: Path) -> None:
     reads: list[str] = []
 
-    class Counted(Folder):
+    class Counted(LocalFolder):
         async def small(self, name: str) -> bytes:
             reads.append(name)
             return await super().small(name)
 
-    looking, source = Looking(), Counted(tmp_path)
+    scanner, source = Scanner(), Counted(tmp_path)
     (tmp_path / "n.7.1.classes.json").write_text('{"classes": ["m:A"]}')
     for _ in range(2):
-        assert (await looking.look([source])).classes == ("m:A",)
+        assert (await scanner.scan([source])).classes == ("m:A",)
     (tmp_path / "n.7.1.classes.json").rename(tmp_path / "n.7.2.classes.json")
     (tmp_path / "n.7.2.classes.json").write_text('{"classes": ["m:A", "m:B"]}')
-    assert (await looking.look([source])).classes == ("m:A", "m:B")
+    assert (await scanner.scan([source])).classes == ("m:A", "m:B")
     assert reads == ["n.7.1.classes.json", "n.7.2.classes.json"]
 
 
 async def test_a_list_that_is_gone_hides_nothing_else(tmp_path: Path) -> None:
-    class Replacing(Folder):
+    class Replacing(LocalFolder):
         async def small(self, name: str) -> bytes:
             if name == "n.7.1.classes.json":
                 raise dashboard_failed("node-1", 500)
@@ -153,7 +153,7 @@ async def test_a_list_that_is_gone_hides_nothing_else(tmp_path: Path) -> None:
 
     for number in (1, 2):
         (tmp_path / f"n.7.{number}.classes.json").write_text('{"classes": ["m:A"]}')
-    look = await Looking().look([Replacing(tmp_path)])
+    look = await Scanner().scan([Replacing(tmp_path)])
     assert (look.classes, look.failures) == (("m:A",), ())
 
 
@@ -166,15 +166,14 @@ async def test_the_last_runs_are_remembered_with_and_without_a_cluster() -> None
     class Several(Known):
         def listed(self) -> list[ProfiledRun]:
             lists = [("m:Learner",), (), ("n:Old",)] + [()] * 10 + [("n:Older",)]
-            seen = [Profiled("/o", classes=one) for one in lists]
+            seen = [ProfileState("/o", classes=one) for one in lists]
             return [ProfiledRun("r", Path(), Path(), "", True, False, one) for one in seen]
 
     async def dashboard(cluster: str) -> Any:
         assert cluster == "here:8265"
         return Cluster()
 
-    gathers = Gathers(Commands(nobody), Opens(), lambda cluster, host: [], Gates(0))
-    made = Profiling(Several(None), Gates(0), gathers, dashboard)
+    made = profiling(Several(None), Gates(0), dashboard)
     with_cluster = await made.preview("here:8265", ["m.*"])
     assert [(one.name, one.running) for one in with_cluster] == [("m.Learner", 1), ("Old", 0)]
     without = await made.preview("", ["n.*"])

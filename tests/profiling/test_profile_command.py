@@ -1,4 +1,4 @@
-"""`eagleray profile`: what is asked for, what is said meanwhile, which classes fit, what a debug proxy is asked."""
+"""`eagleray profile`: what is asked for, what is said meanwhile, which classes fit, what a gate is asked."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from eagleray.cli.profile import plan_of, preview_lines
 from eagleray.cli.profile_progress import Progress, summary
 from eagleray.cli.run_following import exit_code
 from eagleray.common.errors import EaglerayError
+from eagleray.features.profiling.class_matches import match_classes
 from eagleray.features.profiling.handlers import percentage, progress_text, wire_run
-from eagleray.features.profiling.preview import preview
 from eagleray.features.profiling.profiling import ProfiledRun
 from eagleray.features.runs import injected_config
 from eagleray.features.runs.model import (
-    Profiled,
     ProfiledWorker,
     ProfilePlan,
+    ProfileState,
     RunPlan,
     RunState,
     plan_of_json,
     plan_to_json,
 )
-from eagleray.features.runs.profile_plan import checked
+from eagleray.features.runs.profile_plan import validate_profile
 from eagleray.features.runs.records import RunRecord, StoredRun
 from eagleray.ray.rows import ActorRow, RuntimeEnv
 from eagleray.tools.code_copies import Package
@@ -96,7 +96,7 @@ def test_a_recording_of_no_length(seconds: str, capsys: pytest.CaptureFixture[st
 
 
 def test_a_plan_with_a_profile_is_kept_and_told_to_the_workers() -> None:
-    profile = checked(ProfilePlan(("*p*",), when="seconds", seconds=3, output="/o"))
+    profile = validate_profile(ProfilePlan(("*p*",), when="seconds", seconds=3, output="/o"))
     plan = RunPlan("program", ("python", "x"), "/w", "x", profile=profile)
     assert plan_of_json(plan_to_json(plan)) == plan
     besides = injected_config.InjectedConfig(
@@ -117,32 +117,32 @@ def worker(state: Any, **more: Any) -> ProfiledWorker:
 
 def test_each_thing_is_said_once() -> None:
     progress = Progress()
-    ready = Profiled("/o", workers=(worker("armed", said=SAID),))
+    ready = ProfileState("/o", workers=(worker("armed", said=SAID),))
     assert progress.lines(None) == []
     assert progress.lines(ready) == [SAID] and progress.lines(ready) == []
-    recording = Profiled("/o", workers=(worker("recording", said=SAID),))
+    recording = ProfileState("/o", workers=(worker("recording", said=SAID),))
     assert progress.lines(recording) == ["p (pid 7 on n1) records"]
-    writing = Profiled("/o", workers=(worker("writing"),), files=("/o/a.nsys-rep",))
+    writing = ProfileState("/o", workers=(worker("writing"),), files=("/o/a.nsys-rep",))
     assert progress.lines(writing) == [
         "p (pid 7 on n1) writes its report",
         "Gathered /o/a.nsys-rep",
     ]
     assert progress.lines(writing) == []
     known = worker("writing", reports=("/o/a.nsys-rep", "/o/b.nsys-rep"))
-    another = Profiled("/o", workers=(known,), files=known.reports)
+    another = ProfileState("/o", workers=(known,), files=known.reports)
     assert progress.lines(another) == ["Gathered /o/b.nsys-rep of p"]
-    failed = Profiled("/o", "failed", "No room.", files=known.reports)
+    failed = ProfileState("/o", "failed", "No room.", files=known.reports)
     assert progress.lines(failed) == ["No room."] and progress.lines(failed) == []
 
 
 def test_words_of_a_node_do_not_steer_the_terminal() -> None:
-    hostile = Profiled("/o", workers=(worker("missing", problem="no nsys\x1b[2J\non n1"),))
+    hostile = ProfileState("/o", workers=(worker("missing", problem="no nsys\x1b[2J\non n1"),))
     assert Progress().lines(hostile) == ["no nsys [2J on n1"]
 
 
 def test_what_there_is_in_the_end() -> None:
-    assert "No class or name" in summary(Profiled("/o"))
-    some = Profiled("/o", workers=(worker("ended"),), expected=3, gathered=1)
+    assert "No class or name" in summary(ProfileState("/o"))
+    some = ProfileState("/o", workers=(worker("ended"),), expected=3, gathered=1)
     assert summary(some).startswith("1 report in /o; 2 did not come. Who gets one also gets")
     assert summary(replace(some, gathered=0)) == "0 reports in /o; 3 did not come"
 
@@ -150,16 +150,16 @@ def test_what_there_is_in_the_end() -> None:
 @pytest.mark.parametrize(
     ("phase", "code", "seen", "exits"),
     [
-        ("stopped", 130, Profiled("/o", expected=2, gathered=2), 0),
+        ("stopped", 130, ProfileState("/o", expected=2, gathered=2), 0),
         ("stopped", 1, None, 0),
-        ("stopped", 130, Profiled("/o", expected=2, gathered=1), 1),
-        ("failed", 7, Profiled("/o", expected=2, gathered=2), 7),
+        ("stopped", 130, ProfileState("/o", expected=2, gathered=1), 1),
+        ("failed", 7, ProfileState("/o", expected=2, gathered=2), 7),
         ("failed", None, None, 1),
         ("ended", 0, None, 0),
     ],
 )
 def test_a_run_that_a_person_finished_has_succeeded(
-    tmp_path: Path, phase: Any, code: int | None, seen: Profiled | None, exits: int
+    tmp_path: Path, phase: Any, code: int | None, seen: ProfileState | None, exits: int
 ) -> None:
     plan = RunPlan("program", ("x",), "/w", "x", profile=ProfilePlan(("*",)))
     state = RunState(phase, 1.0, code=code, profile=seen)
@@ -181,7 +181,7 @@ def test_the_preview_says_which_classes_fit() -> None:
         actor("Reward"),
         actor("Reward", name="policy-judge"),
     ]
-    seen = preview(actors, ["*Policy*", "Vllm*", "policy-*"])
+    seen = match_classes(actors, ["*Policy*", "Vllm*", "policy-*"])
     assert [(one.name, one.running, one.matched_by) for one in seen] == [
         ("DTensorPolicyWorker", 1, "*Policy*"),
         ("policy-judge", 1, "policy-*"),
@@ -189,14 +189,14 @@ def test_the_preview_says_which_classes_fit() -> None:
         ("Reward", 1, ""),
     ]
     assert preview_lines(seen, ())[0] == "DTensorPolicyWorker fits *Policy* (1 live now)"
-    nobody = preview(actors[3:4] + actors[:1], ["x"])
+    nobody = match_classes(actors[3:4] + actors[:1], ["x"])
     (line,) = preview_lines(nobody, ("x",))
     assert "None of the 2 classes" in line
     assert "Ray does not say" in preview_lines(nobody, ("x", "trainer.*"))[1]
 
 
 def test_a_profiled_run_on_the_wire() -> None:
-    seen = Profiled(
+    seen = ProfileState(
         "/o",
         "recording",
         expected=2,
@@ -216,10 +216,10 @@ def test_a_profiled_run_on_the_wire() -> None:
     assert [one.state for one in wire.workers] == ["recording", "missing", "gathered", "profiled"]
     assert [one.sentence for one in wire.workers[:2]] == [SAID, "no nsys on n1"]
     assert (percentage(seen), progress_text(seen)) == (40, "Recording: 1 of 2 reports are here")
-    assert wire_run(evolve(run, seen=None)).state == "idle"
+    assert wire_run(evolve(run, state=None)).state == "idle"
 
 
-def test_what_a_proxy_says_of_nsys_is_a_word() -> None:
+def test_what_a_gate_says_of_nsys_is_a_word() -> None:
     assert read_process_info({"profile": {"state": "armed"}}).profile == "armed"
     assert (
         read_process_info({"profile": "armed"}).profile

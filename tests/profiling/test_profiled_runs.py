@@ -7,29 +7,34 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn, cast
+from unittest.mock import Mock
 
 import pytest
 from attrs import evolve
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import host_name
+from eagleray.features.profiling import collector
 from eagleray.features.profiling import profiling as profiling_module
-from eagleray.features.profiling import waiting
-from eagleray.features.profiling.gathers import Gathers
-from eagleray.features.profiling.profiled_runs import OfRuns
-from eagleray.features.profiling.profiling import ProfiledRun, Profiling
+from eagleray.features.profiling.collector import ReportCollectorFactory
+from eagleray.features.profiling.profiling import ProfiledRun, ProfiledRuns, Profiling
 from eagleray.features.runs.adapter_gateway import AdapterRunGateway
-from eagleray.features.runs.model import ProcessIdentity, Profiled, ProfilePlan, RunPlan, RunState
-from eagleray.features.runs.records import RunRecords as RunRecords
+from eagleray.features.runs.model import (
+    ProcessIdentity,
+    ProfilePlan,
+    ProfileState,
+    RunPlan,
+    RunState,
+)
+from eagleray.features.runs.records import RunRecords
 from eagleray.features.runs.runs import Runs
-from eagleray.protocol.route_spec import RouteSpec
 from eagleray.tools.commands import Commands
 from eagleray.tools.processes import born
 
 from tests.profiling.reports import RUN, put, status
 
 
-class Known:
+class Known(ProfiledRuns):
     """One run, which is profiled or not."""
 
     def __init__(self, run: ProfiledRun | None) -> None:
@@ -44,7 +49,7 @@ class Known:
     async def end(self, run: str) -> None:
         raise AssertionError("it is not to be ended")
 
-    async def gathered(self, run: str, seen: Profiled) -> None: ...
+    async def save(self, run: str, state: ProfileState) -> None: ...
 
 
 class Gates:
@@ -65,28 +70,27 @@ async def nobody(*asked: object, **more: object) -> NoReturn:
     raise AssertionError(f"nobody is to be asked {asked}")
 
 
-class Opens:
-    async def open_socket(self, routes: list[RouteSpec], host: str, port: int) -> NoReturn:
-        await nobody(host, port)
-
-
-def profiling(known: Known, proxies: Gates) -> Profiling:
-    """On this machine alone: no cluster is asked and no command is run elsewhere."""
-    gathers = Gathers(Commands(nobody), Opens(), lambda cluster, host: [], proxies)
-    return Profiling(known, proxies, gathers, nobody)
+def profiling(known: Known, gates: Gates, dashboard: Any = nobody) -> Profiling:
+    """On this machine alone: unless with a dashboard, no cluster is asked and no command is run elsewhere."""
+    adapters: Any = Mock(open_socket=nobody)
+    gateway = cast(AdapterRunGateway, gates)
+    collectors = ReportCollectorFactory(
+        Commands(nobody), adapters, lambda cluster, host: [], gateway
+    )
+    return Profiling(known, gateway, collectors, dashboard)
 
 
 async def test_a_recording_needs_a_profiled_run_with_somebody_in_it() -> None:
     run = ProfiledRun("r", Path("/t"), Path("/o"), "c", False, True, None)
 
-    proxies = Gates(2)
-    assert await profiling(Known(run), proxies).record("r", ["w1"], 3.0) == 2
-    assert await profiling(Known(run), proxies).stop("r", []) == 2
-    assert proxies.asked == [("r", ["w1"], 3.0), ("r", [])]
+    gates = Gates(2)
+    assert await profiling(Known(run), gates).record("r", ["w1"], 3.0) == 2
+    assert await profiling(Known(run), gates).stop("r", []) == 2
+    assert gates.asked == [("r", ["w1"], 3.0), ("r", [])]
     for made, code in (
         (profiling(Known(run), Gates(0)), "nobody-records"),
-        (profiling(Known(evolve(run, is_over=True)), proxies), "nobody-records"),
-        (profiling(Known(None), proxies), "not-profiled"),
+        (profiling(Known(evolve(run, is_over=True)), gates), "nobody-records"),
+        (profiling(Known(None), gates), "not-profiled"),
     ):
         with pytest.raises(EaglerayError) as raised:
             await made.record("r", [])
@@ -96,20 +100,20 @@ async def test_a_recording_needs_a_profiled_run_with_somebody_in_it() -> None:
 async def test_what_a_supervisor_gathers_is_followed_and_given_up_when_it_does_not_come(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(profiling_module, "LOOK_S", 0.0)
-    monkeypatch.setattr(profiling_module, "GONE_S", 0.05)
+    monkeypatch.setattr(profiling_module, "POLL_INTERVAL_S", 0.0)
+    monkeypatch.setattr(profiling_module, "UNREACHABLE_LIMIT_S", 0.05)
     run = ProfiledRun("r", Path("/t"), Path("/o"), "c", False, True, None)
-    known = Known(evolve(run, seen=Profiled("/o", "writing", expected=1)))
+    known = Known(evolve(run, state=ProfileState("/o", "writing", expected=1)))
     made = profiling(known, Gates(0))
     told: list[int] = []
 
-    def tell(seen: Profiled) -> None:
+    def tell(seen: ProfileState) -> None:
         told.append(seen.gathered)
-        known.run = evolve(run, seen=Profiled("/o", expected=2, gathered=1))
+        known.run = evolve(run, state=ProfileState("/o", expected=2, gathered=1))
 
     assert (await made.gather("r", tell)).gathered == 1
     assert told[:2] == [0, 1]
-    known.run = evolve(run, seen=Profiled("/o", "failed", "No room."))
+    known.run = evolve(run, state=ProfileState("/o", "failed", "No room."))
     with pytest.raises(EaglerayError, match="No room"):
         await made.gather("r", lambda seen: None)
 
@@ -118,18 +122,18 @@ async def test_what_is_gathered_right_behind_a_stop_is_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The supervisor has not looked since."""
-    monkeypatch.setattr(profiling_module, "LOOK_S", 0.0)
+    monkeypatch.setattr(profiling_module, "POLL_INTERVAL_S", 0.0)
     steps = [
-        Profiled("/o", "recording"),
-        Profiled("/o", "writing"),
-        Profiled("/o", "idle", expected=1, gathered=1),
+        ProfileState("/o", "recording"),
+        ProfileState("/o", "writing"),
+        ProfileState("/o", "idle", expected=1, gathered=1),
     ]
     known = Known(ProfiledRun("r", Path("/t"), Path("/o"), "c", False, True, steps[0]))
     made = profiling(known, Gates(0))
 
-    def tell(_: Profiled) -> None:
+    def tell(_: ProfileState) -> None:
         assert known.run is not None
-        known.run = evolve(known.run, seen=steps.pop(0) if len(steps) > 1 else steps[0])
+        known.run = evolve(known.run, state=steps.pop(0) if len(steps) > 1 else steps[0])
 
     assert (await made.gather("r", tell)).gathered == 1
 
@@ -142,13 +146,13 @@ class Finished(Known):
 
 async def test_what_a_supervisor_has_left_that_ended_itself_is_gathered(tmp_path: Path) -> None:
     put(tmp_path / "there", "p.nsys-rep", b"one")
-    seen = Profiled("/o", "writing", expected=1)
+    seen = ProfileState("/o", "writing", expected=1)
     run = ProfiledRun(RUN, tmp_path / "there", tmp_path / "here", "", False, True, seen)
     known = Finished(run)
     made = profiling(known, Gates(0))
 
-    def tell(_: Profiled) -> None:
-        known.run = evolve(run, is_kept=False)
+    def tell(_: ProfileState) -> None:
+        known.run = evolve(run, is_supervised=False)
 
     assert (await made.gather(RUN, tell, finish=True)).gathered == 1
     assert stat.S_IMODE((tmp_path / "here").stat().st_mode) == 0o700
@@ -157,10 +161,10 @@ async def test_what_a_supervisor_has_left_that_ended_itself_is_gathered(tmp_path
 async def test_an_end_that_was_put_off_for_want_of_room_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(profiling_module, "LOOK_S", 0.0)
-    monkeypatch.setattr(profiling_module, "GONE_S", 0.05)
+    monkeypatch.setattr(profiling_module, "POLL_INTERVAL_S", 0.0)
+    monkeypatch.setattr(profiling_module, "UNREACHABLE_LIMIT_S", 0.05)
     run = ProfiledRun("r", Path("/t"), Path("/o"), "c", False, True, None)
-    known = Finished(evolve(run, seen=Profiled("/o", "failed", "No room.")))
+    known = Finished(evolve(run, state=ProfileState("/o", "failed", "No room.")))
     made = profiling(known, Gates(0))
     with pytest.raises(EaglerayError, match="No room"):
         await made.gather("r", lambda seen: None, finish=True)
@@ -170,7 +174,7 @@ async def test_a_program_without_a_supervisor_is_ended_when_what_was_recorded_is
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody else has its recordings ended, and its end may be that of the disk with its reports."""
-    monkeypatch.setattr(waiting, "HEARD_S", 0.0)
+    monkeypatch.setattr(collector, "REACTION_LIMIT_S", 0.0)
     story: list[str] = []
 
     class Ended(Known):
@@ -187,7 +191,7 @@ async def test_a_program_without_a_supervisor_is_ended_when_what_was_recorded_is
             )
             return await super().stop_recording(*asked)
 
-    def tell(seen: Profiled) -> None:
+    def tell(seen: ProfileState) -> None:
         if seen.gathered and "gathered" not in story:
             story.append("gathered")
 
@@ -201,17 +205,17 @@ async def test_a_program_without_a_supervisor_is_ended_when_what_was_recorded_is
 async def test_what_a_new_supervisor_gathers_is_left_to_it(tmp_path: Path) -> None:
     """A job elsewhere whose supervisor died gets one when it is to end."""
     unkept = ProfiledRun(RUN, tmp_path / "there", tmp_path / "here", "", False, False, None)
-    by_supervisor = Profiled("/o", "gathered", expected=7, gathered=7)
+    by_supervisor = ProfileState("/o", "gathered", expected=7, gathered=7)
 
     class Adopted(Known):
         async def end(self, run: str) -> None:
-            self.run = evolve(unkept, is_kept=True)
+            self.run = evolve(unkept, is_supervised=True)
 
     known = Adopted(unkept)
 
-    def tell(seen: Profiled) -> None:
-        if known.run is not None and known.run.is_kept:
-            known.run = evolve(known.run, is_over=True, seen=by_supervisor)
+    def tell(seen: ProfileState) -> None:
+        if known.run is not None and known.run.is_supervised:
+            known.run = evolve(known.run, is_over=True, state=by_supervisor)
 
     assert await profiling(known, Gates(0)).gather(RUN, tell, finish=True) == by_supervisor
 
@@ -223,5 +227,7 @@ async def test_who_finishes_a_batch_job_has_said_yes_to_its_end(tmp_path: Path) 
         plan = RunPlan("sbatch", ("sbatch", "x.sub"), "/", "x.sub", profile=ProfilePlan(("*",)))
         state = RunState("running", 1.0, host=host_name(), supervisor=supervisor, external_id="77")
         records = RunRecords(tmp_path)
-        await OfRuns(Runs(records, AdapterRunGateway(None))).end(records.create(plan, state).id)
+        await ProfiledRuns(Runs(records, AdapterRunGateway(None))).end(
+            records.create(plan, state).id
+        )
         assert process.wait(60) == -signal.SIGTERM

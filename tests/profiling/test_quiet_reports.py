@@ -1,4 +1,4 @@
-"""How often the places of a run's reports are looked at while nothing is recorded."""
+"""The poll interval of a run's sources while nothing is recorded."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from eagleray.features.profiling.collector import Rounds
+from eagleray.features.profiling.collector import ReportCollector
 
 from tests.profiling.test_run_reports import Nsys, reports
 from tests.virtual_time import run_virtually
 
 
-def test_an_hour_without_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A look over ssh is a process on the login node; there were 1800 an hour."""
-    looks: list[float] = []
+def test_sources_are_polled_rarely_while_nothing_is_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A poll over ssh is a process on the login node; there were 1800 an hour."""
+    polls: list[float] = []
 
-    async def once(self: Rounds, *, at_once: bool) -> None:
-        assert not at_once
-        looks.append(asyncio.get_running_loop().time())
+    async def poll(self: ReportCollector, *, is_urgent: bool) -> None:
+        assert not is_urgent
+        polls.append(asyncio.get_running_loop().time())
 
-    monkeypatch.setattr(Rounds, "once", once)
+    monkeypatch.setattr(ReportCollector, "_poll", poll)
 
     async def hour() -> None:
         task = asyncio.ensure_future(reports(tmp_path / "there", tmp_path / "here", Nsys()).run())
@@ -29,5 +31,5 @@ def test_an_hour_without_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         await asyncio.gather(task, return_exceptions=True)
 
     run_virtually(hour())
-    assert len(looks) <= 170
-    assert sum(at - looks[0] < 20 for at in looks) >= 9
+    assert len(polls) <= 170
+    assert sum(at - polls[0] < 20 for at in polls) >= 9

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.features.reports import range_times, slices, summary
-from eagleray.features.reports.busy import STEPS
-from eagleray.features.reports.limits import Limits
-from eagleray.features.reports.summary import Summary
-from eagleray.features.reports.tables import Name
+from eagleray.features.reports import aggregates, ranges, summary
+from eagleray.features.reports.database import ReadLimits
+from eagleray.features.reports.gpu import STEPS
+from eagleray.features.reports.model import Summary, TableId
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -54,16 +53,16 @@ RANGES = st.builds(
 def in_many_parts() -> Iterator[None]:
     """As large recordings are read: what is summed up of one part is met by the next one."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slices, "SLICE", 7)
+        patch.setattr(aggregates, "ROWS_PER_PART", 7)
         yield
 
 
 def read(recording: Recording, trace: str = "") -> Summary:
     with tempfile.TemporaryDirectory() as folder:
-        return summary.read(write(Path(folder, "r.sqlite"), recording), trace, Limits())
+        return summary.read(write(Path(folder, "r.sqlite"), recording), trace, ReadLimits())
 
 
-def rows(seen: Summary, name: Name) -> list[dict[str, Any]]:
+def rows(seen: Summary, name: TableId) -> list[dict[str, Any]]:
     """The rows of a table by the ids of its columns."""
     return [
         dict(zip([column.id for column in table.shape.columns], row, strict=True))
@@ -159,7 +158,7 @@ def test_rows_with_holes_between_their_numbers_are_all_read(tmp_path: Path) -> N
         connection.execute(f"UPDATE {table} SET rowid = -1000000007 * rowid WHERE rowid % 2 = 0")
     connection.commit()
     connection.close()
-    seen = summary.read(path, "", Limits())
+    seen = summary.read(path, "", ReadLimits())
     (gpu,) = seen.gpus
     assert (gpu.kernels, gpu.busy) == (40, 40 * 8)
     assert [rows(seen, name)[0]["count"] for name in ("kernels", "nvtx", "osrt")] == [40] * 3
@@ -167,8 +166,8 @@ def test_rows_with_holes_between_their_numbers_are_all_read(tmp_path: Path) -> N
 
 
 def test_of_names_without_number_the_longest_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(range_times, "MOST_NAMES", 50)
-    monkeypatch.setattr(range_times, "MOST_ROWS", 5)
+    monkeypatch.setattr(ranges, "MOST_NAMES", 50)
+    monkeypatch.setattr(ranges, "MOST_ROWS", 5)
     every = [Range(0, 10 + n, f"step {n}", domain=n % 2) for n in range(200)]
     every += [Range(n, n + 40 + n, "forward", registered=True, tid=9) for n in range(21)]
     every += [Range(500, None, "step 199", domain=1), Range(501, None, "step 7")]

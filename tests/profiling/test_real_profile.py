@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 from eagleray.adapter_client.client import AdapterClient
-from eagleray.features.profiling.report_store import Gathering
-from eagleray.features.profiling.run_reports import RunReports
-from eagleray.features.profiling.sources_of_run import SourcesOfRun
+from eagleray.features.profiling.collector import ReportCollector
+from eagleray.features.profiling.run_sources import RunSources
+from eagleray.features.profiling.store import ReportStore
 from eagleray.features.reports.reports import Reports
 from eagleray.features.runs.adapter_gateway import AdapterRunGateway
 from eagleray.injected.nsys import node_reports
@@ -124,7 +124,7 @@ def test_a_job_is_recorded_on_demand_and_finished_before_its_end(
             return lambda: state_in(joined, run) == state
 
         syncs(5)
-        wait_for("a debug proxy that is known", records)
+        wait_for("a gate that is known", records)
         wait_for("the recording", is_state("recording"))
         syncs(7)
         eagleray(tmp_path, "profile", "--stop", run)
@@ -161,21 +161,23 @@ async def test_what_lies_in_the_logs_of_a_node_comes_through_ray(
                 status("ended", agent_port=port, node_id=await node_of(dashboard))
             )
             here = tmp_path / name
-            sources = SourcesOfRun(RUN, tmp_path, AdapterClient().routes, lambda of, ip: [DIRECT])
+            sources = RunSources(
+                RUN, tmp_path, AdapterClient().routes.open_socket, lambda of, ip: [DIRECT]
+            )
             if name == "agent":
                 here.mkdir()
                 (here / "p.nsys-rep.part").write_bytes(report[:5_000_000])
-            made = RunReports(
+            made = ReportCollector(
                 RUN,
-                Gathering(RUN, here),
+                ReportStore(RUN, here),
                 sources,
                 lambda: ("c", dashboard),
-                AdapterRunGateway(AdapterClient()),
+                AdapterRunGateway(AdapterClient()).stop_recording,
             )
-            await made.now()
+            await made.collect()
             await made.close()
             assert (here / "p.nsys-rep").read_bytes() == report
-            assert (made.seen.gathered, made.seen.expected) == (1, 1)
+            assert (made.state.gathered, made.state.expected) == (1, 1)
     finally:
         await dashboard.close()
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.reports import summary
-from eagleray.features.reports.kept import KeptSummaries
+from eagleray.features.reports.model import MOST_ROWS, Table, make_table
 from eagleray.features.reports.reports import Reports
-from eagleray.features.reports.tables import MOST_ROWS, Table, made
+from eagleray.features.reports.summary_cache import SummaryCache
 from eagleray.tools import nsys
 
 from tests.profiling import fake_nsys
@@ -46,7 +46,7 @@ def report(tmp_path: Path) -> Path:
 def reports(tmp_path: Path, smallest: int = 0) -> Reports:
     own = tmp_path / "own"
     own.mkdir(mode=0o700, exist_ok=True)
-    return Reports(lambda: own, KeptSummaries(own / "summaries", smallest))
+    return Reports(lambda: own, SummaryCache(own / "summaries", smallest))
 
 
 async def test_a_report_is_exported_beside_it_once(
@@ -297,7 +297,7 @@ def test_rows_without_a_value_come_last_in_both_orders() -> None:
 
 def test_of_very_many_rows_only_the_first_are_kept() -> None:
     rows = [(f"step {n}", "push/pop", 1, n, n, n, n, n) for n in range(MOST_ROWS + 5)]
-    table = made("nvtx", rows)
+    table = make_table("nvtx", rows)
     assert (len(table.rows), table.total) == (MOST_ROWS, MOST_ROWS + 5)
     assert table.rows[0][3] == MOST_ROWS + 4
     assert "10000 of 10005" in table.note

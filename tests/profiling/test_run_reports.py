@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.profiling import run_reports, waiting
-from eagleray.features.profiling.collector import Home
-from eagleray.features.profiling.report_store import Gathering
-from eagleray.features.profiling.run_reports import RunReports
-from eagleray.features.profiling.scanner import Looking
-from eagleray.features.profiling.sources import Folder
-from eagleray.features.profiling.sources_of_run import SourcesOfRun
+from eagleray.features.profiling import collector
+from eagleray.features.profiling.collector import FindCluster, ReportCollector
+from eagleray.features.profiling.run_sources import RunSources
+from eagleray.features.profiling.scanner import Scanner
+from eagleray.features.profiling.sources import LocalFolder
+from eagleray.features.profiling.store import ReportStore
 from eagleray.protocol.control import OpenedSocket
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.ray.dashboard import Dashboard
@@ -30,9 +29,9 @@ NAME = "p.n1.7.nsys-rep"
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_reports, "LOOK_S", 0.01)
-    monkeypatch.setattr(waiting, "SOON_S", 0.01)
-    monkeypatch.setattr(waiting, "GONE_S", 0.2)
+    monkeypatch.setattr(collector, "POLL_INTERVAL_S", 0.01)
+    monkeypatch.setattr(collector, "WAIT_POLL_INTERVAL_S", 0.01)
+    monkeypatch.setattr(collector, "UNREACHABLE_LIMIT_S", 0.2)
 
 
 class Nsys:
@@ -43,22 +42,21 @@ class Nsys:
         self._asked = asked
         self.stops = 0
 
-    async def stop_recording(self, run: str, workers: Sequence[str]) -> int:
+    async def __call__(self, run: str, workers: Sequence[str]) -> int:
         self.stops += 1
         self._does()
         return self._asked
 
 
-class Opens:
-    async def open_socket(self, routes: list[RouteSpec], host: str, port: int) -> OpenedSocket:
-        raise EaglerayError("port-refused", "nobody listens there")
+async def open_nothing(routes: list[RouteSpec], host: str, port: int) -> OpenedSocket:
+    raise EaglerayError("port-refused", "nobody listens there")
 
 
 def reports(
-    there: Path, here: Path, nsys: Nsys, home: Home = lambda: None, quiet_s: float = 60
-) -> RunReports:
-    sources = SourcesOfRun(RUN, there, Opens(), lambda cluster, ip: [DIRECT])
-    return RunReports(RUN, Gathering(RUN, here), sources, home, nsys, quiet_s)
+    there: Path, here: Path, nsys: Nsys, home: FindCluster = lambda: None, quiet_s: float = 60
+) -> ReportCollector:
+    sources = RunSources(RUN, there, open_nothing, lambda cluster, ip: [DIRECT])
+    return ReportCollector(RUN, ReportStore(RUN, here), sources, home, nsys, quiet_s)
 
 
 async def until(is_so: Callable[[], bool]) -> None:
@@ -74,33 +72,33 @@ async def test_a_report_comes_while_the_run_goes_on(tmp_path: Path) -> None:
     there.mkdir()
     said = "Nsight profiling enabled for worker 'p' (matched pattern '*p*')"
     (there / STATUS).write_bytes(status("recording", said=said))
-    await until(lambda: made.seen.phase == "recording")
-    assert made.seen.workers[0].said == said
+    await until(lambda: made.state.phase == "recording")
+    assert made.state.workers[0].said == said
     put(there, NAME, b"one")
     (there / STATUS).write_bytes(status("armed", reports=[NAME]))
-    await until(lambda: made.seen.gathered == 1)
+    await until(lambda: made.state.gathered == 1)
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     await made.close()
-    assert made.seen.workers[0].reports == (str(tmp_path / "here" / NAME),)
-    assert (made.seen.expected, made.seen.phase) == (1, "idle")
+    assert made.state.workers[0].reports == (str(tmp_path / "here" / NAME),)
+    assert (made.state.expected, made.state.phase) == (1, "idle")
 
 
 @pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> list[Folder]:
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[LocalFolder]:
     """Grows with each look into a folder."""
-    found, names = [], Folder.names
+    found, names = [], LocalFolder.names
 
-    async def counted(folder: Folder) -> list[str]:
+    async def counted(folder: LocalFolder) -> list[str]:
         found.append(folder)
         return await names(folder)
 
-    monkeypatch.setattr(Folder, "names", counted)
+    monkeypatch.setattr(LocalFolder, "names", counted)
     return found
 
 
 async def test_finishing_waits_until_what_was_recorded_is_here(
-    tmp_path: Path, looks: list[Folder]
+    tmp_path: Path, looks: list[LocalFolder]
 ) -> None:
     there = tmp_path / "there"
     there.mkdir()
@@ -114,7 +112,7 @@ async def test_finishing_waits_until_what_was_recorded_is_here(
         await until(lambda: len(looks) > before + 2 or finishing.done())
         return not finishing.done()
 
-    await until(lambda: made.seen.workers != () and made.seen.workers[0].state == "writing")
+    await until(lambda: made.state.workers != () and made.state.workers[0].state == "writing")
     # It grows, as nsys writes it, and is none before its description is there.
     (there / NAME).write_bytes(b"")
     assert await is_waited_for()
@@ -126,7 +124,7 @@ async def test_finishing_waits_until_what_was_recorded_is_here(
     assert nsys.stops == 1 and (tmp_path / "here" / NAME).read_bytes() == b"one"
 
 
-class Late(Folder):
+class Late(LocalFolder):
     """A folder in which a report becomes whole while its names have been read and its worker has not."""
 
     async def names(self) -> list[str]:
@@ -144,7 +142,7 @@ async def test_a_report_that_becomes_whole_within_a_look_is_seen_with_its_worker
     (tmp_path / STATUS).write_bytes(status("writing"))
     if is_begun:
         (tmp_path / NAME).write_bytes(b"on")
-    look = await Looking().look([Late(tmp_path)])
+    look = await Scanner().scan([Late(tmp_path)])
     assert [worker.state for worker in look.workers] == ["armed"]
     assert [one.entry.source for one in look.reports] == [NAME]
 
@@ -162,7 +160,7 @@ class Silent(Dashboard):
 async def test_who_is_silent_makes_nobody_else_lose_a_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "GONE_S", 0.0)
+    monkeypatch.setattr(collector, "UNREACHABLE_LIMIT_S", 0.0)
     there, silent = tmp_path / "there", Silent("http://127.0.0.1:1")
     there.mkdir()
     (there / STATUS).write_bytes(status("writing"))
@@ -183,13 +181,13 @@ async def test_the_rest_of_a_run_that_ended_is_waited_for(tmp_path: Path) -> Non
     there.mkdir()
     (there / STATUS).write_bytes(status("writing"))
     made = reports(there, tmp_path / "here", Nsys())
-    rest = asyncio.create_task(made.rest())
-    await until(lambda: made.seen.phase == "gathering" and made.seen.workers != ())
+    rest = asyncio.create_task(made.collect_rest())
+    await until(lambda: made.state.phase == "gathering" and made.state.workers != ())
     put(there, NAME, b"one")
     (there / STATUS).write_bytes(status("ended", reports=[NAME]))
     await rest
     await made.close()
-    assert (made.seen.phase, made.seen.gathered) == ("gathered", 1)
+    assert (made.state.phase, made.state.gathered) == ("gathered", 1)
 
 
 async def test_a_worker_that_never_says_more_is_given_up(tmp_path: Path) -> None:
@@ -197,9 +195,9 @@ async def test_a_worker_that_never_says_more_is_given_up(tmp_path: Path) -> None
     there.mkdir()
     (there / STATUS).write_bytes(status("writing"))
     made = reports(there, tmp_path / "here", Nsys(), quiet_s=0.05)
-    await made.rest()
+    await made.collect_rest()
     await made.close()
-    assert made.seen.gathered == 0
+    assert made.state.gathered == 0
 
 
 async def test_a_report_that_has_no_room_is_said_and_not_waited_for(tmp_path: Path) -> None:
@@ -209,17 +207,17 @@ async def test_a_report_that_has_no_room_is_said_and_not_waited_for(tmp_path: Pa
     put(there, "q.nsys-rep", b"two")
     (there / STATUS).write_bytes(status("ended", reports=[NAME, "q.nsys-rep"]))
     made = reports(there, tmp_path / "here", Nsys())
-    await made.rest()
+    await made.collect_rest()
     await made.close()
-    assert (made.seen.phase, made.seen.gathered, made.seen.expected) == ("gathered", 1, 2)
-    assert "p.n1.7.nsys-rep is left out" in made.seen.sentence
+    assert (made.state.phase, made.state.gathered, made.state.expected) == ("gathered", 1, 2)
+    assert "p.n1.7.nsys-rep is left out" in made.state.sentence
 
 
 async def test_nobody_records_and_nobody_is_waited_for(tmp_path: Path) -> None:
     made = reports(tmp_path / "there", tmp_path / "here", Nsys(asked=0))
     await made.finish()
     await made.close()
-    assert (made.seen.phase, made.seen.workers) == ("gathered", ())
+    assert (made.state.phase, made.state.workers) == ("gathered", ())
 
 
 async def test_a_node_without_nsys_is_said_by_its_name(tmp_path: Path) -> None:
@@ -228,18 +226,18 @@ async def test_a_node_without_nsys_is_said_by_its_name(tmp_path: Path) -> None:
     problem = "nsys was not found on n1; the worker runs without it."
     (there / STATUS).write_bytes(status("missing", problem=problem))
     made = reports(there, tmp_path / "here", Nsys(asked=0))
-    await made.rest()
+    await made.collect_rest()
     await made.close()
-    assert [(one.state, one.problem) for one in made.seen.workers] == [("missing", problem)]
+    assert [(one.state, one.problem) for one in made.state.workers] == [("missing", problem)]
 
 
 async def test_what_another_process_gathers_is_left_to_it(tmp_path: Path) -> None:
     made = reports(tmp_path / "there", tmp_path / "here", Nsys())
-    with Gathering(RUN, tmp_path / "here").held(), pytest.raises(EaglerayError) as raised:
-        await made.now()
+    with ReportStore(RUN, tmp_path / "here").locked(), pytest.raises(EaglerayError) as raised:
+        await made.collect()
     await made.close()
     assert raised.value.code == "being-gathered"
-    assert made.seen.phase == "failed" and "Somebody else" in made.seen.sentence
+    assert made.state.phase == "failed" and "Somebody else" in made.state.sentence
 
 
 async def test_nodes_are_asked_and_their_agents_where_they_say_they_listen(tmp_path: Path) -> None:
@@ -257,17 +255,17 @@ async def test_nodes_are_asked_and_their_agents_where_they_say_they_listen(tmp_p
             told = status("ended", node_id=node_id, agent_port=agent.port, reports=[NAME])
             fake.files[node_id][folder + STATUS] = told
             made = reports(tmp_path / "there", tmp_path / "here", Nsys(), lambda: ("c", dashboard))
-            await made.now()
+            await made.collect()
             assert agent.starts == [0]
             # The cluster ends; what was seen of it stays.
             fake.fault = "error_500"
-            await made.rest()
+            await made.collect_rest()
             await made.close()
     finally:
         await dashboard.close()
         await fake.stop()
     assert (tmp_path / "here" / NAME).read_bytes() == report
-    assert made.seen.gathered == made.seen.expected == len(made.seen.workers) == 1
+    assert made.state.gathered == made.state.expected == len(made.state.workers) == 1
 
 
 async def test_agent_at_an_address_that_is_no_host_is_not_asked(tmp_path: Path) -> None:
@@ -286,7 +284,7 @@ async def test_agent_at_an_address_that_is_no_host_is_not_asked(tmp_path: Path) 
             told = status("ended", node_id=node_id, agent_port=agent.port, reports=[NAME])
             fake.files[node_id][folder + STATUS] = told
             made = reports(tmp_path / "there", tmp_path / "here", Nsys(), lambda: ("c", dashboard))
-            await made.now()
+            await made.collect()
             await made.close()
             assert agent.starts == []
     finally:

@@ -6,11 +6,16 @@ from pathlib import Path
 
 import pytest
 from eagleray.features.reports import texts
-from eagleray.features.reports.recording import About
-from eagleray.features.reports.report_warnings import ReportWarning
-from eagleray.features.reports.reports import Report
-from eagleray.features.reports.summary import Summary
-from eagleray.features.reports.tables import Cell, Column, Kind, Table
+from eagleray.features.reports.model import (
+    Cell,
+    CellKind,
+    Column,
+    Report,
+    ReportMetadata,
+    ReportWarning,
+    Summary,
+    Table,
+)
 
 COPIES = Table(
     "memcpy",
@@ -40,7 +45,7 @@ COPIES = Table(
         ("gemm", "text", "gemm"),
     ],
 )
-def test_a_cell_for_people(cell: Cell, kind: Kind, expected: str) -> None:
+def test_a_cell_for_people(cell: Cell, kind: CellKind, expected: str) -> None:
     assert texts.cell_text(cell, Column("", "", kind)) == expected
 
 
@@ -67,7 +72,7 @@ def test_a_table_for_other_programs() -> None:
 
 def test_a_report_in_markdown() -> None:
     warnings = (ReportWarning("a", "No *rows*.", "Compare."), ReportWarning("b", "Cut off.", ""))
-    seen = Summary(About(host="node_7", duration=2_000_000_000), (), (COPIES,), warnings)
+    seen = Summary(ReportMetadata(host="node_7", duration=2_000_000_000), (), (COPIES,), warnings)
     report = Report(Path("/w/a_b.nsys-rep"), Path("/w/a_b.sqlite"), 4096, seen)
     assert texts.markdown(report, ()) == (
         "# a\\_b.nsys-rep\n\nnode\\_7 · 2.000 s · 4.096 kB\n\n"

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from eagleray.cli.profile_progress import summary
 from eagleray.common.errors import EaglerayError
-from eagleray.features.profiling import unmatched
-from eagleray.features.profiling.unmatched import Unmatched, sentence
-from eagleray.features.runs.model import Profiled, ProfiledWorker
+from eagleray.features.profiling import class_matches
+from eagleray.features.profiling.class_matches import MatchingCollector, no_match_sentence
+from eagleray.features.runs.model import ProfiledWorker, ProfileState
 from eagleray.ray.rows import ActorRow, RuntimeEnv
 
 if TYPE_CHECKING:
-    from eagleray.features.profiling.run_reports import RunReports
+    from eagleray.features.profiling.collector import ReportCollector
 
 
 def actor(class_name: str, name: str = "", state: str = "ALIVE") -> ActorRow:
@@ -41,19 +41,19 @@ def actor(class_name: str, name: str = "", state: str = "ALIVE") -> ActorRow:
     ],
 )
 def test_the_sentence(actors: list[ActorRow], expected: str) -> None:
-    assert sentence(["*policy*", "x"], actors) == expected
+    assert no_match_sentence(["*policy*", "x"], actors) == expected
 
 
 def test_a_module_that_the_run_itself_has_told() -> None:
-    assert sentence(["pkg.*"], [actor("Learner")]) != ""
-    assert sentence(["pkg.*"], [actor("Learner")], ["pkg.mod:Learner"]) == ""
+    assert no_match_sentence(["pkg.*"], [actor("Learner")]) != ""
+    assert no_match_sentence(["pkg.*"], [actor("Learner")], ["pkg.mod:Learner"]) == ""
 
 
 class Reports:
     """Those of a run, whose workers come and go as the test says."""
 
     def __init__(self) -> None:
-        self.seen = Profiled("/here")
+        self.state = ProfileState("/here")
 
     async def run(self) -> None:
         await asyncio.Event().wait()
@@ -74,10 +74,10 @@ class Cluster:
         return answer
 
 
-async def looking(reports: Reports, cluster: Cluster, times: int) -> Unmatched:
+async def looking(reports: Reports, cluster: Cluster, times: int) -> MatchingCollector:
     """One that has asked so many times and was ended then."""
     home: Any = ("c", cluster)
-    made = Unmatched(cast("RunReports", reports), ["*policy*"], lambda: home)
+    made = MatchingCollector(cast("ReportCollector", reports), ["*policy*"], lambda: home)
     running = asyncio.create_task(made.run())
     for _ in range(times):
         await cluster.asked.acquire()
@@ -88,28 +88,28 @@ async def looking(reports: Reports, cluster: Cluster, times: int) -> Unmatched:
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ASK_S", "ASK_AGAIN_S"):
-        monkeypatch.setattr(unmatched, name, 0.001)
+    for name in ("POLL_INTERVAL_S", "LATER_POLL_INTERVAL_S"):
+        monkeypatch.setattr(class_matches, name, 0.001)
 
 
 async def test_it_is_said_as_long_as_nobody_is_recorded() -> None:
     reports = Reports()
     ended = EaglerayError("cluster-unreachable", "It has ended.")
     made = await looking(reports, Cluster([], [actor("Learner")], ended), 4)
-    assert made.seen.sentence == "No worker fits *policy*; seen were Learner."
-    reports.seen = Profiled("/here", sentence="The disk is full.")
-    assert made.seen.sentence == "The disk is full."
-    reports.seen = Profiled("/here", workers=(ProfiledWorker("k", "w", 7, "p", "n", "armed"),))
-    assert made.seen.sentence == ""
+    assert made.state.sentence == "No worker fits *policy*; seen were Learner."
+    reports.state = ProfileState("/here", sentence="The disk is full.")
+    assert made.state.sentence == "The disk is full."
+    reports.state = ProfileState("/here", workers=(ProfiledWorker("k", "w", 7, "p", "n", "armed"),))
+    assert made.state.sentence == ""
 
 
 async def test_a_class_that_fits_takes_it_back() -> None:
     made = await looking(Reports(), Cluster([actor("Learner")], [actor("Apolicy")]), 3)
-    assert made.seen.sentence == ""
+    assert made.state.sentence == ""
 
 
 def test_a_terminal_hears_it_in_the_end() -> None:
-    assert summary(Profiled("/here", sentence="No worker fits x; seen were Y.")) == (
+    assert summary(ProfileState("/here", sentence="No worker fits x; seen were Y.")) == (
         "No worker was profiled. No worker fits x; seen were Y."
     )
     assert "No class or name" in summary(None)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.profiling.report_store import Gathering
-from eagleray.features.profiling.sources import Folder
-from eagleray.features.runs.remote_files import RemoteFolder
+from eagleray.features.profiling.sources import LocalFolder
+from eagleray.features.profiling.store import ReportStore
+from eagleray.features.runs.remote_files import RemoteFiles
 from eagleray.injected.nsys import node_reports
 from eagleray.tools.commands import Commands
 
@@ -82,7 +82,7 @@ def test_a_description_is_for_this_user_alone(tmp_path: Path) -> None:
 @unsafe
 async def test_the_folder_on_the_login_node_is_refused(tmp_path: Path, make: Make) -> None:
     """Also where the folder around it is another user's, who could put another one in its place."""
-    files = RemoteFolder(Commands(Login()), "login", str(tmp_path / ".eagleray-reports" / RUN))
+    files = RemoteFiles(Commands(Login()), "login", str(tmp_path / ".eagleray-reports" / RUN))
     make(tmp_path / ".eagleray-reports")
     with pytest.raises(EaglerayError) as failed:
         await files.make()
@@ -97,7 +97,7 @@ async def test_nothing_is_read_or_made_in_an_unsafe_folder_of_a_run(
     around = tmp_path / ".eagleray-reports"
     around.mkdir(mode=0o700)
     make(around / RUN)
-    files = RemoteFolder(Commands(Login()), "login", str(around / RUN))
+    files = RemoteFiles(Commands(Login()), "login", str(around / RUN))
     for asked in (files.make(), files.small([b"p.json"]), files.piece(b"p", 0), files.remove()):
         with pytest.raises(EaglerayError):
             await asked
@@ -114,7 +114,7 @@ async def test_nothing_is_gathered_into_an_unsafe_folder(tmp_path: Path, make: M
     put(tmp_path / "there", "p.nsys-rep", b"one")
     make(tmp_path / "here")
     with pytest.raises(EaglerayError) as failed:
-        await gathered(tmp_path / "here", Folder(tmp_path / "there"))
+        await gathered(tmp_path / "here", LocalFolder(tmp_path / "there"))
     assert failed.value.code == "unsafe-reports-folder"
     assert content(tmp_path / "here") == []
 
@@ -122,8 +122,8 @@ async def test_nothing_is_gathered_into_an_unsafe_folder(tmp_path: Path, make: M
 async def test_a_folder_that_was_replaced_meanwhile_gets_nothing(tmp_path: Path) -> None:
     put(tmp_path / "there", "p.nsys-rep", b"one")
     here = tmp_path / "here"
-    made = Gathering(RUN, here)
-    with made.held():
+    made = ReportStore(RUN, here)
+    with made.locked():
         here.rename(tmp_path / "moved")
         of_nobody(here)
         with pytest.raises(EaglerayError) as failed:
@@ -131,17 +131,17 @@ async def test_a_folder_that_was_replaced_meanwhile_gets_nothing(tmp_path: Path)
     assert failed.value.code == "unsafe-reports-folder" and content(here) == []
 
 
-async def gathered_by(made: Gathering, there: Path) -> None:
-    from eagleray.features.profiling.scanner import Looking
+async def gathered_by(made: ReportStore, there: Path) -> None:
+    from eagleray.features.profiling.scanner import Scanner
 
-    await made.fetch((await Looking().look([Folder(there)])).reports)
+    await made.download((await Scanner().scan([LocalFolder(there)])).reports)
 
 
 async def test_the_user_may_let_others_read_gathered_reports(tmp_path: Path) -> None:
     put(tmp_path / "there", "p.nsys-rep", b"one")
     (tmp_path / "here").mkdir()
     (tmp_path / "here").chmod(0o750)
-    made, _ = await gathered(tmp_path / "here", Folder(tmp_path / "there"))
+    made, _ = await gathered(tmp_path / "here", LocalFolder(tmp_path / "there"))
     assert len(made.entries) == 1
 
 

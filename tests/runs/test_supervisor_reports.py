@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from eagleray.common import tasks
 from eagleray.common.retry import Backoff
-from eagleray.features.runs.model import Profiled, ProfilePlan, RunPlan, RunState
+from eagleray.features.runs.model import ProfilePlan, ProfileState, RunPlan, RunState
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.records import RunRecord, RunRecords
 from eagleray.supervisor import supervisor as supervisors
@@ -36,7 +36,7 @@ class World:
         self.over = asyncio.Event()
         self.may_finish = asyncio.Event()
         self.may_rest = asyncio.Event()
-        self.seen = Profiled("/here")
+        self.state = ProfileState("/here")
 
     # The starter.
 
@@ -76,10 +76,10 @@ class World:
         await self.may_finish.wait()
         self.story.append("finished")
 
-    async def rest(self) -> None:
+    async def collect_rest(self) -> None:
         self.story.append("rest")
         await self.may_rest.wait()
-        self.seen = Profiled("/here", "gathered", expected=1, gathered=1)
+        self.state = ProfileState("/here", "gathered", expected=1, gathered=1)
         self.story.append("rested")
 
 
@@ -110,7 +110,7 @@ async def test_the_reports_come_before_the_program_is_ended(record: RunRecord) -
     state = record.state()
     assert (state.is_over, state.profile) == (
         True,
-        Profiled("/here", "gathered", expected=1, gathered=1),
+        ProfileState("/here", "gathered", expected=1, gathered=1),
     )
 
 
@@ -150,7 +150,7 @@ class Broken(World):
         self.story.append("finish")
         raise UnicodeEncodeError("utf-8", "\udcff", 0, 1, "surrogates not allowed")
 
-    async def rest(self) -> None:
+    async def collect_rest(self) -> None:
         raise RuntimeError("the rest")
 
 
@@ -256,7 +256,7 @@ class FullDisk(World):
 
     async def finish(self) -> None:
         self.story.append("finish")
-        self.seen = Profiled("/here", "gathered" if self.room else "failed")
+        self.state = ProfileState("/here", "gathered" if self.room else "failed")
 
 
 async def test_a_program_whose_reports_cannot_be_gathered_goes_on(record: RunRecord) -> None:

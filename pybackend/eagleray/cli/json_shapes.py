@@ -21,8 +21,7 @@ from eagleray.features.debugging.handlers import attached
 from eagleray.features.pdb.handlers import wire_session
 from eagleray.features.pdb.sessions import PdbSession
 from eagleray.features.reports.handlers import wire_report, wire_table
-from eagleray.features.reports.reports import Report
-from eagleray.features.reports.tables import Table
+from eagleray.features.reports.model import Report, Table
 from eagleray.features.runs.handlers import wire_run
 from eagleray.features.runs.records import StoredRun
 from eagleray.features.workers.handlers import wire_paused

@@ -10,9 +10,9 @@ from eagleray.cli.arguments import CLUSTER_HELP, add_start, check_start, ranks
 from eagleray.cli.output import say
 from eagleray.cli.profile_progress import Progress, summary
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.features.profiling.preview import SeenClass
-from eagleray.features.runs.model import Profiled, ProfilePlan, When
-from eagleray.features.runs.profile_plan import check_seconds, checked
+from eagleray.features.profiling.class_matches import ClassMatch
+from eagleray.features.runs.model import ProfilePlan, ProfileState, When
+from eagleray.features.runs.profile_plan import check_seconds, validate_profile
 
 _ACTIONS = ("record", "stop", "gather")
 
@@ -128,7 +128,7 @@ def plan_of(arguments: argparse.Namespace) -> ProfilePlan:
         output=arguments.output,
         when=_when(arguments),
     )
-    return checked(profile)
+    return validate_profile(profile)
 
 
 def _when(arguments: argparse.Namespace) -> When:
@@ -142,7 +142,7 @@ def _when(arguments: argparse.Namespace) -> When:
 async def _gather(app: App, run: str) -> int:
     progress = Progress()
 
-    def tell(seen: Profiled) -> None:
+    def tell(seen: ProfileState) -> None:
         for line in progress.lines(seen):
             say(line)
 
@@ -166,7 +166,7 @@ async def _preview(app: App, cluster: str, patterns: tuple[str, ...]) -> None:
         say(line)
 
 
-def preview_lines(seen: list[SeenClass], patterns: tuple[str, ...]) -> list[str]:
+def preview_lines(seen: list[ClassMatch], patterns: tuple[str, ...]) -> list[str]:
     """The classes that fit, and how many do not."""
     fitting = [one for one in seen if one.matched_by]
     lines = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eagleray.common.errors import printable
-from eagleray.features.runs.model import Profiled, ProfiledWorker
+from eagleray.features.runs.model import ProfiledWorker, ProfileState
 
 _SAYS = {"recording": "records", "writing": "writes its report"}
 
@@ -16,7 +16,7 @@ class Progress:
         self._files: set[str] = set()
         self._sentence = ""
 
-    def lines(self, seen: Profiled | None) -> list[str]:
+    def lines(self, seen: ProfileState | None) -> list[str]:
         if seen is None:
             return []
         said = [line for worker in seen.workers for line in self._of_worker(worker)]
@@ -43,7 +43,7 @@ class Progress:
         return [printable(line, 400) for line in said]
 
 
-def summary(seen: Profiled | None) -> str:
+def summary(seen: ProfileState | None) -> str:
     """What there is in the end."""
     if seen is None or not seen.workers:
         why = seen.sentence if seen is not None else ""

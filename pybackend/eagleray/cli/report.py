@@ -12,9 +12,8 @@ from eagleray.cli.json_shapes import report_json
 from eagleray.cli.output import print_json
 from eagleray.common.errors import printable
 from eagleray.features.reports import texts
-from eagleray.features.reports.reports import Report
-from eagleray.features.reports.summary import Say
-from eagleray.features.reports.tables import SHAPES, Name, Table
+from eagleray.features.reports.model import SHAPES, Report, Table, TableId
+from eagleray.features.reports.summary import OnProgress
 
 TABLES = ("gpus", "kernels", "nvtx", "gaps", "memcpy", "cuda_api", "osrt", "threads")
 
@@ -77,7 +76,7 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _table(read: Report, name: Name) -> Table:
+def _table(read: Report, name: TableId) -> Table:
     found = (one for one in read.summary.tables if one.name == name)
     return next(found, Table(name, (), 0))
 
@@ -96,7 +95,7 @@ def _shown(tables: Sequence[Table], arguments: argparse.Namespace, usual: int) -
     ]
 
 
-def _progress() -> Say:
+def _progress() -> OnProgress:
     """Prints each step once, on a terminal."""
     said: list[str] = []
 

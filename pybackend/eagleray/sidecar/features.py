@@ -26,7 +26,6 @@ def build_server(settings: Settings) -> RequestServer:
 
 def register(server: RequestServer, app: App) -> None:
     """Registers the requests of every feature with the objects that answer them."""
-    trusted = app.settings.trusted
     clusters.register(
         server, app.clusters, app.jobs, app.reaching, app.terminals, app.adapters.routes
     )
@@ -35,11 +34,6 @@ def register(server: RequestServer, app: App) -> None:
     debugging.register(server, app.debugging, app.adapters.sessions)
     pdb.register(server, app.pdb, app.settings.ssh.program)
     runs.register(server, app.runs, app.preparing, app.cluster_pythons)
-    presets.register(server, app.preparing, app.debug_runs, trusted=trusted)
-    # In a workspace that isn't trusted, nsys reads a report only after the user agrees.
-    profiling.register(server, app.profiling, app.runs, app.ahead.told if trusted else _ignore)
+    presets.register(server, app.preparing, app.debug_runs, trusted=app.settings.trusted)
+    profiling.register(server, app.profiling, app.runs)
     reports.register(server, app.reports)
-
-
-def _ignore(_: object) -> None:
-    """Prepares no report before it is opened."""

@@ -14,8 +14,8 @@ from attrs import evolve
 from eagleray.app import App, Settings, build_app
 from eagleray.common.bounded_log import logging_to
 from eagleray.common.paths import host_name, runs
-from eagleray.features.profiling.gathers import output_folder
-from eagleray.features.profiling.unmatched import Unmatched
+from eagleray.features.profiling.class_matches import MatchingCollector
+from eagleray.features.profiling.store import output_folder
 from eagleray.features.runs.home_cluster import HomeCluster, own_dashboards
 from eagleray.features.runs.model import ProcessIdentity, RunPlan, RunState
 from eagleray.features.runs.output import Output
@@ -100,7 +100,9 @@ def _home(parts: App, record: RunRecord) -> HomeCluster:
     )
 
 
-def _reports(parts: App, record: RunRecord, plan: RunPlan, home: HomeCluster) -> Unmatched | None:
+def _reports(
+    parts: App, record: RunRecord, plan: RunPlan, home: HomeCluster
+) -> MatchingCollector | None:
     if plan.profile is None:
         return None
     here = output_folder(record.id, plan.profile.output, plan.cwd)
@@ -108,7 +110,7 @@ def _reports(parts: App, record: RunRecord, plan: RunPlan, home: HomeCluster) ->
     def found() -> tuple[str, Dashboard] | None:
         return (home.found.cluster, home.found.dashboard) if home.found else None
 
-    reports = parts.gathers.reports(
+    reports = parts.collectors.create(
         record.id, record.reports, here, found, remote_reports_folder(record.id, plan)
     )
-    return Unmatched(reports, plan.profile.workers, found)
+    return MatchingCollector(reports, plan.profile.workers, found)

@@ -8,21 +8,21 @@ from typing import Protocol
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
-from eagleray.common.profile_errors import gathering_failed
-from eagleray.features.runs.model import Profiled
+from eagleray.features.profiling.errors import gathering_failed
+from eagleray.features.runs.model import ProfileState
 
 
 class Reports(Protocol):
-    """Gathers what nsys records: `RunReports`."""
+    """Gathers what nsys records: `ReportCollector`."""
 
     @property
-    def seen(self) -> Profiled: ...
+    def state(self) -> ProfileState: ...
 
     async def run(self) -> None: ...
 
     async def finish(self) -> None: ...
 
-    async def rest(self) -> None: ...
+    async def collect_rest(self) -> None: ...
 
     async def close(self) -> None: ...
 
@@ -36,15 +36,15 @@ class GuardedReports:
 
     def __init__(self, reports: Reports) -> None:
         self._reports = reports
-        self._seen = Profiled("")
+        self._seen = ProfileState("")
         self._failure: EaglerayError | None = None
         self._is_unreadable = False
 
     @property
-    def seen(self) -> Profiled:
+    def seen(self) -> ProfileState:
         failure = self._failure
         try:
-            self._seen, self._is_unreadable = self._reports.seen, False
+            self._seen, self._is_unreadable = self._reports.state, False
         except Exception as error:
             if not self._is_unreadable:
                 tasks.log_failure("state of the reports", error)
@@ -63,7 +63,7 @@ class GuardedReports:
         await self._guarded("finishing the reports", self._reports.finish())
 
     async def rest(self) -> None:
-        await self._guarded("gathering the rest of the reports", self._reports.rest())
+        await self._guarded("gathering the rest of the reports", self._reports.collect_rest())
 
     async def close(self) -> None:
         try:

@@ -11,7 +11,6 @@ from attrs import evolve
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.folder_changes import FolderChanges
-from eagleray.common.profile_errors import nsight_refused
 from eagleray.common.retry import UNSTOPPED_WORKERS, WORKER_TABLE, PollSchedule
 from eagleray.common.tasks import wait_for_event
 from eagleray.features.runs.adapter_gateway import AdapterRunGateway, AdapterRunStatus
@@ -19,6 +18,7 @@ from eagleray.features.runs.errors import (
     ended_before_stopping,
     no_cluster_found,
     nothing_imported,
+    nsight_refused,
 )
 from eagleray.features.runs.home_cluster import Home, HomeCluster
 from eagleray.features.runs.model import RunPlan, RunState

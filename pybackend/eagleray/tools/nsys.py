@@ -1,13 +1,12 @@
-"""nsys of this machine: where it is, its version, and the export of a report into a database.
+"""The nsys of this machine: where it is, its version, and the export of a report into a database.
 
-It writes what it exports under another name first, and success is a file that is there: nsys ends with 0
-also when it has written none.
+An export is written under another name first, and has succeeded if that file exists: nsys exits with 0 also when it
+has written none.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import re
 import tempfile
@@ -16,106 +15,111 @@ from pathlib import Path
 
 from attrs import frozen
 
-from eagleray.common.errors import printable
+from eagleray.common.errors import EaglerayError, printable
 from eagleray.injected.nsys import installations
 from eagleray.injected.nsys.installations import parse_version
 from eagleray.routes.commands import end
-from eagleray.tools.nsys_errors import export_failed, export_slow
 
 VERSION_LIMIT_S = 20.0
 EXPORT_LIMIT_S = 120.0
-# A slow disk takes so long for a megabyte of a report.
+# The time that a slow disk takes for a megabyte of a report.
 EXPORT_S_PER_MB = 2.0
-_LEAST_NICE = 19
 
 _PERCENT = re.compile(rb"(\d{1,3})%")
-_UNIT = re.compile(r"[^\x20-\x7e]|\[[^\]]*\]?")
+_PROGRESS_BAR = re.compile(r"[^\x20-\x7e]|\[[^\]]*\]?")
+
+# Called with the percentage that is exported.
+OnPercent = Callable[[int], None]
+
+
+def export_failed(path: str, version: str, output: str) -> EaglerayError:
+    return EaglerayError(
+        "export-failed",
+        f"nsys {printable(version, 40)} cannot read {printable(path)}: {printable(output)}.",
+        "The report may be cut off, or of a newer nsys: then export it with that one"
+        " (`nsys export --type sqlite`) and open the .sqlite.",
+        output,
+    )
+
+
+def export_slow(path: str, seconds: float) -> EaglerayError:
+    return EaglerayError(
+        "export-slow",
+        f"nsys did not export {printable(path)} within {seconds:g} s and was stopped.",
+        "Export it by hand with `nsys export --type sqlite` and open the .sqlite.",
+    )
 
 
 @frozen
-class Nsys:
-    """An nsys that can be run."""
+class NsysTool:
+    """An nsys executable."""
 
     program: str
 
     async def version(self) -> str:
-        """ "2022.4.2.1", or "" when it does not say."""
+        """ "2022.4.2.1", or "" if it does not print one."""
         try:
-            _, said = await _run([self.program, "--version"], VERSION_LIMIT_S)
+            _, output = await _run([self.program, "--version"], VERSION_LIMIT_S)
         except (OSError, asyncio.TimeoutError):
             return ""
-        return parse_version(said)
+        return parse_version(output)
 
     async def export(
-        self,
-        report: Path,
-        size: int,
-        database: Path,
-        percent: Callable[[int], None] = lambda _: None,
-        *,
-        gently: bool = False,
+        self, report: Path, size: int, database: Path, on_percent: OnPercent = lambda _: None
     ) -> None:
-        """Makes `database` of a report of `size` bytes, whole or not at all; ends nsys when it is cancelled.
-
-        `gently`: as the least of the machine's processes.
-        """
+        """Makes `database` of a report of `size` bytes, completely or not at all; ends nsys when it is cancelled."""
         limit_s = EXPORT_LIMIT_S + size / 2**20 * EXPORT_S_PER_MB
         command = [self.program, "export", "--type", "sqlite", "--force-overwrite=true"]
         try:
-            # A folder of our own: in one that others can write to, a link could wait under the name.
+            # A private folder: where others can write, a link could wait under the name.
             with tempfile.TemporaryDirectory(dir=database.parent, prefix=".export-") as folder:
                 made = Path(folder, database.name)
-                code, said = await _run(
-                    [*command, "-o", str(made), str(report)], limit_s, percent, gently=gently
+                code, output = await _run(
+                    [*command, "-o", str(made), str(report)], limit_s, on_percent
                 )
-                if code != 0 or not _taken(made, database):
-                    raise export_failed(str(report), await self.version(), _reason(said, code))
+                if code != 0 or not _move(made, database):
+                    raise export_failed(str(report), await self.version(), _reason(output, code))
         except asyncio.TimeoutError as error:
             raise export_slow(str(report), limit_s) from error
         except OSError as error:
             raise export_failed(str(report), "", error.strerror or str(error)) from error
 
 
-def _taken(made: Path, database: Path) -> bool:
-    """Puts what was made into its place, if anything was."""
+def _move(made: Path, database: Path) -> bool:
+    """Moves the exported file into place; returns whether there is one."""
     if not made.is_file() or not made.stat().st_size:
         return False
     made.replace(database)
     return True
 
 
-def find(environ: Mapping[str, str] = os.environ, root: str = "") -> Nsys | None:
-    """The nsys to use: the one that EAGLERAY_NSYS names, else as on a node."""
-    program = installations.find_nsys(named(environ), environ, root)
-    return Nsys(program) if program else None
+def find(environ: Mapping[str, str] = os.environ, root: str = "") -> NsysTool | None:
+    """The nsys to use: the one that EAGLERAY_NSYS names, else found as on a node."""
+    program = installations.find_nsys(configured(environ), environ, root)
+    return NsysTool(program) if program else None
 
 
-def named(environ: Mapping[str, str] = os.environ) -> str:
-    """The program that a person has named, which need not be there; "" for none."""
+def configured(environ: Mapping[str, str] = os.environ) -> str:
+    """The program that the user has configured, which need not exist; "" for none."""
     return environ.get("EAGLERAY_NSYS", "")
 
 
 async def version_here() -> str:
-    """That of the nsys with which reports are read on this machine, "" for none."""
+    """The version of this machine's nsys, "" if there is none."""
     nsys = find()
     return await nsys.version() if nsys is not None else ""
 
 
-def _reason(said: str, code: int) -> str:
-    """The last line that is no progress bar."""
-    lines = [_UNIT.sub(" ", line).strip() for line in re.split(r"[\r\n]", said)]
-    spoken = [line for line in lines if line and not line.startswith("Exporting ")]
-    return printable(spoken[-1] if spoken else f"it ended with {code} and wrote nothing").rstrip(
-        "."
-    )
+def _reason(output: str, code: int) -> str:
+    """The last line of the output that is not a progress bar."""
+    lines = [_PROGRESS_BAR.sub(" ", line).strip() for line in re.split(r"[\r\n]", output)]
+    messages = [line for line in lines if line and not line.startswith("Exporting ")]
+    reason = messages[-1] if messages else f"it ended with {code} and wrote nothing"
+    return printable(reason).rstrip(".")
 
 
 async def _run(
-    command: list[str],
-    limit_s: float,
-    percent: Callable[[int], None] = lambda _: None,
-    *,
-    gently: bool = False,
+    command: list[str], limit_s: float, on_percent: OnPercent = lambda _: None
 ) -> tuple[int, str]:
     process = await asyncio.create_subprocess_exec(
         *command,
@@ -125,25 +129,21 @@ async def _run(
         start_new_session=True,
     )
     try:
-        if gently:
-            # Whoever has just ended has no priority.
-            with contextlib.suppress(ProcessLookupError):
-                os.setpriority(os.PRIO_PGRP, process.pid, _LEAST_NICE)
-        said = await asyncio.wait_for(_followed(process, percent), limit_s)
+        output = await asyncio.wait_for(_read_output(process, on_percent), limit_s)
     finally:
-        # Its helpers too, which would write on.
+        # Its child processes too, which would write on.
         await end(process)
-    return process.returncode or 0, said
+    return process.returncode or 0, output
 
 
-async def _followed(process: asyncio.subprocess.Process, percent: Callable[[int], None]) -> str:
-    """The end of what it says; the progress bar in it is told as numbers."""
+async def _read_output(process: asyncio.subprocess.Process, on_percent: OnPercent) -> str:
+    """The end of the output; calls `on_percent` for the progress bar in it."""
     assert process.stdout
-    kept, before = b"", -1
+    tail, before = b"", -1
     while chunk := await process.stdout.read(2**14):
-        kept = (kept + chunk)[-(2**16) :]
-        if (found := _PERCENT.findall(chunk)) and (now := min(100, int(found[-1]))) != before:
+        tail = (tail + chunk)[-(2**16) :]
+        if (matches := _PERCENT.findall(chunk)) and (now := min(100, int(matches[-1]))) != before:
             before = now
-            percent(now)
+            on_percent(now)
     await process.wait()
-    return kept.decode("utf-8", "replace")
+    return tail.decode("utf-8", "replace")

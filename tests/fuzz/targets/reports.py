@@ -14,11 +14,11 @@ from typing import Any
 
 from eagleray.common.errors import EaglerayError
 from eagleray.features.profiling import databases, manifest, scanner
-from eagleray.features.profiling.file_names import is_taken, local
+from eagleray.features.profiling.file_names import is_accepted, local_name
 from eagleray.features.reports import summary, texts
-from eagleray.features.reports.kept import FORMAT, _converter, _read
-from eagleray.features.reports.limits import Limits
-from eagleray.features.reports.notes import beside
+from eagleray.features.reports.database import ReadLimits
+from eagleray.features.reports.metadata import read_note
+from eagleray.features.reports.summary_cache import FORMAT, _converter, _read
 
 from tests.fuzz.target import Target, of_json
 from tests.fuzz.targets.scratch import folder, written
@@ -67,13 +67,13 @@ SMALL = Recording(
 
 def described(text: str) -> None:
     raw = text.encode("utf-8", "surrogatepass")
-    entry = manifest.entry_of("a.nsys-rep", raw)
+    entry = manifest.parse_entry("a.nsys-rep", raw)
     if entry is not None:
         json.dumps(manifest._row(entry))
         assert all(one.isprintable() for one in (entry.name, entry.host, *entry.gpus))
-    databases.packed_of("a.sqlite-gz.json", raw, None)  # type: ignore[arg-type]  # The source is only stored.
-    scanner.worker_of("a.worker.json", raw)
-    scanner.classes_of(raw)
+    databases.parse_database("a.sqlite-gz.json", raw, None)  # type: ignore[arg-type]  # The source is only stored.
+    scanner.parse_worker("a.worker.json", raw)
+    scanner.parse_classes(raw)
 
 
 def listed(text: str) -> None:
@@ -82,14 +82,14 @@ def listed(text: str) -> None:
     seen = manifest.read(path.parent, "0123456789ab")
     manifest.write(path.parent, seen)
     assert manifest.read(path.parent, "0123456789ab").reports == seen.reports
-    beside(path.parent / "a.nsys-rep")
+    read_note(path.parent / "a.nsys-rep")
 
 
 def names(text: str) -> None:
     """A name that is taken is one name in one folder; what it is called here is plain and free."""
-    if is_taken(text):
+    if is_accepted(text):
         assert Path("/x", text).parent == Path("/x") and "\0" not in text
-    called = local(text, ["report.nsys-rep"])
+    called = local_name(text, ["report.nsys-rep"])
     assert Path("/x", called).parent == Path("/x") and called.isascii() and called.isprintable()
     assert not called.startswith((".", "-")) and len(called) < 256
 
@@ -100,7 +100,7 @@ def packed(raw: bytes) -> None:
     database.unlink(missing_ok=True)
     try:
         databases.unpack(source, database, 100, threading.Event())
-    except databases._LeftOutError:
+    except databases._UnavailableError:
         assert not database.exists()
     else:
         assert database.stat().st_size == 100
@@ -116,7 +116,7 @@ def kept_summary(text: str) -> None:
 
 def database(raw: bytes) -> None:
     path = written("databases/a.sqlite", raw)
-    seen = summary.read(path, "", Limits(20.0))
+    seen = summary.read(path, "", ReadLimits(20.0))
     for table in seen.tables:
         texts.table_text(table, "csv")
         texts.table_text(table, "markdown")
@@ -139,7 +139,7 @@ def changed_database(statements: Any) -> None:
         connection.commit()
     finally:
         connection.close()
-    seen = summary.read(path, "", Limits(20.0))
+    seen = summary.read(path, "", ReadLimits(20.0))
     for table in seen.tables:
         texts.table_text(table, "csv")
 
@@ -164,7 +164,7 @@ def _apply(connection: sqlite3.Connection, statement: Any) -> None:
 
 
 def kept_seed() -> dict[str, Any]:
-    seen = summary.read(written("databases/c.sqlite", small_database()), "", Limits())
+    seen = summary.read(written("databases/c.sqlite", small_database()), "", ReadLimits())
     kept = {"format": FORMAT, "size": 1, "mtime_ns": 1, "trace": "", "summary": seen}
     found_: dict[str, Any] = _converter.unstructure(kept)
     return found_

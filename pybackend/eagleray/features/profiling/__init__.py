@@ -1,1 +1,1 @@
-"""Workers under nsys: their reports recorded, gathered and read."""
+"""Profiles workers with nsys: recordings, and the collection of their reports."""

@@ -1,6 +1,6 @@
-"""Databases that nodes have made of reports for those who cannot read them here: fetched, and unpacked beside them.
+"""Downloads databases that nodes made of reports which this machine's nsys cannot read, and unpacks them beside them.
 
-A report stands without its database, so that none is waited for in vain and nothing fails by one.
+No report waits for its database, and none fails because of it.
 """
 
 from __future__ import annotations
@@ -24,202 +24,210 @@ from attrs import frozen
 
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.gather import gather_bounded
-from eagleray.common.profile_errors import database_left_out
-from eagleray.features.profiling.download import PART, Here, fetch
-from eagleray.features.profiling.file_names import DATABASE, REPORT, shown
-from eagleray.features.profiling.manifest import Entry, entry_of
+from eagleray.features.profiling.download import PART, OnProgress, download_report
+from eagleray.features.profiling.errors import database_left_out
+from eagleray.features.profiling.file_names import DATABASE, REPORT, display_name
+from eagleray.features.profiling.manifest import ReportEntry, ReportKey, parse_entry
 from eagleray.features.profiling.sources import Source
 
-AT_ONCE = 2
-SOON_S = 5.0
-# What did not come is asked for again after so long, each time after twice as long, and others wait for so many tries.
+CONCURRENCY = 2
+# After this long a call returns, so that the next reports are downloaded first.
+ROUND_LIMIT_S = 5.0
+# A failed download is repeated after a pause, which doubles each time; after `TRIES` failures nobody waits for it.
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 60.0
 TRIES = 4
-# A database has about three times the size of its report: one of so many is there to fill a disk.
-_MOST_TIMES = 40
-_ALWAYS = 64 * 2**20
-# What is left to others when a database is unpacked.
+# A database is about three times as large as its report; one that is larger by this factor is there to fill a disk.
+_LARGEST_FACTOR = 40
+_ALWAYS_ALLOWED = 64 * 2**20
+# Disk space that unpacking leaves to others.
 SPARE = 2**28
 _PIECE = 2**20
-_BEGINS = b"SQLite format 3\0"
-
-Key = tuple[str, str, str]
+_SQLITE_HEADER = b"SQLite format 3\0"
 
 log = logging.getLogger(__name__)
 
 
-class _LeftOutError(Exception):
-    """Of a database that is not to be had; the text says why."""
+class _UnavailableError(Exception):
+    """A database that can't be downloaded; the text says why."""
 
 
-class _DidNotComeError(_LeftOutError):
-    """Of one that may come the next time."""
+class _RetryError(_UnavailableError):
+    """A database whose download failed and may succeed the next time."""
 
 
 @frozen
-class Packed:
-    """A packed database as its node describes it; `of` is the report by its key, `problem` why there is none."""
+class PackedDatabase:
+    """A packed database as its node describes it: `report` is the key of its report, `problem` why there is none."""
 
-    entry: Entry
-    of: Key
+    entry: ReportEntry
+    report: ReportKey
     unpacked: int
     problem: str
     source: Source
 
 
-def packed_of(name: str, text: bytes, source: Source) -> Packed | None:
-    """What the file `name` says of a database; None for nonsense."""
-    entry = entry_of(name.removesuffix(".json"), text)
+def parse_database(name: str, text: bytes, source: Source) -> PackedDatabase | None:
+    """The description `name` of a database; None if it is not valid."""
+    entry = parse_entry(name.removesuffix(".json"), text)
     if entry is None:
         return None
-    said = json.loads(text)
-    report, hashed, unpacked = (said.get(key) for key in ("report", "report_sha256", "unpacked"))
-    if not isinstance(report, str) or not isinstance(hashed, str) or not isinstance(unpacked, int):
+    row = json.loads(text)
+    report, sha256, unpacked = (row.get(key) for key in ("report", "report_sha256", "unpacked"))
+    if not isinstance(report, str) or not isinstance(sha256, str) or not isinstance(unpacked, int):
         return None
-    of = (entry.node_id or entry.host, shown(report), hashed)
-    return Packed(entry, of, unpacked, printable(entry.problem), source)
+    key = (entry.node_id or entry.host, display_name(report), sha256)
+    return PackedDatabase(entry, key, unpacked, printable(entry.problem), source)
 
 
 @frozen
-class Failed:
-    """How often a database did not come, and from when on it is asked for again."""
+class _Failures:
+    """The number of failed downloads of a database, and when the next one is due."""
 
     tries: int = 0
-    again: float = 0.0
+    retry_at: float = 0.0
 
 
-class Databases:
-    """Used by one task at a time, while its `folder` is held by who gathers.
+class DatabaseDownloads:
+    """Used by one task at a time, while the collector holds `folder`.
 
-    One whose node or link fails is asked for again, less and less often; nobody waits for it beyond a few tries.
+    A database whose node or link fails is requested again at increasing intervals; nobody waits for it after a few tries.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._left_out: dict[Key, EaglerayError] = {}
-        self._failed: dict[Key, Failed] = {}
-        self._here: dict[Key, int] = {}
+        self._left_out: dict[ReportKey, EaglerayError] = {}
+        self._failures: dict[ReportKey, _Failures] = {}
+        self._done: dict[ReportKey, int] = {}
 
     @property
     def done_bytes(self) -> int:
-        return sum(self._here.values())
+        return sum(self._done.values())
 
     @property
     def left_out(self) -> list[EaglerayError]:
-        """Why some do not come."""
+        """Why some databases are not downloaded."""
         return list(self._left_out.values())
 
-    def missing(self, packed: Iterable[Packed], reports: Sequence[Entry]) -> list[Packed]:
-        """Those of reports that are here, which lie beside none of them yet and are worth waiting for."""
-        return [one for one in self._absent(packed, reports) if one.of not in self._left_out]
+    def missing(
+        self, databases: Iterable[PackedDatabase], reports: Sequence[ReportEntry]
+    ) -> list[PackedDatabase]:
+        """The databases of collected reports that are not beside them yet and are worth waiting for."""
+        absent = self._absent(databases, reports)
+        return [database for database in absent if database.report not in self._left_out]
 
-    def _absent(self, packed: Iterable[Packed], reports: Sequence[Entry]) -> list[Packed]:
-        here = {entry.key: self._folder / entry.file for entry in reports}
-        wanted = (one for one in packed if one.of in here)
-        return [one for one in wanted if not database_beside(here[one.of]).exists()]
+    def _absent(
+        self, databases: Iterable[PackedDatabase], reports: Sequence[ReportEntry]
+    ) -> list[PackedDatabase]:
+        files = {entry.key: self._folder / entry.file for entry in reports}
+        wanted = (database for database in databases if database.report in files)
+        return [one for one in wanted if not database_beside(files[one.report]).exists()]
 
-    def _is_due(self, one: Packed) -> bool:
-        failed = self._failed.get(one.of)
-        if failed is None:
-            return one.of not in self._left_out
-        return time.monotonic() >= failed.again
+    def _is_due(self, database: PackedDatabase) -> bool:
+        failures = self._failures.get(database.report)
+        if failures is None:
+            return database.report not in self._left_out
+        return time.monotonic() >= failures.retry_at
 
-    async def fetch(self, packed: Iterable[Packed], reports: Sequence[Entry]) -> None:
-        """Fetches of what is missing as much as is had soon, so that reports which become whole need not wait.
+    async def download(
+        self, databases: Iterable[PackedDatabase], reports: Sequence[ReportEntry]
+    ) -> None:
+        """Downloads missing databases for a short time, so that reports which become complete need not wait.
 
-        What breaks off on its way is gone on with the next time.
+        An interrupted download is resumed in the next call.
         """
-        here = {entry.key: entry for entry in reports}
-        missing = [one for one in self._absent(packed, reports) if self._is_due(one)]
-        until = time.monotonic() + SOON_S
-        for at in range(0, len(missing), AT_ONCE):
-            some = missing[at : at + AT_ONCE]
-            await gather_bounded(lambda one: self._one(one, here[one.of]), some, AT_ONCE)
-            if time.monotonic() > until:
+        entries = {entry.key: entry for entry in reports}
+        missing = [one for one in self._absent(databases, reports) if self._is_due(one)]
+        deadline = time.monotonic() + ROUND_LIMIT_S
+        for at in range(0, len(missing), CONCURRENCY):
+            batch = missing[at : at + CONCURRENCY]
+            await gather_bounded(
+                lambda one: self._one(one, entries[one.report]), batch, CONCURRENCY
+            )
+            if time.monotonic() > deadline:
                 break
 
-    async def _one(self, packed: Packed, report: Entry) -> None:
+    async def _one(self, packed: PackedDatabase, report: ReportEntry) -> None:
         database = database_beside(self._folder / report.file)
         name = database.name + DATABASE.removeprefix(".sqlite")
 
-        def tell(here: int) -> None:
-            self._here[packed.of] = here
+        def on_progress(done: int) -> None:
+            self._done[packed.report] = done
 
         try:
             self._check(packed, report)
-            await self._fetched(packed, name, tell)
-            await _unpacked(self._folder / name, database, packed.unpacked)
-            _not_older(database, self._folder / report.file)
-        except _DidNotComeError as error:
-            # What is here of it is gone on with.
-            self._failed_again(packed.of, database_left_out(report.file, str(error)))
+            await self._download(packed, name, on_progress)
+            await _unpack_in_thread(self._folder / name, database, packed.unpacked)
+            _make_newer(database, self._folder / report.file)
+        except _RetryError as error:
+            # The partial file is resumed.
+            self._schedule_retry(packed.report, database_left_out(report.file, str(error)))
             return
-        except _LeftOutError as error:
-            self._leave_out(packed.of, database_left_out(report.file, str(error)))
+        except _UnavailableError as error:
+            self._leave_out(packed.report, database_left_out(report.file, str(error)))
         except OSError as error:
             why = error.strerror or str(error)
-            self._leave_out(packed.of, database_left_out(report.file, why))
+            self._leave_out(packed.report, database_left_out(report.file, why))
         except Exception as error:
             log.exception("the database of %s can't be fetched", report.file)
-            self._leave_out(packed.of, database_left_out(report.file, type(error).__name__))
+            self._leave_out(packed.report, database_left_out(report.file, type(error).__name__))
         else:
-            self._failed.pop(packed.of, None)
-            self._left_out.pop(packed.of, None)
-        for left in (name, name + PART):
+            self._failures.pop(packed.report, None)
+            self._left_out.pop(packed.report, None)
+        for leftover in (name, name + PART):
             with contextlib.suppress(OSError):
-                (self._folder / left).unlink(missing_ok=True)
+                (self._folder / leftover).unlink(missing_ok=True)
 
-    async def _fetched(self, packed: Packed, name: str, tell: Here) -> None:
-        """Raises _DidNotComeError for what its node or the way to it may do better the next time, or _LeftOutError."""
+    async def _download(self, packed: PackedDatabase, name: str, on_progress: OnProgress) -> None:
+        """Raises _RetryError where the node or the connection may do better next time, else _UnavailableError."""
         try:
-            await fetch(packed.source, packed.entry, self._folder, name, tell)
+            await download_report(packed.source, packed.entry, self._folder, name, on_progress)
         except EaglerayError as error:
             if error.code == "no-room":
-                raise _LeftOutError(error.detail) from error
-            # What else stands in the sentence of that one is of a report.
-            raise _DidNotComeError(
+                raise _UnavailableError(error.detail) from error
+            # The message of `bad-report` is about a report.
+            raise _RetryError(
                 error.detail if error.code == "bad-report" else error.message
             ) from error
 
-    def _leave_out(self, key: Key, error: EaglerayError) -> None:
-        self._failed.pop(key, None)
+    def _leave_out(self, key: ReportKey, error: EaglerayError) -> None:
+        self._failures.pop(key, None)
         self._left_out[key] = error
 
-    def _failed_again(self, key: Key, error: EaglerayError) -> None:
-        tries = self._failed.get(key, Failed()).tries + 1
+    def _schedule_retry(self, key: ReportKey, error: EaglerayError) -> None:
+        tries = self._failures.get(key, _Failures()).tries + 1
         pause_s = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** min(tries - 1, 30))
-        self._failed[key] = Failed(tries, time.monotonic() + pause_s)
+        self._failures[key] = _Failures(tries, time.monotonic() + pause_s)
         if tries >= TRIES:
             self._left_out[key] = error
 
-    def _check(self, packed: Packed, report: Entry) -> None:
-        """Raises why it is not even begun with."""
+    def _check(self, packed: PackedDatabase, report: ReportEntry) -> None:
+        """Raises _UnavailableError for a database that is not even requested."""
         if packed.problem:
-            raise _LeftOutError(f"its node made none ({packed.problem})")
-        most = max(_ALWAYS, _MOST_TIMES * report.size)
+            raise _UnavailableError(f"its node made none ({packed.problem})")
+        largest = max(_ALWAYS_ALLOWED, _LARGEST_FACTOR * report.size)
         for size in (packed.unpacked, packed.entry.size):
-            if not 0 < size <= most:
-                raise _LeftOutError(f"its node says that it has {_mb(size)} MB")
+            if not 0 < size <= largest:
+                raise _UnavailableError(f"its node says that it has {_mb(size)} MB")
         free = shutil.disk_usage(self._folder).free
         if packed.entry.size + packed.unpacked + SPARE > free:
-            raise _LeftOutError(f"only {_mb(free)} MB are free in {self._folder}")
+            raise _UnavailableError(f"only {_mb(free)} MB are free in {self._folder}")
 
 
 def database_beside(report: Path) -> Path:
-    """As nsys names it."""
+    """The path of a report's database, as nsys names it."""
     return report.with_name(report.name.removesuffix(REPORT) + ".sqlite")
 
 
-def _not_older(database: Path, report: Path) -> None:
-    """By which a reader sees that it belongs to the report, whose time may be that of another clock."""
+def _make_newer(database: Path, report: Path) -> None:
+    """Readers take a database that is not older than the report; the report's time may be of another clock."""
     made, recorded = database.stat().st_mtime_ns, report.stat().st_mtime_ns
     if made < recorded:
         os.utime(database, ns=(recorded, recorded))
 
 
-async def _unpacked(packed: Path, database: Path, size: int) -> None:
-    """Whoever is cancelled leaves no thread behind that goes on."""
+async def _unpack_in_thread(packed: Path, database: Path, size: int) -> None:
+    """Stops its thread when it is cancelled."""
     stopped = threading.Event()
     unpacking = asyncio.create_task(asyncio.to_thread(unpack, packed, database, size, stopped))
     try:
@@ -230,7 +238,7 @@ async def _unpacked(packed: Path, database: Path, size: int) -> None:
 
 
 def unpack(packed: Path, database: Path, size: int, stopped: threading.Event) -> None:
-    """`database` is there as a whole or not at all; raises OSError, or _LeftOutError for what is not as was said."""
+    """Makes `database` completely or not at all; raises OSError, or _UnavailableError if it is not as described."""
     fd, made = tempfile.mkstemp(prefix=f".{database.name}-", dir=database.parent)
     try:
         with os.fdopen(fd, "wb") as out:
@@ -238,7 +246,7 @@ def unpack(packed: Path, database: Path, size: int, stopped: threading.Event) ->
         Path(made).chmod(0o644)
         Path(made).replace(database)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise _LeftOutError("it cannot be unpacked") from error
+        raise _UnavailableError("it cannot be unpacked") from error
     finally:
         Path(made).unlink(missing_ok=True)
 
@@ -248,12 +256,12 @@ def _copy(packed: Path, out: BinaryIO, size: int, stopped: threading.Event) -> N
     with gzip.open(packed) as stream:
         while not stopped.is_set() and (piece := stream.read(_PIECE)):
             left -= len(piece)
-            if left < 0 or (is_first and not piece.startswith(_BEGINS)):
-                raise _LeftOutError("it is longer than was said, or no database")
+            if left < 0 or (is_first and not piece.startswith(_SQLITE_HEADER)):
+                raise _UnavailableError("it is longer than was said, or no database")
             out.write(piece)
             is_first = False
     if left:
-        raise _LeftOutError("it is shorter than was said")
+        raise _UnavailableError("it is shorter than was said")
 
 
 def _mb(size: int) -> str:

@@ -1,4 +1,4 @@
-"""Fetching of one report into a folder: in part first, gone on with after an end, and compared before it is one."""
+"""Downloads one report: resumable, verified by SHA-256, renamed into place."""
 
 from __future__ import annotations
 
@@ -10,33 +10,36 @@ import stat
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from eagleray.common.profile_errors import bad_report, no_room, report_unreachable
-from eagleray.features.profiling.manifest import Entry
+from eagleray.features.profiling.errors import bad_report, no_room, report_unreachable
+from eagleray.features.profiling.manifest import ReportEntry
 from eagleray.features.profiling.sources import Source, closing
 
 PART = ".part"
-# A link over which nothing comes for so long is lost.
-IDLE_S = 60.0
+# A connection that delivers nothing for this long is lost.
+IDLE_LIMIT_S = 60.0
 _BATCH = 2**21
 
-Here = Callable[[int], None]
+# Called with the number of bytes that are on disk.
+OnProgress = Callable[[int], None]
 
 
-async def fetch(source: Source, entry: Entry, folder: Path, name: str, tell: Here) -> None:
-    """The report `entry` is `folder/name` now, byte for byte; `tell` is told how much of it is here.
+async def download_report(
+    source: Source, entry: ReportEntry, folder: Path, name: str, on_progress: OnProgress
+) -> None:
+    """Makes `folder/name` the report `entry`, byte for byte.
 
-    Raises `no-room` and leaves nothing of it; raises `bad-report` or what its source came to, and what is here of
-    it is gone on with the next time.
+    Raises `no-room` and leaves nothing behind; raises `bad-report` or the error of the source, and resumes the partial
+    file in the next call.
     """
     target, part = folder / name, folder / (name + PART)
-    if await asyncio.to_thread(is_same, target, entry):
-        tell(entry.size)
+    if await asyncio.to_thread(is_same_file, target, entry):
+        on_progress(entry.size)
         return
     try:
-        linked = await asyncio.to_thread(_linked, source.file(entry.source), part)
+        linked = await asyncio.to_thread(_link, source.local_path(entry.source), part)
         if not linked:
-            await _filled(source, entry, part, tell)
-        if not await asyncio.to_thread(is_same, part, entry):
+            await _fill(source, entry, part, on_progress)
+        if not await asyncio.to_thread(is_same_file, part, entry):
             part.unlink(missing_ok=True)
             raise bad_report(entry.source, "its size or its hash is another")
         part.replace(target)
@@ -45,79 +48,79 @@ async def fetch(source: Source, entry: Entry, folder: Path, name: str, tell: Her
             part.unlink(missing_ok=True)
         raise no_room(str(folder), error.strerror or str(error)) from error
     if linked:
-        tell(entry.size)
+        on_progress(entry.size)
 
 
-def is_same(file: Path, entry: Entry) -> bool:
-    """Whether the file is the report, by its size and its hash; nothing but a file is one, and none is waited for."""
+def is_same_file(file: Path, entry: ReportEntry) -> bool:
+    """Whether this is a regular file with the report's size and hash; never blocks on a pipe."""
     try:
         fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return False
     try:
-        known = os.fstat(fd)
-        is_report = stat.S_ISREG(known.st_mode) and known.st_size == entry.size
-        return is_report and _hash(fd) == entry.sha256
+        status = os.fstat(fd)
+        has_size = stat.S_ISREG(status.st_mode) and status.st_size == entry.size
+        return has_size and _sha256(fd) == entry.sha256
     except OSError:
         return False
     finally:
         os.close(fd)
 
 
-def _hash(fd: int) -> str:
-    made = hashlib.sha256()
+def _sha256(fd: int) -> str:
+    digest = hashlib.sha256()
     while piece := os.read(fd, _BATCH):
-        made.update(piece)
-    return made.hexdigest()
+        digest.update(piece)
+    return digest.hexdigest()
 
 
-def _linked(there: Path | None, part: Path) -> bool:
-    """A report of the same file system takes no room a second time."""
-    if there is None or there.is_symlink():
+def _link(original: Path | None, part: Path) -> bool:
+    """Hard-links a report of the same file system, which then takes no room a second time."""
+    if original is None or original.is_symlink():
         return False
     with contextlib.suppress(OSError):
         part.unlink(missing_ok=True)
-        os.link(there, part, follow_symlinks=False)
+        os.link(original, part, follow_symlinks=False)
         return True
     return False
 
 
-async def _filled(source: Source, entry: Entry, part: Path, tell: Here) -> None:
+async def _fill(source: Source, entry: ReportEntry, part: Path, on_progress: OnProgress) -> None:
     fd = os.open(part, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
         start = min(os.fstat(fd).st_size, entry.size)
         os.ftruncate(fd, start)
         os.lseek(fd, start, os.SEEK_SET)
-        tell(start)
+        on_progress(start)
         if start == entry.size:
             return
         pieces = source.pieces(entry.source, start)
         async with closing(pieces):
-            await _written(pieces, entry, fd, start, tell)
-        # The list names it for good: it must be there after a power failure, too.
+            await _write_pieces(pieces, entry, fd, start, on_progress)
+        # The manifest will list it: it must survive a power failure too.
         await asyncio.to_thread(os.fsync, fd)
     finally:
         os.close(fd)
 
 
-async def _written(
-    pieces: AsyncIterator[bytes], entry: Entry, fd: int, here: int, tell: Here
+async def _write_pieces(
+    pieces: AsyncIterator[bytes], entry: ReportEntry, fd: int, done: int, on_progress: OnProgress
 ) -> None:
     batch = bytearray()
     while True:
-        piece = await _next(pieces, entry)
+        piece = await _next_piece(pieces, entry)
         if piece == b"":
-            # It is sent from its beginning.
+            # The source restarts at the beginning of the file.
             batch.clear()
-            here = 0
+            done = 0
             os.ftruncate(fd, 0)
             os.lseek(fd, 0, os.SEEK_SET)
             continue
         batch += piece or b""
-        here += len(piece or b"")
-        if here > entry.size:
+        done += len(piece or b"")
+        if done > entry.size:
             raise bad_report(entry.source, "it is longer than was said")
-        tell(here)
+        on_progress(done)
         if batch and (piece is None or len(batch) >= _BATCH):
             await asyncio.to_thread(_write_all, fd, bytes(batch))
             batch.clear()
@@ -125,14 +128,14 @@ async def _written(
             return
 
 
-async def _next(pieces: AsyncIterator[bytes], entry: Entry) -> bytes | None:
+async def _next_piece(pieces: AsyncIterator[bytes], entry: ReportEntry) -> bytes | None:
     """The next piece, None after the last one."""
     try:
-        return await asyncio.wait_for(anext(pieces), IDLE_S)
+        return await asyncio.wait_for(anext(pieces), IDLE_LIMIT_S)
     except StopAsyncIteration:
         return None
     except asyncio.TimeoutError as error:
-        silent = f"nothing came for {IDLE_S:g} s"
+        silent = f"nothing came for {IDLE_LIMIT_S:g} s"
         raise report_unreachable(entry.source, entry.host or entry.node, silent) from error
 
 

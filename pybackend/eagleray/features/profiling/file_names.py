@@ -1,7 +1,7 @@
-"""Names of files that come from a cluster: how they are shown, which are accepted, and what they are called here.
+"""Names of files that come from a cluster: how they are displayed, which are accepted, and their local names.
 
-A file system accepts any bytes but a slash and NUL as a name.  Everywhere else in the code a name is *shown*: what is not
-printable UTF-8 is percent-encoded, so that any name can be logged, written as JSON and compared.
+A file system accepts any bytes but a slash and NUL in a name.  Everywhere else in the code a name is its *display name*:
+whatever is not printable UTF-8 is percent-encoded, so that any name can be logged, written as JSON and compared.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from urllib.parse import unquote_to_bytes
 REPORT = ".nsys-rep"
 ENTRY = ".nsys-rep.json"
 STATUS = ".worker.json"
-# Of which classes a process of the run has created actors.
+# Lists the classes of the actors that a process of the run created.
 CLASSES = ".classes.json"
-# What a node has made of a report for those whose nsys cannot read it, packed.
+# A packed database that a node made of a report, for users whose nsys cannot read the report.
 DATABASE = ".sqlite-gz"
-# What file systems of every kind take: a colon is none of them, and scp sees a host before it.
+# Accepted by every kind of file system; without colons, since scp takes what precedes one for a host.
 _PLAIN = re.compile(r"[^A-Za-z0-9._+=@-]")
 _LONGEST = 200
 
 
-def shown(name: str) -> str:
+def display_name(name: str) -> str:
     """The name as text, from a directory listing or from JSON; no tool reads its first character as an option.
 
     Surrogates are the bytes of a name that is not UTF-8 (as `os.fsdecode` returns it), or nonsense from JSON.
@@ -32,45 +32,45 @@ def shown(name: str) -> str:
     except UnicodeEncodeError:
         data = name.encode("utf-8", "surrogatepass")
     text = data.decode("utf-8", "surrogateescape")
-    first = _quoted(text[0]) if text.startswith(("-", ".")) else _shown(text[:1])
-    return first + "".join(_shown(character) for character in text[1:])
+    first = _quoted(text[0]) if text.startswith(("-", ".")) else _encoded(text[:1])
+    return first + "".join(_encoded(character) for character in text[1:])
 
 
-def raw(name: str) -> bytes:
-    """The bytes of a shown name, as the file system has them."""
+def raw_name(name: str) -> bytes:
+    """The bytes of a display name, as the file system has them."""
     return unquote_to_bytes(name)
 
 
-def utf8(name: str) -> str | None:
-    """A shown name as it is in UTF-8; None if it is not UTF-8, which no URL of Ray can name."""
+def utf8_name(name: str) -> str | None:
+    """A display name decoded; None if it is not UTF-8, which no URL of Ray can name."""
     try:
-        return raw(name).decode("utf-8")
+        return raw_name(name).decode("utf-8")
     except UnicodeDecodeError:
         return None
 
 
-def is_taken(name: str) -> bool:
-    """Whether this is the shown name of a file in the folder of the run."""
+def is_accepted(name: str) -> bool:
+    """Whether this is the display name of a file directly in the run's folder."""
     if not name.isprintable() or name.startswith((".", "-")) or {"/", "\\"}.intersection(name):
         return False
-    data = raw(name)
+    data = raw_name(name)
     return (
         data not in (b"", b".", b"..") and len(data) <= 255 and not {0, ord("/")}.intersection(data)
     )
 
 
-def local(name: str, taken: Collection[str]) -> str:
-    """What a report is called here: a plain name that none of `taken` has, in any case of its letters."""
+def local_name(name: str, taken: Collection[str]) -> str:
+    """The local file name of a report: plain, and different from all `taken` ones, also ignoring case."""
     stem = _PLAIN.sub("_", name.removesuffix(REPORT)).lstrip(".-_")[: _LONGEST - 20] or "report"
-    used = {one.casefold() for one in taken}
-    number, found = 1, f"{stem}{REPORT}"
-    while found.casefold() in used:
+    used = {other.casefold() for other in taken}
+    number, candidate = 1, f"{stem}{REPORT}"
+    while candidate.casefold() in used:
         number += 1
-        found = f"{stem}.{number}{REPORT}"
-    return found
+        candidate = f"{stem}.{number}{REPORT}"
+    return candidate
 
 
-def _shown(character: str) -> str:
+def _encoded(character: str) -> str:
     is_plain = character.isprintable() and character not in ("%", "\\", "/")
     return character if is_plain else _quoted(character)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from eagleray.common.off_loop import off_loop
 from eagleray.common.tasks import publish_changes
 from eagleray.features.profiling import messages
 from eagleray.features.profiling.profiling import ProfiledRun, Profiling
-from eagleray.features.runs.model import Profiled, ProfiledWorker
+from eagleray.features.runs.model import ProfiledWorker, ProfileState
 
 if TYPE_CHECKING:
     from eagleray.features.runs.runs import Runs
@@ -23,9 +23,8 @@ def register(
     server: RequestServer,
     profiling: Profiling,
     runs: Runs,
-    on_reports: Callable[[Sequence[str]], None],
 ) -> None:
-    """Answers the requests of this feature; `on_reports` gets the paths of the reports that have been gathered."""
+    """Answers the requests of this feature."""
     handlers = RunHandlers(profiling)
     server.on_request(messages.LIST, handlers.list)
     server.on_request(messages.RECORD, handlers.record)
@@ -37,9 +36,7 @@ def register(
     runs.on_change(changed.set)
 
     async def publish() -> None:
-        listed = await off_loop(profiling.listed)
-        on_reports([file for one in listed if one.seen for file in one.seen.files])
-        now = wire_runs(listed)
+        now = wire_runs(await off_loop(profiling.listed))
         if now != told[0]:
             told[0] = now
             server.notify(messages.CHANGED, now)
@@ -63,7 +60,7 @@ class RunHandlers:
         return messages.Asked(await self._profiling.stop(asked.run, asked.workers))
 
     async def gather(self, asked: messages.Gather, report: ReportProgress) -> messages.Gathered:
-        def tell(seen: Profiled) -> None:
+        def tell(seen: ProfileState) -> None:
             report(progress_text(seen), percentage(seen))
 
         seen = await self._profiling.gather(asked.run, tell, finish=asked.finish)
@@ -76,7 +73,7 @@ class RunHandlers:
         )
 
 
-def progress_text(seen: Profiled) -> str:
+def progress_text(seen: ProfileState) -> str:
     """What is done now, in words."""
     if seen.sentence:
         return seen.sentence
@@ -86,7 +83,7 @@ def progress_text(seen: Profiled) -> str:
     )
 
 
-def percentage(seen: Profiled) -> int | None:
+def percentage(seen: ProfileState) -> int | None:
     """How much of what is known to come is here."""
     return int(100 * seen.done_bytes / seen.bytes) if seen.bytes else None
 
@@ -96,7 +93,7 @@ def wire_runs(listed: Sequence[ProfiledRun]) -> messages.ProfiledRuns:
 
 
 def wire_run(one: ProfiledRun) -> messages.ProfiledRun:
-    seen = one.seen or Profiled(str(one.here))
+    seen = one.state or ProfileState(str(one.output))
     return messages.ProfiledRun(
         run=one.run,
         output=seen.folder,

@@ -1,4 +1,4 @@
-"""The list of what was gathered, `manifest.json` beside the reports: it is only ever there as a whole."""
+"""The list of collected reports, `manifest.json` beside them: written atomically, read without trust."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ from attrs import asdict, field, frozen
 
 from eagleray.common.atomic_file import replace_text
 from eagleray.common.errors import printable
-from eagleray.features.profiling.file_names import is_taken
+from eagleray.features.profiling.file_names import is_accepted
 
 NAME = "manifest.json"
 # No file system has a larger file.
-_MOST = 2**63
-_HASH = re.compile(r"[0-9a-f]{64}")
+_LARGEST = 2**63
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _TEXTS = ("run", "node", "host", "node_id", "actor_id", "name", "rank", "nsys_version", "problem")
+
+# Identifies a report: node, name and hash.
+ReportKey = tuple[str, str, str]
 
 
 @frozen
-class Entry:
-    """A whole report as its node describes it; `source` is its name there, `file` that in the folder here."""
+class ReportEntry:
+    """A complete report as its node describes it: `source` is its name on the node, `file` its local name."""
 
     source: str
     size: int
@@ -45,14 +48,14 @@ class Entry:
     file: str = ""
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        """One report for good: the same name on another node is another report, and so is other content."""
+    def key(self) -> ReportKey:
+        """The same name on another node is another report, and so is other content."""
         return self.node_id or self.host, self.source, self.sha256
 
 
 @frozen
-class Missing:
-    """A report that is whole at its node and not here, `why` in a sentence."""
+class MissingReport:
+    """A report that is complete on its node and was not collected; `why` is a sentence."""
 
     source: str
     host: str
@@ -62,75 +65,77 @@ class Missing:
 
 @frozen
 class Manifest:
-    """All reports of a run that are in its folder, and those that should be."""
+    """The reports of a run that are in its folder, and those that should be."""
 
     run: str
-    reports: tuple[Entry, ...] = field(default=())
-    missing: tuple[Missing, ...] = field(default=())
+    reports: tuple[ReportEntry, ...] = field(default=())
+    missing: tuple[MissingReport, ...] = field(default=())
 
 
-def entry_of(source: str, text: bytes) -> Entry | None:
-    """The description of the report `source`; None for what is none: it was written by somebody else's machine."""
+def parse_entry(source: str, text: bytes) -> ReportEntry | None:
+    """The description of the report `source`, which another machine wrote; None if it is not valid."""
     try:
-        said = json.loads(text)
+        row = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(said, dict) or not is_taken(source):
+    if not isinstance(row, dict) or not is_accepted(source):
         return None
-    size, hashed, pid = said.get("size"), said.get("sha256"), said.get("pid")
-    if not _is_count(size) or not isinstance(hashed, str) or not _HASH.fullmatch(hashed):
+    size, sha256, pid = row.get("size"), row.get("sha256"), row.get("pid")
+    if not _is_count(size) or not isinstance(sha256, str) or not _SHA256.fullmatch(sha256):
         return None
-    texts = {key: _text(said.get(key)) for key in _TEXTS}
-    return Entry(
+    texts = {key: _text(row.get(key)) for key in _TEXTS}
+    return ReportEntry(
         source=source,
         size=size,
-        sha256=hashed,
+        sha256=sha256,
         pid=pid if _is_count(pid) else 0,
-        class_name=_text(said.get("class")),
-        gpus=_listed(said.get("gpus")),
-        options=_listed(said.get("options")),
-        started_utc=_text(said.get("started_utc"))[:40],
+        class_name=_text(row.get("class")),
+        gpus=_texts(row.get("gpus")),
+        options=_texts(row.get("options")),
+        started_utc=_text(row.get("started_utc"))[:40],
         **texts,
     )
 
 
 def read(folder: Path, run: str) -> Manifest:
-    """What is in the folder, and nothing of what was missing; nothing at all if there is no list that can be read, or it is another run's."""
+    """The reports that the folder's manifest lists; an empty manifest if it can't be read or is of another run."""
     try:
-        said = json.loads((folder / NAME).read_text("utf-8"))
-        rows = said["reports"] if said["run"] == run else []
-        entries = [_again(row) for row in rows if isinstance(row, dict)]
+        content = json.loads((folder / NAME).read_text("utf-8"))
+        rows = content["reports"] if content["run"] == run else []
+        entries = [_parse_row(row) for row in rows if isinstance(row, dict)]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return Manifest(run)
     return Manifest(run, tuple(entry for entry in entries if entry is not None))
 
 
 def write(folder: Path, manifest: Manifest) -> None:
-    """Puts the list in place of the one before."""
-    said = {
+    """Replaces the folder's manifest."""
+    content = {
         "run": manifest.run,
         "reports": [_row(entry) for entry in manifest.reports],
-        "missing": [asdict(one) for one in manifest.missing],
+        "missing": [asdict(report) for report in manifest.missing],
     }
-    replace_text(folder / NAME, json.dumps(said, indent=1))
+    replace_text(folder / NAME, json.dumps(content, indent=1))
 
 
-def _row(entry: Entry) -> dict[str, Any]:
-    said = asdict(entry)
-    said["class"] = said.pop("class_name")
-    return said
+def _row(entry: ReportEntry) -> dict[str, Any]:
+    row = asdict(entry)
+    row["class"] = row.pop("class_name")
+    return row
 
 
-def _again(row: Mapping[str, Any]) -> Entry | None:
-    entry = entry_of(str(row.get("source")), json.dumps(row).encode())
+def _parse_row(row: Mapping[str, Any]) -> ReportEntry | None:
+    entry = parse_entry(str(row.get("source")), json.dumps(row).encode())
     file = row.get("file")
-    if entry is None or not isinstance(file, str) or not is_taken(file):
+    if entry is None or not isinstance(file, str) or not is_accepted(file):
         return None
-    return Entry(**{**asdict(entry), "gpus": entry.gpus, "options": entry.options, "file": file})
+    return ReportEntry(
+        **{**asdict(entry), "gpus": entry.gpus, "options": entry.options, "file": file}
+    )
 
 
 def _is_count(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST
 
 
 def _text(value: Any) -> str:
@@ -139,9 +144,9 @@ def _text(value: Any) -> str:
     return printable(value, 300) if isinstance(value, str) else ""
 
 
-def _listed(value: Any) -> tuple[str, ...]:
-    """A list of words, of which a mapping is one too: `name=value`."""
+def _texts(value: Any) -> tuple[str, ...]:
+    """A list of texts; a mapping becomes `name=value` each."""
     if isinstance(value, Mapping):
-        value = [f"{name}={said}" for name, said in value.items()]
-    words: Sequence[Any] = value if isinstance(value, list) else []
-    return tuple(_text(word) for word in words[:200])
+        value = [f"{name}={item}" for name, item in value.items()]
+    items: Sequence[Any] = value if isinstance(value, list) else []
+    return tuple(_text(item) for item in items[:200])

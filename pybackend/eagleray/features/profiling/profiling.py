@@ -1,4 +1,4 @@
-"""What a window or a terminal does with profiled runs: list, record, stop, gather, preview."""
+"""ProfileState runs as a window or a terminal uses them: list, record, stop recording, gather reports, preview classes."""
 
 from __future__ import annotations
 
@@ -6,190 +6,233 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
-from eagleray.common.profile_errors import nobody_records, not_gathered, not_profiled
-from eagleray.features.profiling.gathers import Gathers
-from eagleray.features.profiling.preview import SeenClass, preview
-from eagleray.features.profiling.recorders import Recorders
-from eagleray.features.profiling.run_reports import RunReports
-from eagleray.features.profiling.waiting import GONE_S, HEARD_S
-from eagleray.features.runs.model import Profiled
-from eagleray.features.runs.remote_files import RemotePlace
+from eagleray.features.profiling.class_matches import ClassMatch, match_classes
+from eagleray.features.profiling.collector import (
+    REACTION_LIMIT_S,
+    UNREACHABLE_LIMIT_S,
+    ReportCollector,
+    ReportCollectorFactory,
+)
+from eagleray.features.profiling.errors import nobody_records, not_gathered, not_profiled
+from eagleray.features.profiling.store import output_folder
+from eagleray.features.runs import supervisor_process
+from eagleray.features.runs.adapter_gateway import AdapterRunGateway
+from eagleray.features.runs.model import ProfileState
+from eagleray.features.runs.records import StoredRun
+from eagleray.features.runs.remote_delivery import remote_reports_folder
+from eagleray.features.runs.remote_files import RemotePath
+from eagleray.features.runs.run_status import with_current_state
+from eagleray.features.runs.runs import Runs
 from eagleray.ray.dashboard import Dashboard
 
-LOOK_S = 0.3
-# What was seen by earlier ones may be of programs that nobody has any more.
+POLL_INTERVAL_S = 0.3
+# Classes of older runs may be of programs that no longer exist.
 RECENT_RUNS = 10
 
-Tell = Callable[[Profiled], None]
+# Called with the state of the profile while its reports are gathered.
+OnState = Callable[[ProfileState], None]
 
 
 @frozen
 class ProfiledRun:
-    """A run with a profile; `there` and `far` are folders that its workers may see, `here` where its reports come to.
+    """A run with a profile; its workers write into `reports_folder` or `remote`, reports are collected in `output`.
 
-    `is_kept`: a keeper gathers them; `cluster` is where they are besides, "" if none is known.
+    `is_supervised`: a supervisor collects them; `cluster` is where its nodes are, "" if unknown.
     """
 
     run: str
-    there: Path
-    here: Path
+    reports_folder: Path
+    output: Path
     cluster: str
     is_over: bool
-    is_kept: bool
-    seen: Profiled | None
-    far: RemotePlace | None = None
+    is_supervised: bool
+    state: ProfileState | None
+    remote: RemotePath | None = None
 
 
-class ProfiledRuns(Protocol):
-    """What knows runs; methods that aren't coroutines read files, so they are called off the event loop."""
+class ProfiledRuns:
+    """The profiled ones among all runs; methods that aren't coroutines read files, so call them off the event loop."""
+
+    def __init__(self, runs: Runs) -> None:
+        self._runs = runs
 
     def listed(self) -> list[ProfiledRun]:
-        """Those that are profiled, the newest first."""
+        """The profiled runs, the newest first."""
+        return [run for listed in self._runs.listed() if (run := _profiled(listed))]
 
-    def find(self, written: str) -> ProfiledRun | None:
-        """The run of that id or the beginning of one, None if it is not profiled; raises `unknown-run`."""
+    def find(self, prefix: str) -> ProfiledRun | None:
+        """The run whose id begins so, None if it is not profiled; raises `unknown-run`."""
+        return _profiled(with_current_state(self._runs.load(prefix)))
 
     async def end(self, run: str) -> None:
-        """Has its keeper gather all and end the program."""
+        """Has the supervisor collect everything and end the program; the user has confirmed that, also for a SLURM job."""
+        await self._runs.stop(run, confirmed=True)
 
-    async def gathered(self, run: str, seen: Profiled) -> None:
-        """Remembers what was gathered of a run that is over."""
+    async def save(self, run: str, state: ProfileState) -> None:
+        """Stores what was collected of a run that is over."""
+        await off_loop(partial(self._write, run, state))
+        self._runs.changed()
+
+    def _write(self, run: str, state: ProfileState) -> None:
+        found = self._runs.load(run)
+        found.record.write_state(evolve(found.state, profile=state))
+
+
+def _profiled(listed: StoredRun) -> ProfiledRun | None:
+    plan, state = listed.plan, listed.state
+    if plan.profile is None:
+        return None
+    return ProfiledRun(
+        run=listed.record.id,
+        reports_folder=listed.record.reports,
+        output=output_folder(listed.record.id, plan.profile.output, plan.cwd),
+        # Until the Ray in its job is found, a script has only the host on which it is submitted.
+        cluster="" if plan.kind == "sbatch" and state.cluster == plan.cluster else state.cluster,
+        is_over=state.is_over,
+        is_supervised=not state.is_over and supervisor_process.is_supervised(listed.record, state),
+        state=state.profile,
+        remote=remote_reports_folder(listed.record.id, plan),
+    )
 
 
 class Profiling:
-    """Looks and asks; keeps nothing."""
+    """Answers requests about profiled runs; keeps no state."""
 
     def __init__(
         self,
         runs: ProfiledRuns,
-        recorders: Recorders,
-        gathers: Gathers,
+        gateway: AdapterRunGateway,
+        collectors: ReportCollectorFactory,
         dashboard: Callable[[str], Awaitable[Dashboard]],
     ) -> None:
         self._runs = runs
-        self._recorders = recorders
-        self._gathers = gathers
+        self._gateway = gateway
+        self._collectors = collectors
         self._dashboard = dashboard
 
     def listed(self) -> list[ProfiledRun]:
         return self._runs.listed()
 
-    async def record(self, written: str, workers: Sequence[str], seconds: float = 0.0) -> int:
-        """How many workers begin to record; raises `nobody-records`."""
-        run = await self._live(written)
-        asked = await self._recorders.record(run, workers, seconds)
+    async def record(self, prefix: str, workers: Sequence[str], seconds: float = 0.0) -> int:
+        """Returns how many workers begin to record; raises `nobody-records`."""
+        run = await self._find_live(prefix)
+        asked = await self._gateway.record(run, workers, seconds)
         if not asked:
             raise nobody_records(run)
         return asked
 
-    async def stop(self, written: str, workers: Sequence[str]) -> int:
-        """How many workers end their recording; raises `nobody-records`."""
-        run = await self._live(written)
-        asked = await self._recorders.stop_recording(run, workers)
+    async def stop(self, prefix: str, workers: Sequence[str]) -> int:
+        """Returns how many workers end their recording; raises `nobody-records`."""
+        run = await self._find_live(prefix)
+        asked = await self._gateway.stop_recording(run, workers)
         if not asked:
             raise nobody_records(run)
         return asked
 
-    async def gather(self, written: str, tell: Tell, *, finish: bool = False) -> Profiled:
-        """What is whole is here now, or what went wrong is raised; `finish` ends the program when it is."""
-        found = await self._find(written)
+    async def gather(self, prefix: str, on_state: OnState, *, finish: bool = False) -> ProfileState:
+        """ReportCollectorFactory all complete reports, or raises what went wrong; `finish` then ends the program."""
+        found = await self._find(prefix)
         if finish and not found.is_over:
-            if not found.is_kept:
-                # Nobody else ends the recordings of such a program before the program itself.
-                await self._gathered(found, tell, finish=True)
+            if not found.is_supervised:
+                # Without a supervisor, nobody else ends the recordings before the program.
+                await self._collect(found, on_state, finish=True)
             await self._runs.end(found.run)
-            # One whose keeper died may have a new one by that.
-            found = await self._find(written)
-        if found.is_kept and not found.is_over:
-            return await self._followed(found.run, tell, until_over=finish)
-        return await self._gathered(found, tell)
+            # A run whose supervisor died may have a new one by now.
+            found = await self._find(prefix)
+        if found.is_supervised and not found.is_over:
+            return await self._follow(found.run, on_state, until_over=finish)
+        return await self._collect(found, on_state)
 
-    async def preview(self, cluster: str, patterns: Sequence[str]) -> list[SeenClass]:
-        """The classes of a cluster and of the last runs, and which of them patterns fit; "" is no cluster."""
+    async def preview(self, cluster: str, patterns: Sequence[str]) -> list[ClassMatch]:
+        """The classes of a cluster ("" for none) and of recent runs, matched with patterns."""
         actors = await (await self._dashboard(cluster)).all_actors() if cluster else []
         recent = (await off_loop(self._runs.listed))[:RECENT_RUNS]
-        known = [name for one in recent if one.seen for name in one.seen.classes]
-        return preview(actors, patterns, known)
+        earlier = [name for run in recent if run.state for name in run.state.classes]
+        return match_classes(actors, patterns, earlier)
 
-    async def _followed(self, run: str, tell: Tell, *, until_over: bool) -> Profiled:
-        """Its keeper gathers; we look until it has all that is whole, or what is missing does not come."""
+    async def _follow(self, run: str, on_state: OnState, *, until_over: bool) -> ProfileState:
+        """Waits until the supervisor has collected all complete reports, or missing ones do not come."""
         loop = asyncio.get_running_loop()
-        before, changed = None, loop.time()
+        before, changed_at = None, loop.time()
         while True:
             found = await self._find(run)
-            seen = found.seen or Profiled(str(found.here))
-            tell(seen)
-            if seen != before:
-                before, changed = seen, loop.time()
-            if not (found.is_kept or found.is_over):
-                # Its keeper has ended; what it has left is had by ourselves.
-                return await self._gathered(found, tell)
-            quiet_s = loop.time() - changed
-            is_stuck = quiet_s > GONE_S
-            # Who has just asked for the end of a recording is told a little later that nsys writes.
-            may_end = seen.phase == "recording" and quiet_s <= HEARD_S
-            is_writing = seen.phase in ("writing", "gathering") or may_end
-            busy = is_writing or seen.gathered < seen.expected
-            # A program whose reports cannot be gathered goes on, though its end was asked for.
-            is_waited_for = until_over and seen.phase != "failed"
-            if found.is_over or (not is_waited_for and (not busy or is_stuck)):
-                return _good(seen)
-            await asyncio.sleep(LOOK_S)
+            state = found.state or ProfileState(str(found.output))
+            on_state(state)
+            if state != before:
+                before, changed_at = state, loop.time()
+            if not (found.is_supervised or found.is_over):
+                # Its supervisor has ended; this process collects the rest.
+                return await self._collect(found, on_state)
+            quiet_s = loop.time() - changed_at
+            is_stuck = quiet_s > UNREACHABLE_LIMIT_S
+            # nsys reports that it writes a moment after the recording was asked to end.
+            may_end = state.phase == "recording" and quiet_s <= REACTION_LIMIT_S
+            is_writing = state.phase in ("writing", "gathering") or may_end
+            is_busy = is_writing or state.gathered < state.expected
+            # A program whose reports cannot be gathered keeps running, though its end was requested.
+            is_awaited = until_over and state.phase != "failed"
+            if found.is_over or (not is_awaited and (not is_busy or is_stuck)):
+                if state.phase == "failed":
+                    raise not_gathered(state.sentence)
+                return state
+            await asyncio.sleep(POLL_INTERVAL_S)
 
-    async def _gathered(self, found: ProfiledRun, tell: Tell, *, finish: bool = False) -> Profiled:
-        home: tuple[str, Dashboard] | None = None
-        trouble: EaglerayError | None = None
+    async def _collect(
+        self, found: ProfiledRun, on_state: OnState, *, finish: bool = False
+    ) -> ProfileState:
+        cluster: tuple[str, Dashboard] | None = None
+        failure: EaglerayError | None = None
         try:
-            home = (found.cluster, await self._dashboard(found.cluster)) if found.cluster else None
+            if found.cluster:
+                cluster = (found.cluster, await self._dashboard(found.cluster))
         except EaglerayError as error:
-            trouble = error
-        reports = self._gathers.reports(
-            found.run, found.there, found.here, lambda: home, found.far, found.cluster, found.seen
+            failure = error
+        collector = self._collectors.create(
+            found.run,
+            found.reports_folder,
+            found.output,
+            lambda: cluster,
+            found.remote,
+            found.cluster,
+            found.state,
         )
-        # Without progress the reports come all the same.
-        telling = tasks.owned(_tell_of(reports, tell), "progress", tasks.only_logged)
+        # A failure of the progress display must not stop the reports.
+        progress = tasks.owned(_report_progress(collector, on_state), "progress", tasks.only_logged)
         try:
             if finish:
-                await reports.finish()
-            await reports.now()
+                await collector.finish()
+            await collector.collect()
         finally:
-            telling.cancel()
-            await asyncio.gather(telling, return_exceptions=True)
-            await reports.close()
-        if trouble is not None and not reports.seen.files:
-            # All that there is lies in a cluster that does not answer.
-            raise trouble
-        await self._runs.gathered(found.run, reports.seen)
-        tell(reports.seen)
-        return reports.seen
+            progress.cancel()
+            await asyncio.gather(progress, return_exceptions=True)
+            await collector.close()
+        if failure is not None and not collector.state.files:
+            # All reports are in a cluster that does not answer.
+            raise failure
+        await self._runs.save(found.run, collector.state)
+        on_state(collector.state)
+        return collector.state
 
-    async def _live(self, written: str) -> str:
-        found = await self._find(written)
+    async def _find_live(self, prefix: str) -> str:
+        found = await self._find(prefix)
         if found.is_over:
             raise nobody_records(found.run)
         return found.run
 
-    async def _find(self, written: str) -> ProfiledRun:
-        found = await off_loop(partial(self._runs.find, written))
+    async def _find(self, prefix: str) -> ProfiledRun:
+        found = await off_loop(partial(self._runs.find, prefix))
         if found is None:
-            raise not_profiled(written)
+            raise not_profiled(prefix)
         return found
 
 
-async def _tell_of(reports: RunReports, tell: Tell) -> None:
+async def _report_progress(collector: ReportCollector, on_state: OnState) -> None:
     while True:
-        tell(reports.seen)
-        await asyncio.sleep(LOOK_S)
-
-
-def _good(seen: Profiled) -> Profiled:
-    if seen.phase == "failed":
-        raise not_gathered(seen.sentence)
-    return seen
+        on_state(collector.state)
+        await asyncio.sleep(POLL_INTERVAL_S)

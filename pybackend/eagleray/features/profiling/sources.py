@@ -1,4 +1,4 @@
-"""Where the files of a profiled run lie: a folder that this machine sees, or the logs of a node of its cluster."""
+"""Sources of a profiled run's files: a local folder, a folder behind ssh, the logs of a node of the cluster."""
 
 from __future__ import annotations
 
@@ -11,40 +11,53 @@ from pathlib import Path
 from typing import Protocol
 
 from eagleray.common.errors import EaglerayError
-from eagleray.common.profile_errors import (
+from eagleray.features.profiling.errors import (
     report_unreachable,
     report_unsendable,
     reports_unlistable,
 )
-from eagleray.features.profiling.file_names import ENTRY, STATUS, is_taken, raw, shown, utf8
+from eagleray.features.profiling.file_names import (
+    ENTRY,
+    REPORT,
+    STATUS,
+    display_name,
+    is_accepted,
+    raw_name,
+    utf8_name,
+)
+from eagleray.features.runs.remote_files import RemoteFiles, is_full_piece
+from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.logs import RayAgent
 
-# A description of a report or a worker; what is larger is none.
-SMALL = 256 * 1024
+# A description of a report or a worker is never larger.
+LARGEST_SMALL_FILE = 256 * 1024
 _PIECE = 2**20
+# An sshd allows ten commands at once, of which others need some.
+_REMOTE_CONCURRENCY = 4
 
 
 class Source(Protocol):
-    """One place with files of the run; raises errors of the catalogue alone."""
+    """A place with files of the run; raises only errors of the catalogue."""
 
     @property
     def name(self) -> str:
-        """How it is called in front of a person: a folder, or a node."""
+        """The name in messages to the user: a folder, or a node."""
 
     async def names(self) -> list[str]:
-        """The names of the files there as they are shown, those that are accepted only."""
+        """The display names of the files, without those that are not accepted."""
 
     async def small(self, name: str) -> bytes:
-        """A small file."""
+        """The content of a small file."""
 
     def pieces(self, name: str, start: int) -> AsyncIterator[bytes]:
-        """A file from `start` on; an empty piece says that it begins anew instead."""
+        """A file from `start` on; an empty piece means that it restarts at its beginning."""
 
-    def file(self, name: str) -> Path | None:
-        """The file itself, if this machine has it."""
+    def local_path(self, name: str) -> Path | None:
+        """The path of the file, if this machine has it."""
 
 
-class Folder:
-    """A folder of this machine or of a file system that it shares with the nodes."""
+class LocalFolder:
+    """A folder of this machine, or of a file system that it shares with the nodes."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -70,35 +83,33 @@ class Folder:
         finally:
             os.close(fd)
 
-    def file(self, name: str) -> Path | None:
-        return self._at(name)
-
-    def _at(self, name: str) -> Path:
-        return self._path / os.fsdecode(raw(name))
+    def local_path(self, name: str) -> Path | None:
+        return self._path / os.fsdecode(raw_name(name))
 
     def _names(self) -> list[str]:
         try:
-            names = (shown(entry.name) for entry in os.scandir(self._path))
-            return [name for name in names if is_taken(name)]
+            names = (display_name(entry.name) for entry in os.scandir(self._path))
+            return [name for name in names if is_accepted(name)]
         except OSError:
-            # It is not made before the first worker writes.
+            # The first worker that writes makes it.
             return []
 
     def _small(self, name: str) -> bytes:
-        """Nothing, for what is no file: it must not hide the others."""
+        """Returns nothing for what is not a regular file, which must not hide the others."""
         try:
             fd = self._open(name)
         except EaglerayError:
             return b""
         try:
-            return os.read(fd, SMALL)
+            return os.read(fd, LARGEST_SMALL_FILE)
         finally:
             os.close(fd)
 
     def _open(self, name: str) -> int:
-        """No link and no pipe: whoever wrote it there might know of better files of ours."""
+        """Refuses links and pipes: whoever writes into a shared folder could point them at files of the user."""
+        path = self._path / os.fsdecode(raw_name(name))
         try:
-            fd = os.open(self._at(name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError as error:
             raise report_unreachable(name, self.name, error.strerror or str(error)) from error
         if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -107,35 +118,73 @@ class Folder:
         return fd
 
 
-class HasLogs(Protocol):
-    """What is asked of a dashboard."""
+class RemoteFolder:
+    """A folder that only commands reach: on a cluster's file system, or on a node that has left Ray.
 
-    async def log_files(self, node_id: str, pattern: str) -> list[str]: ...
+    Small files are read once after each change, all in one command.
+    """
 
-    def log_bytes(self, node_id: str, filename: str) -> AsyncIterator[bytes]: ...
+    def __init__(self, files: RemoteFiles) -> None:
+        self._files = files
+        self._cache: dict[str, tuple[int, bytes]] = {}
+        self._slots = asyncio.Semaphore(_REMOTE_CONCURRENCY)
+
+    @property
+    def name(self) -> str:
+        return self._files.name
+
+    async def names(self) -> list[str]:
+        listed = {display_name(file.name): file for file in await self._files.files()}
+        accepted = {name: file for name, file in listed.items() if is_accepted(name)}
+        changed = {name: f.changed for name, f in accepted.items() if name.endswith(".json")}
+        fresh = {n: cached for n, cached in self._cache.items() if cached[0] == changed.get(n)}
+        stale = [name for name in changed if name not in fresh]
+        texts = await self._read_small(stale) if stale else {}
+        # A file that could not be read is requested again.
+        self._cache = fresh | {name: (changed[name], text) for name, text in texts.items() if text}
+        return list(accepted)
+
+    async def _read_small(self, names: list[str]) -> dict[str, bytes]:
+        """The contents of files, by display name."""
+        texts = await self._files.small([raw_name(name) for name in names])
+        return {name: texts[data] for name in names if (data := raw_name(name)) in texts}
+
+    async def small(self, name: str) -> bytes:
+        return self._cache.get(name, (0, b""))[1]
+
+    async def pieces(self, name: str, start: int) -> AsyncIterator[bytes]:
+        while True:
+            async with self._slots:
+                piece = await self._files.piece(raw_name(name), start)
+            if piece:
+                yield piece
+            start += len(piece)
+            if not is_full_piece(piece):
+                return
+
+    def local_path(self, name: str) -> Path | None:
+        return None
+
+    async def remove(self) -> None:
+        """Removes the folder, unless a report in it was never described as complete and so was not collected."""
+        names = {file.name for file in await self._files.files()}
+        if all(f"{name}.json" in names for name in names if name.endswith(REPORT)):
+            await self._files.remove()
 
 
-class Agent(Protocol):
-    """What is asked of the agent of a node."""
+class NodeLogs:
+    """The folder `eagleray/<run>` below the logs of a node: listed by the head, large files from the node's agent.
 
-    def log_bytes(self, filename: str, start: int) -> AsyncIterator[bytes]: ...
-
-    async def close(self) -> None: ...
-
-
-class Node:
-    """The folder `eagleray/<run>` below the logs of a node, through the head, and large ones from the node itself.
-
-    `agent` is asked once, and again when its port became known; None: there is no way to it.
+    `agent` is called again when the agent's port became known; it returns None if there is no route to it.
     """
 
     def __init__(
         self,
-        dashboard: HasLogs,
+        dashboard: Dashboard,
         node_id: str,
         name: str,
         run: str,
-        agent: Callable[[], Agent | None],
+        agent: Callable[[], RayAgent | None],
     ) -> None:
         self._dashboard = dashboard
         self._node_id = node_id
@@ -150,61 +199,65 @@ class Node:
 
     async def names(self) -> list[str]:
         try:
-            listed = await self._listed("")
+            listed = await self._list("")
         except EaglerayError as error:
             if error.code != "dashboard-failed":
                 raise
-            listed = await self._listed_in_parts(error)
+            listed = await self._list_by_kind(error)
         inside = (name for name in listed if name.startswith(self._folder))
-        names = (shown(one.removeprefix(self._folder)) for one in inside)
+        names = (display_name(name.removeprefix(self._folder)) for name in inside)
         # A report that Ray can't send is listed, so that the user hears of it.
-        return [one for one in names if is_taken(one) and (one.endswith(ENTRY) or utf8(one))]
+        return [
+            name
+            for name in names
+            if is_accepted(name) and (name.endswith(ENTRY) or utf8_name(name))
+        ]
 
-    async def _listed(self, ending: str) -> list[str]:
+    async def _list(self, ending: str) -> list[str]:
         return await self._dashboard.log_files(self._node_id, f"{self._folder}*{ending}")
 
-    async def _listed_in_parts(self, error: EaglerayError) -> list[str]:
+    async def _list_by_kind(self, error: EaglerayError) -> list[str]:
         """Ray (2.60) lists nothing at all if one of the names isn't UTF-8, so each kind of file is listed alone.
 
         Raises `error` if the node doesn't answer this either, or `gathering-failed` if descriptions can't be listed.
         """
         try:
-            statuses = await self._listed(STATUS)
+            statuses = await self._list(STATUS)
         except EaglerayError:
             raise error from None
         try:
-            entries = await self._listed(ENTRY)
+            entries = await self._list(ENTRY)
         except EaglerayError as unlistable:
             raise reports_unlistable(self._name, error.message) from unlistable
         # Each has its report beside it; databases and lists of classes may be missing.
         return [*statuses, *entries, *(name.removesuffix(".json") for name in entries)]
 
     async def small(self, name: str) -> bytes:
-        said = bytearray()
+        content = bytearray()
         pieces = self._dashboard.log_bytes(self._node_id, self._path(name))
         async with closing(pieces):
             async for piece in pieces:
-                said += piece
-                if len(said) > SMALL:
+                content += piece
+                if len(content) > LARGEST_SMALL_FILE:
                     break
-        return bytes(said[:SMALL])
+        return bytes(content[:LARGEST_SMALL_FILE])
 
     async def pieces(self, name: str, start: int) -> AsyncIterator[bytes]:
-        """From the agent, which can send the rest of a file; if nothing comes of that, from the head."""
+        """From the agent, which can resume a file; from the head if the agent can't be reached."""
         agent = None if self._agent_fails else self._agent()
-        begun = False
+        has_begun = False
         if agent is not None:
             from_agent = agent.log_bytes(self._path(name), start)
             try:
                 async with closing(from_agent):
                     async for piece in from_agent:
-                        begun = True
+                        has_begun = True
                         yield piece
                 return
             except EaglerayError:
-                # What was begun is gone on with by whoever asks again; else the head may have a way there.
-                self._agent_fails = not begun
-                if begun:
+                # The next request resumes what has begun; otherwise the head may reach the node.
+                self._agent_fails = not has_begun
+                if has_begun:
                     raise
         if start:
             yield b""
@@ -213,19 +266,19 @@ class Node:
             async for piece in from_head:
                 yield piece
 
-    def file(self, name: str) -> Path | None:
+    def local_path(self, name: str) -> Path | None:
         return None
 
     def _path(self, name: str) -> str:
-        """Below the logs of the node; raises `report-left-out` for a name that Ray cannot send."""
-        known = utf8(name)
-        if known is None:
+        """The path below the logs of the node; raises `report-left-out` for a name that Ray cannot send."""
+        decoded = utf8_name(name)
+        if decoded is None:
             raise report_unsendable(name, self._name)
-        return self._folder + known
+        return self._folder + decoded
 
 
-class Gone:
-    """A cluster that does not answer, in the place of its nodes."""
+class UnreachableCluster:
+    """Stands in for the nodes of a cluster that does not answer."""
 
     name = ""
 
@@ -241,13 +294,13 @@ class Gone:
     def pieces(self, name: str, start: int) -> AsyncIterator[bytes]:
         raise self._error
 
-    def file(self, name: str) -> Path | None:
+    def local_path(self, name: str) -> Path | None:
         return None
 
 
 @contextlib.asynccontextmanager
 async def closing(pieces: AsyncIterator[bytes]) -> AsyncIterator[None]:
-    """Whoever stops reading ends the connection behind it."""
+    """Closes the connection behind `pieces` when the reader stops."""
     try:
         yield
     finally:

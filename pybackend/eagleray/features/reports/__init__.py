@@ -1,1 +1,1 @@
-"""Reading of what nsys has recorded: one report, summed up."""
+"""Reads reports of nsys: one database, summarized into tables."""

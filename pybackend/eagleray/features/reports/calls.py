@@ -1,32 +1,33 @@
-"""Calls that the threads of a recording made: of the OS runtime and of CUDA, by name and by thread."""
+"""Calls of the threads of a recording: of the OS runtime and of CUDA, by name and by thread."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from attrs import define, frozen
 
-from eagleray.features.reports.database import LATEST, Database, pid, tid, whole
-from eagleray.features.reports.names import TIMES, by_name, cells
-from eagleray.features.reports.packed import packed
-from eagleray.features.reports.slices import Groups, Slices
-from eagleray.features.reports.tables import Name, Table, made
+from eagleray.features.reports.aggregates import (
+    TIMES,
+    Groups,
+    ParallelReader,
+    sum_by_name,
+    table_rows,
+)
+from eagleray.features.reports.database import LATEST, Database, process_id, thread_id, to_int
+from eagleray.features.reports.model import Table, TableId, make_table
 
 OSRT = "OSRT_API"
 CUDA = "CUPTI_ACTIVITY_KIND_RUNTIME"
-_NEEDED = ("start", "end", "nameId")
-# Numbers are less than texts and bytes, and are compared faster than a type is asked for.
+NEEDED = ("start", "end", "nameId")
+# Numbers are less than texts and bytes, and compared faster than their type is queried.
 _SPAN = f"start < {LATEST} AND end < {LATEST} AND end >= start"
-# That nsys began or ended to look stands among the calls: ENUM_NSYS_EVENT_CLASS.
+# The table also has the events of nsys itself, when it starts and stops tracing: ENUM_NSYS_EVENT_CLASS.
 _CALLS = " AND eventClass NOT BETWEEN 10 AND 12 AND eventClass NOT BETWEEN 31 AND 32"
-# How many bits the number of a name has in a packed key.
-_NAME_BITS = 16
 
 
 @define
-class OfThread:
-    """What one thread did; times in nanoseconds."""
+class ThreadActivity:
+    """The calls and ranges of one thread; times in nanoseconds."""
 
     calls: int = 0
     osrt: int = 0
@@ -35,83 +36,75 @@ class OfThread:
 
 
 @frozen
-class Calls:
-    """The calls of one table by name, and their number and time of each thread."""
+class CallSums:
+    """The calls of one table by name, and their number and time by thread."""
 
     table: Table
     threads: dict[int, tuple[int, int]]
 
 
-def begun(slices: Slices, source: str) -> Groups:
-    """Begins to sum up the calls of a table: for each name and thread its sums."""
-    if not slices.database.has(source, *_NEEDED):
-        return lambda: iter(())
-    key = packed(slices.database, source, ("nameId", _NAME_BITS))
-    calls = _CALLS if slices.database.has(source, "eventClass") else ""
-    groups = slices.groups(source, _NEEDED, (key.sql,), TIMES, f"{_SPAN}{calls}")
-
-    def found() -> Iterator[list[Any]]:
-        for both, *sums in groups():
-            thread, name = key.unpacked(both)
-            yield [name, thread, *sums]
-
-    return found
+def begin(reader: ParallelReader, source: str) -> Groups:
+    """Begins to sum up the calls of a table by name and thread."""
+    database = reader.database
+    thread = "globalTid" if database.has(source, "globalTid") else "NULL"
+    calls = _CALLS if database.has(source, "eventClass") else ""
+    return reader.groups(source, NEEDED, ("nameId", thread), TIMES, f"{_SPAN}{calls}")
 
 
-def read(database: Database, groups: Groups, name: Name) -> Calls:
+def read(database: Database, groups: Groups, name: TableId) -> CallSums:
     """Blocks."""
     rows = list(groups())
     threads: dict[int, tuple[int, int]] = {}
-    for _, where, count, total, *_ in rows:
-        if isinstance(where, int):
-            calls, time = threads.get(where, (0, 0))
-            threads[where] = (calls + whole(count), time + whole(total))
-    found = by_name(database, [(name, *sums) for name, _, *sums in rows], "call")
-    return Calls(made(name, cells(found)), threads)
+    for _, thread, count, total, *_ in rows:
+        if isinstance(thread, int):
+            calls, time = threads.get(thread, (0, 0))
+            threads[thread] = (calls + to_int(count), time + to_int(total))
+    by_name = sum_by_name(database, [(name, *sums) for name, _, *sums in rows], "call")
+    return CallSums(make_table(name, table_rows(by_name)), threads)
 
 
-def threads(
+def threads_table(
     database: Database,
     osrt: dict[int, tuple[int, int]],
     cuda: dict[int, tuple[int, int]],
     ranges: dict[int, int],
 ) -> Table:
     """The threads that did something; nsys also names those of all other processes of the machine."""
-    found: dict[int, OfThread] = {}
-    for where, (calls, time) in osrt.items():
-        one = found.setdefault(where, OfThread())
-        one.calls, one.osrt = one.calls + calls, time
-    for where, (calls, time) in cuda.items():
-        one = found.setdefault(where, OfThread())
-        one.calls, one.cuda = one.calls + calls, time
-    for where, count in ranges.items():
-        found.setdefault(where, OfThread()).ranges = count
-    names = _names(database, list(found))
-    return made(
+    threads: dict[int, ThreadActivity] = {}
+    for number, (calls, time) in osrt.items():
+        thread = threads.setdefault(number, ThreadActivity())
+        thread.calls, thread.osrt = thread.calls + calls, time
+    for number, (calls, time) in cuda.items():
+        thread = threads.setdefault(number, ThreadActivity())
+        thread.calls, thread.cuda = thread.calls + calls, time
+    for number, count in ranges.items():
+        threads.setdefault(number, ThreadActivity()).ranges = count
+    names = _thread_names(database, list(threads))
+    return make_table(
         "threads",
         [
             (
-                names.get(where, ""),
-                pid(where),
-                tid(where),
-                one.calls,
-                one.osrt,
-                one.cuda,
-                one.ranges,
+                names.get(number, ""),
+                process_id(number),
+                thread_id(number),
+                thread.calls,
+                thread.osrt,
+                thread.cuda,
+                thread.ranges,
             )
-            for where, one in found.items()
+            for number, thread in threads.items()
         ],
     )
 
 
-def _names(database: Database, wanted: Sequence[int]) -> dict[int, str]:
+def _thread_names(database: Database, threads: Sequence[int]) -> dict[int, str]:
     if not database.has("ThreadNames", "nameId", "globalTid"):
         return {}
-    asked = set(wanted)
+    wanted = set(threads)
     named = {
-        where: number
-        for where, number in database.rows("SELECT globalTid, nameId FROM ThreadNames")
-        if where in asked and isinstance(number, int)
+        thread: number
+        for thread, number in database.rows("SELECT globalTid, nameId FROM ThreadNames")
+        if thread in wanted and isinstance(number, int)
     }
     texts = database.strings(set(named.values()))
-    return {where: texts.get(number, "") for where, number in named.items()}
+    return {thread: texts.get(number, "") for thread, number in named.items()}

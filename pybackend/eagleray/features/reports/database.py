@@ -1,7 +1,7 @@
-"""A database that nsys has exported, read and never written, whichever of its tables are there.
+"""Reads a database that nsys has exported, whichever of its tables exist; never writes to it.
 
-Nothing in it is trusted: neither that it is whole nor its types, names or sizes.  It is not mapped into memory,
-since a file that is cut off under a map ends the process.
+Nothing in it is trusted: neither that it is complete nor its types, names or sizes.  It is not mapped into memory,
+since truncating a mapped file ends the process.
 """
 
 from __future__ import annotations
@@ -9,39 +9,62 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from attrs import frozen
 
+from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.errors import cancelled, printable
-from eagleray.features.reports.limits import Limits
-from eagleray.tools.nsys_errors import (
+from eagleray.features.reports.errors import (
     damaged_report,
     not_a_report,
     reading_slow,
     sqlite_without_json,
 )
 
-# How many steps of SQLite's machine pass between two looks at the limits: some milliseconds.
+READ_LIMIT_S = 180.0
+# Steps of SQLite's virtual machine between two checks of the limits: some milliseconds.
 STEPS = 200_000
 CHUNK = 1_000
-AT_ONCE = 900
+IDS_PER_QUERY = 900
 LONGEST_NAME = 500
 # No clock shows as many nanoseconds.
 LATEST = 2**62
-# Older and newer exports name the table of what they say of themselves differently.
+# Older and newer exports name the table of their metadata differently.
 META_TABLES = ("EXPORT_META_DATA", "META_DATA_EXPORT")
+
+
+class ReadLimits:
+    """The time limit and the cancellation of one reading; checked by the reading threads, cancelled from any thread."""
+
+    def __init__(self, limit_s: float = READ_LIMIT_S, clock: Clock | None = None) -> None:
+        self.limit_s = limit_s
+        self._clock = clock or SystemClock()
+        self._end = self._clock.now() + limit_s
+        self._cancelled = threading.Event()
+
+    def cancel(self) -> None:
+        self._cancelled.set()
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self._cancelled.is_set()
+
+    def are_reached(self) -> bool:
+        """Whether to stop, because of a cancellation or the time limit."""
+        return self.is_cancelled or self._clock.now() > self._end
 
 
 @frozen
 class Database:
-    """The file and the columns of its tables; every query opens it anew, so that threads share nothing."""
+    """The file and the columns of its tables; every query opens it again, so that threads share nothing."""
 
     path: Path
-    limits: Limits
+    limits: ReadLimits
     tables: Mapping[str, frozenset[str]]
 
     def has(self, table: str, *columns: str) -> bool:
@@ -61,37 +84,33 @@ class Database:
                 yield chunk
 
     def connection(self) -> sqlite3.Connection:
-        """For one thread at a time; whoever asks closes it."""
-        return _connection(self.path, self.limits)
+        """A connection for one thread at a time; the caller closes it."""
+        return _connect(self.path, self.limits)
 
     def errors(self) -> contextlib.AbstractContextManager[None]:
-        """Makes what SQLite raises errors of the catalogue."""
-        return _errors(self.path, self.limits)
+        """Maps errors of SQLite to errors of the catalogue."""
+        return _mapped_errors(self.path, self.limits)
 
     def strings(self, ids: set[int]) -> dict[int, str]:
         """The texts of StringIds, each on one line and of bounded length."""
         if not ids or not self.has("StringIds", "id", "value"):
             return {}
-        found: dict[int, str] = {}
+        texts: dict[int, str] = {}
         wanted = sorted(ids)
-        for at in range(0, len(wanted), AT_ONCE):
-            asked = tuple(wanted[at : at + AT_ONCE])
+        for at in range(0, len(wanted), IDS_PER_QUERY):
+            batch = tuple(wanted[at : at + IDS_PER_QUERY])
             text = f"substr(value, 1, {LONGEST_NAME})"
-            sql = f"SELECT id, {text} FROM StringIds WHERE id IN ({marks(asked)})"
-            found.update((number, shown(said)) for number, said in self.rows(sql, asked))
-        return found
+            places = ",".join("?" * len(batch))
+            sql = f"SELECT id, {text} FROM StringIds WHERE id IN ({places})"
+            texts.update((number, display_text(value)) for number, value in self.rows(sql, batch))
+        return texts
 
 
-def marks(values: Sequence[object]) -> str:
-    """A place for each value in a statement."""
-    return ",".join("?" * len(values))
-
-
-def opened(path: Path, limits: Limits) -> Database:
-    """Blocks.  Raises `damaged-report`, or `not-a-report` when nsys has not made it."""
+def open_database(path: Path, limits: ReadLimits) -> Database:
+    """Blocks.  Raises `damaged-report`, or `not-a-report` if nsys has not made it."""
     tables: dict[str, frozenset[str]] = {}
-    with _errors(path, limits), contextlib.closing(_connection(path, limits)) as connection:
-        # Views and virtual tables could run what somebody else has written.
+    with _mapped_errors(path, limits), contextlib.closing(_connect(path, limits)) as connection:
+        # Views and virtual tables could run SQL of a stranger.
         sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'"
         for (name,) in connection.execute(sql).fetchall():
             columns = connection.execute("SELECT name FROM pragma_table_info(?)", (name,))
@@ -101,7 +120,7 @@ def opened(path: Path, limits: Limits) -> Database:
     return Database(path, limits, tables)
 
 
-def _connection(path: Path, limits: Limits) -> sqlite3.Connection:
+def _connect(path: Path, limits: ReadLimits) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"file:{quote(os.fsencode(path.absolute()))}?mode=ro&immutable=1",
         uri=True,
@@ -109,7 +128,7 @@ def _connection(path: Path, limits: Limits) -> sqlite3.Connection:
         check_same_thread=False,
     )
     try:
-        connection.text_factory = _text
+        connection.text_factory = _decode
         connection.set_progress_handler(limits.are_reached, STEPS)
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
@@ -120,10 +139,10 @@ def _connection(path: Path, limits: Limits) -> sqlite3.Connection:
 
 
 @contextlib.contextmanager
-def _errors(path: Path, limits: Limits) -> Iterator[None]:
+def _mapped_errors(path: Path, limits: ReadLimits) -> Iterator[None]:
     try:
         yield
-    # A damaged schema makes names, and messages that quote them, that are no text.
+    # A damaged schema makes names, and messages that quote them, that are not text.
     except (sqlite3.Error, UnicodeDecodeError) as error:
         if limits.is_cancelled:
             raise cancelled() from error
@@ -134,18 +153,18 @@ def _errors(path: Path, limits: Limits) -> Iterator[None]:
         raise damaged_report(str(path), str(error)) from error
 
 
-def _text(raw: bytes) -> str:
+def _decode(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
 
 
-def shown(value: object) -> str:
-    """A name as it is shown: on one line, without what steers terminals, of bounded length."""
+def display_text(value: object) -> str:
+    """A name for display: on one line, without control characters, of bounded length."""
     text = value if isinstance(value, str) else "" if value is None else str(value)
     return printable(text[: LONGEST_NAME + 1], LONGEST_NAME)
 
 
-def whole(value: object) -> int:
-    """A number of the database as an integer; what is no number is 0."""
+def to_int(value: object) -> int:
+    """A number of the database as an integer; 0 for anything else."""
     if isinstance(value, int):
         return value
     if isinstance(value, float) and abs(value) < 2.0**63:
@@ -153,10 +172,10 @@ def whole(value: object) -> int:
     return 0
 
 
-def pid(global_id: int) -> int:
+def process_id(global_id: int) -> int:
     """nsys packs the machine, the process and the thread into one number."""
     return global_id >> 24 & 0xFFFFFF
 
 
-def tid(global_id: int) -> int:
+def thread_id(global_id: int) -> int:
     return global_id & 0xFFFFFF

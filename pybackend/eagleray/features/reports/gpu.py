@@ -1,112 +1,289 @@
-"""The GPUs of a recording: how busy each is, how much of it is NCCL alone, its longest pauses.
+"""How busy the GPUs of a recording were: the share of NCCL alone, a curve over time, the longest idle gaps.
 
-A GPU is busy while at least one kernel runs on it.  The time that counts goes from the first kernel of any
-GPU to the end of the last one, so that what a program does before it uses its GPUs is no pause.
+A GPU is busy while at least one kernel runs on it.  Time counts from the first kernel of any GPU to the end of the
+last one, so that what a program does before it uses its GPUs is not idle time.
 """
 
 from __future__ import annotations
 
+import heapq
 import json
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import compress
-from typing import Any
+from itertools import accumulate, compress
+from operator import gt, sub
+from typing import Any, NamedTuple
 
 from attrs import frozen
 
 from eagleray.common.errors import EaglerayError
-from eagleray.features.reports.busy import Gap
-from eagleray.features.reports.database import Database, pid, shown
-from eagleray.features.reports.device import Device, Gpu, Strange
-from eagleray.features.reports.kernel_tables import KERNELS, NO_KERNEL, Span, kernel_tables
-from eagleray.features.reports.slices import Slices
+from eagleray.features.reports.aggregates import ParallelReader
+from eagleray.features.reports.database import Database, display_text, process_id
+from eagleray.features.reports.kernels import KERNELS, NO_KERNEL, Span, kernel_tables
+from eagleray.features.reports.model import GpuUsage
 
-# The GPU, starts, ends, numbers of rows, and which are of NCCL.
-_Some = tuple[Any, Sequence[int], Sequence[int], Sequence[int], Sequence[int] | None]
+# The number of steps of a curve, and of gaps that are kept for a GPU.
+STEPS = 400
+MOST_GAPS = 200
+# What follows the last kernel.
+END = -1
+
+# The GPU, starts, ends, row numbers, and which kernels are of NCCL.
+_Kernels = tuple[Any, Sequence[int], Sequence[int], Sequence[int], Sequence[int] | None]
+
+
+class UnorderedKernelsError(Exception):
+    """The rows are not in the order of their start, or are not intervals."""
+
+
+class Gap(NamedTuple):
+    """An idle time of one GPU, and the row number of the kernel behind it; tuples are compared fast."""
+
+    duration: int
+    begin: int
+    device: int
+    after: int
+
+    @property
+    def end(self) -> int:
+        return self.begin + self.duration
 
 
 @frozen
-class Gpus:
-    """What is known of all GPUs; `unread` counts kernels whose numbers make no sense, else all are clean."""
+class GpuSummary:
+    """All GPUs and their gaps; `unread` counts kernels with invalid numbers, `is_clean` means that no check was needed."""
 
-    gpus: tuple[Gpu, ...] = ()
+    gpus: tuple[GpuUsage, ...] = ()
     gaps: tuple[Gap, ...] = ()
     unread: int = 0
     is_clean: bool = True
 
 
-def read(slices: Slices, span: Span, nccl: frozenset[int]) -> Gpus:
+def read(reader: ParallelReader, span: Span, nccl: frozenset[int]) -> GpuSummary:
     """Blocks.  `nccl` are the StringIds of kernels of NCCL.
 
-    nsys writes intervals, in the order of their start; only where it did not, they are checked and sorted.
+    nsys writes intervals in the order of their start; only where it did not, they are checked and sorted.
     """
     if not span.count:
-        return Gpus()
-    database = slices.database
+        return GpuSummary()
+    database = reader.database
     try:
-        seen, count, is_clean = _pass(_in_parts(slices, nccl), span), span.count, True
-    except (Strange, TypeError, ValueError, EaglerayError) as error:
-        # A number that JSON cannot hold looks like damage; what is damaged is so once more.
+        devices = _process(_in_parts(reader, nccl), span)
+        count, is_clean = span.count, True
+    except (UnorderedKernelsError, TypeError, ValueError, EaglerayError) as error:
+        # A number that JSON cannot hold looks like damage; a damaged file fails again below.
         if isinstance(error, EaglerayError) and error.code != "damaged-report":
             raise
         checked = _checked_span(database)
         if not checked.count:
-            return Gpus(unread=span.count, is_clean=False)
-        seen, count, is_clean = _pass(_sorted(database, nccl), checked), checked.count, False
+            return GpuSummary(unread=span.count, is_clean=False)
+        devices = _process(_sorted(database, nccl), checked)
+        count, is_clean = checked.count, False
     names = _names(database)
-    gpus = [one.result(names.get(device, "")) for device, one in sorted(seen.items())]
-    gaps = sorted((gap for one in seen.values() for gap in one.every.gaps()), reverse=True)
-    return Gpus(tuple(gpus), tuple(gaps), span.count - count, is_clean)
+    gpus = [device.result(names.get(number, "")) for number, device in sorted(devices.items())]
+    gaps = sorted((gap for device in devices.values() for gap in device.busy.gaps()), reverse=True)
+    return GpuSummary(tuple(gpus), tuple(gaps), span.count - count, is_clean)
 
 
-def after(database: Database, gaps: Sequence[Gap]) -> dict[int, tuple[int | None, object]]:
-    """Blocks.  The process and the number of the name of the kernel behind each gap, by the number of its row."""
-    found = next((one for one in kernel_tables(database) if one.name == KERNELS), None)
-    if not gaps or not found:
+def kernels_after(database: Database, gaps: Sequence[Gap]) -> dict[int, tuple[int | None, object]]:
+    """Blocks.  The process and the name's number of the kernel behind each gap, by row number."""
+    table = next((table for table in kernel_tables(database) if table.name == KERNELS), None)
+    if not gaps or not table:
         return {}
     process = "globalPid" if database.has(KERNELS, "globalPid") else "NULL"
     rows = json.dumps([gap.after for gap in gaps])
     wanted = "rowid IN (SELECT value FROM json_each(?))"
-    sql = f"SELECT rowid, {process}, {found.names} FROM {KERNELS} WHERE {wanted}"
+    sql = f"SELECT rowid, {process}, {table.names} FROM {KERNELS} WHERE {wanted}"
     return {
-        row: (pid(where) if isinstance(where, int) else None, name)
-        for row, where, name in database.rows(sql, (rows,))
+        row: (process_id(pid) if isinstance(pid, int) else None, name)
+        for row, pid, name in database.rows(sql, (rows,))
     }
 
 
-def _pass(found: Iterator[_Some], span: Span) -> dict[int, Device]:
-    seen: dict[int, Device] = {}
-    for device, starts, ends, rows, nccl in found:
-        if device not in seen:
+class IntervalUnion:
+    """How long at least one of the intervals lasts; they are added in lists, in the order of their start."""
+
+    def __init__(self, begin: int) -> None:
+        self._top = begin
+        self.total = 0
+
+    def add(self, starts: Sequence[int], ends: Sequence[int]) -> None:
+        tops = _latest_ends(self._top, ends)
+        holes = sum([pause for pause in map(sub, starts, tops) if pause > 0])
+        self.total += tops[-1] - self._top - holes
+        self._top = tops[-1]
+
+
+def _latest_ends(top: int, ends: Sequence[int]) -> list[int]:
+    """The latest end before each interval, and of all; most GPUs end their kernels in the order of their start."""
+    tops = [top, *ends]
+    return tops if sorted(tops) == tops else list(accumulate(tops, max))
+
+
+class BusyTime:
+    """The busy time, curve and gaps of one GPU; takes its intervals in lists, in order, none outside `begin` to `end`.
+
+    Lists are processed by functions of C: a recording has millions of kernels.
+    """
+
+    def __init__(self, device: int, begin: int, end: int) -> None:
+        self._device = device
+        self._begin = self._top = begin
+        self._end = end
+        self._idle = 0
+        self._step = (end - begin) / STEPS or 1.0
+        self._idle_by_step = [0.0] * STEPS
+        self._gaps: list[Gap] = []
+
+    def add(self, starts: Sequence[int], ends: Sequence[int], rows: Sequence[int]) -> None:
+        tops = _latest_ends(self._top, ends)
+        pauses = [pause if pause > 0 else 0 for pause in map(sub, starts, tops)]
+        if max(pauses) > self._shortest_gap():
+            self._keep_longest(pauses, tops, rows)
+        self._idle += sum(pauses)
+        at = 0
+        while at < len(pauses):
+            # All pauses that begin in one step of the curve; only the last of them can end behind it.
+            step = self._step_at(tops[at])
+            until = bisect_right(tops, step, at, len(pauses), key=self._step_at)
+            self._idle_by_step[step] += sum(pauses[at : until - 1])
+            if pauses[until - 1]:
+                self._spread(tops[until - 1], starts[until - 1])
+            at = until
+        self._top = tops[-1]
+
+    def close(self) -> None:
+        """Adds the time after the last kernel of this GPU, in which another GPU still works."""
+        self.add((self._end,), (self._end,), (END,))
+
+    @property
+    def idle(self) -> int:
+        return self._idle
+
+    @property
+    def busy(self) -> int:
+        return self._end - self._begin - self._idle
+
+    def gaps(self) -> list[Gap]:
+        return self._gaps
+
+    def curve(self) -> list[float]:
+        """The busy share of each step; empty if there is no time."""
+        if self._end == self._begin:
+            return []
+        return [round(min(1.0, max(0.0, 1 - idle / self._step)), 4) for idle in self._idle_by_step]
+
+    def _step_at(self, time: int) -> int:
+        return min(STEPS - 1, int((time - self._begin) / self._step))
+
+    def _spread(self, begin: int, end: int) -> None:
+        first, last = self._step_at(begin), self._step_at(end)
+        for step in range(first, last + 1):
+            left = self._begin + step * self._step
+            right = left + self._step if step < STEPS - 1 else max(left + self._step, self._end)
+            self._idle_by_step[step] += max(0.0, min(end, right) - max(begin, left))
+
+    def _keep_longest(
+        self, pauses: Sequence[int], tops: Sequence[int], rows: Sequence[int]
+    ) -> None:
+        shortest = self._shortest_gap()
+        longer = [(pause, at) for at, pause in enumerate(pauses) if pause > shortest]
+        longest = heapq.nlargest(MOST_GAPS, longer)
+        gaps = [Gap(pause, tops[at], self._device, rows[at]) for pause, at in longest]
+        self._gaps = sorted((*self._gaps, *gaps), reverse=True)[:MOST_GAPS]
+
+    def _shortest_gap(self) -> int:
+        return self._gaps[-1].duration if len(self._gaps) == MOST_GAPS else 0
+
+
+class GpuReader:
+    """Takes the kernels of one GPU in lists; raises `UnorderedKernelsError` or TypeError if they are invalid."""
+
+    def __init__(self, device: int, begin: int, end: int) -> None:
+        self.busy = BusyTime(device, begin, end)
+        self._nccl, self._other = IntervalUnion(begin), IntervalUnion(begin)
+        self._device, self._begin, self._end = device, begin, end
+        self._last_start = begin
+        self._kernels = 0
+
+    def add(
+        self,
+        starts: Sequence[int],
+        ends: Sequence[int],
+        rows: Sequence[int],
+        nccl: Sequence[int] | None,
+    ) -> None:
+        """`nccl` has 1 for each kernel of NCCL; it is None if the recording has none."""
+        if not (isinstance(sum(starts), int) and isinstance(sum(ends), int)):
+            raise UnorderedKernelsError
+        is_ordered = starts[0] >= self._last_start and sorted(starts) == list(starts)
+        if not is_ordered or any(map(gt, starts, ends)) or max(ends) > self._end:
+            raise UnorderedKernelsError
+        self._last_start = starts[-1]
+        self._kernels += len(starts)
+        self.busy.add(starts, ends, rows)
+        if nccl is None:
+            return
+        if not any(nccl):
+            self._other.add(starts, ends)
+            return
+        other = [not flag for flag in nccl]
+        for union, flags in ((self._nccl, nccl), (self._other, other)):
+            if any(flags):
+                union.add(list(compress(starts, flags)), list(compress(ends, flags)))
+
+    def result(self, name: str) -> GpuUsage:
+        self.busy.close()
+        busy, nccl = self.busy.busy, self._nccl.total
+        return GpuUsage(
+            id=self._device,
+            name=name,
+            kernels=self._kernels,
+            begin=self._begin,
+            end=self._end,
+            busy=busy,
+            idle=self.busy.idle,
+            nccl=nccl,
+            nccl_alone=busy - self._other.total if nccl else 0,
+            curve=tuple(self.busy.curve()),
+        )
+
+
+def _process(kernels: Iterator[_Kernels], span: Span) -> dict[int, GpuReader]:
+    devices: dict[int, GpuReader] = {}
+    for device, starts, ends, rows, nccl in kernels:
+        if device not in devices:
             if not isinstance(device, int):
-                raise Strange
-            seen[device] = Device(device, span.begin, span.end)
-        seen[device].add(starts, ends, rows, nccl)
-    return seen
+                raise UnorderedKernelsError
+            devices[device] = GpuReader(device, span.begin, span.end)
+        devices[device].add(starts, ends, rows, nccl)
+    return devices
 
 
-def _in_parts(slices: Slices, nccl: frozenset[int]) -> Iterator[_Some]:
-    """As the rows lie in their only table; numbers come as one text for many, which is read faster than rows."""
-    table, *others = kernel_tables(slices.database)
+def _in_parts(reader: ParallelReader, nccl: frozenset[int]) -> Iterator[_Kernels]:
+    """The rows of the only table in their order; many numbers come as one text, which is read faster than rows."""
+    table, *others = kernel_tables(reader.database)
     if others:
-        raise Strange
+        raise UnorderedKernelsError
     sql = (
         "SELECT json_group_array(deviceId), json_group_array(start), json_group_array(end),"
         f" group_concat(CASE WHEN {table.names} IN (SELECT value FROM json_each(?3)) THEN rowid END)"
         f" FROM {table.name} WHERE rowid BETWEEN ?1 AND ?2"
     )
-    parts = slices.parts(table.name)
-    for (low, high), columns in slices.rows(sql, parts, json.dumps(list(nccl))):
-        devices, starts, ends, of_nccl = columns
+    parts = reader.parts(table.name)
+    for (low, high), columns in reader.rows(sql, parts, json.dumps(list(nccl))):
+        devices, starts, ends, nccl_rows = columns
         begins = json.loads(starts)
         count = len(begins)
         if count != high - low + 1:
-            raise Strange
+            raise UnorderedKernelsError
         rows = range(low, high + 1) if table.name == KERNELS else [NO_KERNEL] * count
         flags = bytearray(count)
-        for row in of_nccl.split(",") if of_nccl else ():
+        for row in nccl_rows.split(",") if nccl_rows else ():
             flags[int(row) - low] = 1
-        some = flags if nccl else None
-        yield from _by_device(json.loads(devices), begins, json.loads(ends), rows, some)
+        yield from _by_device(
+            json.loads(devices), begins, json.loads(ends), rows, flags if nccl else None
+        )
 
 
 def _by_device(
@@ -115,34 +292,34 @@ def _by_device(
     ends: Sequence[int],
     rows: Sequence[int],
     nccl: Sequence[int] | None,
-) -> Iterator[_Some]:
+) -> Iterator[_Kernels]:
     present = set(devices)
     if len(present) == 1:
         yield devices[0], starts, ends, rows, nccl
         return
     for device in present:
-        here = [one == device for one in devices]
+        is_device = [other == device for other in devices]
         begins, finishes, numbers = (
-            list(compress(column, here)) for column in (starts, ends, rows)
+            list(compress(column, is_device)) for column in (starts, ends, rows)
         )
-        yield device, begins, finishes, numbers, nccl and list(compress(nccl, here))
+        yield device, begins, finishes, numbers, nccl and list(compress(nccl, is_device))
 
 
 def _checked_span(database: Database) -> Span:
     parts = [
-        f"SELECT start, end FROM {one.name} WHERE {one.where(checked=True)}"
-        for one in kernel_tables(database)
+        f"SELECT start, end FROM {table.name} WHERE {table.where(checked=True)}"
+        for table in kernel_tables(database)
     ]
     sql = f"SELECT count(*), min(start), max(end) FROM ({' UNION ALL '.join(parts)})"
     return Span(*next(database.rows(sql)))
 
 
-def _sorted(database: Database, nccl: frozenset[int]) -> Iterator[_Some]:
-    """Only what is an interval, in the order of its start."""
+def _sorted(database: Database, nccl: frozenset[int]) -> Iterator[_Kernels]:
+    """The valid intervals in the order of their start."""
     parts = [
-        f"SELECT deviceId, start, end, {one.number}, {one.names} FROM {one.name}"
-        f" WHERE {one.where(checked=True)}"
-        for one in kernel_tables(database)
+        f"SELECT deviceId, start, end, {table.number}, {table.names} FROM {table.name}"
+        f" WHERE {table.where(checked=True)}"
+        for table in kernel_tables(database)
     ]
     for chunk in database.chunks(f"{' UNION ALL '.join(parts)} ORDER BY 1, 2"):
         devices, starts, ends, rows, names = zip(*chunk, strict=True)
@@ -154,6 +331,7 @@ def _names(database: Database) -> dict[int, str]:
     table = "TARGET_INFO_GPU"
     if not database.has(table, "id", "name"):
         return {}
-    # CUDA numbers the GPUs of a process anew; the column came with a later schema.
+    # CUDA numbers the GPUs of a process on its own; a later schema added the column.
     number = "coalesce(cuDevice, id)" if database.has(table, "cuDevice") else "id"
-    return {key: shown(name) for key, name in database.rows(f"SELECT {number}, name FROM {table}")}
+    rows = database.rows(f"SELECT {number}, name FROM {table}")
+    return {key: display_text(name) for key, name in rows}

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from eagleray.common.off_loop import off_loop
 from eagleray.features.reports import messages, texts
-from eagleray.features.reports.device import Gpu
-from eagleray.features.reports.reports import Report, Reports
-from eagleray.features.reports.tables import Table
+from eagleray.features.reports.model import GpuUsage, Report, Table
+from eagleray.features.reports.reports import Reports
 
 if TYPE_CHECKING:
     from eagleray.wire.requests import ReportProgress, RequestServer
@@ -95,7 +94,7 @@ def wire_table(table: Table, limit: int) -> messages.Table:
     )
 
 
-def _gpu(gpu: Gpu) -> messages.Gpu:
+def _gpu(gpu: GpuUsage) -> messages.Gpu:
     return messages.Gpu(
         id=gpu.id,
         name=gpu.name,

@@ -1,36 +1,54 @@
-"""The NVTX ranges of a recording: by name with their median, and which of them lies around a moment."""
+"""The NVTX ranges of a recording: their times by name with the median, and the range around a moment.
+
+A range is named as nsys names it: `domain:name`, and `name` in the default domain.
+"""
 
 from __future__ import annotations
 
+import json
+import re
+from array import array
 from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from attrs import frozen
+from attrs import define, field, frozen
 
-from eagleray.features.reports import range_times
-from eagleray.features.reports.busy import Gap
-from eagleray.features.reports.database import LATEST, Database, pid, shown
-from eagleray.features.reports.range_times import (
-    EVENTS,
-    NEEDED,
-    PUSH_POP,
-    START_END,
-    STARTED,
-    Key,
-    RangeTimes,
+from eagleray.features.reports.aggregates import Groups, ParallelReader
+from eagleray.features.reports.database import (
+    LATEST,
+    LONGEST_NAME,
+    Database,
+    display_text,
+    process_id,
 )
-from eagleray.features.reports.slices import Groups, Slices
-from eagleray.features.reports.tables import Cell, Table, made
+from eagleray.features.reports.gpu import Gap
+from eagleray.features.reports.model import MOST_ROWS, Cell, Table, make_table
 
+EVENTS = "NVTX_EVENTS"
+PUSH_POP, START_END, DOMAIN_CREATE = 59, 60, 75
 KINDS = {PUSH_POP: "push/pop", START_END: "start/end"}
+NEEDED = ("start", "end", "eventType")
+# Numbers are less than texts and bytes, and compared faster than their type is queried.
+_STARTED = f"(eventType = {PUSH_POP} OR eventType = {START_END}) AND start < {LATEST}"
+_LAST = f"(SELECT max(coalesce(end, start)) FROM {EVENTS})"
+# The times of so many names are held at once; a table shows a tenth of them.
+MOST_NAMES = 10 * MOST_ROWS
+_INFINITE = re.compile(r"\bInf\b")
+
+# The thread, domain and kind of a range and its name, as the database has them.
+_RangeKey = tuple[Any, ...]
 
 
 @frozen
 class Ranges:
-    """`unfinished` had no end and were counted to the last event; `events` counts what is no range where there is none."""
+    """The table of ranges and their number by thread.
+
+    `unfinished` ranges had no end and were counted to the last event; `events` counts all events of NVTX if there is no
+    range.
+    """
 
     table: Table
     threads: dict[int, int]
@@ -39,69 +57,10 @@ class Ranges:
     unfinished: int = 0
 
 
-def read(slices: Slices, groups: Groups) -> tuple[Ranges, Naming]:
-    """Blocks.  A range is called as nsys calls it: `domain:name`, and `name` in the default domain."""
-    times = range_times.read(slices, groups)
-    naming = Naming(slices.database, times.domains)
-    return _ranges(slices.database, naming, times), naming
+class RangeNames:
+    """The names of ranges, after `load`; `domains` are the names of domains by process and number.
 
-
-def _ranges(database: Database, naming: Naming, times: RangeTimes) -> Ranges:
-    naming.learn(times.held)
-    named: defaultdict[str, list[tuple[str, list[int]]]] = defaultdict(list)
-    for (where, domain, kind, called), lasted in times.held.items():
-        if ordered := _ordered(lasted):
-            named[naming.name(where, domain, called)].append((KINDS[kind], ordered))
-    note = ""
-    if times.endless:
-        note = f"{times.endless} had no end and are counted to the last event."
-    table = made("nvtx", [_row(name, parts) for name, parts in named.items()], note, times.names)
-    events = times.count
-    if not events and database.has(EVENTS, *NEEDED):
-        (events,) = next(database.rows(f"SELECT count(*) FROM {EVENTS}"))
-    return Ranges(table, times.threads, times.count, events, times.endless)
-
-
-def _ordered(times: Sequence[int]) -> list[int]:
-    """In their order, without what no clock has shown."""
-    ordered = sorted(times)
-    if ordered and ordered[0] >= 0 and ordered[-1] < LATEST:
-        return ordered
-    return [one for one in ordered if 0 <= one < LATEST]
-
-
-def around(
-    database: Database, naming: Naming, gaps: Sequence[Gap], processes: Sequence[int | None]
-) -> list[str]:
-    """The name of the shortest range around each gap, in the process of what followed it; "" if there is none."""
-    if not gaps or not database.has(EVENTS, *NEEDED):
-        return ["" for _ in gaps]
-    order = sorted(range(len(gaps)), key=lambda at: gaps[at].begin)
-    begins = [gaps[at].begin for at in order]
-    best: list[tuple[int, tuple[Any, ...]] | None] = [None] * len(gaps)
-    sql = (
-        f"SELECT start, end, {', '.join(range_times.columns(database))} FROM {EVENTS}"
-        f" WHERE {STARTED} AND typeof(end) = 'integer' AND end - start >= ?"
-    )
-    for start, end, *named in database.rows(sql, (min(gap.duration for gap in gaps),)):
-        for place in range(bisect_left(begins, start), len(begins)):
-            at = order[place]
-            if begins[place] > end:
-                break
-            process, said = processes[at], named[0]
-            other = process is not None and isinstance(said, int) and pid(said) != process
-            before = best[at]
-            shorter = before is None or end - start < before[0]
-            if gaps[at].end <= end and shorter and not other:
-                best[at] = (end - start, tuple(named))
-    naming.learn([found[1] for found in best if found])
-    return [naming.name(*found[1]) if found else "" for found in best]
-
-
-class Naming:
-    """The names of ranges, after `learn`; `domains` are the names of domains by process and number.
-
-    A registered text stands in StringIds, another one in the row.
+    StringIds has the text of a registered name, the row itself that of another one.
     """
 
     def __init__(self, database: Database, domains: Mapping[tuple[int, object], str]) -> None:
@@ -109,25 +68,194 @@ class Naming:
         self._texts: dict[int, str] = {}
         self._domains = domains
 
-    def learn(self, keys: Iterable[Key]) -> None:
-        """Looks up the names at the ends of these, all at once."""
+    def load(self, keys: Iterable[_RangeKey]) -> None:
+        """Looks up the names at the ends of these keys, all at once."""
         numbers = {key[-1] for key in keys if isinstance(key[-1], int)}
         self._texts.update(self._database.strings(numbers - self._texts.keys()))
 
-    def name(self, where: object, domain: object, called: object) -> str:
+    def name(self, thread: object, domain: object, called: object) -> str:
         text = self._texts.get(called) if isinstance(called, int) else called
-        name = shown(text) or "(without a name)"
-        process = pid(where) if isinstance(where, int) else 0
+        name = display_text(text) or "(without a name)"
+        process = process_id(thread) if isinstance(thread, int) else 0
         prefix = self._domains.get((process, domain), "")
         return f"{prefix}:{name}" if prefix else name
 
 
+@define
+class _RangeTimes:
+    """The times of ranges by key, and the names of domains by process and number.
+
+    `count` counts all ranges, `threads` those of each thread, `endless` those without an end.  If only the longest
+    names are held, `names` is the number of all, else 0.
+    """
+
+    held: defaultdict[_RangeKey, array[int]] = field(factory=lambda: defaultdict(_no_times))
+    domains: dict[tuple[int, object], str] = field(factory=dict)
+    count: int = 0
+    threads: Counter[int] = field(factory=Counter)
+    endless: int = 0
+    names: int = 0
+
+
+def _no_times() -> array[int]:
+    """Takes a fifth of the memory of a list."""
+    return array("q")
+
+
+def begin(reader: ParallelReader) -> Groups:
+    """Begins to collect the times of ranges with the same name, and the names of domains."""
+    # Grouping is cheaper if the column that differs most comes first.
+    keys = (*reversed(_columns(reader.database)), "eventType")
+    where = f"{_STARTED} OR eventType = {DOMAIN_CREATE}"
+    return reader.groups(EVENTS, NEEDED, keys, ("json_group_array(end - start)",), where)
+
+
+def read(reader: ParallelReader, groups: Groups) -> tuple[Ranges, RangeNames]:
+    """Blocks."""
+    database = reader.database
+    times = _collect(groups, None)
+    if len(times.held) > MOST_NAMES:
+        longest, count = _longest_names(database)
+        times = _collect(begin(reader), longest)
+        times.names = count
+    if times.endless:
+        _add_endless(database, times)
+    names = RangeNames(database, times.domains)
+    return _ranges(database, names, times), names
+
+
+def range_around(
+    database: Database, names: RangeNames, gaps: Sequence[Gap], processes: Sequence[int | None]
+) -> list[str]:
+    """The name of the shortest range around each gap in the process of the kernel behind it; "" if there is none."""
+    if not gaps or not database.has(EVENTS, *NEEDED):
+        return ["" for _ in gaps]
+    order = sorted(range(len(gaps)), key=lambda at: gaps[at].begin)
+    begins = [gaps[at].begin for at in order]
+    best: list[tuple[int, tuple[Any, ...]] | None] = [None] * len(gaps)
+    sql = (
+        f"SELECT start, end, {', '.join(_columns(database))} FROM {EVENTS}"
+        f" WHERE {_STARTED} AND typeof(end) = 'integer' AND end - start >= ?"
+    )
+    for start, end, *key in database.rows(sql, (min(gap.duration for gap in gaps),)):
+        for place in range(bisect_left(begins, start), len(begins)):
+            at = order[place]
+            if begins[place] > end:
+                break
+            process, thread = processes[at], key[0]
+            is_other = (
+                process is not None and isinstance(thread, int) and process_id(thread) != process
+            )
+            before = best[at]
+            is_shorter = before is None or end - start < before[0]
+            if gaps[at].end <= end and is_shorter and not is_other:
+                best[at] = (end - start, tuple(key))
+    names.load([found[1] for found in best if found])
+    return [names.name(*found[1]) if found else "" for found in best]
+
+
+def _ranges(database: Database, names: RangeNames, times: _RangeTimes) -> Ranges:
+    names.load(times.held)
+    by_name: defaultdict[str, list[tuple[str, list[int]]]] = defaultdict(list)
+    for (thread, domain, kind, called), durations in times.held.items():
+        if ordered := _ordered(durations):
+            by_name[names.name(thread, domain, called)].append((KINDS[kind], ordered))
+    note = ""
+    if times.endless:
+        note = f"{times.endless} had no end and are counted to the last event."
+    rows = [_row(name, parts) for name, parts in by_name.items()]
+    table = make_table("nvtx", rows, note, times.names)
+    events = times.count
+    if not events and database.has(EVENTS, *NEEDED):
+        (events,) = next(database.rows(f"SELECT count(*) FROM {EVENTS}"))
+    return Ranges(table, times.threads, times.count, events, times.endless)
+
+
+def _ordered(times: Sequence[int]) -> list[int]:
+    """The valid times in their order."""
+    ordered = sorted(times)
+    if ordered and ordered[0] >= 0 and ordered[-1] < LATEST:
+        return ordered
+    return [time for time in ordered if 0 <= time < LATEST]
+
+
 def _row(name: str, parts: Sequence[tuple[str, list[int]]]) -> tuple[Cell, ...]:
-    """All ranges of one name, which may be of several threads and both kinds; the times of each are in order."""
+    """All ranges of one name, which may be of several threads and both kinds; the times of each part are in order."""
     ordered = parts[0][1]
     if len(parts) > 1:
         ordered = sorted(chain.from_iterable(times for _, times in parts))
     count, total = len(ordered), sum(ordered)
-    middle = (ordered[(count - 1) // 2] + ordered[count // 2]) // 2
+    median = (ordered[(count - 1) // 2] + ordered[count // 2]) // 2
     kinds = ", ".join(sorted({kind for kind, _ in parts}))
-    return (name, kinds, count, total, total // count, middle, ordered[0], ordered[-1])
+    return (name, kinds, count, total, total // count, median, ordered[0], ordered[-1])
+
+
+def _collect(groups: Groups, wanted: Collection[Any] | None) -> _RangeTimes:
+    """The times of the `wanted` names, or of all; stops once there are too many names."""
+    times = _RangeTimes()
+    for called, domain, thread, kind, text in groups():
+        if kind == DOMAIN_CREATE:
+            if isinstance(thread, int) and isinstance(called, str):
+                times.domains[process_id(thread), domain] = display_text(called)
+            continue
+        durations = _durations(text)
+        times.count += len(durations)
+        if isinstance(thread, int):
+            times.threads[thread] += len(durations)
+        try:
+            integers = array("q", durations)
+        except TypeError:
+            times.endless += durations.count(None)
+            integers = array("q", [time for time in durations if isinstance(time, int)])
+        if wanted is None or called in wanted:
+            times.held[thread, domain, kind, called].extend(integers)
+        if wanted is None and len(times.held) > MOST_NAMES:
+            break
+    return times
+
+
+def _durations(text: str) -> list[Any]:
+    """Parses JSON of SQLite, which before version 3.42 writes an infinite number as `Inf`."""
+    try:
+        durations: list[Any] = json.loads(text)
+    except ValueError:
+        durations = json.loads(_INFINITE.sub("9e999", text))
+    return durations
+
+
+def _add_endless(database: Database, times: _RangeTimes) -> None:
+    """Counts ranges without an end to the last event, as nsys does."""
+    thread, domain, called = _columns(database)
+    rest = f"{_LAST} - start FROM {EVENTS} WHERE {_STARTED} AND end IS NULL"
+    for *key, time in database.rows(f"SELECT {thread}, {domain}, eventType, {called}, {rest}"):
+        if (not times.names or tuple(key) in times.held) and isinstance(time, int):
+            times.held[tuple(key)].append(time)
+
+
+def _longest_names(database: Database) -> tuple[set[Any], int]:
+    """The names that take the most time in one domain, and the number of all names."""
+    _, domain, called = _columns(database)
+    sums = (
+        f"SELECT {called} AS name, total(coalesce(end, {_LAST}) - start) AS lasted"
+        f" FROM {EVENTS} WHERE {_STARTED} GROUP BY name, {domain}"
+    )
+    sql = f"SELECT name, count(*) OVER () FROM ({sums}) ORDER BY lasted DESC LIMIT {MOST_ROWS}"
+    rows = list(database.rows(sql))
+    return {name for name, _ in rows}, rows[0][1]
+
+
+def _columns(database: Database) -> tuple[str, str, str]:
+    """The thread, the domain and the name: the number of a registered name, else its text.
+
+    A text may have any length, and a cell any type.
+    """
+    number, text = _column(database, "textId"), _column(database, "text")
+    called = (
+        f"CASE WHEN length({text}) <= {LONGEST_NAME} THEN {text} WHEN {text} IS NULL THEN {number}"
+        f" ELSE substr({text}, 1, {LONGEST_NAME}) END"
+    )
+    return _column(database, "globalTid"), _column(database, "domainId"), called
+
+
+def _column(database: Database, name: str) -> str:
+    return name if database.has(EVENTS, name) else "NULL"

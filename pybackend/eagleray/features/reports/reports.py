@@ -1,4 +1,4 @@
-"""Reports of nsys as a person names them: exported where that is needed, read once, asked for table by table."""
+"""Reports as the user names them: exported if necessary, read once, requested table by table."""
 
 from __future__ import annotations
 
@@ -7,107 +7,91 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from attrs import frozen
+from eagleray.features.reports import summary
+from eagleray.features.reports.database import ReadLimits
+from eagleray.features.reports.errors import empty_report, no_report
+from eagleray.features.reports.export import DatabaseExports, is_database
+from eagleray.features.reports.metadata import read_note
+from eagleray.features.reports.model import Report, Summary, Table, TableId
+from eagleray.features.reports.summary import OnProgress, ignore_progress
+from eagleray.features.reports.summary_cache import SummaryCache
 
-from eagleray.features.reports import notes, summary
-from eagleray.features.reports.exporting import Exports, is_database
-from eagleray.features.reports.kept import KeptSummaries
-from eagleray.features.reports.limits import Limits
-from eagleray.features.reports.summary import Say, Summary
-from eagleray.features.reports.tables import Name, Table
-from eagleray.tools.nsys_errors import empty_report, no_report
-
-# Summaries that are at hand: who sorts a table asks for it again and again.
-MOST_AT_HAND = 4
-
-
-@frozen
-class Report:
-    """A report that was read: the file that a person named, and the database that was read for it."""
-
-    path: Path
-    database: Path
-    size: int
-    summary: Summary
+# Summaries that stay in memory: sorting a table requests it again and again.
+MOST_IN_MEMORY = 4
 
 
 class Reports:
-    """Lives on one event loop; `folder` is where that lies which cannot be beside a report."""
+    """Lives on one event loop; `state_folder` has the files that cannot be beside a report."""
 
-    def __init__(self, folder: Callable[[], Path], kept: KeptSummaries | None = None) -> None:
-        self._folder = folder
-        self._exports = Exports(folder)
-        self._given = kept
-        self._at_hand: dict[tuple[object, ...], Summary] = {}
+    def __init__(self, state_folder: Callable[[], Path], cache: SummaryCache | None = None) -> None:
+        self._state_folder = state_folder
+        self._exports = DatabaseExports(state_folder)
+        self._cache = cache
+        self._in_memory: dict[tuple[object, ...], Summary] = {}
 
-    async def read(self, path: str, say: Say = lambda text, percentage: None) -> Report:
-        """Raises an error of the catalogue; cancelled, it ends nsys and the reading."""
-        file, size, is_export = await asyncio.to_thread(_looked_at, path)
-        note = await asyncio.to_thread(notes.beside, file)
+    async def read(self, path: str, on_progress: OnProgress = ignore_progress) -> Report:
+        """Raises an error of the catalogue; when cancelled, ends nsys and the reading."""
+        file, size, is_export = await asyncio.to_thread(_examine, path)
+        note = await asyncio.to_thread(read_note, file)
         database = file
         if not is_export:
-            database = await self._exports.database(file, size, note.version, say)
-        return Report(file, database, size, await self._summary(database, note.trace, say))
-
-    async def ahead(self, path: str) -> None:
-        """Has the database made of a report that nobody has opened yet; raises an error of the catalogue."""
-        file, size, is_export = await asyncio.to_thread(_looked_at, path)
-        if not is_export:
-            await self._exports.ahead(file, size)
+            database = await self._exports.database(file, size, note.version, on_progress)
+        return Report(file, database, size, await self._summary(database, note.trace, on_progress))
 
     async def table(
         self,
         path: str,
-        name: Name,
+        name: TableId,
         sort: str = "",
         descending: bool = True,
         search: str = "",
-        say: Say = lambda text, percentage: None,
+        on_progress: OnProgress = ignore_progress,
     ) -> Table:
-        """All rows of a table that fit; an empty one where the report has none of it."""
-        report = await self.read(path, say)
-        found = next((one for one in report.summary.tables if one.name == name), None)
-        table = found or Table(name, (), 0)
-        return table.searched(search).ordered(sort, descending)
+        """All matching rows of a table; an empty one if the report has no such table."""
+        tables = (await self.read(path, on_progress)).summary.tables
+        found = next((table for table in tables if table.name == name), None)
+        return (found or Table(name, (), 0)).searched(search).ordered(sort, descending)
 
-    async def _summary(self, database: Path, trace: str, say: Say) -> Summary:
-        limits = Limits()
+    async def _summary(self, database: Path, trace: str, on_progress: OnProgress) -> Summary:
+        limits = ReadLimits()
         loop = asyncio.get_running_loop()
 
-        def tell(text: str, percentage: int) -> None:
-            loop.call_soon_threadsafe(say, text, percentage)
+        def progress(text: str, percentage: int) -> None:
+            loop.call_soon_threadsafe(on_progress, text, percentage)
 
         reading = asyncio.create_task(
-            asyncio.to_thread(self._read, database, trace, limits, tell), name="read report"
+            asyncio.to_thread(self._read, database, trace, limits, progress), name="read report"
         )
         try:
             return await asyncio.shield(reading)
         finally:
             limits.cancel()
-            # Nothing is left that reads a file which somebody wants to remove.
+            # Nothing reads the file any more when the caller wants to remove it.
             await asyncio.wait([reading])
 
-    def _read(self, database: Path, trace: str, limits: Limits, say: Say) -> Summary:
-        kept = self._given or KeptSummaries(self._folder() / "summaries")
-        seen = database.stat()
-        key = (database, seen.st_size, seen.st_mtime_ns, trace)
-        made = self._at_hand.pop(key, None) or kept.find(database, trace)
-        if made is None:
-            made = summary.read(database, trace, limits, say)
-            kept.keep(database, trace, made, seen)
-        while len(self._at_hand) >= MOST_AT_HAND:
-            self._at_hand.pop(next(iter(self._at_hand)), None)
-        self._at_hand[key] = made
-        return made
+    def _read(
+        self, database: Path, trace: str, limits: ReadLimits, on_progress: OnProgress
+    ) -> Summary:
+        cache = self._cache or SummaryCache(self._state_folder() / "summaries")
+        status = database.stat()
+        key = (database, status.st_size, status.st_mtime_ns, trace)
+        result = self._in_memory.pop(key, None) or cache.find(database, trace)
+        if result is None:
+            result = summary.read(database, trace, limits, on_progress)
+            cache.save(database, trace, result, status)
+        while len(self._in_memory) >= MOST_IN_MEMORY:
+            self._in_memory.pop(next(iter(self._in_memory)), None)
+        self._in_memory[key] = result
+        return result
 
 
-def _looked_at(path: str) -> tuple[Path, int, bool]:
-    """A file that can be read, its size, and whether it is a database; raises what is wrong with it."""
+def _examine(path: str) -> tuple[Path, int, bool]:
+    """The absolute file, its size, and whether it is a database; raises an error if it can't be read."""
     file = Path(path)
     try:
         file = file.expanduser().absolute()
-        seen = file.stat()
-        if not stat.S_ISREG(seen.st_mode):
+        status = file.stat()
+        if not stat.S_ISREG(status.st_mode):
             raise no_report(str(file), "it is not a file")
         with file.open("rb"):
             pass
@@ -115,6 +99,6 @@ def _looked_at(path: str) -> tuple[Path, int, bool]:
         raise no_report(str(file), error.strerror or str(error)) from error
     except (RuntimeError, ValueError) as error:
         raise no_report(str(file), "no file can have such a name") from error
-    if not seen.st_size:
+    if not status.st_size:
         raise empty_report(str(file))
-    return file, seen.st_size, is_database(file)
+    return file, status.st_size, is_database(file)

@@ -1,92 +1,73 @@
-"""The summary of one database: its parts, summed up in several threads."""
+"""Summarizes one database: starts all sums in parallel, then reads kernels, ranges, copies and calls."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from attrs import frozen
+from eagleray.features.reports import calls, copies, gpu, kernels, ranges
+from eagleray.features.reports.aggregates import ParallelReader
+from eagleray.features.reports.database import Database, ReadLimits, open_database
+from eagleray.features.reports.gpu import END, Gap, GpuSummary
+from eagleray.features.reports.kernels import GRAPH, KERNELS
+from eagleray.features.reports.metadata import read_metadata
+from eagleray.features.reports.model import Summary, Table, make_table
+from eagleray.features.reports.ranges import RangeNames
+from eagleray.features.reports.report_warnings import EventCounts, find_warnings
 
-from eagleray.features.reports import (
-    calls,
-    copies,
-    gpu,
-    kernels,
-    range_times,
-    ranges,
-    recording,
-    report_warnings,
-)
-from eagleray.features.reports.busy import END, Gap
-from eagleray.features.reports.database import Database, opened
-from eagleray.features.reports.device import Gpu
-from eagleray.features.reports.gpu import Gpus
-from eagleray.features.reports.kernel_tables import KERNELS
-from eagleray.features.reports.kernels import GRAPH
-from eagleray.features.reports.limits import Limits
-from eagleray.features.reports.recording import About
-from eagleray.features.reports.report_warnings import ReportWarning, Seen
-from eagleray.features.reports.slices import Slices
-from eagleray.features.reports.tables import Table, made
-
-Say = Callable[[str, int], None]
+# Called with what is being done and a percentage.
+OnProgress = Callable[[str, int], None]
 
 _NEEDED = {
-    KERNELS: ("start", "end", "deviceId"),
+    KERNELS: kernels.NEEDED,
     copies.COPIES: ("start", "end", "bytes", "copyKind"),
-    range_times.EVENTS: ("start", "end", "eventType"),
-    calls.OSRT: ("start", "end", "nameId"),
-    calls.CUDA: ("start", "end", "nameId"),
+    ranges.EVENTS: ranges.NEEDED,
+    calls.OSRT: calls.NEEDED,
+    calls.CUDA: calls.NEEDED,
 }
 
 
-@frozen
-class Summary:
-    """All that is shown of a report; tables without rows are left out."""
-
-    about: About
-    gpus: tuple[Gpu, ...]
-    tables: tuple[Table, ...]
-    warnings: tuple[ReportWarning, ...]
+def ignore_progress(text: str, percentage: int) -> None:
+    """An `OnProgress` that shows nothing."""
 
 
 def read(
-    path: Path, trace: str, limits: Limits, say: Say = lambda text, percentage: None
+    path: Path, trace: str, limits: ReadLimits, on_progress: OnProgress = ignore_progress
 ) -> Summary:
     """Blocks, with all cores; raises an error of the catalogue, also when `limits` are reached."""
-    with Slices(opened(path, limits)) as slices:
+    with ParallelReader(open_database(path, limits)) as reader:
         try:
-            return _read(slices, trace, say)
+            return _read(reader, trace, on_progress)
         except BaseException:
-            # The other threads would read on to their end.
+            # Otherwise the other threads would read to the end.
             limits.cancel()
             raise
 
 
-def _read(slices: Slices, trace: str, say: Say) -> Summary:
-    """What is begun first is there first; only what takes kernels one by one needs Python, and this thread."""
-    database = slices.database
-    say("Reading the kernels", 10)
-    kernel_sums = kernels.begun(slices)
-    copy_sums = copies.begun(slices)
-    cuda_calls = calls.begun(slices, calls.CUDA)
-    osrt_calls = calls.begun(slices, calls.OSRT)
-    events = range_times.begun(slices)
-    seen_kernels = kernels.read(database, kernel_sums)
-    gpus = gpu.read(slices, seen_kernels.span, seen_kernels.nccl)
+def _read(reader: ParallelReader, trace: str, on_progress: OnProgress) -> Summary:
+    """Sums that begin first are ready first; only reading kernels one by one needs Python, and this thread."""
+    database = reader.database
+    on_progress("Reading the kernels", 10)
+    kernel_groups = kernels.begin(reader)
+    copy_groups = copies.begin(reader)
+    cuda_groups = calls.begin(reader, calls.CUDA)
+    osrt_groups = calls.begin(reader, calls.OSRT)
+    range_groups = ranges.begin(reader)
+    kernel_sums = kernels.read(database, kernel_groups)
+    gpus = gpu.read(reader, kernel_sums.span, kernel_sums.nccl)
     if not gpus.is_clean:
-        seen_kernels = kernels.read(database, kernels.begun(slices, checked=True))
-    say("Reading the NVTX ranges", 50)
-    nvtx, naming = ranges.read(slices, events)
-    gaps = _gaps(database, naming, gpus)
-    say("Reading the calls", 80)
-    copied = copies.read(database, *copy_sums)
-    cuda = calls.read(database, cuda_calls, "cuda_api")
-    osrt = calls.read(database, osrt_calls, "osrt")
-    threads = calls.threads(database, osrt.threads, cuda.threads, nvtx.threads)
-    about = recording.read(database, trace)
+        kernel_sums = kernels.read(database, kernels.begin(reader, checked=True))
+    on_progress("Reading the NVTX ranges", 50)
+    nvtx, range_names = ranges.read(reader, range_groups)
+    gaps = _gaps_table(database, range_names, gpus)
+    on_progress("Reading the calls", 80)
+    copied = copies.read(database, *copy_groups)
+    cuda = calls.read(database, cuda_groups, "cuda_api")
+    osrt = calls.read(database, osrt_groups, "osrt")
+    threads = calls.threads_table(database, osrt.threads, cuda.threads, nvtx.threads)
+    about = read_metadata(database, trace)
     tables = [
-        kernels.table(seen_kernels),
+        kernels.kernels_table(kernel_sums),
         nvtx.table,
         gaps,
         copied,
@@ -94,8 +75,8 @@ def _read(slices: Slices, trace: str, say: Say) -> Summary:
         osrt.table,
         threads,
     ]
-    seen = Seen(
-        kernels=sum(one.kernels for one in gpus.gpus),
+    counts = EventCounts(
+        kernels=sum(usage.kernels for usage in gpus.gpus),
         unread_kernels=gpus.unread,
         ranges=nvtx.count,
         nvtx_events=nvtx.events,
@@ -109,23 +90,23 @@ def _read(slices: Slices, trace: str, say: Say) -> Summary:
             if table in database.tables and not database.has(table, *columns)
         ),
     )
-    kept = tuple(table for table in tables if table.rows)
-    return Summary(about, gpus.gpus, kept, tuple(report_warnings.warnings(about, seen)))
+    shown = tuple(table for table in tables if table.rows)
+    return Summary(about, gpus.gpus, shown, tuple(find_warnings(about, counts)))
 
 
-def _gaps(database: Database, naming: ranges.Naming, gpus: Gpus) -> Table:
-    after = gpu.after(database, gpus.gaps)
+def _gaps_table(database: Database, range_names: RangeNames, gpus: GpuSummary) -> Table:
+    after = gpu.kernels_after(database, gpus.gaps)
     processes = [after[gap.after][0] if gap.after in after else None for gap in gpus.gaps]
-    around = ranges.around(database, naming, gpus.gaps, processes)
+    around = ranges.range_around(database, range_names, gpus.gaps, processes)
     names = database.strings({name for _, name in after.values() if isinstance(name, int)})
     rows = [
-        (gap.device, gap.begin, gap.duration, name, _next(gap, after, names))
+        (gap.device, gap.begin, gap.duration, name, _next_kernel(gap, after, names))
         for gap, name in zip(gpus.gaps, around, strict=True)
     ]
-    return made("gaps", rows)
+    return make_table("gaps", rows)
 
 
-def _next(
+def _next_kernel(
     gap: Gap, after: Mapping[int, tuple[int | None, object]], names: Mapping[int, str]
 ) -> str:
     if gap.after == END:

@@ -1,4 +1,4 @@
-"""A report as text: aligned columns for terminals, Markdown, CSV.  Names in it are text, whatever they hold."""
+"""A report as text: aligned columns for terminals, Markdown, CSV; names in it are escaped."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from eagleray.features.reports.database import shown
-from eagleray.features.reports.device import Gpu
-from eagleray.features.reports.reports import Report
-from eagleray.features.reports.tables import Cell, Column, Table
+from eagleray.features.reports.database import display_text
+from eagleray.features.reports.model import Cell, Column, GpuUsage, Report, Table
 
-Format = Literal["markdown", "csv"]
+TextFormat = Literal["markdown", "csv"]
 
-# A name takes no more of a line; CSV and JSON have it whole.
+# The width of a name in a terminal; CSV and JSON have the whole name.
 WIDEST = 72
 
 GPU_COLUMNS = (
@@ -28,34 +26,34 @@ GPU_COLUMNS = (
     Column("nccl", "NCCL", "ns"),
     Column("nccl_alone", "NCCL alone", "ns"),
 )
-# Each unit is so many of the one before.
+# The factor between two units.
 STEP = 1000
 _TIMES = ((1e3, "µs"), (1e6, "ms"), (1e9, "s"))
 _SIZES = ((1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
 _MARKS = re.compile(r"([\\`*_{}\[\]<>|#!&~])")
-# A spreadsheet takes a cell that begins so for a formula, and runs it; in some languages a `;` begins a cell.
+# A spreadsheet runs a cell with such a beginning as a formula; in some languages a `;` begins a cell.
 _FORMULA = re.compile("(^|(?<=[;\t\r\n]))(?=[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-])")
 
 
-def gpu_rows(gpus: Sequence[Gpu]) -> list[tuple[Cell, ...]]:
+def gpu_rows(gpus: Sequence[GpuUsage]) -> list[tuple[Cell, ...]]:
     return [
         (
-            one.id,
-            one.name,
-            one.kernels,
-            one.busy_share,
-            one.busy,
-            one.idle,
-            one.nccl,
-            one.nccl_alone,
+            gpu.id,
+            gpu.name,
+            gpu.kernels,
+            gpu.busy_share,
+            gpu.busy,
+            gpu.idle,
+            gpu.nccl,
+            gpu.nccl_alone,
         )
-        for one in gpus
+        for gpu in gpus
     ]
 
 
 def plain(report: Report, tables: Sequence[Table]) -> str:
     """For a terminal."""
-    lines = [shown(report.path.name), f"  {about(report)}"]
+    lines = [display_text(report.path.name), f"  {about(report)}"]
     lines += [f"  ! {warning}" for warning in _warnings(report)]
     if report.summary.gpus:
         lines += ["", "GPUs", *_aligned(GPU_COLUMNS, gpu_rows(report.summary.gpus))]
@@ -65,51 +63,51 @@ def plain(report: Report, tables: Sequence[Table]) -> str:
 
 
 def markdown(report: Report, tables: Sequence[Table]) -> str:
-    lines = [f"# {_escaped(shown(report.path.name))}", "", _escaped(about(report))]
+    lines = [f"# {_escaped(display_text(report.path.name))}", "", _escaped(about(report))]
     if warnings := _warnings(report):
         lines += ["", "## Warnings", "", *(f"- {_escaped(warning)}" for warning in warnings)]
     if report.summary.gpus:
-        lines += ["", "## GPUs", "", *_marked(GPU_COLUMNS, gpu_rows(report.summary.gpus))]
+        lines += ["", "## GPUs", "", *_markdown_rows(GPU_COLUMNS, gpu_rows(report.summary.gpus))]
     for table in tables:
         heading = f"## {_escaped(_heading(table))}"
-        lines += ["", heading, "", *_marked(table.shape.columns, table.rows)]
+        lines += ["", heading, "", *_markdown_rows(table.shape.columns, table.rows)]
     return "\n".join(lines) + "\n"
 
 
-def table_text(table: Table, form: Format) -> str:
-    """Its rows and no more."""
+def table_text(table: Table, form: TextFormat) -> str:
+    """The rows of the table, without a heading."""
     if form == "csv":
         return comma_separated(table.shape.columns, table.rows)
-    return "\n".join(_marked(table.shape.columns, table.rows)) + "\n"
+    return "\n".join(_markdown_rows(table.shape.columns, table.rows)) + "\n"
 
 
 def comma_separated(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> str:
-    """Numbers as they are, times in nanoseconds; what a spreadsheet would take for a formula gets a ' before it."""
+    """Plain numbers, times in nanoseconds; a text that a spreadsheet would take for a formula begins with '."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([f"{one.id}_ns" if one.kind == "ns" else one.id for one in columns])
+    writer.writerow([f"{column.id}_ns" if column.kind == "ns" else column.id for column in columns])
     for row in rows:
-        writer.writerow([_harmless(cell) for cell in row])
+        writer.writerow([_without_formula(cell) for cell in row])
     return out.getvalue()
 
 
 def about(report: Report) -> str:
-    """Where, when, how long, how large, by what."""
-    said = report.summary.about
+    """Host, start, duration, size, nsys version, trace."""
+    metadata = report.summary.about
     parts = [
-        said.host,
-        said.started_utc.replace("T", " ").replace("Z", " UTC"),
-        cell_text(said.duration, Column("", "", "ns")) if said.duration else "",
+        metadata.host,
+        metadata.started_utc.replace("T", " ").replace("Z", " UTC"),
+        cell_text(metadata.duration, Column("", "", "ns")) if metadata.duration else "",
         cell_text(report.size, Column("", "", "bytes")),
-        f"nsys {said.nsys_version}" if said.nsys_version else "",
-        f"schema {said.schema_version}" if said.schema_version else "",
-        f"trace {said.trace}" if said.trace else "",
+        f"nsys {metadata.nsys_version}" if metadata.nsys_version else "",
+        f"schema {metadata.schema_version}" if metadata.schema_version else "",
+        f"trace {metadata.trace}" if metadata.trace else "",
     ]
     return " · ".join(part for part in parts if part)
 
 
 def cell_text(cell: Cell, column: Column) -> str:
-    """A cell for people: "1.25 ms", "4.10 MB", "93.1 %"."""
+    """A cell with its unit: "1.25 ms", "4.10 MB", "93.1 %"."""
     if cell is None:
         return "–"
     if isinstance(cell, str):
@@ -126,13 +124,15 @@ def cell_text(cell: Cell, column: Column) -> str:
 
 
 def _warnings(report: Report) -> list[str]:
-    return [f"{one.message} {one.next_step}".rstrip() for one in report.summary.warnings]
+    return [
+        f"{warning.message} {warning.next_step}".rstrip() for warning in report.summary.warnings
+    ]
 
 
 def _scaled(number: float, units: Sequence[tuple[float, str]], least: str) -> str:
     text, unit = f"{number:.0f}", least
     for size, larger in units:
-        # Rounding may have led to a whole one of the next unit.
+        # Rounding may have reached the next unit.
         if abs(float(text)) < STEP:
             break
         text, unit = f"{number / size:.3f}", larger
@@ -140,14 +140,14 @@ def _scaled(number: float, units: Sequence[tuple[float, str]], least: str) -> st
 
 
 def _heading(table: Table) -> str:
-    shown = len(table.rows)
-    of = f"{shown} of {table.total}" if shown < table.total else f"{table.total}"
+    rows = len(table.rows)
+    of = f"{rows} of {table.total}" if rows < table.total else f"{table.total}"
     return f"{table.shape.title} ({of}) {table.note}".rstrip()
 
 
 def _aligned(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
-    """Names to the left, numbers to the right; the last column is not filled up."""
-    lines = [[one.title for one in columns]]
+    """Names aligned left, numbers right; lines have no trailing spaces."""
+    lines = [[column.title for column in columns]]
     lines += [[_short(cell_text(*pair)) for pair in zip(row, columns, strict=True)] for row in rows]
     widths = [max(len(line[at]) for line in lines) for at in range(len(columns))]
     for line in lines:
@@ -158,9 +158,9 @@ def _aligned(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> Itera
         yield "  " + "  ".join(cells).rstrip()
 
 
-def _marked(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
-    yield "| " + " | ".join(one.title for one in columns) + " |"
-    yield "|" + "|".join(" --- " if one.kind == "text" else " ---: " for one in columns) + "|"
+def _markdown_rows(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
+    yield "| " + " | ".join(column.title for column in columns) + " |"
+    yield "|" + "|".join(" --- " if column.kind == "text" else " ---: " for column in columns) + "|"
     for row in rows:
         cells = (_escaped(cell_text(*pair)) for pair in zip(row, columns, strict=True))
         yield "| " + " | ".join(cells) + " |"
@@ -174,7 +174,7 @@ def _escaped(text: str) -> str:
     return _MARKS.sub(r"\\\1", text)
 
 
-def _harmless(cell: Cell) -> Cell:
+def _without_formula(cell: Cell) -> Cell:
     if isinstance(cell, str):
         return _FORMULA.sub("'", cell)
     return "" if cell is None else cell

@@ -308,3 +308,25 @@ def no_code_at_line(path: str, line: int, nearest: int) -> EaglerayError:
         f"Line {line} of {printable(path)} has no code to stop at.",
         f"Use line {nearest}.",
     )
+
+
+def bad_profile(why: str, next_step: str) -> EaglerayError:
+    return EaglerayError("bad-profile", f"Nothing can be profiled so: {printable(why)}.", next_step)
+
+
+def remote_folder_failed(folder: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "far-folder-failed",
+        f"The reports in {printable(folder, 300)} cannot be read: {printable(why, 300)}.",
+        "What lies elsewhere is gathered all the same; `eagleray profile --gather RUN` tries it again.",
+    )
+
+
+def nsight_refused(node: str, why: str) -> str:
+    """The note of a run that failed because its framework, or the program itself, asked Ray for nsys."""
+    where = f" on node {printable(node, 60)}" if node else ""
+    return (
+        f"Ray could not start a worker under nsys{where}, for which the program asks by `nsight` in a "
+        f"runtime_env: {printable(why, 300)}. Mend that in the options of the framework, or leave it out:"
+        " Profile Workers needs no `nsight`."
+    )

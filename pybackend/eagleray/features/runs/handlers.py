@@ -31,7 +31,7 @@ from eagleray.features.runs.plan_text import (
 )
 from eagleray.features.runs.preflight import check
 from eagleray.features.runs.preparing import RunPreparation
-from eagleray.features.runs.profile_plan import checked
+from eagleray.features.runs.profile_plan import validate_profile
 from eagleray.features.runs.program_python import target_of, with_python
 from eagleray.features.runs.records import StoredRun
 from eagleray.features.runs.run_status import output_is_complete
@@ -201,7 +201,9 @@ def profile_of(said: messages.Profile | None) -> ProfilePlan | None:
     if said is None:
         return None
     ranks = None if said.ranks is None else tuple(said.ranks)
-    return checked(ProfilePlan(**{**asdict(said), "workers": tuple(said.workers), "ranks": ranks}))
+    return validate_profile(
+        ProfilePlan(**{**asdict(said), "workers": tuple(said.workers), "ranks": ranks})
+    )
 
 
 def breakpoints_of(said: list[messages.Breakpoint]) -> tuple[Breakpoint, ...]:

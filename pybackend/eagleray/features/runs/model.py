@@ -134,7 +134,7 @@ class ProfiledWorker:
 
 
 @dataclass(frozen=True)
-class Profiled:
+class ProfileState:
     """The profile of a run: its workers under nsys, and the downloaded reports.
 
     `folder` is the local folder of the reports; `sentence` says what happens, or what went wrong.  `files` are the paths
@@ -214,7 +214,7 @@ class RunState:
     ssh: str = ""
     workers: tuple[RunWorkerStatus, ...] = ()
     lines: tuple[BreakpointStatus, ...] = ()
-    profile: Profiled | None = None
+    profile: ProfileState | None = None
 
     @property
     def is_over(self) -> bool:

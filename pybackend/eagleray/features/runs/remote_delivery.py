@@ -9,7 +9,7 @@ from pathlib import Path
 from eagleray.common.errors import EaglerayError
 from eagleray.features.runs.errors import not_delivered
 from eagleray.features.runs.model import RunPlan
-from eagleray.features.runs.remote_files import RemoteFolder, RemotePlace
+from eagleray.features.runs.remote_files import RemoteFiles, RemotePath
 from eagleray.remote_scripts import package_copies
 from eagleray.tools.code_copies import Package, zipped
 from eagleray.tools.commands import Commands
@@ -29,12 +29,12 @@ def login_of(plan: RunPlan) -> str:
     return cluster.removeprefix("ssh://").partition("/")[0]
 
 
-def remote_reports_folder(run: str, plan: RunPlan) -> RemotePlace | None:
+def remote_reports_folder(run: str, plan: RunPlan) -> RemotePath | None:
     """Where reports of a run lie that is submitted elsewhere; None for all others."""
     ssh = login_of(plan)
     if not ssh or plan.profile is None:
         return None
-    return RemotePlace(ssh, f"{plan.cwd.rstrip('/')}/{REPORTS}/{run}")
+    return RemotePath(ssh, f"{plan.cwd.rstrip('/')}/{REPORTS}/{run}")
 
 
 async def make_remote_reports_folder(commands: Commands, run: str, plan: RunPlan) -> str:
@@ -43,7 +43,7 @@ async def make_remote_reports_folder(commands: Commands, run: str, plan: RunPlan
     if found is None:
         return ""
     try:
-        await RemoteFolder(commands, found.ssh, found.folder).make()
+        await RemoteFiles(commands, found.ssh, found.folder).make()
     except EaglerayError as error:
         log.warning("%s", error)
         return ""

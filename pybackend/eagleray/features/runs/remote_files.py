@@ -1,4 +1,4 @@
-"""The files of one run's folder on a machine that a command reaches: listed and read in parts, never trusted."""
+"""Lists, reads and removes the files of a run's folder on a machine that only commands reach."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from urllib.parse import quote, unquote_to_bytes
 from attrs import frozen
 
 from eagleray.common.errors import printable
-from eagleray.common.profile_errors import far_folder_failed
+from eagleray.features.runs.errors import remote_folder_failed
 from eagleray.remote_scripts.report_folder import MOST
 from eagleray.slurm.node_commands import Wrap
 from eagleray.tools.commands import Commands
 from eagleray.tools.remote_script import run_remote_script
 
-ASK_S = 60.0
-# A command line has room for so many names.
-_NAMES = 200
+REQUEST_LIMIT_S = 60.0
+# A command line has room for this many names.
+_NAMES_PER_REQUEST = 200
 
 
 @frozen
-class RemotePlace:
-    """A folder as the host `ssh` sees it."""
+class RemotePath:
+    """A folder as the host `ssh` names it."""
 
     ssh: str
     folder: str
@@ -33,17 +33,17 @@ class RemotePlace:
 
 @frozen
 class RemoteFile:
-    """`name` is as `os.fsdecode` returns it; `changed` tells one writing of the file from another."""
+    """A file of the folder: `name` as `os.fsdecode` returns it, `changed` differs after each write."""
 
     name: str
     size: int
     changed: int
 
 
-class RemoteFolder:
-    """One folder, asked by commands; keeps nothing open.
+class RemoteFiles:
+    """One folder on `host`, accessed by commands; keeps no connection and trusts no answer.
 
-    They are run on `ssh`, or here if that is "", as `wrap` makes them, and the folder lies on `host`.
+    Commands run on `ssh`, or on this machine if that is "", wrapped by `wrap`.
     """
 
     def __init__(
@@ -56,61 +56,66 @@ class RemoteFolder:
         self._wrap = wrap
 
     async def make(self) -> None:
-        """The folder is there now, for this user alone."""
-        await self._ask("make")
+        """Creates the folder, for this user only."""
+        await self._request("make")
 
     async def remove(self) -> None:
-        """The folder is gone, with all in it."""
-        await self._ask("remove")
+        """Removes the folder and its files."""
+        await self._request("remove")
 
     async def files(self) -> list[RemoteFile]:
-        """None as long as nobody has made the folder."""
-        rows = (await self._ask("list")).get("files")
-        return [file for row in rows if (file := _file(row))] if isinstance(rows, list) else []
+        """The files of the folder; none if it does not exist."""
+        rows = (await self._request("list")).get("files")
+        return (
+            [file for row in rows if (file := _parse_file(row))] if isinstance(rows, list) else []
+        )
 
     async def small(self, names: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The texts of these small files."""
-        found: dict[str, bytes] = {}
+        """The contents of small files, by name."""
+        contents: dict[str, bytes] = {}
         left = [_quoted(name) for name in names]
         while left:
-            said = (await self._ask("small", *left[:_NAMES])).get("small")
-            texts = said if isinstance(said, dict) else {}
-            new = {name: _bytes(texts[name]) for name in left[:_NAMES] if name in texts}
+            response = (await self._request("small", *left[:_NAMES_PER_REQUEST])).get("small")
+            texts = response if isinstance(response, dict) else {}
+            new = {
+                name: _parse_bytes(texts[name])
+                for name in left[:_NAMES_PER_REQUEST]
+                if name in texts
+            }
             if not new:
-                raise far_folder_failed(self.name, "what came is no answer")
-            found |= new
+                raise remote_folder_failed(self.name, "what came is no answer")
+            contents |= new
             left = [name for name in left if name not in new]
-        return {unquote_to_bytes(name): text for name, text in found.items()}
+        return {unquote_to_bytes(name): text for name, text in contents.items()}
 
     async def piece(self, name: bytes, start: int) -> bytes:
-        """A part of the file from there on; it has ended with it if that is not `whole_piece`."""
-        piece = _bytes((await self._ask("piece", _quoted(name), str(start))).get("piece"))
-        return piece[:MOST]
+        """A part of the file from `start` on; the file ends with it unless `is_full_piece`."""
+        response = await self._request("piece", _quoted(name), str(start))
+        return _parse_bytes(response.get("piece"))[:MOST]
 
-    async def _ask(self, *words: str) -> dict[str, Any]:
-        asked, *more = words
-        said, why = await run_remote_script(
+    async def _request(self, operation: str, *arguments: str) -> dict[str, Any]:
+        response, why = await run_remote_script(
             self._commands,
             self._ssh,
             "report_folder",
             ["python3"],
-            [asked, self._folder, *more],
-            ASK_S,
+            [operation, self._folder, *arguments],
+            REQUEST_LIMIT_S,
             self._wrap,
         )
-        answer = said[0] if said else {"error": why}
+        answer = response[0] if response else {"error": why}
         if not isinstance(answer, dict) or "error" in answer:
             error = answer.get("error") if isinstance(answer, dict) else "what came is no answer"
-            raise far_folder_failed(self.name, printable(str(error), 300))
+            raise remote_folder_failed(self.name, printable(str(error), 300))
         return answer
 
 
-def whole_piece(piece: bytes) -> bool:
-    """Whether more may follow it."""
+def is_full_piece(piece: bytes) -> bool:
+    """Whether the file may continue after this piece."""
     return len(piece) == MOST
 
 
-def _file(row: Any) -> RemoteFile | None:
+def _parse_file(row: Any) -> RemoteFile | None:
     if not isinstance(row, list) or len(row) != 3:
         return None
     name, size, changed = row
@@ -121,11 +126,11 @@ def _file(row: Any) -> RemoteFile | None:
 
 
 def _quoted(name: bytes) -> str:
-    """As text that each locale and each shell leaves as it is."""
+    """The name as text that no locale and no shell changes."""
     return quote(name, safe="")
 
 
-def _bytes(text: Any) -> bytes:
+def _parse_bytes(text: Any) -> bytes:
     try:
         return base64.b64decode(text, validate=True) if isinstance(text, str) else b""
     except (ValueError, binascii.Error):

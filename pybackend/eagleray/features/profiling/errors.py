@@ -1,12 +1,8 @@
-"""Errors of profiling: what cannot be recorded, gathered or kept."""
+"""Errors of profiling: recordings that cannot begin, and reports that cannot be collected."""
 
 from __future__ import annotations
 
 from eagleray.common.errors import EaglerayError, printable
-
-
-def bad_profile(why: str, next_step: str) -> EaglerayError:
-    return EaglerayError("bad-profile", f"Nothing can be profiled so: {printable(why)}.", next_step)
 
 
 def not_profiled(run: str) -> EaglerayError:
@@ -104,14 +100,6 @@ def report_unreachable(name: str, place: str, why: str) -> EaglerayError:
     )
 
 
-def far_folder_failed(folder: str, why: str) -> EaglerayError:
-    return EaglerayError(
-        "far-folder-failed",
-        f"The reports in {printable(folder, 300)} cannot be read: {printable(why, 300)}.",
-        "What lies elsewhere is gathered all the same; `eagleray profile --gather RUN` tries it again.",
-    )
-
-
 def gathered_already(run: str) -> EaglerayError:
     return EaglerayError(
         "being-gathered",
@@ -125,14 +113,4 @@ def not_gathered(why: str) -> EaglerayError:
         "not-gathered",
         f"The reports were not gathered: {printable(why, 400)}",
         "`eagleray profile --gather RUN` goes on where it stopped.",
-    )
-
-
-def nsight_refused(node: str, why: str) -> str:
-    """Of a run that has failed: its framework, or the program itself, has asked Ray for nsys."""
-    where = f" on node {printable(node, 60)}" if node else ""
-    return (
-        f"Ray could not start a worker under nsys{where}, for which the program asks by `nsight` in a "
-        f"runtime_env: {printable(why, 300)}. Mend that in the options of the framework, or leave it out:"
-        " Profile Workers needs no `nsight`."
     )

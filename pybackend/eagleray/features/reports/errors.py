@@ -1,4 +1,4 @@
-"""Errors of nsys reports: whether there is one, whether it is whole, and what can read it."""
+"""Errors of reports: files that are missing, damaged, or of an nsys that this machine does not have."""
 
 from __future__ import annotations
 
@@ -67,24 +67,6 @@ def nsys_older(path: str, version: str, here: str, said: str) -> EaglerayError:
         " command in EAGLERAY_NSYS), or run `nsys export --type sqlite` on the report where it was"
         " recorded and open the .sqlite.",
         said,
-    )
-
-
-def export_failed(path: str, version: str, said: str) -> EaglerayError:
-    return EaglerayError(
-        "export-failed",
-        f"nsys {printable(version, 40)} cannot read {printable(path)}: {printable(said)}.",
-        "The report may be cut off, or of a newer nsys: then export it with that one"
-        " (`nsys export --type sqlite`) and open the .sqlite.",
-        said,
-    )
-
-
-def export_slow(path: str, seconds: float) -> EaglerayError:
-    return EaglerayError(
-        "export-slow",
-        f"nsys did not export {printable(path)} within {seconds:g} s and was stopped.",
-        "Export it by hand with `nsys export --type sqlite` and open the .sqlite.",
     )
 
 

@@ -1,0 +1,208 @@
+"""The records of a report: its metadata, GPUs, tables with their order and search, warnings, summary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from attrs import evolve, frozen
+
+Cell = str | int | float | None
+CellKind = Literal["text", "count", "ns", "bytes", "rate", "share"]
+# The tables of a report, in the order in which they are shown; one without rows is left out.
+TableId = Literal["kernels", "nvtx", "gaps", "memcpy", "cuda_api", "osrt", "threads"]
+
+# The most rows of a table that are kept: a program that names every range differently makes millions.
+MOST_ROWS = 10_000
+
+
+@frozen
+class Column:
+    """A column; `kind` decides how its cells are shown: names, counts, nanoseconds, bytes, bytes/s, shares.
+
+    Users sort by its `id`, on the page and on the command line.
+    """
+
+    id: str
+    title: str
+    kind: CellKind
+
+
+@frozen
+class TableShape:
+    """The title and columns of a table, and the column by which it is sorted at first."""
+
+    title: str
+    columns: tuple[Column, ...]
+    sorted_by: str
+
+
+def _columns(*ids: str) -> tuple[Column, ...]:
+    kinds: Mapping[str, CellKind] = {
+        "count": "count", "total": "ns", "share": "share", "avg": "ns", "p50": "ns", "min": "ns",
+        "max": "ns", "bytes": "bytes", "rate": "rate", "begin": "ns", "duration": "ns",
+        "osrt": "ns", "cuda": "ns",
+        "calls": "count", "ranges": "count",
+    }  # fmt: skip
+    titles = {
+        "count": "Count", "total": "Total", "share": "Share", "avg": "Average", "p50": "p50",
+        "min": "Min", "max": "Max", "bytes": "Bytes", "rate": "Rate", "begin": "Begin",
+        "duration": "Idle", "gpu": "GPU", "pid": "PID", "tid": "TID", "osrt": "OS runtime",
+        "cuda": "CUDA API", "calls": "Calls", "ranges": "NVTX ranges", "kernel": "Kernel",
+        "range": "NVTX range", "next": "Next kernel", "kind": "Kind", "call": "Call",
+        "thread": "Thread", "copy": "Copy",
+    }  # fmt: skip
+    return tuple(Column(column, titles[column], kinds.get(column, "text")) for column in ids)
+
+
+_TIMES = ("count", "total", "share", "avg", "min", "max")
+SHAPES: Mapping[TableId, TableShape] = {
+    "kernels": TableShape("Kernels", _columns("kernel", *_TIMES), "total"),
+    "nvtx": TableShape(
+        "NVTX ranges",
+        _columns("range", "kind", "count", "total", "avg", "p50", "min", "max"),
+        "total",
+    ),
+    "gaps": TableShape(
+        "Idle gaps", _columns("gpu", "begin", "duration", "range", "next"), "duration"
+    ),
+    "memcpy": TableShape(
+        "Memory copies", _columns("copy", "count", "bytes", "total", "rate", "max"), "total"
+    ),
+    "cuda_api": TableShape("CUDA API calls", _columns("call", *_TIMES), "total"),
+    "osrt": TableShape("OS-runtime calls", _columns("call", *_TIMES), "total"),
+    "threads": TableShape(
+        "Threads", _columns("thread", "pid", "tid", "calls", "osrt", "cuda", "ranges"), "calls"
+    ),
+}
+
+
+@frozen
+class Table:
+    """Rows of a report; `total` counts all that exist, `note` is shown beside the title."""
+
+    name: TableId
+    rows: tuple[tuple[Cell, ...], ...]
+    total: int
+    note: str = ""
+    sorted_by: str = ""
+    descending: bool = True
+
+    @property
+    def shape(self) -> TableShape:
+        return SHAPES[self.name]
+
+    def ordered(self, column: str, descending: bool) -> Table:
+        """Sorted by a column's id, "" for the usual one; rows without a value there come last."""
+        ids = [column.id for column in self.shape.columns]
+        column = column if column in ids else self.shape.sorted_by
+        at = ids.index(column)
+        known = [row for row in self.rows if row[at] is not None]
+        unknown = [row for row in self.rows if row[at] is None]
+        known.sort(key=lambda row: _rank(row[at]), reverse=descending)
+        return evolve(self, rows=(*known, *unknown), sorted_by=column, descending=descending)
+
+    def searched(self, text: str) -> Table:
+        """The rows that contain `text`, ignoring case."""
+        if not text:
+            return self
+        wanted = text.casefold()
+        texts = {at for at, column in enumerate(self.shape.columns) if column.kind == "text"}
+        rows = tuple(
+            row
+            for row in self.rows
+            if any(at in texts and wanted in str(cell).casefold() for at, cell in enumerate(row))
+        )
+        return evolve(self, rows=rows, total=len(rows))
+
+    def first(self, count: int) -> Table:
+        return evolve(self, rows=self.rows[: max(0, count)])
+
+
+def make_table(
+    name: TableId, rows: Sequence[tuple[Cell, ...]], note: str = "", total: int = 0
+) -> Table:
+    """A table in its usual order; of very many rows, or if `total` is more, keeps the first ones and notes that."""
+    total = max(total, len(rows))
+    table = Table(name, tuple(rows), total, note).ordered("", descending=True)
+    if total == len(rows) <= MOST_ROWS:
+        return table
+    first = table.first(MOST_ROWS)
+    kept = f"Only the first {len(first.rows)} of {total} rows are kept."
+    return evolve(first, note=f"{note} {kept}".strip())
+
+
+def _rank(cell: Cell) -> tuple[bool, float, str]:
+    return (True, 0.0, cell.casefold()) if isinstance(cell, str) else (False, float(cell or 0), "")
+
+
+@frozen
+class GpuUsage:
+    """How busy a GPU was; times in nanoseconds.
+
+    It is `busy` while at least one kernel runs on it, counted from `begin`, where the first kernel of any GPU begins,
+    to `end`, where the last one ends; `curve` is the busy share in equal steps between them.  `nccl` is how long a
+    kernel of NCCL ran, `nccl_alone` how long nothing else ran beside it.
+    """
+
+    id: int
+    name: str
+    kernels: int
+    begin: int
+    end: int
+    busy: int
+    idle: int
+    nccl: int
+    nccl_alone: int
+    curve: tuple[float, ...]
+
+    @property
+    def busy_share(self) -> float:
+        return self.busy / (self.end - self.begin) if self.end > self.begin else 0.0
+
+
+@frozen
+class ReportMetadata:
+    """Where, when and by which nsys a report was recorded; texts are "" and numbers 0 if the database lacks them.
+
+    `trace` is what nsys was asked to record, which only a note beside the report contains.
+    """
+
+    host: str = ""
+    started_utc: str = ""
+    duration: int = 0
+    nsys_version: str = ""
+    schema_version: str = ""
+    trace: str = ""
+    gpus: int = 0
+    messages: tuple[str, ...] = ()
+
+
+@frozen
+class ReportWarning:
+    """Why a report may lack what the user expects: a code for programs, one sentence, and what to do."""
+
+    code: str
+    message: str
+    next_step: str
+
+
+@frozen
+class Summary:
+    """Everything that is shown of a report; tables without rows are left out."""
+
+    about: ReportMetadata
+    gpus: tuple[GpuUsage, ...]
+    tables: tuple[Table, ...]
+    warnings: tuple[ReportWarning, ...]
+
+
+@frozen
+class Report:
+    """A report that was read: the file that the user named, and the database that was read for it."""
+
+    path: Path
+    database: Path
+    size: int
+    summary: Summary
