@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { Disposable } from "./common/disposables";
 import type { CommandId } from "./contributions";
-import type { Parts } from "./parts";
+import type { App } from "./app";
 import type { Row } from "./rows";
 
 type Work<H> = (handlers: H, rows: readonly Row[], args: readonly unknown[]) => unknown;
@@ -14,7 +14,7 @@ export type CommandDefinition<H> = readonly [id: CommandId, doing: string, work:
 
 /** A command gets the rows that it is meant for, and everything that the editor called it with. */
 export function registerCommands<H>(
-  { errors, selection }: Parts,
+  { errors, selection }: App,
   handlers: () => Promise<H>,
   commands: readonly CommandDefinition<H>[],
 ): Disposable[] {

@@ -1,4 +1,4 @@
-/** The composition root: builds the parts and registers the features. */
+/** The composition root: builds the services and registers the features. */
 
 import * as vscode from "vscode";
 
@@ -16,7 +16,7 @@ import * as runs from "./features/runs";
 import * as sourceMapping from "./features/source_mapping";
 import * as workers from "./features/workers";
 import { Panel, Selection } from "./panel";
-import type { Parts } from "./parts";
+import type { App } from "./app";
 import { startAutomatically } from "./sidecar/auto_start";
 import { prepareTerminals, setTerminalPython, sidecarCommands } from "./sidecar/commands";
 import { realWorld, SidecarConnection } from "./sidecar/connection";
@@ -24,7 +24,7 @@ import { SidecarLists } from "./sidecar_lists";
 import { statusBar } from "./status_bar";
 
 /** What other extensions and tests get. */
-export type Exported = Pick<Parts, "sidecar" | "clusters" | "paused">;
+export type Exported = Pick<App, "sidecar" | "clusters" | "paused">;
 
 let connection: SidecarConnection | undefined;
 
@@ -46,7 +46,7 @@ export function activate(context: vscode.ExtensionContext): Exported {
   const lists = new SidecarLists(sidecar, (line) => {
     log.warn(line);
   });
-  const parts: Parts = {
+  const app: App = {
     context,
     log,
     sidecar,
@@ -61,9 +61,9 @@ export function activate(context: vscode.ExtensionContext): Exported {
     panel: new Panel(),
     selection: new Selection(),
   };
-  const debuggingFeature = debugging.register(parts);
-  const runsFeature = runs.register(parts, debuggingFeature.stops);
-  const presetsFeature = presets.register(parts, runsFeature);
+  const debuggingFeature = debugging.register(app);
+  const runsFeature = runs.register(app, debuggingFeature.stops);
+  const presetsFeature = presets.register(app, runsFeature);
   const configurations = new DebugConfigurations(
     debuggingFeature.configurations,
     presetsFeature.launch,
@@ -71,24 +71,24 @@ export function activate(context: vscode.ExtensionContext): Exported {
   context.subscriptions.push(
     log,
     lists,
-    parts.panel,
-    ...sidecarCommands(parts),
-    ...clusters.register(parts),
-    ...workers.register(parts),
+    app.panel,
+    ...sidecarCommands(app),
+    ...clusters.register(app),
+    ...workers.register(app),
     ...runsFeature.owned,
     ...presetsFeature.owned,
-    ...pdb.register(parts),
-    ...profiling.register(parts),
-    ...reports.register(parts),
+    ...pdb.register(app),
+    ...profiling.register(app),
+    ...reports.register(app),
     ...debuggingFeature.owned,
     vscode.debug.registerDebugConfigurationProvider(
       DEBUG_TYPE,
       configurations,
       vscode.DebugConfigurationProviderTriggerKind.Dynamic,
     ),
-    ...sourceMapping.register(parts),
-    statusBar(parts),
-    ...startAutomatically(parts),
+    ...sourceMapping.register(app),
+    statusBar(app),
+    ...startAutomatically(app),
   );
   prepareTerminals(context);
   log.info(`activated in ${Math.round(performance.now() - since)} ms`);

@@ -8,7 +8,7 @@ import { COMMANDS, type CommandId } from "./contributions";
 import type { Clusters } from "./features/clusters/messages";
 import { clusterSentence } from "./features/clusters/rows";
 import type { Snapshot } from "./features/workers/messages";
-import type { Parts } from "./parts";
+import type { App } from "./app";
 import { setContextKey } from "./settings";
 import type { SidecarState } from "./sidecar/sidecar";
 
@@ -24,27 +24,27 @@ const BACKGROUNDS: Readonly<Record<Status["severity"], vscode.ThemeColor | undef
   error: new vscode.ThemeColor("statusBarItem.errorBackground"),
 };
 
-export function statusBar(parts: Parts): Disposable {
+export function statusBar(app: App): Disposable {
   const owned = new Disposables();
   const item = owned.add(
     vscode.window.createStatusBarItem("eagleray.status", vscode.StatusBarAlignment.Left, 10),
   );
   item.name = "Eagleray";
   const show = (): void => {
-    const status = statusOf(parts.sidecar.state.value, parts.clusters.value, parts.paused.value);
+    const status = statusOf(app.sidecar.state.value, app.clusters.value, app.paused.value);
     item.text = status.text;
     item.tooltip = status.tooltip;
     item.accessibilityInformation = { label: status.tooltip, role: "button" };
     item.backgroundColor = BACKGROUNDS[status.severity];
     item.command = CLICKS[status.click];
-    setContextKey("eagleray.sidecar", parts.sidecar.state.value);
-    const { paused, held } = parts.paused.value;
+    setContextKey("eagleray.sidecar", app.sidecar.state.value);
+    const { paused, held } = app.paused.value;
     setContextKey("eagleray.hasPaused", paused + held > 0);
-    setContextKey("eagleray.hasJobs", parts.clusters.value.jobs.length > 0);
+    setContextKey("eagleray.hasJobs", app.clusters.value.jobs.length > 0);
   };
-  owned.add(parts.sidecar.state.onChanged(show));
-  owned.add(parts.clusters.onChanged(show));
-  owned.add(parts.paused.onChanged(show));
+  owned.add(app.sidecar.state.onChanged(show));
+  owned.add(app.clusters.onChanged(show));
+  owned.add(app.paused.onChanged(show));
   show();
   item.show();
   return owned;

@@ -3,15 +3,15 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 
 import type { Disposable } from "../common/disposables";
-import type { Parts } from "../parts";
+import type { App } from "../app";
 import { setting } from "../settings";
 
 const REMEMBERED = "eagleray.hadCluster";
 /** A look costs a few milliseconds; a cluster that was just started may be seen this much later. */
 const LOOK_AGAIN_MS = 15_000;
 
-export function startAutomatically(parts: Parts): Disposable[] {
-  const { workspaceState } = parts.context;
+export function startAutomatically(app: App): Disposable[] {
+  const { workspaceState } = app.context;
   let timer: NodeJS.Timeout | undefined;
   const look = async (): Promise<void> => {
     const reason = await reasonToStart({
@@ -20,15 +20,15 @@ export function startAutomatically(parts: Parts): Disposable[] {
       discovery: setting("discovery"),
       ownProcesses,
     });
-    if (parts.sidecar.state.value !== "idle") {
+    if (app.sidecar.state.value !== "idle") {
       return;
     }
     if (reason === undefined) {
       timer = setTimeout(() => void look(), LOOK_AGAIN_MS);
       return;
     }
-    parts.log.info(`The sidecar is started: ${reason}`);
-    await parts.sidecar.start();
+    app.log.info(`The sidecar is started: ${reason}`);
+    await app.sidecar.start();
   };
   void look();
   return [
@@ -37,7 +37,7 @@ export function startAutomatically(parts: Parts): Disposable[] {
         clearTimeout(timer);
       },
     },
-    parts.clusters.onChanged(({ clusters, jobs, hosts }) => {
+    app.clusters.onChanged(({ clusters, jobs, hosts }) => {
       const remembered = clusters.length + jobs.length + hosts.length > 0;
       if (workspaceState.get<boolean>(REMEMBERED) !== remembered) {
         void workspaceState.update(REMEMBERED, remembered);

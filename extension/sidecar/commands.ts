@@ -8,16 +8,16 @@ import type { ExtensionContext } from "vscode";
 import { registerCommands } from "../commands";
 import type { Disposable } from "../common/disposables";
 import { COMMANDS, VIEW_CONTAINER } from "../contributions";
-import type { Parts } from "../parts";
+import type { App } from "../app";
 import { changeSetting, onSettingChanged } from "../settings";
 import type { FoundPython } from "./interpreter";
 
 /** Settings that the sidecar, or the search for its Python, takes up when it starts. */
 const TOLD_AT_THE_START = ["python", "discovery", "slurm", "ssh", "profiling.nsys"] as const;
 
-export function sidecarCommands(parts: Parts): Disposable[] {
+export function sidecarCommands(app: App): Disposable[] {
   return [
-    ...registerCommands(parts, () => Promise.resolve(parts), [
+    ...registerCommands(app, () => Promise.resolve(app), [
       [
         COMMANDS.showLogs,
         "showing the log",
@@ -36,20 +36,20 @@ export function sidecarCommands(parts: Parts): Disposable[] {
     ...TOLD_AT_THE_START.map((name) =>
       onSettingChanged(name, () => {
         // One that nobody has needed yet reads them when it starts.
-        if (parts.sidecar.state.value !== "idle") {
-          void parts.sidecar.restart();
+        if (app.sidecar.state.value !== "idle") {
+          void app.sidecar.restart();
         }
       }),
     ),
     // What could not be executed before may be what was missing.
     vscode.workspace.onDidGrantWorkspaceTrust(() => {
-      if (parts.sidecar.state.value === "no-python") {
-        void parts.sidecar.restart();
+      if (app.sidecar.state.value === "no-python") {
+        void app.sidecar.restart();
       }
     }),
-    parts.sidecar.state.onChanged((state) => {
+    app.sidecar.state.onChanged((state) => {
       if (state === "no-python") {
-        void offerSelection(parts);
+        void offerSelection(app);
       }
     }),
   ];
@@ -68,7 +68,7 @@ async function selectPython(): Promise<void> {
   }
 }
 
-async function offerSelection(parts: Parts): Promise<void> {
+async function offerSelection(app: App): Promise<void> {
   const select = "Select Python";
   const logs = "Show Logs";
   const answer = await vscode.window.showErrorMessage(
@@ -79,7 +79,7 @@ async function offerSelection(parts: Parts): Promise<void> {
   if (answer === select) {
     await selectPython();
   } else if (answer === logs) {
-    parts.log.show();
+    app.log.show();
   }
 }
 

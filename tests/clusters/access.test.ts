@@ -6,7 +6,7 @@ import { register } from "../../extension/features/clusters";
 import { headerOf } from "../../extension/features/clusters/credential_boxes";
 import { CHANGED, REMOVE, SET_ACCESS } from "../../extension/features/clusters/messages";
 import type { Row } from "../../extension/rows";
-import { settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
 import { editor, type Asked } from "../fakes/vscode";
 import { cluster, CLUSTER_ID, clustersOf } from "../workers/samples";
@@ -14,7 +14,7 @@ import { cluster, CLUSTER_ID, clustersOf } from "../workers/samples";
 const ADDED = cluster({ origin: "added" });
 const ROW: Row = { row: "cluster", cluster: ADDED };
 
-let fake: FakeParts;
+let fake: FakeApp;
 
 registeredForEach(register, (made) => {
   fake = made;

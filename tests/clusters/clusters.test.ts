@@ -22,14 +22,14 @@ import {
   REFRESH as REFRESH_WORKERS,
 } from "../../extension/features/workers/messages";
 import type { Row } from "../../extension/rows";
-import { settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
 import { cluster, clustersOf, job, pausedWorker, route, snapshotOf } from "../workers/samples";
 
 const VIEW: ClustersView = { clusters: clustersOf([]), connecting: new Set(), age_s: 0 };
 
-let fake: FakeParts;
+let fake: FakeApp;
 
 registeredForEach(register, (made) => {
   fake = made;
@@ -204,11 +204,11 @@ test("Refresh asks for both lists, and a restarted sidecar is asked for them by 
   fake.sidecar.on(LIST, () => clustersOf([cluster({ state: "connecting" })]));
   fake.sidecar.on(REFRESH_WORKERS, () => snapshotOf([worker]));
   await editor.run("eagleray.refresh");
-  assert.equal(fake.parts.clusters.value.clusters[0]?.state, "connected");
-  assert.equal(fake.parts.paused.value.paused, 1);
+  assert.equal(fake.app.clusters.value.clusters[0]?.state, "connected");
+  assert.equal(fake.app.paused.value.paused, 1);
   fake.sidecar.started();
   await settled();
-  assert.equal(fake.parts.clusters.value.clusters[0].state, "connecting");
+  assert.equal(fake.app.clusters.value.clusters[0].state, "connecting");
 });
 
 test("while the sidecar is down the last lists stay", async () => {
@@ -218,7 +218,7 @@ test("while the sidecar is down the last lists stay", async () => {
   });
   fake.sidecar.state.set("failed");
   await editor.run("eagleray.refresh");
-  assert.equal(fake.parts.paused.value.paused, 1);
+  assert.equal(fake.app.paused.value.paused, 1);
 });
 
 test("what to do can be copied from a problem's row", async () => {

@@ -11,7 +11,7 @@ import {
   LOOK_AT,
   type Choices,
 } from "../../extension/features/clusters/messages";
-import { settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
 import { editor, type FakeQuickPick } from "../fakes/vscode";
 import { cluster, clustersOf, job } from "../workers/samples";
@@ -22,7 +22,7 @@ const CHOICE: Choices = {
   problems: [],
 };
 
-let fake: FakeParts;
+let fake: FakeApp;
 
 registeredForEach(register, (made) => {
   fake = made;

@@ -6,7 +6,7 @@ import type { Row } from "../../extension/rows";
 import { register } from "../../extension/features/clusters";
 import { CHANGED, TERMINAL, type TerminalRef } from "../../extension/features/clusters/messages";
 import { nodesOf } from "../../extension/features/clusters/node_terminal";
-import { type FakeParts } from "../fakes/parts";
+import { type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
 import { CLUSTER_ID, anyWorker, cluster, clustersOf, pausedWorker } from "../workers/samples";
@@ -34,7 +34,7 @@ for (const [name, row, node] of ROWS) {
   });
 }
 
-let fake: FakeParts;
+let fake: FakeApp;
 
 registeredForEach(register, (made) => {
   fake = made;

@@ -10,11 +10,11 @@ import {
   QUESTION_OVER,
   type Question,
 } from "../../extension/features/clusters/messages";
-import { settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
 
-let fake: FakeParts;
+let fake: FakeApp;
 
 registeredForEach(register, (made) => {
   fake = made;

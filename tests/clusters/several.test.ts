@@ -14,7 +14,7 @@ import {
   SET_ACCESS,
   TERMINAL,
 } from "../../extension/features/clusters/messages";
-import { type FakeParts } from "../fakes/parts";
+import { type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
 import { editor, type Asked } from "../fakes/vscode";
 import { cluster, clustersOf, job, route } from "../workers/samples";
@@ -28,7 +28,7 @@ const CLUSTERS = (
 ).map(([id, origin]) => cluster({ id, name: id, origin, route: route({ message: `from ${id}` }) }));
 const ROWS = CLUSTERS.map((one): Row => ({ row: "cluster", cluster: one }));
 
-let fake: FakeParts;
+let fake: FakeApp;
 
 registeredForEach(register, (made) => {
   fake = made;
@@ -119,7 +119,7 @@ test("jobs are connected one after another, and hosts forgotten", async () => {
   fake.sidecar.on(ADD, () => cluster());
   await run("eagleray.connectJob", jobs);
   assert.deepEqual(fake.sidecar.sentTo(ADD), [{ address: "slurm://1" }, { address: "slurm://2" }]);
-  const { hosts } = fake.parts.clusters.value;
+  const { hosts } = fake.app.clusters.value;
   await run(
     "eagleray.forgetHost",
     hosts.map((host): Row => ({ row: "jobHost", host })),

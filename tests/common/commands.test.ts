@@ -6,7 +6,7 @@ import { registerCommands } from "../../extension/commands";
 import { lazily } from "../../extension/commands";
 import type { Row } from "../../extension/rows";
 import { COMMANDS } from "../../extension/contributions";
-import { fakeParts } from "../fakes/parts";
+import { fakeApp } from "../fakes/app";
 import { editor } from "../fakes/vscode";
 import { cluster } from "../workers/samples";
 
@@ -15,20 +15,20 @@ beforeEach(() => {
 });
 
 test("what a command does is read at its first call, for the rows that were selected then", async () => {
-  const { parts } = fakeParts();
+  const { app } = fakeApp();
   const row = (id: string): Row => ({ row: "cluster", cluster: cluster({ id }) });
   const refreshed: (readonly Row[])[] = [];
   let reads = 0;
   const deeds = lazily(() => {
     reads += 1;
-    parts.selection.set([row("selected meanwhile")]);
+    app.selection.set([row("selected meanwhile")]);
     return Promise.resolve({ refresh: (rows: readonly Row[]) => refreshed.push(rows) });
   });
-  registerCommands(parts, deeds, [
+  registerCommands(app, deeds, [
     [COMMANDS.refresh, "refreshing", (to, rows) => Promise.resolve(to.refresh(rows))],
   ]);
   assert.equal(reads, 0);
-  parts.selection.set([row("selected")]);
+  app.selection.set([row("selected")]);
   await editor.run(COMMANDS.refresh);
   await editor.run(COMMANDS.refresh);
   assert.deepEqual(refreshed, [[row("selected")], [row("selected meanwhile")]]);
@@ -36,8 +36,8 @@ test("what a command does is read at its first call, for the rows that were sele
 });
 
 test("what cannot be read is an error of the command", async () => {
-  const { parts, log } = fakeParts();
-  registerCommands(parts, () => Promise.reject(new Error("no such file")), [
+  const { app, log } = fakeApp();
+  registerCommands(app, () => Promise.reject(new Error("no such file")), [
     [COMMANDS.refresh, "refreshing", () => Promise.resolve()],
   ]);
   await editor.run(COMMANDS.refresh);

@@ -11,7 +11,7 @@ import {
   IGNORED,
   RELEASE,
 } from "../../extension/features/debugging/messages";
-import { settled } from "../fakes/parts";
+import { settled } from "../fakes/app";
 import { debug, editor, type FakeSession } from "../fakes/vscode";
 import { attached, CLUSTER, Feature, row, worker } from "./feature";
 

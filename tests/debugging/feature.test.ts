@@ -10,7 +10,7 @@ import { EaglerayError } from "../../extension/common/errors";
 import { ID_OF } from "../../extension/features/clusters/messages";
 import { ATTACH, CONTINUE, CONTINUE_OTHERS } from "../../extension/features/debugging/messages";
 import { CHANGED, REFRESH } from "../../extension/features/workers/messages";
-import { settled } from "../fakes/parts";
+import { settled } from "../fakes/app";
 import { debug, DebugAdapterInlineImplementation, editor } from "../fakes/vscode";
 import { attached, CLUSTER, Feature, row, worker } from "./feature";
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach } from "node:test";
 import { REFRESH as REFRESH_CLUSTERS } from "../../extension/features/clusters/messages";
 import { ATTACH, type Attached } from "../../extension/features/debugging/messages";
 import { CHANGED, REFRESH, type PausedWorker } from "../../extension/features/workers/messages";
-import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { fakeApp, settled, type FakeApp } from "../fakes/app";
 import { registerDebugging } from "../fakes/registered";
 import { debug, editor } from "../fakes/vscode";
 
@@ -62,7 +62,7 @@ export function row(one: PausedWorker): object {
 
 /** The feature of the test that runs; `show` has the sidecar tell of these workers. */
 export class Feature {
-  fakes: FakeParts = fakeParts();
+  fakes: FakeApp = fakeApp();
   private registered: ReturnType<typeof registerDebugging> = [];
 
   constructor() {
@@ -86,7 +86,7 @@ export class Feature {
   private begin(): void {
     editor.reset();
     debug.reset();
-    this.fakes = fakeParts();
+    this.fakes = fakeApp();
     this.fakes.sidecar.on(ATTACH, (asked) => attached(asked.worker));
     this.fakes.sidecar.on(REFRESH_CLUSTERS, () => ({
       clusters: [],
@@ -95,6 +95,6 @@ export class Feature {
       hosts: [],
     }));
     this.fakes.sidecar.on(REFRESH, () => ({ groups: [], paused: 0, held: 0 }));
-    this.registered = registerDebugging(this.fakes.parts);
+    this.registered = registerDebugging(this.fakes.app);
   }
 }

@@ -8,25 +8,25 @@ import { AttachConfigurations } from "../../extension/features/debugging/attach_
 import { StopTracker } from "../../extension/features/debugging/stop_tracker";
 import * as presets from "../../extension/features/presets";
 import * as runs from "../../extension/features/runs";
-import type { Parts } from "../../extension/parts";
-import { fakeParts, type FakeParts } from "./parts";
+import type { App } from "../../extension/app";
+import { fakeApp, type FakeApp } from "./app";
 import { debug, editor } from "./vscode";
 
 interface Registered {
   dispose(): unknown;
 }
 
-/** `take` gets the parts before each test, when the feature has been registered. */
+/** `take` gets the app before each test, when the feature has been registered. */
 export function registeredForEach(
-  register: (parts: Parts) => readonly Registered[],
-  take: (fake: FakeParts) => void,
+  register: (app: App) => readonly Registered[],
+  take: (fake: FakeApp) => void,
 ): void {
   let registered: readonly Registered[] = [];
   beforeEach(() => {
     editor.reset();
     debug.reset();
-    const fake = fakeParts();
-    registered = register(fake.parts);
+    const fake = fakeApp();
+    registered = register(fake.app);
     take(fake);
   });
   afterEach(() => {
@@ -37,19 +37,19 @@ export function registeredForEach(
 }
 
 /** Runs and what starts them by a form or by launch.json, with the one part of debugging that they need. */
-export function registerRuns(parts: Parts): readonly Registered[] {
+export function registerRuns(app: App): readonly Registered[] {
   const stops = new StopTracker();
   debug.registerDebugAdapterTrackerFactory("eagleray", stops);
-  const feature = runs.register(parts, stops);
-  const { owned, launch } = presets.register(parts, feature);
-  const factory = new AdapterFactory(parts.errors);
-  const attaching = new AttachConfigurations(parts, factory);
+  const feature = runs.register(app, stops);
+  const { owned, launch } = presets.register(app, feature);
+  const factory = new AdapterFactory(app.errors);
+  const attaching = new AttachConfigurations(app, factory);
   registerConfigurations(() => Promise.resolve(attaching), launch);
   return [stops, ...feature.owned, ...owned];
 }
 
-export function registerDebugging(parts: Parts): readonly Registered[] {
-  const { owned, configurations } = debugging.register(parts);
+export function registerDebugging(app: App): readonly Registered[] {
+  const { owned, configurations } = debugging.register(app);
   registerConfigurations(configurations, () => Promise.resolve());
   return owned;
 }

@@ -6,7 +6,7 @@ import { EaglerayError } from "../../extension/common/errors";
 import { register } from "../../extension/features/pdb";
 import { LIST, TERMINAL, type PdbSession } from "../../extension/features/pdb/messages";
 import { CHANGED, REFRESH } from "../../extension/features/clusters/messages";
-import { type FakeParts } from "../fakes/parts";
+import { type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
 import { cluster, clustersOf } from "../workers/samples";
@@ -17,7 +17,7 @@ function session(cluster_id: string, id: string): PdbSession {
   return { id, cluster: cluster_id, name: "train()", ...where, ...more };
 }
 
-let fake: FakeParts;
+let fake: FakeApp;
 
 registeredForEach(register, (made) => {
   fake = made;

@@ -14,12 +14,12 @@ import {
   type SavePreset,
 } from "../../extension/features/presets/messages";
 import { reviewTexts } from "../../extension/features/presets/review_model";
-import { settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { debug, editor, tasks, Uri, type FakeQuickPick } from "../fakes/vscode";
 import { aRun, FOLDER, proposal, shortened } from "../runs/samples";
 
-let fake: FakeParts;
+let fake: FakeApp;
 
 registeredForEach(registerRuns, (made) => {
   fake = made;

@@ -8,13 +8,13 @@ import {
   LIST_PRESETS,
   SAVE_PRESET,
 } from "../../extension/features/presets/messages";
-import { settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
 
 const MINE = { name: "mine", title: "Mine", framework: "verl", own: true, text: '{"format": 1}' };
 
-let fake: FakeParts;
+let fake: FakeApp;
 
 registeredForEach(registerRuns, (made) => {
   fake = made;

@@ -5,13 +5,13 @@ import { test } from "node:test";
 import { register } from "../../extension/features/profiling";
 import { CHANGED } from "../../extension/features/profiling/messages";
 import { LIST } from "../../extension/features/runs/messages";
-import { settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
 import { editor, Uri } from "../fakes/vscode";
 import { aRun, FOLDER } from "../runs/samples";
 import { profiledRun } from "./samples";
 
-let fake: FakeParts;
+let fake: FakeApp;
 
 registeredForEach(register, (made) => {
   fake = made;

@@ -5,19 +5,19 @@ import { afterEach, beforeEach, test } from "node:test";
 import { register } from "../../extension/features/reports";
 import { REPORT } from "../../extension/features/reports/messages";
 import type { ToPage } from "../../extension/features/reports/page_messages";
-import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { fakeApp, settled, type FakeApp } from "../fakes/app";
 import { editor, FakeWebviewPanel, Uri } from "../fakes/vscode";
 import { report } from "../profiling/samples";
 
-let fake: FakeParts;
+let fake: FakeApp;
 let registered: readonly { dispose(): unknown }[] = [];
 
 beforeEach(() => {
   editor.reset();
   editor.trusted = false;
-  fake = fakeParts();
+  fake = fakeApp();
   fake.sidecar.on(REPORT, () => report());
-  registered = register(fake.parts);
+  registered = register(fake.app);
 });
 
 afterEach(() => {

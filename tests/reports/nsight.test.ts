@@ -8,22 +8,22 @@ import { setTimeout } from "node:timers/promises";
 import type { Uri as VscodeUri } from "vscode";
 
 import { newestFirst, openInNsight } from "../../extension/features/reports/nsight";
-import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { fakeApp, settled, type FakeApp } from "../fakes/app";
 import { editor, env, Uri } from "../fakes/vscode";
 
 const PATH = "/w/my reports/a;b.nsys-rep";
 const URI = Uri.file(PATH) as unknown as VscodeUri;
 const SETTING = "eagleray.profiling.nsightSystems";
 
-let fake: FakeParts;
+let fake: FakeApp;
 let folder: string;
 const before = { ...process.env };
 
 beforeEach(() => {
   editor.reset();
   folder = mkdtempSync(join(tmpdir(), "er-nsight-"));
-  fake = fakeParts();
-  Object.assign(fake.parts.context, { logUri: Uri.file(folder) });
+  fake = fakeApp();
+  Object.assign(fake.app.context, { logUri: Uri.file(folder) });
   Object.assign(process.env, { DISPLAY: ":1", PATH: `.:${folder}:${before["PATH"] ?? ""}` });
 });
 
@@ -59,7 +59,7 @@ async function started(): Promise<readonly string[]> {
 
 /** What one is told, and then the buttons. */
 async function told(): Promise<readonly string[]> {
-  openInNsight(fake.parts, URI);
+  openInNsight(fake.app, URI);
   await settled();
   const asked = editor.asked.at(-1);
   return [asked?.text ?? "", ...(asked?.buttons ?? [])];
@@ -67,14 +67,14 @@ async function told(): Promise<readonly string[]> {
 
 test("the program of the PATH gets the file as one word, and no shell sees it", async () => {
   const path = program();
-  openInNsight(fake.parts, URI);
+  openInNsight(fake.app, URI);
   assert.deepEqual(await started(), [path, PATH]);
   assert.deepEqual(editor.asked, []);
 });
 
 test("the one that the setting names is taken, unless that is none", async () => {
   editor.settings[SETTING] = program("mine");
-  openInNsight(fake.parts, URI);
+  openInNsight(fake.app, URI);
   assert.deepEqual(await started(), [join(folder, "mine"), PATH]);
   for (const wrong of ["/nowhere/nsys-ui", "nsys-ui", folder]) {
     editor.settings[SETTING] = wrong;
@@ -86,7 +86,7 @@ test("the one that the setting names is taken, unless that is none", async () =>
 
 test("one is told that it failed, and the log has what it said", async () => {
   program("nsys-ui", 134);
-  openInNsight(fake.parts, URI);
+  openInNsight(fake.app, URI);
   await until(() => editor.asked.length > 0);
   assert.match(editor.asked[0]?.text ?? "", /nsys-ui ended with 134/);
   assert.match(fake.log.text, /cannot open display/);
@@ -94,7 +94,7 @@ test("one is told that it failed, and the log has what it said", async () => {
 
 test("one that cannot be run at all is said to be so", async () => {
   writeFileSync(program(), "#!/nowhere/sh\n");
-  openInNsight(fake.parts, URI);
+  openInNsight(fake.app, URI);
   await until(() => editor.asked.length > 0);
   assert.match(editor.asked[0]?.text ?? "", /nsys-ui could not be started: .*ENOENT/);
 });

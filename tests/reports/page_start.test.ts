@@ -6,13 +6,13 @@ import { EaglerayError, sidecarLost, sidecarSilent } from "../../extension/commo
 import { register } from "../../extension/features/reports";
 import { REPORT } from "../../extension/features/reports/messages";
 import type { ToPage } from "../../extension/features/reports/page_messages";
-import { settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
 import { editor, Uri } from "../fakes/vscode";
 import { FakeWebviewPanel } from "../fakes/vscode_webviews";
 import { report } from "../profiling/samples";
 
-let fake: FakeParts;
+let fake: FakeApp;
 
 registeredForEach(register, (made) => {
   fake = made;

@@ -21,7 +21,7 @@ import {
 } from "../../extension/features/reports/messages";
 import type { TableQuery, ToPage } from "../../extension/features/reports/page_messages";
 import { LIST as RUNS } from "../../extension/features/runs/messages";
-import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { fakeApp, settled, type FakeApp } from "../fakes/app";
 import { editor, FakeWebviewPanel, Uri } from "../fakes/vscode";
 import { profiledRun, profiledWorker, report, table } from "../profiling/samples";
 import { aRun, FOLDER, runWorker } from "../runs/samples";
@@ -29,13 +29,13 @@ import { aRun, FOLDER, runWorker } from "../runs/samples";
 const PATH = "/w/policy.nsys-rep";
 const LOOK: TableQuery = { table: "kernels", sort: "", descending: true, search: "", limit: 2 };
 
-let fake: FakeParts;
+let fake: FakeApp;
 let registered: readonly { dispose(): unknown }[] = [];
 
 beforeEach(() => {
   editor.reset();
-  fake = fakeParts();
-  registered = [...profiling.register(fake.parts), ...reports.register(fake.parts)];
+  fake = fakeApp();
+  registered = [...profiling.register(fake.app), ...reports.register(fake.app)];
 });
 
 afterEach(() => {

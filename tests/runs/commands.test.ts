@@ -15,12 +15,12 @@ import {
   type Start,
 } from "../../extension/features/runs/messages";
 import { PREPARE, type Prepare } from "../../extension/features/presets/messages";
-import { settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { debug, editor, SourceBreakpoint, Uri, type FakeTreeView } from "../fakes/vscode";
 import { aRun, FOLDER, proposal, runLine } from "./samples";
 
-let fake: FakeParts;
+let fake: FakeApp;
 
 registeredForEach(registerRuns, (made) => {
   fake = made;

@@ -11,7 +11,7 @@ import {
   type Run,
   type SetBreakpoints,
 } from "../../extension/features/runs/messages";
-import { settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { debug, editor, SourceBreakpoint, Uri } from "../fakes/vscode";
 import { aRun, FOLDER, runLine, runWorker } from "./samples";
@@ -19,7 +19,7 @@ import { aRun, FOLDER, runLine, runWorker } from "./samples";
 /** Longer than any patience of the feature. */
 const LONG_MS = 10_000;
 
-let fake: FakeParts;
+let fake: FakeApp;
 
 beforeEach(() => {
   mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
@@ -173,10 +173,10 @@ test("a worker that stops comes to the front, and the next one when the person h
 
 test("workers that come to the front are announced by no notification", async () => {
   await list(aRun({ workspace: "/v", workers: [runWorker({ worker_id: "z" })] }), standing("a"));
-  assert.deepEqual([...fake.parts.broughtUp.value], ["a"]);
+  assert.deepEqual([...fake.app.broughtUp.value], ["a"]);
   editor.change("eagleray.runs.showStops", false);
   await list(standing("a"));
-  assert.deepEqual([...fake.parts.broughtUp.value], []);
+  assert.deepEqual([...fake.app.broughtUp.value], []);
 });
 
 test("a loop that stops again at once keeps the person’s attention", async () => {

@@ -16,7 +16,7 @@ import {
   pickPatterns,
   previewItems,
 } from "../../extension/features/presets/form/worker_patterns";
-import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { fakeApp, settled, type FakeApp } from "../fakes/app";
 import { registerRuns } from "../fakes/registered";
 import { debug, editor, Uri, type Asked } from "../fakes/vscode";
 import { FOLDER, proposal } from "./samples";
@@ -26,14 +26,14 @@ const SEEN = [
   { name: "VllmWorker", running: 0, matched_by: "" },
 ];
 
-let fake: FakeParts;
+let fake: FakeApp;
 let registered: readonly { dispose(): unknown }[] = [];
 
 beforeEach(() => {
   editor.reset();
   debug.reset();
-  fake = fakeParts();
-  registered = registerRuns(fake.parts);
+  fake = fakeApp();
+  registered = registerRuns(fake.app);
   fake.sidecar.on(PREPARE, () => proposal());
   fake.sidecar.on(LIST_PRESETS, () => ({ presets: [] }));
   fake.sidecar.on(START, () => ({ id: "1" }));

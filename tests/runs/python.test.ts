@@ -13,7 +13,7 @@ import {
   type Start,
 } from "../../extension/features/runs/messages";
 import { PREPARE } from "../../extension/features/presets/messages";
-import type { FakeParts } from "../fakes/parts";
+import type { FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { editor, Uri } from "../fakes/vscode";
 import { aRun, FOLDER, proposal } from "./samples";
@@ -21,7 +21,7 @@ import { aRun, FOLDER, proposal } from "./samples";
 const CLUSTERS = "/opt/cluster/bin/python";
 const USE_CLUSTERS = `Use the Cluster’s Python: ${CLUSTERS}`;
 
-let fake: FakeParts;
+let fake: FakeApp;
 
 /** Only the cluster's Python has Ray. */
 function checked(python: string | undefined, anyway: boolean | undefined): { id: string } {

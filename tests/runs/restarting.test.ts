@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { CHANGED, LIST, RESTART, STOP, type Run } from "../../extension/features/runs/messages";
-import { settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { debug, editor, SourceBreakpoint, Uri } from "../fakes/vscode";
 import { aRun, FOLDER } from "./samples";
 
-let fake: FakeParts;
+let fake: FakeApp;
 
 registeredForEach(registerRuns, (made) => {
   fake = made;

@@ -13,7 +13,7 @@ import {
   STOP,
   type Run,
 } from "../../extension/features/runs/messages";
-import { type FakeParts } from "../fakes/parts";
+import { type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
 import { aRun, runWorker } from "./samples";
@@ -27,7 +27,7 @@ const RUNS: readonly Run[] = [
 ];
 const ROWS = RUNS.map((run): Row => ({ row: "run", run }));
 
-let fake: FakeParts;
+let fake: FakeApp;
 
 registeredForEach(registerRuns, (made) => {
   fake = made;

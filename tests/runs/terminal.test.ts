@@ -12,7 +12,7 @@ import {
   type OutputPiece,
   type Run,
 } from "../../extension/features/runs/messages";
-import { settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
 import { aRun, runWorker } from "./samples";
@@ -29,7 +29,7 @@ interface Pty {
   onDidClose(listener: () => void): unknown;
 }
 
-let fake: FakeParts;
+let fake: FakeApp;
 let shown = "";
 let closed = 0;
 

@@ -6,17 +6,17 @@ import { noPython, sidecarSilent } from "../../extension/common/errors";
 import { sidecarCommands } from "../../extension/sidecar/commands";
 import { statusBar } from "../../extension/status_bar";
 import { CHANGED } from "../../extension/features/workers/messages";
-import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { fakeApp, settled, type FakeApp } from "../fakes/app";
 import { editor, Uri } from "../fakes/vscode";
 import { pausedWorker, snapshotOf } from "../workers/samples";
 
-let fake: FakeParts;
+let fake: FakeApp;
 
 beforeEach(() => {
   editor.reset();
-  fake = fakeParts();
-  sidecarCommands(fake.parts);
-  statusBar(fake.parts);
+  fake = fakeApp();
+  sidecarCommands(fake.app);
+  statusBar(fake.app);
 });
 
 test("without a Python it is said once, with a button that chooses one and starts with it", async () => {
@@ -40,13 +40,13 @@ test("without a Python it is said once, with a button that chooses one and start
 });
 
 test("a request that failed for want of a Python adds no second message", () => {
-  fake.parts.errors.show(noPython("none"), "refreshing");
+  fake.app.errors.show(noPython("none"), "refreshing");
   assert.deepEqual(editor.asked, []);
 });
 
 test("an error of a start has the buttons that help, and they are commands", async () => {
   editor.answer = ({ buttons }) => buttons[0];
-  fake.parts.errors.show(sidecarSilent(120, "reading libraries"), "refreshing");
+  fake.app.errors.show(sidecarSilent(120, "reading libraries"), "refreshing");
   await settled();
   const [asked] = editor.asked;
   assert.match(asked?.text ?? "", /^Eagleray’s sidecar did not answer within 120 s\. “Restart”/);

@@ -16,7 +16,7 @@ import {
   WORKER_FILE,
   type Resolution,
 } from "../../extension/features/source_mapping/messages";
-import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { fakeApp, settled, type FakeApp } from "../fakes/app";
 import { debug, editor, Uri } from "../fakes/vscode";
 
 const CLUSTER = "http://c:1";
@@ -30,13 +30,13 @@ const STANDING = {
 };
 
 describe("the source-mapping feature", () => {
-  let fakes: FakeParts;
+  let fakes: FakeApp;
   let resolutions: Resolution[];
 
   beforeEach(() => {
     editor.reset();
     debug.reset();
-    fakes = fakeParts();
+    fakes = fakeApp();
     resolutions = [
       { how: "ask", local: "", candidates: ["/w/a/x.py", "/w/b/x.py"] },
       { how: "setting", local: "/w/b/x.py", candidates: [] },
@@ -47,8 +47,8 @@ describe("the source-mapping feature", () => {
     );
     fakes.sidecar.on(SET_FOLDER, (said) => ({ cluster: said.cluster, mappings: [] }));
     fakes.sidecar.on(COMPARE, () => ({ verdict: "same" }));
-    register(fakes.parts);
-    const question = new LocalFileQuestion(fakes.parts);
+    register(fakes.app);
+    const question = new LocalFileQuestion(fakes.app);
     // As the debugging feature does, once the worker of the configuration is attached.
     debug.registerDebugConfigurationProvider("eagleray", {
       resolveDebugConfigurationWithSubstitutedVariables: (_, config) =>

@@ -16,7 +16,7 @@ import {
   type LogText,
 } from "../../extension/features/workers/messages";
 import type { GroupRow } from "../../extension/features/workers/rows";
-import { settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
 import { cluster, CLUSTER_ID, clustersOf, pausedWorker } from "./samples";
@@ -25,7 +25,7 @@ const workers = [pausedWorker(), pausedWorker({ worker_id: "b", name: "a/b" })];
 const group: GroupRow = { row: "group", cluster: CLUSTER_ID, title: "W.train", workers };
 const [first, second] = workers.map((worker): Row => ({ row: "worker", worker, group }));
 
-let fake: FakeParts;
+let fake: FakeApp;
 
 registeredForEach(register, (made) => {
   fake = made;

@@ -9,12 +9,12 @@ import {
 } from "../../extension/features/clusters/messages";
 import { ALL, CHANGED, WATCH, type PausedWorker } from "../../extension/features/workers/messages";
 import { EaglerayError } from "../../extension/common/errors";
-import { settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
 import { editor, type FakeTreeView } from "../fakes/vscode";
 import { anyWorker, cluster, clustersOf, pausedWorker, route, snapshotOf } from "./samples";
 
-let fake: FakeParts;
+let fake: FakeApp;
 
 beforeEach(() => {
   mock.timers.reset();
@@ -222,7 +222,7 @@ test("who attaches by itself is not invited; held workers are not announced", as
 });
 
 test("workers that come to the front anyway are not announced, others of their cluster are", async () => {
-  fake.parts.broughtUp.set(new Set(["a"]));
+  fake.app.broughtUp.set(new Set(["a"]));
   clusters(cluster());
   paused(pausedWorker({ worker_id: "a" }));
   mock.timers.tick(1_000);

@@ -6,7 +6,7 @@ import type { CancellationToken } from "vscode";
 import { asEaglerayError, isCancellation } from "../../common/errors";
 import { plain } from "../../common/texts";
 import { longWork } from "../../dialogs";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import {
   addSections,
   hostSections,
@@ -20,7 +20,7 @@ import { CHOICES, LOOK_AT, type Choices, type Cluster } from "./messages";
 
 export class AddClusterWizard {
   constructor(
-    private readonly parts: Parts,
+    private readonly app: App,
     private readonly connecting: ClusterConnector,
   ) {}
 
@@ -30,7 +30,7 @@ export class AddClusterWizard {
       return this.connecting.connect(given.trim(), `Connecting to ${plain(given)}`);
     }
     for (;;) {
-      const offered = new OfferedChoices(this.parts);
+      const offered = new OfferedChoices(this.app);
       const chosen = await this.address(await this.choose(offered), offered);
       if (chosen?.kind === "address") {
         return this.connecting.connect(chosen.address, chosen.title);
@@ -49,7 +49,7 @@ export class AddClusterWizard {
       return false;
     }
     await longWork(`Looking for your jobs on ${plain(host)}`, (options) =>
-      this.parts.sidecar.request(LOOK_AT, { host }, options),
+      this.app.sidecar.request(LOOK_AT, { host }, options),
     );
     return true;
   }
@@ -81,7 +81,7 @@ export class AddClusterWizard {
   }
 
   private async chooseHost(): Promise<string | undefined> {
-    const offered = new OfferedChoices(this.parts);
+    const offered = new OfferedChoices(this.app);
     const chosen = await pickChoice({
       title: "Look for your SLURM jobs on a host",
       placeholder: "Choose one, or type it as you would for ssh",
@@ -97,14 +97,14 @@ class OfferedChoices {
   choices: Choices;
   isComplete = false;
 
-  constructor(private readonly parts: Parts) {
-    this.choices = { jobs: parts.clusters.value.jobs, ssh_hosts: [], problems: [] };
+  constructor(private readonly app: App) {
+    this.choices = { jobs: app.clusters.value.jobs, ssh_hosts: [], problems: [] };
   }
 
   /** An error stands among the choices: an address can be typed all the same. */
   async load(cancel: CancellationToken): Promise<void> {
     try {
-      this.choices = await this.parts.sidecar.request(CHOICES, {}, { cancel });
+      this.choices = await this.app.sidecar.request(CHOICES, {}, { cancel });
       this.isComplete = true;
     } catch (error) {
       const { code, message, nextStep } = asEaglerayError(error);

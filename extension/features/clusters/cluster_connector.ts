@@ -6,7 +6,7 @@ import { asEaglerayError } from "../../common/errors";
 import type { Store } from "../../common/readable";
 import { VIEWS } from "../../contributions";
 import { longWork } from "../../dialogs";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { askedBy, askFor } from "./credential_boxes";
 import type { Credentials, CredentialStore } from "./credentials";
 import { ADD, type Cluster } from "./messages";
@@ -16,7 +16,7 @@ export class ClusterConnector {
 
   /** In `shown` stand the addresses that are just being connected. */
   constructor(
-    private readonly parts: Parts,
+    private readonly app: App,
     private readonly access: CredentialStore,
     private readonly shown: Store<ReadonlySet<string>>,
   ) {}
@@ -69,7 +69,7 @@ export class ClusterConnector {
     // The view shows that it works even while the notification is not there yet.
     const location = { viewId: VIEWS.clusters };
     return vscode.window.withProgress({ location }, () =>
-      longWork(title, (options) => this.parts.sidecar.request(ADD, { address, ...given }, options)),
+      longWork(title, (options) => this.app.sidecar.request(ADD, { address, ...given }, options)),
     );
   }
 }

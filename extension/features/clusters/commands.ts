@@ -7,7 +7,7 @@ import type { Store } from "../../common/readable";
 import { count, plain } from "../../common/texts";
 import { VIEWS } from "../../contributions";
 import { isConfirmed } from "../../dialogs";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import type { Row } from "../../rows";
 import { AddClusterWizard } from "./add_cluster";
 import { ClusterConnector } from "./cluster_connector";
@@ -23,12 +23,12 @@ export class ClusterCommands {
 
   /** In `shown` stand the addresses that are just being connected. */
   constructor(
-    private readonly parts: Parts,
+    private readonly app: App,
     private readonly access: CredentialStore,
     shown: Store<ReadonlySet<string>>,
   ) {
-    this.connecting = new ClusterConnector(parts, access, shown);
-    this.adding = new AddClusterWizard(parts, this.connecting);
+    this.connecting = new ClusterConnector(app, access, shown);
+    this.adding = new AddClusterWizard(app, this.connecting);
   }
 
   /** Without a row of a job (palette, key) it is the list of all that can be added; the cluster that was added last. */
@@ -47,38 +47,38 @@ export class ClusterCommands {
 
   async forgetHost(rows: readonly Row[]): Promise<void> {
     const named = rows.flatMap((row) => (row.row === "jobHost" ? [row.host] : []));
-    const hosts = named.length > 0 ? named : await pickHost(this.parts.clusters.value.hosts);
+    const hosts = named.length > 0 ? named : await pickHost(this.app.clusters.value.hosts);
     await withEach(
       hosts,
       ({ host }) => host,
-      ({ host }) => this.parts.sidecar.request(FORGET_HOST, { host }),
+      ({ host }) => this.app.sidecar.request(FORGET_HOST, { host }),
     );
   }
 
   /** Several at once are named before they go. */
   async remove(rows: readonly Row[]): Promise<void> {
-    const added = this.parts.clusters.value.clusters.filter((one) => one.origin === "added");
+    const added = this.app.clusters.value.clusters.filter((one) => one.origin === "added");
     const clusters = await clustersOf(rows, added, "Remove which cluster?");
     const title = `Remove ${words(clusters)}?`;
     if (clusters.length < 2 || (await isConfirmed(title, namesText(clusters), "Remove"))) {
       await withEach(clusters, nameOf, async ({ id }) => {
-        await this.parts.sidecar.request(REMOVE, { cluster: id });
+        await this.app.sidecar.request(REMOVE, { cluster: id });
         await this.access.forget(id);
       });
     }
   }
 
   async reconnect(rows: readonly Row[]): Promise<void> {
-    const routed = this.parts.clusters.value.clusters.filter(hasOwnRoute);
+    const routed = this.app.clusters.value.clusters.filter(hasOwnRoute);
     const clusters = await clustersOf(rows, routed, "Reconnect to which cluster?");
     await withEach(clusters, nameOf, ({ id }) =>
-      this.parts.sidecar.request(RECONNECT, { cluster: id }),
+      this.app.sidecar.request(RECONNECT, { cluster: id }),
     );
   }
 
   /** A dialog shows its text as it is, lines and all. */
   async showMessage(rows: readonly Row[]): Promise<void> {
-    const routed = this.parts.clusters.value.clusters.filter(hasOwnRoute);
+    const routed = this.app.clusters.value.clusters.filter(hasOwnRoute);
     const clusters = await clustersOf(rows, routed, "The last ssh message of which cluster?");
     if (clusters.length === 0) {
       return;
@@ -88,13 +88,13 @@ export class ClusterCommands {
     const title = `The last message on the way to ${words(clusters)}`;
     const answer = await vscode.window.showInformationMessage(title, { modal: true, detail }, logs);
     if (answer === logs) {
-      this.parts.log.show();
+      this.app.log.show();
     }
   }
 
   /** What is given for several clusters at once is asked for once, and given to each. */
   async give(wanted: "token" | "headers" | "ca_file", rows: readonly Row[]): Promise<void> {
-    const { clusters } = this.parts.clusters.value;
+    const { clusters } = this.app.clusters.value;
     const chosen = await clustersOf(rows, clusters, "Of which cluster?");
     if (chosen.length === 0) {
       return;
@@ -111,12 +111,12 @@ export class ClusterCommands {
   }
 
   openTerminal(rows: readonly Row[]): Promise<void> {
-    return openTerminal(this.parts, rows);
+    return openTerminal(this.app, rows);
   }
 
   async refresh(): Promise<void> {
     const progress = { location: { viewId: VIEWS.paused } };
-    await vscode.window.withProgress(progress, () => this.parts.refresh());
+    await vscode.window.withProgress(progress, () => this.app.refresh());
   }
 
   async copyNextStep(rows: readonly Row[]): Promise<void> {

@@ -4,28 +4,28 @@ import { lazily, registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { Store } from "../../common/readable";
 import { COMMANDS } from "../../contributions";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { CredentialStore } from "./credentials";
 import { SshQuestions } from "./ssh_questions";
 import { timeWarnings } from "./time_warnings";
 import { clustersView } from "./view";
 
-export function register(parts: Parts): Disposable[] {
-  const { context, sidecar, log } = parts;
+export function register(app: App): Disposable[] {
+  const { context, sidecar, log } = app;
   const access = new CredentialStore(context.secrets, context.globalState, sidecar, (line) => {
     log.warn(line);
   });
   const connecting = new Store<ReadonlySet<string>>(new Set());
   const commands = lazily(async () => {
     const { ClusterCommands } = await import("./commands.js");
-    return new ClusterCommands(parts, access, connecting);
+    return new ClusterCommands(app, access, connecting);
   });
   return [
-    clustersView(parts, connecting),
-    new SshQuestions(parts),
-    timeWarnings(parts),
+    clustersView(app, connecting),
+    new SshQuestions(app),
+    timeWarnings(app),
     sidecar.onStarted(() => void access.tell()),
-    ...registerCommands(parts, commands, [
+    ...registerCommands(app, commands, [
       [COMMANDS.addCluster, "adding a cluster", (to, _, [address]) => to.adding.add(address)],
       [COMMANDS.connectJob, "connecting to a job", (to, rows) => to.connectJob(rows)],
       [COMMANDS.lookForJobs, "looking for jobs", (to) => to.adding.lookForJobs(undefined)],

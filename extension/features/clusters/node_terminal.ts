@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import { noCluster, withEach } from "../../common/errors";
 import { plain } from "../../common/texts";
 import { longWork } from "../../dialogs";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import type { Row } from "../../rows";
 import { TERMINAL, type TerminalRef } from "./messages";
 
@@ -37,21 +37,21 @@ function nodeOf(row: Row): TerminalRef | undefined {
   }
 }
 
-export async function openTerminal(parts: Parts, rows: readonly Row[]): Promise<void> {
+export async function openTerminal(app: App, rows: readonly Row[]): Promise<void> {
   // The menu is greyed out, but keys and other extensions can call the command all the same.
   if (!vscode.workspace.isTrusted) {
     void vscode.window.showInformationMessage("A terminal is opened only in a trusted workspace.");
     return;
   }
   const named = nodesOf(rows);
-  await withEach(named.length > 0 ? named : await chooseHead(parts), nodeName, (node) =>
-    openOn(parts, node),
+  await withEach(named.length > 0 ? named : await chooseHead(app), nodeName, (node) =>
+    openOn(app, node),
   );
 }
 
-async function openOn(parts: Parts, node: TerminalRef): Promise<void> {
+async function openOn(app: App, node: TerminalRef): Promise<void> {
   const { title, argv, env } = await longWork("Opening a terminal", (options) =>
-    parts.sidecar.request(TERMINAL, node, options),
+    app.sidecar.request(TERMINAL, node, options),
   );
   const [shellPath = "", ...shellArgs] = argv;
   // Not brought back by the next window: the node may be somebody else's by then.
@@ -59,8 +59,8 @@ async function openOn(parts: Parts, node: TerminalRef): Promise<void> {
   vscode.window.createTerminal(options).show();
 }
 
-async function chooseHead(parts: Parts): Promise<TerminalRef[]> {
-  const { clusters } = parts.clusters.value;
+async function chooseHead(app: App): Promise<TerminalRef[]> {
+  const { clusters } = app.clusters.value;
   const items = clusters.map(({ id, name }) => ({ label: plain(name), id }));
   if (items.length === 0) {
     throw noCluster();

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
 import { plain } from "../../common/texts";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { ANSWER, QUESTION, QUESTION_OVER, type Question } from "./messages";
 
 /** A box that is on the screen: its answer, and the way to take it away. */
@@ -27,8 +27,8 @@ export class SshQuestions implements Disposable {
   private readonly owned: readonly Disposable[];
   private shown: ShownQuestion | undefined;
 
-  constructor(private readonly parts: Parts) {
-    const { sidecar } = parts;
+  constructor(private readonly app: App) {
+    const { sidecar } = app;
     this.owned = [
       sidecar.onNotification(QUESTION, (question) => {
         this.asked(question);
@@ -82,10 +82,10 @@ export class SshQuestions implements Disposable {
 
   private async tell(id: string, text: string | null): Promise<void> {
     try {
-      await this.parts.sidecar.request(ANSWER, { id, text });
+      await this.app.sidecar.request(ANSWER, { id, text });
     } catch (error) {
       // Only which question it was: the answer may be a secret.
-      this.parts.log.warn(`the answer to question ${id} was not taken: ${String(error)}`);
+      this.app.log.warn(`the answer to question ${id} was not taken: ${String(error)}`);
     }
   }
 

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { Disposable } from "../../common/disposables";
 import { plain } from "../../common/texts";
 import { COMMANDS } from "../../contributions";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import type { Cluster, Clusters } from "./messages";
 
 /** Remembers which jobs were warned of; one per window. */
@@ -38,9 +38,9 @@ class TimeWarner {
 /** More time than any warning speaks of. */
 const RENEWED_S = 3_600;
 
-export function timeWarnings(parts: Parts): Disposable {
+export function timeWarnings(app: App): Disposable {
   const warner = new TimeWarner();
-  return parts.clusters.onChanged((clusters) => {
+  return app.clusters.onChanged((clusters) => {
     for (const sentence of warner.next(clusters)) {
       void warn(sentence);
     }

@@ -3,18 +3,18 @@
 import { Disposables, type Disposable } from "../../common/disposables";
 import type { Readable } from "../../common/readable";
 import { VIEWS } from "../../contributions";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { RowTree } from "../../tree_view";
 import { clustersRows, clustersTexts, type ClustersRow, type ClustersView } from "./rows";
 
 /** How much time jobs have left is drawn anew this often. */
 const REDRAW_MS = 20_000;
 
-export function clustersView(parts: Parts, connecting: Readable<ReadonlySet<string>>): Disposable {
+export function clustersView(app: App, connecting: Readable<ReadonlySet<string>>): Disposable {
   const owned = new Disposables();
   let since = Date.now();
   const input = (): ClustersView => ({
-    clusters: parts.clusters.value,
+    clusters: app.clusters.value,
     connecting: connecting.value,
     age_s: (Date.now() - since) / 1000,
   });
@@ -25,12 +25,12 @@ export function clustersView(parts: Parts, connecting: Readable<ReadonlySet<stri
         children: (row) => clustersRows(input(), row),
         texts: (row) => clustersTexts(input(), row),
       },
-      parts.selection,
+      app.selection,
     ),
   );
-  parts.panel.add(tree.view);
+  app.panel.add(tree.view);
   owned.add(
-    parts.clusters.onChanged(() => {
+    app.clusters.onChanged(() => {
       since = Date.now();
       tree.redraw();
     }),
@@ -41,7 +41,7 @@ export function clustersView(parts: Parts, connecting: Readable<ReadonlySet<stri
     }),
   );
   tree.redrawEvery(REDRAW_MS, () => {
-    const { clusters, jobs } = parts.clusters.value;
+    const { clusters, jobs } = app.clusters.value;
     return [...clusters, ...jobs].some((one) => one.time_left_s !== null);
   });
   return owned;

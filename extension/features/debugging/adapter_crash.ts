@@ -3,12 +3,12 @@
 import type * as vscode from "vscode";
 
 import { adapterLost } from "../../common/errors";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { endsSession } from "./model";
 
 /** In an orderly end one side announces it before the connection breaks. */
 export class AdapterCrash implements vscode.DebugAdapterTrackerFactory {
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly app: App) {}
 
   createDebugAdapterTracker(session: vscode.DebugSession): vscode.DebugAdapterTracker {
     let isOver = false;
@@ -21,7 +21,7 @@ export class AdapterCrash implements vscode.DebugAdapterTrackerFactory {
       onError: () => {
         if (!isOver) {
           isOver = true;
-          this.parts.errors.show(adapterLost(), `debugging ${session.name}`);
+          this.app.errors.show(adapterLost(), `debugging ${session.name}`);
         }
       },
     };

@@ -6,7 +6,7 @@ import { EaglerayError } from "../../common/errors";
 import { plain } from "../../common/texts";
 import { COMMANDS, DEBUG_TYPE } from "../../contributions";
 import { longWork } from "../../dialogs";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { workspaceFolders } from "../../workspace";
 import { ID_OF } from "../clusters/messages";
 import { LocalFileQuestion } from "../source_mapping/local_file_question";
@@ -14,8 +14,6 @@ import type { AdapterFactory } from "./adapter_factory";
 import { ATTACH, type Attached } from "./messages";
 import { sessionName, targetOf, UNLESS_TAKEN, waiting, type Target } from "./model";
 import { pickWaiting, waitingNow } from "./worker_picker";
-
-type Configuration = vscode.DebugConfiguration;
 
 /**
  * Every session goes through here, from a click and from launch.json alike.
@@ -27,15 +25,15 @@ export class AttachConfigurations {
   private readonly localFiles: LocalFileQuestion;
 
   constructor(
-    private readonly parts: Parts,
+    private readonly app: App,
     private readonly factory: AdapterFactory,
   ) {
-    this.localFiles = new LocalFileQuestion(parts);
+    this.localFiles = new LocalFileQuestion(app);
   }
 
   /** F5 without a launch.json: attaches to a paused worker if there is one; else offers to start a program. */
-  async withoutLaunchJson(): Promise<Configuration | undefined> {
-    const listed = await this.parts.errors.shown("attaching", () => waitingNow(this.parts));
+  async withoutLaunchJson(): Promise<vscode.DebugConfiguration | undefined> {
+    const listed = await this.app.errors.shown("attaching", () => waitingNow(this.app));
     if (listed === undefined) {
       return undefined;
     }
@@ -48,12 +46,16 @@ export class AttachConfigurations {
   }
 
   /** Attaches, and asks which local file the worker is stopped in where that isn't known. */
-  async resolved(config: Configuration): Promise<Configuration | undefined> {
-    const attached = await this.parts.errors.shown("attaching", () => this.attach(config));
+  async resolved(
+    config: vscode.DebugConfiguration,
+  ): Promise<vscode.DebugConfiguration | undefined> {
+    const attached = await this.app.errors.shown("attaching", () => this.attach(config));
     return attached && (await this.localFiles.completed(attached));
   }
 
-  private async attach(config: Configuration): Promise<Configuration | undefined> {
+  private async attach(
+    config: vscode.DebugConfiguration,
+  ): Promise<vscode.DebugConfiguration | undefined> {
     const target = await this.target(config);
     const attached = target && (await this.attached(target, config[UNLESS_TAKEN] === true));
     if (!attached) {
@@ -69,7 +71,7 @@ export class AttachConfigurations {
       return await this.request(target, unlessTaken);
     } catch (error) {
       if (error instanceof EaglerayError && error.code === "worker-taken") {
-        this.parts.log.info(`not attached to by itself: ${error.message}`);
+        this.app.log.info(`not attached to by itself: ${error.message}`);
         return undefined;
       }
       throw error;
@@ -78,12 +80,12 @@ export class AttachConfigurations {
 
   private request(target: Target, unlessTaken: boolean): Promise<Attached> {
     const params = { ...target, workspace_folders: workspaceFolders(), unless_taken: unlessTaken };
-    return longWork("Attaching", (options) => this.parts.sidecar.request(ATTACH, params, options));
+    return longWork("Attaching", (options) => this.app.sidecar.request(ATTACH, params, options));
   }
 
   /** The choices of "Select and Start Debugging": the workers that wait now. */
-  offered(): Configuration[] {
-    return waiting(this.parts.paused.value).map((worker) => ({
+  offered(): vscode.DebugConfiguration[] {
+    return waiting(this.app.paused.value).map((worker) => ({
       type: DEBUG_TYPE,
       request: "attach",
       name: plain(`Ray: ${sessionName(worker.name, worker.rank)}`),
@@ -95,7 +97,7 @@ export class AttachConfigurations {
    * 1. Both are named.  2. Only the worker: the cluster that lists it, else the only cluster there is.
    * 3. No worker: the user picks one.
    */
-  private async target(config: Configuration): Promise<Target | undefined> {
+  private async target(config: vscode.DebugConfiguration): Promise<Target | undefined> {
     const cluster = text(config["cluster"]);
     const worker = text(config["worker"]);
     if (cluster && worker) {
@@ -105,21 +107,21 @@ export class AttachConfigurations {
       return { cluster: await this.clusterOf(worker), worker };
     }
     if (!cluster) {
-      return await pickWaiting(await waitingNow(this.parts));
+      return await pickWaiting(await waitingNow(this.app));
     }
     // The list has the ids of clusters; an address can be written in several ways.
-    const { cluster: id } = await this.parts.sidecar.request(ID_OF, { cluster });
-    return await pickWaiting(await waitingNow(this.parts, (worker) => worker.cluster === id));
+    const { cluster: id } = await this.app.sidecar.request(ID_OF, { cluster });
+    return await pickWaiting(await waitingNow(this.app, (worker) => worker.cluster === id));
   }
 
   private async clusterOf(worker: string): Promise<string> {
     const listed = await waitingNow(
-      this.parts,
+      this.app,
       ({ worker_id, name }) => worker_id.startsWith(worker) || name === worker,
     );
     const named = new Set(listed.map((one) => one.cluster));
     const clusters =
-      named.size > 0 ? [...named] : this.parts.clusters.value.clusters.map((one) => one.id);
+      named.size > 0 ? [...named] : this.app.clusters.value.clusters.map((one) => one.id);
     const [only] = clusters;
     if (only === undefined || clusters.length > 1) {
       throw new EaglerayError(
@@ -145,7 +147,10 @@ function text(value: unknown): string {
 }
 
 /** The configuration of a session of ours: other features read `path`, `line` and `local` from it. */
-function configurationOf(config: Configuration, attached: Attached): Configuration {
+function configurationOf(
+  config: vscode.DebugConfiguration,
+  attached: Attached,
+): vscode.DebugConfiguration {
   return {
     ...config,
     // Restart comes back with this configuration, to a worker that is this window's own.

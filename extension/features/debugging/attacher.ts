@@ -3,14 +3,14 @@
 import * as vscode from "vscode";
 
 import { DEBUG_TYPE } from "../../contributions";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { targetKey, UNLESS_TAKEN, type Target } from "./model";
 
 /** One attach per worker at a time: a double click is one. */
 export class Attacher {
   private readonly underWay = new Map<string, Promise<boolean>>();
 
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly app: App) {}
 
   /** Whether the session began; a failure has been shown. */
   attach(target: Target): Promise<boolean> {
@@ -34,7 +34,7 @@ export class Attacher {
   }
 
   private async start(named: object): Promise<boolean> {
-    const started = await this.parts.errors.shown("starting a debug session", () =>
+    const started = await this.app.errors.shown("starting a debug session", () =>
       Promise.resolve(
         vscode.debug.startDebugging(
           vscode.workspace.workspaceFolders?.[0],

@@ -1,7 +1,7 @@
 /** Attaches to workers without a click: one at a time, and each only as its rule allows. */
 
 import type { Disposable } from "../../common/disposables";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { setting } from "../../settings";
 import type { Snapshot } from "../workers/messages";
 import type { Attacher } from "./attacher";
@@ -40,12 +40,12 @@ export class PausedAutoAttach implements Disposable {
   private readonly taken = new Set<string>();
 
   constructor(
-    parts: Parts,
+    app: App,
     attacher: Attacher,
     private readonly sessions: DebugSessions,
   ) {
     this.autoAttach = new AutoAttach((target) => attacher.attachUnlessTaken(target));
-    this.listening = parts.paused.onChanged((snapshot) => {
+    this.listening = app.paused.onChanged((snapshot) => {
       void this.attach(snapshot);
     });
   }

@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 
 import { plain } from "../../common/texts";
 import type { RequestMethod } from "../../common/wire";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { isRow, type Row } from "../../rows";
 import type { PausedWorker } from "../workers/messages";
 import { pausedWorkersOf } from "../workers/rows";
@@ -26,14 +26,14 @@ import { pickWaiting, waitingNow } from "./worker_picker";
 
 export class DebugCommands {
   constructor(
-    private readonly parts: Parts,
+    private readonly app: App,
     private readonly attacher: Attacher,
     private readonly sessions: DebugSessions,
   ) {}
 
   /** One after another: each session that begins takes the focus, and the last one keeps it. */
   async attach(rows: readonly Row[], args: readonly unknown[]): Promise<boolean> {
-    const chosen = await targets(this.parts, rows, args, isWaiting);
+    const chosen = await targets(this.app, rows, args, isWaiting);
     let all = chosen.length > 0;
     for (const target of chosen) {
       all = (await this.attacher.attach(target)) && all;
@@ -42,12 +42,12 @@ export class DebugCommands {
   }
 
   async attachNext(): Promise<boolean> {
-    const { parts, sessions } = this;
-    const listed = await parts.errors.shown("looking for paused workers", () => waitingNow(parts));
+    const { app, sessions } = this;
+    const listed = await app.errors.shown("looking for paused workers", () => waitingNow(app));
     if (listed === undefined) {
       return false;
     }
-    const next = nextWaiting(parts.paused.value, sessions.last);
+    const next = nextWaiting(app.paused.value, sessions.last);
     if (!next) {
       void vscode.window.showInformationMessage("No worker is paused.");
       return false;
@@ -62,11 +62,11 @@ export class DebugCommands {
     rows: readonly Row[],
     args: readonly unknown[],
   ): Promise<void> {
-    const chosen = await targets(this.parts, rows, args, isControllable);
+    const chosen = await targets(this.app, rows, args, isControllable);
     for (const cluster of new Set(chosen.map((target) => target.cluster))) {
       const workers = chosen.filter((target) => target.cluster === cluster);
       await requestAction(
-        this.parts,
+        this.app,
         doing,
         method,
         cluster,
@@ -76,7 +76,7 @@ export class DebugCommands {
   }
 
   async forgetIgnored(): Promise<void> {
-    const { ignored } = await this.parts.sidecar.request(IGNORED, {});
+    const { ignored } = await this.app.sidecar.request(IGNORED, {});
     if (ignored.length === 0) {
       void vscode.window.showInformationMessage("No breakpoint() is ignored.");
       return;
@@ -91,7 +91,7 @@ export class DebugCommands {
       placeHolder: "Which breakpoint() stops workers again?",
     });
     if (picked) {
-      await this.parts.sidecar.request(FORGET_IGNORED, picked.place);
+      await this.app.sidecar.request(FORGET_IGNORED, picked.place);
     }
   }
 }
@@ -104,7 +104,7 @@ export class DebugCommands {
  * 3. None: the user picks one; of a group without one, none.
  */
 async function targets(
-  parts: Parts,
+  app: App,
   selected: readonly Row[],
   args: readonly unknown[],
   fit: (worker: PausedWorker) => boolean,
@@ -113,7 +113,7 @@ async function targets(
   if (isTarget(given)) {
     return [given];
   }
-  const listed = isRow(given) ? selected : currentRows(selected, parts.paused.value);
+  const listed = isRow(given) ? selected : currentRows(selected, app.paused.value);
   const rows = listed.map((row) =>
     row.row === "group" ? { ...row, workers: row.workers.filter(fit) } : row,
   );
@@ -125,8 +125,8 @@ async function targets(
     void vscode.window.showInformationMessage("No worker of this group waits on this machine.");
     return [];
   }
-  const picked = await parts.errors.shown("looking for paused workers", async () =>
-    pickWaiting(await waitingNow(parts)),
+  const picked = await app.errors.shown("looking for paused workers", async () =>
+    pickWaiting(await waitingNow(app)),
   );
   return picked ? [picked] : [];
 }

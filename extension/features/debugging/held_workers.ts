@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
 import { count, plain } from "../../common/texts";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import type { Snapshot } from "../workers/messages";
 import type { Attacher } from "./attacher";
 import { HELD_LONG, RELEASE, type HeldLong } from "./messages";
@@ -20,14 +20,14 @@ export class HeldWorkers implements Disposable {
   private isOffered = false;
 
   constructor(
-    private readonly parts: Parts,
+    private readonly app: App,
     private readonly attacher: Attacher,
   ) {
     this.subscriptions = [
-      parts.paused.onChanged((snapshot) => {
+      app.paused.onChanged((snapshot) => {
         void this.offer(snapshot);
       }),
-      parts.sidecar.onNotification(HELD_LONG, (held) => {
+      app.sidecar.onNotification(HELD_LONG, (held) => {
         void this.remind(held);
       }),
     ];
@@ -50,7 +50,7 @@ export class HeldWorkers implements Disposable {
       return;
     }
     const answer = await vscode.window.showInformationMessage(plain(sentence), ATTACH);
-    const first = nextWaiting(heldOnly(this.parts.paused.value), undefined);
+    const first = nextWaiting(heldOnly(this.app.paused.value), undefined);
     if (answer === ATTACH && first) {
       await this.attacher.attach(targetOf(first));
     }
@@ -64,7 +64,7 @@ export class HeldWorkers implements Disposable {
     if (answer === ATTACH) {
       await this.attacher.attach(target);
     } else if (answer === RUN_ON) {
-      await requestAction(this.parts, "releasing", RELEASE, target.cluster, [target.worker]);
+      await requestAction(this.app, "releasing", RELEASE, target.cluster, [target.worker]);
     }
   }
 }

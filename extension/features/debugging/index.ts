@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import { lazily, registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS, DEBUG_TYPE } from "../../contributions";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { AdapterCrash } from "./adapter_crash";
 import { AdapterFactory } from "./adapter_factory";
 import { AttachConfigurations } from "./attach_configurations";
@@ -24,15 +24,15 @@ interface DebuggingFeature {
   readonly stops: StopTracker;
 }
 
-export function register(parts: Parts): DebuggingFeature {
-  const factory = new AdapterFactory(parts.errors);
-  const attacher = new Attacher(parts);
+export function register(app: App): DebuggingFeature {
+  const factory = new AdapterFactory(app.errors);
+  const attacher = new Attacher(app);
   const sessions = new DebugSessions();
   const stops = new StopTracker();
-  const trackers = [new StopPrompt(parts), new AdapterCrash(parts), stops];
+  const trackers = [new StopPrompt(app), new AdapterCrash(app), stops];
   const commands = lazily(async () => {
     const { DebugCommands } = await import("./commands.js");
-    return new DebugCommands(parts, attacher, sessions);
+    return new DebugCommands(app, attacher, sessions);
   });
   const owned = [
     sessions,
@@ -41,9 +41,9 @@ export function register(parts: Parts): DebuggingFeature {
     ...trackers.map((tracker) =>
       vscode.debug.registerDebugAdapterTrackerFactory(DEBUG_TYPE, tracker),
     ),
-    new PausedAutoAttach(parts, attacher, sessions),
-    new HeldWorkers(parts, attacher),
-    ...registerCommands(parts, commands, [
+    new PausedAutoAttach(app, attacher, sessions),
+    new HeldWorkers(app, attacher),
+    ...registerCommands(app, commands, [
       [COMMANDS.attach, "attaching", (to, rows, args) => to.attach(rows, args)],
       [COMMANDS.attachNext, "attaching", (to) => to.attachNext()],
       [
@@ -68,7 +68,7 @@ export function register(parts: Parts): DebuggingFeature {
   ];
   const configurations = lazily(async () => {
     const { AttachConfigurations } = await import("./attach_configurations.js");
-    return new AttachConfigurations(parts, factory);
+    return new AttachConfigurations(app, factory);
   });
   return { owned, configurations, stops };
 }

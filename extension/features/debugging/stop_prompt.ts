@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import { plain } from "../../common/texts";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { RELEASE } from "./messages";
 import { asksToStop, type Target } from "./model";
 import { targetOfSession } from "./sessions";
@@ -18,7 +18,7 @@ const KEEP = "Keep It Stopped";
  * held until the user has answered.
  */
 export class StopPrompt implements vscode.DebugAdapterTrackerFactory {
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly app: App) {}
 
   createDebugAdapterTracker(session: vscode.DebugSession): vscode.DebugAdapterTracker {
     let stopped = false;
@@ -40,7 +40,7 @@ export class StopPrompt implements vscode.DebugAdapterTrackerFactory {
     const question = plain(`${name} stays stopped where it is. Let it run on?`);
     const answer = await vscode.window.showInformationMessage(question, RUN_ON, KEEP);
     if (answer === RUN_ON) {
-      await requestAction(this.parts, "releasing", RELEASE, target.cluster, [target.worker]);
+      await requestAction(this.app, "releasing", RELEASE, target.cluster, [target.worker]);
     }
   }
 }

@@ -5,23 +5,23 @@ import { basename } from "node:path";
 import * as vscode from "vscode";
 
 import { plain } from "../../common/texts";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import type { PausedWorker } from "../workers/messages";
 import { sessionName, targetOf, waiting, type Target } from "./model";
 
 /** Those that wait and `fit`; where none is known, all clusters are asked, which no one may have done in this window. */
 export async function waitingNow(
-  parts: Parts,
+  app: App,
   fit: (worker: PausedWorker) => boolean = () => true,
 ): Promise<readonly PausedWorker[]> {
-  const known = waiting(parts.paused.value).filter(fit);
+  const known = waiting(app.paused.value).filter(fit);
   if (known.length > 0) {
     return known;
   }
   const location = vscode.ProgressLocation.Window;
   const title = "Looking for paused workers";
-  await vscode.window.withProgress({ location, title }, () => parts.refresh());
-  return waiting(parts.paused.value).filter(fit);
+  await vscode.window.withProgress({ location, title }, () => app.refresh());
+  return waiting(app.paused.value).filter(fit);
 }
 
 /** No question when there is only one; says so when there is none. */

@@ -3,10 +3,10 @@
 import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS } from "../../contributions";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 
-export function register(parts: Parts): Disposable[] {
-  return registerCommands(parts, () => import("./pdb_sessions.js"), [
-    [COMMANDS.openPdbSession, "opening a pdb session", (to, rows) => to.openSession(parts, rows)],
+export function register(app: App): Disposable[] {
+  return registerCommands(app, () => import("./pdb_sessions.js"), [
+    [COMMANDS.openPdbSession, "opening a pdb session", (to, rows) => to.openSession(app, rows)],
   ]);
 }

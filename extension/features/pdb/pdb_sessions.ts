@@ -6,22 +6,22 @@ import { noCluster } from "../../common/errors";
 import { dotted } from "../../common/row_texts";
 import { duration, plain } from "../../common/texts";
 import { longWork } from "../../dialogs";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import type { Row } from "../../rows";
 import { clusterIdOf } from "../clusters/rows";
 import { LIST, TERMINAL, type PdbSession } from "./messages";
 
-export async function openSession(parts: Parts, rows: readonly Row[]): Promise<void> {
+export async function openSession(app: App, rows: readonly Row[]): Promise<void> {
   if (!vscode.workspace.isTrusted) {
     void vscode.window.showInformationMessage("A terminal is opened only in a trusted workspace.");
     return;
   }
-  const session = await chosenSession(parts, await clustersOf(parts, rows));
+  const session = await chosenSession(app, await clustersOf(app, rows));
   if (session === undefined) {
     return;
   }
   const { cluster, id } = session;
-  const { title, argv, env } = await parts.sidecar.request(TERMINAL, { cluster, id });
+  const { title, argv, env } = await app.sidecar.request(TERMINAL, { cluster, id });
   const [shellPath = "", ...shellArgs] = argv;
   // Not brought back by the next window: the session waits for one visitor and is over when that one leaves.
   const options = { name: plain(title), shellPath, shellArgs, env, isTransient: true };
@@ -29,15 +29,15 @@ export async function openSession(parts: Parts, rows: readonly Row[]): Promise<v
 }
 
 /** The cluster of the row, else all of them; a window that knows of none may not have looked for any yet. */
-async function clustersOf(parts: Parts, rows: readonly Row[]): Promise<readonly string[]> {
+async function clustersOf(app: App, rows: readonly Row[]): Promise<readonly string[]> {
   const named = rows.map(clusterIdOf).filter((id) => id !== undefined);
   if (named.length > 0) {
     return named;
   }
-  if (parts.clusters.value.clusters.length === 0) {
-    await parts.refresh();
+  if (app.clusters.value.clusters.length === 0) {
+    await app.refresh();
   }
-  const { clusters } = parts.clusters.value;
+  const { clusters } = app.clusters.value;
   if (clusters.length === 0) {
     throw noCluster();
   }
@@ -46,13 +46,11 @@ async function clustersOf(parts: Parts, rows: readonly Row[]): Promise<readonly 
 
 /** What waits in clusters that answer; one that does not has a row that says why. */
 async function chosenSession(
-  parts: Parts,
+  app: App,
   clusters: readonly string[],
 ): Promise<PdbSession | undefined> {
   const found = await longWork("Looking for waiting pdb sessions", (options) =>
-    Promise.allSettled(
-      clusters.map((cluster) => parts.sidecar.request(LIST, { cluster }, options)),
-    ),
+    Promise.allSettled(clusters.map((cluster) => app.sidecar.request(LIST, { cluster }, options))),
   );
   const answers = found.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
   const failed = found.find((one) => one.status === "rejected");

@@ -2,7 +2,7 @@
 
 import type * as vscode from "vscode";
 
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { draftOf, emptyDraft } from "../runs/draft";
 import { NEW_PROFILE } from "../runs/profile_options";
 import type { RunStarter } from "../runs/run_starter";
@@ -15,11 +15,11 @@ export class PresetCommands {
   private readonly guided: RunWizard;
 
   constructor(
-    private readonly parts: Parts,
+    private readonly app: App,
     private readonly starting: RunStarter,
     reviewed: ReviewDocuments,
   ) {
-    this.guided = new RunWizard(parts, starting, reviewed);
+    this.guided = new RunWizard(app, starting, reviewed);
   }
 
   async runForm(args: readonly unknown[]): Promise<string | undefined> {
@@ -39,10 +39,10 @@ export class PresetCommands {
 
   /** Starts what a configuration of launch.json describes. */
   launch(folder: string, config: vscode.DebugConfiguration): Promise<void> {
-    return launch(this.parts, this.starting, this.guided, folder, config);
+    return launch(this.app, this.starting, this.guided, folder, config);
   }
 
   managePresets(): Promise<void> {
-    return managePresets(this.parts);
+    return managePresets(this.app);
   }
 }

@@ -5,7 +5,7 @@ import type * as vscode from "vscode";
 import { lazily, registerCommands, type CommandDefinition } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS } from "../../contributions";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { ifTrusted } from "../../workspace";
 import type { RunsFeature } from "../runs";
 import { PresetCommands } from "./commands";
@@ -25,15 +25,15 @@ interface PresetsFeature {
   readonly launch: (folder: string, config: vscode.DebugConfiguration) => Promise<void>;
 }
 
-export function register(parts: Parts, { starting }: RunsFeature): PresetsFeature {
+export function register(app: App, { starting }: RunsFeature): PresetsFeature {
   const reviewed = new ReviewDocuments();
   const commands = lazily(async () => {
     const { PresetCommands } = await import("./commands.js");
-    return new PresetCommands(parts, await starting(), reviewed);
+    return new PresetCommands(app, await starting(), reviewed);
   });
   const owned = [
     reviewed,
-    ...registerCommands(parts, commands, [
+    ...registerCommands(app, commands, [
       ...TRUSTED.map(([id, doing, work]): CommandDefinition<PresetCommands> => [
         id,
         doing,
@@ -43,7 +43,7 @@ export function register(parts: Parts, { starting }: RunsFeature): PresetsFeatur
     ]),
   ];
   const launch: PresetsFeature["launch"] = async (folder, config) => {
-    await parts.errors.shown("starting a run", () =>
+    await app.errors.shown("starting a run", () =>
       ifTrusted(async () => (await commands()).launch(folder, config)),
     );
   };

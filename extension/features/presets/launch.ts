@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import type { DebugConfiguration } from "vscode";
 
 import { EaglerayError } from "../../common/errors";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { setting } from "../../settings";
 import { NO_PRESET } from "../runs/draft";
 import { draftOfLaunch } from "../runs/launch_json";
@@ -19,13 +19,13 @@ const AGREED = "runs.agreed";
 const KEPT = 50;
 
 export async function launch(
-  parts: Parts,
+  app: App,
   starting: RunStarter,
   guided: RunWizard,
   folder: string,
   config: DebugConfiguration,
 ): Promise<void> {
-  const { workspaceState } = parts.context;
+  const { workspaceState } = app.context;
   const draft = draftOfLaunch(
     { breakOnFailure: setting("runs.breakOnFailure"), ...config },
     folder,
@@ -34,11 +34,11 @@ export async function launch(
   const agreement = agreementOf(draft, proposal);
   const agreed = workspaceState.get<readonly string[]>(AGREED) ?? [];
   if (draft.preset === NO_PRESET || agreed.includes(agreement)) {
-    doAfter(parts, config, await starting.start(proposal));
+    doAfter(app, config, await starting.start(proposal));
     return;
   }
   const started = await guided.runReviewed("Run on Ray", draft);
-  doAfter(parts, config, started?.id);
+  doAfter(app, config, started?.id);
   // What was changed on the way is not what the configuration says the next time.
   if (started?.agreed === agreement) {
     await workspaceState.update(AGREED, [agreement, ...agreed].slice(0, KEPT));
@@ -46,12 +46,12 @@ export async function launch(
 }
 
 /** A window that is closed before the run is over does nothing more for it. */
-function doAfter(parts: Parts, config: DebugConfiguration, id: string | undefined): void {
+function doAfter(app: App, config: DebugConfiguration, id: string | undefined): void {
   const name: unknown = config["postDebugTask"];
   if (id !== undefined && typeof name === "string") {
-    void parts.errors.shown("the task after a run", async () => {
-      await parts.latestRuns();
-      await untilOver(parts, id, undefined);
+    void app.errors.shown("the task after a run", async () => {
+      await app.latestRuns();
+      await untilOver(app, id, undefined);
       await doPostDebugTask(name);
     });
   }

@@ -1,6 +1,6 @@
 /** The wizard of a run: the form, then the review of what a preset changes, then the start. */
 
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { NO_PRESET, type Draft } from "../runs/draft";
 import type { RunStarter } from "../runs/run_starter";
 import { RunForm } from "./form/form";
@@ -17,7 +17,7 @@ import { saveAnswers } from "./user_presets";
 
 export class RunWizard {
   constructor(
-    private readonly parts: Parts,
+    private readonly app: App,
     private readonly starting: RunStarter,
     private readonly texts: ReviewDocuments,
   ) {}
@@ -48,7 +48,7 @@ export class RunWizard {
   }
 
   private filled(title: string, given: Draft): Promise<Draft | undefined> {
-    const form = new RunForm(this.parts, title, (draft) => this.starting.prepare(draft));
+    const form = new RunForm(this.app, title, (draft) => this.starting.prepare(draft));
     return form.fill(given);
   }
 
@@ -61,7 +61,7 @@ export class RunWizard {
       if (answer === "check") {
         check = await checkConfiguration(() => this.starting.compose(draft), check);
       } else if (answer === "save") {
-        await saveAnswers(this.parts, draft, proposal);
+        await saveAnswers(this.app, draft, proposal);
       } else {
         return answer;
       }

@@ -6,7 +6,7 @@ import { basename } from "node:path";
 import * as vscode from "vscode";
 
 import { plain } from "../../common/texts";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { windowName } from "../../workspace";
 import type { Draft } from "../runs/draft";
 import { presetLabels } from "./form/lines";
@@ -32,17 +32,17 @@ interface PresetAction {
   readonly deletes: boolean;
 }
 
-export async function managePresets(parts: Parts): Promise<void> {
+export async function managePresets(app: App): Promise<void> {
   const workspace = windowName();
-  const { presets } = await parts.sidecar.request(LIST_PRESETS, { workspace });
+  const { presets } = await app.sidecar.request(LIST_PRESETS, { workspace });
   const chosen = await pick(presets);
   if (chosen === undefined) {
     return;
   }
   if (chosen.preset === undefined) {
-    await add(parts, workspace);
+    await add(app, workspace);
   } else if (chosen.deletes) {
-    await remove(parts, workspace, chosen.preset);
+    await remove(app, workspace, chosen.preset);
   } else {
     const { text: content } = chosen.preset;
     const document = await vscode.workspace.openTextDocument({ language: "json", content });
@@ -50,22 +50,18 @@ export async function managePresets(parts: Parts): Promise<void> {
   }
 }
 
-async function remove(parts: Parts, workspace: string, preset: PresetRow): Promise<void> {
+async function remove(app: App, workspace: string, preset: PresetRow): Promise<void> {
   const { name, text } = preset;
-  await parts.sidecar.request(DELETE_PRESET, { workspace, name });
+  await app.sidecar.request(DELETE_PRESET, { workspace, name });
   const undo = "Undo";
   const said = `The preset “${plain(name)}” was deleted.`;
   if ((await vscode.window.showInformationMessage(said, undo)) === undo) {
-    await parts.sidecar.request(SAVE_PRESET, { workspace, name, text });
+    await app.sidecar.request(SAVE_PRESET, { workspace, name, text });
   }
 }
 
 /** Keeps the answers of a form under a name that the person gives. */
-export async function saveAnswers(
-  parts: Parts,
-  draft: Draft,
-  { framework }: Proposal,
-): Promise<void> {
+export async function saveAnswers(app: App, draft: Draft, { framework }: Proposal): Promise<void> {
   const name = await vscode.window.showInputBox({
     title: "Save as preset",
     prompt: "Its name; it is kept for this workspace, and “Presets…” shows it as JSON to be shared",
@@ -76,12 +72,12 @@ export async function saveAnswers(
   if (name !== undefined) {
     const preset = { format: 1, name, framework, answers: draft.answers, words: [], env: {} };
     const text = JSON.stringify(preset, undefined, 2);
-    await parts.sidecar.request(SAVE_PRESET, { workspace: windowName(), name, text });
+    await app.sidecar.request(SAVE_PRESET, { workspace: windowName(), name, text });
   }
 }
 
 /** The name is that of the file, so that two presets of one name replace one another. */
-async function add(parts: Parts, workspace: string): Promise<void> {
+async function add(app: App, workspace: string): Promise<void> {
   const [file] =
     (await vscode.window.showOpenDialog({
       title: "A preset, as JSON",
@@ -91,7 +87,7 @@ async function add(parts: Parts, workspace: string): Promise<void> {
   if (file !== undefined) {
     const text = await readFile(file.fsPath, "utf8");
     const name = basename(file.fsPath).replace(/\.json$/, "");
-    await parts.sidecar.request(SAVE_PRESET, { workspace, name, text });
+    await app.sidecar.request(SAVE_PRESET, { workspace, name, text });
     void vscode.window.showInformationMessage(
       `The preset “${plain(name)}” was added for this workspace.`,
     );

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import { withEach } from "../../common/errors";
 import { count, plain } from "../../common/texts";
 import { isConfirmed, longWork } from "../../dialogs";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import type { Row } from "../../rows";
 import { LIST as RUNS, type Run } from "../runs/messages";
 import { isLive } from "../runs/rows";
@@ -17,44 +17,44 @@ import { reportsOf, targetsOf, type RecordingTarget } from "./recording_targets"
 const SAID_MS = 5000;
 
 /** `isMeant`: it was called on the rows, and not with whatever is selected somewhere. */
-export async function record(parts: Parts, rows: readonly Row[], isMeant: boolean): Promise<void> {
-  const chosen = await recordable(parts, rows, isMeant, "Record which run?");
+export async function record(app: App, rows: readonly Row[], isMeant: boolean): Promise<void> {
+  const chosen = await recordable(app, rows, isMeant, "Record which run?");
   let workers = 0;
   await withEach(chosen.targets, chosen.nameOf, async (target) => {
     const asked = await longWork("Starting a recording", (options) =>
-      parts.sidecar.request(RECORD, target, options),
+      app.sidecar.request(RECORD, target, options),
     );
     workers += asked.workers;
     vscode.window.setStatusBarMessage(`${count(workers, "worker")} asked to record`, SAID_MS);
   });
 }
 
-export async function stop(parts: Parts, rows: readonly Row[], isMeant: boolean): Promise<void> {
-  const chosen = await recordable(parts, rows, isMeant, "Stop recording which run?");
+export async function stop(app: App, rows: readonly Row[], isMeant: boolean): Promise<void> {
+  const chosen = await recordable(app, rows, isMeant, "Stop recording which run?");
   await withEach(chosen.targets, chosen.nameOf, (target) =>
-    longWork("Ending the recording", (options) => parts.sidecar.request(STOP, target, options)),
+    longWork("Ending the recording", (options) => app.sidecar.request(STOP, target, options)),
   );
 }
 
-export function finish(parts: Parts, rows: readonly Row[]): Promise<void> {
-  return gathered(parts, rows, true);
+export function finish(app: App, rows: readonly Row[]): Promise<void> {
+  return gathered(app, rows, true);
 }
 
-export function gather(parts: Parts, rows: readonly Row[]): Promise<void> {
-  return gathered(parts, rows, false);
+export function gather(app: App, rows: readonly Row[]): Promise<void> {
+  return gathered(app, rows, false);
 }
 
 /** What becomes of it is told by the list of profiled runs, as that of a gathering nobody asked for is. */
-async function gathered(parts: Parts, rows: readonly Row[], finish: boolean): Promise<void> {
+async function gathered(app: App, rows: readonly Row[], finish: boolean): Promise<void> {
   const fits = finish ? isLive : (): boolean => true;
-  const found = await targets(parts, rows, "The reports of which run?", fits);
+  const found = await targets(app, rows, "The reports of which run?", fits);
   const { targets: chosen, nameOf } = found;
   if (chosen.length === 0 || (finish && !(await isFinishing(found)))) {
     return;
   }
   await withEach(chosen, nameOf, ({ run }) =>
     longWork(finish ? "Finishing and gathering" : "Gathering reports", (options) =>
-      parts.sidecar.request(GATHER, { run, finish }, options),
+      app.sidecar.request(GATHER, { run, finish }, options),
     ),
   );
 }
@@ -73,8 +73,8 @@ function isFinishing({ targets, nameOf, runOf }: SelectedRuns): Promise<boolean>
 }
 
 /** Without a row a file that the person chooses. */
-export async function open(parts: Parts, rows: readonly Row[]): Promise<void> {
-  const profiled = parts.profiled.value;
+export async function open(app: App, rows: readonly Row[]): Promise<void> {
+  const profiled = app.profiled.value;
   const named = targetsOf(rows, profiled);
   const reports = named.flatMap((target) => reportsOf(target, profiled));
   if (named.length > 0 && reports.length === 0) {
@@ -92,28 +92,28 @@ interface SelectedRuns {
 
 /** Who was pointed at and has no nsys is told so, and nobody else is recorded instead. */
 async function recordable(
-  parts: Parts,
+  app: App,
   rows: readonly Row[],
   isMeant: boolean,
   title: string,
 ): Promise<SelectedRuns> {
-  if (isMeant && targetsOf(rows, await parts.sidecar.request(LIST, {})).length === 0) {
+  if (isMeant && targetsOf(rows, await app.sidecar.request(LIST, {})).length === 0) {
     const how = "Start their program with “Profile Workers…”, naming them in its patterns.";
     void vscode.window.showInformationMessage(`nsys is not with what was chosen. ${how}`);
     return { targets: [], nameOf: () => "", runOf: () => undefined };
   }
-  return await targets(parts, rows, title, isLive);
+  return await targets(app, rows, title, isLive);
 }
 
 /** Those of the rows; without any the only profiled run that fits, else the one that the person picks. */
 async function targets(
-  parts: Parts,
+  app: App,
   rows: readonly Row[],
   title: string,
   fits: (run: Run) => boolean,
 ): Promise<SelectedRuns> {
-  const profiled = await parts.sidecar.request(LIST, {});
-  const { runs } = await parts.sidecar.request(RUNS, {});
+  const profiled = await app.sidecar.request(LIST, {});
+  const { runs } = await app.sidecar.request(RUNS, {});
   const runOf = ({ run }: RecordingTarget): Run | undefined => runs.find(({ id }) => id === run);
   const nameOf = (target: RecordingTarget): string => plain(runOf(target)?.name ?? target.run);
   const named = targetsOf(rows, profiled);

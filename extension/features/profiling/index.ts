@@ -3,30 +3,30 @@
 import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS } from "../../contributions";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { isRow } from "../../rows";
 import { setContextKey } from "../../settings";
 import type { ProfiledRuns } from "./messages";
 
 /** Nothing else of this feature is loaded before it is used. */
-export function register(parts: Parts): Disposable[] {
+export function register(app: App): Disposable[] {
   return [
-    ...registerCommands(parts, () => import("./commands.js"), [
+    ...registerCommands(app, () => import("./commands.js"), [
       [
         COMMANDS.recordNow,
         "starting a recording",
-        (to, rows, [row]) => to.record(parts, rows, isRow(row)),
+        (to, rows, [row]) => to.record(app, rows, isRow(row)),
       ],
       [
         COMMANDS.stopRecording,
         "ending a recording",
-        (to, rows, [row]) => to.stop(parts, rows, isRow(row)),
+        (to, rows, [row]) => to.stop(app, rows, isRow(row)),
       ],
-      [COMMANDS.finishAndGather, "gathering reports", (to, rows) => to.finish(parts, rows)],
-      [COMMANDS.gatherReports, "gathering reports", (to, rows) => to.gather(parts, rows)],
-      [COMMANDS.openReport, "opening a report", (to, rows) => to.open(parts, rows)],
+      [COMMANDS.finishAndGather, "gathering reports", (to, rows) => to.finish(app, rows)],
+      [COMMANDS.gatherReports, "gathering reports", (to, rows) => to.gather(app, rows)],
+      [COMMANDS.openReport, "opening a report", (to, rows) => to.open(app, rows)],
     ]),
-    new ProfiledRunsWatcher(parts),
+    new ProfiledRunsWatcher(app),
   ];
 }
 
@@ -35,8 +35,8 @@ class ProfiledRunsWatcher implements Disposable {
   private readonly listening: Disposable;
   private telling: Promise<Disposable> | undefined;
 
-  constructor(private readonly parts: Parts) {
-    this.listening = parts.profiled.onChanged((profiled) => {
+  constructor(private readonly app: App) {
+    this.listening = app.profiled.onChanged((profiled) => {
       this.take(profiled);
     });
   }
@@ -60,6 +60,6 @@ class ProfiledRunsWatcher implements Disposable {
 
   private async tell(first: ProfiledRuns): Promise<Disposable> {
     const { ReportNotifier } = await import("./report_notifier.js");
-    return new ReportNotifier(this.parts, first);
+    return new ReportNotifier(this.app, first);
   }
 }

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { windowName } from "../../workspace";
 import { LIST as RUNS } from "../runs/messages";
 import { gatheredSentence, isEmpty, newlyGathered, openOneOf } from "./gathered_reports";
@@ -18,13 +18,13 @@ export class ReportNotifier implements Disposable {
   private readonly listening: Disposable;
 
   constructor(
-    private readonly parts: Parts,
+    private readonly app: App,
     private before: ProfiledRuns,
   ) {
-    this.listening = parts.profiled.onChanged((now) => {
+    this.listening = app.profiled.onChanged((now) => {
       const ended = newlyGathered(this.before, now);
       this.before = now;
-      void parts.errors.shown("telling of reports", () => this.announce(ended));
+      void app.errors.shown("telling of reports", () => this.announce(ended));
     });
   }
 
@@ -37,11 +37,11 @@ export class ReportNotifier implements Disposable {
     if (ended.length === 0) {
       return;
     }
-    const { runs } = await this.parts.sidecar.request(RUNS, {});
+    const { runs } = await this.app.sidecar.request(RUNS, {});
     for (const one of ended) {
       const workspace = runs.find(({ id }) => id === one.run)?.workspace ?? "";
       if (workspace === "" || workspace === windowName()) {
-        void this.parts.errors.shown("telling of reports", () => this.notify(one));
+        void this.app.errors.shown("telling of reports", () => this.notify(one));
       }
     }
   }

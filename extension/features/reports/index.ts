@@ -4,11 +4,11 @@ import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
 import { EDITORS } from "../../contributions";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 
 /** Nothing else of this feature is loaded before a report is opened. */
-export function register(parts: Parts): Disposable[] {
-  const reports = new ReportEditors(parts);
+export function register(app: App): Disposable[] {
+  const reports = new ReportEditors(app);
   return Object.values(EDITORS).map((id) =>
     vscode.window.registerCustomEditorProvider(id, reports, {
       supportsMultipleEditorsPerDocument: true,
@@ -18,7 +18,7 @@ export function register(parts: Parts): Disposable[] {
 }
 
 class ReportEditors implements vscode.CustomReadonlyEditorProvider {
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly app: App) {}
 
   openCustomDocument(uri: vscode.Uri): vscode.CustomDocument {
     return { uri, dispose: () => undefined };
@@ -29,6 +29,6 @@ class ReportEditors implements vscode.CustomReadonlyEditorProvider {
     panel: vscode.WebviewPanel,
   ): Promise<void> {
     const { showReport } = await import("./report_panel.js");
-    showReport(this.parts, uri, panel);
+    showReport(this.app, uri, panel);
   }
 }

@@ -7,7 +7,7 @@ import * as vscode from "vscode";
 
 import { EaglerayError } from "../../common/errors";
 import type { Action } from "../../error_messages";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { setting } from "../../settings";
 import { startDetached } from "../../sidecar/processes";
 
@@ -16,18 +16,18 @@ const MOST_SAID = 2000;
 const DOING = "opening Nsight Systems";
 
 /** On the machine where the window’s files are; what stands in the way is said, with what to do instead. */
-export function openInNsight(parts: Parts, uri: vscode.Uri): void {
+export function openInNsight(app: App, uri: vscode.Uri): void {
   const show = (error: unknown): void => {
-    parts.errors.show(error, DOING, ...instead(uri));
+    app.errors.show(error, DOING, ...instead(uri));
   };
   try {
-    start(parts, uri, show);
+    start(app, uri, show);
   } catch (error) {
     show(error);
   }
 }
 
-function start(parts: Parts, uri: vscode.Uri, show: (error: EaglerayError) => void): void {
+function start(app: App, uri: vscode.Uri, show: (error: EaglerayError) => void): void {
   if (!vscode.workspace.isTrusted) {
     throw untrusted();
   }
@@ -35,8 +35,8 @@ function start(parts: Parts, uri: vscode.Uri, show: (error: EaglerayError) => vo
   if (!hasScreen()) {
     throw noScreen();
   }
-  parts.log.info(`Nsight Systems is ${program}`);
-  const folder = parts.context.logUri.fsPath;
+  app.log.info(`Nsight Systems is ${program}`);
+  const folder = app.context.logUri.fsPath;
   mkdirSync(folder, { recursive: true });
   const log = join(folder, "nsight-systems.log");
   startDetached(program, [uri.fsPath], log, (how) => {

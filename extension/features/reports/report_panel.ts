@@ -7,7 +7,7 @@ import * as vscode from "vscode";
 
 import { asEaglerayError, EaglerayError, isCancellation } from "../../common/errors";
 import { plain } from "../../common/texts";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import type { Progress } from "../../sidecar/sidecar";
 import { REPORT, REPORT_TEXT, TABLE, TABLE_TEXT, type TableTextOf } from "./messages";
 import { openInNsight, revealReport } from "./nsight";
@@ -17,12 +17,12 @@ import type { FromPage, TableQuery, ToPage } from "./page_messages";
 const NOT_STARTED = ["sidecar-not-started", "sidecar-silent", "no-python"];
 
 /** Fills `panel`, whose end ends everything that was asked for it. */
-export function showReport(parts: Parts, uri: vscode.Uri, panel: vscode.WebviewPanel): void {
-  const page = new ReportPanel(parts, uri, panel.webview);
+export function showReport(app: App, uri: vscode.Uri, panel: vscode.WebviewPanel): void {
+  const page = new ReportPanel(app, uri, panel.webview);
   const listening = panel.webview.onDidReceiveMessage((message: FromPage) => {
     void page.take(message);
   });
-  const starting = parts.sidecar.onStarted(() => {
+  const starting = app.sidecar.onStarted(() => {
     void page.sidecarStarted();
   });
   const trusting = vscode.workspace.onDidGrantWorkspaceTrust(() => {
@@ -50,13 +50,13 @@ class ReportPanel {
   private hasConsent = false;
 
   constructor(
-    private readonly parts: Parts,
+    private readonly app: App,
     private readonly uri: vscode.Uri,
     private readonly webview: vscode.Webview,
   ) {}
 
   draw(): void {
-    const dist = vscode.Uri.joinPath(this.parts.context.extensionUri, "dist");
+    const dist = vscode.Uri.joinPath(this.app.context.extensionUri, "dist");
     const file = (name: string): string =>
       this.webview.asWebviewUri(vscode.Uri.joinPath(dist, name)).toString();
     this.webview.options = { enableScripts: true, localResourceRoots: [dist] };
@@ -77,7 +77,7 @@ class ReportPanel {
     } else if (message.kind === "cancel") {
       this.cancelling?.cancel();
     } else {
-      await this.parts.errors.shown("a report’s page", () => this.follow(message));
+      await this.app.errors.shown("a report’s page", () => this.follow(message));
     }
   }
 
@@ -123,10 +123,10 @@ class ReportPanel {
         await revealReport(this.uri);
         break;
       case "openInNsight":
-        openInNsight(this.parts, this.uri);
+        openInNsight(this.app, this.uri);
         break;
       default:
-        this.parts.log.show();
+        this.app.log.show();
     }
   }
 
@@ -150,7 +150,7 @@ class ReportPanel {
         },
       };
       const path = this.uri.fsPath;
-      const report = await this.parts.sidecar.request(REPORT, { path }, options);
+      const report = await this.app.sidecar.request(REPORT, { path }, options);
       this.show({ kind: "report", report });
     } catch (error) {
       this.showFailure(error);
@@ -177,14 +177,14 @@ class ReportPanel {
     }
     const { code, message, nextStep, detail } = asEaglerayError(error);
     this.waitsForStart = NOT_STARTED.includes(code);
-    this.parts.log.error(`reading a report: ${code}: ${message} ${nextStep} ${detail}`.trim());
+    this.app.log.error(`reading a report: ${code}: ${message} ${nextStep} ${detail}`.trim());
     this.show({ kind: "failed", message, nextStep });
   }
 
   /** The page is told also when there is no answer, so that no rows of an older question stand there. */
   private async look(look: TableQuery): Promise<void> {
     try {
-      const table = await this.parts.sidecar.request(TABLE, { ...look, path: this.uri.fsPath });
+      const table = await this.app.sidecar.request(TABLE, { ...look, path: this.uri.fsPath });
       this.post({ kind: "table", look, table });
     } catch (error) {
       this.post({ kind: "noTable", look, reason: asEaglerayError(error).sentence });
@@ -195,14 +195,14 @@ class ReportPanel {
   private async copyTable(look: TableQuery, format: TableTextOf["format"]): Promise<void> {
     const { table, sort, descending, search } = look;
     const asked = { path: this.uri.fsPath, table, sort, descending, search, format };
-    const { title, text, rows, total } = await this.parts.sidecar.request(TABLE_TEXT, asked);
+    const { title, text, rows, total } = await this.app.sidecar.request(TABLE_TEXT, asked);
     const part = `The first ${rows} of ${total} rows of “${title}” are`;
     await this.copy(text, rows === total ? `“${title}” is` : part);
   }
 
   private async copyReport(): Promise<void> {
     const asked = { path: this.uri.fsPath };
-    const { text } = await this.parts.sidecar.request(REPORT_TEXT, asked);
+    const { text } = await this.app.sidecar.request(REPORT_TEXT, asked);
     await this.copy(text, "The summary is");
   }
 

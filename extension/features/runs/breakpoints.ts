@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { windowName } from "../../workspace";
 import { BREAKPOINTS, type Breakpoint, type Line, type Run } from "./messages";
 import { isLive, lineNotes } from "./rows";
@@ -41,13 +41,13 @@ export class GutterBreakpoints implements Disposable {
   private sent: readonly Breakpoint[] | undefined;
   private hasFailed = false;
 
-  constructor(private readonly parts: Parts) {
+  constructor(private readonly app: App) {
     this.subscriptions = [
       vscode.debug.onDidChangeBreakpoints(() => {
         this.schedule();
       }),
       // A run that appears may have begun in another window, or before this one was loaded anew.
-      parts.runs.onChanged(({ runs }) => {
+      app.runs.onChanged(({ runs }) => {
         if (!runs.some(isOurs)) {
           this.sent = undefined;
         } else if (this.sent === undefined || this.hasFailed) {
@@ -72,17 +72,17 @@ export class GutterBreakpoints implements Disposable {
   private async send(): Promise<void> {
     const breakpoints = gutterBreakpoints();
     const isKnown = this.sent !== undefined && sameBreakpoints(this.sent, breakpoints);
-    if ((isKnown && !this.hasFailed) || !this.parts.runs.value.runs.some(isOurs)) {
+    if ((isKnown && !this.hasFailed) || !this.app.runs.value.runs.some(isOurs)) {
       return;
     }
     this.sent = breakpoints;
     try {
-      await this.parts.sidecar.request(BREAKPOINTS, { workspace: windowName(), breakpoints });
+      await this.app.sidecar.request(BREAKPOINTS, { workspace: windowName(), breakpoints });
       this.hasFailed = false;
     } catch (error) {
       // The row of each line says what has become of it; a click in the gutter asks for no dialog.
       this.hasFailed = true;
-      this.parts.log.warn(`breakpoints were not told to the runs: ${String(error)}`);
+      this.app.log.warn(`breakpoints were not told to the runs: ${String(error)}`);
     }
   }
 }
@@ -139,9 +139,9 @@ export class BreakpointNotes implements Disposable {
   });
   private readonly subscriptions: readonly Disposable[];
 
-  constructor(private readonly parts: Parts) {
+  constructor(private readonly app: App) {
     this.subscriptions = [
-      parts.runs.onChanged(() => {
+      app.runs.onChanged(() => {
         this.draw();
       }),
       vscode.window.onDidChangeVisibleTextEditors(() => {
@@ -160,7 +160,7 @@ export class BreakpointNotes implements Disposable {
     for (const editor of vscode.window.visibleTextEditors) {
       const { document } = editor;
       const path = document.uri.scheme === "file" ? document.uri.fsPath : "";
-      const notes = lineNotes(this.parts.runs.value, path)
+      const notes = lineNotes(this.app.runs.value, path)
         .filter(({ line }) => line <= document.lineCount)
         .map(({ line, text }) => ({
           range: document.lineAt(line - 1).range,

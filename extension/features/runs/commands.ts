@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import { withEach } from "../../common/errors";
 import { count, plain } from "../../common/texts";
 import { isConfirmed } from "../../dialogs";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import type { Row } from "../../rows";
 import { draftOf, noProgram } from "./draft";
 import { COMMAND, FORGET, PAUSE, STOP, type Run, type RunWorker } from "./messages";
@@ -17,7 +17,7 @@ import type { RunStops } from "./run_stops";
 
 export class RunCommands {
   constructor(
-    private readonly parts: Parts,
+    private readonly app: App,
     private readonly stops: RunStops,
     private readonly output: RunOutput,
     private readonly starting: RunStarter,
@@ -33,7 +33,7 @@ export class RunCommands {
 
   /** What this window ran last; before there is any, the program in the editor. */
   async runAgain(args: readonly unknown[]): Promise<string | undefined> {
-    const runs = await this.parts.latestRuns();
+    const runs = await this.app.latestRuns();
     const last = runs.find((run) => isOfThisWindow(run) && run.can_restart);
     return last === undefined ? await this.run(args) : await this.starting.restart(last);
   }
@@ -55,7 +55,7 @@ export class RunCommands {
     const title = `Stop ${words(runs)}?`;
     if (asking.length === 0 || (await isConfirmed(title, asking.join("\n"), "Stop"))) {
       await withEach(runs, nameOf, ({ id, confirm_stop }) =>
-        this.parts.sidecar.request(STOP, { id, confirmed: confirm_stop !== "" }),
+        this.app.sidecar.request(STOP, { id, confirmed: confirm_stop !== "" }),
       );
     }
   }
@@ -69,7 +69,7 @@ export class RunCommands {
     const runs = await this.allOf(rows, () => true, "The command of which run?");
     if (runs.length > 0) {
       const exact = await Promise.all(
-        runs.map(({ id }) => this.parts.sidecar.request(COMMAND, { id })),
+        runs.map(({ id }) => this.app.sidecar.request(COMMAND, { id })),
       );
       await vscode.env.clipboard.writeText(exact.map(({ text }) => text).join("\n"));
     }
@@ -80,7 +80,7 @@ export class RunCommands {
     const runs = await this.allOf(rows, (one) => !isLive(one), "Forget which run?");
     const names = runs.map((run) => plain(run.name)).join("\n");
     if (runs.length < 2 || (await isConfirmed(`Forget ${words(runs)}?`, names, "Forget"))) {
-      await withEach(runs, nameOf, ({ id }) => this.parts.sidecar.request(FORGET, { id }));
+      await withEach(runs, nameOf, ({ id }) => this.app.sidecar.request(FORGET, { id }));
     }
   }
 
@@ -96,13 +96,13 @@ export class RunCommands {
 
   async pause(rows: readonly Row[]): Promise<void> {
     const given = rows.flatMap((row) => (row.row === "runWorker" ? [row] : []));
-    const workers = given.length > 0 ? given : await pickWorker(await this.parts.latestRuns());
+    const workers = given.length > 0 ? given : await pickWorker(await this.app.latestRuns());
     await withEach(
       workers,
       ({ worker }) => workerName(worker),
       ({ run, worker: { cluster, worker_id } }) =>
         this.stops.bringOnPause({ cluster, worker: worker_id }, () =>
-          this.parts.sidecar.request(PAUSE, { run: run.id, worker_id }),
+          this.app.sidecar.request(PAUSE, { run: run.id, worker_id }),
         ),
     );
   }
@@ -117,11 +117,11 @@ export class RunCommands {
     title: string,
   ): Promise<readonly Run[]> {
     const ids = new Set(rows.map((row) => ("run" in row ? row.run.id : undefined)));
-    const named = this.parts.runs.value.runs.filter((run) => ids.has(run.id));
+    const named = this.app.runs.value.runs.filter((run) => ids.has(run.id));
     if (named.length === 1) {
       return named;
     }
-    const fitting = (named.length > 0 ? named : await this.parts.latestRuns()).filter(fits);
+    const fitting = (named.length > 0 ? named : await this.app.latestRuns()).filter(fits);
     if (fitting.length === 0) {
       void vscode.window.showInformationMessage("There is no such run.");
     }

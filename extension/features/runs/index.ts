@@ -3,7 +3,7 @@
 import { lazily, registerCommands, type CommandDefinition } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS } from "../../contributions";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { ifTrusted } from "../../workspace";
 import type { StopTracker } from "../debugging/stop_tracker";
 import { BreakpointNotes, GutterBreakpoints } from "./breakpoints";
@@ -40,25 +40,25 @@ export interface RunsFeature {
   readonly starting: () => Promise<RunStarter>;
 }
 
-export function register(parts: Parts, tracker: StopTracker): RunsFeature {
-  const output = new RunOutput(parts);
+export function register(app: App, tracker: StopTracker): RunsFeature {
+  const output = new RunOutput(app);
   const started = new Set<string>();
-  const stops = new RunStops(parts, started, tracker);
+  const stops = new RunStops(app, started, tracker);
   const starting = lazily(async () => {
     const { RunStarter } = await import("./run_starter.js");
-    return new RunStarter(parts, output, started);
+    return new RunStarter(app, output, started);
   });
   const commands = lazily(async () => {
     const { RunCommands } = await import("./commands.js");
-    return new RunCommands(parts, stops, output, await starting());
+    return new RunCommands(app, stops, output, await starting());
   });
   const owned = [
     output,
     stops,
-    new GutterBreakpoints(parts),
-    new BreakpointNotes(parts),
-    runsView(parts),
-    ...registerCommands(parts, commands, COMMANDS_OF_RUNS),
+    new GutterBreakpoints(app),
+    new BreakpointNotes(app),
+    runsView(app),
+    ...registerCommands(app, commands, COMMANDS_OF_RUNS),
   ];
   return { owned, starting };
 }

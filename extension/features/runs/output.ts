@@ -4,14 +4,14 @@ import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
 import { plain } from "../../common/texts";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 
 export class RunOutput implements Disposable {
   private readonly terminals = new Map<string, vscode.Terminal>();
   private readonly opening = new Map<string, Promise<vscode.Terminal>>();
   private readonly closing: Disposable;
 
-  constructor(private readonly parts: Parts) {
+  constructor(private readonly app: App) {
     this.closing = vscode.window.onDidCloseTerminal((closed) => {
       for (const [id, terminal] of this.terminals) {
         if (terminal === closed) {
@@ -40,9 +40,9 @@ export class RunOutput implements Disposable {
 
   private async open(id: string): Promise<vscode.Terminal> {
     const { RunTerminal } = await import("./run_terminal.js");
-    const known = this.parts.runs.value.runs.find((one) => one.id === id);
-    const run = known ?? (await this.parts.latestRuns()).find((one) => one.id === id);
-    const pty = new RunTerminal(this.parts, id);
+    const known = this.app.runs.value.runs.find((one) => one.id === id);
+    const run = known ?? (await this.app.latestRuns()).find((one) => one.id === id);
+    const pty = new RunTerminal(this.app, id);
     const terminal = vscode.window.createTerminal({ name: plain(run?.name ?? "run"), pty });
     this.terminals.set(id, terminal);
     return terminal;

@@ -7,7 +7,7 @@ import * as vscode from "vscode";
 
 import { asEaglerayError } from "../../common/errors";
 import { plain } from "../../common/texts";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { changeWorkspaceSetting, setting } from "../../settings";
 import { activeEnvironment, hasPythonExtension, workspaceFolder } from "../../workspace";
 import { PYTHONS, type Plan } from "./messages";
@@ -28,7 +28,7 @@ const LONGEST_NAME = 60;
  * undefined when the user closes the message.
  */
 export async function withRay<T>(
-  parts: Parts,
+  app: App,
   start: (choice: PythonChoice) => Promise<T>,
 ): Promise<T | undefined> {
   let choice: PythonChoice | undefined = { python: "", anyway: false };
@@ -42,7 +42,7 @@ export async function withRay<T>(
       if (code !== "no-ray") {
         throw error;
       }
-      choice = await ask(parts, sentence, choice);
+      choice = await ask(app, sentence, choice);
     }
   }
   return undefined;
@@ -54,11 +54,11 @@ export function planWith(plan: Plan, { python }: PythonChoice): Plan {
 }
 
 async function ask(
-  parts: Parts,
+  app: App,
   sentence: string,
   before: PythonChoice,
 ): Promise<PythonChoice | undefined> {
-  const { paths } = await parts.sidecar.request(PYTHONS, {});
+  const { paths } = await app.sidecar.request(PYTHONS, {});
   const ofClusters = new Map(paths.map((path) => [CLUSTER + shortened(path), path]));
   const buttons = [...ofClusters.keys(), SELECT, ANYWAY];
   const answer = await vscode.window.showErrorMessage(plain(sentence, 600), ...buttons);

@@ -5,29 +5,29 @@ import type { CancellationToken } from "vscode";
 import { Disposables } from "../../common/disposables";
 import { asEaglerayError, EaglerayError } from "../../common/errors";
 import { plain } from "../../common/texts";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { windowName } from "../../workspace";
 import type { Run, Runs } from "./messages";
 import { isLive } from "./rows";
 
 /** Resolves when the run is over; rejects when `cancel` is requested first. */
 export function untilOver(
-  parts: Parts,
+  app: App,
   id: string,
   cancel: CancellationToken | undefined,
 ): Promise<void> {
-  return until(parts, id, cancel, (run) => run === undefined || !isLive(run));
+  return until(app, id, cancel, (run) => run === undefined || !isLive(run));
 }
 
 /** The same for a run that was just asked to stop; rejects as well when it keeps running. */
 export async function untilStopped(
-  parts: Parts,
+  app: App,
   id: string,
   cancel: CancellationToken | undefined,
 ): Promise<void> {
-  await parts.latestRuns();
+  await app.latestRuns();
   let isStopping = false;
-  await until(parts, id, cancel, (run) => {
+  await until(app, id, cancel, (run) => {
     if (run === undefined || !isLive(run)) {
       return true;
     }
@@ -42,7 +42,7 @@ export async function untilStopped(
 
 /** Resolves once `isDone` is true of the newest state of a run; rejects with what it throws. */
 function until(
-  { runs }: Parts,
+  { runs }: App,
   id: string,
   cancel: CancellationToken | undefined,
   isDone: (run: Run | undefined) => boolean,

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import { lines } from "../../common/row_texts";
 import { plain } from "../../common/texts";
 import { isConfirmed, longWork } from "../../dialogs";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { setting } from "../../settings";
 import { windowName } from "../../workspace";
 import {
@@ -28,7 +28,7 @@ const SUBMIT = "Submit";
 export class RunStarter {
   /** The ids of what is started are put into `started`. */
   constructor(
-    private readonly parts: Parts,
+    private readonly app: App,
     private readonly output: RunOutput,
     private readonly started: Set<string>,
   ) {}
@@ -37,7 +37,7 @@ export class RunStarter {
   async prepare(draft: Draft): Promise<Proposal> {
     const asked = await this.prepareRequest(draft);
     return await longWork("Preparing the run", (options) =>
-      this.parts.sidecar.request(PREPARE, asked, options),
+      this.app.sidecar.request(PREPARE, asked, options),
     );
   }
 
@@ -45,7 +45,7 @@ export class RunStarter {
   async compose(draft: Draft): Promise<Composition> {
     const asked = await this.prepareRequest(draft);
     return await longWork("Checking the configuration", (options) =>
-      this.parts.sidecar.request(COMPOSE, asked, options),
+      this.app.sidecar.request(COMPOSE, asked, options),
     );
   }
 
@@ -60,11 +60,11 @@ export class RunStarter {
     if (confirm !== "" && !(await isConfirmed(question, confirm, SUBMIT))) {
       return undefined;
     }
-    const started = await withRay(this.parts, (choice) =>
+    const started = await withRay(this.app, (choice) =>
       longWork(`Starting ${plain(title)}`, (options) => {
         const { anyway } = choice;
         const asked = { plan: planWith(plan, choice), confirmed: confirm !== "", anyway };
-        return this.parts.sidecar.request(START, asked, options);
+        return this.app.sidecar.request(START, asked, options);
       }),
     );
     if (started !== undefined) {
@@ -91,9 +91,9 @@ export class RunStarter {
     const breakpoints = isOfThisWindow(run) ? gutterBreakpoints() : null;
     const confirmed = submits || run.confirm_stop !== "";
     const asked = { id: run.id, breakpoints, confirmed };
-    const started = await withRay(this.parts, (choice) =>
+    const started = await withRay(this.app, (choice) =>
       longWork(`Starting ${plain(run.name)}`, (options) =>
-        this.parts.sidecar.request(RESTART, { ...asked, ...choice }, options),
+        this.app.sidecar.request(RESTART, { ...asked, ...choice }, options),
       ),
     );
     if (started !== undefined) {
@@ -106,8 +106,8 @@ export class RunStarter {
   private async stopFirst(run: Run): Promise<void> {
     const confirmed = run.confirm_stop !== "";
     await longWork(`Stopping ${plain(run.name)}`, async (options) => {
-      await this.parts.sidecar.request(STOP, { id: run.id, confirmed }, options);
-      await untilStopped(this.parts, run.id, options.cancel);
+      await this.app.sidecar.request(STOP, { id: run.id, confirmed }, options);
+      await untilStopped(this.app, run.id, options.cancel);
     });
   }
 
@@ -128,7 +128,7 @@ export class RunStarter {
   /** Problems with breakpoints don't prevent a start. */
   private warn({ problems }: Proposal): void {
     for (const { code, message, next_step } of problems.filter((one) => one.code !== "no-ray")) {
-      this.parts.log.warn(`the run: ${code}: ${message} ${next_step}`);
+      this.app.log.warn(`the run: ${code}: ${message} ${next_step}`);
       void vscode.window.showWarningMessage(plain(`${message} ${next_step}`.trim(), 600));
     }
   }

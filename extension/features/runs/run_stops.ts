@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS } from "../../contributions";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { setting } from "../../settings";
 import { AutoAttach } from "../debugging/auto_attach";
 import { targetKey, type Target } from "../debugging/model";
@@ -26,19 +26,19 @@ export class RunStops implements Disposable {
 
   /** `started` holds the ids of the runs that this window has started, those of a terminal among them. */
   constructor(
-    private readonly parts: Parts,
+    private readonly app: App,
     private readonly started: ReadonlySet<string>,
     private readonly tracker: StopTracker,
   ) {
     this.subscriptions = [
-      parts.runs.onChanged((runs) => {
+      app.runs.onChanged((runs) => {
         this.update(runs);
       }),
       tracker.onLeft((how) => {
         if (how === "by hand") {
           this.passOver();
         } else {
-          this.update(parts.runs.value);
+          this.update(app.runs.value);
         }
       }),
     ];
@@ -64,7 +64,7 @@ export class RunStops implements Disposable {
   private update(runs: Runs): void {
     const ours = setting("runs.showStops") ? runs.runs.filter((run) => this.isOurs(run)) : [];
     const ids = ours.flatMap((run) => run.workers.map((worker) => worker.worker_id));
-    this.parts.broughtUp.set(new Set(ids));
+    this.app.broughtUp.set(new Set(ids));
     const stopped = stoppedIn(runs);
     const stoppedKeys = new Set(stopped.map(targetKey));
     for (const key of this.autoAttach.tried) {
@@ -81,7 +81,7 @@ export class RunStops implements Disposable {
 
   /** The workers that are stopped now are only offered by the list. */
   private passOver(): void {
-    for (const worker of stoppedIn(this.parts.runs.value)) {
+    for (const worker of stoppedIn(this.app.runs.value)) {
       this.autoAttach.tried.add(targetKey(worker));
     }
   }
@@ -97,7 +97,7 @@ export class RunStops implements Disposable {
     });
     if (await this.autoAttach.next(next)) {
       // The user may have asked another worker to pause meanwhile.
-      this.update(this.parts.runs.value);
+      this.update(this.app.runs.value);
     }
   }
 

@@ -7,7 +7,7 @@ import { Disposables } from "../../common/disposables";
 import { asEaglerayError, isCancellation } from "../../common/errors";
 import { count, duration, plain } from "../../common/texts";
 import { COMMANDS } from "../../contributions";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import type { ProfiledRuns } from "../profiling/messages";
 import { OUTPUT, STOP, type OutputPiece, type Run } from "./messages";
 import { isLive, runRecording } from "./rows";
@@ -32,7 +32,7 @@ export class RunTerminal implements vscode.Pseudoterminal {
   readonly onDidClose = this.closing.event;
 
   constructor(
-    private readonly parts: Parts,
+    private readonly app: App,
     private readonly id: string,
   ) {}
 
@@ -40,9 +40,9 @@ export class RunTerminal implements vscode.Pseudoterminal {
     const look = (): void => {
       this.notice();
     };
-    this.owned.add(this.parts.runs.onChanged(look));
-    this.owned.add(this.parts.profiled.onChanged(look));
-    void this.parts.errors.shown("showing a run’s output", () => this.follow());
+    this.owned.add(this.app.runs.onChanged(look));
+    this.owned.add(this.app.profiled.onChanged(look));
+    void this.app.errors.shown("showing a run’s output", () => this.follow());
   }
 
   close(): void {
@@ -73,7 +73,7 @@ export class RunTerminal implements vscode.Pseudoterminal {
   }
 
   private get run(): Run | undefined {
-    return this.parts.runs.value.runs.find((one) => one.id === this.id);
+    return this.app.runs.value.runs.find((one) => one.id === this.id);
   }
 
   private async follow(): Promise<void> {
@@ -100,13 +100,13 @@ export class RunTerminal implements vscode.Pseudoterminal {
       const since = Date.now();
       try {
         const options = { cancel: this.cancel.token };
-        return await this.parts.sidecar.request(OUTPUT, { id: this.id, offset }, options);
+        return await this.app.sidecar.request(OUTPUT, { id: this.id, offset }, options);
       } catch (error) {
         const { code, sentence } = asEaglerayError(error);
         if (isCancellation(error) || code === "unknown-run") {
           return undefined;
         }
-        this.parts.log.warn(`the output of run ${this.id}: ${code}: ${sentence}`);
+        this.app.log.warn(`the output of run ${this.id}: ${code}: ${sentence}`);
         await pause(this.backoff.next(Date.now() - since));
       }
     }
@@ -124,7 +124,7 @@ export class RunTerminal implements vscode.Pseudoterminal {
   private notice(): void {
     const run = this.run;
     if (run !== undefined && !this.isOver && isLive(run)) {
-      for (const line of this.notices.of(run, this.parts.profiled.value)) {
+      for (const line of this.notices.of(run, this.app.profiled.value)) {
         this.line(line);
       }
     }
@@ -134,7 +134,7 @@ export class RunTerminal implements vscode.Pseudoterminal {
     if (this.isClosed) {
       return;
     }
-    await this.parts.latestRuns().catch(() => undefined);
+    await this.app.latestRuns().catch(() => undefined);
     this.isOver = true;
     const lines = closingLines(this.run, this.notices.last);
     this.line(lines.join("\r\n"));
@@ -143,12 +143,12 @@ export class RunTerminal implements vscode.Pseudoterminal {
   private async interrupt(): Promise<void> {
     this.interrupts += 1;
     const run = this.run;
-    this.line(`^C\r\n${interruptLine(run, this.parts.profiled.value, this.interrupts)}`);
+    this.line(`^C\r\n${interruptLine(run, this.app.profiled.value, this.interrupts)}`);
     if (run?.kind === "sbatch") {
       return;
     }
     try {
-      await this.parts.sidecar.request(STOP, { id: this.id, confirmed: false });
+      await this.app.sidecar.request(STOP, { id: this.id, confirmed: false });
     } catch (error) {
       this.line(terminalLines(asEaglerayError(error).sentence));
     }

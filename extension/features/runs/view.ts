@@ -2,20 +2,20 @@
 
 import { Disposables, type Disposable } from "../../common/disposables";
 import { COMMANDS, VIEWS } from "../../contributions";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { RowTree } from "../../tree_view";
 import { isLive, runsRows, runsTexts, type RunsRow, type RunsView } from "./rows";
 
 /** How long runs have gone on is drawn anew this often. */
 const REDRAW_MS = 10_000;
 
-export function runsView(parts: Parts): Disposable {
-  const { runs } = parts;
+export function runsView(app: App): Disposable {
+  const { runs } = app;
   const owned = new Disposables();
   const input = (): RunsView => ({
     runs: runs.value,
-    clusters: parts.clusters.value,
-    profiled: parts.profiled.value,
+    clusters: app.clusters.value,
+    profiled: app.profiled.value,
     now_s: Date.now() / 1000,
   });
   const tree = owned.add(
@@ -26,15 +26,15 @@ export function runsView(parts: Parts): Disposable {
         texts: (row) => runsTexts(input(), row),
         click,
       },
-      parts.selection,
+      app.selection,
     ),
   );
-  parts.panel.add(tree.view);
+  app.panel.add(tree.view);
   const redraw = (): void => {
     tree.redraw();
   };
   owned.add(runs.onChanged(redraw));
-  owned.add(parts.profiled.onChanged(redraw));
+  owned.add(app.profiled.onChanged(redraw));
   tree.redrawEvery(REDRAW_MS, () => runs.value.runs.some(isLive));
   return owned;
 }

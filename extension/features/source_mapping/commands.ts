@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import { EaglerayError, noCluster } from "../../common/errors";
 import { plain } from "../../common/texts";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import type { Row } from "../../rows";
 import { clusterIdOf } from "../clusters/rows";
 import { pausedWorkersOf } from "../workers/rows";
@@ -13,8 +13,8 @@ import { MAPPINGS, SET_FOLDER, type WorkerFile } from "./messages";
 import { workerPath } from "./path_mappings";
 import { showDifference, WORKER_SCHEME, workerUri } from "./worker_files";
 
-export async function compareWithWorker(parts: Parts): Promise<void> {
-  await showDifference(await fileInView(parts));
+export async function compareWithWorker(app: App): Promise<void> {
+  await showDifference(await fileInView(app));
 }
 
 /**
@@ -24,16 +24,16 @@ export async function compareWithWorker(parts: Parts): Promise<void> {
  * 2. else the file at which the session in focus stopped, when its worker is of the cluster;
  * 3. else a folder of the worker that the person types in.
  */
-export async function setLocalFolder(parts: Parts, rows: readonly Row[]): Promise<void> {
-  const cluster = await clusterFor(parts, rows);
+export async function setLocalFolder(app: App, rows: readonly Row[]): Promise<void> {
+  const cluster = await clusterFor(app, rows);
   if (cluster === undefined) {
     return;
   }
   const stop = stopOf(rows, cluster);
-  const remote = stop === "" ? await typedFolder(parts, cluster) : stop;
+  const remote = stop === "" ? await typedFolder(app, cluster) : stop;
   const local = remote === undefined ? undefined : await askFolder(remote);
   if (remote !== undefined && local !== undefined) {
-    const { mappings } = await parts.sidecar.request(SET_FOLDER, { cluster, remote, local });
+    const { mappings } = await app.sidecar.request(SET_FOLDER, { cluster, remote, local });
     const pair = mappings.find((one) => one.local === local);
     void vscode.window.showInformationMessage(
       plain(`${pair?.remote ?? remote} of the worker is ${local}.`),
@@ -51,8 +51,8 @@ function stopOf(rows: readonly Row[], cluster: string): string {
   return place?.cluster === cluster ? place.path : "";
 }
 
-async function typedFolder(parts: Parts, cluster: string): Promise<string | undefined> {
-  const { mappings } = await parts.sidecar.request(MAPPINGS, { cluster });
+async function typedFolder(app: App, cluster: string): Promise<string | undefined> {
+  const { mappings } = await app.sidecar.request(MAPPINGS, { cluster });
   return await vscode.window.showInputBox({
     title: "Folder of the worker",
     prompt: "The folder as the worker names it; which of your folders it is, is asked next.",
@@ -61,7 +61,7 @@ async function typedFolder(parts: Parts, cluster: string): Promise<string | unde
   });
 }
 
-async function clusterFor(parts: Parts, rows: readonly Row[]): Promise<string | undefined> {
+async function clusterFor(app: App, rows: readonly Row[]): Promise<string | undefined> {
   for (const row of rows) {
     const id = clusterIdOf(row);
     if (id !== undefined) {
@@ -73,7 +73,7 @@ async function clusterFor(parts: Parts, rows: readonly Row[]): Promise<string | 
   }
   const session = vscode.debug.activeDebugSession;
   const place = session && stopPlaceOf(session.configuration);
-  const { clusters } = parts.clusters.value;
+  const { clusters } = app.clusters.value;
   if (place !== undefined) {
     return place.cluster;
   }
@@ -89,8 +89,8 @@ async function clusterFor(parts: Parts, rows: readonly Row[]): Promise<string | 
     ?.description;
 }
 
-export async function openWorkerFile(parts: Parts): Promise<void> {
-  const document = await vscode.workspace.openTextDocument(workerUri(await fileInView(parts)));
+export async function openWorkerFile(app: App): Promise<void> {
+  const document = await vscode.workspace.openTextDocument(workerUri(await fileInView(app)));
   await vscode.window.showTextDocument(document, { preview: true });
 }
 
@@ -100,7 +100,7 @@ export async function openWorkerFile(parts: Parts): Promise<void> {
  * 1. A document of a worker: itself.  2. With a session in focus: the local file in the editor, by the mappings.
  * 3. No file in the editor: the one at which the session stopped.
  */
-async function fileInView(parts: Parts): Promise<WorkerFile> {
+async function fileInView(app: App): Promise<WorkerFile> {
   const uri = vscode.window.activeTextEditor?.document.uri;
   if (uri?.scheme === WORKER_SCHEME) {
     return { ...(JSON.parse(uri.query) as WorkerFile), path: uri.path };
@@ -119,6 +119,6 @@ async function fileInView(parts: Parts): Promise<WorkerFile> {
   if (uri?.scheme !== "file" || uri.fsPath === stopLocal) {
     return { cluster, worker_id, path: place.path, local: stopLocal };
   }
-  const { mappings } = await parts.sidecar.request(MAPPINGS, { cluster });
+  const { mappings } = await app.sidecar.request(MAPPINGS, { cluster });
   return { cluster, worker_id, path: workerPath(uri.fsPath, mappings), local: uri.fsPath };
 }

@@ -5,27 +5,23 @@ import * as vscode from "vscode";
 import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS } from "../../contributions";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { keepConfigured } from "./path_mappings";
 import { sayDifferences, WORKER_SCHEME, WorkerFiles } from "./worker_files";
 
-export function register(parts: Parts): Disposable[] {
+export function register(app: App): Disposable[] {
   return [
-    ...keepConfigured(parts),
-    vscode.workspace.registerTextDocumentContentProvider(WORKER_SCHEME, new WorkerFiles(parts)),
-    sayDifferences(parts),
-    ...registerCommands(parts, () => import("./commands.js"), [
+    ...keepConfigured(app),
+    vscode.workspace.registerTextDocumentContentProvider(WORKER_SCHEME, new WorkerFiles(app)),
+    sayDifferences(app),
+    ...registerCommands(app, () => import("./commands.js"), [
       [
         COMMANDS.setLocalFolder,
         "setting the local folder",
-        (to, rows) => to.setLocalFolder(parts, rows),
+        (to, rows) => to.setLocalFolder(app, rows),
       ],
-      [COMMANDS.openWorkerFile, "opening the worker’s file", (to) => to.openWorkerFile(parts)],
-      [
-        COMMANDS.compareWithWorker,
-        "comparing with the worker",
-        (to) => to.compareWithWorker(parts),
-      ],
+      [COMMANDS.openWorkerFile, "opening the worker’s file", (to) => to.openWorkerFile(app)],
+      [COMMANDS.compareWithWorker, "comparing with the worker", (to) => to.compareWithWorker(app)],
     ]),
   ];
 }

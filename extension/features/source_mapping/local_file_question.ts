@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 
 import { plain } from "../../common/texts";
 import { DEBUG_TYPE } from "../../contributions";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { workspaceFolders } from "../../workspace";
 import { RESOLVE, SET_FOLDER, type Resolution } from "./messages";
 
@@ -26,7 +26,7 @@ type FileAnswer = { readonly local: string } | "folder" | "worker";
 export class LocalFileQuestion {
   private readonly left = new Set<string>();
 
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly app: App) {}
 
   /** A configuration that says where its worker is stopped, with the local file; without an answer, with the worker's text. */
   async completed(config: vscode.DebugConfiguration): Promise<vscode.DebugConfiguration> {
@@ -34,7 +34,7 @@ export class LocalFileQuestion {
     if (!place || config["local"] !== "" || place.path === "") {
       return config;
     }
-    const local = await this.parts.errors.shown("finding the local file", () =>
+    const local = await this.app.errors.shown("finding the local file", () =>
       this.localFile(place),
     );
     return { ...config, local: local ?? "" };
@@ -56,12 +56,12 @@ export class LocalFileQuestion {
       return "";
     }
     const { cluster, path } = place;
-    await this.parts.sidecar.request(SET_FOLDER, { cluster, remote: path, local });
+    await this.app.sidecar.request(SET_FOLDER, { cluster, remote: path, local });
     return (await this.resolve(place)).local;
   }
 
   private resolve({ cluster, worker, path }: StopPlace): Promise<Resolution> {
-    return this.parts.sidecar.request(RESOLVE, {
+    return this.app.sidecar.request(RESOLVE, {
       cluster,
       worker_id: worker,
       path,

@@ -7,7 +7,7 @@ import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
 import type { PathMapping } from "../../contributions";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { onSettingChanged, setting } from "../../settings";
 import { CONFIGURE } from "./messages";
 
@@ -58,7 +58,7 @@ function isPair(value: unknown): value is PathMapping {
   return typeof remote === "string" && typeof local === "string" && remote !== "" && local !== "";
 }
 
-export function keepConfigured({ sidecar, log }: Parts): Disposable[] {
+export function keepConfigured({ sidecar, log }: App): Disposable[] {
   const configure = async (): Promise<void> => {
     try {
       await sidecar.request(CONFIGURE, { mappings: configured() });

@@ -7,7 +7,7 @@ import * as vscode from "vscode";
 import type { Disposable } from "../../common/disposables";
 import { asEaglerayError } from "../../common/errors";
 import { plain } from "../../common/texts";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { localOf, stopPlaceOf } from "./local_file_question";
 import { COMPARE, WORKER_FILE, type WorkerFile } from "./messages";
 
@@ -23,16 +23,16 @@ export function workerUri(file: WorkerFile): vscode.Uri {
 }
 
 export class WorkerFiles implements vscode.TextDocumentContentProvider {
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly app: App) {}
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
     const named = JSON.parse(uri.query) as Omit<WorkerFile, "path">;
     try {
-      const file = await this.parts.sidecar.request(WORKER_FILE, { ...named, path: uri.path });
+      const file = await this.app.sidecar.request(WORKER_FILE, { ...named, path: uri.path });
       return file.truncated ? `${file.text}\n# … the file is longer\n` : file.text;
     } catch (error) {
       // A document that failed to open shows a blank page; one that says why helps.
-      this.parts.log.error(`reading ${uri.path} of the worker: ${String(error)}`);
+      this.app.log.error(`reading ${uri.path} of the worker: ${String(error)}`);
       return `# ${asEaglerayError(error).sentence}\n`;
     }
   }
@@ -41,7 +41,7 @@ export class WorkerFiles implements vscode.TextDocumentContentProvider {
 const SHOW = "Show Difference";
 
 /** Compares the file of a session's first stop when the session begins; each pair of files is said once. */
-export function sayDifferences(parts: Parts): Disposable {
+export function sayDifferences(app: App): Disposable {
   const said = new Set<string>();
   return vscode.debug.onDidStartDebugSession((session) => {
     const place = stopPlaceOf(session.configuration);
@@ -59,31 +59,31 @@ export function sayDifferences(parts: Parts): Disposable {
     if (!said.has(key)) {
       // At once, since the sessions of a group begin before the first answer is here.
       said.add(key);
-      void compare(parts, file).then((different) => different || said.delete(key));
+      void compare(app, file).then((different) => different || said.delete(key));
     }
   });
 }
 
 /** A comparison that fails is no reason to disturb: the person is looking at their stop. */
-async function compare(parts: Parts, file: WorkerFile): Promise<boolean> {
+async function compare(app: App, file: WorkerFile): Promise<boolean> {
   try {
-    const { verdict } = await parts.sidecar.request(COMPARE, file);
-    parts.log.info(`${file.path} of the worker and ${file.local}: ${verdict}`);
+    const { verdict } = await app.sidecar.request(COMPARE, file);
+    app.log.info(`${file.path} of the worker and ${file.local}: ${verdict}`);
     if (verdict === "different") {
-      void warn(parts, file);
+      void warn(app, file);
     }
     return verdict === "different";
   } catch (error) {
-    parts.log.warn(`comparing ${file.path}: ${String(error)}`);
+    app.log.warn(`comparing ${file.path}: ${String(error)}`);
     return false;
   }
 }
 
-async function warn(parts: Parts, file: WorkerFile): Promise<void> {
+async function warn(app: App, file: WorkerFile): Promise<void> {
   const sentence = `The worker runs another version of ${basename(file.local)}: lines may not agree.`;
   const answer = await vscode.window.showWarningMessage(plain(sentence), SHOW);
   if (answer === SHOW) {
-    await parts.errors.shown("showing the difference", () => showDifference(file));
+    await app.errors.shown("showing the difference", () => showDifference(file));
   }
 }
 

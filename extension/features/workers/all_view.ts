@@ -4,7 +4,7 @@ import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { asEaglerayError } from "../../common/errors";
 import { COMMANDS, VIEWS } from "../../contributions";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { setContextKey } from "../../settings";
 import { RowTree } from "../../tree_view";
 import { allRows, allTexts, type AllView, type Grouping, type Loaded } from "./all_rows";
@@ -21,29 +21,29 @@ export class AllWorkersView implements Disposable {
   private grouping: Grouping = "class";
   private asking = false;
 
-  constructor(private readonly parts: Parts) {
+  constructor(private readonly app: App) {
     this.tree = new RowTree<AllRow>(
       VIEWS.all,
       {
         children: (row) => allRows(this.input(), row),
         texts: (row) => allTexts(this.input(), row),
       },
-      parts.selection,
+      app.selection,
     );
-    parts.panel.add(this.tree.view);
+    app.panel.add(this.tree.view);
     const ask = (): void => void this.ask();
     const timer = setInterval(ask, ASK_AGAIN_MS);
     this.owned = [
       this.tree,
       this.tree.view.onDidChangeVisibility(ask),
-      parts.clusters.onChanged(ask),
-      parts.paused.onChanged(ask),
+      app.clusters.onChanged(ask),
+      app.paused.onChanged(ask),
       {
         dispose: () => {
           clearInterval(timer);
         },
       },
-      ...registerCommands(parts, () => Promise.resolve(this), [
+      ...registerCommands(app, () => Promise.resolve(this), [
         [
           COMMANDS.groupByClass,
           "grouping workers",
@@ -78,7 +78,7 @@ export class AllWorkersView implements Disposable {
   }
 
   private clusters(): AllView["clusters"] {
-    return this.parts.clusters.value.clusters.filter((cluster) => cluster.state === "connected");
+    return this.app.clusters.value.clusters.filter((cluster) => cluster.state === "connected");
   }
 
   private group(grouping: Grouping): void {
@@ -89,7 +89,7 @@ export class AllWorkersView implements Disposable {
 
   /** One at a time: who comes meanwhile is served by the next tick. */
   private async ask(): Promise<void> {
-    if (this.asking || !this.tree.view.visible || this.parts.sidecar.state.value !== "ready") {
+    if (this.asking || !this.tree.view.visible || this.app.sidecar.state.value !== "ready") {
       return;
     }
     this.asking = true;
@@ -103,7 +103,7 @@ export class AllWorkersView implements Disposable {
 
   private async load(cluster: string): Promise<void> {
     try {
-      const { workers } = await this.parts.sidecar.request(ALL, { cluster });
+      const { workers } = await this.app.sidecar.request(ALL, { cluster });
       this.loaded.set(cluster, workers);
     } catch (error) {
       const { code, message, nextStep } = asEaglerayError(error);

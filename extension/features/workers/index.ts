@@ -1,26 +1,26 @@
 /** Workers: the paused ones, all of them, and their logs. */
 
 import type { Disposable } from "../../common/disposables";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { AllWorkersView } from "./all_view";
 import * as logs from "./logs";
 import { WATCH } from "./messages";
 import { notifications } from "./paused_notification";
 import { pausedView } from "./paused_view";
 
-export function register(parts: Parts): Disposable[] {
+export function register(app: App): Disposable[] {
   return [
-    ...logs.register(parts),
-    pausedView(parts),
-    new AllWorkersView(parts),
-    ...watchRate(parts),
-    ...notifications(parts),
+    ...logs.register(app),
+    pausedView(app),
+    new AllWorkersView(app),
+    ...watchRate(app),
+    ...notifications(app),
   ];
 }
 
 /** Has the sidecar query the clusters often while the panel is visible, and seldom otherwise. */
-function watchRate(parts: Parts): Disposable[] {
-  const { sidecar, panel, log } = parts;
+function watchRate(app: App): Disposable[] {
+  const { sidecar, panel, log } = app;
   const send = async (): Promise<void> => {
     try {
       await sidecar.request(WATCH, { visible: panel.visible.value });

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { Disposable } from "../../common/disposables";
 import { count, plain } from "../../common/texts";
 import { COMMANDS } from "../../contributions";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { setting } from "../../settings";
 import type { Clusters } from "../clusters/messages";
 import type { Group, PausedWorker, Snapshot } from "./messages";
@@ -14,20 +14,20 @@ import type { WorkerRow } from "./rows";
 /** The workers of a group reach their breakpoint() one after another: one notification speaks of them all. */
 const GATHER_MS = 1_000;
 
-export function notifications(parts: Parts): Disposable[] {
+export function notifications(app: App): Disposable[] {
   const announcer = new Announcer();
   let timer: NodeJS.Timeout | undefined;
   const announce = (): void => {
     timer = undefined;
-    const snapshot = without(parts.paused.value, parts.broughtUp.value);
-    const announcement = announcer.next(snapshot, parts.clusters.value);
+    const snapshot = without(app.paused.value, app.broughtUp.value);
+    const announcement = announcer.next(snapshot, app.clusters.value);
     // Who attaches by itself needs no invitation.
     if (announcement !== undefined && setting("autoAttach") === "off") {
       void offer(announcement);
     }
   };
   return [
-    parts.paused.onChanged(({ paused }) => {
+    app.paused.onChanged(({ paused }) => {
       if (paused > 0) {
         timer ??= setTimeout(announce, GATHER_MS);
       }

@@ -2,7 +2,7 @@
 
 import { Disposables, type Disposable } from "../../common/disposables";
 import { COMMANDS, VIEWS } from "../../contributions";
-import type { Parts } from "../../parts";
+import type { App } from "../../app";
 import { RowTree } from "../../tree_view";
 import type { Snapshot } from "./messages";
 import { pausedRows, pausedTexts, routeTrouble, type PausedView } from "./paused_rows";
@@ -11,12 +11,12 @@ import type { PausedRow } from "./rows";
 /** How long workers have waited is drawn anew this often. */
 const REDRAW_MS = 10_000;
 
-export function pausedView(parts: Parts): Disposable {
+export function pausedView(app: App): Disposable {
   const owned = new Disposables();
   let since = Date.now();
   const input = (): PausedView => ({
-    snapshot: parts.paused.value,
-    clusters: parts.clusters.value,
+    snapshot: app.paused.value,
+    clusters: app.clusters.value,
     age_s: (Date.now() - since) / 1000,
   });
   const tree = owned.add(
@@ -28,12 +28,12 @@ export function pausedView(parts: Parts): Disposable {
         click: (row) =>
           row.row === "worker" && row.worker.state !== "gone" ? COMMANDS.attach : undefined,
       },
-      parts.selection,
+      app.selection,
     ),
   );
-  parts.panel.add(tree.view);
+  app.panel.add(tree.view);
   owned.add(
-    parts.paused.onChanged((snapshot) => {
+    app.paused.onChanged((snapshot) => {
       since = Date.now();
       const waiting = snapshot.paused + snapshot.held;
       tree.view.message = routeTrouble(input());
@@ -42,12 +42,12 @@ export function pausedView(parts: Parts): Disposable {
     }),
   );
   owned.add(
-    parts.clusters.onChanged(() => {
+    app.clusters.onChanged(() => {
       tree.view.message = routeTrouble(input());
       tree.redraw();
     }),
   );
-  tree.redrawEvery(REDRAW_MS, () => parts.paused.value.groups.length > 0);
+  tree.redrawEvery(REDRAW_MS, () => app.paused.value.groups.length > 0);
   return owned;
 }
 

@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-import type { Parts } from "../../../parts";
+import type { App } from "../../../app";
 import { windowName } from "../../../workspace";
 import { WORKERS, type Seen } from "../../profiling/messages";
 import { NO_PRESET, type Draft } from "../../runs/draft";
@@ -20,7 +20,7 @@ export class RunForm {
 
   /** `prepare` says what would be started; only the questions of a preset need it. */
   constructor(
-    private readonly parts: Parts,
+    private readonly app: App,
     private readonly title: string,
     private readonly prepare: (draft: Draft) => Promise<Proposal>,
   ) {}
@@ -28,13 +28,13 @@ export class RunForm {
   /** The draft that is to be started; undefined when the person closed the form. */
   async fill(given: Draft): Promise<Draft | undefined> {
     const workspace = windowName();
-    this.presets = (await this.parts.sidecar.request(LIST_PRESETS, { workspace })).presets;
+    this.presets = (await this.app.sidecar.request(LIST_PRESETS, { workspace })).presets;
     let draft = await this.withPreset(given);
     // What is lacking is chosen first, and then Enter starts.
     let wanted: (line: FormLine) => boolean = isFor(missingChoice(draft) ?? "start");
     for (;;) {
       const view = {
-        clusters: this.parts.clusters.value,
+        clusters: this.app.clusters.value,
         presets: this.presets,
         questions: this.proposal?.questions ?? [],
       };
@@ -59,7 +59,7 @@ export class RunForm {
    * any in earlier runs.
    */
   private previewIn(cluster: string): ClassPreview {
-    const clusters = this.parts.clusters.value.clusters.map(({ id }) => id);
+    const clusters = this.app.clusters.value.clusters.map(({ id }) => id);
     const asked = cluster !== "" || clusters.length === 0 ? [cluster] : clusters;
     return async (patterns) =>
       mergedClasses(await Promise.all(asked.map((one) => this.classesIn(one, patterns))));
@@ -68,9 +68,9 @@ export class RunForm {
   /** A list that cannot be had leaves the patterns as they are. */
   private async classesIn(cluster: string, patterns: readonly string[]): Promise<readonly Seen[]> {
     try {
-      return (await this.parts.sidecar.request(WORKERS, { cluster, patterns })).classes;
+      return (await this.app.sidecar.request(WORKERS, { cluster, patterns })).classes;
     } catch (error) {
-      this.parts.log.info(`no workers of ${cluster} are shown: ${String(error)}`);
+      this.app.log.info(`no workers of ${cluster} are shown: ${String(error)}`);
       return [];
     }
   }

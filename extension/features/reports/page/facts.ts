@@ -1,9 +1,7 @@
 /** The facts of a recording and of each GPU, as text. */
 
-import type { Report } from "../messages";
+import type { Gpu, Report } from "../messages";
 import { cellText, nanosecondsText, shareText } from "./quantities";
-
-type Gpu = Report["gpus"][number];
 
 interface Fact {
   readonly name: string;

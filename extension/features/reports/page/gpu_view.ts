@@ -2,12 +2,10 @@
 
 import uPlot from "uplot";
 
-import type { Report } from "../messages";
+import type { Gpu } from "../messages";
 import { element } from "./elements";
 import { gpuFacts, gpuName } from "./facts";
 import { nanosecondsText, oneLine, shareText } from "./quantities";
-
-type Gpu = Report["gpus"][number];
 
 const HEIGHT = 140;
 

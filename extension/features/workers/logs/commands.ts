@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { Disposable } from "../../../common/disposables";
 import { noCluster, withEach } from "../../../common/errors";
 import { plain } from "../../../common/texts";
-import type { Parts } from "../../../parts";
+import type { App } from "../../../app";
 import type { Row } from "../../../rows";
 import { OPEN_LOG, SEARCH_LOGS } from "../messages";
 import { workersOf, type WorkerName } from "../rows";
@@ -27,10 +27,10 @@ export class LogCommands implements Disposable {
   private readonly followers: LogFollowers;
 
   constructor(
-    private readonly parts: Parts,
+    private readonly app: App,
     private readonly documents: LogDocuments,
   ) {
-    this.followers = new LogFollowers(parts.sidecar);
+    this.followers = new LogFollowers(app.sidecar);
   }
 
   dispose(): void {
@@ -44,7 +44,7 @@ export class LogCommands implements Disposable {
     await withEach(workers, nameOf, async (worker) => {
       const { cluster, worker_id } = worker;
       const params = { cluster, worker_id, stream, lines: LINES };
-      const log = await this.parts.sidecar.request(OPEN_LOG, params);
+      const log = await this.app.sidecar.request(OPEN_LOG, params);
       const text = logDocument(log, LINES);
       await this.documents.show(logTitle(worker, stream), text, { at: "end", preview });
     });
@@ -82,7 +82,7 @@ export class LogCommands implements Disposable {
   }
 
   async search(rows: readonly Row[]): Promise<void> {
-    const clusters = this.parts.clusters.value.clusters;
+    const clusters = this.app.clusters.value.clusters;
     const scope = scopeOf(rows, clusters);
     if (scope === undefined) {
       throw noCluster();
@@ -101,7 +101,7 @@ export class LogCommands implements Disposable {
     };
     const found = await vscode.window.withProgress(progress, (report, cancel) =>
       searchEach(scope, nameOfCluster, (logs) =>
-        this.parts.sidecar.request(
+        this.app.sidecar.request(
           SEARCH_LOGS,
           { ...logs, ...search },
           {
@@ -125,7 +125,7 @@ export class LogCommands implements Disposable {
       return workersOf(named);
     }
     const grouped = workersOf(rows);
-    const paused = this.parts.paused.value.groups.flatMap((group) => group.workers);
+    const paused = this.app.paused.value.groups.flatMap((group) => group.workers);
     const items = (grouped.length > 0 ? grouped : paused).map((worker) => ({
       label: plain(worker.name),
       description: plain(worker.worker_id.slice(0, 8)),

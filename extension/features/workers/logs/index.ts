@@ -3,22 +3,22 @@
 import { lazily, registerCommands } from "../../../commands";
 import { Disposables, type Disposable } from "../../../common/disposables";
 import { COMMANDS } from "../../../contributions";
-import type { Parts } from "../../../parts";
+import type { App } from "../../../app";
 import { OPEN_LOG } from "../messages";
 import { LogDocuments } from "./documents";
 
-export function register(parts: Parts): Disposable[] {
+export function register(app: App): Disposable[] {
   const owned = new Disposables();
   const documents = owned.add(
-    new LogDocuments(async (log) => (await parts.sidecar.request(OPEN_LOG, log)).text),
+    new LogDocuments(async (log) => (await app.sidecar.request(OPEN_LOG, log)).text),
   );
   const commands = lazily(async () => {
     const { LogCommands } = await import("./commands.js");
-    return owned.add(new LogCommands(parts, documents));
+    return owned.add(new LogCommands(app, documents));
   });
   return [
     owned,
-    ...registerCommands(parts, commands, [
+    ...registerCommands(app, commands, [
       [COMMANDS.openLog, "opening a log", (to, rows) => to.open(rows, "out")],
       [COMMANDS.openErrorLog, "opening a log", (to, rows) => to.open(rows, "err")],
       [COMMANDS.followLog, "following a log", (to, rows) => to.follow(rows)],

@@ -13,9 +13,9 @@ import type { Sidecar } from "./sidecar/sidecar";
 
 /**
  * Built once in main.ts.  A feature is a folder whose index.ts has one function,
- * `register(parts: Parts): Disposable[]`; what it returns ends with the extension.
+ * `register(app: App): Disposable[]`; what it returns ends with the extension.
  */
-export interface Parts {
+export interface App {
   readonly context: ExtensionContext;
   readonly log: LogOutputChannel;
   readonly sidecar: Sidecar;

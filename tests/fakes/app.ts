@@ -5,7 +5,7 @@ import { Store } from "../../extension/common/readable";
 import type { NotificationMethod, RequestMethod } from "../../extension/common/wire";
 import { ErrorMessages } from "../../extension/error_messages";
 import { Selection, Panel } from "../../extension/panel";
-import type { Parts } from "../../extension/parts";
+import type { App } from "../../extension/app";
 import type { RequestOptions, Sidecar, SidecarState } from "../../extension/sidecar/sidecar";
 import { SidecarLists } from "../../extension/sidecar_lists";
 import { FakeChannel, Uri } from "./vscode";
@@ -114,15 +114,15 @@ export class FakeSecrets {
   }
 }
 
-export interface FakeParts {
-  readonly parts: Parts;
+export interface FakeApp {
+  readonly app: App;
   readonly sidecar: FakeSidecar;
   readonly lists: SidecarLists;
   readonly log: FakeChannel;
   readonly secrets: FakeSecrets;
 }
 
-export function fakeParts(): FakeParts {
+export function fakeApp(): FakeApp {
   const sidecar = new FakeSidecar();
   const log = new FakeChannel("Eagleray");
   const secrets = new FakeSecrets();
@@ -138,7 +138,7 @@ export function fakeParts(): FakeParts {
     extensionUri: Uri.file("/ext"),
   };
   const channel = log as unknown as LogOutputChannel;
-  const parts: Parts = {
+  const app: App = {
     context: context as unknown as ExtensionContext,
     log: channel,
     sidecar,
@@ -153,7 +153,7 @@ export function fakeParts(): FakeParts {
     panel: new Panel(),
     selection: new Selection(),
   };
-  return { parts, sidecar, lists, log, secrets };
+  return { app, sidecar, lists, log, secrets };
 }
 
 /** Lets everything that is already due run; no time passes. */
