@@ -82,19 +82,19 @@ def inside(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
 
 def test_dashboards_of_ones_own(inside: tuple[subprocess.Popen[str], int]) -> None:
     _, port = inside
-    (found,) = [one for one in find_dashboards.found("12") if one["port"] == port]
+    (found,) = [one for one in find_dashboards.find_dashboards("12") if one["port"] == port]
     assert (found["address"], found["session"]) == ("127.0.0.1", "session_inside")
     assert isinstance(found["started"], int)
     assert found["started"] > 0
     # It says of itself that it runs in another job.
-    assert [one for one in find_dashboards.found("13") if one["port"] == port] == []
+    assert [one for one in find_dashboards.find_dashboards("13") if one["port"] == port] == []
 
 
 def test_where_handles_may_not_be_looked_at() -> None:
     own = {"1": ("127.0.0.1", 8265, 0), "2": ("10.0.0.1", 9000, 0)}
     pid = "0"
-    assert find_dashboards.places_of(pid, [b"python", b"--port=9000"], own) == [own["2"]]
-    assert find_dashboards.places_of(pid, [b"python"], own) == [own["1"]]
+    assert find_dashboards.endpoints_of(pid, [b"python", b"--port=9000"], own) == [own["2"]]
+    assert find_dashboards.endpoints_of(pid, [b"python"], own) == [own["1"]]
 
 
 @pytest.mark.parametrize("module", [ask_nodes, find_dashboards])

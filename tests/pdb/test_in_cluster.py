@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from eagleray.features.pdb.pdb import PROGRAM
-from eagleray.remote_scripts.pdb_sessions import FIELDS, LARGEST, MOST, TRACEBACK, Kept
+from eagleray.remote_scripts.pdb_sessions import FIELDS, LARGEST, MOST, TRACEBACK, PdbStore
 
 VALUE = {"pdb_address": "localhost:1", "filename": "f.py", "lineno": 3, "timestamp": 1.5}
 
@@ -47,37 +47,37 @@ def test_only_sessions_that_wait_are_listed() -> None:
         RAY_PDB_f=b'"' + b"x" * LARGEST + b'"',
         RAY_PDB_g=[1],
     )
-    (one,) = Kept(store).waiting()
+    (one,) = PdbStore(store).waiting_sessions()
     assert (one["id"], one["filename"], one["lineno"]) == ("a", "f.py", 3)
 
 
 def test_what_is_said_is_bounded() -> None:
     huge = dict.fromkeys(FIELDS, "x" * 100000) | {"traceback": "y" * 100_000 + "end"}
-    (one,) = Kept(Store(RAY_PDB_a=huge)).waiting()
+    (one,) = PdbStore(Store(RAY_PDB_a=huge)).waiting_sessions()
     assert all(len(str(one[name])) == size for name, size in FIELDS.items())
     assert str(one["traceback"]).endswith("end")
     assert len(str(one["traceback"])) == TRACEBACK
-    many = Kept(Store(**{f"RAY_PDB_{n}": VALUE for n in range(MOST + 5)})).waiting()
+    many = PdbStore(Store(**{f"RAY_PDB_{n}": VALUE for n in range(MOST + 5)})).waiting_sessions()
     assert len(many) == MOST
 
 
 def test_a_hop_is_followed_and_leaves_nothing() -> None:
     store = Store(RAY_PDB_CONTINUE_a={"job_id": "01"}, RAY_PDB_a={})
     store.later[b"RAY_PDB_a"] = _text(VALUE)
-    (one,) = Kept(store).followed(b"a", seconds=30)
+    (one,) = PdbStore(store).follow(b"a", seconds=30)
     assert one["pdb_address"] == "localhost:1"
     assert list(store.values) == [b"RAY_PDB_a"]
 
 
 def test_the_end_of_a_hop_leaves_nothing() -> None:
     store = Store(RAY_PDB_CONTINUE_a={"job_id": "01"}, RAY_PDB_a={"exit_debugger": True})
-    assert Kept(store).followed(b"a", seconds=30) == []
+    assert PdbStore(store).follow(b"a", seconds=30) == []
     assert store.values == {}
 
 
 def test_a_hop_that_nobody_reaches_is_given_up() -> None:
     store = Store(RAY_PDB_CONTINUE_a={"job_id": "01"})
-    assert Kept(store).followed(b"a", seconds=0) == []
+    assert PdbStore(store).follow(b"a", seconds=0) == []
     assert store.values == {}
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from eagleray.common.retry import Backoff
 from eagleray.features.runs.output import Output
-from eagleray.remote_scripts.follow_files import DOUBTS, PIECE, STALE_S, Followed
+from eagleray.remote_scripts.follow_files import DOUBTS, PIECE, STALE_S, FollowedFile
 from eagleray.supervisor.launchers import job_output
 from eagleray.supervisor.launchers.job_output import JobOutput
 from eagleray.tools.commands import Commands
@@ -164,19 +164,19 @@ async def test_it_ends_with_its_input(job: Job) -> None:
     await asyncio.gather(running, return_exceptions=True)
 
 
-def news(file: Followed, times: int, now: float = 0.0) -> list[list[tuple[str, bytes]]]:
-    return [file.news(file.since + now, False) for _ in range(times)]
+def news(file: FollowedFile, times: int, now: float = 0.0) -> list[list[tuple[str, bytes]]]:
+    return [file.new_frames(file.since + now, False) for _ in range(times)]
 
 
 def test_another_login_node_may_see_less_of_a_file_for_a_while(tmp_path: Path) -> None:
     path = tmp_path / "o"
     path.write_bytes(b"fi")
-    file = Followed(str(path), 5, b"first")
+    file = FollowedFile(str(path), 5, b"first")
     assert news(file, 9) == [[]] * 9
     path.write_bytes(b"first more")
     assert news(file, 2) == [[("D", b" more")], []]
     path.write_bytes(b"fi")
-    stale = Followed(str(path), 5, b"first")
+    stale = FollowedFile(str(path), 5, b"first")
     assert news(stale, 2, STALE_S + 1) == [[("N", b"")], [("D", b"fi")]]
 
 
@@ -184,7 +184,7 @@ def test_what_looks_odd_for_a_moment_is_no_new_file(tmp_path: Path) -> None:
     """A file server may show a hole where another machine has just written."""
     path = tmp_path / "o"
     path.write_bytes(b"first")
-    file = Followed(str(path), 0, b"")
+    file = FollowedFile(str(path), 0, b"")
     assert news(file, 1) == [[("D", b"first")]]
     path.write_bytes(b"\0\0\0\0\0 more")
     assert news(file, DOUBTS - 1) == [[]] * (DOUBTS - 1)
@@ -195,7 +195,7 @@ def test_what_looks_odd_for_a_moment_is_no_new_file(tmp_path: Path) -> None:
 def test_after_a_restart_there_is_no_doubt(tmp_path: Path) -> None:
     path = tmp_path / "o"
     path.write_bytes(b"other text")
-    file = Followed(str(path), 5, b"first")
+    file = FollowedFile(str(path), 5, b"first")
     file.restarted = True
     assert news(file, 2) == [[("N", b"")], [("D", b"other text")]]
     path.write_bytes(b"other text, appended to")

@@ -1,8 +1,7 @@
-"""Asks nodes at once whether a Ray dashboard answers on its usual port; runs where the nodes can be reached.
+"""Queries nodes in parallel for a Ray dashboard on its usual port; runs where the nodes can be reached.
 
 Sent as text to `python3 -I -`, with a mark, a port and the names of the nodes as arguments; it prints one
-line, the mark and JSON: a list of what each node answered.  It keeps to what Python 3.6 can read, the
-`python3` of many login nodes.
+line: the mark and a JSON list of the answers.  It needs only Python 3.6, the `python3` of many login nodes.
 """
 
 import concurrent.futures
@@ -21,19 +20,19 @@ LIMIT = 2**20
 def main(arguments: "list[str]") -> None:
     mark, port, nodes = arguments[0], int(arguments[1]), arguments[2:]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        answers = list(pool.map(lambda node: asked(node, port), nodes))
+        answers = list(pool.map(lambda node: query(node, port), nodes))
     sys.stdout.write("\n" + mark + json.dumps(answers) + "\n")
 
 
-def asked(node: str, port: int) -> "dict[str, object]":
-    """What `node` answers: `said` is "ray", "other", "refused", "silent" or "unknown" (no such name)."""
+def query(node: str, port: int) -> "dict[str, object]":
+    """The answer of `node`: `said` is "ray", "other", "refused", "silent" or "unknown" (no such name)."""
     known = addresses(node)
     answer: dict[str, object] = {"node": node, "said": "silent", "addresses": known}
     if not known:
         answer["said"] = "unknown"
         return answer
     try:
-        answer.update(of_dashboard(node, port))
+        answer.update(query_dashboard(node, port))
     except ConnectionRefusedError:
         answer["said"] = "refused"
     except (OSError, ValueError, http.client.HTTPException):
@@ -43,14 +42,14 @@ def asked(node: str, port: int) -> "dict[str, object]":
 
 def addresses(node: str) -> "list[str]":
     try:
-        found = socket.getaddrinfo(node, None, 0, socket.SOCK_STREAM)
+        entries = socket.getaddrinfo(node, None, 0, socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return []
-    return sorted({str(one[4][0]) for one in found})
+    return sorted({str(entry[4][0]) for entry in entries})
 
 
-def of_dashboard(host: str, port: int) -> "dict[str, object]":
-    """Who answers at `host:port`; a dashboard that asks for a token says at least what it is."""
+def query_dashboard(host: str, port: int) -> "dict[str, object]":
+    """Describes the server at `host:port`; a dashboard that requires a token still identifies itself."""
     status, value = get(host, port, "/api/version")
     if status == 401:
         status, value = get(host, port, "/api/authentication_mode")
@@ -67,7 +66,7 @@ def of_dashboard(host: str, port: int) -> "dict[str, object]":
 
 
 def node_addresses(host: str, port: int) -> "list[str]":
-    """The addresses of the nodes that this Ray says are its own; [] if it does not say."""
+    """The addresses of the nodes of this Ray cluster; [] if the dashboard doesn't return them."""
     try:
         _, value = get(host, port, "/nodes?view=summary")
         rows = value["data"]["summary"]

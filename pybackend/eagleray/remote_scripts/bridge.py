@@ -1,11 +1,11 @@
 """Connections into a node over the standard streams of one process that runs there.
 
-The text of this module is sent to a `python3` that was started on the node (by `srun`); our side uses the
-same classes.  A frame is a head (length, kind, stream), so many bytes and the end of a line, since SLURM
-passes on whole lines only.  Each stream has a window: its sender stops when so many bytes have not been
-taken at the other end, so that one slow connection holds up no other and fills no memory.
+The text of this module is sent to a `python3` that `srun` has started on the node; our side uses the same
+classes.  A frame is a head (length, kind, stream), the bytes and the end of a line, since SLURM passes on
+complete lines only.  Each stream has a window: its sender stops when the other end hasn't taken that many
+bytes, so that a slow connection neither delays others nor fills memory.
 
-It runs from Python 3.6 on, the system's own of many a compute node: hence quoted annotations.
+It runs from Python 3.6 on, the system Python of many compute nodes, hence the quoted annotations.
 """
 
 import asyncio
@@ -21,31 +21,31 @@ from typing import Any
 OPEN, OPENED, REFUSED, DATA, EOF, CLOSE, CREDIT, PING, PONG = range(1, 10)
 
 HEAD = struct.Struct(">IBI")
-# What asyncio reads at once fits into one frame.
+# What asyncio reads at once fits into a frame.
 LARGEST = 2**18
 WINDOW = 4 * 2**20
 MOST_STREAMS = 4096
 GREETING = b"EAGLERAY-BRIDGE "
-# Without a word from us for so long the link is gone, and the workers behind it shall run on.
+# If our side is silent for so long, the link is lost, and the workers behind it must continue.
 SILENCE_S = 120.0
-_LOOK_S = 5.0
+_POLL_INTERVAL_S = 5.0
 
 
 class BadFrame(Exception):
-    """What came is not what the other end of a bridge says."""
+    """The received bytes are not what the other end of a bridge sends."""
 
 
-class Mux:
+class BridgeMux:
     """Many streams over one pair of pipes; the same on both ends, on one event loop.
 
-    The owner feeds `feed` with what comes, calls `hold` when `out` is full and when it no longer is, and
-    gets every frame that belongs to no stream by `on_frame`.
+    The owner passes received bytes to `feed` and calls `hold` when `out` is full and when it no longer is.
+    `on_frame` gets every frame that belongs to no stream.
     """
 
     def __init__(
         self, out: asyncio.WriteTransport, on_frame: "Callable[[int, int, bytes], None]"
     ) -> None:
-        self.streams: dict[int, Stream] = {}
+        self.streams: dict[int, BridgeStream] = {}
         self.is_held = False
         self._out = out
         self._on_frame = on_frame
@@ -55,7 +55,7 @@ class Mux:
         self._out.write(HEAD.pack(len(payload), kind, stream) + payload + b"\n")
 
     def feed(self, data: bytes) -> None:
-        """Takes what came; raises Broken."""
+        """Handles received bytes; raises BadFrame."""
         buffer = self._buffer
         buffer += data
         at = 0
@@ -73,10 +73,10 @@ class Mux:
     def hold(self, is_held: bool) -> None:
         self.is_held = is_held
         for stream in list(self.streams.values()):
-            stream.look()
+            stream.update_reading()
 
     def close(self) -> None:
-        """Ends all streams, without a word to the other end."""
+        """Ends all streams without telling the other end."""
         for stream in list(self.streams.values()):
             stream.abort()
 
@@ -88,12 +88,12 @@ class Mux:
             stream.take(kind, payload)
 
 
-class Stream(asyncio.Protocol):
-    """One connection: its socket is here, its other end beyond the bridge; `on_over` is called once."""
+class BridgeStream(asyncio.Protocol):
+    """One connection: its socket is at this end, its peer beyond the bridge; `on_over` is called once."""
 
     def __init__(
         self,
-        mux: Mux,
+        mux: BridgeMux,
         number: int,
         on_made: "Callable[[], None]" = lambda: None,
         on_over: "Callable[[], None]" = lambda: None,
@@ -108,11 +108,11 @@ class Stream(asyncio.Protocol):
         self._taken = 0
         self._is_full = False
         self._reads = True
-        self._said_eof = False
-        self._got_eof = False
+        self._sent_eof = False
+        self._received_eof = False
         mux.streams[number] = self
 
-    # --- what the socket says ------------------------------------------------------------------
+    # --- from the socket ------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -121,21 +121,21 @@ class Stream(asyncio.Protocol):
         early, self._early = self._early, []
         for kind, payload in early:
             self.take(kind, payload)
-        self.look()
+        self.update_reading()
 
     def data_received(self, data: bytes) -> None:
         for start in range(0, len(data), LARGEST):
             self._mux.send(DATA, self._number, data[start : start + LARGEST])
         self._allowance -= len(data)
-        self.look()
+        self.update_reading()
 
     def eof_received(self) -> bool:
-        self._said_eof = True
+        self._sent_eof = True
         self._mux.send(EOF, self._number)
-        return not self._got_eof
+        return not self._received_eof
 
     def connection_lost(self, error: "Exception | None") -> None:
-        self._over(is_said=self._said_eof and self._got_eof)
+        self._over(is_known=self._sent_eof and self._received_eof)
 
     def pause_writing(self) -> None:
         self._is_full = True
@@ -144,7 +144,7 @@ class Stream(asyncio.Protocol):
         self._is_full = False
         self._grant()
 
-    # --- what the other end says ---------------------------------------------------------------
+    # --- from the other end ---------------------------------------------------------------
 
     def take(self, kind: int, payload: bytes) -> None:
         transport = self._transport
@@ -152,30 +152,30 @@ class Stream(asyncio.Protocol):
             self._early.append((kind, payload))
         elif kind == CREDIT:
             self._allowance += struct.unpack(">I", payload)[0] if len(payload) == 4 else 0
-            self.look()
+            self.update_reading()
         elif transport is not None and kind == DATA:
             self._taken += len(payload)
             transport.write(payload)
             self._grant()
             if transport.get_write_buffer_size() > 2 * WINDOW:
-                # Nobody who keeps to the window can do that.
+                # A sender that respects the window can't do that.
                 self.abort()
         elif transport is not None and kind == EOF:
-            self._got_eof = True
-            if self._said_eof:
+            self._received_eof = True
+            if self._sent_eof:
                 transport.close()
             else:
                 with contextlib.suppress(OSError):
                     transport.write_eof()
         elif transport is not None:
-            self._over(is_said=True)
+            self._over(is_known=True)
             transport.close()
 
-    def look(self) -> None:
-        """Reads from the socket exactly while what it says can be sent."""
+    def update_reading(self) -> None:
+        """Reads from the socket only while its bytes can be sent."""
         reads = self._allowance > 0 and not self._mux.is_held
         transport = self._transport
-        if transport is None or reads == self._reads or self._said_eof or transport.is_closing():
+        if transport is None or reads == self._reads or self._sent_eof or transport.is_closing():
             return
         self._reads = reads
         if reads:
@@ -184,8 +184,8 @@ class Stream(asyncio.Protocol):
             transport.pause_reading()
 
     def abort(self) -> None:
-        """Ends it without a word to the other end."""
-        self._over(is_said=True)
+        """Ends the stream without telling the other end."""
+        self._over(is_known=True)
         if self._transport is not None:
             self._transport.abort()
 
@@ -194,10 +194,10 @@ class Stream(asyncio.Protocol):
             self._mux.send(CREDIT, self._number, struct.pack(">I", self._taken))
             self._taken = 0
 
-    def _over(self, is_said: bool) -> None:
+    def _over(self, is_known: bool) -> None:
         if self._mux.streams.get(self._number) is self:
             del self._mux.streams[self._number]
-            if not is_said:
+            if not is_known:
                 self._mux.send(CLOSE, self._number)
             self._on_over()
 
@@ -206,16 +206,16 @@ class Stream(asyncio.Protocol):
 
 
 class Bridge(asyncio.Protocol):
-    """Opens what it is asked to; `ended` is set when our side is gone."""
+    """Opens the requested connections; `ended` is set when our side is gone."""
 
     def __init__(self) -> None:
         self.ended = asyncio.Event()
-        self.mux: Mux | None = None
+        self.mux: BridgeMux | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._heard = asyncio.get_event_loop().time()
+        self._last_received = asyncio.get_event_loop().time()
 
     def data_received(self, data: bytes) -> None:
-        self._heard = asyncio.get_event_loop().time()
+        self._last_received = asyncio.get_event_loop().time()
         assert self.mux is not None
         try:
             self.mux.feed(data)
@@ -238,7 +238,7 @@ class Bridge(asyncio.Protocol):
             self.mux.hold(False)
 
     def is_silent(self) -> bool:
-        return asyncio.get_event_loop().time() - self._heard > SILENCE_S
+        return asyncio.get_event_loop().time() - self._last_received > SILENCE_S
 
     def on_frame(self, kind: int, number: int, payload: bytes) -> None:
         assert self.mux is not None
@@ -249,20 +249,20 @@ class Bridge(asyncio.Protocol):
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _open(self, mux: "Mux", number: int, payload: bytes) -> None:
-        stream = Stream(mux, number, lambda: mux.send(OPENED, number))
+    async def _open(self, mux: "BridgeMux", number: int, payload: bytes) -> None:
+        stream = BridgeStream(mux, number, lambda: mux.send(OPENED, number))
         try:
             if len(mux.streams) > MOST_STREAMS:
                 raise OSError("too many connections")
             host, port, limit_s = json.loads(payload)
             await asyncio.wait_for(self._connect(stream, str(host), int(port)), float(limit_s))
         except Exception as error:
-            if isinstance(error, asyncio.CancelledError):  # As it is until Python 3.7.
+            if isinstance(error, asyncio.CancelledError):  # It is an Exception until Python 3.7.
                 raise
             mux.streams.pop(number, None)
-            mux.send(REFUSED, number, _said(error).encode()[:1000])
+            mux.send(REFUSED, number, _reason(error).encode()[:1000])
 
-    async def _connect(self, stream: Stream, host: str, port: int) -> None:
+    async def _connect(self, stream: BridgeStream, host: str, port: int) -> None:
         loop = asyncio.get_event_loop()
         transport, _ = await loop.create_connection(lambda: stream, host, port)
         sock: Any = transport.get_extra_info("socket")
@@ -270,7 +270,7 @@ class Bridge(asyncio.Protocol):
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
 
 
-def _said(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     if isinstance(error, asyncio.TimeoutError):
         return ""  # Nothing answered in time.
     number = getattr(error, "errno", 0) or 0
@@ -278,19 +278,19 @@ def _said(error: Exception) -> str:
 
 
 async def serve() -> None:
-    """Serves our side over standard input and output until it is gone or silent."""
+    """Serves our side over standard input and output until it has gone or is silent."""
     loop = asyncio.get_event_loop()
     bridge = Bridge()
-    # Whoever prints in this process by accident must not speak between the frames.
+    # Output of other code in this process must not get between the frames.
     pipes = os.fdopen(os.dup(0), "rb", 0), os.fdopen(os.dup(1), "wb", 0)
     os.dup2(2, 1)
     out, _ = await loop.connect_write_pipe(lambda: bridge, pipes[1])
-    bridge.mux = Mux(out, bridge.on_frame)
+    bridge.mux = BridgeMux(out, bridge.on_frame)
     out.write(b"\n" + GREETING + sys.argv[1].encode() + b"\n")
     await loop.connect_read_pipe(lambda: bridge, pipes[0])
     while not bridge.ended.is_set() and not bridge.is_silent():
         with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(bridge.ended.wait(), _LOOK_S)
+            await asyncio.wait_for(bridge.ended.wait(), _POLL_INTERVAL_S)
 
 
 if __name__ == "__main__":

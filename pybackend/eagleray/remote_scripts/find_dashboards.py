@@ -1,11 +1,11 @@
-"""Finds the Ray dashboards of one's own on the node where it runs, also those that listen on localhost only.
+"""Finds this user's Ray dashboards on the node where it runs, also those that listen on localhost only.
 
 Sent as text to `python3 -I -`, by `srun --overlap` on every node of a job, with a mark and the job's id as
-arguments; it prints one line, the mark and JSON.  It keeps to what Python 3.6 can read.
+arguments; it prints one line: the mark and JSON.  It needs only Python 3.6.
 
 1. The processes of this user that are a Ray dashboard, or listen on its usual port.
-2. The ports on which they listen; each is asked whether it is a dashboard.
-3. One that says of itself that it runs in another job is left out.
+2. Each port on which they listen is queried for a dashboard.
+3. A dashboard that runs in another job is left out.
 """
 
 import http.client
@@ -23,28 +23,31 @@ LISTEN = "0A"
 
 def main(arguments: "list[str]") -> None:
     mark, job = arguments[0], arguments[1]
-    value = {"node": os.environ.get("SLURMD_NODENAME") or socket.gethostname(), "found": found(job)}
+    value = {
+        "node": os.environ.get("SLURMD_NODENAME") or socket.gethostname(),
+        "found": find_dashboards(job),
+    }
     sys.stdout.write("\n" + mark + json.dumps(value) + "\n")
     sys.stdout.flush()
 
 
-def found(job: str) -> "list[dict[str, object]]":
+def find_dashboards(job: str) -> "list[dict[str, object]]":
     own = {inode: place for inode, place in listeners().items() if place[2] == os.getuid()}
     dashboards: list[tuple[tuple[str, int, int], int]] = []
-    seen: set[tuple[str, int]] = set()
+    checked: set[tuple[str, int]] = set()
     for pid, words in dashboard_processes():
-        places = places_of(pid, words, own)
+        places = endpoints_of(pid, words, own)
         if job_of(pid) in ("", job):
-            dashboards += [(place, started(pid)) for place in places]
+            dashboards += [(place, start_ticks(pid)) for place in places]
         else:
-            seen.update(place[:2] for place in places)
+            checked.update(place[:2] for place in places)
     dashboards += [(place, 0) for place in own.values() if place[1] == USUAL_PORT]
     answers = []
     for (address, port, _), start in dashboards:
-        if (address, port) in seen:
+        if (address, port) in checked:
             continue
-        seen.add((address, port))
-        answer = asked(address, port)
+        checked.add((address, port))
+        answer = query(address, port)
         if answer is not None:
             answers.append(dict(answer, address=address, port=port, started=start))
     return answers
@@ -67,7 +70,7 @@ def listeners() -> "dict[str, tuple[str, int, int]]":
 
 
 def address_of(written: str, family: int) -> str:
-    """The kernel writes an address as 32-bit words in the byte order of the machine."""
+    """Parses an address as the kernel writes it: 32-bit words in the byte order of the machine."""
     words = [written[at : at + 8] for at in range(0, len(written), 8)]
     packed = b"".join(int(word, 16).to_bytes(4, sys.byteorder) for word in words)
     text = socket.inet_ntop(family, packed)
@@ -88,15 +91,15 @@ def dashboard_processes() -> "list[tuple[str, list[bytes]]]":
     return processes
 
 
-def places_of(
+def endpoints_of(
     pid: str, words: "list[bytes]", own: "dict[str, tuple[str, int, int]]"
 ) -> "list[tuple[str, int, int]]":
-    """Where a dashboard listens; by the port it was told where its handles may not be looked at."""
+    """Where a dashboard listens, by its sockets, or by its `--port` if they can't be read."""
     inodes = sockets_of(pid)
     if inodes:
         return [own[inode] for inode in inodes if inode in own]
-    told = [word.partition(b"=")[2] for word in words if word.startswith(b"--port=")]
-    ports = {int(port) for port in told if port.isdigit()} or {USUAL_PORT}
+    given = [word.partition(b"=")[2] for word in words if word.startswith(b"--port=")]
+    ports = {int(port) for port in given if port.isdigit()} or {USUAL_PORT}
     return [place for place in own.values() if place[1] in ports]
 
 
@@ -105,19 +108,19 @@ def sockets_of(pid: str) -> "list[str]":
     try:
         for handle in Path("/proc", pid, "fd").iterdir():
             try:
-                # Path.readlink is of Python 3.9.
-                found = re.match(r"socket:\[(\d+)\]", os.readlink(str(handle)))  # noqa: PTH115
+                # Path.readlink is new in Python 3.9.
+                match = re.match(r"socket:\[(\d+)\]", os.readlink(str(handle)))  # noqa: PTH115
             except OSError:
                 continue
-            if found:
-                inodes.append(found.group(1))
+            if match:
+                inodes.append(match.group(1))
     except OSError:
         pass
     return inodes
 
 
 def job_of(pid: str) -> str:
-    """The job in which a process runs, by its cgroup or its environment; "" if neither says."""
+    """The job in which a process runs, by its cgroup or its environment; "" if unknown."""
     try:
         group = re.search(r"/job_(\d+)(/|$)", Path("/proc", pid, "cgroup").read_text(), re.M)
         if group:
@@ -130,15 +133,15 @@ def job_of(pid: str) -> str:
     return ""
 
 
-def started(pid: str) -> int:
-    """When the process began, in ticks since the machine did."""
+def start_ticks(pid: str) -> int:
+    """The start of a process, in ticks since the machine started."""
     try:
         return int(Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()[19])
     except (OSError, ValueError, IndexError):
         return 0
 
 
-def asked(address: str, port: int) -> "dict[str, object] | None":
+def query(address: str, port: int) -> "dict[str, object] | None":
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)  # noqa: S104
     connection = http.client.HTTPConnection(host, port, timeout=ANSWER_S)
     try:

@@ -1,10 +1,10 @@
 """Copies of our code and of debugpy in a folder that nodes import from: delivered, marked as used, removed when unused.
 
-Imported here, and sent as text to the `python3` of a login node: it keeps to what Python 3.6 can read.  There it takes
-`NAME NEEDED_SINCE`, and the zip of the package by standard input; it prints the folder.
+Imported on this machine, and sent as text to the `python3` of a login node, so it needs only Python 3.6.  There its
+arguments are `NAME NEEDED_SINCE`, and its input is the zip of the package; it prints the folder.
 
 The time of a copy's folder is when a run last began to use it.  Several processes deliver and remove at once, on several
-machines with one home, so nothing here relies on locks: a copy appears and goes by being renamed.
+machines with one home.  So nothing here relies on locks: a copy appears and disappears by a rename.
 """
 
 import base64
@@ -28,14 +28,14 @@ DELIVERED = "eagleray-delivered:"
 CODE = "code-"
 COPIES = ("_eagleray_run_", "debugpy", CODE)
 _NEW, _OLD = ".new-", ".old-"
-# No delivery takes so long: its process was killed.
+# A delivery that is older was killed.
 _UNFINISHED_S = 24 * 3600.0
 
 
 def deliver(folder: Path, name: str, fill: "Callable[[Path], None]") -> Path:
     """The copy `name` in `folder`, which counts as used now; `fill` writes it unless it is there.
 
-    It appears as a whole, since others may import it at once.  Raises OSError where the folder can't be written.
+    It appears atomically, since other processes may import it at once.  Raises OSError if the folder can't be written.
     """
     copy = folder / name
     if _use(copy):
@@ -52,7 +52,7 @@ def deliver(folder: Path, name: str, fill: "Callable[[Path], None]") -> Path:
 
 
 def _is_placed(made: Path, copy: Path) -> bool:
-    """False if another process was faster, and its copy is gone again; raises OSError."""
+    """Renames a copy into place; False if another process was faster and its copy is gone again.  Raises OSError."""
     try:
         made.rename(copy)
     except OSError as error:
@@ -77,16 +77,16 @@ def remove_unused(folder: Path, needed_since: float) -> None:
 
 
 def _use(copy: Path) -> bool:
-    # First the time, then the look: one that is being removed at this moment is not there or stays.
+    # The time is set before the check, so that a copy which is being removed now either stays or is missing.
     with contextlib.suppress(OSError):
         os.utime(str(copy))
     return copy.is_dir()
 
 
 def _remove(path: Path, limit: float) -> None:
-    known = path.lstat()
-    is_ours = stat.S_ISDIR(known.st_mode) and known.st_uid == os.geteuid()
-    if not is_ours or known.st_mtime >= limit:
+    status = path.lstat()
+    is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+    if not is_ours or status.st_mtime >= limit:
         return
     aside = Path(tempfile.mkdtemp(prefix=_OLD, dir=str(path.parent)))
     path.rename(aside)
@@ -109,7 +109,7 @@ def main(name: str, needed_since: str) -> None:
 
 
 def _unpack(archive: bytes, name: str, into: Path) -> None:
-    """The zip also holds what lies beside the package for Ray."""
+    """Unpacks the package; the zip also contains files beside it, which Ray needs."""
     with zipfile.ZipFile(io.BytesIO(archive)) as opened:
         for member in opened.namelist():
             if member.startswith(name + "/"):

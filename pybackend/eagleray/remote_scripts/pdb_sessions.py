@@ -1,8 +1,8 @@
-"""Says which workers wait in Ray's own pdb, by what Ray itself keeps of them.
+"""Lists the workers that are paused in Ray's own pdb, by the entries in Ray's key-value store.
 
-Sent as text to the cluster's Python, as a job: only there is a Ray of the right version.  `EAGLERAY_ASKED`
-holds a mark, the id of a session to be followed into the next task ("" for none), and for how long.
-It prints one line, the mark and JSON: a list of what waits.
+Sent as text to the cluster's Python, as a job, since only that has a Ray of the right version.  `EAGLERAY_ASKED`
+contains a mark, the id of a session to follow into the next task ("" for none), and for how many seconds.
+It prints one line: the mark and a JSON list of sessions.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any
 NAMESPACE = b"ray_pdb"
 PREFIX = b"RAY_PDB_"
 HOP = b"RAY_PDB_CONTINUE_"
-LOOK_S = 0.2
+POLL_INTERVAL_S = 0.2
 MOST = 1000
 LARGEST = 2**20
 FIELDS = {
@@ -30,35 +30,35 @@ TRACEBACK = 8000
 
 
 def main() -> None:
-    asked = json.loads(os.environ["EAGLERAY_ASKED"])
+    request = json.loads(os.environ["EAGLERAY_ASKED"])
     from ray import _raylet
 
-    # Ray's own description of this module does not name what is compiled.
+    # Ray's type stubs don't cover this compiled module.
     raylet: Any = _raylet
-    kept = Kept(raylet.GcsClient(address=os.environ["RAY_ADDRESS"]))
-    follow = asked["follow"].encode()
-    sessions = kept.followed(follow, asked["seconds"]) if follow else kept.waiting()
-    sys.stdout.write("\n" + asked["mark"] + json.dumps(sessions) + "\n")
+    kept = PdbStore(raylet.GcsClient(address=os.environ["RAY_ADDRESS"]))
+    follow = request["follow"].encode()
+    sessions = kept.follow(follow, request["seconds"]) if follow else kept.waiting_sessions()
+    sys.stdout.write("\n" + request["mark"] + json.dumps(sessions) + "\n")
     sys.stdout.flush()
     # The usual end of a process that has imported Ray takes most of a second.
     os._exit(0)
 
 
-class Kept:
-    """What Ray keeps of its pdb, in the key-value store of the cluster."""
+class PdbStore:
+    """Ray's entries about pdb sessions in the key-value store of the cluster."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
 
-    def waiting(self) -> "list[dict[str, object]]":
+    def waiting_sessions(self) -> "list[dict[str, object]]":
         keys = self._client.internal_kv_keys(PREFIX, NAMESPACE)
         own = [key for key in keys if key.startswith(PREFIX) and not key.startswith(HOP)]
         return [found for key in own[:MOST] for found in [self._session(key)] if found]
 
-    def followed(self, session: bytes, seconds: float) -> "list[dict[str, object]]":
-        """The session once it waits in the next task; [] when there was no next one.
+    def follow(self, session: bytes, seconds: float) -> "list[dict[str, object]]":
+        """Waits until the session is paused in the next task; [] if there was no next task.
 
-        What `remote` and its end leave behind would stop `ray debug`, so it is taken away.
+        Entries that `remote` and its end leave behind would stop `ray debug`, so they are removed.
         """
         deadline = time.monotonic() + seconds
         key = PREFIX + session
@@ -70,7 +70,7 @@ class Kept:
             if "exit_debugger" in value:
                 self._remove(key)
                 break
-            time.sleep(LOOK_S)
+            time.sleep(POLL_INTERVAL_S)
         self._remove(HOP + session)
         return []
 
@@ -91,20 +91,20 @@ class Kept:
 
 
 def shortened(session: bytes, value: "dict[str, object]") -> "dict[str, object]":
-    """What is of use, of a bounded size; the end of a traceback says the most."""
-    said: dict[str, object] = {
+    """The fields that are used, with a limited size; the end of a traceback is kept."""
+    fields: dict[str, object] = {
         name: text[:size]
         for name, size in FIELDS.items()
         for text in [value.get(name)]
         if isinstance(text, str)
     }
     traceback = value.get("traceback")
-    said["id"] = session.decode("ascii", "replace")[:80]
-    said["traceback"] = traceback[-TRACEBACK:] if isinstance(traceback, str) else ""
+    fields["id"] = session.decode("ascii", "replace")[:80]
+    fields["traceback"] = traceback[-TRACEBACK:] if isinstance(traceback, str) else ""
     for name in ("lineno", "timestamp"):
         number = value.get(name)
-        said[name] = number if isinstance(number, (int, float)) else 0
-    return said
+        fields[name] = number if isinstance(number, (int, float)) else 0
+    return fields
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Serves the folder of one run's reports where this machine does not see it: `MARK make|list|small|piece|remove …`.
+"""Serves the folder of a run's reports on a machine that sees it: `MARK make|list|small|piece|remove …`.
 
-Sent as text to `python3 -I -` on a login node or a node; it prints one line, the mark and JSON, which holds an
-`error` in words if nothing came of it.  It follows no link and touches only a folder of this user that bears the
-name of a run.  Names of files are percent-encoded, so that the locale doesn't matter.  It keeps to what Python 3.6 can read, the
+Sent as text to `python3 -I -` on a login node or a node; it prints one line: the mark and JSON, which has the
+text of an `error` if the command failed.  It follows no link and touches only a folder of this user that has the name
+of a run.  Names of files are percent-encoded, so that the locale doesn't matter.  It needs only Python 3.6, the
 `python3` of many login nodes.
 """
 
@@ -19,43 +19,43 @@ from urllib.parse import quote, unquote_to_bytes
 
 RUN = re.compile(r"[0-9a-f]{12}")
 SMALL = 256 * 1024
-# Of all small files together and of a piece: an answer of 8 MiB is cut off on its way.
+# The limit of all small files together and of a piece: an answer of 8 MiB is truncated on its way.
 MOST = 4 * 2**20
 FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def main(arguments: "list[str]") -> None:
-    mark, asked, folder = arguments[0], arguments[1], arguments[2]
+    mark, command, folder = arguments[0], arguments[1], arguments[2]
     try:
-        said = {
-            "make": lambda: made(folder),
-            "list": lambda: listed(folder),
+        answer = {
+            "make": lambda: make(folder),
+            "list": lambda: list_files(folder),
             "small": lambda: small(folder, arguments[3:]),
             "piece": lambda: piece(folder, arguments[3], int(arguments[4])),
-            "remove": lambda: removed(folder),
-        }[asked]()
+            "remove": lambda: remove(folder),
+        }[command]()
     except OSError as error:
-        said = {"error": error.strerror or str(error)}
-    sys.stdout.write("\n" + mark + json.dumps(said) + "\n")
+        answer = {"error": error.strerror or str(error)}
+    sys.stdout.write("\n" + mark + json.dumps(answer) + "\n")
 
 
-def made(folder: str) -> "dict[str, object]":
-    """Makes it, for this user alone; the folder around it may be there, and is to be this user's as well.
+def make(folder: str) -> "dict[str, object]":
+    """Creates the folder, for this user alone; its parent must belong to this user as well.
 
-    Who can write in that one can put another folder in the place of ours.
+    A user who can write into the parent can put another folder in the place of ours.
     """
     around = Path(folder).parent
     around.mkdir(0o700, parents=True, exist_ok=True)
     check(around.lstat(), str(around))
-    # It is there for a run that another keeper takes over.
+    # It exists already for a run that another supervisor has taken over.
     with contextlib.suppress(FileExistsError):
         Path(folder).mkdir(0o700)
-    os.close(opened(folder))
+    os.close(open_folder(folder))
     return {"folder": folder}
 
 
-def opened(folder: str) -> int:
-    """The folder, by which all in it is opened; raises OSError for one that is not this user's."""
+def open_folder(folder: str) -> int:
+    """Opens the folder, through which all files in it are opened; raises OSError if it isn't this user's."""
     if not folder.startswith("/") or not RUN.fullmatch(Path(folder).name):
         raise OSError("it is no folder of a run")
     fd = os.open(folder, FLAGS | os.O_DIRECTORY)
@@ -68,7 +68,7 @@ def opened(folder: str) -> int:
 
 
 def check(known: os.stat_result, folder: str) -> None:
-    """Raises OSError unless it is a folder of this user that nobody else can enter."""
+    """Raises OSError unless it is a folder that only this user can enter."""
     if not stat.S_ISDIR(known.st_mode):
         raise OSError(folder + " is not a folder")
     if known.st_uid != os.geteuid():
@@ -77,23 +77,23 @@ def check(known: os.stat_result, folder: str) -> None:
         raise OSError("other users can enter " + folder)
 
 
-def listed(folder: str) -> "dict[str, object]":
-    """Its files with their sizes and when they were changed; none while it is not there."""
+def list_files(folder: str) -> "dict[str, object]":
+    """The files with their sizes and times of change; none if the folder doesn't exist."""
     try:
-        fd = opened(folder)
+        fd = open_folder(folder)
     except FileNotFoundError:
         return {"files": []}
-    found = []
-    for name in os.listdir(fd):  # noqa: PTH208 (a path would find whatever bears its name by now)
+    files = []
+    for name in os.listdir(fd):  # noqa: PTH208 (a path could lead to another folder by now)
         with contextlib.suppress(OSError):
             known = os.stat(name, dir_fd=fd, follow_symlinks=False)
             if stat.S_ISREG(known.st_mode):
-                found.append([quote(os.fsencode(name), safe=""), known.st_size, known.st_mtime_ns])
-    return {"files": found}
+                files.append([quote(os.fsencode(name), safe=""), known.st_size, known.st_mtime_ns])
+    return {"files": files}
 
 
 def read(fd: int, name: str, start: int, size: int) -> bytes:
-    """So many bytes, fewer at its end; raises OSError for what is no file.  The name is percent-encoded."""
+    """Reads `size` bytes of a file, fewer at its end; raises OSError if it isn't a file.  The name is percent-encoded."""
     plain = unquote_to_bytes(name)
     if b"/" in plain:
         raise OSError("it is no name")
@@ -102,40 +102,40 @@ def read(fd: int, name: str, start: int, size: int) -> bytes:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             raise OSError("it is no file")
         os.lseek(file, start, os.SEEK_SET)
-        found = b""
-        while len(found) < size:
-            more = os.read(file, size - len(found))
+        data = b""
+        while len(data) < size:
+            more = os.read(file, size - len(data))
             if not more:
                 break
-            found += more
-        return found
+            data += more
+        return data
     finally:
         os.close(file)
 
 
 def small(folder: str, names: "list[str]") -> "dict[str, object]":
-    """Files that describe others, as many as fit; nothing for one that cannot be read."""
-    found: dict[str, str] = {}
-    fd, size = opened(folder), 0
+    """The contents of small files, as many as fit; "" for one that can't be read."""
+    contents: dict[str, str] = {}
+    fd, size = open_folder(folder), 0
     for name in names:
         try:
             text = read(fd, name, 0, SMALL)
         except OSError:
             text = b""
         size += len(text)
-        if found and size > MOST:
+        if contents and size > MOST:
             break
-        found[name] = base64.b64encode(text).decode("ascii")
-    return {"small": found}
+        contents[name] = base64.b64encode(text).decode("ascii")
+    return {"small": contents}
 
 
 def piece(folder: str, name: str, start: int) -> "dict[str, object]":
-    return {"piece": base64.b64encode(read(opened(folder), name, start, MOST)).decode("ascii")}
+    return {"piece": base64.b64encode(read(open_folder(folder), name, start, MOST)).decode("ascii")}
 
 
-def removed(folder: str) -> "dict[str, object]":
-    """The folder with all in it, and the one around it if it is empty by that."""
-    os.close(opened(folder))
+def remove(folder: str) -> "dict[str, object]":
+    """Removes the folder with all its files, and its parent if that is empty then."""
+    os.close(open_folder(folder))
     shutil.rmtree(folder)
     with contextlib.suppress(OSError):
         Path(folder).parent.rmdir()

@@ -138,9 +138,9 @@ class NoTransport:
 
 def bridge_mux(data: bytes) -> None:
     got: list[tuple[int, int, bytes]] = []
-    mux = bridge.Mux(NoTransport(), lambda *frame: got.append(frame))  # type: ignore[arg-type]  # It only writes.
+    mux = bridge.BridgeMux(NoTransport(), lambda *frame: got.append(frame))  # type: ignore[arg-type]  # It only writes.
     for number in range(3):
-        bridge.Stream(mux, number)
+        bridge.BridgeStream(mux, number)
     for piece in pieces(data):
         mux.feed(piece)
     assert all(len(payload) <= bridge.LARGEST for _, _, payload in got)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from . import framework_nsys, node_processes, node_reports
 from .session import NsysRecording
-from .watcher import Watcher
+from .watcher import NsysWatcher
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class FrameworkWatcher(Watcher):
+class FrameworkNsysWatcher(NsysWatcher):
     """Copies each report that the framework's nsys writes, and records on request beside them."""
 
     def __init__(self, begin: dict[str, Any], folder: str, listener: socket.socket) -> None:

@@ -55,16 +55,16 @@ def main() -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def watcher_for(begin: dict[str, Any], folder: str, listener: socket.socket) -> Watcher:
+def watcher_for(begin: dict[str, Any], folder: str, listener: socket.socket) -> NsysWatcher:
     """The watcher for this worker; few workers are under an nsys of their framework, and only those need that module."""
     if "framework" not in begin:
-        return Watcher(begin, folder, listener)
-    from .framework_watcher import FrameworkWatcher
+        return NsysWatcher(begin, folder, listener)
+    from .framework_watcher import FrameworkNsysWatcher
 
-    return FrameworkWatcher(begin, folder, listener)
+    return FrameworkNsysWatcher(begin, folder, listener)
 
 
-class Watcher:
+class NsysWatcher:
     """Watches one worker, on one thread; each client is read by a thread of its own."""
 
     def __init__(self, begin: dict[str, Any], folder: str, listener: socket.socket) -> None:

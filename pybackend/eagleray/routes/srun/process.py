@@ -27,8 +27,8 @@ from eagleray.remote_scripts.bridge import (
     PING,
     REFUSED,
     BadFrame,
-    Mux,
-    Stream,
+    BridgeMux,
+    BridgeStream,
 )
 from eagleray.routes.srun import stderr
 from eagleray.routes.transport import Transport
@@ -94,7 +94,7 @@ class SrunProcess(asyncio.SubprocessProtocol):
         self._noise = b""
         self._errors = ""
         self._transport: asyncio.SubprocessTransport | None = None
-        self._mux: Mux | None = None
+        self._mux: BridgeMux | None = None
         self._opening: dict[int, _Opening] = {}
         self._last = 0
         self._greeted = asyncio.Event()
@@ -127,14 +127,14 @@ class SrunProcess(asyncio.SubprocessProtocol):
 
     async def open(
         self, host: str, port: int, limit_s: float, on_over: Callable[[], None]
-    ) -> Stream:
+    ) -> BridgeStream:
         """A stream whose far end is connected; the caller gives it its socket."""
         mux = self._mux
         if mux is None or self.problem is not None:
             raise self.problem or link_lost(self._spec.text)
         self._last += 1
         number = self._last
-        stream = Stream(mux, number, on_over=on_over)
+        stream = BridgeStream(mux, number, on_over=on_over)
         opening = self._opening[number] = _Opening(host, port, limit_s)
         mux.send(OPEN, number, json.dumps([host, port, limit_s]).encode())
         try:
@@ -229,7 +229,7 @@ class SrunProcess(asyncio.SubprocessProtocol):
         before, greeting, after = self._noise.partition(GREETING + self._mark.encode() + b"\n")
         if greeting:
             self._noise = b""
-            self._mux = Mux(self._stdin, self._on_frame)
+            self._mux = BridgeMux(self._stdin, self._on_frame)
             self._greeted.set()
             self._feed(after)
         elif len(before) > _LARGEST_NOISE:
