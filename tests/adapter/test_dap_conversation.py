@@ -30,7 +30,7 @@ def stopped(thread: object) -> bytes:
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_stop_of_an_odd_thread_reaches_client_and_heir(odd: object) -> None:
+def test_stop_of_an_invalid_thread_reaches_the_client_and_its_successor(odd: object) -> None:
     talk = DapConversation()
     assert talk.follow_reply(stopped(odd), True) == stopped(odd)
     assert talk.follow_reply(stopped(7), True) == stopped(7)
@@ -39,7 +39,7 @@ def test_stop_of_an_odd_thread_reaches_client_and_heir(odd: object) -> None:
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_response_to_an_odd_number_is_passed_on(odd: object) -> None:
+def test_response_to_an_invalid_number_is_passed_on(odd: object) -> None:
     talk = DapConversation()
     response = encoded(seq=1, type="response", request_seq=odd, success=True)
     assert talk.follow_reply(response, True) == response
@@ -51,14 +51,14 @@ def test_request_without_a_number_does_not_reach_debugpy(odd: object) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"1", b"\xff", b"[" * 9000])
-def test_what_is_no_message_does_not_reach_debugpy(body: bytes) -> None:
+def test_invalid_message_does_not_reach_debugpy(body: bytes) -> None:
     assert not DapConversation().follow_request(body)
     # What debugpy says is passed on as it is.
     assert DapConversation().follow_reply(body, True) == body
 
 
 @pytest.mark.parametrize("body", [None, [], "text", {"supportsX": True}])
-def test_capabilities_are_an_object(body: object) -> None:
+def test_invalid_capabilities_become_an_empty_object(body: object) -> None:
     talk = DapConversation()
     assert talk.follow_request(encoded(seq=1, type="request", command="initialize"))
     talk.follow_reply(encoded(seq=1, type="response", request_seq=1, success=True, body=body), True)

@@ -29,7 +29,7 @@ def python() -> str:
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_the_owner_is_told_who_the_worker_is(proxied: StartProxied) -> None:
+def test_owner_gets_a_description_of_the_worker(proxied: StartProxied) -> None:
     program = proxied()
     caller, hello = owner(program.port)
     with caller:
@@ -56,7 +56,7 @@ def test_the_owner_is_told_who_the_worker_is(proxied: StartProxied) -> None:
         b"\xff\xfe\n",
     ],
 )
-def test_a_caller_without_a_signature_is_refused(proxied: StartProxied, said: bytes) -> None:
+def test_caller_without_a_signature_is_refused(proxied: StartProxied, said: bytes) -> None:
     program = proxied()
     with ProxyCaller(program.port) as caller:
         caller.greeting()
@@ -67,7 +67,7 @@ def test_a_caller_without_a_signature_is_refused(proxied: StartProxied, said: by
     caller.close()
 
 
-def test_who_breaks_off_before_the_answer_harms_nobody(proxied: StartProxied) -> None:
+def test_caller_that_disconnects_before_the_answer_does_no_harm(proxied: StartProxied) -> None:
     program = proxied()
     for said in (b"", b'{"want": "control"}\n', b"x" * (LONGEST + 1)):
         with ProxyCaller(program.port) as caller:
@@ -79,7 +79,7 @@ def test_who_breaks_off_before_the_answer_harms_nobody(proxied: StartProxied) ->
         assert hello["run"] == RUN
 
 
-def test_a_far_end_that_is_found_lost_while_debugpy_is_left_is_no_fault() -> None:
+def test_client_that_is_lost_while_debugpy_is_released_raises_no_error() -> None:
     told: list[str] = []
     pair = socket.socketpair()
     with (
@@ -107,7 +107,7 @@ def test_client_is_refused_when_adapter_of_debugpy_has_ended() -> None:
         assert json.loads(answers.read()) == {"error": "no-debugger"}
 
 
-def test_a_huge_line_is_not_read_to_its_end(proxied: StartProxied) -> None:
+def test_huge_line_is_not_read_to_its_end(proxied: StartProxied) -> None:
     program = proxied()
     with ProxyCaller(program.port) as caller:
         caller.greeting()
@@ -121,7 +121,7 @@ def test_a_huge_line_is_not_read_to_its_end(proxied: StartProxied) -> None:
     owner(program.port)[0].close()
 
 
-def test_who_says_nothing_is_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silent_caller_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proxy_calling, "LIMIT_S", 0.1)
     loop, listener = Loop(), socket.create_server(("127.0.0.1", 0))
     called: list[Peer] = []
@@ -144,7 +144,7 @@ def test_who_says_nothing_is_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
     assert called == []
 
 
-def test_the_newest_owner_wins_and_the_old_one_is_told(proxied: StartProxied) -> None:
+def test_newest_owner_replaces_the_old_one_which_is_notified(proxied: StartProxied) -> None:
     program = proxied()
     first, _ = owner(program.port)
     second, _ = owner(program.port)
@@ -154,7 +154,7 @@ def test_the_newest_owner_wins_and_the_old_one_is_told(proxied: StartProxied) ->
         program.wait_output('"breakpoints"')
 
 
-def test_the_proxy_ends_with_its_worker_though_a_forked_child_lives_on(
+def test_proxy_ends_with_its_worker_though_a_forked_child_lives_on(
     proxied: StartProxied,
 ) -> None:
     program = proxied()
@@ -170,7 +170,7 @@ def test_the_proxy_ends_with_its_worker_though_a_forked_child_lives_on(
     assert not program.is_announced
 
 
-def test_the_worker_goes_on_when_its_proxy_dies(proxied: StartProxied) -> None:
+def test_worker_continues_when_its_proxy_dies(proxied: StartProxied) -> None:
     program = proxied()
     caller, _ = owner(program.port)
     os.kill(program.proxy_pid(), signal.SIGKILL)
@@ -190,7 +190,7 @@ def test_the_worker_goes_on_when_its_proxy_dies(proxied: StartProxied) -> None:
         ({"session": "s", "received": 7}, "gone"),
     ],
 )
-def test_a_stream_to_no_debugger_is_refused(
+def test_stream_to_no_debugger_is_refused(
     proxied: StartProxied, said: dict[str, Any], why: str
 ) -> None:
     with ProxyCaller(proxied().port) as caller:
@@ -198,7 +198,7 @@ def test_a_stream_to_no_debugger_is_refused(
         assert caller.hear() == {"error": why} and caller.hear() is None
 
 
-def test_nothing_secret_is_seen_in_the_process_of_the_proxy(proxied: StartProxied) -> None:
+def test_process_of_the_proxy_shows_no_secret(proxied: StartProxied) -> None:
     program = proxied(env={"MY_TOKEN": "hidden"})
     assert program.port
     pid = program.proxy_pid()
@@ -206,12 +206,12 @@ def test_nothing_secret_is_seen_in_the_process_of_the_proxy(proxied: StartProxie
     assert b"hidden" not in shown and PUBLIC.encode() not in shown
 
 
-def test_the_announcement_is_for_nobody_else(proxied: StartProxied, tmp_path: Path) -> None:
+def test_proxy_file_is_readable_by_its_owner_only(proxied: StartProxied, tmp_path: Path) -> None:
     assert proxied().port
     assert [path.stat().st_mode & 0o777 for path in tmp_path.glob("proxy-*.json")] == [0o600]
 
 
-def test_sixty_four_proxies_at_once() -> None:
+def test_sixty_four_proxies_start_and_end_together() -> None:
     proxies = [
         handle.start_proxy(RUN, PUBLIC, 60, "127.0.0.1", {"rank": str(n)}) for n in range(64)
     ]

@@ -78,13 +78,13 @@ def test_large_writes_are_cut_into_frames() -> None:
 @pytest.mark.parametrize(
     "data", [HEAD.pack(9, 0), HEAD.pack(DATA, LARGEST + 1), b"GET / HTTP/1.1\r\n\r\n"]
 )
-def test_what_no_proxy_says_is_refused(data: bytes) -> None:
+def test_invalid_frames_are_refused(data: bytes) -> None:
     with pytest.raises(BrokenStream):
         IncomingStream().feed(data)
 
 
 @pytest.mark.parametrize("count", [-1, 4, 2**60])
-def test_counts_that_cannot_be_are_refused(count: int) -> None:
+def test_impossible_counts_are_refused(count: int) -> None:
     out = OutgoingStream()
     out.add(b"abc")
     with pytest.raises(BrokenStream):
@@ -98,7 +98,7 @@ def test_beats_and_counts_carry_no_bytes() -> None:
 
 
 @given(st.lists(st.binary(max_size=50)), st.integers(1, 20))
-def test_messages_come_out_whole_however_they_are_cut(bodies: list[bytes], size: int) -> None:
+def test_messages_are_complete_however_they_are_split(bodies: list[bytes], size: int) -> None:
     stream = b"".join(b"Eagleray: listens\r\n" + with_header(body) for body in bodies)
     messages = DapMessages()
     found = []
@@ -117,6 +117,6 @@ def test_messages_come_out_whole_however_they_are_cut(bodies: list[bytes], size:
         b"a" * 10_000,
     ],
 )
-def test_what_is_no_message_of_a_debugger_is_refused(data: bytes) -> None:
+def test_invalid_debugger_messages_are_refused(data: bytes) -> None:
     with pytest.raises(BrokenStream):
         DapMessages().feed(data)

@@ -65,7 +65,7 @@ async def owner_gets_in(port: int) -> None:
     assert "hello" in answer
 
 
-async def test_two_hundred_strangers_at_a_real_proxy() -> None:
+async def test_owner_gets_in_beside_two_hundred_strangers() -> None:
     made = handle.start_proxy(RUN, PUBLIC, 60, HOST, {})
     try:
         async with strangers(made.port, 200, 200):
@@ -111,7 +111,7 @@ def started() -> Iterator[list[InThread]]:
         one.end()
 
 
-async def test_more_strangers_than_places(
+async def test_owner_gets_in_beside_more_strangers_than_places(
     monkeypatch: pytest.MonkeyPatch, started: list[InThread]
 ) -> None:
     monkeypatch.setattr(listener, "PLACES", 10)
@@ -148,7 +148,7 @@ def test_address_with_the_most_callers_gives_up_its_longest_waiting_one(
             assert caller.hear() == {"error": "refused"}
 
 
-def test_caller_that_was_let_in_or_refused_takes_no_place(
+def test_accepted_and_refused_callers_take_no_place(
     monkeypatch: pytest.MonkeyPatch, started: list[InThread]
 ) -> None:
     monkeypatch.setattr(listener, "PLACES", 1)

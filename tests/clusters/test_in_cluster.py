@@ -50,7 +50,7 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
     return asked
 
 
-async def test_a_node_with_a_dashboard(ask: Ask) -> None:
+async def test_node_with_a_dashboard_is_described(ask: Ask) -> None:
     async with dashboard() as fake:
         answer = await ask(fake.port, "127.0.0.1")
         assert (answer.said, answer.session, answer.ray) == ("ray", fake.session, "2.60.0")
@@ -60,7 +60,7 @@ async def test_a_node_with_a_dashboard(ask: Ask) -> None:
         assert (await ask(fake.port, "127.0.0.1")).said == "other"
 
 
-async def test_nodes_without(ask: Ask) -> None:
+async def test_nodes_without_dashboard_are_classified(ask: Ask) -> None:
     assert (await ask(1, "127.0.0.1")).said == "refused"
     assert (await ask(1, "no-such-host.invalid")).said == "unknown"
 
@@ -80,7 +80,7 @@ def inside(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
         process.kill()
 
 
-def test_dashboards_of_ones_own(inside: tuple[subprocess.Popen[str], int]) -> None:
+def test_only_dashboards_of_this_user_are_found(inside: tuple[subprocess.Popen[str], int]) -> None:
     _, port = inside
     (found,) = [one for one in find_dashboards.find_dashboards("12") if one["port"] == port]
     assert (found["address"], found["session"]) == ("127.0.0.1", "session_inside")
@@ -90,7 +90,7 @@ def test_dashboards_of_ones_own(inside: tuple[subprocess.Popen[str], int]) -> No
     assert [one for one in find_dashboards.find_dashboards("13") if one["port"] == port] == []
 
 
-def test_where_handles_may_not_be_looked_at() -> None:
+def test_dashboard_with_unreadable_sockets_is_found_by_its_port() -> None:
     own = {"1": ("127.0.0.1", 8265, 0), "2": ("10.0.0.1", 9000, 0)}
     pid = "0"
     assert find_dashboards.endpoints_of(pid, [b"python", b"--port=9000"], own) == [own["2"]]
@@ -98,7 +98,7 @@ def test_where_handles_may_not_be_looked_at() -> None:
 
 
 @pytest.mark.parametrize("module", [ask_nodes, find_dashboards])
-def test_an_old_python_can_read_them(module: object) -> None:
+def test_scripts_can_be_parsed_by_python_3_6(module: object) -> None:
     """Login nodes have 3.6 as their `python3`."""
     text = Path(str(module.__file__)).read_text()
     ast.parse(text, feature_version=(3, 6))
@@ -106,7 +106,7 @@ def test_an_old_python_can_read_them(module: object) -> None:
     assert "from __future__" not in text
 
 
-async def test_odd_dashboards(ask: Ask) -> None:
+async def test_invalid_answers_are_not_dashboards(ask: Ask) -> None:
     fake = FakeDashboard()
     await fake.start()
     try:

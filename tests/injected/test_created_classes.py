@@ -23,7 +23,7 @@ def said(folder: Path) -> list[list[str]]:
     return sorted(one["classes"] for one in found)
 
 
-def test_each_class_stands_once_in_one_file_under_a_name_that_is_new_with_each(
+def test_each_class_is_listed_once_and_each_new_class_renames_the_file(
     tmp_path: Path,
 ) -> None:
     seen = CreatedClasses(settings(tmp_path))
@@ -38,7 +38,7 @@ def test_each_class_stands_once_in_one_file_under_a_name_that_is_new_with_each(
     assert said(tmp_path) == [["m:A", "n:A", "m:Outer.B"], ["m:C"]]
 
 
-def test_a_forked_child_leaves_the_file_of_its_parent(tmp_path: Path) -> None:
+def test_forked_child_keeps_the_file_of_its_parent(tmp_path: Path) -> None:
     seen = CreatedClasses(settings(tmp_path))
     seen.note("m", "A")
     child = os.fork()
@@ -49,9 +49,7 @@ def test_a_forked_child_leaves_the_file_of_its_parent(tmp_path: Path) -> None:
     assert said(tmp_path) == [["m:A"], ["m:A", "m:B"]]
 
 
-def test_who_makes_classes_up_is_not_listened_to_for_ever(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_number_of_classes_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(created_classes, "MOST", 3)
     seen = CreatedClasses(settings(tmp_path))
     for number in range(5):
@@ -59,7 +57,7 @@ def test_who_makes_classes_up_is_not_listened_to_for_ever(
     assert said(tmp_path) == [["m:A0", "m:A1", "m:A2"]]
 
 
-def test_nothing_is_written_before_there_is_a_place_for_it(
+def test_nothing_is_written_before_the_process_has_connected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A folder of that name where the program happens to work is none."""
@@ -73,7 +71,7 @@ def test_nothing_is_written_before_there_is_a_place_for_it(
     assert said(tmp_path / "logs" / "eagleray" / "r") == [["m:A", "m:B"]]
 
 
-def test_what_cannot_be_written_and_what_is_not_profiled_is_passed_over(
+def test_write_errors_and_runs_without_profile_are_ignored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ray_worker, "session_dir", lambda: str(tmp_path / "gone"))

@@ -169,7 +169,7 @@ def test_client_that_returns_at_once_is_attached(python: str) -> None:
         ("0.01", "this process was forked while debugpy started"),
     ],
 )
-def test_process_forked_while_debugpy_starts_runs_on(
+def test_process_forked_while_debugpy_starts_continues(
     tmp_path: Path, fork_s: str, child: str
 ) -> None:
     (tmp_path / "debugpy").mkdir()
@@ -199,7 +199,7 @@ def test_adapter_that_fails_is_an_error(broken: Path) -> None:
     adapter.close()
 
 
-def test_without_debugpy_there_is_no_adapter_either(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_adapter_is_not_started_without_debugpy(monkeypatch: pytest.MonkeyPatch) -> None:
     missing: Any = None
     monkeypatch.setitem(sys.modules, "debugpy", missing)
     assert early_adapter("", children=False) is None

@@ -92,7 +92,7 @@ def test_another_user_gets_no_answer_from_debugpy_in_any_phase(
     wait_for("the end of all processes of the run", lambda: not processes(run))
 
 
-def test_the_intruder_is_answered_where_it_is_the_same_user(tmp_path: Path) -> None:
+def test_intruder_gets_an_answer_if_it_is_the_same_user(tmp_path: Path) -> None:
     """Otherwise the test above would prove nothing."""
     run = Run(tmp_path, breakpoints=breakpoints(LOOPING, "loop"), children=True)
     with looping(run) as program:
@@ -103,7 +103,9 @@ def test_the_intruder_is_answered_where_it_is_the_same_user(tmp_path: Path) -> N
             assert any("pydevdAuthorize" in text for text in heard)
 
 
-def test_debugpy_whose_adapter_fails_opens_no_port_and_the_program_runs_on(tmp_path: Path) -> None:
+def test_debugpy_whose_adapter_fails_opens_no_port_and_the_program_continues(
+    tmp_path: Path,
+) -> None:
     broken = tmp_path / "debugpy"
     broken.mkdir()
     for part in Path(debugpy.__file__).parent.iterdir():

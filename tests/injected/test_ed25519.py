@@ -39,7 +39,9 @@ messages = st.binary(max_size=300)
 
 
 @pytest.mark.parametrize(("secret", "public", "message", "signature"), VECTORS)
-def test_vectors_of_the_rfc(secret: str, public: str, message: str, signature: str) -> None:
+def test_signatures_equal_the_vectors_of_the_rfc(
+    secret: str, public: str, message: str, signature: str
+) -> None:
     key, text = SecretKey(bytes.fromhex(secret)), bytes.fromhex(message)
     assert key.public.hex() == public
     assert key.sign(text).hex() == signature
@@ -58,7 +60,9 @@ def test_key_and_signature_equal_those_of_another_implementation(
 
 @given(seeds, messages, st.data())
 @settings(max_examples=30)
-def test_whatever_is_altered_is_refused(seed: bytes, message: bytes, data: st.DataObject) -> None:
+def test_altered_message_or_signature_is_refused(
+    seed: bytes, message: bytes, data: st.DataObject
+) -> None:
     key = SecretKey(seed)
     public, signature = PublicKey(key.public), key.sign(message)
     assert public.verifies(signature, message)
@@ -76,7 +80,7 @@ def altered(content: bytes, data: st.DataObject) -> bytes:
 
 @given(st.binary(max_size=200))
 @settings(max_examples=50)
-def test_arbitrary_bytes_are_no_signature_and_raise_nothing(signature: bytes) -> None:
+def test_arbitrary_bytes_are_refused_without_an_exception(signature: bytes) -> None:
     assert not PUBLIC.verifies(signature, b"message")
     assert not PUBLIC.verifies(signature.ljust(64, b"\xff")[:64], b"message")
 
@@ -108,7 +112,7 @@ def test_second_encoding_of_a_signature_is_refused() -> None:
         bytes.fromhex("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"),
     ],
 )
-def test_bytes_that_are_no_key_are_refused(encoded: bytes) -> None:
+def test_invalid_public_key_is_refused(encoded: bytes) -> None:
     with pytest.raises(ValueError, match="not an Ed25519 key"):
         PublicKey(encoded)
 

@@ -18,7 +18,7 @@ PROGRAM = Path(__file__).parent / "programs" / "foreign_threads.py"
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_threads_of_c_stop(python: str) -> None:
+def test_threads_that_c_started_stop(python: str) -> None:
     ours, theirs = socket.socketpair()
     with (
         ours,

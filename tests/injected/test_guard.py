@@ -17,7 +17,7 @@ from eagleray.injected.settings import RunSettings
         ({"profile": {"workers": ["*"]}, "post_mortem": True}, "breakpoints and profiling"),
     ],
 )
-def test_a_failure_of_ours_says_what_may_not_work(
+def test_failure_of_our_code_names_the_purpose_of_the_run(
     values: dict[str, Any],
     purpose: str,
     monkeypatch: pytest.MonkeyPatch,

@@ -30,7 +30,7 @@ def arrivals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Import
     sys.modules.pop(NAME, None)
 
 
-def test_who_waits_for_a_module_keeps_no_other_thread_from_importing(
+def test_thread_that_waits_in_a_module_does_not_block_other_imports(
     arrivals: ImportHook, tmp_path: Path
 ) -> None:
     (tmp_path / f"{NAME}.py").write_text("HERE = 1\n")
@@ -50,7 +50,9 @@ def test_who_waits_for_a_module_keeps_no_other_thread_from_importing(
     assert module.__spec__ is not None and module.__spec__.loader is module.__loader__
 
 
-def test_a_module_that_fails_shows_no_frame_of_ours(arrivals: ImportHook, tmp_path: Path) -> None:
+def test_traceback_of_a_failing_module_has_no_frame_of_ours(
+    arrivals: ImportHook, tmp_path: Path
+) -> None:
     (tmp_path / f"{NAME}.py").write_text("1 / 0\n")
     with pytest.raises(ZeroDivisionError) as raised:
         importlib.import_module(NAME)
@@ -58,7 +60,7 @@ def test_a_module_that_fails_shows_no_frame_of_ours(arrivals: ImportHook, tmp_pa
     assert not [frame for frame in frames if frame.filename.endswith("run/arriving.py")]
 
 
-def test_a_module_is_seen_however_it_is_run(arrivals: ImportHook, tmp_path: Path) -> None:
+def test_module_is_reported_however_it_is_run(arrivals: ImportHook, tmp_path: Path) -> None:
     (tmp_path / f"{NAME}.py").write_text("HERE = 1\n")
     seen: list[str] = []
     arrivals.on_import = lambda file, name: seen.append(name)
@@ -69,7 +71,7 @@ def test_a_module_is_seen_however_it_is_run(arrivals: ImportHook, tmp_path: Path
     assert seen == [NAME] * 3
 
 
-def test_a_module_that_is_only_looked_for_is_extended_later(
+def test_module_that_is_only_searched_for_is_extended_when_it_is_imported(
     arrivals: ImportHook, tmp_path: Path
 ) -> None:
     (tmp_path / f"{NAME}.py").write_text("HERE = 1\n")

@@ -63,12 +63,12 @@ def program(folder: Path, text: str, name: str = "main.py") -> tuple[Path, list[
     return file, [{"path": str(file), "lines": [{"line": 1}]}]
 
 
-def test_who_waits_for_all_children_does_not_wait_for_a_proxy(tmp_path: Path) -> None:
+def test_program_that_waits_for_all_children_does_not_wait_for_a_proxy(tmp_path: Path) -> None:
     file, points = program(tmp_path, WAITING)
     assert ran(Run(tmp_path, breakpoints=points, wait_s=0.2), file) == (0, "nobody left\n", "")
 
 
-def test_where_nobody_came_no_further_file_waits(tmp_path: Path) -> None:
+def test_further_files_do_not_wait_after_a_wait_without_debugger(tmp_path: Path) -> None:
     """The limit of this test would be over if each of the files waited for somebody."""
     names = [f"late_{number}" for number in range(LIMIT)]
     points = [point for name in names for point in program(tmp_path, "", f"{name}.py")[1]]
@@ -77,7 +77,7 @@ def test_where_nobody_came_no_further_file_waits(tmp_path: Path) -> None:
     assert ran(Run(tmp_path, breakpoints=points, wait_s=1), file) == (0, "ends\n", "")
 
 
-def test_without_a_stderr_nothing_is_said(tmp_path: Path) -> None:
+def test_program_without_stderr_runs_without_messages(tmp_path: Path) -> None:
     file, _ = program(tmp_path, "print('ends')\n")
     run = Run(tmp_path, breakpoints=[])
     closed = [
@@ -92,19 +92,19 @@ def test_without_a_stderr_nothing_is_said(tmp_path: Path) -> None:
     assert ran(run, "-S", *closed) == (0, "ends\n", "")
 
 
-def test_an_older_python_hears_nothing_of_us(tmp_path: Path) -> None:
+def test_older_python_does_not_run_our_code(tmp_path: Path) -> None:
     run = Run(tmp_path, breakpoints=[])
     site = run.path / PACKAGE / "site" / "sitecustomize.py"
     (run.path / PACKAGE / "starting.py").write_text("raise ValueError")
     assert ran(run, "-S", "-c", OLD, site) == (0, "", "")
 
 
-def test_nothing_is_imported_beside_the_program(tmp_path: Path) -> None:
+def test_no_module_is_imported_in_a_thread(tmp_path: Path) -> None:
     run = Run(tmp_path, breakpoints=[])
     assert ran(run, "-c", OPENING, PACKAGE) == (0, "True\n", "")
 
 
-def test_only_our_own_folder_gets_compiled_files_where_none_are_wanted(tmp_path: Path) -> None:
+def test_compiled_files_are_written_only_into_our_own_folder(tmp_path: Path) -> None:
     (tmp_path / "beside.py").write_text("")
     file, points = program(tmp_path, "import beside, colorsys\nprint('done')\n")
     run = Run(tmp_path, breakpoints=points, wait_s=0.1)

@@ -59,7 +59,7 @@ def function(name: str) -> Any:
     return types.SimpleNamespace(function_name=name, module_name="prog")
 
 
-def test_each_call_is_judged_by_its_own_function(module: types.ModuleType) -> None:
+def test_each_call_is_selected_by_its_own_function(module: types.ModuleType) -> None:
     process, tracing = process_of(workers=["step"])
     LoadingHook(process).extend(module)
     manager = module.FunctionActorManager()
@@ -70,7 +70,7 @@ def test_each_call_is_judged_by_its_own_function(module: types.ModuleType) -> No
     assert isinstance(step, Info) and (step.function_name, step.max_calls) == ("f", 0)
 
 
-def test_another_actors_class_is_not_this_workers(
+def test_class_of_another_actor_does_not_select_this_worker(
     module: types.ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process, _ = process_of(workers=["Policy"])
@@ -85,7 +85,7 @@ def test_another_actors_class_is_not_this_workers(
     assert process.matches is True
 
 
-def test_a_rank_that_is_known_late(
+def test_rank_that_becomes_known_later_selects_the_worker(
     module: types.ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("RANK", raising=False)
@@ -98,7 +98,7 @@ def test_a_rank_that_is_known_late(
     assert tracing.asked == [False, True]
 
 
-def test_another_ray_is_left_as_it_is(
+def test_ray_with_other_functions_is_not_extended(
     module: types.ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def load_actor_class(self: object, something_else: object) -> None: ...
@@ -113,7 +113,7 @@ def test_another_ray_is_left_as_it_is(
     assert capsys.readouterr().err.count("eagleray: ") == 1
 
 
-def test_who_may_create_others() -> None:
+def test_code_that_creates_actors_is_recognised() -> None:
     class Creates:
         def run(self) -> Any:
             return [make.remote() for make in ()]
@@ -128,7 +128,7 @@ def test_who_may_create_others() -> None:
     assert may_create(Creates.run) and not may_create(len)
 
 
-def test_a_child_that_becomes_another_program_is_no_part() -> None:
+def test_child_that_becomes_another_program_is_recognised() -> None:
     process, _ = process_of(children=True)
     process.matches = True
     reading, writing = os.pipe()
@@ -142,7 +142,7 @@ def test_a_child_that_becomes_another_program_is_no_part() -> None:
         assert said.read() == b"out"
 
 
-def test_lines_that_are_told_while_a_module_waits_on_its_way_in(
+def test_breakpoints_that_change_while_a_module_waits_apply_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As an adapter tells them that has come because of the waiting; the module is in no list of modules yet."""

@@ -28,7 +28,7 @@ from tests.injected.nsys_watcher import Watched, watched
         ("", "", True),
     ],
 )
-def test_for_whom_one_is_needed(version: str, reader: str, expected: bool) -> None:
+def test_database_is_needed_for_older_readers(version: str, reader: str, expected: bool) -> None:
     assert is_needed(version, reader) == expected
 
 
@@ -43,7 +43,7 @@ def recorded(one: Watched) -> dict[str, Any]:
     return one.written(".sqlite-gz.json")
 
 
-def test_one_is_made_as_the_least_of_the_nodes_work_and_said_when_it_is_there(
+def test_database_is_exported_with_the_lowest_priority_and_described(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with watched(tmp_path, monkeypatch, when="always", reader="2022.4.2.1") as one:
@@ -58,7 +58,7 @@ def test_one_is_made_as_the_least_of_the_nodes_work_and_said_when_it_is_there(
 
 
 @pytest.mark.parametrize("reader", [None, "2031.1.2"])
-def test_none_is_made_for_who_can_read_the_report(
+def test_database_is_not_exported_for_a_reader_of_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: str | None
 ) -> None:
     with watched(tmp_path, monkeypatch, when="always", reader=reader) as one:
@@ -67,7 +67,7 @@ def test_none_is_made_for_who_can_read_the_report(
     assert not list(one.reports.glob("*sqlite*"))
 
 
-def test_a_worker_has_not_ended_before_its_database_is_there(
+def test_worker_has_not_ended_before_its_database_is_exported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with watched(tmp_path, monkeypatch, when="always", reader="") as one:
@@ -84,7 +84,7 @@ def ended_by_itself(one: Watched) -> None:
     one.proxy.until("ended")
 
 
-def test_where_there_is_no_room_the_report_stands_alone_and_says_why(
+def test_database_is_left_out_with_a_reason_on_a_full_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = databases.shutil.disk_usage(tmp_path)
@@ -98,7 +98,7 @@ def test_where_there_is_no_room_the_report_stands_alone_and_says_why(
     assert not (one.reports / f"{one.stem}.sqlite-gz").exists()
 
 
-def test_one_that_takes_too_long_is_given_up(
+def test_database_that_takes_too_long_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "made").write_bytes(b"tables")

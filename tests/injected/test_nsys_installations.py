@@ -17,7 +17,7 @@ def program(path: Path) -> str:
     return str(path)
 
 
-def test_where_nsys_is_found(tmp_path: Path) -> None:
+def test_nsys_is_found_in_the_documented_order(tmp_path: Path) -> None:
     bare = {"PATH": str(tmp_path / "empty")}
     root = str(tmp_path)
     assert installations.find_nsys("", bare, root) == ""
@@ -37,7 +37,7 @@ def test_where_nsys_is_found(tmp_path: Path) -> None:
     assert installations.find_nsys("/nowhere/nsys", {"PATH": str(tmp_path / "path")}, root) == ""
 
 
-def test_no_nsys_of_a_folder_in_which_somebody_stands_is_run(
+def test_nsys_of_the_working_directory_is_not_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program(tmp_path / "bin/nsys")

@@ -49,7 +49,7 @@ def begun(folder: Path) -> int:
     return found[0]
 
 
-def test_the_next_watcher_removes_what_a_killed_one_has_left(root: Path) -> None:
+def test_next_watcher_removes_the_folder_of_a_killed_one(root: Path) -> None:
     killed, living = made(root, "killed"), made(root, "living")
     pid = begun(killed)
     begun(living)
@@ -100,7 +100,7 @@ def of_another_name(_: pytest.MonkeyPatch, folder: Path) -> None:
     "spoil",
     [foreign, without_lock, open_to_others, with_a_link_as_lock, behind_a_link, of_another_name],
 )
-def test_what_is_no_folder_of_ours_that_is_left_stays(
+def test_folders_that_are_not_abandoned_watcher_folders_stay(
     root: Path,
     monkeypatch: pytest.MonkeyPatch,
     spoil: Callable[[pytest.MonkeyPatch, Path], None],
@@ -115,7 +115,7 @@ def test_what_is_no_folder_of_ours_that_is_left_stays(
     assert names(root) == before and list(root.glob("*/begin.json"))
 
 
-def test_one_that_is_held_stays_until_it_is_let_go(root: Path) -> None:
+def test_held_folder_stays_until_it_is_released(root: Path) -> None:
     folder = made(root, "a")
     with ExitStack() as stack:
         stack.enter_context(held(str(folder)))
@@ -125,7 +125,7 @@ def test_one_that_is_held_stays_until_it_is_let_go(root: Path) -> None:
     assert names(root) == set()
 
 
-def test_one_on_a_file_system_without_locks_is_never_taken_for_left(
+def test_folder_on_a_file_system_without_locks_never_counts_as_abandoned(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(fd: int, how: int) -> None:

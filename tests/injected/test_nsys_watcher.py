@@ -23,7 +23,7 @@ from tests.injected.nsys_watcher import watched
 from tests.ray_cluster import wait_for
 
 
-def test_a_worker_is_recorded_as_often_as_somebody_says_so(
+def test_worker_is_recorded_as_often_as_requested(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with watched(tmp_path, monkeypatch) as one:
@@ -61,7 +61,7 @@ def test_a_worker_is_recorded_as_often_as_somebody_says_so(
         ("elsewhere", ""),
     ],
 )
-def test_a_return_code_of_0_is_not_believed(
+def test_exit_code_0_is_not_trusted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, problem: str
 ) -> None:
     with watched(tmp_path, monkeypatch, way, when="always") as one:
@@ -76,7 +76,7 @@ def test_a_return_code_of_0_is_not_believed(
     assert bool(entry["size"]) == is_there == bool(shown["reports"])
 
 
-def test_so_many_seconds_from_the_start_of_the_worker(
+def test_recording_ends_after_its_seconds_from_the_start_of_the_worker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with watched(tmp_path, monkeypatch, when="seconds", seconds=0.1) as one:
@@ -86,7 +86,7 @@ def test_so_many_seconds_from_the_start_of_the_worker(
         assert one.proxy.until("armed")["reports"] == [f"{one.stem}.nsys-rep"]
 
 
-def test_seconds_said_during_a_recording_end_it(
+def test_seconds_requested_during_a_recording_end_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with watched(tmp_path, monkeypatch, when="always") as one:
@@ -98,7 +98,7 @@ def test_seconds_said_during_a_recording_end_it(
     assert (shown["reports"], shown["problem"]) == ([f"{one.stem}.nsys-rep"], "")
 
 
-def test_a_recording_without_seconds_takes_back_those_of_the_one_that_goes_on(
+def test_request_without_seconds_removes_the_limit_of_the_running_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with watched(tmp_path, monkeypatch) as one:
@@ -111,7 +111,7 @@ def test_a_recording_without_seconds_takes_back_those_of_the_one_that_goes_on(
         assert one.watcher._ends_at == 0
 
 
-def test_seconds_do_not_end_what_a_framework_records_itself(
+def test_seconds_do_not_end_a_recording_of_a_framework(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with watched(tmp_path, monkeypatch, is_by_framework=True) as one:
@@ -127,7 +127,7 @@ def test_seconds_do_not_end_what_a_framework_records_itself(
         assert one.proxy.until("ended")["reports"] == [f"{one.stem}.nsys-rep"]
 
 
-def test_a_range_of_the_programs_own_ends_when_its_report_no_longer_grows(
+def test_range_of_the_program_ends_when_its_report_stops_growing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with watched(tmp_path, monkeypatch, when="steps") as one:
@@ -144,7 +144,7 @@ def test_a_range_of_the_programs_own_ends_when_its_report_no_longer_grows(
     assert one.written(".worker.json")["reports"] == [report.name]
 
 
-def test_a_report_that_cannot_be_read_is_tried_ever_more_rarely_until_it_grows(
+def test_unreadable_report_is_checked_at_growing_intervals_until_it_grows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each try is a run of nsys on the node."""
@@ -169,7 +169,7 @@ def test_a_report_that_cannot_be_read_is_tried_ever_more_rarely_until_it_grows(
     assert tries(3) == [1, 2]
 
 
-def test_a_program_that_never_begins_its_range(
+def test_program_that_never_begins_its_range_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with watched(tmp_path, monkeypatch, when="steps") as one:
@@ -179,7 +179,7 @@ def test_a_program_that_never_begins_its_range(
     assert problem.startswith("the program began no range in which to record")
 
 
-def test_what_nsys_refuses_stands_at_the_worker_which_goes_on(
+def test_error_of_nsys_is_shown_at_the_worker_which_continues(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with watched(tmp_path, monkeypatch, "refuses", when="always") as one:
@@ -188,7 +188,7 @@ def test_what_nsys_refuses_stands_at_the_worker_which_goes_on(
     assert known["problem"] == "nsys does not record: Illegal --sample argument 'x'."
 
 
-def test_a_watcher_whose_worker_goes_on_without_nsys_lets_nobody_begin(
+def test_watcher_whose_worker_continues_without_nsys_lets_no_worker_begin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with watched(tmp_path, monkeypatch) as one:
@@ -199,7 +199,7 @@ def test_a_watcher_whose_worker_goes_on_without_nsys_lets_nobody_begin(
     assert list(one.reports.iterdir()) == []
 
 
-def test_nsys_that_does_not_answer_is_not_waited_for(
+def test_nsys_that_does_not_answer_is_killed_after_its_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     silent, helper = tmp_path / "nsys", tmp_path / "helper"
@@ -216,7 +216,7 @@ def test_nsys_that_does_not_answer_is_not_waited_for(
         front.kill()
 
 
-def test_a_process_that_gets_the_number_of_another_is_not_it(
+def test_process_with_the_pid_of_an_ended_one_is_a_different_process(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Nobody ends it in place of the other, and nobody waits for its end."""
@@ -229,7 +229,7 @@ def test_a_process_that_gets_the_number_of_another_is_not_it(
     assert not this.is_alive
 
 
-def test_a_process_that_is_not_let_go_is_not_the_worker(tmp_path: Path) -> None:
+def test_process_without_permission_to_begin_is_not_the_worker(tmp_path: Path) -> None:
     address = tmp_path / "socket"
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(str(address))
@@ -244,7 +244,7 @@ def test_a_process_that_is_not_let_go_is_not_the_worker(tmp_path: Path) -> None:
         assert not launch._may_begin(str(address))
 
 
-def test_several_reports_of_unknown_workers_are_not_guessed_at(
+def test_several_stray_reports_are_left_where_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -255,7 +255,7 @@ def test_several_reports_of_unknown_workers_are_not_guessed_at(
     assert node_reports.strays(recording.began + 3600, ".nsys-rep") == []
 
 
-def test_a_report_of_something_else_stays_where_it_is(
+def test_stray_report_is_not_taken_for_a_range(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -268,7 +268,7 @@ def test_a_report_of_something_else_stays_where_it_is(
     assert wanted.read_bytes() == other.read_bytes() == b"x"
 
 
-def test_what_nsys_says() -> None:
+def test_output_of_nsys_is_parsed() -> None:
     said = "Generating '/tmp/nsys-report-c1.qdstrm'\r[1/1] [100%] a\r\nGenerated:\r\n\t/a/b c.nsys-rep\n"
     assert generated_reports(said) == ["/a/b c.nsys-rep"]
     assert error_line("\n[1/1]\nIllegal --trace argument 'x'.\n\nusage: nsys") == (

@@ -13,7 +13,7 @@ from tests.ray_cluster import RayCluster
 pytestmark = [pytest.mark.old_ray, pytest.mark.cluster("old"), pytest.mark.timeout(400)]
 
 
-def test_lines_and_a_failure(cluster: RayCluster, tmp_path: Path) -> None:
+def test_breakpoints_and_a_failure_stop_on_an_old_ray(cluster: RayCluster, tmp_path: Path) -> None:
     words = ["Init", "Threaded", "tasks", "Fails"]
     points = breakpoints(SHAPES, "init", "threaded", "task", "free")
     meant = ["Init", "Threaded", "task", "Fails"]

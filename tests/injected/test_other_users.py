@@ -59,7 +59,7 @@ def made() -> Iterator[handle.ProxyHandle]:
     made.close()
 
 
-def test_stranger_hears_a_greeting_and_a_refusal(made: handle.ProxyHandle) -> None:
+def test_other_user_gets_a_greeting_and_a_refusal(made: handle.ProxyHandle) -> None:
     with ProxyCaller(made.port) as owner:
         recorded = owner.signed(owner.nonce(), want="control").decode().rstrip()
         owner.sock.sendall(recorded.encode() + b"\n")
@@ -111,7 +111,7 @@ def test_folder_of_a_watcher_is_closed_to_others(watcher: Watcher) -> None:
     assert todo.empty()
 
 
-def test_watcher_drops_others_also_where_its_folder_is_open(
+def test_watcher_rejects_other_users_also_if_its_folder_is_open(
     watcher: Watcher,
 ) -> None:
     address, todo = watcher

@@ -87,7 +87,9 @@ def driver_proxy(run: Run) -> Iterator[ProxyTestClient]:
 
 
 @on_each_python
-def test_it_stops_in_main_in_a_thread_and_in_a_late_module(start: Programs, tmp_path: Path) -> None:
+def test_program_stops_in_main_in_a_thread_and_in_a_late_module(
+    start: Programs, tmp_path: Path
+) -> None:
     points = breakpoints(PLAIN, "begins", "thread") + breakpoints(LATE, "late")
     run = Run(tmp_path, breakpoints=points)
     program = start(run, PLAIN, PROGRAMS, "x y")
@@ -107,7 +109,7 @@ def test_it_stops_in_main_in_a_thread_and_in_a_late_module(start: Programs, tmp_
     assert wait_for("the end of the announcement", lambda: not run.proxy_files())
 
 
-def test_nobody_comes_and_it_runs_untouched(start: Programs, tmp_path: Path) -> None:
+def test_program_without_debugger_runs_to_its_end(start: Programs, tmp_path: Path) -> None:
     text = "import sys\nprint('debugpy' in sys.modules)  # stop: here\n"
     (tmp_path / "main.py").write_text(text)
     run = Run(tmp_path, breakpoints=breakpoints(tmp_path / "main.py", "here"), wait_s=0.2)
@@ -115,7 +117,7 @@ def test_nobody_comes_and_it_runs_untouched(start: Programs, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("folder", ["", "/not/there"])
-def test_a_program_that_nobody_can_find_waits_for_nobody(
+def test_program_that_cannot_be_found_does_not_wait(
     start: Programs, tmp_path: Path, folder: str
 ) -> None:
     (tmp_path / "main.py").write_text("print(1 / 0)  # stop: here\n")
@@ -126,7 +128,9 @@ def test_a_program_that_nobody_can_find_waits_for_nobody(
     assert (code, err.count("ZeroDivisionError"), "eagleray" in err) == (1, 1, False)
 
 
-def test_a_program_elsewhere_is_found_once_it_has_joined(start: Programs, tmp_path: Path) -> None:
+def test_program_on_another_machine_is_found_once_it_has_joined(
+    start: Programs, tmp_path: Path
+) -> None:
     inside = tmp_path / "ray" / "_private"
     inside.mkdir(parents=True)
     shutil.copy(PROGRAMS / "fake_ray_worker.py", inside / "worker.py")
@@ -151,7 +155,7 @@ def _text(file: Path) -> str:
     return file.read_text() if file.exists() else ""
 
 
-def test_a_wrong_key_opens_nothing(start: Programs, tmp_path: Path) -> None:
+def test_wrong_key_is_refused(start: Programs, tmp_path: Path) -> None:
     run = Run(tmp_path, breakpoints=breakpoints(LOOPING, "loop"))
     program = start(run, LOOPING, tmp_path / "end")
     file = run.wait_proxy_file()
@@ -165,7 +169,9 @@ def test_a_wrong_key_opens_nothing(start: Programs, tmp_path: Path) -> None:
 
 
 @on_each_python
-def test_lines_are_added_and_it_is_paused_while_it_runs(start: Programs, tmp_path: Path) -> None:
+def test_running_program_takes_new_breakpoints_and_is_paused(
+    start: Programs, tmp_path: Path
+) -> None:
     run = Run(tmp_path, breakpoints=breakpoints(PLAIN, "begins"), everywhere=True)
     (tmp_path / "main.py").write_text("import sys\n" + LOOPING.read_text())
     main = tmp_path / "main.py"
@@ -190,7 +196,7 @@ def test_lines_are_added_and_it_is_paused_while_it_runs(start: Programs, tmp_pat
         assert said(program) == (0, "counted\n", "")
 
 
-def test_what_runs_already_is_attached_to(start: Programs, tmp_path: Path) -> None:
+def test_running_program_is_attached(start: Programs, tmp_path: Path) -> None:
     """Nobody came in time; later somebody does."""
     run = Run(tmp_path, breakpoints=breakpoints(LOOPING, "loop"), wait_s=0.1)
     program = start(run, LOOPING, tmp_path / "end")
@@ -206,7 +212,7 @@ def test_what_runs_already_is_attached_to(start: Programs, tmp_path: Path) -> No
 
 
 @on_each_python
-def test_a_failure_that_nobody_handles_stops(start: Programs, tmp_path: Path) -> None:
+def test_uncaught_failure_stops(start: Programs, tmp_path: Path) -> None:
     run = Run(tmp_path, breakpoints=[], post_mortem=True, main="programs/failing.py")
     program = start(run, FAILING, "a")
     with driver_proxy(run) as proxy:
@@ -225,7 +231,9 @@ PLAIN_SETTINGS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("settings", PLAIN_SETTINGS)
-def test_it_prints_the_same(start: Programs, tmp_path: Path, settings: dict[str, Any]) -> None:
+def test_program_prints_the_same_as_without_us(
+    start: Programs, tmp_path: Path, settings: dict[str, Any]
+) -> None:
     run = Run(tmp_path, **settings)
     assert said(start(run, FAILING, "a b")) == said(start(None, FAILING, "a b"))
 
@@ -233,7 +241,9 @@ def test_it_prints_the_same(start: Programs, tmp_path: Path, settings: dict[str,
 @pytest.mark.parametrize(
     "broken", ["starting.py", "settings.py", "process.py", "debug_proxy/process.py"]
 )
-def test_our_own_faults_are_one_line_at_most(start: Programs, tmp_path: Path, broken: str) -> None:
+def test_failures_of_our_code_print_at_most_one_line(
+    start: Programs, tmp_path: Path, broken: str
+) -> None:
     run = Run(tmp_path, breakpoints=breakpoints(PLAIN, "begins"))
     (run.path / PACKAGE / broken).write_text("raise RuntimeError('planted')\n")
     code, out, err = said(start(run, PLAIN, PROGRAMS))
@@ -243,7 +253,7 @@ def test_our_own_faults_are_one_line_at_most(start: Programs, tmp_path: Path, br
     assert len(added) <= 1 and all(line.startswith("eagleray: ") for line in added)
 
 
-def test_settings_that_nobody_can_read(start: Programs, tmp_path: Path) -> None:
+def test_unreadable_settings_do_not_stop_the_program(start: Programs, tmp_path: Path) -> None:
     run = Run(tmp_path, breakpoints=[])
     code, out, err = said(start(run, PLAIN, PROGRAMS, EAGLERAY_RUN="{"))
     assert (code, out) == said(start(None, PLAIN, PROGRAMS))[:2]
@@ -253,9 +263,7 @@ def test_settings_that_nobody_can_read(start: Programs, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["print('mine')\n", "print('mine')\nraise ImportError('of mine')\n"]
 )
-def test_the_persons_own_sitecustomize_is_chained(
-    start: Programs, tmp_path: Path, text: str
-) -> None:
+def test_sitecustomize_of_the_user_is_chained(start: Programs, tmp_path: Path, text: str) -> None:
     theirs = tmp_path / "theirs"
     theirs.mkdir()
     (theirs / "sitecustomize.py").write_text(text)
@@ -269,9 +277,7 @@ def test_the_persons_own_sitecustomize_is_chained(
     assert "mine" in ours[1]
 
 
-def test_debugpy_that_is_missing_is_said_and_a_copy_is_used(
-    start: Programs, tmp_path: Path
-) -> None:
+def test_missing_debugpy_is_reported_and_a_copy_is_used(start: Programs, tmp_path: Path) -> None:
     import debugpy
 
     broken, offered = tmp_path / "broken" / "debugpy", tmp_path / "offered"
@@ -301,7 +307,7 @@ def test_debugpy_that_is_missing_is_said_and_a_copy_is_used(
         assert said(program) == (0, "counted\n", "")
 
 
-def test_a_proxy_that_dies_lets_the_program_go_on(start: Programs, tmp_path: Path) -> None:
+def test_program_continues_when_its_proxy_dies(start: Programs, tmp_path: Path) -> None:
     run = Run(tmp_path, breakpoints=breakpoints(PLAIN, "begins"), wait_s=80)
     program = start(run, PLAIN, PROGRAMS)
     run.wait_proxy_file()
@@ -311,7 +317,7 @@ def test_a_proxy_that_dies_lets_the_program_go_on(start: Programs, tmp_path: Pat
 
 
 @pytest.mark.parametrize("method", ["spawn", "fork"])
-def test_children_are_left_alone_unless_asked_for(
+def test_children_get_no_proxy_unless_requested(
     start: Programs, tmp_path: Path, method: str
 ) -> None:
     run = Run(tmp_path, breakpoints=breakpoints(FAMILY, "work"))
@@ -323,7 +329,7 @@ def test_children_are_left_alone_unless_asked_for(
 
 @on_each_python
 @pytest.mark.parametrize("method", ["spawn", "fork"])
-def test_children_that_are_asked_for_have_a_proxy_of_their_own(
+def test_requested_children_have_proxies_of_their_own(
     start: Programs, tmp_path: Path, method: str
 ) -> None:
     """Nobody debugs their parent, which would make debugpy itself take them."""

@@ -47,7 +47,7 @@ NAMES = matchable_names("nemo_rl.models", "DTensorPolicyWorker", "policy-3")
         (["vllm_generation_worker"], ""),
     ],
 )
-def test_who_is_meant(patterns: list[str], expected: str) -> None:
+def test_pattern_selects_workers(patterns: list[str], expected: str) -> None:
     assert ProfileSettings({"workers": patterns}).pattern(NAMES) == expected
 
 
@@ -55,7 +55,7 @@ def test_who_is_meant(patterns: list[str], expected: str) -> None:
     ("ranks", "rank", "expected"),
     [(None, None, True), ([0, 1], 1, True), ([0, 1], 2, False), ([0], None, False)],
 )
-def test_which_ranks(ranks: list[int] | None, rank: int | None, expected: bool) -> None:
+def test_ranks_select_workers(ranks: list[int] | None, rank: int | None, expected: bool) -> None:
     assert ProfileSettings({"ranks": ranks}).selects_rank(rank) is expected
 
 
@@ -63,7 +63,7 @@ def settings(**more: Any) -> RunSettings:
     return RunSettings({"workers": ["Driver*"], "profile": {"workers": ["*Policy*"]}, **more})
 
 
-def test_only_who_is_recorded_has_a_proxy_where_nobody_is_debugged() -> None:
+def test_only_recorded_workers_have_a_proxy_in_a_run_without_debugging() -> None:
     assert settings().workers == ["*Policy*"]
     assert settings(post_mortem=True).workers == ["Driver*"]
     lines = [{"path": "/a.py", "lines": [{"line": 1}]}]
@@ -71,7 +71,9 @@ def test_only_who_is_recorded_has_a_proxy_where_nobody_is_debugged() -> None:
     assert RunSettings({"workers": ["Driver*"]}).workers == ["Driver*"]
 
 
-def test_what_is_said_to_those_who_are_created(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_created_actors_get_the_request_and_their_children_an_empty_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     of_driver = ProfileRequests(settings())
     said = of_driver.for_actor("m", "f.<locals>.PolicyWorker", "a$b", None)
@@ -94,7 +96,7 @@ def test_what_is_said_to_those_who_are_created(monkeypatch: pytest.MonkeyPatch) 
     )
 
 
-def test_nsight_of_a_framework_stays_and_its_reports_are_taken() -> None:
+def test_nsight_of_a_framework_stays_and_its_reports_are_gathered() -> None:
     given = {"_nsight": {"t": "cuda"}, "env_vars": {"A": "1"}, "py_executable": "uv run python"}
     wishes = ProfileRequests(settings())
     said = wishes.for_actor("m", "Reward", "", given)
@@ -126,7 +128,7 @@ def test_nsight_of_a_framework_stays_and_its_reports_are_taken() -> None:
         (None, None),
     ],
 )
-def test_a_program_that_is_nsys_itself_stays_and_its_reports_are_taken(
+def test_program_that_is_nsys_itself_stays_and_its_reports_are_gathered(
     program: str | None, expected: str | None
 ) -> None:
     given = {"py_executable": program, "env_vars": {"A": "1"}}
@@ -138,13 +140,13 @@ def test_a_program_that_is_nsys_itself_stays_and_its_reports_are_taken(
 
 
 @pytest.mark.parametrize("nothing", [{}, "", None])
-def test_a_nsight_that_says_nothing_stays_so(nothing: Any) -> None:
+def test_empty_nsight_stays_empty(nothing: Any) -> None:
     """Ray would put the worker under the words of another one, and does so all the more with words of ours."""
     given = {"_nsight": nothing}
     assert with_profile_request(given, "x") == {"_nsight": nothing, "env_vars": {VARIABLE: "x"}}
 
 
-def test_ray_keeps_a_nsight_that_is_copied() -> None:
+def test_ray_keeps_a_copied_nsight() -> None:
     """Its own kind of runtime_env has it under another name than the one by which it was said."""
     from eagleray.injected.hooks.creations import parsed
     from ray.runtime_env import RuntimeEnv
@@ -176,7 +178,7 @@ def test_ray_keeps_a_nsight_that_is_copied() -> None:
         ),
     ],
 )  # fmt: skip
-def test_what_nsys_is_told(
+def test_settings_become_arguments_of_nsys(
     values: dict[str, Any], standing_by: list[str], recording: list[str]
 ) -> None:
     profile = ProfileSettings(values)
@@ -186,12 +188,12 @@ def test_what_nsys_is_told(
     assert sorted(begun[4:]) == sorted(recording)
 
 
-def test_a_recording_that_somebody_asks_for_has_no_range_of_the_programs() -> None:
+def test_requested_recording_has_no_capture_range() -> None:
     profile = ProfileSettings({"when": "steps", "options": {"capture-range": "nvtx"}})
     assert not [word for word in arguments.to_record(profile, "s", "/o") if "range" in word]
 
 
-def test_where_reports_go(tmp_path: Path) -> None:
+def test_reports_go_to_the_shared_folder_or_to_the_logs_of_ray(tmp_path: Path) -> None:
     session = tmp_path / "session"
     (session / "logs").mkdir(parents=True)
     shared = tmp_path / "reports"
@@ -204,7 +206,7 @@ def test_where_reports_go(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ids", [("a1b2c3d4" * 7, "e5f6a7b8" * 7), ("", "")])
-def test_one_pid_in_two_containers_has_two_names(
+def test_equal_pids_in_two_containers_get_two_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ids: tuple[str, str]
 ) -> None:
     """They share the name of the host and the folder, and each counts its processes from 1."""
@@ -220,7 +222,7 @@ def test_one_pid_in_two_containers_has_two_names(
     assert len(names) == 2 and all(name.startswith("Policy.node-1.7-") for name in names)
 
 
-def test_a_folder_in_the_logs_of_ray_is_ours_alone(tmp_path: Path) -> None:
+def test_folder_in_the_logs_of_ray_is_closed_to_other_users(tmp_path: Path) -> None:
     """Everybody may write into these logs, and a report holds the environments of processes."""
     logs = tmp_path / "logs"
     logs.mkdir(mode=0o777)
@@ -242,7 +244,7 @@ def test_a_folder_in_the_logs_of_ray_is_ours_alone(tmp_path: Path) -> None:
         ({"class": "make.<locals>.A:2", "host": "", "pid": 7}, f"A_2.{socket.gethostname().partition('.')[0]}.7"),
     ],
 )  # fmt: skip
-def test_the_names_of_reports(known: dict[str, Any], expected: str) -> None:
+def test_report_names_contain_class_host_and_pid(known: dict[str, Any], expected: str) -> None:
     assert node_reports.stem(known) == expected
 
 
@@ -255,11 +257,11 @@ def test_the_names_of_reports(known: dict[str, Any], expected: str) -> None:
         (["nsys", "profile"], "/logs/report"),
     ],
 )
-def test_where_the_nsys_of_a_framework_writes(words: list[str], expected: str) -> None:
+def test_output_of_the_frameworks_nsys_is_parsed(words: list[str], expected: str) -> None:
     assert framework_nsys.output_of(words, "/logs", {"RANK": "3"}, 7) == expected
 
 
-def test_which_reports_the_nsys_of_a_framework_has_written(tmp_path: Path) -> None:
+def test_reports_of_the_frameworks_nsys_are_found_by_pid(tmp_path: Path) -> None:
     """Another worker, whose number begins with that of this one, keeps its own."""
     for name in ("w[_12.nsys-rep", "w[_12.3.nsys-rep", "w[_123.nsys-rep", "w[_12.qdstrm"):
         (tmp_path / name).touch()
@@ -267,7 +269,7 @@ def test_which_reports_the_nsys_of_a_framework_has_written(tmp_path: Path) -> No
     assert [Path(one).name for one in found] == ["w[_12.3.nsys-rep", "w[_12.nsys-rep"]
 
 
-def test_which_words_are_those_of_nsys() -> None:
+def test_arguments_of_nsys_end_before_the_interpreter() -> None:
     words = [
         "nsys",
         "profile",
@@ -281,7 +283,7 @@ def test_which_words_are_those_of_nsys() -> None:
     assert framework_nsys.nsys_arguments(words) == words[1:5]
 
 
-def test_the_nsys_of_a_framework_does_not_record_our_watcher(
+def test_nsys_of_a_framework_does_not_record_our_watcher(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     environs: list[dict[str, str]] = []
@@ -293,11 +295,11 @@ def test_the_nsys_of_a_framework_does_not_record_our_watcher(
     assert "LD_PRELOAD" not in environ and environ["LD_LIBRARY_PATH"] == "/opt/python/lib"
 
 
-def test_a_process_with_no_nsys_round_it() -> None:
+def test_process_without_nsys_has_no_framework_nsys() -> None:
     assert framework_nsys.framework_nsys(dict(os.environ)) is None
 
 
-def test_what_ray_tells_its_workers(tmp_path: Path) -> None:
+def test_options_of_ray_describe_the_worker(tmp_path: Path) -> None:
     words = ["python", "default_worker.py", f"--temp-dir={tmp_path}", "--session-name=session_1", "--node-id=ab"]  # fmt: skip
     assert launch.session_dir(words) == str(tmp_path / "session_1")
     said = {"module": "m", "class": "A", "name": "policy-3", "pattern": "*"}
@@ -313,7 +315,7 @@ def test_what_ray_tells_its_workers(tmp_path: Path) -> None:
     assert launch.agent_port(str(tmp_path / "session_1"), "ab") == 52365
 
 
-def test_workers_of_containers_with_one_name_and_one_number_have_files_of_their_own() -> None:
+def test_workers_with_equal_hosts_and_pids_get_files_of_their_own() -> None:
     said = {"module": "m", "class": "A", "name": "", "pattern": "*"}
     words = [["--worker-id=5f3c21ab00"], ["--worker-id=aa3c21ab00"], [], []]
     known = [launch.worker_facts(settings(), said, one) for one in words]
@@ -321,5 +323,5 @@ def test_workers_of_containers_with_one_name_and_one_number_have_files_of_their_
     assert stems[:2] == ["A.n.7-5f3c21ab", "A.n.7-aa3c21ab"] and len(set(stems)) == 4
 
 
-def test_the_variable_has_nothing_that_ray_expands() -> None:
+def test_variable_contains_nothing_that_ray_expands() -> None:
     assert "$" not in profile_request("$HOME*", "m", "$A", "")

@@ -59,7 +59,7 @@ def wait_for_state(proxy: ProxyTestClient, state: str, reports: int) -> dict[str
     return found
 
 
-def test_a_family_of_which_some_are_recorded_again_and_again(
+def test_selected_actors_of_a_family_are_recorded_several_times(
     cluster: RayCluster, tmp_path: Path
 ) -> None:
     orders = tmp_path / "orders"
@@ -125,7 +125,7 @@ def test_a_family_of_which_some_are_recorded_again_and_again(
         ({"trace": "nonsense"}, "nsys ended with 1"),
     ],
 )
-def test_where_nsys_is_missing_or_refuses_the_worker_runs_without_it(
+def test_worker_runs_without_nsys_if_that_is_missing_or_fails(
     cluster: RayCluster, tmp_path: Path, settings: dict[str, str], why: str
 ) -> None:
     with profiled(cluster, tmp_path, [], workers=["PolicyWorker"], **settings) as run:
@@ -153,7 +153,7 @@ exec "{nsys}" "$@"
 """
 
 
-def test_a_worker_is_recorded_from_its_first_line_and_ends_as_ever(tmp_path: Path) -> None:
+def test_worker_is_recorded_from_its_first_line_and_keeps_its_exit_code(tmp_path: Path) -> None:
     """What Ray would start, without Ray; nsys fails at first, as it may on a busy node."""
     worker = tmp_path / "ray" / "_private" / "workers" / "default_worker.py"
     worker.parent.mkdir(parents=True)
@@ -179,7 +179,9 @@ def test_a_worker_is_recorded_from_its_first_line_and_ends_as_ever(tmp_path: Pat
     assert calls_in(reports / name, "fsync", tmp_path) == 6
 
 
-def test_frameworks_that_have_nsys_themselves_keep_it(cluster: RayCluster, tmp_path: Path) -> None:
+def test_nsys_of_frameworks_stays_and_its_reports_are_gathered(
+    cluster: RayCluster, tmp_path: Path
+) -> None:
     """By Ray's `nsight`, or as the program of the worker; the reports of both are taken."""
     words = ["framework", str(tmp_path / "of-framework")]
     with profiled(cluster, tmp_path, words, workers=["Nobody"], when="on-demand") as run:

@@ -13,7 +13,7 @@ from tests.ray_cluster import RayCluster
 pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(300)]
 
 
-def test_actors_of_all_kinds(cluster: RayCluster, tmp_path: Path) -> None:
+def test_actors_of_all_kinds_stop(cluster: RayCluster, tmp_path: Path) -> None:
     """Classes of `__main__` come without their module; `Other` is not meant and only holds a handle of one that is."""
     kinds = ["Init", "Method", "Async", "Thread", "Late", "Threaded"]
     points = breakpoints(SHAPES, "init", "method", "async", "thread", "threaded", "other")
@@ -43,7 +43,7 @@ def test_actors_of_all_kinds(cluster: RayCluster, tmp_path: Path) -> None:
         )
 
 
-def test_a_worker_that_is_used_again_stops_only_in_what_is_meant(
+def test_reused_worker_stops_only_in_selected_functions(
     cluster: RayCluster, tmp_path: Path
 ) -> None:
     env = {"WITH_RUNTIME_ENV": "1"}
@@ -56,7 +56,7 @@ def test_a_worker_that_is_used_again_stops_only_in_what_is_meant(
         run.ends_with("tasks: [1, 4, 3]")
 
 
-def test_an_actor_that_an_actor_creates(cluster: RayCluster, tmp_path: Path) -> None:
+def test_actor_created_by_an_actor_stops(cluster: RayCluster, tmp_path: Path) -> None:
     """Its parent is not meant, and lives in a program without a runtime_env."""
     points = breakpoints(SHAPES, "method")
     with started(cluster, tmp_path, ["Parent"], breakpoints=points, workers=["nested"]) as run:
@@ -66,7 +66,7 @@ def test_an_actor_that_an_actor_creates(cluster: RayCluster, tmp_path: Path) -> 
         run.ends_with("Parent: 8")
 
 
-def test_a_failure_and_a_breakpoint_of_the_persons_own(cluster: RayCluster, tmp_path: Path) -> None:
+def test_failure_and_breakpoint_of_the_user_stop(cluster: RayCluster, tmp_path: Path) -> None:
     meant = ["Fails", "Calls"]
     with started(
         cluster, tmp_path, [*meant, "Method"], breakpoints=[], workers=meant, post_mortem=True
@@ -89,7 +89,7 @@ def train(number):
 """
 
 
-def test_code_that_ray_uploads_stops_at_the_persons_own_lines(
+def test_uploaded_code_stops_at_the_breakpoints_of_the_user(
     cluster: RayCluster, tmp_path: Path
 ) -> None:
     app = tmp_path / "my app é"

@@ -6,9 +6,13 @@ import json
 import os
 import subprocess
 import sys
+import types
 from pathlib import Path
 
-from eagleray.injected import run_folder
+import pytest
+from eagleray.features.runs.proxy_addresses import in_folder, joined_in
+from eagleray.injected import ray_worker, run_folder
+from eagleray.injected.settings import RunSettings
 
 from tests.injected.runs import PACKAGE, Run, breakpoints
 from tests.ray_cluster import wait_for
@@ -85,3 +89,36 @@ def test_drivers_of_equal_pids_each_name_their_cluster(tmp_path: Path) -> None:
         )
     found = [json.loads(file.read_text())["gcs"] for file in run.proxies.iterdir()]
     assert sorted(found) == ["first", "second"]
+
+
+def test_driver_writes_its_cluster_after_each_connection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = types.ModuleType("ray._private.worker")
+    vars(module)["connect"] = lambda node, mode=0: (node, mode)
+    monkeypatch.setattr(ray_worker, "facts", lambda: {"gcs": "192.0.2.1:6379"})
+    settings = RunSettings({"folder": str(tmp_path)})
+    ray_worker.after_connecting(module, lambda: run_folder.write_driver_file(settings))
+    assert module.connect("node", mode=1) == ("node", 1)
+    (file,) = tmp_path.iterdir()
+    assert json.loads(file.read_text()) == {"gcs": "192.0.2.1:6379"}
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert (joined_in(tmp_path), list(in_folder(tmp_path))) == ({"192.0.2.1:6379"}, [])
+
+
+def test_failure_of_our_code_does_not_reach_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = types.ModuleType("ray._private.worker")
+    vars(module)["connect"] = lambda: "connected"
+    monkeypatch.setattr(ray_worker, "facts", lambda: {"gcs": object()})
+    settings = RunSettings({"folder": str(tmp_path)})
+    ray_worker.after_connecting(module, lambda: run_folder.write_driver_file(settings))
+    assert module.connect() == "connected"
+    assert joined_in(tmp_path) == set()
+    assert "breakpoints may not work here" in capsys.readouterr().err
+
+
+def test_folder_of_another_machine_is_not_created(tmp_path: Path) -> None:
+    run_folder.write_driver_file(RunSettings({"folder": str(tmp_path / "elsewhere")}))
+    assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""What Ray makes of a run's hooks in a driver, asked of Ray itself without a cluster."""
+"""The runtime_env of jobs and actors is extended, also by Ray's own functions in a driver without a cluster."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from eagleray.injected.hooks import runtime_env
+from eagleray.injected.settings import RunSettings
 
 from tests.adapter.harness import CACHE
 from tests.injected.runs import PACKAGE, Run
@@ -66,18 +68,18 @@ def is_of_the_run(run: Run, runtime_env: Any) -> bool:
     return has_path and json.loads(variables["EAGLERAY_RUN"]) == run.settings
 
 
-def test_a_runtime_env_is_extended_and_none_stays_none(run: Run) -> None:
+def test_job_runtime_env_is_extended_and_none_stays_none(run: Run) -> None:
     extended = asked(run, {"env_vars": {"A": "1"}}, [sys.executable])
     assert is_of_the_run(run, extended) and extended["env_vars"]["A"] == "1"
     assert asked(run, None, [sys.executable]) == {}
 
 
-def test_a_whole_job_is_taken_when_asked_for(run: Run) -> None:
+def test_whole_job_is_extended_on_request(run: Run) -> None:
     run.settings["everywhere"] = True
     assert is_of_the_run(run, asked(run, None, [sys.executable]))
 
 
-def test_the_persons_own_hook_is_called_first(run: Run) -> None:
+def test_hook_of_the_user_is_called_first(run: Run) -> None:
     (run.folder / "theirs.py").write_text(
         "def hook(env):\n    return {'env_vars': {'MINE': '2'}}\n"
     )
@@ -88,20 +90,20 @@ def test_the_persons_own_hook_is_called_first(run: Run) -> None:
     assert is_of_the_run(run, extended) and extended["env_vars"]["MINE"] == "2"
 
 
-def test_a_child_process_finds_nothing_that_it_could_fail_for(run: Run) -> None:
+def test_child_process_inherits_nothing_that_makes_it_fail(run: Run) -> None:
     code = "import ray, os; print([name for name in os.environ if 'HOOK' in name])"
     done = subprocess.run([sys.executable, "-c", code], env={**os.environ, **run.env()}, capture_output=True, text=True)  # fmt: skip
     assert done.stdout == "[]\n"
 
 
-def test_a_person_s_hook_that_raises_raises_as_ever(run: Run) -> None:
+def test_exception_of_the_users_hook_is_raised(run: Run) -> None:
     (run.folder / "theirs.py").write_text("def hook(env):\n    raise ValueError('theirs')\n")
     path = f"{run.env()['PYTHONPATH']}:{run.folder}"
     with pytest.raises(AssertionError, match="ValueError: theirs"):
         asked(run, {}, [sys.executable], PYTHONPATH=path, RAY_RUNTIME_ENV_HOOK="theirs.hook")
 
 
-def test_under_uv_run(run: Run) -> None:
+def test_job_is_extended_under_uv_run(run: Run) -> None:
     """There Ray calls a hook of its own and not that of the variable."""
     uv = next(iter(sorted(CACHE.glob("uv-*/bin/uv"))), None)
     assert uv is not None, "npm run setup keeps a uv in its cache"
@@ -112,7 +114,7 @@ def test_under_uv_run(run: Run) -> None:
     assert extended["py_executable"].startswith(f"{uv} run") and extended["working_dir"]
 
 
-def test_a_job_that_is_submitted_within_the_run(run: Run) -> None:
+def test_submitted_job_belongs_to_the_run(run: Run) -> None:
     done = subprocess.run(
         [sys.executable, "-c", SUBMITTING],
         env={**os.environ, **run.env()},
@@ -122,3 +124,30 @@ def test_a_job_that_is_submitted_within_the_run(run: Run) -> None:
     )
     extended = json.loads(done.stderr.splitlines()[-1])
     assert is_of_the_run(run, extended) and extended["env_vars"]["A"] == "1"
+
+
+VALUES = {"run": "r", "package": "_eagleray_run_1", "path": "/shared", "breakpoints": []}
+
+
+def test_runtime_env_is_extended_once() -> None:
+    theirs = {"working_dir": "/w", "env_vars": {"A": "1", "PYTHONPATH": "/mine"}}
+    ours = runtime_env.extended(theirs, RunSettings(VALUES))
+    assert theirs == {"working_dir": "/w", "env_vars": {"A": "1", "PYTHONPATH": "/mine"}}
+    assert ours["working_dir"] == "/w"
+    assert ours["env_vars"]["A"] == "1"
+    assert ours["env_vars"]["PYTHONPATH"] == "/shared/_eagleray_run_1/site:/mine"
+    assert json.loads(ours["env_vars"]["EAGLERAY_RUN"]) == VALUES
+    assert runtime_env.extended(ours, RunSettings(VALUES)) == ours
+
+
+def test_pythonpath_of_the_node_stays() -> None:
+    path = runtime_env.extended({}, RunSettings(VALUES))["env_vars"]["PYTHONPATH"]
+    assert path == "/shared/_eagleray_run_1/site:${PYTHONPATH}"
+
+
+def test_uploaded_package_is_added_to_those_of_the_user() -> None:
+    run = RunSettings({**VALUES, "path": "", "uri": "gcs://_ray_pkg_1.zip"})
+    ours = runtime_env.extended({"py_modules": ["/mine"]}, run)
+    assert ours["py_modules"] == ["/mine", "gcs://_ray_pkg_1.zip"]
+    assert "PYTHONPATH" not in ours["env_vars"]
+    assert runtime_env.extended(ours, run) == ours

@@ -74,7 +74,7 @@ def test_client_that_only_finished_sending_is_own() -> None:
         assert tcp_peer.is_own(ours)
 
 
-def test_client_that_has_closed_is_nobody() -> None:
+def test_closed_connection_has_no_user() -> None:
     """The kernel shows its socket as root's, whoever had it."""
     with connection() as (client, ours):
         client.close()

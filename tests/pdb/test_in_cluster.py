@@ -37,7 +37,7 @@ def _text(value: Any) -> bytes:
     return value if isinstance(value, bytes) else json.dumps(value).encode()
 
 
-def test_only_sessions_that_wait_are_listed() -> None:
+def test_only_paused_sessions_are_listed() -> None:
     store = Store(
         RAY_PDB_a=VALUE,
         RAY_PDB_CONTINUE_b={"job_id": "01"},
@@ -51,7 +51,7 @@ def test_only_sessions_that_wait_are_listed() -> None:
     assert (one["id"], one["filename"], one["lineno"]) == ("a", "f.py", 3)
 
 
-def test_what_is_said_is_bounded() -> None:
+def test_output_is_limited() -> None:
     huge = dict.fromkeys(FIELDS, "x" * 100000) | {"traceback": "y" * 100_000 + "end"}
     (one,) = PdbStore(Store(RAY_PDB_a=huge)).waiting_sessions()
     assert all(len(str(one[name])) == size for name, size in FIELDS.items())
@@ -61,7 +61,7 @@ def test_what_is_said_is_bounded() -> None:
     assert len(many) == MOST
 
 
-def test_a_hop_is_followed_and_leaves_nothing() -> None:
+def test_followed_session_leaves_no_entry() -> None:
     store = Store(RAY_PDB_CONTINUE_a={"job_id": "01"}, RAY_PDB_a={})
     store.later[b"RAY_PDB_a"] = _text(VALUE)
     (one,) = PdbStore(store).follow(b"a", seconds=30)
@@ -69,17 +69,17 @@ def test_a_hop_is_followed_and_leaves_nothing() -> None:
     assert list(store.values) == [b"RAY_PDB_a"]
 
 
-def test_the_end_of_a_hop_leaves_nothing() -> None:
+def test_ended_session_leaves_no_entry() -> None:
     store = Store(RAY_PDB_CONTINUE_a={"job_id": "01"}, RAY_PDB_a={"exit_debugger": True})
     assert PdbStore(store).follow(b"a", seconds=30) == []
     assert store.values == {}
 
 
-def test_a_hop_that_nobody_reaches_is_given_up() -> None:
+def test_session_that_reaches_no_task_is_given_up() -> None:
     store = Store(RAY_PDB_CONTINUE_a={"job_id": "01"})
     assert PdbStore(store).follow(b"a", seconds=0) == []
     assert store.values == {}
 
 
-def test_the_text_survives_rays_reading_of_variables() -> None:
+def test_script_survives_the_expansion_of_variables_by_ray() -> None:
     assert "$" not in PROGRAM.read_text(encoding="utf-8")

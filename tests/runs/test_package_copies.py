@@ -67,7 +67,7 @@ def test_copy_counts_as_used_when_a_run_begins(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("phase", ["starting", "running", "unwatched", "ended", "failed"])
-def test_what_a_living_run_uses_is_needed(tmp_path: Path, phase: str) -> None:
+def test_copy_of_a_running_run_is_needed(tmp_path: Path, phase: str) -> None:
     records = RunRecords(tmp_path)
     began = time.time() - 100 * DAY
     records.create(PLAN, RunState("ended", began - DAY, host="h"))
@@ -77,7 +77,7 @@ def test_what_a_living_run_uses_is_needed(tmp_path: Path, phase: str) -> None:
     assert records.needed_since(30) <= time.time() - 30 * DAY
 
 
-def test_copy_that_is_taken_into_use_while_it_is_removed_stays(
+def test_copy_that_is_used_while_it_is_removed_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = copy(tmp_path, "_eagleray_run_1", 40)
@@ -93,7 +93,7 @@ def test_copy_that_is_taken_into_use_while_it_is_removed_stays(
     assert left(tmp_path) == {path.name} and (path / "site" / "sitecustomize.py").exists()
 
 
-def test_folder_without_room_is_an_error_and_keeps_nothing(tmp_path: Path) -> None:
+def test_full_disk_is_an_error_and_leaves_no_copy(tmp_path: Path) -> None:
     def fill(made: Path) -> None:
         raise OSError(errno.ENOSPC, "no room")
 
@@ -179,7 +179,7 @@ async def test_login_node_gets_the_package_and_keeps_no_old_ones(tmp_path: Path)
     assert files == ours.files
 
 
-def test_a_copy_that_is_removed_while_it_is_delivered_is_delivered_again(
+def test_copy_that_is_removed_during_delivery_is_delivered_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another process has delivered it just before, and a third one has removed that at once."""

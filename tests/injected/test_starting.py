@@ -1,0 +1,32 @@
+"""Processes of a run are classified by their commands."""
+
+from __future__ import annotations
+
+import pytest
+from eagleray.injected import starting
+
+WORKER = "/env/lib/python3.11/site-packages/ray/_private/workers/default_worker.py"
+
+
+@pytest.mark.parametrize(
+    ("words", "environ", "kind"),
+    [
+        (["python", "train.py"], {}, "driver"),
+        (["python", "-m", "verl.trainer.main_ppo"], {}, "driver"),
+        (["python", "train.py", WORKER], {}, "driver"),
+        (["python", "-u", WORKER, "--worker-type=WORKER"], {}, "worker"),
+        (["python", WORKER, "--node-ip-address=1.2.3.4"], {}, "worker"),
+        (["python", WORKER, "--worker-type=SPILL_WORKER"], {}, "service"),
+        (["python", "/env/ray/_private/workers/setup_worker.py", WORKER], {}, "service"),
+        (["python", "-u", "/env/ray/dashboard/agent.py"], {}, "service"),
+        (["python", "/env/debugpy/adapter", "--for-server"], {}, "service"),
+        (["python", "-c", "from multiprocessing.resource_tracker import main"], {}, "service"),
+        (["python", "-c", "from multiprocessing.spawn import spawn_main", "--multiprocessing-fork"], {}, "child"),
+        (["python", "helper.py"], {"EAGLERAY_RUN_INSIDE": "worker"}, "child"),
+        (["python", WORKER], {"EAGLERAY_RUN_INSIDE": "worker"}, "worker"),
+    ],
+)  # fmt: skip
+def test_process_is_classified_by_its_command(
+    words: list[str], environ: dict[str, str], kind: str
+) -> None:
+    assert starting.kind_of(words, environ) == kind
