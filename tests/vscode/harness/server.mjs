@@ -115,21 +115,18 @@ function layOut(home, settings) {
 
 /**
  * Writes the settings as the server keeps them; the window reads changes while it runs.  They are in both files, since
- * settings of the machine's scope are read from the machine's file only.  Returns the title of a window that has read
- * the machine's file.
+ * settings of the machine's scope are read from the machine's file only; `machine` has more for that file.
  */
-export function writeSettings(folders, settings) {
-  const title = `settings ${randomBytes(4).toString("hex")}`;
+export function writeSettings(folders, settings, machine = {}) {
   for (const [kind, more] of [
     ["User", {}],
-    ["Machine", { "window.title": title }],
+    ["Machine", machine],
   ]) {
     const file = path.join(folders.user, kind, "settings.json");
     fs.mkdirSync(path.dirname(file), { recursive: true });
     fs.writeFileSync(`${file}.new`, JSON.stringify({ ...QUIET, ...settings, ...more }, null, 2));
     fs.renameSync(`${file}.new`, file);
   }
-  return title;
 }
 
 function dirs(folders) {

@@ -1,5 +1,6 @@
 /** The editor's window, used with mouse and keyboard as a user does: each gesture is made once, then its effect is awaited. */
 
+import { randomUUID } from "node:crypto";
 import * as path from "node:path";
 import { Gestures } from "./gestures.mjs";
 import { writeSettings } from "./server.mjs";
@@ -31,7 +32,8 @@ export class Window {
 
   /** Writes settings for `server` and waits until the window has read them, which its title shows. */
   async applySettings(server, settings) {
-    const title = writeSettings(server.folders, settings);
+    const title = `settings ${randomUUID()}`;
+    writeSettings(server.folders, settings, { "window.title": title });
     await until(async () => (await this.page.title()).includes(title), "the settings are read");
   }
 
