@@ -44,14 +44,14 @@ export class Started {
 
   #poll() {
     const all = processes();
-    const ours = new Set([process.pid]);
+    const started = new Set([process.pid]);
     // Repeated until nothing is added: ids wrap around, so that a parent may come after its child.
-    for (let before = 0; before !== ours.size;) {
-      before = ours.size;
-      for (const { pid, parent } of all) if (ours.has(parent)) ours.add(pid);
+    for (let before = 0; before !== started.size;) {
+      before = started.size;
+      for (const { pid, parent } of all) if (started.has(parent)) started.add(pid);
     }
-    ours.delete(process.pid);
-    for (const { pid, since } of all) if (ours.has(pid)) this.#descendants.set(pid, since);
+    started.delete(process.pid);
+    for (const { pid, since } of all) if (started.has(pid)) this.#descendants.set(pid, since);
     const left = all.filter(
       ({ pid, since }) => this.#descendants.get(pid) === since || carries(pid, this.#mark),
     );

@@ -51,8 +51,8 @@ async function installFromDebian(missing, log) {
   const env = { DEBIAN_FRONTEND: "noninteractive" };
   // Debian runs this file to decide whether it may start a newly installed daemon.
   const policy = "/usr/sbin/policy-rc.d";
-  const ours = !existsSync(policy);
-  if (ours) writeFileSync(policy, "#!/bin/sh\nexit 101\n", { mode: 0o755 });
+  const isCreated = !existsSync(policy);
+  if (isCreated) writeFileSync(policy, "#!/bin/sh\nexit 101\n", { mode: 0o755 });
   try {
     await retry(
       "apt-get",
@@ -63,7 +63,7 @@ async function installFromDebian(missing, log) {
       log,
     );
   } finally {
-    if (ours) rmSync(policy, { force: true });
+    if (isCreated) rmSync(policy, { force: true });
   }
 }
 

@@ -39,7 +39,7 @@ try {
     folder: workspace,
     settings: stage.settings,
     env: { ...stage.env, EAGLERAY_TEST: JSON.stringify(test) },
-    say: console.log,
+    log: console.log,
   });
   endWithRun(() => server.stop());
   endWithRun(() => results.failures > 0 && console.log(server.logs()));

@@ -41,9 +41,9 @@ async function story({ stage, server, browser, window: usual, driver, test }) {
     await where.waitForNone(where.toolbar(), "the session before");
     await where.attach(where.row(name), () => where.toolbar().isVisible(), "a session is open");
   };
-  const disconnect = (where, left) =>
-    where.click(where.button("Disconnect"), () => left.returned(), "the worker resumed");
-  const ours = (word) => markedWith("EAGLERAY_HOME", stage.home, word);
+  const disconnect = (window, call) =>
+    window.click(window.button("Disconnect"), () => call.returned(), "the worker resumed");
+  const processes = (argument) => markedWith("EAGLERAY_HOME", stage.home, argument);
 
   let bare;
   await test("a window without a folder takes over a worker from another window and shows its line", async () => {
@@ -71,25 +71,28 @@ async function story({ stage, server, browser, window: usual, driver, test }) {
   await test("one of two windows with automatic attach attaches", async () => {
     writeSettings(server.folders, { ...stage.settings, "eagleray.autoAttach": "first" });
     const both = [usual, await open(stage.workspace)];
-    for (const one of both) {
-      await one.openPanel();
-      await one.waitFor(one.row(/p0.*held/), "the worker that was left on purpose");
+    for (const window of both) {
+      await window.openPanel();
+      await window.waitFor(window.row(/p0.*held/), "the worker that was left on purpose");
     }
     const calls = [driver.call("p1", "train", 1)];
     for (const rank of [1, 2]) {
-      const one = await until(() => seeing(both, rank), `a session in p${rank} began by itself`);
-      const other = both.find((each) => each !== one);
+      const attached = await until(
+        () => windowWithSession(both, rank),
+        `a session in p${rank} started automatically`,
+      );
+      const other = both.find((window) => window !== attached);
       await other.openPanel();
       await other.waitFor(other.row(new RegExp(`p${rank}.*attached`)), "the worker as attached");
       if (rank === 1) {
         calls.push(driver.call("p2", "train", 2));
-        await other.waitFor(other.row(/p2(?!.*attached)/), "the next one as paused");
+        await other.waitFor(other.row(/p2(?!.*attached)/), "the next worker as paused");
       }
-      // Had the other window wanted to attach as well, it would have asked before this.
+      // If the other window had wanted to attach as well, it would have done so before this.
       await other.command("Eagleray: Refresh", () => other.row(`p${rank}`).first().isVisible());
       if (await other.toolbar().isVisible()) throw new Error("both windows have a session");
       await other.shot(`left-to-another-${rank}`);
-      await disconnect(one, calls[rank - 1]);
+      await disconnect(attached, calls[rank - 1]);
     }
     writeSettings(server.folders, stage.settings);
     await both[1].close();
@@ -108,14 +111,14 @@ async function story({ stage, server, browser, window: usual, driver, test }) {
     await usual.clearMessages();
   });
 
-  let standing;
+  let callOfP1;
   await test("a killed extension host keeps the worker held, and a click returns to its line", async () => {
-    standing = driver.call("p1", "train", 0);
+    callOfP1 = driver.call("p1", "train", 0);
     await usual.openPanel();
     await attach(usual, "p1");
     await usual.waitForStopAt(after);
     await usual.toggleBreakpoint(atReturn, true);
-    for (const pid of ours("--type=extensionHost")) process.kill(pid, "SIGKILL");
+    for (const pid of processes("--type=extensionHost")) process.kill(pid, "SIGKILL");
     await usual.waitForNone(usual.toolbar(), "the session");
     await usual.openPanel();
     await usual.waitFor(usual.row(/p1.*held/), "the worker as held");
@@ -132,11 +135,11 @@ async function story({ stage, server, browser, window: usual, driver, test }) {
 
   await test("a killed adapter is reported, and the worker resumes", async () => {
     await usual.clearMessages();
-    for (const pid of ours("adapter")) process.kill(pid, "SIGKILL");
+    for (const pid of processes("adapter")) process.kill(pid, "SIGKILL");
     await usual.waitForMessage(/debug adapter ended.*have run on/, "that the adapter ended");
     await usual.waitForNone(usual.toolbar(), "the session");
     await usual.shot("without-the-adapter");
-    if ((await standing.result()).value !== 5) throw new Error("the worker did not run on");
+    if ((await callOfP1.result()).value !== 5) throw new Error("the worker did not resume");
     const next = driver.call("p1", "train", 0);
     await usual.openPanel();
     await attach(usual, "p1");
@@ -198,12 +201,12 @@ async function story({ stage, server, browser, window: usual, driver, test }) {
 }
 
 /** The window that has a session in the worker whose call was given this step. */
-async function seeing(windows, step) {
-  for (const one of windows) {
-    const state = one.page.locator(".debug-variables .monaco-list-row", {
+async function windowWithSession(windows, step) {
+  for (const window of windows) {
+    const state = window.page.locator(".debug-variables .monaco-list-row", {
       hasText: `'step': ${step},`,
     });
-    if (await state.first().isVisible()) return one;
+    if (await state.first().isVisible()) return window;
   }
   return undefined;
 }

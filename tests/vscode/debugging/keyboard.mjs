@@ -89,7 +89,7 @@ export async function withKeyboard({ stage, window, driver, test }) {
     await walkTo(/p0/);
     await window.shot("context-menu-row");
     await choose(/p0/, "Continue All Others", () => calls[2].returned() !== undefined);
-    await until(() => calls[0].returned() === undefined, "the first still stands", 1000);
+    await until(() => calls[0].returned() === undefined, "the first worker is still stopped", 1000);
     await choose(/p0/, "Release", () => calls[0].returned() !== undefined);
     await window.shot("all-gone");
   });

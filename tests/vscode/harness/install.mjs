@@ -15,57 +15,62 @@ export function cacheFolder() {
  * Installs the editor `version` into the cache unless it is there, and returns its paths:
  * `{ version, server, node }`, the folder of VS Code's server and the Node to run it with.
  */
-export async function install(version, say = () => {}) {
-  const wanted = VERSIONS[version];
-  if (!wanted)
+export async function install(version, log = () => {}) {
+  const packages = VERSIONS[version];
+  if (!packages)
     throw new Error(`no editor ${version}; there are ${Object.keys(VERSIONS).join(", ")}`);
-  const folder = path.join(cacheFolder(), `code-server-${wanted.codeServer}`);
-  const found = {
+  const folder = path.join(cacheFolder(), `code-server-${packages.codeServer}`);
+  const editor = {
     version,
     server: path.join(folder, "node_modules", "code-server", "lib", "vscode"),
-    node: wanted.node
+    node: packages.node
       ? path.join(folder, "node_modules", nodePackage(), "bin", "node")
       : process.execPath,
   };
   if (!fs.existsSync(path.join(folder, "complete"))) {
     await oneAtATime(folder, async () => {
       if (fs.existsSync(path.join(folder, "complete"))) return;
-      say(`installing VS Code ${version} (code-server ${wanted.codeServer})`);
-      await installInto(folder, wanted, found);
-      fs.accessSync(found.node, fs.constants.X_OK);
+      log(`installing VS Code ${version} (code-server ${packages.codeServer})`);
+      await installInto(folder, packages, editor);
+      fs.accessSync(editor.node, fs.constants.X_OK);
       fs.writeFileSync(path.join(folder, "complete"), "");
     });
   }
-  return found;
+  return editor;
 }
 
-async function installInto(folder, wanted, found) {
+async function installInto(folder, packages, editor) {
   const quiet = ["--no-audit", "--no-fund", "--ignore-scripts"];
   fs.writeFileSync(path.join(folder, "package.json"), '{"private":true}\n');
-  const packages = [`code-server@${wanted.codeServer}`];
-  if (wanted.node) packages.push(`${nodePackage()}@${wanted.node}`);
-  await run("npm", ["install", ...packages, "--legacy-peer-deps", ...quiet], folder, "editor");
-  takeWatcherFromRegistry(found.server);
+  const names = [`code-server@${packages.codeServer}`];
+  if (packages.node) names.push(`${nodePackage()}@${packages.node}`);
+  await run("npm", ["install", ...names, "--legacy-peer-deps", ...quiet], folder, "editor");
+  takeWatcherFromRegistry(editor.server);
   const server = ["install", "--omit=dev", ...quiet];
-  await run("npm", server, found.server, "server", folder);
-  for (const name of wanted.native) await buildNative(found, name, folder);
+  await run("npm", server, editor.server, "server", folder);
+  for (const name of packages.native) await buildNative(editor, name, folder);
 }
 
 /** Builds a native module; without it (no compiler, no headers) only the logs are incomplete. */
-async function buildNative(found, name, folder) {
-  const prefix = path.dirname(path.dirname(found.node));
+async function buildNative(editor, name, folder) {
+  const prefix = path.dirname(path.dirname(editor.node));
   const gyp = path.join(npmFolder(), "node_modules", "node-gyp", "bin", "node-gyp.js");
   const env = {
     ...process.env,
     npm_config_nodedir: prefix,
     // Optimizing takes longer than it saves in tests.
     CXXFLAGS: "-O0",
-    PATH: `${path.dirname(found.node)}:${process.env.PATH}`,
+    PATH: `${path.dirname(editor.node)}:${process.env.PATH}`,
   };
-  const where = path.join(found.server, "node_modules", name);
-  await run(found.node, [gyp, "rebuild"], where, `build-${path.basename(name)}`, folder, env).catch(
-    () => {},
-  );
+  const module = path.join(editor.server, "node_modules", name);
+  await run(
+    editor.node,
+    [gyp, "rebuild"],
+    module,
+    `build-${path.basename(name)}`,
+    folder,
+    env,
+  ).catch(() => {});
 }
 
 /** Replaces the watcher from GitHub in the older build by the same one from the registry. */
@@ -92,12 +97,12 @@ function nodePackage() {
 }
 
 function npmFolder() {
-  const found = (process.env.PATH ?? "")
+  const npm = (process.env.PATH ?? "")
     .split(":")
     .map((dir) => path.join(dir, "npm"))
     .find((file) => fs.existsSync(file));
-  if (!found) throw new Error("npm is not on PATH");
-  return path.dirname(path.dirname(fs.realpathSync(found)));
+  if (!npm) throw new Error("npm is not on PATH");
+  return path.dirname(path.dirname(fs.realpathSync(npm)));
 }
 
 /** Locks the folder against a second run that starts at the same time: it waits for the first. */
@@ -163,7 +168,7 @@ if (import.meta.url === `file://${process.argv[1]}`) {
   for (const version of process.argv.slice(2).length
     ? process.argv.slice(2)
     : Object.keys(VERSIONS)) {
-    const found = await install(version, console.log);
-    console.log(`VS Code ${version}: ${found.server}`);
+    const editor = await install(version, console.log);
+    console.log(`VS Code ${version}: ${editor.server}`);
   }
 }

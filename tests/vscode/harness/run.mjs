@@ -33,7 +33,7 @@ export async function browserRun(name, story, more = {}) {
       folder: stage.workspace,
       settings: { ...stage.settings, ...more.settings },
       env: { ...stage.env, ...more.env },
-      say: console.log,
+      log: console.log,
       ...more.server,
     });
     endWithRun(() => server.stop());

@@ -50,9 +50,9 @@ export async function start(options = {}) {
     settings = {},
     env = {},
     auth = true,
-    say,
+    log,
   } = options;
-  const found = await install(version, say);
+  const editor = await install(version, log);
   const home = options.home ?? fs.mkdtempSync(path.join(os.tmpdir(), "er-editor-"));
   const folders = layOut(home, settings);
   const token = auth ? randomBytes(24).toString("hex") : "";
@@ -60,8 +60,8 @@ export async function start(options = {}) {
   const childEnv = { ...process.env, ...env };
   delete childEnv.NODE_OPTIONS;
   if (linkedDir) linkExtension(folders, linkedDir);
-  if (vsix) await installExtension(found, folders, vsix, childEnv);
-  const child = spawn(found.node, serverArgs(found, folders, port, token, driver), {
+  if (vsix) await installExtension(editor, folders, vsix, childEnv);
+  const child = spawn(editor.node, serverArgs(editor, folders, port, token, driver), {
     cwd: folders.home,
     env: childEnv,
     detached: true,
@@ -140,14 +140,14 @@ function dirs(folders) {
   ];
 }
 
-function serverArgs(found, folders, port, token, driver) {
+function serverArgs(editor, folders, port, token, driver) {
   // The token is in a file, since every user of the machine can read arguments.
   if (token) fs.writeFileSync(folders.token, token, { mode: 0o600 });
   const access = token
     ? ["--connection-token-file", folders.token]
     : ["--without-connection-token"];
   return [
-    path.join(found.server, "out", "server-main.js"),
+    path.join(editor.server, "out", "server-main.js"),
     ...["--host", "127.0.0.1", "--port", String(port), ...access],
     ...["--accept-server-license-terms", "--telemetry-level", "off"],
     ...(driver ? ["--enable-smoke-test-driver"] : []),
@@ -170,14 +170,14 @@ function linkExtension(folders, dir) {
   fs.writeFileSync(path.join(folders.extensions, "extensions.json"), JSON.stringify([entry]));
 }
 
-async function installExtension(found, folders, vsix, env) {
+async function installExtension(editor, folders, vsix, env) {
   const args = [
-    path.join(found.server, "out", "server-main.js"),
+    path.join(editor.server, "out", "server-main.js"),
     ...dirs(folders),
     "--accept-server-license-terms",
   ];
   const { stdout, stderr } = await promisify(execFile)(
-    found.node,
+    editor.node,
     [...args, "--install-extension", vsix],
     { env },
   );
@@ -219,17 +219,17 @@ export function freePort() {
 
 /** The logs of the server, its extension hosts and the extension. */
 function collectLogs(folders) {
-  const found = [folders.log];
+  const files = [folders.log];
   const visit = (dir) => {
     for (const entry of fs.existsSync(dir) ? fs.readdirSync(dir, { withFileTypes: true }) : []) {
       const file = path.join(dir, entry.name);
       if (entry.isDirectory()) visit(file);
-      else if (/^Eagleray\.log$/.test(entry.name)) found.push(file);
+      else if (/^Eagleray\.log$/.test(entry.name)) files.push(file);
     }
   };
   visit(path.join(folders.data, "data", "logs"));
   visit(path.join(folders.user, "logs"));
-  return found
+  return files
     .map((file) => `--- ${file}\n${fs.readFileSync(file, "utf8").slice(-8000)}`)
     .join("\n");
 }
