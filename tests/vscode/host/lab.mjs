@@ -48,10 +48,7 @@ export class Lab {
     await until(
       async () => {
         if (this.calls.every((call) => call.returned()) && sessions().length === 0) return true;
-        for (const session of sessions()) {
-          await vscode.debug.stopDebugging(session);
-          await forgetUnknown(session);
-        }
+        for (const session of sessions()) await endSession(session);
         for (const row of this.rows()) {
           if (row.state !== "attached") await this.command("continue", row);
         }
@@ -163,9 +160,13 @@ vscode.debug.onDidStartDebugSession(
 vscode.debug.onDidTerminateDebugSession((session) => open.delete(session.id));
 export const sessions = () => [...open.values()];
 
-/** The editor sends no end of a session that it starts again 0.3 s after Restart, before the old adapter has ended. */
-async function forgetUnknown(session) {
+/**
+ * Ends a session.  The editor sends no end of a session that it starts again 0.3 s after Restart, before the old adapter
+ * has ended: one that it doesn't know is forgotten.
+ */
+async function endSession(session) {
   try {
+    await vscode.debug.stopDebugging(session);
     await session.customRequest("threads");
   } catch (error) {
     if (/debug session not found/.test(error.message)) open.delete(session.id);
