@@ -31,8 +31,8 @@ export interface App {
   refresh(): Promise<void>;
   /** Refreshes the list of runs; rejects with an error of the catalogue. */
   latestRuns(): Promise<readonly Run[]>;
-  /** Views tell it that they exist. */
+  /** Views register with it. */
   readonly panel: Panel;
-  /** What is selected in the view that the person used last: for commands that come by a key. */
+  /** The selection of the view that was used last, for commands called by a key. */
   readonly selection: Selection;
 }

@@ -12,7 +12,7 @@ type Work<H> = (handlers: H, rows: readonly Row[], args: readonly unknown[]) => 
 /** Its id, what it does in the words of an error message, and how it calls its handler. */
 export type CommandDefinition<H> = readonly [id: CommandId, doing: string, work: Work<H>];
 
-/** A command gets the rows that it is meant for, and everything that the editor called it with. */
+/** A handler gets the rows of the command, and all arguments of the editor. */
 export function registerCommands<H>(
   { errors, selection }: App,
   handlers: () => Promise<H>,

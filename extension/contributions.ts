@@ -127,7 +127,7 @@ export const SETTINGS: Settings = {
 
 /** Context keys that `when` clauses of package.json read, and their values. */
 export interface ContextKeys {
-  /** How the sidecar does: decides which welcome text stands in an empty view. */
+  /** The state of the sidecar: selects the welcome text of an empty view. */
   readonly "eagleray.sidecar":
     "idle" | "starting" | "ready" | "no-python" | "failed" | "unsupported";
   /** Some worker is paused or held: gives "Attach to Next Paused Worker" its key. */
@@ -136,7 +136,7 @@ export interface ContextKeys {
   readonly "eagleray.hasJobs": boolean;
   /** Some log is being followed. */
   readonly "eagleray.following": boolean;
-  /** Some run that goes on is profiled. */
+  /** Some live run is profiled. */
   readonly "eagleray.hasProfiled": boolean;
   /** How the view All Workers is grouped. */
   readonly "eagleray.allWorkersBy": "class" | "node";

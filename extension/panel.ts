@@ -42,7 +42,7 @@ export class Panel implements Disposable {
  * Remembers the selection of the view that was used last.
  *
  * 1. Called on a row that is part of a selection of several (context menu): the whole selection, that row first,
- *    since what is done to one alone is meant for it.
+ *    since commands for a single row use it.
  * 2. Called on a row (inline button, click): that row.
  * 3. Called without one (key, palette): what is selected.
  */

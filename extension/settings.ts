@@ -7,7 +7,7 @@ import { SETTINGS, type ContextKeys, type Settings } from "./contributions";
 
 const SECTION = "eagleray";
 
-/** The value of a setting; its default when what the person wrote has another type. */
+/** The value of a setting; its default where settings.json has another type. */
 export function setting<K extends keyof Settings>(name: K): Settings[K] {
   const value = vscode.workspace.getConfiguration(SECTION).get<unknown>(name);
   const sameType = typeof value === typeof SETTINGS[name] && value !== null;
@@ -33,7 +33,7 @@ export async function changeWorkspaceSetting<K extends keyof Settings>(
   await vscode.workspace.getConfiguration(SECTION).update(name, value, target);
 }
 
-/** Writes a setting of the person (not of the workspace). */
+/** Writes a setting of the user, not of the workspace. */
 export async function changeSetting<K extends keyof Settings>(
   name: K,
   value: Settings[K],

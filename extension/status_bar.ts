@@ -51,7 +51,7 @@ export function statusBar(app: App): Disposable {
 }
 
 interface Status {
-  /** With icons: nothing of a cluster may stand in it. */
+  /** May contain icons, so it holds no text that came from a cluster. */
   readonly text: string;
   readonly tooltip: string;
   readonly severity: "none" | "warning" | "error";

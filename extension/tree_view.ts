@@ -46,7 +46,7 @@ export class RowTree<R extends Row> implements vscode.TreeDataProvider<R>, Dispo
     this.changed.fire(undefined);
   }
 
-  /** Draws anew every so many milliseconds what somebody looks at and `grows`, such as ages. */
+  /** Redraws every `ms` milliseconds while the view is visible and `grows`, as ages do. */
   redrawEvery(ms: number, grows: () => boolean): void {
     const timer = setInterval(() => {
       if (this.view.visible && grows()) {

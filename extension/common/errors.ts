@@ -84,7 +84,7 @@ export function noCluster(): EaglerayError {
   );
 }
 
-/** Of `total` things that were to be done these could not be; a reason that all of them have is said once. */
+/** `failed` of `total` items failed; a reason that all of them share is reported once. */
 export function someFailed(
   failed: readonly (readonly [name: string, error: EaglerayError])[],
   total: number,
@@ -103,7 +103,7 @@ export function someFailed(
   );
 }
 
-/** Whether `error` only says that the person changed their mind. */
+/** Whether `error` is a cancellation by the user. */
 export function isCancellation(error: unknown): boolean {
   return error instanceof EaglerayError && error.code === "cancelled";
 }
@@ -123,8 +123,7 @@ export function asEaglerayError(error: unknown): EaglerayError {
 }
 
 /**
- * What fails keeps nothing else from its turn, and becomes one error when all had theirs; a cancellation
- * leaves out the rest.
+ * Calls `work` for each item in turn.  Failures become one error after the last item; a cancellation skips the rest.
  */
 export async function withEach<T>(
   things: readonly T[],

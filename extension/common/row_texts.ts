@@ -9,7 +9,7 @@ export interface RowTexts {
   readonly description: string;
   /** One fact a line. */
   readonly tooltip: string;
-  /** What a screen reader says instead of label and description. */
+  /** What a screen reader reads instead of label and description. */
   readonly spoken: string;
   readonly icon: string;
   /** The id of a theme colour for the icon. */

@@ -7,7 +7,7 @@ import type { App } from "../app";
 import { setting } from "../settings";
 
 const REMEMBERED = "eagleray.hadCluster";
-/** A look costs a few milliseconds; a cluster that was just started may be seen this much later. */
+/** The poll interval: a poll takes a few milliseconds, a new cluster is noticed at most this much later. */
 const LOOK_AGAIN_MS = 15_000;
 
 export function startAutomatically(app: App): Disposable[] {
@@ -52,7 +52,7 @@ export interface StartSigns {
   /** This workspace has shown a cluster before. */
   readonly remembered: boolean;
   readonly discovery: "own" | "off";
-  /** The names of the processes of one's own uid on this machine. */
+  /** The names of this user's processes on this machine. */
   ownProcesses(): Promise<readonly string[]>;
 }
 
@@ -64,7 +64,7 @@ const HEAD_PROCESS = "gcs_server";
  *
  * 1. this workspace has a remembered cluster;
  * 2. a variable names a dashboard: RAY_API_SERVER_ADDRESS, or RAY_ADDRESS with http;
- * 3. (unless discovery is off) a Ray head of one's own runs on this machine.
+ * 3. (unless discovery is off) a Ray head of this user runs on this machine.
  */
 export async function reasonToStart(signs: StartSigns): Promise<string | undefined> {
   if (signs.remembered) {

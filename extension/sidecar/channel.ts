@@ -21,7 +21,7 @@ const END_TIME_LIMIT_MS = 3_000;
 /** A Python on a network file system may take long to read its libraries for the first time. */
 const HANDSHAKE_LIMIT_MS = 120_000;
 
-/** Starts the process and shakes hands with it, unless `ending` says so first; rejects with an error of the catalogue. */
+/** Starts the process and initializes the connection, unless `ending` aborts first; rejects with an error of the catalogue. */
 export async function openChannel(
   launch: Launch,
   initializationOptions: object,
@@ -45,7 +45,7 @@ export async function openChannel(
   return channel;
 }
 
-/** What goes wrong is told by us, once and with what to do: its own messages stay in the log. */
+/** Eagleray shows its own errors, once and with the next step; those of the client only go to the log. */
 class QuietClient extends LanguageClient {
   override error(message: string, data?: unknown): void {
     super.error(message, data, false);
@@ -62,8 +62,8 @@ function clientOptions(
     documentSelector: [],
     initializationOptions,
     outputChannel: quietChannel(log),
-    // What a trace would show are the params of requests, passphrases among them: a setting that nobody
-    // contributes (`eagleray.trace.server`) must not bring them into a log.
+    // A trace would show the params of requests, passphrases among them: a setting that isn't
+    // contributed (`eagleray.trace.server`) must not put them into a log.
     traceOutputChannel: quietChannel(() => undefined),
     initializationFailedHandler: () => false,
     errorHandler: {

@@ -35,7 +35,7 @@ export function sidecarCommands(app: App): Disposable[] {
     ]),
     ...TOLD_AT_THE_START.map((name) =>
       onSettingChanged(name, () => {
-        // One that nobody has needed yet reads them when it starts.
+        // A sidecar that isn't running reads them when it starts.
         if (app.sidecar.state.value !== "idle") {
           void app.sidecar.restart();
         }

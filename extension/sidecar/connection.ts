@@ -23,7 +23,7 @@ export interface ChannelListener {
   closed(why: string): void;
 }
 
-/** What the connection needs of the world; tests give their own. */
+/** The process and time as the connection uses them; tests pass their own. */
 interface World {
   /** Starts the process; rejects with an error of the catalogue, and with anything once `ending` has given it up. */
   open(
@@ -43,13 +43,13 @@ interface SidecarRun {
   readonly lost: Promise<never>;
 }
 
-/** Errors after which trying again by itself would change nothing. */
+/** Errors that a retry can't fix. */
 const LASTING: Readonly<Record<string, SidecarState>> = {
   "no-python": "no-python",
   "unsupported-platform": "unsupported",
 };
 
-/** Owns the process.  Starts and restarts are one at a time: who comes meanwhile gets the same one. */
+/** Owns the process.  Starts and restarts are serialized: calls meanwhile share the same one. */
 export class SidecarConnection implements Sidecar, Disposable {
   readonly state = new Store<SidecarState>("idle");
   private readonly notifications = new Map<string, Set<(value: unknown) => void>>();
@@ -97,7 +97,7 @@ export class SidecarConnection implements Sidecar, Disposable {
   }
 
   async start(): Promise<void> {
-    // A start that fails shows in `state` and in the log; who needs the sidecar gets the error by its request.
+    // A failed start shows in `state` and in the log; requests reject with its error.
     await this.running().catch(() => undefined);
   }
 
@@ -123,7 +123,7 @@ export class SidecarConnection implements Sidecar, Disposable {
 
   private async stop(): Promise<void> {
     this.retry?.dispose();
-    // One that hangs while it starts would be waited for in vain.
+    // A process that hangs during its start would never end otherwise.
     this.ending.abort();
     await this.starting?.catch(() => undefined);
     const run = this.run;
@@ -157,7 +157,7 @@ export class SidecarConnection implements Sidecar, Disposable {
         this.lost(channel, since, why);
       };
     });
-    // Nobody may be waiting for it when it is lost.
+    // There may be no request that waits for it.
     lost.catch(() => undefined);
     let channel: Channel | undefined;
     try {

@@ -2,7 +2,7 @@
 
 import * as path from "node:path";
 
-/** What a candidate said of itself, or why it cannot be used. */
+/** The properties of a candidate, or why it cannot be used. */
 export type ProbeResult =
   { readonly version: string; readonly tag: string } | { readonly unusable: string };
 
@@ -15,7 +15,7 @@ export interface PythonSearchInput {
   /** With their real paths, where those differ. */
   readonly workspaceFolders: readonly string[];
   readonly trusted: boolean;
-  /** The Python that the person chose in the Python extension, if that extension is there and runs. */
+  /** The Python that is selected in the Python extension, if that is installed and active. */
   activeEnvironment(): Promise<string | undefined>;
   /** The real path of a file that may be executed, or undefined. */
   executable(file: string): Promise<string | undefined>;
@@ -53,7 +53,7 @@ const CONDA_FOLDERS = ["miniconda3", "miniforge3", "mambaforge", "anaconda3"];
  * 7. the Pythons that uv has installed.
  *
  * In a workspace that is not trusted, no file that lies in it is executed, by whichever rule it was
- * found.  The log says per candidate why it was passed over.
+ * found.  The log has the reason for each candidate that was skipped.
  */
 export async function findPython(around: PythonSearchInput): Promise<FoundPython | undefined> {
   const seen = new Set<string>();
@@ -124,7 +124,7 @@ async function* activeEnvironments(around: PythonSearchInput): AsyncGenerator<Ca
   }
 }
 
-/** Relative entries of PATH are left out: what they name depends on the folder one stands in. */
+/** Relative entries of PATH are left out: they depend on the working directory. */
 async function* onPath(around: PythonSearchInput): AsyncGenerator<Candidate> {
   const folders = (around.environ["PATH"] ?? "")
     .split(path.delimiter)

@@ -2,7 +2,7 @@
 
 import * as path from "node:path";
 
-/** What the extension folder holds besides the code: nothing, or the Python libraries of a .vsix. */
+/** The Python libraries in the extension folder of a .vsix; a checkout has none. */
 export interface Libraries {
   /** `cp310` … : the versions of Python that there are compiled libraries for; empty in a checkout. */
   readonly tags: readonly string[];
@@ -11,13 +11,13 @@ export interface Libraries {
 export interface Launch {
   readonly command: string;
   readonly args: readonly string[];
-  /** What is set besides the editor's own environment. */
+  /** Variables in addition to the editor's environment. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
 const LIBRARIES_OF_A_CHECKOUT = ["pygls", "aiohttp", "attrs", "cattrs", "psutil"];
 
-/** Prints what we must know of a Python as one line of JSON; runs on any Python 3. */
+/** Prints the properties of a Python as one line of JSON; runs on any Python 3. */
 const PROBE = `
 import importlib.util, json, platform, sys, sysconfig
 print(json.dumps({
@@ -69,7 +69,7 @@ export function sidecarEnvironment(nsys: string): Readonly<Record<string, string
   return nsys.trim() === "" ? {} : { EAGLERAY_NSYS: nsys.trim() };
 }
 
-/** `tag` is that of the Python, as the probe said it. */
+/** `tag` is that of the Python, from the probe. */
 export function sidecarLaunch(
   extensionFolder: string,
   libraries: Libraries,

@@ -62,8 +62,8 @@ export class SidecarProcess {
   }
 
   /**
-   * Waits for the first answer of the process.  One that ends before, or does not give it within `limitMs`, or is
-   * not wanted any more when `ending` says so, is ended, and an error of the catalogue is raised.
+   * Waits for the first answer of the process.  A process that ends before, that doesn't answer within `limitMs`, or
+   * that `ending` cancels, is killed, and an error of the catalogue is thrown.
    */
   async answering(answer: Promise<unknown>, limitMs: number, ending: AbortSignal): Promise<void> {
     const kill = (): void => {
@@ -110,8 +110,8 @@ export class SidecarProcess {
 }
 
 /**
- * Starts one without a shell; what it says goes into the file `log`.  `failed` hears why it could not be started, or how
- * it ended when it did not end well.
+ * Starts one without a shell; its output goes into the file `log`.  `failed` is called when it could not be started, or when
+ * it ended with an error.
  */
 export function startDetached(
   program: string,

@@ -15,7 +15,7 @@ import { probeArguments, unusable, type Libraries, type ProbeAnswer } from "./la
 /** A Python on a slow network file system takes seconds for its first start. */
 const PROBE_TIME_LIMIT_MS = 20_000;
 
-/** `ending` ends a probe that goes on. */
+/** `ending` ends a running probe. */
 export async function pythonSearchInput(
   extensionFolder: string,
   libraries: Libraries,

@@ -7,7 +7,7 @@ import type { Readable } from "../common/readable";
 import type { NotificationMethod, RequestMethod } from "../common/wire";
 
 export type SidecarState =
-  | "idle" // nobody has needed it yet
+  | "idle" // not needed yet
   | "starting"
   | "ready"
   | "no-python"
@@ -32,14 +32,14 @@ export interface RequestOptions {
  */
 export interface Sidecar {
   readonly state: Readable<SidecarState>;
-  /** Sends a request; starts the process first if nobody has needed it yet. */
+  /** Sends a request; starts the process first if not needed yet. */
   request<P extends object, R>(
     method: RequestMethod<P, R>,
     params: P,
     options?: RequestOptions,
   ): Promise<R>;
   onNotification<V>(method: NotificationMethod<V>, listener: (value: V) => void): Disposable;
-  /** Called after each start of the process: to tell it again what it must know. */
+  /** Called after each start of the process, to send its settings again. */
   onStarted(listener: () => void): Disposable;
   /** Starts it if it does not run; does not reject. */
   start(): Promise<void>;

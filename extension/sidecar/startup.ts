@@ -10,7 +10,7 @@ import { findPython, type FoundPython } from "./interpreter";
 import { sidecarEnvironment, sidecarLaunch } from "./launch";
 import { bundledLibraries, pythonSearchInput } from "./python_probe";
 
-/** `found` hears which Python was taken, before the process starts; `ending` gives up what has not come so far. */
+/** `found` is called with the Python before the process starts; `ending` cancels the start. */
 export async function openSidecar(
   extensionFolder: string,
   methods: readonly string[],
@@ -39,7 +39,7 @@ export async function openSidecar(
   return openChannel(launch, initializationOptions(), methods, listener, log, ending);
 }
 
-/** What the sidecar is told once; a change of these settings starts it anew. */
+/** Sent once at the start; a change of these settings restarts the sidecar. */
 function initializationOptions(): object {
   return {
     discovery: setting("discovery"),

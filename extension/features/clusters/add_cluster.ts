@@ -24,7 +24,7 @@ export class AddClusterWizard {
     private readonly connecting: ClusterConnector,
   ) {}
 
-  /** Scripts may give the address; a person chooses. */
+  /** Scripts may pass the address; without one the user chooses. */
   async add(given: unknown): Promise<Cluster | undefined> {
     if (typeof given === "string") {
       return this.connecting.connect(given.trim(), `Connecting to ${plain(given)}`);
@@ -38,11 +38,11 @@ export class AddClusterWizard {
       if (chosen?.kind !== "lookForJobs" || !(await this.lookForJobs(chosen.host))) {
         return undefined;
       }
-      // The jobs that were found there are among the choices now.
+      // The jobs of that host are among the choices now.
     }
   }
 
-  /** Has jobs looked for on a host that is given or chosen; false when the person gave up. */
+  /** Searches for jobs on the given or chosen host; false when the user cancels. */
   async lookForJobs(given: string | undefined): Promise<boolean> {
     const host = given ?? (await this.chooseHost());
     if (host === undefined) {
@@ -63,7 +63,7 @@ export class AddClusterWizard {
     });
   }
 
-  /** A host that was chosen leads to a second question; anything else is the answer already. */
+  /** A chosen host leads to a second question; anything else is the answer. */
   private async address(
     chosen: ChoiceAction | undefined,
     { choices }: OfferedChoices,
@@ -92,7 +92,7 @@ export class AddClusterWizard {
   }
 }
 
-/** What is offered: at first what the panel knows, then all. */
+/** The choices: first those known from the panel, then all. */
 class OfferedChoices {
   choices: Choices;
   isComplete = false;
@@ -101,7 +101,7 @@ class OfferedChoices {
     this.choices = { jobs: app.clusters.value.jobs, ssh_hosts: [], problems: [] };
   }
 
-  /** An error stands among the choices: an address can be typed all the same. */
+  /** An error is one of the choices, so that an address can still be typed. */
   async load(cancel: CancellationToken): Promise<void> {
     try {
       this.choices = await this.app.sidecar.request(CHOICES, {}, { cancel });
@@ -132,7 +132,7 @@ interface ChoiceItem extends vscode.QuickPickItem {
   readonly choice?: Choice;
 }
 
-/** What the person chose; undefined when they closed the list. */
+/** What the user chose; undefined when they closed the list. */
 async function pickChoice(asking: PickOptions): Promise<ChoiceAction | undefined> {
   const pick = vscode.window.createQuickPick<ChoiceItem>();
   const cancel = new vscode.CancellationTokenSource();
@@ -179,7 +179,7 @@ async function load(
   pick.busy = false;
 }
 
-/** Who has gone to another line than the first stays on it; by itself the editor would go back. */
+/** Keeps the active line if that isn't the first; the editor would go back to the first. */
 function redraw(pick: vscode.QuickPick<ChoiceItem>, items: readonly ChoiceItem[]): void {
   const before = pick.activeItems[0];
   const hasMoved = before !== pick.items.find(canBeChosen);
@@ -191,7 +191,7 @@ function redraw(pick: vscode.QuickPick<ChoiceItem>, items: readonly ChoiceItem[]
   }
 }
 
-/** What was typed stands for itself: Enter may come before the editor has drawn the list for it. */
+/** The typed text itself: Enter may come before the editor has drawn the list for it. */
 function typedChoice({ value, items }: vscode.QuickPick<ChoiceItem>): ChoiceAction | undefined {
   const typed = items.find((item) => item.alwaysShow === true && canBeChosen(item));
   return value === "" ? undefined : typed?.choice?.action;

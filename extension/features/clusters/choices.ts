@@ -13,7 +13,7 @@ export interface Choice {
   readonly detail: string;
   readonly icon: string;
   readonly action?: ChoiceAction;
-  /** Stands there whatever is typed. */
+  /** Shown whatever is typed. */
   readonly isAlwaysShown?: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface Section {
   readonly choices: readonly Choice[];
 }
 
-/** `asked` is false while `choices` are only what is known already; `typed` is what stands in the box. */
+/** `asked` is false while `choices` are only those known from the panel; `typed` is the text in the box. */
 export function addSections(choices: Choices, asked: boolean, typed: string): readonly Section[] {
   const { jobs, ssh_hosts: hosts, problems } = choices;
   const running = jobs.filter((job) => job.state !== "pending").sort(liveFirst);
@@ -96,7 +96,7 @@ function section(title: string, choices: readonly (Choice | undefined)[]): Secti
   return { title, choices: choices.filter((one) => one !== undefined) };
 }
 
-/** Jobs in which a Ray answers stand first, else in the order of the list. */
+/** Jobs with a Ray that answers come first, else in the order of the list. */
 function liveFirst(one: Job, other: Job): number {
   return Number(other.ray === "live") - Number(one.ray === "live");
 }

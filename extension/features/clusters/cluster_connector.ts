@@ -14,14 +14,14 @@ import { ADD, type Cluster } from "./messages";
 export class ClusterConnector {
   private readonly running = new Map<string, Promise<Cluster | undefined>>();
 
-  /** In `shown` stand the addresses that are just being connected. */
+  /** `shown` gets the addresses that are being connected. */
   constructor(
     private readonly app: App,
     private readonly access: CredentialStore,
     private readonly shown: Store<ReadonlySet<string>>,
   ) {}
 
-  /** The cluster; undefined when the person gave up.  Who asks for the same address meanwhile gets the same. */
+  /** The cluster; undefined when the user cancels.  Calls for the same address share one attempt. */
   connect(address: string, title: string): Promise<Cluster | undefined> {
     const known = this.running.get(address);
     if (known !== undefined) {

@@ -21,7 +21,7 @@ export class ClusterCommands {
   readonly adding: AddClusterWizard;
   private readonly connecting: ClusterConnector;
 
-  /** In `shown` stand the addresses that are just being connected. */
+  /** `shown` gets the addresses that are being connected. */
   constructor(
     private readonly app: App,
     private readonly access: CredentialStore,
@@ -55,7 +55,7 @@ export class ClusterCommands {
     );
   }
 
-  /** Several at once are named before they go. */
+  /** Several at once need a confirmation that names them. */
   async remove(rows: readonly Row[]): Promise<void> {
     const added = this.app.clusters.value.clusters.filter((one) => one.origin === "added");
     const clusters = await clustersOf(rows, added, "Remove which cluster?");
@@ -92,7 +92,7 @@ export class ClusterCommands {
     }
   }
 
-  /** What is given for several clusters at once is asked for once, and given to each. */
+  /** Credentials for several clusters are entered once. */
   async give(wanted: "token" | "headers" | "ca_file", rows: readonly Row[]): Promise<void> {
     const { clusters } = this.app.clusters.value;
     const chosen = await clustersOf(rows, clusters, "Of which cluster?");
@@ -133,7 +133,7 @@ function nameOf({ name }: Cluster): string {
   return name;
 }
 
-/** The name of the only one, else how many there are. */
+/** The name of the only cluster, else their number. */
 function words(clusters: readonly Cluster[]): string {
   const [first] = clusters;
   return first !== undefined && clusters.length === 1
@@ -145,7 +145,7 @@ function namesText(clusters: readonly Cluster[]): string {
   return clusters.map(({ name }) => plain(name)).join("\n");
 }
 
-/** The words of one way, or of several below the names of their clusters. */
+/** The ssh message of one route, or of several below the names of their clusters. */
 function messagesText(clusters: readonly Cluster[]): string {
   const texts = clusters.map((one) => (clusters.length === 1 ? routeMessage(one) : titled(one)));
   return texts.join("\n\n");
@@ -168,7 +168,7 @@ async function pickHost(hosts: readonly JobHost[]): Promise<JobHost[]> {
   return picked === undefined ? [] : [picked.host];
 }
 
-/** Those of the rows that are among `clusters`, each once, else the one that the person picks. */
+/** The clusters of the rows that are among `clusters`, or the one that the user picks. */
 async function clustersOf(
   rows: readonly Row[],
   clusters: readonly Cluster[],

@@ -7,12 +7,12 @@ import type { Credentials } from "./credentials";
 
 type CredentialKind = NonNullable<ReturnType<typeof askedBy>>;
 
-/** What becomes of the credentials of a cluster that sends these headers already. */
+/** The change of the credentials of a cluster with these headers. */
 export type CredentialsChange = (headers: Credentials["headers"]) => Partial<Credentials>;
 
 /**
- * What the person gave, for one cluster or for several; undefined when they closed the box.  `whose` is who it is
- * for, `names` are those of the headers that are sent already, and `why` is what the cluster said, if it did.
+ * The change that the user enters, for one cluster or several; undefined when they close the box.  `whose` names the
+ * clusters, `names` are those of the headers that are already sent, and `why` is the message of the cluster, if any.
  */
 export async function askFor(
   wanted: CredentialKind,
@@ -45,7 +45,7 @@ function askToken(whose: string, why: string): Thenable<string | undefined> {
   });
 }
 
-/** Adds one header or takes one back; their values are not shown. */
+/** Adds or removes one header; values are not shown. */
 async function askHeaders(
   whose: string,
   names: readonly string[],
@@ -94,7 +94,7 @@ async function askCertificates(whose: string, why: string): Promise<string | und
   return chosen?.[0]?.fsPath;
 }
 
-/** What to ask for after an error with this code; undefined for those that asking does not help. */
+/** The credentials that would fix an error with this code; undefined for other errors. */
 export function askedBy(code: string): "token" | "headers" | "ca_file" | undefined {
   switch (code) {
     case "token-needed":
@@ -111,7 +111,7 @@ export function askedBy(code: string): "token" | "headers" | "ca_file" | undefin
   }
 }
 
-/** A header as a person writes it, `Name: value`. */
+/** Parses a header, `Name: value`. */
 export function headerOf(written: string): readonly [name: string, value: string] | undefined {
   // What HTTP allows in a name; a line end in a value would begin another header.
   const match = /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*([\x20-\x7e]+?)\s*$/.exec(written);

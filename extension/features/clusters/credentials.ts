@@ -28,13 +28,13 @@ export class CredentialStore {
     private readonly log: (line: string) => void,
   ) {}
 
-  /** What is kept for the cluster. */
+  /** The stored credentials of the cluster. */
   async of(cluster: string): Promise<Credentials> {
     const kept = await this.secrets.get(secretName(cluster));
     return kept === undefined ? NONE : { ...NONE, ...(JSON.parse(kept) as Partial<Credentials>) };
   }
 
-  /** Uses `changes` for the cluster, and keeps them once the cluster has been told. */
+  /** Sends `changes` to the sidecar, then stores them. */
   async set(cluster: string, changes: Partial<Credentials>): Promise<void> {
     await this.sidecar.request(SET_ACCESS, { cluster, ...changes });
     await this.keep(cluster, changes);
@@ -55,7 +55,7 @@ export class CredentialStore {
     await this.remember(this.clusters().filter((one) => one !== cluster));
   }
 
-  /** Tells the sidecar all of them. */
+  /** Sends all credentials to the sidecar. */
   async tell(): Promise<void> {
     for (const cluster of this.clusters()) {
       try {

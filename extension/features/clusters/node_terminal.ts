@@ -9,13 +9,13 @@ import type { App } from "../../app";
 import type { Row } from "../../rows";
 import { TERMINAL, type TerminalRef } from "./messages";
 
-/** The nodes that rows stand for, each once. */
+/** The nodes of rows, each once. */
 export function nodesOf(rows: readonly Row[]): TerminalRef[] {
   const nodes = rows.map(nodeOf).filter((node) => node !== undefined);
   return [...new Map(nodes.map((node) => [nodeName(node), node])).values()];
 }
 
-/** That of a worker, of a group that runs on one node, or a cluster's head. */
+/** The node of a worker, of a group on one node, or the head node of a cluster. */
 function nodeOf(row: Row): TerminalRef | undefined {
   switch (row.row) {
     case "cluster":
@@ -38,7 +38,7 @@ function nodeOf(row: Row): TerminalRef | undefined {
 }
 
 export async function openTerminal(app: App, rows: readonly Row[]): Promise<void> {
-  // The menu is greyed out, but keys and other extensions can call the command all the same.
+  // The menu is disabled, but keys and other extensions can call the command.
   if (!vscode.workspace.isTrusted) {
     void vscode.window.showInformationMessage("A terminal is opened only in a trusted workspace.");
     return;
@@ -54,7 +54,7 @@ async function openOn(app: App, node: TerminalRef): Promise<void> {
     app.sidecar.request(TERMINAL, node, options),
   );
   const [shellPath = "", ...shellArgs] = argv;
-  // Not brought back by the next window: the node may be somebody else's by then.
+  // Not restored by the next window: the node may belong to another user by then.
   const options = { name: plain(title), shellPath, shellArgs, env, isTransient: true };
   vscode.window.createTerminal(options).show();
 }

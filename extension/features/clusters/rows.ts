@@ -13,7 +13,7 @@ export interface ClustersView {
   readonly age_s: number;
 }
 
-/** The clusters with their problems below them, jobs to connect, hosts of jobs, then what was seen besides. */
+/** The clusters with their problems below them, jobs to connect, hosts of jobs, then hints. */
 export function clustersRows(
   { clusters, connecting }: ClustersView,
   row?: ClustersRow,
@@ -73,7 +73,7 @@ function jobTexts(job: Job, connecting: boolean, age_s: number): RowTexts {
   };
 }
 
-/** How a job is called, here and where one is picked. */
+/** The texts of a job, in its row and in pick lists. */
 export function jobLabels(job: Job): { label: string; where: string; nodes: string } {
   return {
     label: plain(job.name) || `job ${plain(job.job)}`,
@@ -111,20 +111,20 @@ interface JobRow {
   readonly connecting: boolean;
 }
 
-/** A host behind ssh whose jobs are looked at. */
+/** An ssh host whose SLURM jobs are listed. */
 interface JobHostRow {
   readonly row: "jobHost";
   readonly host: JobHost;
 }
 
-/** Something that stands in the way; `cluster` is "" for what belongs to none. */
+/** A problem; `cluster` is "" for one that belongs to none. */
 export interface ProblemRow {
   readonly row: "problem";
   readonly cluster: string;
   readonly problem: Problem;
 }
 
-/** The cluster whose own row it is, in whichever view. */
+/** The cluster of a cluster's row, in any view. */
 export function clusterIdOf(row: Row | undefined): string | undefined {
   return row?.row === "cluster" || row?.row === "empty" ? row.cluster.id : undefined;
 }
@@ -147,7 +147,7 @@ const CLUSTER_ICONS: Readonly<Record<Cluster["state"], ClusterIcon>> = {
 };
 
 const ROUTE_ICONS: Readonly<Record<Route["state"], ClusterIcon | undefined>> = {
-  // A route that does well leaves the look to the cluster.
+  // With a ready route the row shows the state of the cluster.
   ready: undefined,
   connecting: { icon: "loading~spin", word: "connecting" },
   degraded: { icon: "warning", color: "list.warningForeground", word: "no answer" },
@@ -159,7 +159,7 @@ const ROUTE_ICONS: Readonly<Record<Route["state"], ClusterIcon | undefined>> = {
   },
 };
 
-/** `age_s`: how long ago the sidecar said what it says of the cluster. */
+/** `age_s` is the age of the cluster's data. */
 export function clusterTexts(cluster: Cluster, age_s = 0): RowTexts {
   const { route } = cluster;
   const look = iconOf(cluster);
@@ -186,23 +186,23 @@ export function clusterTexts(cluster: Cluster, age_s = 0): RowTexts {
   };
 }
 
-/** What is the matter with the way there, else what the cluster says of itself. */
+/** The state of the route where that is failing, else the state of the cluster. */
 export function clusterSentence(cluster: Cluster): string {
   const said = failingRoute(cluster)?.sentence ?? cluster.sentence;
   return said === "" ? iconOf(cluster).word : plain(said);
 }
 
-/** The route of a cluster that does not do well. */
+/** The route of a cluster, where that isn't ready. */
 export function failingRoute({ route }: Cluster): Route | undefined {
   return route !== null && route.state !== "ready" ? route : undefined;
 }
 
-/** Which menus its row has, in every view. */
+/** The context value of its row, in every view. */
 export function clusterContext(cluster: Cluster): string {
   return ROWS.cluster[cluster.origin] + (hasOwnRoute(cluster) ? ROWS.routed : "");
 }
 
-/** Whether a connection of ours leads there, which can be lost and made anew. */
+/** Whether Eagleray holds a connection to it that can be lost and reconnected. */
 export function hasOwnRoute({ route }: Cluster): boolean {
   return route !== null && route.kind !== "direct";
 }

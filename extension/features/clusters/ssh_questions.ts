@@ -7,7 +7,7 @@ import { plain } from "../../common/texts";
 import type { App } from "../../app";
 import { ANSWER, QUESTION, QUESTION_OVER, type Question } from "./messages";
 
-/** A box that is on the screen: its answer, and the way to take it away. */
+/** A box on the screen: its answer, and how to close it. */
 interface ShownQuestion {
   readonly question: Question;
   readonly answer: Promise<string | undefined>;
@@ -152,7 +152,7 @@ function box(question: Question): ShownQuestion {
   };
 }
 
-/** The editor has no way to take a dialog away: one whose question is over is answered to nobody. */
+/** The editor can't close a dialog, so the answer to a question that is over is dropped. */
 function dialog(question: Question): ShownQuestion {
   const yes = "Yes";
   const detail = questionLines(question);
@@ -168,11 +168,11 @@ function dialog(question: Question): ShownQuestion {
   return { question, answer, close: () => undefined };
 }
 
-/** A prompt may hold a menu of ways to prove who one is. */
+/** A prompt may contain a menu of authentication methods. */
 const LONGEST = 1_000;
 const MOST_LINES = 30;
 
-/** The person's own name for the host comes first, since the prompt itself may say anything. */
+/** The user's name for the host comes first, since the prompt may contain any text. */
 function questionTitle({ host }: Question): string {
   return host === "" ? "ssh asks" : `ssh to ${plain(host)} asks`;
 }

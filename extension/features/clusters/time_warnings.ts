@@ -12,7 +12,7 @@ import type { Cluster, Clusters } from "./messages";
 class TimeWarner {
   private readonly warned = new Set<string>();
 
-  /** The sentences that are to be said now.  A job that was requeued gets a new limit and so a new warning. */
+  /** The warnings to show now.  A job that was requeued gets a new limit and so a new warning. */
   next({ clusters }: Clusters): readonly string[] {
     return clusters.flatMap((cluster) => {
       const key = `${cluster.id} ${cluster.job}`;

@@ -7,7 +7,7 @@ import type { App } from "../../app";
 import { RowTree } from "../../tree_view";
 import { clustersRows, clustersTexts, type ClustersRow, type ClustersView } from "./rows";
 
-/** How much time jobs have left is drawn anew this often. */
+/** How often the remaining time of jobs is redrawn. */
 const REDRAW_MS = 20_000;
 
 export function clustersView(app: App, connecting: Readable<ReadonlySet<string>>): Disposable {

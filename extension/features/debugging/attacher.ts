@@ -17,7 +17,7 @@ export class Attacher {
     return this.once(target, {});
   }
 
-  /** For what nobody clicked on: a worker that another window attached to before is left alone, silently. */
+  /** For automatic attaching: a worker that another window attached to before is silently left alone. */
   attachUnlessTaken(target: Target): Promise<boolean> {
     return this.once(target, { [UNLESS_TAKEN]: true });
   }

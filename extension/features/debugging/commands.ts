@@ -97,7 +97,7 @@ export class DebugCommands {
 }
 
 /**
- * The workers that a command is meant for.
+ * The workers for a command.
  *
  * 1. A plain `{cluster, worker}` object: that worker.
  * 2. Rows of any view, those that are selected as the list has them now; of a group the workers that `fit`.

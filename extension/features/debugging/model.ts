@@ -19,20 +19,20 @@ export function targetKey(target: Target): string {
   return `${target.cluster} ${target.worker}`;
 }
 
-/** In a configuration: says that nobody clicked, so a worker of another window is left alone. */
+/** In a configuration: the attach is automatic, so a worker of another window is not taken. */
 export const UNLESS_TAKEN = "unlessTaken";
 
-/** Whether somebody can be attached to it now, from this machine. */
+/** Whether it can be attached to now, from this machine. */
 export function isWaiting({ state, held_on }: PausedWorker): boolean {
   return (state === "paused" || state === "held") && held_on === "";
 }
 
-/** Whether what is done to a whole group is meant for it: not for what has run on, is gone, or is held elsewhere. */
+/** Whether actions on a group apply to it: not to a worker that runs, is gone, or is held elsewhere. */
 export function isControllable(worker: PausedWorker): boolean {
   return isWaiting(worker) || (worker.state === "attached" && worker.held_on === "");
 }
 
-/** The same rows as the list has them now: what is selected may have been so for long. */
+/** The rows as the list has them now: the selection may be old. */
 export function currentRows(rows: readonly Row[], { groups }: Snapshot): Row[] {
   const all = groups.flatMap(({ workers }) => workers.flatMap((one) => [one, ...one.children]));
   return rows.flatMap((row): Row[] => {
@@ -51,7 +51,7 @@ export function currentRows(rows: readonly Row[], { groups }: Snapshot): Row[] {
   });
 }
 
-/** Every worker that waits for a person, in the order of the panel. */
+/** Every waiting worker, in the order of the panel. */
 export function waiting(snapshot: Snapshot): PausedWorker[] {
   return snapshot.groups.flatMap((group) => group.workers.filter(isWaiting));
 }
@@ -71,24 +71,24 @@ export function nextWaiting(
   return all.slice(at + 1).find(isWaiting) ?? all.find(isWaiting);
 }
 
-/** What this window did, as far as it matters for attaching by itself; workers by their keys. */
+/** What this window did, as far as automatic attaching needs it; workers by their keys. */
 interface AttachHistory {
   /** How many sessions are open. */
   readonly sessions: number;
-  /** Workers that it was attached to, or wanted to be. */
+  /** Workers that it attached to or tried to. */
   readonly tried: ReadonlySet<string>;
-  /** Those of them that it did not get, as long as they are listed. */
+  /** Those of them that another window had, as long as they are listed. */
   readonly taken: ReadonlySet<string>;
 }
 
 /**
- * The worker that is attached to by itself, if any.
+ * The worker to attach to automatically, if any.
  *
- * 1. None while a session is open, so that a person at work is not moved away.
- * 2. None of a cluster in which another window is at work: one that is attached says so, and one that
- *    this window did not get, which another had before.
- * 3. Only paused ones: one that is held was left on purpose.
- * 4. None that was attached to before in this window: who disconnected wants it to run.
+ * 1. None while a session is open, so that the user is not interrupted.
+ * 2. None of a cluster that another window debugs: it has an attached worker, or one that another window
+ *    had taken.
+ * 3. Only paused ones: the user left a held one on purpose.
+ * 4. None that was attached before in this window: the user disconnected so that it runs.
  * 5. "first": the first; "rank0": the first whose rank is 0; anything else: none.
  */
 export function autoAttachChoice(
@@ -115,17 +115,17 @@ export function autoAttachChoice(
     case "rank0":
       return fresh.find((worker) => worker.rank === 0);
     default:
-      // What a person wrote into settings.json may be any word.
+      // settings.json may contain any word.
       return undefined;
   }
 }
 
-/** The name of a session in the Call Stack: what tells it from the others comes first. */
+/** The name of a session in the Call Stack: its rank comes first. */
 export function sessionName(name: string, rank: number | null): string {
   return rank === null ? name : `r${rank} ${name}`;
 }
 
-/** How the editor left a worker, as far as the person has to be asked. */
+/** Whether the editor ended the session with Stop, so that the user has to be asked. */
 export function asksToStop(message: unknown): boolean {
   const {
     type,
@@ -168,7 +168,7 @@ export function failureLine(failure: Failure): string {
   return `${failure.name} (${failure.worker_id}): ${failure.code}: ${failure.message} ${failure.next_step}`;
 }
 
-/** What is said at the start about workers that are held since the last window. */
+/** The message at the start about workers that are held since the last window. */
 export function heldSentence(snapshot: Snapshot): string | undefined {
   const held = waiting(snapshot).filter((worker) => worker.state === "held");
   const [first] = held;

@@ -30,7 +30,7 @@ export class DebugSessions implements vscode.Disposable {
     return this.latest;
   }
 
-  /** Keys of all workers that this window was ever attached to. */
+  /** Keys of all workers that this window has ever attached to. */
   get everAttached(): ReadonlySet<string> {
     return this.attached;
   }
@@ -71,31 +71,31 @@ export async function showDebugView(): Promise<void> {
   }
 }
 
-/** More sessions than this, ended ones included, are not walked through. */
+/** The most sessions to walk through, ended ones included. */
 const AT_MOST = 64;
-/** The editor moves to a window's only session by itself, unless it still looks at one that has ended. */
+/** The editor shows a window's only session itself, unless it still shows one that has ended. */
 const ALONE: Patience = { graceMs: 2000, stepMs: 500, limitMs: 10_000 };
 const BESIDE_OTHERS: Patience = { ...ALONE, graceMs: 0 };
-/** VS Code may move the focus back while a session settles; more than so often would be a fight with a person. */
+/** VS Code may move the focus back while a session settles; more walks would fight the user. */
 const WALKS = 4;
-/** So many changes or steps is a session in front waited for until its frame is looked at. */
+/** How many changes or steps to wait until the editor shows a frame of the session in front. */
 const WAITS = 4;
 
 interface Patience {
-  /** How long the editor is left alone, as it brings a window's only session to the front by itself. */
+  /** How long to wait for the editor, which brings a window's only session to the front itself. */
   readonly graceMs: number;
   /** How long the effect of one command is waited for. */
   readonly stepMs: number;
-  /** How long a session may take to stand in front. */
+  /** How long it may take to bring a session to the front. */
   readonly limitMs: number;
 }
 
 /**
- * While one session stands, VS Code moves to no other that stops, and extensions have no call for it.  Who
- * clicked on a second worker wants to stand there, so the commands that walk through the debug consoles
- * are used: each makes the next session, and where it stands, the one that the editor shows.
+ * While one session is stopped, VS Code doesn't show another one that stops, and extensions have no call for that.
+ * To show the worker that was clicked, this uses the commands that walk through the debug consoles: each shows the
+ * next session and its stop location.
  *
- * It is done once the editor looks at a frame of the session; before that VS Code may move away again.
+ * It is done once the editor shows a frame of the session; before that VS Code may move away again.
  */
 export async function bringToFront(
   session: vscode.DebugSession,
@@ -111,7 +111,7 @@ export async function bringToFront(
   let walks = 0;
   let waits = 0;
   while (goesOn() && !isLookedAt(session)) {
-    // The editor may keep to a frame of a session that was killed, and show none of the one in front.
+    // The editor may still show a frame of a killed session, and none of the one in front.
     const isOverlooked = standsAtFirst(session) && waits >= WAITS;
     if ((!isInFront(session) || isOverlooked) && walks < WALKS) {
       walks += 1;
@@ -135,7 +135,7 @@ function isLookedAt(session: vscode.DebugSession): boolean {
   return item !== undefined && item.session.id === session.id && "frameId" in item;
 }
 
-/** Whether the worker stood when it was attached to; one that runs has no frame to look at. */
+/** Whether the worker was stopped when it was attached; a running one has no frame. */
 function standsAtFirst({ configuration }: vscode.DebugSession): boolean {
   return Number(configuration["line"]) > 0;
 }
@@ -152,16 +152,16 @@ async function walkTo(
     walked += 1
   ) {
     const seen = changed(stepMs);
-    // Backwards, since the newest session stands at the end of a list that goes round.
+    // Backwards, since the newest session is at the end of a circular list.
     await vscode.commands.executeCommand("workbench.action.debug.prevConsole");
     if (!isInFront(session)) {
-      // What the command did may reach us after its answer; a step too many would walk past.
+      // The effect of the command may arrive after its result; one step too many would walk past.
       await seen;
     }
   }
 }
 
-/** Resolves when the editor looks at something else, at the latest after `ms`. */
+/** Resolves when the editor shows another session or frame, at the latest after `ms`. */
 function changed(ms: number): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

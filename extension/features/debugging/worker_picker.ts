@@ -9,7 +9,7 @@ import type { App } from "../../app";
 import type { PausedWorker } from "../workers/messages";
 import { sessionName, targetOf, waiting, type Target } from "./model";
 
-/** Those that wait and `fit`; where none is known, all clusters are asked, which no one may have done in this window. */
+/** The waiting workers that `fit`; where none is known, all clusters are queried first. */
 export async function waitingNow(
   app: App,
   fit: (worker: PausedWorker) => boolean = () => true,
@@ -24,7 +24,7 @@ export async function waitingNow(
   return waiting(app.paused.value).filter(fit);
 }
 
-/** No question when there is only one; says so when there is none. */
+/** Asks only when there are several; shows a message when there is none. */
 export async function pickWaiting(listed: readonly PausedWorker[]): Promise<Target | undefined> {
   const [only] = listed;
   if (!only) {

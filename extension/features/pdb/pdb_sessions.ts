@@ -44,7 +44,7 @@ async function clustersOf(app: App, rows: readonly Row[]): Promise<readonly stri
   return clusters.map(({ id }) => id);
 }
 
-/** What waits in clusters that answer; one that does not has a row that says why. */
+/** The session that the user picks; a cluster that doesn't answer has a row with the reason. */
 async function chosenSession(
   app: App,
   clusters: readonly string[],

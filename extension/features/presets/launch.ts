@@ -13,9 +13,9 @@ import type { RunStarter } from "../runs/run_starter";
 import { agreementOf } from "./review_model";
 import type { RunWizard } from "./run_wizard";
 
-/** Under this name the texts of what the person has agreed to are kept for the workspace. */
+/** The key of the workspace's state under which the agreements are stored. */
 const AGREED = "runs.agreed";
-/** More than a person has configurations. */
+/** More than a workspace has configurations. */
 const KEPT = 50;
 
 export async function launch(
@@ -39,7 +39,7 @@ export async function launch(
   }
   const started = await guided.runReviewed("Run on Ray", draft);
   doAfter(app, config, started?.id);
-  // What was changed on the way is not what the configuration says the next time.
+  // A draft that was changed in the form differs from the configuration at its next start.
   if (started?.agreed === agreement) {
     await workspaceState.update(AGREED, [agreement, ...agreed].slice(0, KEPT));
   }
@@ -94,7 +94,7 @@ async function ended(task: vscode.Task): Promise<number | undefined> {
     ends.push(end);
     check();
   };
-  // The end of a task is told after that of its process.
+  // The end of a task is reported after the end of its process.
   const listening = vscode.Disposable.from(
     vscode.tasks.onDidEndTaskProcess(({ execution, exitCode }) => {
       take({ execution, code: exitCode });

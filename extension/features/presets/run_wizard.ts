@@ -22,7 +22,7 @@ export class RunWizard {
     private readonly texts: ReviewDocuments,
   ) {}
 
-  /** From the form to the review and back, until the person starts it or leaves; the id of the run. */
+  /** From the form to the review and back, until the user starts the run or cancels; returns the id of the run. */
   async run(title: string, given: Draft): Promise<string | undefined> {
     const draft = await this.filled(title, given);
     const started = draft && (await this.runReviewed(title, draft));

@@ -60,7 +60,7 @@ async function remove(app: App, workspace: string, preset: PresetRow): Promise<v
   }
 }
 
-/** Keeps the answers of a form under a name that the person gives. */
+/** Saves the answers of a form under a name that the user enters. */
 export async function saveAnswers(app: App, draft: Draft, { framework }: Proposal): Promise<void> {
   const name = await vscode.window.showInputBox({
     title: "Save as preset",

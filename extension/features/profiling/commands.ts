@@ -13,7 +13,7 @@ import { noReportSentence, openOneOf } from "./gathered_reports";
 import { GATHER, LIST, RECORD, STOP } from "./messages";
 import { reportsOf, targetsOf, type RecordingTarget } from "./recording_targets";
 
-/** How long the status bar says what was asked for. */
+/** How long the status bar shows what was requested. */
 const SAID_MS = 5000;
 
 /** `isMeant`: it was called on the rows, and not with whatever is selected somewhere. */
@@ -44,7 +44,7 @@ export function gather(app: App, rows: readonly Row[]): Promise<void> {
   return gathered(app, rows, false);
 }
 
-/** What becomes of it is told by the list of profiled runs, as that of a gathering nobody asked for is. */
+/** The notifier shows the result, as it does for reports that are gathered automatically. */
 async function gathered(app: App, rows: readonly Row[], finish: boolean): Promise<void> {
   const fits = finish ? isLive : (): boolean => true;
   const found = await targets(app, rows, "The reports of which run?", fits);
@@ -72,7 +72,7 @@ function isFinishing({ targets, nameOf, runOf }: SelectedRuns): Promise<boolean>
   return isConfirmed(question, [detail, ...asking].join("\n"), "Finish and Gather");
 }
 
-/** Without a row a file that the person chooses. */
+/** Without a row, opens a file that the user chooses. */
 export async function open(app: App, rows: readonly Row[]): Promise<void> {
   const profiled = app.profiled.value;
   const named = targetsOf(rows, profiled);
@@ -90,7 +90,7 @@ interface SelectedRuns {
   readonly runOf: (target: RecordingTarget) => Run | undefined;
 }
 
-/** Who was pointed at and has no nsys is told so, and nobody else is recorded instead. */
+/** Selected workers without nsys give a message; no other worker is recorded instead. */
 async function recordable(
   app: App,
   rows: readonly Row[],
@@ -105,7 +105,7 @@ async function recordable(
   return await targets(app, rows, title, isLive);
 }
 
-/** Those of the rows; without any the only profiled run that fits, else the one that the person picks. */
+/** The targets of the rows; without any, the only profiled run that fits, or the one that the user picks. */
 async function targets(
   app: App,
   rows: readonly Row[],

@@ -14,7 +14,7 @@ async function openReport(path: string): Promise<void> {
   await vscode.commands.executeCommand("vscode.openWith", vscode.Uri.file(path), editor);
 }
 
-/** The only one, else the one that the person picks; without any, one that they look for, from `folder` on. */
+/** Opens the only report, or the one that the user picks; without any, a file that they choose, from `folder` on. */
 export async function openOneOf(
   reports: readonly GatheredReport[],
   folder?: string,
@@ -56,7 +56,7 @@ export function newlyGathered(before: ProfiledRuns, now: ProfiledRuns): Profiled
   );
 }
 
-/** What one is told of the end of a gathering. */
+/** The message at the end of a gathering. */
 export function gatheredSentence(run: ProfiledRun): string {
   const { state, gathered, expected, sentence } = run;
   if (state === "failed") {

@@ -30,7 +30,7 @@ export function register(app: App): Disposable[] {
   ];
 }
 
-/** Looks at the list of profiled runs; from the first one on somebody tells what becomes of it. */
+/** Follows the list of profiled runs; the notifier is read when the first run is listed. */
 class ProfiledRunsWatcher implements Disposable {
   private readonly listening: Disposable;
   private telling: Promise<Disposable> | undefined;
@@ -47,7 +47,7 @@ class ProfiledRunsWatcher implements Disposable {
   }
 
   private take(profiled: ProfiledRuns): void {
-    // A worker whose reports are all here can record once more, as long as its run goes on.
+    // A worker whose reports are all gathered can record again while its run is live.
     const goesOn = profiled.runs.some(
       ({ state, workers }) =>
         state !== "gathered" && workers.some((worker) => worker.state !== "missing"),

@@ -28,7 +28,7 @@ export function targetsOf(rows: readonly Row[], { runs }: ProfiledRuns): Recordi
   }));
 }
 
-/** A report that is here, and whose it is. */
+/** A gathered report and its worker. */
 export interface GatheredReport {
   readonly path: string;
   /** Its worker, and the node of that; "" where they are not known. */

@@ -11,11 +11,11 @@ import type { App } from "../../app";
 import { setting } from "../../settings";
 import { startDetached } from "../../sidecar/processes";
 
-/** So much of what it has said goes into our log. */
+/** How much of its output goes into our log. */
 const MOST_SAID = 2000;
 const DOING = "opening Nsight Systems";
 
-/** On the machine where the window’s files are; what stands in the way is said, with what to do instead. */
+/** Runs on the machine where the window’s files are; an error offers other ways to open the report. */
 export function openInNsight(app: App, uri: vscode.Uri): void {
   const show = (error: unknown): void => {
     app.errors.show(error, DOING, ...instead(uri));
@@ -44,7 +44,7 @@ function start(app: App, uri: vscode.Uri, show: (error: EaglerayError) => void):
   });
 }
 
-/** Over ssh and in a browser there is mostly none. */
+/** Over ssh and in a browser there is usually none. */
 function hasScreen(): boolean {
   const { DISPLAY, WAYLAND_DISPLAY } = process.env;
   return process.platform !== "linux" || [DISPLAY, WAYLAND_DISPLAY].some((name) => Boolean(name));
@@ -125,7 +125,7 @@ function compared(one: readonly number[], other: readonly number[]): number {
 const PROGRAM = "nsys-ui";
 /** Below it each version that NVIDIA’s package has installed has a folder. */
 const INSTALLED = "/opt/nvidia/nsight-systems";
-/** Where a version keeps it, one of them for each kind of processor. */
+/** The folder of the program within a version, by processor. */
 const PARTS = ["bin", "host-linux-x64", "host-linux-armv8"];
 const OTHERS = [
   "/usr/local/cuda/bin",
@@ -134,7 +134,7 @@ const OTHERS = [
 
 /**
  * 1. The program that the setting names.
- * 2. `nsys-ui` of the PATH, whose folders that are not absolute are left out: they lead into somebody’s files.
+ * 2. `nsys-ui` of the PATH, without its relative folders, which depend on the working directory.
  * 3. The newest one below `/opt/nvidia/nsight-systems`.
  * 4. That of CUDA, and the one of a Mac.
  *
@@ -169,7 +169,7 @@ function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {
-    // It is not installed in this way.
+    // It isn't installed there.
     return [];
   }
 }
@@ -189,7 +189,7 @@ export async function revealReport(uri: vscode.Uri): Promise<void> {
   await vscode.commands.executeCommand(command, uri);
 }
 
-/** Brings it from another machine to the person’s own; none for a file that the editor’s tree does not have. */
+/** Downloads it from a remote machine; none for a file outside of the workspace. */
 function downloadReport(uri: vscode.Uri): Action[] {
   const isFar = vscode.env.remoteName !== undefined;
   return isFar && vscode.workspace.getWorkspaceFolder(uri) !== undefined

@@ -13,10 +13,10 @@ import { REPORT, REPORT_TEXT, TABLE, TABLE_TEXT, type TableTextOf } from "./mess
 import { openInNsight, revealReport } from "./nsight";
 import type { FromPage, TableQuery, ToPage } from "./page_messages";
 
-/** Errors of a sidecar that was never asked for the report, as it has not started. */
+/** Errors of a sidecar that didn't start, and so didn't get the request. */
 const NOT_STARTED = ["sidecar-not-started", "sidecar-silent", "no-python"];
 
-/** Fills `panel`, whose end ends everything that was asked for it. */
+/** Fills `panel`; its requests are cancelled when it is closed. */
 export function showReport(app: App, uri: vscode.Uri, panel: vscode.WebviewPanel): void {
   const page = new ReportPanel(app, uri, panel.webview);
   const listening = panel.webview.onDidReceiveMessage((message: FromPage) => {
@@ -38,7 +38,7 @@ export function showReport(app: App, uri: vscode.Uri, panel: vscode.WebviewPanel
 }
 
 /**
- * The page is thrown away while it is hidden and says “ready” each time it is back; what it showed is kept here,
+ * The editor discards a hidden page, which sends “ready” each time it is back; its content is kept here,
  * so that nothing is read twice.
  */
 class ReportPanel {
@@ -81,7 +81,7 @@ class ReportPanel {
     }
   }
 
-  /** One whose reading has ended the sidecar is not read again by itself. */
+  /** A report that crashed the sidecar is not read again automatically. */
   async sidecarStarted(): Promise<void> {
     if (this.waitsForStart) {
       await this.read();
@@ -181,7 +181,7 @@ class ReportPanel {
     this.show({ kind: "failed", message, nextStep });
   }
 
-  /** The page is told also when there is no answer, so that no rows of an older question stand there. */
+  /** The page hears of a failure as well, so that it doesn't show the rows of an older query. */
   private async look(look: TableQuery): Promise<void> {
     try {
       const table = await this.app.sidecar.request(TABLE, { ...look, path: this.uri.fsPath });
@@ -216,7 +216,7 @@ class ReportPanel {
     this.post(message);
   }
 
-  /** What is still on its way when the page is closed is told to nobody. */
+  /** Messages for a page that was closed are dropped. */
   private post(message: ToPage): void {
     if (!this.isOver) {
       void this.webview.postMessage(message);
@@ -235,7 +235,7 @@ interface PageParts {
 
 /**
  * One script of ours by its nonce, one style sheet of ours, nothing from anywhere else: no inline script or style,
- * no picture, no connection.  All that a report says comes later, by messages, and is shown as text.
+ * no picture, no connection.  The content of a report comes later, in messages, and is shown as text.
  */
 export function pageDocument({ script, style, source, nonce, title }: PageParts): string {
   const policy = [

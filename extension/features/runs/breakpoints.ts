@@ -9,7 +9,7 @@ import { BREAKPOINTS, type Breakpoint, type Line, type Run } from "./messages";
 import { isLive, lineNotes } from "./rows";
 import { isOfThisWindow } from "./run_list";
 
-/** Dragging and "Remove All Breakpoints" change many at once: they are told together. */
+/** Dragging and "Remove All Breakpoints" change many at once: they are sent together. */
 const TOGETHER_MS = 150;
 
 /** All breakpoints of the editor that workers can stop at. */
@@ -33,11 +33,11 @@ function editorBreakpoint(one: vscode.SourceBreakpoint): EditorBreakpoint {
   };
 }
 
-/** Tells live runs of this window about changes; a window without them says nothing. */
+/** Sends changes to the live runs of this window; without live runs it sends nothing. */
 export class GutterBreakpoints implements Disposable {
   private readonly subscriptions: readonly Disposable[];
   private timer: NodeJS.Timeout | undefined;
-  /** Undefined: no live run of this window has been told anything. */
+  /** Undefined while no live run of this window has got any. */
   private sent: readonly Breakpoint[] | undefined;
   private hasFailed = false;
 
@@ -46,7 +46,7 @@ export class GutterBreakpoints implements Disposable {
       vscode.debug.onDidChangeBreakpoints(() => {
         this.schedule();
       }),
-      // A run that appears may have begun in another window, or before this one was loaded anew.
+      // A run that appears may have started in another window, or before a reload of this one.
       app.runs.onChanged(({ runs }) => {
         if (!runs.some(isOurs)) {
           this.sent = undefined;
@@ -80,7 +80,7 @@ export class GutterBreakpoints implements Disposable {
       await this.app.sidecar.request(BREAKPOINTS, { workspace: windowName(), breakpoints });
       this.hasFailed = false;
     } catch (error) {
-      // The row of each line says what has become of it; a click in the gutter asks for no dialog.
+      // The row of each breakpoint shows its state; a click in the gutter opens no dialog.
       this.hasFailed = true;
       this.app.log.warn(`breakpoints were not told to the runs: ${String(error)}`);
     }
@@ -91,7 +91,7 @@ function isOurs(run: Run): boolean {
   return isLive(run) && isOfThisWindow(run);
 }
 
-/** One of the editor's breakpoints, as far as it lies in a file; `line` counts from 1. */
+/** A breakpoint of the editor in a file; `line` counts from 1. */
 interface EditorBreakpoint {
   readonly path: string;
   readonly line: number;
@@ -101,13 +101,13 @@ interface EditorBreakpoint {
   readonly log: string;
 }
 
-/** Those that workers can stop at, by file, in the order of files and lines; one that is disabled is none. */
+/** The breakpoints that workers can stop at, by file, in the order of files and lines; without disabled ones. */
 function breakpointsOf(set: readonly EditorBreakpoint[]): Breakpoint[] {
   const files = new Map<string, Map<number, Line>>();
   for (const { path, line, enabled, condition, hit, log } of set) {
     if (enabled && isPython(path)) {
       const lines = files.get(path) ?? new Map<number, Line>();
-      // Two in one line, at different columns, are one for a debugger of lines.
+      // Two in one line, at different columns, are one for a line debugger.
       files.set(path, lines.set(line, { line, condition, hit, log }));
     }
   }

@@ -31,7 +31,7 @@ export class RunCommands {
     return await this.starting.run(draft);
   }
 
-  /** What this window ran last; before there is any, the program in the editor. */
+  /** Restarts the last run of this window; without one, runs the program in the editor. */
   async runAgain(args: readonly unknown[]): Promise<string | undefined> {
     const runs = await this.app.latestRuns();
     const last = runs.find((run) => isOfThisWindow(run) && run.can_restart);
@@ -48,7 +48,7 @@ export class RunCommands {
     return last;
   }
 
-  /** One question for all that ask. */
+  /** One confirmation for all runs that need one. */
   async stop(rows: readonly Row[]): Promise<void> {
     const runs = await this.allOf(rows, isLive, "Stop which run?");
     const asking = runs.map((run) => run.confirm_stop).filter((text) => text !== "");
@@ -75,7 +75,7 @@ export class RunCommands {
     }
   }
 
-  /** Several at once are named before they go. */
+  /** Several at once need a confirmation that names them. */
   async forget(rows: readonly Row[]): Promise<void> {
     const runs = await this.allOf(rows, (one) => !isLive(one), "Forget which run?");
     const names = runs.map((run) => plain(run.name)).join("\n");
@@ -109,7 +109,7 @@ export class RunCommands {
 
   /**
    * The run of the row that was clicked or is selected, as it is now; of several those that fit.  Without a row the
-   * only run that fits, else the one that the person picks.
+   * only run that fits, or the one that the user picks.
    */
   private async allOf(
     rows: readonly Row[],
@@ -143,7 +143,7 @@ function nameOf({ name }: Run): string {
   return name;
 }
 
-/** The name of the only one, else how many there are. */
+/** The name of the only run, else their number. */
 function words(runs: readonly Run[]): string {
   const [first] = runs;
   return first !== undefined && runs.length === 1 ? first.name : count(runs.length, "run");

@@ -11,7 +11,7 @@ import type { Breakpoint, Profile } from "./messages";
 
 export type RunKind = NonNullable<Prepare["kind"]>;
 
-/** Each field is what a form shows and what launch.json says; "" and null leave the choice to Eagleray. */
+/** The fields of the form and of launch.json; "" and null leave the choice to Eagleray. */
 export interface Draft {
   /** A file, or the name of a module; "" when `args` is a whole command. */
   readonly path: string;
@@ -24,18 +24,18 @@ export interface Draft {
   readonly ranks: readonly number[] | null;
   readonly breakOnFailure: boolean;
   readonly children: boolean;
-  /** "": the one that fits, "none": none. */
+  /** "" for the preset that fits, "none" for none. */
   readonly preset: string;
   /** The answers to the questions of the preset, by their ids. */
   readonly answers: Readonly<Record<string, string>>;
   readonly python: string;
-  /** False for “Run Without Debugging”: nobody stops, and the run belongs to no window. */
+  /** False for “Run Without Debugging”: no worker stops, and the run belongs to no window. */
   readonly stops: boolean;
   /** What nsys records; null: nothing. */
   readonly profile: Profile | null;
 }
 
-/** No preset, by the name that stands for it. */
+/** The name for no preset. */
 export const NO_PRESET = "none";
 
 export const PLAIN: Draft = {

@@ -5,7 +5,7 @@ import { PLAIN, type Draft, type RunKind } from "./draft";
 import type { Profile } from "./messages";
 import { NEW_PROFILE, nsysProblem, stepsOf, WHENS } from "./profile_options";
 
-/** The attributes of which exactly one says what is run. */
+/** Exactly one of these attributes names what is run. */
 const SUBJECTS: Readonly<Record<string, RunKind>> = {
   program: "program",
   module: "module",
@@ -13,7 +13,7 @@ const SUBJECTS: Readonly<Record<string, RunKind>> = {
   sbatch: "sbatch",
 };
 
-/** Raises an error of the catalogue for a configuration that says nothing, too much, or another type of value. */
+/** Throws an error of the catalogue for a configuration without a program, with several, or with a wrong type. */
 export function draftOfLaunch(config: Config, folder: string): Draft {
   const named = [...Object.keys(SUBJECTS), "command"].filter((name) => name in config);
   const [subject] = named;
@@ -44,7 +44,7 @@ export function draftOfLaunch(config: Config, folder: string): Draft {
   };
 }
 
-/** null where nothing is said of it; raises an error of the catalogue for what cannot be meant. */
+/** null without this attribute; throws an error of the catalogue for invalid values. */
 function profileOf(config: Config): Profile | null {
   const value = config["profile"] ?? null;
   if (value === null) {
@@ -71,7 +71,7 @@ function profileOf(config: Config): Profile | null {
   };
 }
 
-/** What is named says it as well. */
+/** An attribute of one kind of recording implies that kind. */
 function whenOf(said: Config): Profile["when"] {
   const when = text(said, "when");
   if (when === "") {
@@ -112,7 +112,7 @@ function seconds(said: Config): number {
   return value;
 }
 
-/** A configuration as it stands in launch.json: anything may stand there. */
+/** A configuration of launch.json, which may contain any value. */
 type Config = Readonly<Record<string, unknown>>;
 
 function text(config: Config, name: string): string {

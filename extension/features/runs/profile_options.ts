@@ -3,7 +3,7 @@
 import type { Draft } from "./draft";
 import type { Profile } from "./messages";
 
-/** What nsys can look at; further ones that a person has typed stay. */
+/** What nsys can trace; other values that the user has entered stay. */
 export const TRACES: Readonly<Record<string, string>> = {
   cuda: "kernels, copies and calls of CUDA; needs a GPU",
   nvtx: "ranges that the program names",
@@ -20,7 +20,7 @@ export const WHENS: Readonly<Record<Profile["when"], string>> = {
   always: "from start to end",
 };
 
-/** Recording is begun by hand, since nobody knows yet when it matters. */
+/** On demand, since the right moment isn't known before the start. */
 export const NEW_PROFILE: Profile = {
   workers: [],
   ranks: null,
@@ -33,7 +33,7 @@ export const NEW_PROFILE: Profile = {
   output: "",
 };
 
-/** "3:5", before the fifth of which it ends, or "3" alone; undefined for what names no steps. */
+/** "3:5", before the fifth of which it ends, or "3" alone; undefined for an invalid text. */
 export function stepsOf(text: string): string | undefined {
   const match = /^\s*(\d{1,9})(?:\s*:\s*(\d{1,9}))?\s*$/u.exec(text);
   if (match === null) {
@@ -44,14 +44,14 @@ export function stepsOf(text: string): string | undefined {
   return end > first ? `${first}:${end}` : undefined;
 }
 
-/** Why this names no nsys on the nodes; "" where it does, as does nothing at all. */
+/** Why this is no valid path of nsys on the nodes; "" for a valid or empty one. */
 export function nsysProblem(text: string): string {
   const named = text.trim();
   const isMeant = named === "" || /^(?:~?\/[^$]+|[^/$~]+)$/u.test(named);
   return isMeant ? "" : "Write a whole path, such as /usr/local/cuda/bin/nsys, or a name.";
 }
 
-/** A number of seconds that is worth a recording. */
+/** The seconds of a recording; undefined for an invalid text. */
 export function secondsOf(text: string): number | undefined {
   const seconds = Number(text.trim().replace(",", "."));
   return text.trim() !== "" && seconds > 0 && seconds <= 86_400 ? seconds : undefined;

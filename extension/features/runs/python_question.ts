@@ -87,7 +87,7 @@ async function selected(): Promise<string | undefined> {
   return chosen?.[0]?.fsPath;
 }
 
-/** The end of a path says more than its beginning. */
+/** Keeps the end of a long path, which is more specific. */
 function shortened(path: string): string {
   return path.length > LONGEST_NAME ? `…${path.slice(1 - LONGEST_NAME)}` : path;
 }

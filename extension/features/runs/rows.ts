@@ -15,7 +15,7 @@ export interface RunsView {
   readonly now_s: number;
 }
 
-/** More workers than this are not unfolded by themselves. */
+/** With more workers than this a run starts collapsed. */
 const UNFOLDED_AT_MOST = 20;
 
 interface RunIcon {
@@ -42,10 +42,10 @@ const WORKER_ICONS: Readonly<Record<RunWorker["state"], RunIcon>> = {
   free: { icon: "circle-outline", color: "disabledForeground", word: "running free" },
 };
 
-/** Who stands at a line comes first. */
+/** Stopped workers come first. */
 const WORKER_ORDER: readonly RunWorker["state"][] = ["stopped", "waiting", "running", "free"];
 
-/** Runs; below each what became of its breakpoints where that is worth a word, and its workers. */
+/** Runs; below each its breakpoints that aren't verified, and its workers. */
 export function runsRows({ runs }: RunsView, row?: RunsRow): readonly RunsRow[] {
   if (row === undefined) {
     return runs.runs.map((run) => ({ row: "run", run }));
@@ -64,7 +64,7 @@ export function runsTexts(view: RunsView, row: RunsRow): RowTexts {
   }
 }
 
-/** What is to be known of the breakpoints in a file that are not where they were set, by their line. */
+/** Notes about the breakpoints in a file that were moved or are unreachable, by their line. */
 export function lineNotes(
   { runs }: Runs,
   path: string,
@@ -76,7 +76,7 @@ export function lineNotes(
         .filter((one) => one.path === path && /^(moved|unreachable)$/.test(one.state))
         .map((one) => [one.line, plain(lineSentence(run, one), 500)] as const),
     );
-  // Of several runs of one program the newest says it.
+  // Of several runs of one program the newest counts.
   return [...new Map(notes.reverse())].map(([line, text]) => ({ line, text }));
 }
 
@@ -100,7 +100,7 @@ function runTexts({ clusters, profiled, now_s }: RunsView, { run }: RunRow): Row
   const reason = plain(run.reason, 300);
   const took = duration((isLive(run) ? now_s : run.ended) - run.started);
   const where = plain(clusterName(clusters, run.cluster));
-  // A program that started a Ray of its own, or joined one, says so itself.
+  // The note of the run names a Ray that the program itself started or joined.
   const isFar = run.kind === "job";
   const note = plain(run.note, 500);
   const profile = runRecording(profiled, run);
@@ -131,14 +131,14 @@ function runTexts({ clusters, profiled, now_s }: RunsView, { run }: RunRow): Row
 function stateOf(run: Run): string {
   const { word } = RUN_ICONS[run.state];
   if (!isLive(run)) {
-    // What a program says that was told to end is of no interest.
+    // The exit code of a program that was stopped is of no interest.
     return run.state === "failed" && run.code !== null ? `${word} (exit ${run.code})` : word;
   }
   const stopped = run.workers.filter((worker) => worker.state === "stopped").length;
   return stopped > 0 ? `${stopped} of ${count(run.workers.length, "process", "es")} stopped` : word;
 }
 
-/** Expanded from the start while it goes on: the editor keeps to what a row was when it first saw it. */
+/** Expanded from the start for a live run: the editor keeps the state that a row had at first. */
 function childrenOf(run: Run): RowTexts["children"] {
   const rows = run.workers.length + lineRows(run).length;
   if (isLive(run)) {
@@ -181,7 +181,7 @@ function workerTexts({ profiled }: RunsView, { run, worker }: RunWorkerRow): Row
   };
 }
 
-/** How a process is called, here and where one is picked. */
+/** The name of a process, in its row and in pick lists. */
 export function workerName(worker: RunWorker): string {
   return plain(worker.name) || `${worker.kind} ${worker.pid}`;
 }
@@ -205,7 +205,7 @@ function lineTexts({ run, line }: RunLineRow): RowTexts {
   };
 }
 
-/** What is to be known of a breakpoint; the sidecar's own words where it has some. */
+/** The state of a breakpoint; the sidecar's reason where there is one. */
 function lineSentence(run: Run, line: RunLine): string {
   if (line.reason !== "") {
     return line.reason;
@@ -231,7 +231,7 @@ function clusterName({ clusters }: Clusters, id: string): string {
   return clusters.find((cluster) => cluster.id === id)?.name ?? id;
 }
 
-/** A start of the person's program, with what came of it. */
+/** A run of the user's program. */
 interface RunRow {
   readonly row: "run";
   readonly run: Run;
@@ -244,7 +244,7 @@ interface RunWorkerRow {
   readonly worker: RunWorker;
 }
 
-/** A breakpoint of a run that is not where it was set, or that nobody has reached. */
+/** A breakpoint of a run that was moved, or that no process has reached. */
 interface RunLineRow {
   readonly row: "runLine";
   readonly run: Run;
@@ -253,21 +253,21 @@ interface RunLineRow {
 
 export type RunsRow = RunRow | RunWorkerRow | RunLineRow;
 
-/** Whether the program of a run goes on. */
+/** Whether the program of a run is still running. */
 export function isLive({ state }: Pick<Run, "state">): boolean {
   return state !== "stopped" && state !== "ended" && state !== "failed";
 }
 
-/** What a row says of it; all is "" where nsys is not with it. */
+/** The recording state in a row; all is "" for a run or worker without nsys. */
 interface RecordingTexts {
   readonly text: string;
-  /** More of it, for the tooltip. */
+  /** The details, for the tooltip. */
   readonly sentence: string;
   /** Ends the row's context value. */
   readonly context: string;
 }
 
-/** A worker that nsys is not with cannot record. */
+/** A worker without nsys cannot record. */
 const WORKER_CONTEXTS: Partial<Record<ProfiledWorker["state"], string>> = {
   recording: ROWS.recording,
   missing: "",

@@ -26,14 +26,14 @@ import { isOfThisWindow, untilStopped } from "./run_list";
 const SUBMIT = "Submit";
 
 export class RunStarter {
-  /** The ids of what is started are put into `started`. */
+  /** The ids of started runs are added to `started`. */
   constructor(
     private readonly app: App,
     private readonly output: RunOutput,
     private readonly started: Set<string>,
   ) {}
 
-  /** What would be started now, with the breakpoints of the gutter. */
+  /** The proposal for a draft, with the breakpoints of the gutter. */
   async prepare(draft: Draft): Promise<Proposal> {
     const asked = await this.prepareRequest(draft);
     return await longWork("Preparing the run", (options) =>
@@ -49,7 +49,7 @@ export class RunStarter {
     );
   }
 
-  /** Prepares and starts; the id of the run, or undefined when the person said no. */
+  /** Prepares and starts; the id of the run, or undefined when the user declines. */
   async run(draft: Draft): Promise<string | undefined> {
     return await this.start(await this.prepare(draft));
   }
@@ -74,7 +74,7 @@ export class RunStarter {
     return started?.id;
   }
 
-  /** The same command once more; one that goes on is stopped first, one that may go on as the person says. */
+  /** Starts the command of a run again; a live run is stopped first, after a question where needed. */
   async restart(run: Run): Promise<string | undefined> {
     const before = await askBeforeRestart(run);
     if (before === undefined) {
@@ -102,7 +102,7 @@ export class RunStarter {
     return started?.id;
   }
 
-  /** Two of one program would fight for its GPUs, ports and folders. */
+  /** Two runs of one program would compete for its GPUs, ports and folders. */
   private async stopFirst(run: Run): Promise<void> {
     const confirmed = run.confirm_stop !== "";
     await longWork(`Stopping ${plain(run.name)}`, async (options) => {
@@ -138,11 +138,13 @@ const STOP_FIRST = "Stop It First";
 const START_BESIDE = "Start Beside It";
 
 /**
- * 1. Nothing, once it is over.
- * 2. One that nobody keeps any more may go on: the person says whether it is stopped or started beside.
- * 3. One that goes on is stopped, after a yes where stopping asks for one.
+ * What to do with a run before its command is started again:
  *
- * Undefined: it is not to be started after all.
+ * 1. Nothing for a run that is over.
+ * 2. A run without a supervisor may still be running: the user chooses to stop it or to start beside it.
+ * 3. A live run is stopped, after a confirmation where stopping needs one.
+ *
+ * Undefined when the user cancels.
  */
 async function askBeforeRestart(run: Run): Promise<"stop" | "nothing" | undefined> {
   if (!isLive(run)) {

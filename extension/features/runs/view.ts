@@ -6,7 +6,7 @@ import type { App } from "../../app";
 import { RowTree } from "../../tree_view";
 import { isLive, runsRows, runsTexts, type RunsRow, type RunsView } from "./rows";
 
-/** How long runs have gone on is drawn anew this often. */
+/** How often the durations of runs are redrawn. */
 const REDRAW_MS = 10_000;
 
 export function runsView(app: App): Disposable {

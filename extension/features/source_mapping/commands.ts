@@ -22,7 +22,7 @@ export async function compareWithWorker(app: App): Promise<void> {
  *
  * 1. the file at which the worker of the row waits;
  * 2. else the file at which the session in focus stopped, when its worker is of the cluster;
- * 3. else a folder of the worker that the person types in.
+ * 3. else a folder of the worker that the user types.
  */
 export async function setLocalFolder(app: App, rows: readonly Row[]): Promise<void> {
   const cluster = await clusterFor(app, rows);
@@ -95,7 +95,7 @@ export async function openWorkerFile(app: App): Promise<void> {
 }
 
 /**
- * The file that a command without a row is meant for.
+ * The file for a command without a row.
  *
  * 1. A document of a worker: itself.  2. With a session in focus: the local file in the editor, by the mappings.
  * 3. No file in the editor: the one at which the session stopped.

@@ -20,7 +20,7 @@ interface StopPlace {
 type FileAnswer = { readonly local: string } | "folder" | "worker";
 
 /**
- * Asks at most once per cluster and folder of the worker; the answer is kept by the sidecar, and "use the
+ * Asks at most once per cluster and folder of the worker; the sidecar stores the answer, and "use the
  * worker's file" for as long as this window is open.
  */
 export class LocalFileQuestion {
@@ -28,7 +28,7 @@ export class LocalFileQuestion {
 
   constructor(private readonly app: App) {}
 
-  /** A configuration that says where its worker is stopped, with the local file; without an answer, with the worker's text. */
+  /** Completes the configuration of an attached worker with its local file, or with "" for the worker's own text. */
   async completed(config: vscode.DebugConfiguration): Promise<vscode.DebugConfiguration> {
     const place = stopPlaceOf(config);
     if (!place || config["local"] !== "" || place.path === "") {
@@ -122,7 +122,7 @@ export function stopPlaceOf(config: vscode.DebugConfiguration): StopPlace | unde
     : undefined;
 }
 
-/** The local file that a session's first stop is taken for, "" when there is none. */
+/** The local file of a session's first stop; "" without one. */
 export function localOf(config: vscode.DebugConfiguration): string {
   const local: unknown = config["local"];
   return typeof local === "string" ? local : "";

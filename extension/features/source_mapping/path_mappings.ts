@@ -17,7 +17,7 @@ interface FolderPair {
   readonly local: string;
 }
 
-/** The worker's path of a local file, by the first mapping whose folder it lies in, else the same path. */
+/** The worker's path of a local file, by the first mapping that contains it, else the same path. */
 export function workerPath(localFile: string, mappings: readonly FolderPair[]): string {
   for (const { remote, local } of mappings) {
     const inside = path.relative(local, localFile);
@@ -31,7 +31,7 @@ export function workerPath(localFile: string, mappings: readonly FolderPair[]): 
   return localFile;
 }
 
-/** The setting as the sidecar takes it: `${workspaceFolder}`, `${userHome}` and `~` stand for folders. */
+/** The setting with `${workspaceFolder}`, `${userHome}` and `~` replaced. */
 export function expandedMappings(
   setting: Readonly<Record<string, readonly PathMapping[]>>,
   workspaceFolder: string,
@@ -52,7 +52,7 @@ export function expandedMappings(
   );
 }
 
-/** The setting is written by hand, so anything may stand in it. */
+/** The setting is written by hand, so it may contain any value. */
 function isPair(value: unknown): value is PathMapping {
   const { remote, local } = (value ?? {}) as Partial<Record<keyof PathMapping, unknown>>;
   return typeof remote === "string" && typeof local === "string" && remote !== "" && local !== "";
@@ -71,7 +71,7 @@ export function keepConfigured({ sidecar, log }: App): Disposable[] {
       void configure();
     }),
     onSettingChanged("pathMappings", () => {
-      // A sidecar that starts later is told at its start.
+      // A sidecar that starts later gets it at its start.
       if (sidecar.state.value === "ready") {
         void configure();
       }

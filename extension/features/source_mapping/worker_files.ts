@@ -31,7 +31,7 @@ export class WorkerFiles implements vscode.TextDocumentContentProvider {
       const file = await this.app.sidecar.request(WORKER_FILE, { ...named, path: uri.path });
       return file.truncated ? `${file.text}\n# … the file is longer\n` : file.text;
     } catch (error) {
-      // A document that failed to open shows a blank page; one that says why helps.
+      // A document that fails to open shows a blank page, so the document shows the error.
       this.app.log.error(`reading ${uri.path} of the worker: ${String(error)}`);
       return `# ${asEaglerayError(error).sentence}\n`;
     }
@@ -40,7 +40,7 @@ export class WorkerFiles implements vscode.TextDocumentContentProvider {
 
 const SHOW = "Show Difference";
 
-/** Compares the file of a session's first stop when the session begins; each pair of files is said once. */
+/** Compares the file of a session's first stop when the session begins; each pair of files is reported once. */
 export function sayDifferences(app: App): Disposable {
   const said = new Set<string>();
   return vscode.debug.onDidStartDebugSession((session) => {
@@ -64,7 +64,7 @@ export function sayDifferences(app: App): Disposable {
   });
 }
 
-/** A comparison that fails is no reason to disturb: the person is looking at their stop. */
+/** A failed comparison is only logged, since the user is looking at a stop. */
 async function compare(app: App, file: WorkerFile): Promise<boolean> {
   try {
     const { verdict } = await app.sidecar.request(COMPARE, file);

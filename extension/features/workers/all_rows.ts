@@ -10,7 +10,7 @@ import type { AllRow, AnyGroupRow } from "./rows";
 
 export type Grouping = "class" | "node";
 
-/** The workers of a cluster, or why they could not be had; undefined while they are asked for. */
+/** The workers of a cluster, or why they aren't available; undefined while they are requested. */
 export type Loaded = readonly Worker[] | Problem | undefined;
 
 export interface AllView {
@@ -26,7 +26,7 @@ const ICONS: Readonly<Record<Worker["kind"], string>> = {
   idle: "circle-outline",
 };
 
-/** With one cluster its groups stand at the root; with several, each below its cluster. */
+/** With one cluster its groups are at the root; with several, below their clusters. */
 export function allRows(view: AllView, row?: AllRow): readonly AllRow[] {
   switch (row?.row) {
     case undefined: {

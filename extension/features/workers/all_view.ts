@@ -87,7 +87,7 @@ export class AllWorkersView implements Disposable {
     this.tree.redraw();
   }
 
-  /** One at a time: who comes meanwhile is served by the next tick. */
+  /** One request at a time; the next tick covers calls meanwhile. */
   private async ask(): Promise<void> {
     if (this.asking || !this.tree.view.visible || this.app.sidecar.state.value !== "ready") {
       return;

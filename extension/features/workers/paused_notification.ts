@@ -11,7 +11,7 @@ import type { Clusters } from "../clusters/messages";
 import type { Group, PausedWorker, Snapshot } from "./messages";
 import type { WorkerRow } from "./rows";
 
-/** The workers of a group reach their breakpoint() one after another: one notification speaks of them all. */
+/** The workers of a group reach their breakpoint() one after another: one notification covers all of them. */
 const GATHER_MS = 1_000;
 
 export function notifications(app: App): Disposable[] {
@@ -21,7 +21,7 @@ export function notifications(app: App): Disposable[] {
     timer = undefined;
     const snapshot = without(app.paused.value, app.broughtUp.value);
     const announcement = announcer.next(snapshot, app.clusters.value);
-    // Who attaches by itself needs no invitation.
+    // With automatic attaching there is nothing to offer.
     if (announcement !== undefined && setting("autoAttach") === "off") {
       void offer(announcement);
     }
@@ -40,7 +40,7 @@ export function notifications(app: App): Disposable[] {
   ];
 }
 
-/** The list without workers that come to the front anyway. */
+/** The list without workers that come to the front automatically. */
 function without(snapshot: Snapshot, workers: ReadonlySet<string>): Snapshot {
   const groups = snapshot.groups.map((group) => ({
     ...group,
@@ -63,7 +63,7 @@ async function offer({ sentence, worker, group }: Announcement): Promise<void> {
 
 interface Announcement {
   readonly sentence: string;
-  /** Whom the button "Attach" is for. */
+  /** The worker of the button "Attach". */
   readonly worker: PausedWorker;
   readonly group: Group;
 }
@@ -72,7 +72,7 @@ interface Announcement {
 class Announcer {
   private readonly announced = new Set<string>();
 
-  /** What is to be announced now, if anything.  Each answer is given once. */
+  /** The announcement to show now, if any; each is returned once. */
   next(snapshot: Snapshot, { clusters }: Clusters): Announcement | undefined {
     for (const group of snapshot.groups) {
       const worker = group.workers.find((one) => one.state === "paused");

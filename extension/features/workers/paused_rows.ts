@@ -15,7 +15,7 @@ export interface PausedView {
   readonly age_s: number;
 }
 
-/** More rows than this are not all unfolded at once: a person cannot read them, and the editor draws them. */
+/** With more workers than this the groups start collapsed: nobody reads so many rows, but the editor draws them. */
 const UNFOLDED_AT_MOST = 100;
 
 const ICONS: Readonly<Record<PausedWorker["state"], readonly [icon: string, color: string]>> = {
@@ -26,7 +26,7 @@ const ICONS: Readonly<Record<PausedWorker["state"], readonly [icon: string, colo
   gone: ["debug-disconnect", "disabledForeground"],
 };
 
-/** What is said of a state in a row; that it is paused goes without saying. */
+/** The text of a state in a row; paused is the default and has none. */
 const STATES: Readonly<Record<PausedWorker["state"], string>> = {
   paused: "",
   held: "held",
@@ -35,7 +35,7 @@ const STATES: Readonly<Record<PausedWorker["state"], string>> = {
   gone: "its node is gone",
 };
 
-/** Groups of workers; when there are none, each cluster with what it says of itself and its problems. */
+/** Groups of workers; without any, each cluster with its state and its problems. */
 export function pausedRows(view: PausedView, row?: PausedRow): readonly PausedRow[] {
   switch (row?.row) {
     case undefined:
@@ -142,13 +142,13 @@ function workerTexts(worker: PausedWorker, age_s: number): RowTexts {
   };
 }
 
-/** "held", "held on login2"; a click there says what to do. */
+/** "held", "held on login2"; a click shows what to do. */
 function stateText(worker: PausedWorker): string {
   const state = STATES[worker.state];
   return worker.held_on === "" ? state : `${state} on ${plain(worker.held_on)}`;
 }
 
-/** Why it waits, where that is more than an ordinary breakpoint(). */
+/** Why it waits, unless at an ordinary breakpoint(). */
 function reason(worker: PausedWorker): string {
   const attempt = worker.attempt > 0 ? `attempt ${worker.attempt + 1}` : "";
   const relays =
@@ -193,7 +193,7 @@ function emptyTexts(cluster: Cluster): RowTexts {
   };
 }
 
-/** What stands above the list while the way to some cluster of it is not well; "" when all are. */
+/** The message above the list while the route to one of its clusters is failing; else "". */
 export function routeTrouble({ snapshot, clusters }: PausedView): string {
   const listed = new Set(snapshot.groups.map((group) => group.cluster));
   return clusters.clusters

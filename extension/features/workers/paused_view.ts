@@ -8,7 +8,7 @@ import type { Snapshot } from "./messages";
 import { pausedRows, pausedTexts, routeTrouble, type PausedView } from "./paused_rows";
 import type { PausedRow } from "./rows";
 
-/** How long workers have waited is drawn anew this often. */
+/** How often the waiting times are redrawn. */
 const REDRAW_MS = 10_000;
 
 export function pausedView(app: App): Disposable {

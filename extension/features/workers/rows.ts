@@ -13,14 +13,14 @@ export interface GroupRow {
   readonly workers: readonly PausedWorker[];
 }
 
-/** One paused, held or attached worker; `group` is the row that it stands under. */
+/** One paused, held or attached worker; `group` is its parent row. */
 export interface WorkerRow {
   readonly row: "worker";
   readonly worker: PausedWorker;
   readonly group: GroupRow;
 }
 
-/** What an empty Paused Workers view says of a cluster. */
+/** A cluster in an empty Paused Workers view. */
 interface EmptyRow {
   readonly row: "empty";
   readonly cluster: Cluster;
@@ -41,8 +41,7 @@ interface AnyWorkerRow {
 }
 
 /**
- * The paused workers that a command is meant for: those of the row it was called on and of the rows
- * selected with it, else of the selection; each once.  Rows of other kinds give none.
+ * The paused workers of rows, each once.  Rows of other kinds give none.
  */
 export function pausedWorkersOf(rows: readonly Row[]): PausedWorker[] {
   const found = new Map<string, PausedWorker>();
@@ -55,14 +54,14 @@ export function pausedWorkersOf(rows: readonly Row[]): PausedWorker[] {
   return [...found.values()];
 }
 
-/** A worker of either view, as far as its log is concerned. */
+/** A worker of either view, as the commands about logs need it. */
 export interface WorkerName {
   readonly cluster: string;
   readonly worker_id: string;
   readonly name: string;
 }
 
-/** All workers that rows of any view stand for. */
+/** All workers of rows of any view. */
 export function workersOf(rows: readonly Row[]): WorkerName[] {
   return rows.flatMap((row): readonly WorkerName[] => {
     switch (row.row) {

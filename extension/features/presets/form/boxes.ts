@@ -32,7 +32,7 @@ import {
 import { patternsOf, ranksOf, textOf, wordsOf } from "./parse_input";
 import { pickPatterns, type ClassPreview } from "./worker_patterns";
 
-/** `preview` says which workers patterns match. */
+/** `preview` returns the classes that patterns match. */
 export async function askChoice(
   about: FormField,
   draft: Draft,

@@ -11,21 +11,21 @@ import { askChoice } from "./boxes";
 import { formHint, formLines, missingChoice, type FormField, type FormLine } from "./lines";
 import { mergedClasses, type ClassPreview } from "./worker_patterns";
 
-/** When one of these changes, the preset and its questions are asked for anew. */
+/** A change of one of these requests the preset and its questions again. */
 const MATTER_TO_PRESETS: readonly FormField["field"][] = ["args", "kind", "cluster", "preset"];
 
 export class RunForm {
   private proposal: Proposal | undefined;
   private presets: readonly PresetRow[] = [];
 
-  /** `prepare` says what would be started; only the questions of a preset need it. */
+  /** `prepare` returns the proposal; only the questions of a preset need it. */
   constructor(
     private readonly app: App,
     private readonly title: string,
     private readonly prepare: (draft: Draft) => Promise<Proposal>,
   ) {}
 
-  /** The draft that is to be started; undefined when the person closed the form. */
+  /** The draft to start; undefined when the user closes the form. */
   async fill(given: Draft): Promise<Draft | undefined> {
     const workspace = windowName();
     this.presets = (await this.app.sidecar.request(LIST_PRESETS, { workspace })).presets;
@@ -65,7 +65,7 @@ export class RunForm {
       mergedClasses(await Promise.all(asked.map((one) => this.classesIn(one, patterns))));
   }
 
-  /** A list that cannot be had leaves the patterns as they are. */
+  /** Without a list the patterns stay as they are. */
   private async classesIn(cluster: string, patterns: readonly string[]): Promise<readonly Seen[]> {
     try {
       return (await this.app.sidecar.request(WORKERS, { cluster, patterns })).classes;

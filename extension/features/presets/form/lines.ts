@@ -34,7 +34,7 @@ export interface FormLine {
   readonly about: FormField;
 }
 
-/** What the form knows besides the draft. */
+/** The input of the form besides the draft. */
 export interface FormView {
   readonly clusters: Clusters;
   readonly presets: readonly PresetRow[];
@@ -61,7 +61,7 @@ export function missingChoice(draft: Draft): "args" | "profiled" | undefined {
   return draft.profile?.workers.length === 0 ? "profiled" : undefined;
 }
 
-/** What stands where one types: what Enter does, or what is to be said first. */
+/** The placeholder of the form: what Enter does, or which choice is missing. */
 export function formHint(draft: Draft): string {
   switch (missingChoice(draft)) {
     case "args":

@@ -1,9 +1,9 @@
 /** Parses what is typed into a box: words of a command, patterns, ranks. */
 
-/** A word as a shell would take it: quoted parts, escapes, and what stands for itself. */
+/** A part of a word as in a shell: quoted, escaped, or plain. */
 const PART = /'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)|([^\s'"\\]+)/gsu;
 
-/** The words of a command line; undefined where a quote is open.  Variables and globs stand for themselves. */
+/** The words of a command line; undefined where a quote is open.  Variables and globs are not expanded. */
 export function wordsOf(text: string): string[] | undefined {
   const words: string[] = [];
   let word: string | undefined;
@@ -27,7 +27,7 @@ export function wordsOf(text: string): string[] | undefined {
   return word === undefined ? words : [...words, word];
 }
 
-/** The same words as text that `wordsOf` takes apart again. */
+/** The words as text that `wordsOf` splits into the same words. */
 export function textOf(words: readonly string[]): string {
   return words
     .map((word) =>
@@ -44,7 +44,7 @@ export function patternsOf(text: string): string[] {
     .filter((pattern) => pattern !== "");
 }
 
-/** "0, 2-4" as ranks; null for none named, undefined for what says no ranks. */
+/** "0, 2-4" as ranks; null for an empty text, undefined for an invalid one. */
 export function ranksOf(text: string): number[] | null | undefined {
   const ranks = new Set<number>();
   for (const part of patternsOf(text)) {

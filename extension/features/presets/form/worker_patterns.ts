@@ -7,10 +7,10 @@ import { count, plain } from "../../../common/texts";
 import type { Seen } from "../../profiling/messages";
 import { patternsOf } from "./parse_input";
 
-/** Says which of the classes that were seen patterns match; does not reject. */
+/** Returns the known classes, each with the pattern that matches it; does not reject. */
 export type ClassPreview = (patterns: readonly string[]) => Promise<readonly Seen[]>;
 
-/** The list is asked for anew when the person has stopped typing for so long. */
+/** The list is requested again after a pause in typing of this length. */
 const TYPED_MS = 200;
 
 interface PatternItem extends vscode.QuickPickItem {
@@ -18,7 +18,7 @@ interface PatternItem extends vscode.QuickPickItem {
   readonly adds: string;
 }
 
-/** The patterns; undefined when the person left the list. */
+/** The patterns; undefined when the user closes the list. */
 export function pickPatterns(
   given: readonly string[],
   preview: ClassPreview,
@@ -53,7 +53,7 @@ export function pickPatterns(
   });
 }
 
-/** Asks who matches; an answer to older patterns is passed over, and so is one that comes too late. */
+/** The classes that match what is typed; late answers and those to older patterns are ignored. */
 class MatchingClasses {
   private timer: NodeJS.Timeout | undefined;
   /** Undefined until there is an answer. */

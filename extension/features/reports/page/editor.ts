@@ -2,7 +2,7 @@
 
 import type { FromPage, TableQuery, ToPage } from "../page_messages";
 
-/** Where the person was: how far down, and how they look at each table. */
+/** The user's position: the scroll offset, and the query of each table. */
 interface Kept {
   readonly scroll: number;
   readonly looks: Readonly<Partial<Record<TableQuery["table"], TableQuery>>>;

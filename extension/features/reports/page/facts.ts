@@ -8,7 +8,7 @@ interface Fact {
   readonly value: string;
 }
 
-/** Where, when, how long and with what it was recorded; what is not known is left out. */
+/** Where, when, how long and with what it was recorded; unknown values are omitted. */
 export function factsOf(report: Report): Fact[] {
   const facts = [
     { name: "Host", value: report.host },
@@ -54,7 +54,7 @@ function ncclFacts({ nccl_ns, nccl_alone_ns, busy_ns }: Gpu): string[] {
       ];
 }
 
-/** "2026-11-21 20:15:03 UTC" of what stands in ISO 8601; as it is where it does not. */
+/** "2026-11-21 20:15:03 UTC" from ISO 8601; other texts unchanged. */
 function started(utc: string): string {
   const match = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)/u.exec(utc);
   return match === null ? utc : `${match[1] ?? ""} ${match[2] ?? ""} UTC`;

@@ -8,7 +8,7 @@ export interface CellPosition {
   readonly column: number;
 }
 
-/** What was pressed; `ctrlKey` makes Home and End go to the ends of the table. */
+/** A key press; `ctrlKey` makes Home and End go to the ends of the table. */
 interface KeyPress {
   readonly key: string;
   readonly ctrlKey: boolean;
@@ -32,7 +32,7 @@ export function movedTo(
   );
 }
 
-/** What is largest matters first, names stand from A to Z; the same heading once more turns it round. */
+/** Numbers are sorted descending, text ascending; the same heading again reverses the order. */
 export function sortedBy(
   column: { readonly id: string; readonly kind: ColumnKind },
   now: { readonly sort: string; readonly descending: boolean },

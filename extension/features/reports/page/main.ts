@@ -11,7 +11,7 @@ import "./page.css";
 import { ReportView } from "./report_view";
 import { failure, Loading } from "./states";
 
-/** How long a sentence such as “is in the clipboard” stands there. */
+/** How long a message such as “is in the clipboard” is shown. */
 const SAID_MS = 4000;
 
 const page = document.getElementById("page") ?? document.body;
@@ -65,7 +65,7 @@ function show(root: HTMLElement): void {
   const hadFocus = page.contains(document.activeElement);
   page.replaceChildren(root);
   if (hadFocus) {
-    // Who has pressed a button by a key goes on from the next one.
+    // After a button was pressed by a key, the keyboard focus continues at the next one.
     void focusOn(root.querySelector("vscode-button"));
   }
 }

@@ -9,7 +9,7 @@ export type Cell = string | number | null;
 const SIZES = ["B", "kB", "MB", "GB", "TB", "PB"];
 const TIMES = ["ns", "µs", "ms", "s"];
 const STEP = 1000;
-/** What is missing. */
+/** A missing value. */
 const NONE = "–";
 
 /** "1.25 ms", "3.00 GB", "12.5 %", "1 234"; text as it is, and a dash for what is not known. */
@@ -46,7 +46,7 @@ export function shareText(part: number): string {
   return `${(part * 100).toFixed(1)} %`;
 }
 
-/** Whether cells of this kind stand at the right, under one another. */
+/** Whether cells of this kind are aligned right. */
 export function isNumber(kind: ColumnKind): boolean {
   return kind !== "text";
 }
@@ -81,7 +81,7 @@ function placesOf(value: number): number {
   return size >= 100 ? 0 : size >= 10 ? 1 : 2;
 }
 
-/** Thousands set apart by a narrow space, which no language takes for a decimal point. */
+/** Thousands separated by a narrow space, which no language uses as a decimal point. */
 function countText(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+(?!\d))/gu, Number.isInteger(value) ? "\u202f" : "");
 }
@@ -89,7 +89,7 @@ function countText(value: number): string {
 /** Control characters, line ends, and those that change the direction of what follows. */
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}]+/gu;
 
-/** `text` on one line, whole, since a kernel is often told from another by the end of its name. */
+/** `text` on one line, not shortened: kernels often differ only at the end of their names. */
 export function oneLine(text: string): string {
   return text.replace(UNPRINTABLE, " ").trim();
 }

@@ -9,7 +9,7 @@ import { button, element, withCode } from "./elements";
 import { movedTo, sortedBy, type CellPosition } from "./grid";
 import { cellText, isNumber, oneLine, type Cell } from "./quantities";
 
-/** A search begins when the person has stopped typing for so long. */
+/** A search begins after a pause in typing of this length. */
 const TYPED_MS = 150;
 /** How many rows more “Show More” asks for. */
 const MORE = 200;
@@ -20,7 +20,7 @@ export class TableView {
   private look: TableQuery;
   private at: CellPosition = { row: 0, column: 0 };
   private typing: number | undefined;
-  /** Why the rows that were asked for are not known. */
+  /** Why the requested rows are not available. */
   private reason = "";
   private readonly body = element("div", { class: "table" });
   private readonly count = element("vscode-badge");
@@ -50,7 +50,7 @@ export class TableView {
     }
   }
 
-  /** Rows that were asked for; those of an older question are not shown any more. */
+  /** Shows requested rows; those of an older query are ignored. */
   take(look: TableQuery, table: Table, reason = ""): void {
     if (JSON.stringify(look) === JSON.stringify(this.look)) {
       this.table = table;
@@ -59,7 +59,7 @@ export class TableView {
     }
   }
 
-  /** Beside a question without an answer stand no rows of another one. */
+  /** Shows no rows of another query beside one that failed. */
   fail(look: TableQuery, reason: string): void {
     const { sort, descending } = look;
     this.take(look, { ...this.table, rows: [], total: 0, sorted_by: sort, descending }, reason);

@@ -39,7 +39,7 @@ export class LogCommands implements Disposable {
 
   async open(rows: readonly Row[], stream: Stream): Promise<void> {
     const workers = await this.chosen(rows);
-    // A tab that is only looked into gives way to the next one.
+    // A preview tab is replaced by the next one.
     const preview = workers.length === 1;
     await withEach(workers, nameOf, async (worker) => {
       const { cluster, worker_id } = worker;
@@ -118,7 +118,7 @@ export class LogCommands implements Disposable {
     await this.documents.show(title, text, { links: linksTo(links) });
   }
 
-  /** The workers of the rows; called with a group, or with nothing, the person picks one. */
+  /** The workers of the rows; for a group, or without rows, the user picks one. */
   private async chosen(rows: readonly Row[]): Promise<readonly WorkerName[]> {
     const named = rows.filter(({ row }) => row === "worker" || row === "anyWorker");
     if (named.length > 0) {

@@ -9,13 +9,13 @@ import type { LineLink } from "./model";
 
 const SCHEME = "eagleray-log";
 
-/** A document whose text is asked for when it is opened, at a line; its query says which log it is. */
+/** A document that is opened at a line and requests its text then; the query names the log. */
 function lineUri(title: string, log: OpenLog, line: number): vscode.Uri {
   const query = JSON.stringify(log);
   return vscode.Uri.from({ scheme: SCHEME, path: `/${title}.log`, query, fragment: `L${line}` });
 }
 
-/** How a document is shown: from which end, in a tab that the next one may take, and what in it can be clicked. */
+/** How a document is shown: from which end, in a preview tab or not, and its links. */
 interface ShowOptions {
   readonly at?: "start" | "end";
   readonly preview?: boolean;
@@ -62,7 +62,7 @@ export class LogDocuments
     }
   }
 
-  /** After a reload of the window the editor asks for documents whose text went with the old one. */
+  /** After a reload of the window the editor requests documents whose text is gone. */
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
     const text = this.texts.get(uri.toString());
     if (text !== undefined) {
@@ -74,7 +74,7 @@ export class LogDocuments
     try {
       return await this.read(JSON.parse(uri.query) as OpenLog);
     } catch (error) {
-      // A document that failed to open shows a blank page; one that says why helps.
+      // A document that fails to open shows a blank page, so the document shows the error.
       return `${asEaglerayError(error).sentence}\n`;
     }
   }

@@ -21,7 +21,7 @@ interface LogFollower {
   active: boolean;
 }
 
-/** Owns the channels; one per log, however often it is asked for. */
+/** Owns the channels; one for each log. */
 export class LogFollowers implements Disposable {
   private readonly followers = new Map<string, LogFollower>();
   private readonly owned: readonly Disposable[];
@@ -99,7 +99,7 @@ export class LogFollowers implements Disposable {
     setContextKey("eagleray.following", this.active.length > 0);
   }
 
-  /** The sidecar that was told is gone; what it had sent would come again, so the channel starts anew. */
+  /** A new sidecar sends the log from its beginning, so the channel is cleared. */
   private async followAgain(): Promise<void> {
     for (const follower of this.active) {
       follower.channel.clear();

@@ -35,7 +35,7 @@ export function logDocument(log: LogText, lines: number): string {
 }
 
 /**
- * What the person typed: `/…/` is a regular expression, anything else plain text.  As in many editors,
+ * The search that was typed: `/…/` is a regular expression, anything else plain text.  As in many editors,
  * capitals count only when there is one in what was typed.
  */
 export function searchOf(typed: string): Search {
@@ -50,7 +50,7 @@ interface MatchesText {
   readonly links: readonly LineLink[];
 }
 
-/** Where in the text the link stands (from 0), and the line of the log (from 1) that it leads to. */
+/** The place of the link in the text (from 0), and the line of the log (from 1) that it opens. */
 export interface LineLink {
   readonly line: number;
   readonly from: number;
@@ -108,7 +108,7 @@ interface LogsOf {
 }
 
 interface Scope {
-  /** In words. */
+  /** As display text. */
   readonly where: string;
   readonly logs: readonly LogsOf[];
 }
@@ -118,7 +118,7 @@ interface ClusterMatches extends LogMatches {
   readonly cluster: string;
 }
 
-/** Those of the rows' workers, else all of a cluster; undefined where there is none. */
+/** The logs of the rows' workers, else all logs of a cluster; undefined without a cluster. */
 export function scopeOf(rows: readonly Row[], clusters: readonly Cluster[]): Scope | undefined {
   const workers = workersOf(rows);
   const [first] = workers;
@@ -144,7 +144,7 @@ export function scopeOf(rows: readonly Row[], clusters: readonly Cluster[]): Sco
       };
 }
 
-/** All clusters at once; one that does not answer keeps nothing of the others back, and is said. */
+/** Searches all clusters at once; one that fails is reported beside the matches of the others. */
 export async function searchEach(
   { logs }: Scope,
   nameOf: (cluster: string) => string,
