@@ -12,7 +12,7 @@ from eagleray.features.presets import messages as wire
 from eagleray.features.presets.debug_runs import DebugRuns
 from eagleray.features.presets.handlers import Handlers
 from eagleray.features.presets.user_presets import OwnPresets
-from eagleray.features.runs.handlers import plan_of
+from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.preparing import RunPreparation
 
 from tests.presets.checkouts import NOW, SCRIPTS, checkout, with_script
@@ -41,6 +41,10 @@ def prepare(folder: Path, path: str, preset: str, **answers: str) -> wire.Prepar
     return wire.Prepare(path, [], str(folder), preset=preset, workspace="/w", options=options)
 
 
+def plan_in(handlers: Handlers, proposal: wire.Proposal) -> RunPlan:
+    return handlers._preparing.plans.get(proposal.plan)
+
+
 async def test_the_form_and_the_plan(handlers: Handlers, folder: Path) -> None:
     said = await handlers.prepare(prepare(folder, "verl_quoted.sh", "", steps="4", name="off"))
     assert (said.title, said.framework, said.framework_version) == (
@@ -48,23 +52,30 @@ async def test_the_form_and_the_plan(handlers: Handlers, folder: Path) -> None:
     )
     answers = {one.id: one.value for one in said.questions}
     assert (answers["steps"], answers["name"], answers["no_resume"]) == ("4", "off", "on")
-    assert said.plan.overrides[0] == "++trainer.total_training_steps=4"
-    assert said.plan.preset == "verl" and said.plan.post_mortem
-    assert plan_of(said.plan).command[:2] == ("bash", "verl_quoted.sh")
+    assert plan_in(handlers, said).overrides[0] == "++trainer.total_training_steps=4"
+    assert plan_in(handlers, said).preset == "verl" and plan_in(handlers, said).post_mortem
+    assert plan_in(handlers, said).command[:2] == ("bash", "verl_quoted.sh")
     assert said.before != said.after
     assert {one.outcome for one in said.changes} == {"will apply", "no such option"}
 
 
 async def test_a_copy_travels_with_the_plan(handlers: Handlers, folder: Path) -> None:
     said = await handlers.prepare(prepare(folder, "verl_plain.sh", "debug"))
-    assert said.plan.copy_of == "verl_plain.sh" and said.plan.overrides == []
-    assert "++trainer.experiment_name=debug-1121-183000" in said.plan.copy_text
+    assert (
+        plan_in(handlers, said).copy_of == "verl_plain.sh"
+        and plan_in(handlers, said).overrides == ()
+    )
+    assert "++trainer.experiment_name=debug-1121-183000" in plan_in(handlers, said).copy_text
     assert (folder / "verl_plain.sh").read_text() == (SCRIPTS / "verl_plain.sh").read_text()
 
 
 async def test_without_a_preset_nothing_changes(handlers: Handlers, folder: Path) -> None:
     said = await handlers.prepare(prepare(folder, "verl_plain.sh", "none"))
-    assert said.before == said.after and said.plan.overrides == [] and said.plan.copy_text == ""
+    assert (
+        said.before == said.after
+        and plan_in(handlers, said).overrides == ()
+        and plan_in(handlers, said).copy_text == ""
+    )
     assert said.changes == [] and said.questions == []
 
 
@@ -74,7 +85,7 @@ async def test_presets_are_saved_and_deleted(handlers: Handlers, folder: Path) -
     assert [(one.name, one.own) for one in saved.presets][-1] == ("short", True)
     assert (await handlers.list_presets(wire.PresetsOf("/w"))) == saved
     said = await handlers.prepare(prepare(folder, "verl_quoted.sh", "short"))
-    assert said.plan.overrides[0] == "++trainer.total_training_steps=1"
+    assert plan_in(handlers, said).overrides[0] == "++trainer.total_training_steps=1"
     left = await handlers.delete(wire.PresetRef("/w", "short"))
     assert not [one for one in left.presets if one.own]
     with pytest.raises(EaglerayError, match="There is no preset"):

@@ -62,7 +62,9 @@ test("“Run on Ray” starts the file in the editor with the breakpoints of the
   );
   const lines = [{ line: 12, condition: "step > 3", hit: "", log: "" }];
   assert.deepEqual(options?.breakpoints, [{ path: `${FOLDER}/policy.py`, lines }]);
-  assert.deepEqual(started(), [{ plan: proposal().plan, confirmed: false, anyway: false }]);
+  assert.deepEqual(started(), [
+    { plan: proposal().plan, python: "", confirmed: false, anyway: false },
+  ]);
   assert.equal(editor.asked.length, 0);
   assert.equal(editor.saved, 1);
 });

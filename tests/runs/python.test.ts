@@ -37,7 +37,7 @@ registeredForEach(registerRuns, (made) => {
   sidecar.on(LIST, () => ({ runs: [] }));
   sidecar.on(PREPARE, () => proposal());
   sidecar.on(PYTHONS, () => ({ paths: [CLUSTERS] }));
-  sidecar.on(START, ({ plan, anyway }) => checked(plan.argv[0], anyway));
+  sidecar.on(START, ({ python, anyway }) => checked(python, anyway));
   sidecar.on(RESTART, ({ python, anyway }) => checked(python, anyway));
   editor.folders = [{ uri: Uri.file(FOLDER), name: "project", index: 0 }];
   editor.inView = { uri: Uri.file(`${FOLDER}/train.py`), languageId: "python" };
@@ -59,15 +59,15 @@ test("the message names the Python and offers others; closed, nothing starts", a
 test("the Python of the cluster is used and kept for the workspace", async () => {
   editor.answer = () => USE_CLUSTERS;
   assert.equal(await editor.run("eagleray.run"), "new");
-  assert.deepEqual(last().plan.argv, [CLUSTERS, "train.py"]);
-  assert.equal(last().plan.python, CLUSTERS);
+  assert.equal(last().plan, proposal().plan);
+  assert.equal(last().python, CLUSTERS);
   assert.equal(editor.settings["eagleray.runs.python"], CLUSTERS);
 });
 
 test("a program that needs no Ray runs anyway, and nothing is kept", async () => {
   editor.answer = () => "Run Anyway";
   assert.equal(await editor.run("eagleray.run"), "new");
-  assert.deepEqual(last(), { plan: proposal().plan, confirmed: false, anyway: true });
+  assert.deepEqual(last(), { plan: proposal().plan, python: "", confirmed: false, anyway: true });
   assert.equal(editor.settings["eagleray.runs.python"], undefined);
 });
 
@@ -75,8 +75,8 @@ test("an interpreter that is selected is checked as well", async () => {
   const answers = ["Select Interpreter…", [Uri.file("/usr/bin/python3")], "Run Anyway"];
   editor.answer = () => answers.shift();
   assert.equal(await editor.run("eagleray.run"), "new");
-  const tried = fake.sidecar.sentTo(START).map((one) => (one as Start).plan.argv[0]);
-  assert.deepEqual(tried, ["python", "/usr/bin/python3", "/usr/bin/python3"]);
+  const tried = fake.sidecar.sentTo(START).map((one) => (one as Start).python);
+  assert.deepEqual(tried, ["", "/usr/bin/python3", "/usr/bin/python3"]);
 });
 
 test("a run that is started again asks the same", async () => {

@@ -1,17 +1,21 @@
 // Runs and proposals as the sidecar sends them, for tests.
-import type { Plan, Run, RunLine, RunWorker } from "../../extension/features/runs/messages";
+import type {
+  Run,
+  BreakpointStatus,
+  RunWorkerStatus,
+} from "../../extension/features/runs/messages";
 import type { Proposal } from "../../extension/features/presets/messages";
 
 export const FOLDER = "/w/project";
 
-export function runWorker(changes: Partial<RunWorker> = {}): RunWorker {
+export function runWorker(changes: Partial<RunWorkerStatus> = {}): RunWorkerStatus {
   return {
-    cluster: "http://c:1",
     worker_id: "beef",
     pid: 7,
     kind: "worker",
     name: "policy-0",
     state: "free",
+    files: [],
     rank: "",
     path: "",
     line: 0,
@@ -20,7 +24,7 @@ export function runWorker(changes: Partial<RunWorker> = {}): RunWorker {
   };
 }
 
-export function runLine(changes: Partial<RunLine> = {}): RunLine {
+export function runLine(changes: Partial<BreakpointStatus> = {}): BreakpointStatus {
   const where = { path: "/w/project/policy.py", line: 12 };
   return { ...where, state: "verified", moved_to: 0, workers: 1, reason: "", ...changes };
 }
@@ -34,7 +38,7 @@ export function aRun(changes: Partial<Run> = {}): Run {
     started: 1000,
     ended: 0,
     code: null,
-    cluster: "",
+    cluster: changes.workers === undefined ? "" : "http://c:1",
     command: "python train.py --steps 3",
     cwd: FOLDER,
     workspace: FOLDER,
@@ -52,35 +56,11 @@ export function aRun(changes: Partial<Run> = {}): Run {
   };
 }
 
-export function plan(changes: Partial<Plan> = {}): Plan {
-  return {
-    kind: "program",
-    argv: ["python", "train.py"],
-    cwd: FOLDER,
-    name: "train.py",
-    env: {},
-    cluster: "",
-    breakpoints: [],
-    workers: [],
-    ranks: null,
-    post_mortem: false,
-    children: false,
-    everywhere: false,
-    preset: "",
-    overrides: [],
-    copy_of: "",
-    copy_text: "",
-    inner_copies: [],
-    workspace: FOLDER,
-    profile: null,
-    python: "",
-    ...changes,
-  };
-}
-
 export function proposal(changes: Partial<Proposal> = {}): Proposal {
   return {
-    plan: plan(),
+    plan: "p1",
+    preset: "",
+    name: "train.py",
     title: "train.py",
     before: "python train.py\n",
     after: "python train.py\n",
@@ -106,7 +86,8 @@ export function shortened(): Proposal {
     text: "{}",
   };
   return proposal({
-    plan: plan({ preset: "verl", overrides: ["trainer.total_training_steps=2"] }),
+    plan: "p2",
+    preset: "verl",
     after: "python train.py trainer.total_training_steps=2\n",
     framework: "verl",
     framework_version: "0.5",

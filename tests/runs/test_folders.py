@@ -19,8 +19,8 @@ from eagleray.features.runs import model
 from eagleray.features.runs import records as module
 from eagleray.features.runs.model import (
     Breakpoint,
-    BreakpointLine,
     BreakpointStatus,
+    LineBreakpoint,
     ProcessIdentity,
     RunPlan,
     RunState,
@@ -38,7 +38,7 @@ PLAN = RunPlan(
     cwd="/work",
     name="a b.py",
     env={"A": "1,2"},
-    breakpoints=(Breakpoint("/work/a b.py", (BreakpointLine(3, "x > 1"),)),),
+    breakpoints=(Breakpoint("/work/a b.py", (LineBreakpoint(3, "x > 1"),)),),
     workers=("*Policy*",),
     ranks=(0, 1),
 )

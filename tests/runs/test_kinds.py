@@ -8,7 +8,7 @@ import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.runs.breakpoint_parsing import breakpoints
 from eagleray.features.runs.kinds import kind_of, name_of, words
-from eagleray.features.runs.model import Breakpoint, BreakpointLine
+from eagleray.features.runs.model import Breakpoint, LineBreakpoint
 
 FILES = {
     "train.py": "print()",
@@ -85,8 +85,8 @@ def test_names() -> None:
 def test_breakpoints_of_one_file_belong_together(tmp_path: Path) -> None:
     said = ["a.py:3", "/x/b.py:7:len(x) > 2 and y[1:2]", "a.py:12"]
     assert breakpoints(said, tmp_path) == (
-        Breakpoint(str(tmp_path / "a.py"), (BreakpointLine(3), BreakpointLine(12))),
-        Breakpoint("/x/b.py", (BreakpointLine(7, "len(x) > 2 and y[1:2]"),)),
+        Breakpoint(str(tmp_path / "a.py"), (LineBreakpoint(3), LineBreakpoint(12))),
+        Breakpoint("/x/b.py", (LineBreakpoint(7, "len(x) > 2 and y[1:2]"),)),
     )
 
 

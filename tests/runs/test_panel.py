@@ -45,8 +45,9 @@ async def test_a_run_from_its_form_to_its_end(
     panel: StdioClient, own_home: Path, tmp_path: Path
 ) -> None:
     proposal = await prepared(panel, tmp_path, "wait", workspace="/ws")
-    assert proposal["plan"]["argv"] == [sys.executable, str(PLAIN), "wait"]
-    assert (proposal["plan"]["kind"], proposal["confirm"]) == ("program", "")
+    command = [line.strip() for line in proposal["after"].splitlines()[1:4]]
+    assert command == [sys.executable, str(PLAIN), "wait"]
+    assert (proposal["name"], proposal["confirm"]) == (PLAIN.name, "")
     run = (await panel.result(f"{RUNS}/start", {"plan": proposal["plan"]}))["id"]
     shown = await told(panel, run, "running")
     assert shown["workspace"] == "/ws"
@@ -159,9 +160,8 @@ async def test_a_token_that_was_typed_in_reaches_the_supervisor_and_no_file(
     try:
         access = {"cluster": cluster.address, "token": cluster.token}
         await panel.ask("eagleray/clusters/setAccess", access)
-        proposal = await prepared(panel, tmp_path, "wait")
-        plan = {**proposal["plan"], "kind": "job", "cluster": cluster.address}
-        run = (await panel.result(f"{RUNS}/start", {"plan": plan}))["id"]
+        proposal = await prepared(panel, tmp_path, "wait", kind="job", cluster=cluster.address)
+        run = (await panel.result(f"{RUNS}/start", {"plan": proposal["plan"]}))["id"]
         failed = await told(panel, run, "failed")
     finally:
         await cluster.stop()

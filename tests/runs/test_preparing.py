@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from eagleray.features.runs.model import Breakpoint, BreakpointLine, Kind
-from eagleray.features.runs.preparing import RunPreparation, RunRequest
+from eagleray.common.errors import EaglerayError
+from eagleray.features.runs.model import Breakpoint, Kind, LineBreakpoint, RunPlan
+from eagleray.features.runs.preparing import MAX_PLANS, PreparedPlans, RunPreparation, RunRequest
 
 
 async def id_of(written: str) -> str:
@@ -53,7 +54,7 @@ async def test_a_program_that_joins_a_cluster_of_another_python(asked: RunReques
 
 async def test_a_breakpoint_in_a_file_that_is_not_here(asked: RunRequest) -> None:
     plan = await PREPARING.plan(
-        evolve(asked, breakpoints=(Breakpoint("/no/x.py", (BreakpointLine(1),)),))
+        evolve(asked, breakpoints=(Breakpoint("/no/x.py", (LineBreakpoint(1),)),))
     )
     assert [one.code for one in await PREPARING.problems(plan)] == ["breakpoint-elsewhere"]
 
@@ -93,3 +94,12 @@ async def test_a_job_that_is_handed_only_some_variables(
     problems = await PREPARING.problems(plan)
     assert [one.code for one in problems] == (["narrow-export"] if said else [])
     assert all(said in one.message for one in problems)
+
+
+def test_oldest_prepared_plan_expires() -> None:
+    plans = PreparedPlans()
+    ids = [plans.add(RunPlan("command", (str(at),), "/", "")) for at in range(MAX_PLANS + 1)]
+    assert plans.get(ids[1]).argv == ("1",) and plans.get(ids[-1]).argv == (str(MAX_PLANS),)
+    with pytest.raises(EaglerayError) as raised:
+        plans.get(ids[0])
+    assert raised.value.code == "plan-expired"

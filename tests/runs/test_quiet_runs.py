@@ -20,7 +20,7 @@ from eagleray.features.runs.adapter_gateway import AdapterRunGateway, AdapterRun
 from eagleray.features.runs.home_cluster import Home
 from eagleray.features.runs.model import (
     Breakpoint,
-    BreakpointLine,
+    LineBreakpoint,
     ProcessIdentity,
     RunPlan,
     RunState,
@@ -35,7 +35,7 @@ from tests.runs.test_run_watch import FakeAdapter, FakeTable
 from tests.virtual_time import run_virtually
 
 PLAN = RunPlan("program", ("python", "x.py"), "/", "x")
-STOPS = evolve(PLAN, breakpoints=(Breakpoint("/x.py", (BreakpointLine(1),)),))
+STOPS = evolve(PLAN, breakpoints=(Breakpoint("/x.py", (LineBreakpoint(1),)),))
 LIVES = RunState(
     "running", 1.0, host=host_name(), supervisor=ProcessIdentity(os.getpid(), born(os.getpid()))
 )

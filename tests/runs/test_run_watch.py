@@ -15,8 +15,8 @@ from eagleray.features.runs.adapter_gateway import AdapterRunStatus
 from eagleray.features.runs.home_cluster import Home
 from eagleray.features.runs.model import (
     Breakpoint,
-    BreakpointLine,
     BreakpointStatus,
+    LineBreakpoint,
     RunPlan,
     RunState,
     RunWorkerStatus,
@@ -34,7 +34,7 @@ PLAN = RunPlan(
     ("python", "x.py"),
     "/w",
     "x.py",
-    breakpoints=(Breakpoint("/w/lib.py", (BreakpointLine(3),)),),
+    breakpoints=(Breakpoint("/w/lib.py", (LineBreakpoint(3),)),),
 )
 ROW = WorkerRow("w1", "worker", "n", "10.0.0.1", 7, 4000, 0, 20_000)
 WORKER = RunWorkerStatus("w1", 7, "worker", "policy", "stopped", ("/w/lib.py",))

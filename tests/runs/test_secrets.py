@@ -57,7 +57,6 @@ def test_a_run_is_listed_without_secrets() -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        errors.bad_plan,
         errors.needs_consent,
         errors.supervisor_not_started,
         errors.not_submitted,
@@ -70,14 +69,14 @@ def test_errors_about_commands_have_no_secret(error: Any) -> None:
 
 
 async def test_requests_of_the_panel_answer_without_secrets(own_home: Path, tmp_path: Path) -> None:
-    """But for the plan itself, which `start` takes back as it is, and the command that is copied."""
+    """Only the command that is copied has them."""
     asked = {"path": "", "args": ["true", *ARGUMENTS], "cwd": str(tmp_path)}
     async with sidecar() as panel:
         await panel.initialize(discovery="off")
         prepare = {**asked, "options": {"env": ENV}}
         proposal = await panel.result("eagleray/presets/prepare", prepare)
-        made = proposal.pop("plan")
-        run = (await panel.result("eagleray/runs/start", {"plan": made}))["id"]
+        started = await panel.result("eagleray/runs/start", {"plan": proposal["plan"]})
+        run = started["id"]
         rows = await panel.result("eagleray/runs/list")
         copied = await panel.result("eagleray/runs/command", {"id": run})
     assert SECRET not in json.dumps([proposal, rows])

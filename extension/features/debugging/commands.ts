@@ -146,6 +146,6 @@ function listedElsewhere(rows: readonly Row[]): Target[] {
 /** Workers of runs, which are stopped or wait for a debugger. */
 function ofRuns(rows: readonly Row[]): Target[] {
   return rows
-    .flatMap((row) => (row.row === "runWorker" ? [row.worker] : []))
-    .map((worker) => ({ cluster: worker.cluster, worker: worker.worker_id }));
+    .flatMap((row) => (row.row === "runWorker" ? [row] : []))
+    .map(({ run, worker }) => ({ cluster: run.cluster, worker: worker.worker_id }));
 }

@@ -1,6 +1,6 @@
 // Printed from pybackend/eagleray/features/presets/messages.py by `npm run messages`; do not edit.
 import { request } from "../../common/wire";
-import type { Breakpoint, Plan, Profile } from "../runs/messages";
+import type { Breakpoint, ProfilePlan } from "../runs/messages";
 
 export const PREPARE = request<Prepare, Proposal>("eagleray/presets/prepare");
 export const COMPOSE = request<Prepare, Composition>("eagleray/presets/compose");
@@ -8,7 +8,7 @@ export const LIST_PRESETS = request<PresetsOf, Presets>("eagleray/presets/list")
 export const SAVE_PRESET = request<SavePreset, Presets>("eagleray/presets/save");
 export const DELETE_PRESET = request<PresetRef, Presets>("eagleray/presets/delete");
 
-/** What the person chose besides the program; `answers` are those to `Proposal.questions`, by id. */
+/** What the user chose besides the program; `answers` are those to `Proposal.questions`, by id. */
 export interface Options {
   readonly breakpoints?: readonly Breakpoint[];
   readonly workers?: readonly string[];
@@ -18,7 +18,7 @@ export interface Options {
   readonly env?: Readonly<Record<string, string>>;
   readonly overrides?: readonly string[];
   readonly answers?: Readonly<Record<string, string>>;
-  readonly profile?: Profile | null;
+  readonly profile?: ProfilePlan | null;
 }
 
 /**
@@ -37,7 +37,7 @@ export interface Prepare {
   readonly options?: Options;
 }
 
-/** Something that the person should know before the start, with what to do about it. */
+/** Something that the user should know before the start, with what to do about it. */
 export interface Problem {
   readonly code: string;
   readonly message: string;
@@ -62,7 +62,7 @@ export interface PresetQuestion {
   readonly value: string;
 }
 
-/** A preset: one of ours for a framework, or `own`: the person's; `text` is its JSON. */
+/** A preset: one of ours for a framework, or `own`: the user's; `text` is its JSON. */
 export interface PresetRow {
   readonly name: string;
   readonly title: string;
@@ -72,11 +72,14 @@ export interface PresetRow {
 }
 
 /**
- * `before`, `after`: the command without and with the preset; `confirm`: asked before the start;
+ * `plan`: the id of the plan for `runs/start`; `preset`: the one that it uses; `before`, `after`:
+ * the command without and with the preset; `confirm`: asked before the start;
  * `text`: the lines that `eagleray run --dry-run` prints above the difference.
  */
 export interface Proposal {
-  readonly plan: Plan;
+  readonly plan: string;
+  readonly preset: string;
+  readonly name: string;
   readonly title: string;
   readonly before: string;
   readonly after: string;
@@ -105,14 +108,14 @@ export interface Presets {
   readonly presets: readonly PresetRow[];
 }
 
-/** A preset of the person, as JSON; it replaces one of that name. */
+/** A preset of the user, as JSON; it replaces one of that name. */
 export interface SavePreset {
   readonly workspace: string;
   readonly name: string;
   readonly text: string;
 }
 
-/** A preset of the person by its name. */
+/** A preset of the user by its name. */
 export interface PresetRef {
   readonly workspace: string;
   readonly name: string;

@@ -25,7 +25,7 @@ export async function review(
     "vscode.diff",
     texts.put(`/as it is/${name}`, before),
     texts.put(`/with/${name}`, after),
-    plain(`${name} (as it is ↔ ${proposal.plan.preset})`),
+    plain(`${name} (as it is ↔ ${proposal.preset})`),
     { preview: true, preserveFocus: true },
   );
   return await pickAnswer(reviewLines(proposal, vscode.workspace.isTrusted, check));

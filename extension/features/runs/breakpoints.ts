@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { Disposable } from "../../common/disposables";
 import type { App } from "../../app";
 import { windowName } from "../../workspace";
-import { BREAKPOINTS, type Breakpoint, type Line, type Run } from "./messages";
+import { BREAKPOINTS, type Breakpoint, type LineBreakpoint, type Run } from "./messages";
 import { isLive, lineNotes } from "./rows";
 import { isOfThisWindow } from "./run_list";
 
@@ -103,10 +103,10 @@ interface EditorBreakpoint {
 
 /** The breakpoints that workers can stop at, by file, in the order of files and lines; without disabled ones. */
 function breakpointsOf(set: readonly EditorBreakpoint[]): Breakpoint[] {
-  const files = new Map<string, Map<number, Line>>();
+  const files = new Map<string, Map<number, LineBreakpoint>>();
   for (const { path, line, enabled, condition, hit, log } of set) {
     if (enabled && isPython(path)) {
-      const lines = files.get(path) ?? new Map<number, Line>();
+      const lines = files.get(path) ?? new Map<number, LineBreakpoint>();
       // Two in one line, at different columns, are one for a line debugger.
       files.set(path, lines.set(line, { line, condition, hit, log }));
     }
@@ -125,7 +125,7 @@ function isPython(path: string): boolean {
   return /\.pyw?$/.test(path);
 }
 
-function byLine(one: Line, other: Line): number {
+function byLine(one: LineBreakpoint, other: LineBreakpoint): number {
   return one.line - other.line;
 }
 

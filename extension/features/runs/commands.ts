@@ -8,7 +8,7 @@ import { isConfirmed } from "../../dialogs";
 import type { App } from "../../app";
 import type { Row } from "../../rows";
 import { draftOf, noProgram } from "./draft";
-import { COMMAND, FORGET, PAUSE, STOP, type Run, type RunWorker } from "./messages";
+import { COMMAND, FORGET, PAUSE, STOP, type Run, type RunWorkerStatus } from "./messages";
 import type { RunOutput } from "./output";
 import { isLive, workerName } from "./rows";
 import { isOfThisWindow } from "./run_list";
@@ -100,8 +100,8 @@ export class RunCommands {
     await withEach(
       workers,
       ({ worker }) => workerName(worker),
-      ({ run, worker: { cluster, worker_id } }) =>
-        this.stops.bringOnPause({ cluster, worker: worker_id }, () =>
+      ({ run, worker: { worker_id } }) =>
+        this.stops.bringOnPause({ cluster: run.cluster, worker: worker_id }, () =>
           this.app.sidecar.request(PAUSE, { run: run.id, worker_id }),
         ),
     );
@@ -151,7 +151,7 @@ function words(runs: readonly Run[]): string {
 
 async function pickWorker(
   runs: readonly Run[],
-): Promise<readonly { readonly run: Run; readonly worker: RunWorker }[]> {
+): Promise<readonly { readonly run: Run; readonly worker: RunWorkerStatus }[]> {
   const items = runs
     .filter(isLive)
     .flatMap((run) => run.workers.map((worker) => ({ run, worker })))

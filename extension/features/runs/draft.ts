@@ -7,9 +7,12 @@ import * as vscode from "vscode";
 import { EaglerayError } from "../../common/errors";
 import { setting } from "../../settings";
 import type { Prepare } from "../presets/messages";
-import type { Breakpoint, Profile } from "./messages";
+import type { Breakpoint, ProfilePlan } from "./messages";
 
 export type RunKind = NonNullable<Prepare["kind"]>;
+
+/** A profile with all its fields. */
+export type Profile = Required<ProfilePlan>;
 
 /** The fields of the form and of launch.json; "" and null leave the choice to Eagleray. */
 export interface Draft {

@@ -13,81 +13,6 @@ export const BREAKPOINTS = request<SetBreakpoints, Nothing>("eagleray/runs/break
 export const PAUSE = request<Pause, Nothing>("eagleray/runs/pause");
 export const OUTPUT = request<OutputFrom, OutputPiece>("eagleray/runs/output");
 
-/** A breakpoint on a line; `condition`, `hit` (count) and `log` (point) are "" for none. */
-export interface Line {
-  readonly line: number;
-  readonly condition: string;
-  readonly hit: string;
-  readonly log: string;
-}
-
-/** The breakpoints of one file, by its absolute path here. */
-export interface Breakpoint {
-  readonly path: string;
-  readonly lines: readonly Line[];
-}
-
-/** What nsys records, see `ProfilePlan`; `workers` are shell patterns. */
-export interface Profile {
-  readonly workers: readonly string[];
-  readonly ranks: readonly number[] | null;
-  readonly when: "always" | "steps" | "seconds" | "on-demand";
-  readonly steps: string;
-  readonly seconds: number;
-  readonly trace: string;
-  readonly options: Readonly<Record<string, string>>;
-  readonly nsys: string;
-  readonly output: string;
-}
-
-/** What is started and how, see `RunPlan`; made by `prepare`, given to `start` as it is. */
-export interface Plan {
-  readonly kind: "program" | "module" | "script" | "command" | "sbatch" | "job";
-  readonly argv: readonly string[];
-  readonly cwd: string;
-  readonly name: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly cluster: string;
-  readonly breakpoints: readonly Breakpoint[];
-  readonly workers: readonly string[];
-  readonly ranks: readonly number[] | null;
-  readonly post_mortem: boolean;
-  readonly children: boolean;
-  readonly everywhere: boolean;
-  readonly preset: string;
-  readonly overrides: readonly string[];
-  readonly workspace: string;
-  readonly copy_of: string;
-  readonly copy_text: string;
-  readonly inner_copies: readonly (readonly string[])[];
-  readonly profile: Profile | null;
-  readonly python: string;
-}
-
-/** A process of a run, by the ids of `debugging/attach`; `path:line` is where it is paused. */
-export interface RunWorker {
-  readonly cluster: string;
-  readonly worker_id: string;
-  readonly pid: number;
-  readonly kind: "driver" | "worker" | "child";
-  readonly name: string;
-  readonly state: "free" | "waiting" | "running" | "stopped";
-  readonly rank: string;
-  readonly path: string;
-  readonly line: number;
-  readonly python: string;
-}
-
-/** The state of a breakpoint; `workers` counts those that have it, `reason` is a sentence. */
-export interface RunLine {
-  readonly path: string;
-  readonly line: number;
-  readonly state: "pending" | "verified" | "moved" | "unreachable";
-  readonly moved_to: number;
-  readonly workers: number;
-  readonly reason: string;
-}
-
 /**
  * `started` and `ended` (0: not yet) are seconds since 1970; "unwatched": it has no supervisor;
  * `reason`: why it failed; `output`: the file of its output; `confirm_stop`: asked before a stop.
@@ -105,8 +30,8 @@ export interface Run {
   readonly cwd: string;
   readonly workspace: string;
   readonly preset: string;
-  readonly workers: readonly RunWorker[];
-  readonly lines: readonly RunLine[];
+  readonly workers: readonly RunWorkerStatus[];
+  readonly lines: readonly BreakpointStatus[];
   readonly note: string;
   readonly reason: string;
   readonly tail: string;
@@ -116,14 +41,19 @@ export interface Run {
   readonly confirm_stop: string;
 }
 
-/** All runs that are remembered, the newest first. */
+/** All stored runs, the newest first. */
 export interface Runs {
   readonly runs: readonly Run[];
 }
 
-/** `confirmed`: yes to `Proposal.confirm`; `anyway`: also with a Python that has no Ray. */
+/**
+ * `plan` is the id of a prepared plan, `python` "" its interpreter; `confirmed`: yes to
+ * `Proposal.confirm`;
+ * `anyway`: also with a Python that has no Ray.
+ */
 export interface Start {
-  readonly plan: Plan;
+  readonly plan: string;
+  readonly python?: string;
   readonly confirmed?: boolean;
   readonly anyway?: boolean;
 }
@@ -133,7 +63,7 @@ export interface RunRef {
   readonly id: string;
 }
 
-/** `confirmed`: the person said yes to `Run.confirm_stop`. */
+/** `confirmed`: the user said yes to `Run.confirm_stop`. */
 export interface Stop {
   readonly id: string;
   readonly confirmed?: boolean;
@@ -182,4 +112,69 @@ export interface OutputPiece {
 /** The interpreters of the user's own clusters on this machine. */
 export interface Pythons {
   readonly paths: readonly string[];
+}
+
+/** A breakpoint on a line; `condition`, `hit` and `log` are those of DAP, "" for none. */
+export interface LineBreakpoint {
+  readonly line: number;
+  readonly condition?: string;
+  readonly hit?: string;
+  readonly log?: string;
+}
+
+/** The breakpoints of one file, whose path is absolute. */
+export interface Breakpoint {
+  readonly path: string;
+  readonly lines: readonly LineBreakpoint[];
+}
+
+/**
+ * What nsys records.
+ *
+ * `workers` are shell patterns; `ranks` None means every rank.  "steps": where the program itself
+ * calls
+ * cudaProfilerApi; `steps` ("3:5") is passed to its framework.  "seconds": that many from each
+ * worker's start.
+ * "on-demand": when the user requests it.  `options` are further options of nsys, "" for one
+ * without a value.
+ * `nsys` is the program on the nodes, "" for the one on their path; `output` is the local folder
+ * for reports.
+ */
+export interface ProfilePlan {
+  readonly workers: readonly string[];
+  readonly ranks?: readonly number[] | null;
+  readonly when?: "always" | "steps" | "seconds" | "on-demand";
+  readonly steps?: string;
+  readonly seconds?: number;
+  readonly trace?: string;
+  readonly options?: Readonly<Record<string, string>>;
+  readonly nsys?: string;
+  readonly output?: string;
+}
+
+/**
+ * A process of the run, as the adapter reports it; `path:line` is its stop location, "" and 0 for
+ * none.
+ */
+export interface RunWorkerStatus {
+  readonly worker_id: string;
+  readonly pid: number;
+  readonly kind: "driver" | "worker" | "child";
+  readonly name: string;
+  readonly state: "free" | "waiting" | "running" | "stopped";
+  readonly files: readonly string[];
+  readonly rank: string;
+  readonly path: string;
+  readonly line: number;
+  readonly python: string;
+}
+
+/** The status of a breakpoint, as the adapter reports it. */
+export interface BreakpointStatus {
+  readonly path: string;
+  readonly line: number;
+  readonly state: "pending" | "verified" | "moved" | "unreachable";
+  readonly moved_to: number;
+  readonly workers: number;
+  readonly reason: string;
 }

@@ -1,7 +1,6 @@
 /** The profile options of a run: what nsys records, the defaults, and the values that can be entered. */
 
-import type { Draft } from "./draft";
-import type { Profile } from "./messages";
+import type { Draft, Profile } from "./draft";
 
 /** What nsys can trace; other values that the user has entered stay. */
 export const TRACES: Readonly<Record<string, string>> = {

@@ -10,7 +10,7 @@ import { plain } from "../../common/texts";
 import type { App } from "../../app";
 import { changeWorkspaceSetting, setting } from "../../settings";
 import { activeEnvironment, hasPythonExtension, workspaceFolder } from "../../workspace";
-import { PYTHONS, type Plan } from "./messages";
+import { PYTHONS } from "./messages";
 
 /** `python` "" is the one of the plan; `anyway`: also without Ray. */
 interface PythonChoice {
@@ -46,11 +46,6 @@ export async function withRay<T>(
     }
   }
   return undefined;
-}
-
-/** The plan with another interpreter. */
-export function planWith(plan: Plan, { python }: PythonChoice): Plan {
-  return python === "" ? plan : { ...plan, python, argv: [python, ...plan.argv.slice(1)] };
 }
 
 async function ask(

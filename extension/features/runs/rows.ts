@@ -5,7 +5,7 @@ import { count, duration, plain } from "../../common/texts";
 import { ROWS } from "../../contributions";
 import type { Clusters } from "../clusters/messages";
 import type { ProfiledRun, ProfiledRuns, ProfiledWorker } from "../profiling/messages";
-import type { Run, RunLine, Runs, RunWorker } from "./messages";
+import type { Run, BreakpointStatus, Runs, RunWorkerStatus } from "./messages";
 
 /** The view's input: the lists, and the time in seconds since 1970. */
 export interface RunsView {
@@ -35,7 +35,7 @@ const RUN_ICONS: Readonly<Record<Run["state"], RunIcon>> = {
   unwatched: { icon: "warning", color: "list.warningForeground", word: "not watched any more" },
 };
 
-const WORKER_ICONS: Readonly<Record<RunWorker["state"], RunIcon>> = {
+const WORKER_ICONS: Readonly<Record<RunWorkerStatus["state"], RunIcon>> = {
   stopped: { icon: "debug-pause", color: "charts.orange", word: "stopped" },
   waiting: { icon: "loading~spin", word: "waiting for the debugger" },
   running: { icon: "debug-continue", color: "charts.green", word: "running with breakpoints" },
@@ -43,7 +43,7 @@ const WORKER_ICONS: Readonly<Record<RunWorker["state"], RunIcon>> = {
 };
 
 /** Stopped workers come first. */
-const WORKER_ORDER: readonly RunWorker["state"][] = ["stopped", "waiting", "running", "free"];
+const WORKER_ORDER: readonly RunWorkerStatus["state"][] = ["stopped", "waiting", "running", "free"];
 
 /** Runs; below each its breakpoints that aren't verified, and its workers. */
 export function runsRows({ runs }: RunsView, row?: RunsRow): readonly RunsRow[] {
@@ -182,7 +182,7 @@ function workerTexts({ profiled }: RunsView, { run, worker }: RunWorkerRow): Row
 }
 
 /** The name of a process, in its row and in pick lists. */
-export function workerName(worker: RunWorker): string {
+export function workerName(worker: RunWorkerStatus): string {
   return plain(worker.name) || `${worker.kind} ${worker.pid}`;
 }
 
@@ -206,7 +206,7 @@ function lineTexts({ run, line }: RunLineRow): RowTexts {
 }
 
 /** The state of a breakpoint; the sidecar's reason where there is one. */
-function lineSentence(run: Run, line: RunLine): string {
+function lineSentence(run: Run, line: BreakpointStatus): string {
   if (line.reason !== "") {
     return line.reason;
   }
@@ -241,14 +241,14 @@ interface RunRow {
 interface RunWorkerRow {
   readonly row: "runWorker";
   readonly run: Run;
-  readonly worker: RunWorker;
+  readonly worker: RunWorkerStatus;
 }
 
 /** A breakpoint of a run that was moved, or that no process has reached. */
 interface RunLineRow {
   readonly row: "runLine";
   readonly run: Run;
-  readonly line: RunLine;
+  readonly line: BreakpointStatus;
 }
 
 export type RunsRow = RunRow | RunWorkerRow | RunLineRow;
@@ -291,7 +291,7 @@ export function runRecording({ runs }: ProfiledRuns, { id }: Run): RecordingText
 function workerRecording(
   { runs }: ProfiledRuns,
   { id }: Run,
-  { worker_id }: RunWorker,
+  { worker_id }: RunWorkerStatus,
 ): RecordingTexts {
   const workers = runs.find((one) => one.run === id)?.workers ?? [];
   const worker = workers.find((one) => one.worker_id === worker_id);

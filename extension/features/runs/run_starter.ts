@@ -19,7 +19,7 @@ import { gutterBreakpoints } from "./breakpoints";
 import { prepareOf, type Draft } from "./draft";
 import { RESTART, START, STOP, type Run } from "./messages";
 import type { RunOutput } from "./output";
-import { planWith, programPython, withRay } from "./python_question";
+import { programPython, withRay } from "./python_question";
 import { isLive } from "./rows";
 import { isOfThisWindow, untilStopped } from "./run_list";
 
@@ -55,15 +55,14 @@ export class RunStarter {
   }
 
   async start(proposal: Proposal): Promise<string | undefined> {
-    const { plan, confirm, title } = proposal;
-    const question = `Submit ${plan.name} to SLURM?`;
+    const { plan, name, confirm, title } = proposal;
+    const question = `Submit ${name} to SLURM?`;
     if (confirm !== "" && !(await isConfirmed(question, confirm, SUBMIT))) {
       return undefined;
     }
     const started = await withRay(this.app, (choice) =>
       longWork(`Starting ${plain(title)}`, (options) => {
-        const { anyway } = choice;
-        const asked = { plan: planWith(plan, choice), confirmed: confirm !== "", anyway };
+        const asked = { plan, ...choice, confirmed: confirm !== "" };
         return this.app.sidecar.request(START, asked, options);
       }),
     );

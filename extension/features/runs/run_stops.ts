@@ -140,7 +140,7 @@ export function stoppedIn({ runs }: Runs): StoppedWorker[] {
   return live.flatMap((run) =>
     run.workers
       .filter((worker) => worker.state === "stopped")
-      .map(({ cluster, worker_id: worker }) => ({ run, cluster, worker })),
+      .map(({ worker_id: worker }) => ({ run, cluster: run.cluster, worker })),
   );
 }
 

@@ -63,8 +63,12 @@ def _files(root: Path) -> Iterator[tuple[Path, str]]:
     }
     declared = [value for module in modules.values() for value in requests_of(module).values()]
     received = _records(map(_received, declared))
+    every = _records(record for value in declared for record in _types(value))
     for feature, module in modules.items():
-        yield root / "extension" / "features" / feature / "messages.ts", printed(module, received)
+        yield (
+            root / "extension" / "features" / feature / "messages.ts",
+            printed(module, received, every),
+        )
 
 
 def requests_of(module: types.ModuleType) -> dict[str, Declared]:
@@ -76,10 +80,12 @@ def requests_of(module: types.ModuleType) -> dict[str, Declared]:
     }
 
 
-def printed(module: types.ModuleType, received: Sequence[type[Any]]) -> str:
-    """The text of `messages.ts` for one `messages` module: its requests, and the records that they contain.
+def printed(
+    module: types.ModuleType, received: Sequence[type[Any]], every: Sequence[type[Any]]
+) -> str:
+    """The text of `messages.ts` for one `messages` module: its requests, and the records of its feature.
 
-    The editor may leave out fields with a default, except in the records that it also receives (`received`).
+    The editor may leave out fields with a default, except in the records that it also receives (`received`).  `every` are the records of all features.
     """
     declared = requests_of(module)
     used = [record for value in declared.values() for record in _types(value)]
@@ -88,7 +94,9 @@ def printed(module: types.ModuleType, received: Sequence[type[Any]]) -> str:
     for record in records:
         assert by_name[record.__name__] is record, f"two records are named {record.__name__}"
     feature = _feature(module.__name__)
-    own = sorted((r for r in records if _feature(r.__module__) in (feature, None)), key=_position)
+    below = [record for record in records if _feature(record.__module__) is None]
+    of_feature = [record for record in every if _feature(record.__module__) == feature]
+    own = sorted([*below, *of_feature], key=_position)
     named = {*used, *(inner for record in own for inner in _fields(record))}
     path = f"pybackend/{module.__name__.replace('.', '/')}.py"
     parts = [

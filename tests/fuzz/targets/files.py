@@ -32,8 +32,29 @@ from eagleray.wire.structure import Wire
 from tests.fuzz.target import Target, of_json
 from tests.fuzz.targets.cluster import TESTS
 from tests.fuzz.targets.scratch import written
-from tests.fuzz.targets.wire import PLAN
 
+PLAN = {
+    "kind": "program",
+    "argv": ["python", "train.py"],
+    "cwd": "/home/a",
+    "name": "train.py",
+    "env": {"A": "1"},
+    "cluster": "",
+    "breakpoints": [{"path": "/home/a/train.py", "lines": [{"line": 3, "condition": "x > 1"}]}],
+    "workers": ["Policy*"],
+    "ranks": [0, 1],
+    "post_mortem": False,
+    "children": False,
+    "everywhere": False,
+    "preset": "",
+    "overrides": [],
+    "workspace": "/home/a",
+    "copy_of": "",
+    "copy_text": "",
+    "inner_copies": [["/w/a.sh", "echo\n"]],
+    "profile": {"workers": ["*"], "options": {"gpu-metrics": ""}, "seconds": 1.5},
+    "python": "",
+}
 STATE = {
     "phase": "running",
     "started": 1.5,

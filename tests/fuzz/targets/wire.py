@@ -25,8 +25,6 @@ from eagleray.adapter.sessions.stops import stacks_told, stop_of
 from eagleray.common.errors import EaglerayError
 from eagleray.common.file_checks import FileChecks
 from eagleray.features.clusters import messages as clusters
-from eagleray.features.runs import messages as runs
-from eagleray.features.runs.handlers import plan_of
 from eagleray.features.workers import messages as workers
 from eagleray.protocol import route_spec
 from eagleray.protocol.control import AttachParams, RouteState, WorkerState
@@ -221,32 +219,10 @@ def params(
     return check
 
 
-PLAN = {
-    "kind": "program",
-    "argv": ["python", "train.py"],
-    "cwd": "/home/a",
-    "name": "train.py",
-    "env": {"A": "1"},
-    "cluster": "",
-    "breakpoints": [{"path": "/home/a/train.py", "lines": [{"line": 3, "condition": "x > 1"}]}],
-    "workers": ["Policy*"],
-    "ranks": [0, 1],
-    "post_mortem": False,
-    "children": False,
-    "everywhere": False,
-    "preset": "",
-    "overrides": [],
-    "workspace": "/home/a",
-    "copy_of": "",
-    "copy_text": "",
-    "inner_copies": [["/w/a.sh", "echo\n"]],
-    "profile": {"workers": ["*"], "options": {"gpu-metrics": ""}, "seconds": 1.5},
-    "python": "",
-}
 REGISTER = {
     "run": "r1",
     "secret": "00",
-    "breakpoints": PLAN["breakpoints"],
+    "breakpoints": [{"path": "/home/a/train.py", "lines": [{"line": 3, "condition": "x > 1"}]}],
     "mappings": [{"remote": "/pkg", "local": "/home/a"}],
 }
 ROUTE_STATE = {
@@ -290,7 +266,6 @@ TARGETS = [
         [{"ssh": "a@login", "job": "12_3", "node": "n-1"}, {}],
         (EaglerayError,),
     ),
-    Target("params-plan", "value", params(runs.Plan, plan_of), [PLAN], (*STRUCTURE, EaglerayError)),
     Target(
         "params-attach",
         "value",

@@ -3,8 +3,7 @@
 import * as vscode from "vscode";
 
 import { plain } from "../../../common/texts";
-import { NO_PRESET, type Draft } from "../../runs/draft";
-import type { Profile } from "../../runs/messages";
+import { NO_PRESET, type Draft, type Profile } from "../../runs/draft";
 import {
   NEW_PROFILE,
   nsysProblem,

@@ -82,7 +82,7 @@ export class RunForm {
       return draft;
     }
     this.proposal = await this.prepare(draft);
-    return { ...draft, preset: this.proposal.plan.preset || NO_PRESET };
+    return { ...draft, preset: this.proposal.preset || NO_PRESET };
   }
 }
 

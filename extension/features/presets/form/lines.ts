@@ -3,8 +3,7 @@
 import { dotted } from "../../../common/row_texts";
 import { plain } from "../../../common/texts";
 import type { Clusters } from "../../clusters/messages";
-import { NO_PRESET, type Draft, type RunKind } from "../../runs/draft";
-import type { Profile } from "../../runs/messages";
+import { NO_PRESET, type Draft, type RunKind, type Profile } from "../../runs/draft";
 import { WHENS } from "../../runs/profile_options";
 import type { PresetQuestion, PresetRow } from "../messages";
 import { textOf } from "./parse_input";

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from eagleray.common.off_loop import InOrder, off_loop
+from eagleray.common.redact import redact_text
 from eagleray.features.presets import messages, model
 from eagleray.features.presets.composing import error_of, shown_values
 from eagleray.features.presets.debug_runs import DebugRuns
@@ -13,10 +14,10 @@ from eagleray.features.presets.errors import untrusted_workspace
 from eagleray.features.presets.messages import Change, PresetQuestion, PresetRow
 from eagleray.features.presets.model import DebugRunProposal, ProposedChange
 from eagleray.features.presets.text import lines_of, setting_of
-from eagleray.features.runs.handlers import breakpoints_of, profile_of, wire_plan
 from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.plan_text import confirm_text, title
 from eagleray.features.runs.preparing import RunPreparation, RunRequest
+from eagleray.features.runs.profile_plan import validate_profile
 
 if TYPE_CHECKING:
     from eagleray.wire.requests import RequestServer
@@ -49,7 +50,9 @@ class Handlers:
         plan, made = await self._proposed(asked)
         problems = await self._preparing.problems(made.plan)
         return messages.Proposal(
-            plan=wire_plan(made.plan),
+            plan=self._preparing.plans.add(made.plan),
+            preset=made.plan.preset,
+            name=redact_text(made.plan.name),
             title=made.title or title(plan),
             before=made.before,
             after=made.after,
@@ -115,12 +118,12 @@ def _asked(asked: messages.Prepare) -> RunRequest:
         cluster=asked.cluster,
         python=asked.python,
         workspace=asked.workspace,
-        breakpoints=breakpoints_of(options.breakpoints),
-        workers=tuple(options.workers),
-        ranks=None if options.ranks is None else tuple(options.ranks),
+        breakpoints=options.breakpoints,
+        workers=options.workers,
+        ranks=options.ranks,
         post_mortem=options.post_mortem,
         children=options.children,
         env=options.env,
-        overrides=tuple(options.overrides),
-        profile=profile_of(options.profile),
+        overrides=options.overrides,
+        profile=None if options.profile is None else validate_profile(options.profile),
     )

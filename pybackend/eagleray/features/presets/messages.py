@@ -7,24 +7,23 @@ from typing import Literal
 from attrs import field, frozen
 
 from eagleray.features.presets.model import Outcome
-from eagleray.features.runs.messages import Breakpoint, Plan, Profile
-from eagleray.features.runs.model import Kind
+from eagleray.features.runs.model import Breakpoint, Kind, ProfilePlan
 from eagleray.wire.requests import Request
 
 
 @frozen
 class Options:
-    """What the person chose besides the program; `answers` are those to `Proposal.questions`, by id."""
+    """What the user chose besides the program; `answers` are those to `Proposal.questions`, by id."""
 
-    breakpoints: list[Breakpoint] = field(factory=list)
-    workers: list[str] = field(factory=list)
-    ranks: list[int] | None = None
+    breakpoints: tuple[Breakpoint, ...] = ()
+    workers: tuple[str, ...] = ()
+    ranks: tuple[int, ...] | None = None
     post_mortem: bool = False
     children: bool = False
     env: dict[str, str] = field(factory=dict)
-    overrides: list[str] = field(factory=list)
+    overrides: tuple[str, ...] = ()
     answers: dict[str, str] = field(factory=dict)
-    profile: Profile | None = None
+    profile: ProfilePlan | None = None
 
 
 @frozen
@@ -45,7 +44,7 @@ class Prepare:
 
 @frozen
 class Problem:
-    """Something that the person should know before the start, with what to do about it."""
+    """Something that the user should know before the start, with what to do about it."""
 
     code: str
     message: str
@@ -76,7 +75,7 @@ class PresetQuestion:
 
 @frozen
 class PresetRow:
-    """A preset: one of ours for a framework, or `own`: the person's; `text` is its JSON."""
+    """A preset: one of ours for a framework, or `own`: the user's; `text` is its JSON."""
 
     name: str
     title: str
@@ -87,10 +86,12 @@ class PresetRow:
 
 @frozen
 class Proposal:
-    """`before`, `after`: the command without and with the preset; `confirm`: asked before the start;
+    """`plan`: the id of the plan for `runs/start`; `preset`: the one that it uses; `before`, `after`: the command without and with the preset; `confirm`: asked before the start;
     `text`: the lines that `eagleray run --dry-run` prints above the difference."""
 
-    plan: Plan
+    plan: str
+    preset: str
+    name: str
     title: str
     before: str
     after: str
@@ -127,7 +128,7 @@ class Presets:
 
 @frozen
 class SavePreset:
-    """A preset of the person, as JSON; it replaces one of that name."""
+    """A preset of the user, as JSON; it replaces one of that name."""
 
     workspace: str
     name: str
@@ -136,7 +137,7 @@ class SavePreset:
 
 @frozen
 class PresetRef:
-    """A preset of the person by its name."""
+    """A preset of the user by its name."""
 
     workspace: str
     name: str

@@ -17,7 +17,7 @@ from eagleray.features.runs.errors import (
     no_code_at_line,
     no_such_line,
 )
-from eagleray.features.runs.model import Breakpoint, BreakpointLine
+from eagleray.features.runs.model import Breakpoint, LineBreakpoint
 
 _TEXT = re.compile(r"(?P<path>.+?):(?P<line>[1-9][0-9]{0,6})(?::(?P<condition>.+))?")
 
@@ -27,13 +27,13 @@ def breakpoints(texts: Iterable[str], cwd: Path) -> tuple[Breakpoint, ...]:
 
     Raises for a breakpoint that could never stop anything, as far as this machine can check that.
     """
-    of_file: dict[str, list[BreakpointLine]] = {}
+    of_file: dict[str, list[LineBreakpoint]] = {}
     for text in texts:
         found = _TEXT.fullmatch(text)
         if found is None:
             raise bad_breakpoint(text)
         path = str((cwd / Path(found["path"]).expanduser()).absolute())
-        line = BreakpointLine(int(found["line"]), (found["condition"] or "").strip())
+        line = LineBreakpoint(int(found["line"]), (found["condition"] or "").strip())
         if why := problem_of(line.condition):
             raise bad_condition(text, why)
         of_file.setdefault(path, []).append(line)
@@ -42,7 +42,7 @@ def breakpoints(texts: Iterable[str], cwd: Path) -> tuple[Breakpoint, ...]:
     return tuple(Breakpoint(path, tuple(lines)) for path, lines in of_file.items())
 
 
-def _check_lines(path: Path, lines: list[BreakpointLine]) -> None:
+def _check_lines(path: Path, lines: list[LineBreakpoint]) -> None:
     try:
         source = path.read_bytes()
     except OSError:

@@ -96,11 +96,11 @@ def unknown_kind(path: str) -> EaglerayError:
     )
 
 
-def bad_plan(why: str) -> EaglerayError:
+def plan_expired() -> EaglerayError:
     return EaglerayError(
-        "bad-plan",
-        f"The run cannot be started as it is described: {_redacted(why)}",
-        "Prepare it again.",
+        "plan-expired",
+        "Eagleray no longer has the prepared run.",
+        "Prepare the run again.",
     )
 
 

@@ -1,29 +1,19 @@
-"""The panel's requests about runs: wire types in, wire types out."""
+"""Answers the editor's requests about runs."""
 
 from __future__ import annotations
 
 import asyncio
-import builtins
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-import cattrs
-from attrs import Attribute, asdict
+from attrs import asdict
 
 from eagleray.common.off_loop import off_loop
 from eagleray.common.redact import redact_text
 from eagleray.common.tasks import publish_changes
 from eagleray.features.runs import messages
-from eagleray.features.runs.errors import bad_plan
-from eagleray.features.runs.model import (
-    Breakpoint,
-    BreakpointLine,
-    ProfilePlan,
-    RunPlan,
-    plan_of_json,
-    plan_to_json,
-)
+from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.output_pieces import next_piece, tail_of
 from eagleray.features.runs.plan_text import (
     command_text,
@@ -31,7 +21,6 @@ from eagleray.features.runs.plan_text import (
 )
 from eagleray.features.runs.preflight import check
 from eagleray.features.runs.preparing import RunPreparation
-from eagleray.features.runs.profile_plan import validate_profile
 from eagleray.features.runs.program_python import target_of, with_python
 from eagleray.features.runs.records import StoredRun
 from eagleray.features.runs.run_status import output_is_complete
@@ -45,11 +34,11 @@ def register(
     server: RequestServer,
     runs: Runs,
     preparing: RunPreparation,
-    cluster_pythons: Callable[[], builtins.list[str]],
+    cluster_pythons: Callable[[], list[str]],
 ) -> None:
     """Answers the requests of this feature."""
     handlers = Handlers(runs, preparing, cluster_pythons)
-    server.on_request(messages.LIST, handlers.list)
+    server.on_request(messages.LIST, handlers.list_runs)
     server.on_request(messages.START, handlers.start)
     server.on_request(messages.STOP, handlers.stop)
     server.on_request(messages.RESTART, handlers.restart)
@@ -63,7 +52,7 @@ def register(
     runs.on_change(changed.set)
 
     async def publish() -> None:
-        server.notify(messages.CHANGED, await handlers.list())
+        server.notify(messages.CHANGED, await handlers.list_runs())
 
     server.in_background("runs", runs.run)
     server.in_background("rows of runs", lambda: publish_changes(changed, publish))
@@ -76,20 +65,22 @@ class Handlers:
         self,
         runs: Runs,
         preparing: RunPreparation,
-        cluster_pythons: Callable[[], builtins.list[str]],
+        cluster_pythons: Callable[[], list[str]],
     ) -> None:
         self._runs = runs
         self._preparing = preparing
         self._cluster_pythons = cluster_pythons
 
-    async def list(self) -> messages.Runs:
+    async def list_runs(self) -> messages.Runs:
         return await off_loop(self._all)
 
     def _all(self) -> messages.Runs:
         return messages.Runs([wire_run(one) for one in self._runs.listed()])
 
     async def start(self, asked: messages.Start) -> messages.RunRef:
-        plan = plan_of(asked.plan)
+        plan = self._preparing.plans.get(asked.plan)
+        if asked.python:
+            plan = with_python(plan, asked.python)
         if not asked.anyway:
             await self._require_ray(plan)
         return messages.RunRef(await self._runs.start(plan, confirmed=asked.confirmed))
@@ -98,12 +89,11 @@ class Handlers:
         await self._runs.stop(asked.id, confirmed=asked.confirmed)
 
     async def restart(self, asked: messages.Restart) -> messages.RunRef:
-        lines = None if asked.breakpoints is None else breakpoints_of(asked.breakpoints)
         if not asked.anyway:
             plan = (await off_loop(partial(self._runs.load, asked.id))).plan
             await self._require_ray(with_python(plan, asked.python) if asked.python else plan)
         again = await self._runs.restart(
-            asked.id, lines, confirmed=asked.confirmed, python=asked.python
+            asked.id, asked.breakpoints, confirmed=asked.confirmed, python=asked.python
         )
         return messages.RunRef(again)
 
@@ -123,7 +113,7 @@ class Handlers:
         return messages.Command(exact_command(found.plan))
 
     async def set_breakpoints(self, asked: messages.SetBreakpoints) -> None:
-        await self._runs.set_breakpoints(asked.workspace, breakpoints_of(asked.breakpoints))
+        await self._runs.set_breakpoints(asked.workspace, asked.breakpoints)
 
     async def pause(self, asked: messages.Pause) -> None:
         await self._runs.pause(asked.run, asked.worker_id)
@@ -152,11 +142,8 @@ def wire_run(one: StoredRun) -> messages.Run:
         cwd=plan.cwd,
         workspace=plan.workspace,
         preset=plan.preset,
-        workers=[
-            messages.RunWorker(cluster=state.cluster, **asdict(worker, filter=_without_files))
-            for worker in state.workers
-        ],
-        lines=[messages.RunLine(**asdict(line)) for line in state.lines],
+        workers=state.workers,
+        lines=state.lines,
         note=redact_text(state.note),
         reason=tail.reason,
         tail=tail.lines,
@@ -172,42 +159,3 @@ def wire_run(one: StoredRun) -> messages.Run:
 def python_of(plan: RunPlan) -> str:
     """The Python of a program of this machine, "" if it isn't a Python program."""
     return (plan.python or plan.argv[0]) if target_of(plan) else ""
-
-
-def _without_files(field: Attribute[object], value: object) -> bool:
-    return field.name != "files"
-
-
-def wire_plan(plan: RunPlan) -> messages.Plan:
-    said = plan_to_json(plan)
-    said["breakpoints"] = [
-        messages.Breakpoint(one.path, [messages.Line(**asdict(line)) for line in one.lines])
-        for one in plan.breakpoints
-    ]
-    if plan.profile is not None:
-        said["profile"] = messages.Profile(**said["profile"])
-    return messages.Plan(**said)
-
-
-def plan_of(said: messages.Plan) -> RunPlan:
-    try:
-        return plan_of_json(asdict(said))
-    except (cattrs.BaseValidationError, ValueError, TypeError) as error:
-        raise bad_plan(str(error)) from error
-
-
-def profile_of(said: messages.Profile | None) -> ProfilePlan | None:
-    """Raises `bad-plan`."""
-    if said is None:
-        return None
-    ranks = None if said.ranks is None else tuple(said.ranks)
-    return validate_profile(
-        ProfilePlan(**{**asdict(said), "workers": tuple(said.workers), "ranks": ranks})
-    )
-
-
-def breakpoints_of(said: list[messages.Breakpoint]) -> tuple[Breakpoint, ...]:
-    return tuple(
-        Breakpoint(one.path, tuple(BreakpointLine(**asdict(line)) for line in one.lines))
-        for one in said
-    )

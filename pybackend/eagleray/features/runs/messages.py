@@ -3,99 +3,11 @@
 from __future__ import annotations
 
 from types import NoneType
-from typing import Literal
 
-from attrs import field, frozen
+from attrs import frozen
 
-from eagleray.features.runs.model import Kind, Phase
+from eagleray.features.runs.model import Breakpoint, BreakpointStatus, Kind, Phase, RunWorkerStatus
 from eagleray.wire.requests import Notification, Request
-
-
-@frozen
-class Line:
-    """A breakpoint on a line; `condition`, `hit` (count) and `log` (point) are "" for none."""
-
-    line: int
-    condition: str = ""
-    hit: str = ""
-    log: str = ""
-
-
-@frozen
-class Breakpoint:
-    """The breakpoints of one file, by its absolute path here."""
-
-    path: str
-    lines: list[Line]
-
-
-@frozen
-class Profile:
-    """What nsys records, see `ProfilePlan`; `workers` are shell patterns."""
-
-    workers: list[str]
-    ranks: list[int] | None = None
-    when: Literal["always", "steps", "seconds", "on-demand"] = "always"
-    steps: str = ""
-    seconds: float = 0.0
-    trace: str = "cuda,nvtx,osrt"
-    options: dict[str, str] = field(factory=dict)
-    nsys: str = ""
-    output: str = ""
-
-
-@frozen
-class Plan:
-    """What is started and how, see `RunPlan`; made by `prepare`, given to `start` as it is."""
-
-    kind: Kind
-    argv: list[str]
-    cwd: str
-    name: str
-    env: dict[str, str]
-    cluster: str
-    breakpoints: list[Breakpoint]
-    workers: list[str]
-    ranks: list[int] | None
-    post_mortem: bool
-    children: bool
-    everywhere: bool
-    preset: str
-    overrides: list[str]
-    workspace: str
-    copy_of: str
-    copy_text: str
-    inner_copies: list[list[str]]
-    profile: Profile | None = None
-    python: str = ""
-
-
-@frozen
-class RunWorker:
-    """A process of a run, by the ids of `debugging/attach`; `path:line` is where it is paused."""
-
-    cluster: str
-    worker_id: str
-    pid: int
-    kind: Literal["driver", "worker", "child"]
-    name: str
-    state: Literal["free", "waiting", "running", "stopped"]
-    rank: str
-    path: str
-    line: int
-    python: str
-
-
-@frozen
-class RunLine:
-    """The state of a breakpoint; `workers` counts those that have it, `reason` is a sentence."""
-
-    path: str
-    line: int
-    state: Literal["pending", "verified", "moved", "unreachable"]
-    moved_to: int
-    workers: int
-    reason: str
 
 
 @frozen
@@ -115,8 +27,8 @@ class Run:
     cwd: str
     workspace: str
     preset: str
-    workers: list[RunWorker]
-    lines: list[RunLine]
+    workers: tuple[RunWorkerStatus, ...]
+    lines: tuple[BreakpointStatus, ...]
     note: str
     reason: str
     tail: str
@@ -128,16 +40,18 @@ class Run:
 
 @frozen
 class Runs:
-    """All runs that are remembered, the newest first."""
+    """All stored runs, the newest first."""
 
     runs: list[Run]
 
 
 @frozen
 class Start:
-    """`confirmed`: yes to `Proposal.confirm`; `anyway`: also with a Python that has no Ray."""
+    """`plan` is the id of a prepared plan, `python` "" its interpreter; `confirmed`: yes to `Proposal.confirm`;
+    `anyway`: also with a Python that has no Ray."""
 
-    plan: Plan
+    plan: str
+    python: str = ""
     confirmed: bool = False
     anyway: bool = False
 
@@ -151,7 +65,7 @@ class RunRef:
 
 @frozen
 class Stop:
-    """`confirmed`: the person said yes to `Run.confirm_stop`."""
+    """`confirmed`: the user said yes to `Run.confirm_stop`."""
 
     id: str
     confirmed: bool = False
@@ -162,7 +76,7 @@ class Restart:
     """`breakpoints` null keeps those of the run, `python` "" its interpreter; see `Start`."""
 
     id: str
-    breakpoints: list[Breakpoint] | None = None
+    breakpoints: tuple[Breakpoint, ...] | None = None
     confirmed: bool = False
     anyway: bool = False
     python: str = ""
@@ -173,7 +87,7 @@ class SetBreakpoints:
     """All breakpoints of a workspace, for its live runs."""
 
     workspace: str
-    breakpoints: list[Breakpoint]
+    breakpoints: tuple[Breakpoint, ...]
 
 
 @frozen

@@ -24,7 +24,7 @@ _converter = cattrs.Converter()
 
 
 @frozen
-class BreakpointLine:
+class LineBreakpoint:
     """A breakpoint on a line; `condition`, `hit` and `log` are those of DAP, "" for none."""
 
     line: int
@@ -38,7 +38,7 @@ class Breakpoint:
     """The breakpoints of one file, whose path is absolute."""
 
     path: str
-    lines: tuple[BreakpointLine, ...]
+    lines: tuple[LineBreakpoint, ...]
 
 
 @frozen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from eagleray.features.runs.errors import (
     no_ray,
     not_python,
     other_python,
+    plan_expired,
 )
 from eagleray.features.runs.exports import narrowing
 from eagleray.features.runs.model import Breakpoint, Kind, ProfilePlan, RunPlan
@@ -24,6 +26,8 @@ from eagleray.features.runs.program_python import RayCheck
 from eagleray.features.runs.scripts.script_edits import with_own_place
 from eagleray.injected.worker_patterns import split_patterns
 
+# An editor prepares one for each change in its form.
+MAX_PLANS = 64
 # Of a script that is larger nothing is copied.
 _SCRIPT = 2**20
 
@@ -53,10 +57,31 @@ class RunRequest:
 PythonOf = Callable[[str], Awaitable[str]]
 
 
+class PreparedPlans:
+    """The last plans that were prepared, by id: the editor shows them and starts one by its id."""
+
+    def __init__(self) -> None:
+        self._plans: dict[str, RunPlan] = {}
+
+    def add(self, plan: RunPlan) -> str:
+        """Returns the id of the plan; the oldest plan is removed when there are too many."""
+        plan_id = secrets.token_hex(8)
+        self._plans[plan_id] = plan
+        if len(self._plans) > MAX_PLANS:
+            del self._plans[next(iter(self._plans))]
+        return plan_id
+
+    def get(self, plan_id: str) -> RunPlan:
+        """Raises `plan-expired`."""
+        if plan_id not in self._plans:
+            raise plan_expired()
+        return self._plans[plan_id]
+
+
 class RunPreparation:
     """Makes plans; asks the machine and the cluster, starts nothing of the user's.
 
-    `further_checks` read files and return problems of a plan.
+    `plans` holds the plans that the editor may start.  `further_checks` read files and return problems of a plan.
     """
 
     def __init__(
@@ -71,6 +96,7 @@ class RunPreparation:
         self._there = there
         self._further_checks = further_checks
         self._ray = RayCheck()
+        self.plans = PreparedPlans()
 
     async def plan(self, asked: RunRequest) -> RunPlan:
         """The plan without any preset.
