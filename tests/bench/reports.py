@@ -19,9 +19,9 @@ from eagleray.features.reports.summary_cache import SummaryCache
 
 from tests.bench.rows import Row, at_most, at_most_times, printed
 from tests.injected.real_nsys import PROGRAM
-from tests.profiling.databases import write
-from tests.profiling.large import Steps
-from tests.profiling.recorded import record
+from tests.reports.databases import write
+from tests.reports.large import Steps
+from tests.reports.recorded import record
 
 # Two million kernels on two GPUs, a thousand steps.
 LARGE = Steps(count=1000, kernels=1000, gpus=2)

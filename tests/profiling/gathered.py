@@ -1,4 +1,4 @@
-"""Reports as they are gathered in tests: nodes of a cluster with one each, and what stands in the list of them."""
+"""Collected reports: fake nodes of a cluster with one report each, and the rows of the manifest."""
 
 from __future__ import annotations
 

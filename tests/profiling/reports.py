@@ -1,4 +1,4 @@
-"""Reports for tests, as our code on a node describes them."""
+"""Reports with descriptions, as the injected code writes them on a node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Databases that nodes have made of their reports: beside the report, never in its way, and no bomb."""
+"""Databases that nodes made of their reports: beside the report, never in its way, bounded in size."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import cluster_unreachable
 
 from tests.fakes.dashboard import FakeDashboard
-from tests.profiling.databases import Kernel, Recording, write
 from tests.profiling.reports import RUN, described, put, status
-from tests.profiling.test_run_reports import Nsys, open_nothing
+from tests.profiling.test_collector import Nsys, open_nothing
+from tests.reports.databases import Kernel, Recording, write
 
 REPORT = b"what only a newer nsys reads"
 SQLITE = b"SQLite format 3\0" + b"t" * 5000
@@ -65,7 +65,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.name[0] != ".")
 
 
-async def test_a_report_is_read_without_any_nsys_here(
+async def test_report_is_read_without_a_local_nsys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there, here = tmp_path / "there", tmp_path / "here"
@@ -98,14 +98,14 @@ class Late(LocalFolder):
         return names
 
 
-async def test_one_that_is_made_within_the_last_look_is_waited_for(tmp_path: Path) -> None:
+async def test_database_made_during_the_last_scan_is_returned(tmp_path: Path) -> None:
     put(tmp_path, "p.nsys-rep", REPORT)
     (tmp_path / "p.worker.json").write_bytes(status("writing", reports=["p.nsys-rep"]))
     look = await Scanner().scan([Late(tmp_path)])
     assert ([one.state for one in look.workers], len(look.databases)) == (["ended"], 1)
 
 
-async def test_each_node_has_its_own_and_they_come_through_the_head(tmp_path: Path) -> None:
+async def test_databases_of_two_nodes_are_downloaded_through_the_head(tmp_path: Path) -> None:
     fake = FakeDashboard()
     await fake.start()
     row = next(row for row in fake.rows["nodes"] if row["state"] == "ALIVE")
@@ -129,7 +129,7 @@ async def test_each_node_has_its_own_and_they_come_through_the_head(tmp_path: Pa
     assert len(list((tmp_path / "here").glob("*.sqlite"))) == 2
 
 
-async def test_reports_are_looked_for_between_databases(
+async def test_reports_are_collected_between_databases(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there, here = tmp_path / "there", tmp_path / "here"
@@ -193,7 +193,7 @@ async def looked(
     return len(waited), [error.message for error in made.left_out]
 
 
-async def test_a_database_that_breaks_off_is_gone_on_with(
+async def test_interrupted_database_download_is_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(download, "_BATCH", 10)
@@ -207,7 +207,7 @@ async def test_a_database_that_breaks_off_is_gone_on_with(
     assert (here / "p.sqlite").read_bytes() == SQLITE and not list(here.glob("*gz*"))
 
 
-async def test_nobody_waits_for_one_that_breaks_off_again_and_again_and_it_may_come_all_the_same(
+async def test_database_that_keeps_failing_is_not_awaited_and_still_retried(
     tmp_path: Path,
 ) -> None:
     there, here = tmp_path / "there", tmp_path / "here"
@@ -226,7 +226,7 @@ async def test_nobody_waits_for_one_that_breaks_off_again_and_again_and_it_may_c
     assert (here / "p.sqlite").read_bytes() == SQLITE
 
 
-async def test_what_a_node_says_of_another_report_makes_none(tmp_path: Path) -> None:
+async def test_database_of_another_report_is_ignored(tmp_path: Path) -> None:
     there = tmp_path / "there"
     put(there, "p.nsys-rep", REPORT)
     packed(there, "p", SQLITE, report_sha256="0" * 64)
@@ -250,7 +250,7 @@ async def test_what_a_node_says_of_another_report_makes_none(tmp_path: Path) -> 
         (SQLITE, {"problem": "nsys \x1b[2Jdied"}, "its node made none (nsys  [2Jdied)"),
     ],
 )
-async def test_a_node_that_lies_about_one_takes_nothing_but_the_database(
+async def test_false_description_costs_only_the_database(
     tmp_path: Path, made: bytes, said: dict[str, object], why: str
 ) -> None:
     there = tmp_path / "there"
@@ -262,7 +262,7 @@ async def test_a_node_that_lies_about_one_takes_nothing_but_the_database(
     assert names(tmp_path / "here") == ["manifest.json", "p.nsys-rep"]
 
 
-async def test_what_is_cut_off_is_no_database(tmp_path: Path) -> None:
+async def test_truncated_database_is_not_unpacked(tmp_path: Path) -> None:
     there = tmp_path / "there"
     put(there, "p.nsys-rep", REPORT)
     for content in (gzip.compress(SQLITE)[:-9], b"PK\3\4 something else"):
@@ -276,7 +276,7 @@ async def test_what_is_cut_off_is_no_database(tmp_path: Path) -> None:
         assert names(tmp_path / "here") == ["manifest.json", "p.nsys-rep"]
 
 
-async def test_a_bomb_is_not_unpacked_beyond_what_was_said(
+async def test_decompression_bomb_stops_at_the_declared_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A gigabyte in a megabyte: of it no more is unpacked than the next piece."""
@@ -302,7 +302,7 @@ async def test_a_bomb_is_not_unpacked_beyond_what_was_said(
     assert 0 < sum(read) <= 2**20
 
 
-async def test_a_full_disk_leaves_the_report_and_says_so(
+async def test_full_disk_leaves_the_report_and_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = tmp_path / "there"

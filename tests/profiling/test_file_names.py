@@ -1,4 +1,4 @@
-"""Names that come from a cluster: whatever they are, what is written here lies in the folder and has a plain name."""
+"""Names and descriptions of reports from a cluster: safe local names, parsed without trust."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PLAIN = re.compile(r"[A-Za-z0-9_+=@-][A-Za-z0-9._+=@-]{0,199}")
 
 
 @given(st.lists(st.text(min_size=1, max_size=300), max_size=8))
-def test_every_name_here_is_plain_and_nobody_elses(names: list[str]) -> None:
+def test_local_names_are_plain_and_unique(names: list[str]) -> None:
     taken: list[str] = []
     for name in names:
         taken.append(local_name(name, taken))
@@ -42,16 +42,16 @@ def test_every_name_here_is_plain_and_nobody_elses(names: list[str]) -> None:
         "x" * 256,
     ],
 )
-def test_names_that_are_not_taken(name: str) -> None:
+def test_unsafe_names_are_rejected(name: str) -> None:
     assert not is_accepted(name)
 
 
-def test_a_colon_as_in_the_names_of_nemo_rl_becomes_plain() -> None:
+def test_colon_of_nemo_rl_names_becomes_underscore() -> None:
     assert local_name("policy_2:3_4711.nsys-rep", []) == "policy_2_3_4711.nsys-rep"
     assert local_name("A.nsys-rep", ["a.nsys-rep"]) == "A.2.nsys-rep"
 
 
-def test_a_description_is_read_with_all_that_the_list_names() -> None:
+def test_description_is_parsed_completely() -> None:
     entry = parse_entry("p.nsys-rep", described(b"x", nsys_version="2022.4", options={"t": "nvtx"}))
     assert entry is not None
     assert (entry.class_name, entry.pid, entry.rank, entry.gpus) == ("Policy", 7, "0", ("0",))
@@ -72,11 +72,11 @@ def test_a_description_is_read_with_all_that_the_list_names() -> None:
         described(b"", sha256=""),
     ],
 )
-def test_a_description_that_is_none(text: bytes) -> None:
+def test_invalid_description_is_ignored(text: bytes) -> None:
     assert parse_entry("p.nsys-rep", text) is None
 
 
-def test_hostile_words_of_a_description_are_one_line() -> None:
+def test_hostile_text_of_a_description_is_one_line() -> None:
     said = described(b"x", name="a\n\x1b[2Jb" * 200, run="\0", pid="7", options=[{}, 1, "o\n"])
     entry = parse_entry("p.nsys-rep", said)
     assert isinstance(entry, ReportEntry)

@@ -1,4 +1,4 @@
-"""`eagleray profile`: what is asked for, what is said meanwhile, which classes fit, what a gate is asked."""
+"""`eagleray profile`: options, progress, matching classes, requests to debug proxies."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def asked(*words: str) -> ProfilePlan:
     return plan_of(parsed)
 
 
-def test_what_is_asked_for() -> None:
+def test_options_become_a_profile_plan() -> None:
     plan = asked("--workers", " *policy* , ,*vllm*", "--steps", "3:5", "--ranks", "0,2-3")
     assert (plan.workers, plan.when, plan.steps) == (("*policy*", "*vllm*"), "steps", "3:5")
     assert plan.ranks == (0, 2, 3) and plan.trace == "cuda,nvtx,osrt"
@@ -64,7 +64,7 @@ def test_what_is_asked_for() -> None:
         ("--workers", "*", "--option", "a b=1"),
     ],
 )
-def test_what_cannot_be_profiled(words: tuple[str, ...]) -> None:
+def test_invalid_profile_is_rejected(words: tuple[str, ...]) -> None:
     with pytest.raises(EaglerayError) as raised:
         asked(*words)
     assert raised.value.code == "bad-profile"
@@ -80,7 +80,7 @@ def test_what_cannot_be_profiled(words: tuple[str, ...]) -> None:
         (["profile", "--steps", "--seconds", "3", "--", "train"], "not allowed with"),
     ],
 )
-def test_a_wrong_command_line(
+def test_wrong_command_line_is_rejected(
     words: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
@@ -89,13 +89,15 @@ def test_a_wrong_command_line(
 
 
 @pytest.mark.parametrize("seconds", ["-3", "nan", "1e9"])
-def test_a_recording_of_no_length(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_recording_without_length_is_rejected(
+    seconds: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """It would go on until the end of the worker."""
     assert cli.main(["profile", "--record", "r", "--seconds", seconds]) == 1
     assert "a day at most" in capsys.readouterr().err
 
 
-def test_a_plan_with_a_profile_is_kept_and_told_to_the_workers() -> None:
+def test_profile_plan_is_stored_and_sent_to_workers() -> None:
     profile = validate_profile(ProfilePlan(("*p*",), when="seconds", seconds=3, output="/o"))
     plan = RunPlan("program", ("python", "x"), "/w", "x", profile=profile)
     assert plan_of_json(plan_to_json(plan)) == plan
@@ -115,7 +117,7 @@ def worker(state: Any, **more: Any) -> ProfiledWorker:
     return ProfiledWorker("k", "w1", 7, "p", "n1", state, **more)
 
 
-def test_each_thing_is_said_once() -> None:
+def test_progress_prints_each_line_once() -> None:
     progress = Progress()
     ready = ProfileState("/o", workers=(worker("armed", said=SAID),))
     assert progress.lines(None) == []
@@ -135,12 +137,12 @@ def test_each_thing_is_said_once() -> None:
     assert progress.lines(failed) == ["No room."] and progress.lines(failed) == []
 
 
-def test_words_of_a_node_do_not_steer_the_terminal() -> None:
+def test_text_of_a_node_does_not_control_the_terminal() -> None:
     hostile = ProfileState("/o", workers=(worker("missing", problem="no nsys\x1b[2J\non n1"),))
     assert Progress().lines(hostile) == ["no nsys [2J on n1"]
 
 
-def test_what_there_is_in_the_end() -> None:
+def test_summary_counts_reports() -> None:
     assert "No class or name" in summary(ProfileState("/o"))
     some = ProfileState("/o", workers=(worker("ended"),), expected=3, gathered=1)
     assert summary(some).startswith("1 report in /o; 2 did not come. Who gets one also gets")
@@ -158,7 +160,7 @@ def test_what_there_is_in_the_end() -> None:
         ("ended", 0, None, 0),
     ],
 )
-def test_a_run_that_a_person_finished_has_succeeded(
+def test_run_that_the_user_finished_has_succeeded(
     tmp_path: Path, phase: Any, code: int | None, seen: ProfileState | None, exits: int
 ) -> None:
     plan = RunPlan("program", ("x",), "/w", "x", profile=ProfilePlan(("*",)))
@@ -173,7 +175,7 @@ def actor(class_name: str, state: str = "ALIVE", name: str = "") -> ActorRow:
     return ActorRow("a", class_name, name, "", state, "j", "n", 1, 0, "", RuntimeEnv())
 
 
-def test_the_preview_says_which_classes_fit() -> None:
+def test_preview_lists_matching_classes() -> None:
     actors = [
         actor("DTensorPolicyWorker"),
         actor("DTensorPolicyWorker", "DEAD"),
@@ -195,7 +197,7 @@ def test_the_preview_says_which_classes_fit() -> None:
     assert "Ray does not say" in preview_lines(nobody, ("x", "trainer.*"))[1]
 
 
-def test_a_profiled_run_on_the_wire() -> None:
+def test_profiled_run_is_converted_for_the_editor() -> None:
     seen = ProfileState(
         "/o",
         "recording",
@@ -219,7 +221,7 @@ def test_a_profiled_run_on_the_wire() -> None:
     assert wire_run(evolve(run, state=None)).state == "idle"
 
 
-def test_what_a_gate_says_of_nsys_is_a_word() -> None:
+def test_profile_state_of_a_debug_proxy_is_text() -> None:
     assert read_process_info({"profile": {"state": "armed"}}).profile == "armed"
     assert (
         read_process_info({"profile": "armed"}).profile

@@ -1,4 +1,4 @@
-"""`eagleray profile` with a real Ray and a real nsys: from a shared folder, and through what Ray itself serves."""
+"""`eagleray profile` with a real Ray and a real nsys: from a shared folder, and through Ray's own file server."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def gathered(folder: Path, run: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.nsys
-def test_a_program_that_ends_by_itself(
+def test_reports_of_a_program_that_ends_are_collected_and_read(
     joined: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And whose reports are read where no nsys is: their node has made the databases."""
@@ -100,7 +100,7 @@ def opened_by_its_reader(fifo: Path) -> int:
 
 
 @pytest.mark.nsys
-def test_a_job_is_recorded_on_demand_and_finished_before_its_end(
+def test_job_is_recorded_on_demand_and_finished_before_its_end(
     cluster: RayCluster, joined: Path, tmp_path: Path
 ) -> None:
     """Twice; what the worker does in between is in neither report, and Ctrl-C finishes and gathers."""
@@ -146,7 +146,7 @@ def test_a_job_is_recorded_on_demand_and_finished_before_its_end(
 
 
 @pytest.mark.real_ray
-async def test_what_lies_in_the_logs_of_a_node_comes_through_ray(
+async def test_reports_in_node_logs_are_downloaded_through_ray(
     cluster: RayCluster, tmp_path: Path
 ) -> None:
     """As on a cluster that shares no file system with us: by the head, and in parts by the node's own agent."""

@@ -19,7 +19,7 @@ from eagleray.tools.commands import Commands
 from tests.injected.nsys_watcher import watched
 from tests.profiling.gathered import gathered
 from tests.profiling.reports import RUN, put
-from tests.profiling.test_far_reports import Login
+from tests.profiling.test_remote_reports import Login
 
 NOBODY = 65534
 
@@ -66,14 +66,14 @@ def test_reports_of_a_worker_go_to_rays_logs(tmp_path: Path, make: Make) -> None
 
 
 @unsafe
-def test_no_description_is_written_there(tmp_path: Path, make: Make) -> None:
+def test_no_description_is_written_into_an_unsafe_folder(tmp_path: Path, make: Make) -> None:
     make(tmp_path / "reports")
     with pytest.raises(OSError):
         node_reports.write_json(str(tmp_path / "reports" / "p.json"), {"token": "secret"})
     assert content(tmp_path / "reports") == []
 
 
-def test_a_description_is_for_this_user_alone(tmp_path: Path) -> None:
+def test_description_is_readable_by_this_user_only(tmp_path: Path) -> None:
     node_reports.write_json(str(tmp_path / "p.json"), {"token": "secret"})
     assert stat.S_IMODE((tmp_path / "p.json").stat().st_mode) == 0o600
     assert json.loads((tmp_path / "p.json").read_text()) == {"token": "secret"}
@@ -91,9 +91,7 @@ async def test_the_folder_on_the_login_node_is_refused(tmp_path: Path, make: Mak
 
 
 @unsafe
-async def test_nothing_is_read_or_made_in_an_unsafe_folder_of_a_run(
-    tmp_path: Path, make: Make
-) -> None:
+async def test_unsafe_folder_of_a_run_is_not_used(tmp_path: Path, make: Make) -> None:
     around = tmp_path / ".eagleray-reports"
     around.mkdir(mode=0o700)
     make(around / RUN)
@@ -110,7 +108,7 @@ def writable_by_others(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [of_nobody, writable_by_others, a_link])
-async def test_nothing_is_gathered_into_an_unsafe_folder(tmp_path: Path, make: Make) -> None:
+async def test_unsafe_output_folder_is_refused(tmp_path: Path, make: Make) -> None:
     put(tmp_path / "there", "p.nsys-rep", b"one")
     make(tmp_path / "here")
     with pytest.raises(EaglerayError) as failed:
@@ -119,7 +117,7 @@ async def test_nothing_is_gathered_into_an_unsafe_folder(tmp_path: Path, make: M
     assert content(tmp_path / "here") == []
 
 
-async def test_a_folder_that_was_replaced_meanwhile_gets_nothing(tmp_path: Path) -> None:
+async def test_replaced_output_folder_is_refused(tmp_path: Path) -> None:
     put(tmp_path / "there", "p.nsys-rep", b"one")
     here = tmp_path / "here"
     made = ReportStore(RUN, here)
@@ -137,7 +135,7 @@ async def gathered_by(made: ReportStore, there: Path) -> None:
     await made.download((await Scanner().scan([LocalFolder(there)])).reports)
 
 
-async def test_the_user_may_let_others_read_gathered_reports(tmp_path: Path) -> None:
+async def test_output_folder_may_be_readable_by_others(tmp_path: Path) -> None:
     put(tmp_path / "there", "p.nsys-rep", b"one")
     (tmp_path / "here").mkdir()
     (tmp_path / "here").chmod(0o750)
@@ -145,7 +143,7 @@ async def test_the_user_may_let_others_read_gathered_reports(tmp_path: Path) -> 
     assert len(made.entries) == 1
 
 
-def test_nsys_does_not_record_into_a_folder_that_was_replaced(
+def test_nsys_does_not_record_into_a_replaced_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with watched(tmp_path, monkeypatch) as one:

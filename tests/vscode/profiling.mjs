@@ -23,7 +23,7 @@ async function setStageWithReports() {
     // Nsight Systems is only started where a screen is configured.
     DISPLAY: ":99",
   });
-  const args = ["-m", "tests.profiling.page_report", stage.workspace];
+  const args = ["-m", "tests.reports.page_report", stage.workspace];
   execFileSync(python(), args, { cwd: ROOT });
   return stage;
 }

@@ -12,7 +12,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.heads import starts
 from eagleray.features.pdb import sessions as pdb
 from eagleray.features.pdb.target import read as pdb_target
-from eagleray.features.runs.remote_files import _bytes, _file
+from eagleray.features.runs.remote_files import _parse_bytes, _parse_file
 from eagleray.features.workers.names import describe_worker, rank_of_name, script_of
 from eagleray.ray import logs
 from eagleray.ray import rows as ray_rows
@@ -126,8 +126,8 @@ def node_answers(said: Any) -> None:
     for row in said if isinstance(said, list) else [said]:
         client._node_answer(row)
         client._dashboards(row, ["n1", "n2"])
-        _file(row)
-        _bytes(row)
+        _parse_file(row)
+        _parse_bytes(row)
 
 
 TARGETS = [

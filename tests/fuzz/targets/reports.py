@@ -22,7 +22,7 @@ from eagleray.features.reports.summary_cache import FORMAT, _converter, _read
 
 from tests.fuzz.target import Target, of_json
 from tests.fuzz.targets.scratch import folder, written
-from tests.profiling.databases import Call, Copy, Kernel, Range, Recording, write
+from tests.reports.databases import Call, Copy, Kernel, Range, Recording, write
 
 ENTRY = {
     "run": "0123456789ab",

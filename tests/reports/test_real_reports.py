@@ -1,4 +1,4 @@
-"""Reports of a real nsys: the same numbers as its own tables, from the command, and what a cut one says."""
+"""Reports of a real nsys: the numbers of its own tables, and errors for truncated files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.test_commands import eagleray
 from tests.injected.real_nsys import real_nsys
-from tests.profiling.recorded import record, stats
+from tests.reports.recorded import record, stats
 
 pytestmark = [pytest.mark.nsys, pytest.mark.timeout(300)]
 
@@ -25,7 +25,7 @@ def nsys(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EAGLERAY_NSYS", real_nsys())
 
 
-async def test_the_numbers_are_those_of_nsys(report: Path) -> None:
+async def test_numbers_equal_those_of_nsys_stats(report: Path) -> None:
     said = (await eagleray("report", str(report), "--json", "--top", "1000")).json
     assert report.with_suffix(".sqlite").exists()
     nvtx, osrt = stats(report.with_suffix(".sqlite"), "nvtxsum", "osrtsum")
@@ -50,7 +50,9 @@ async def test_the_numbers_are_those_of_nsys(report: Path) -> None:
     assert [warning["code"] for warning in said["warnings"]] == ["no-kernels"]
 
 
-async def test_a_cut_report_is_refused_with_what_nsys_says(report: Path, tmp_path: Path) -> None:
+async def test_truncated_report_is_refused_with_the_message_of_nsys(
+    report: Path, tmp_path: Path
+) -> None:
     cut = tmp_path / "cut.nsys-rep"
     cut.write_bytes(report.read_bytes())
     os.truncate(cut, report.stat().st_size // 2)
@@ -61,7 +63,7 @@ async def test_a_cut_report_is_refused_with_what_nsys_says(report: Path, tmp_pat
     assert list(tmp_path.iterdir()) == [cut]
 
 
-async def test_a_recording_without_ranges_names_the_package(tmp_path: Path) -> None:
+async def test_recording_without_ranges_names_the_nvtx_package(tmp_path: Path) -> None:
     """As nsys records them when the nvtx package does not fit: asked for, and none is there."""
     report = record(tmp_path, steps=3, sleep_us=100, trace="osrt")
     note = report.with_name(report.name + ".json")

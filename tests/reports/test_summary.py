@@ -1,4 +1,4 @@
-"""The numbers of a report against brute force, and those that are known of a large one."""
+"""The numbers of a report against brute force, and the known sums of a large one."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from eagleray.features.reports.model import Summary, TableId
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.profiling import brute_force
-from tests.profiling.databases import (
+from tests.reports import brute_force
+from tests.reports.databases import (
     PID,
     START_END,
     Call,
@@ -27,7 +27,7 @@ from tests.profiling.databases import (
     Recording,
     write,
 )
-from tests.profiling.large import REDUCTION, Steps
+from tests.reports.large import REDUCTION, Steps
 
 TIMES = st.integers(0, 400)
 KERNELS = st.builds(
@@ -74,7 +74,7 @@ def rows(seen: Summary, name: TableId) -> list[dict[str, Any]]:
 
 @given(st.lists(KERNELS, min_size=1, max_size=40), st.booleans())
 @settings(max_examples=60)
-def test_gpus_are_as_busy_as_brute_force_says(kernels: list[Kernel], ordered: bool) -> None:
+def test_gpu_usage_equals_brute_force(kernels: list[Kernel], ordered: bool) -> None:
     said = sorted(kernels, key=lambda one: one.start) if ordered else kernels
     seen = read(Recording(kernels=said))
     assert [gpu.id for gpu in seen.gpus] == sorted({one.device for one in kernels})
@@ -96,7 +96,7 @@ def test_gpus_are_as_busy_as_brute_force_says(kernels: list[Kernel], ordered: bo
 
 @given(st.lists(RANGES, max_size=30), st.lists(KERNELS, min_size=2, max_size=12))
 @settings(max_examples=60)
-def test_ranges_and_what_lies_around_a_gap(ranges: list[Range], kernels: list[Kernel]) -> None:
+def test_ranges_and_gaps_equal_brute_force(ranges: list[Range], kernels: list[Kernel]) -> None:
     seen = read(Recording(ranges=ranges, kernels=kernels))
     last = max((one.start if one.end is None else one.end for one in ranges), default=0)
     expected = brute_force.by_name(ranges, last)
@@ -116,7 +116,7 @@ def test_ranges_and_what_lies_around_a_gap(ranges: list[Range], kernels: list[Ke
 
 @given(st.lists(KERNELS, min_size=1, max_size=40))
 @settings(max_examples=30)
-def test_kernels_by_name(kernels: list[Kernel]) -> None:
+def test_kernels_are_summed_by_name(kernels: list[Kernel]) -> None:
     found = {row["kernel"]: row for row in rows(read(Recording(kernels=kernels)), "kernels")}
     assert set(found) == {one.name for one in kernels}
     for name, row in found.items():
@@ -125,7 +125,7 @@ def test_kernels_by_name(kernels: list[Kernel]) -> None:
         assert (row["min"], row["max"]) == (min(times), max(times))
 
 
-def test_a_large_recording_has_its_known_answers() -> None:
+def test_large_recording_has_its_known_sums() -> None:
     said = Steps(count=60, kernels=100, gpus=2)
     seen = read(said.recording())
     span = 59 * said.step_ns + said.compute_ns + 100_000
@@ -145,7 +145,7 @@ def test_a_large_recording_has_its_known_answers() -> None:
     assert seen.warnings == ()
 
 
-def test_rows_with_holes_between_their_numbers_are_all_read(tmp_path: Path) -> None:
+def test_tables_with_gaps_in_rowids_are_read_completely(tmp_path: Path) -> None:
     said = Recording(
         kernels=[Kernel(10 * n, 10 * n + 8) for n in range(60)],
         ranges=[Range(0, 100 + n, "step") for n in range(60)],
@@ -165,7 +165,7 @@ def test_rows_with_holes_between_their_numbers_are_all_read(tmp_path: Path) -> N
     assert max(gap["duration"] for gap in rows(seen, "gaps")) == 12
 
 
-def test_of_names_without_number_the_longest_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_longest_names_are_kept_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranges, "MOST_NAMES", 50)
     monkeypatch.setattr(ranges, "MOST_ROWS", 5)
     every = [Range(0, 10 + n, f"step {n}", domain=n % 2) for n in range(200)]
@@ -184,7 +184,7 @@ def test_of_names_without_number_the_longest_are_read(monkeypatch: pytest.Monkey
     assert {row["tid"]: row["ranges"] for row in rows(seen, "threads")} == {PID: 202, 9: 21}
 
 
-def test_calls_by_name_and_by_thread() -> None:
+def test_calls_are_summed_by_name_and_thread() -> None:
     said = Recording(
         osrt=[Call(0, 10, "read", 1), Call(20, 25, "read", 2), Call(30, 90, "poll", 2)],
         cuda=[Call(0, 7, "cudaLaunchKernel_v7000", 1)],
@@ -204,7 +204,7 @@ def test_calls_by_name_and_by_thread() -> None:
     assert threads["main", 1]["ranges"] == 1
 
 
-def test_a_range_bears_its_domain_and_only_its_process_explains_a_gap() -> None:
+def test_range_has_its_domain_and_explains_only_gaps_of_its_process() -> None:
     kernels = [Kernel(0, 10), Kernel(90, 100)]
     ranges = [
         Range(5, 95, "of another process", pid=99),
@@ -217,14 +217,14 @@ def test_a_range_bears_its_domain_and_only_its_process_explains_a_gap() -> None:
     ]
 
 
-def test_where_and_when_it_was_recorded() -> None:
+def test_metadata_names_host_and_time() -> None:
     about = read(Recording(osrt=[Call(0, 1, "read")], end=5_000)).about
     assert (about.host, about.duration, about.nsys_version) == ("node-7", 5_000, "2022.4.2.1")
     assert about.started_utc == "2026-11-21T22:01:40.642Z"
     assert about.schema_version == "3.0.0"
 
 
-def test_copies_by_kind() -> None:
+def test_copies_are_summed_by_kind() -> None:
     seen = read(Recording(copies=[Copy(0, 10, 100, 2), Copy(10, 20, 300, 2), Copy(0, 1, 5, 77)]))
     assert [(r["copy"], r["count"], r["bytes"], r["rate"]) for r in rows(seen, "memcpy")] == [
         ("Device-to-Host", 2, 400, 20_000_000_000),

@@ -9,8 +9,8 @@ import pytest
 from eagleray.features.reports.model import Report
 from eagleray.features.reports.reports import Reports
 
-from tests.profiling import fake_nsys
-from tests.profiling.databases import Call, Recording, write
+from tests.reports import fake_nsys
+from tests.reports.databases import Call, Recording, write
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Which classes fit patterns, as far as Ray and earlier runs tell."""
+"""The classes that match patterns, by the actors of a cluster and by earlier runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eagleray.injected.worker_patterns import matchable_names
 from eagleray.ray.errors import dashboard_failed
 from eagleray.ray.rows import ActorRow, RuntimeEnv
 
-from tests.profiling.test_profiled_runs import Gates, Known, profiling
+from tests.profiling.test_profiling import Gates, Known, profiling
 
 
 def actor(class_name: str, name: str = "", state: str = "ALIVE") -> ActorRow:
@@ -50,13 +50,13 @@ def fitting(
         (["m:Outer.Inner"], "m.Inner", [("m.Outer.Inner", 0, "m.Inner"), ("Learner", 2, "")]),
     ],
 )
-def test_a_module_that_an_earlier_run_has_told(
+def test_module_of_an_earlier_run_is_matched(
     known: list[str], pattern: str, expected: list[tuple[str, int, str]]
 ) -> None:
     assert fitting([actor("Learner"), actor("Learner")], [pattern], known) == expected
 
 
-def test_the_end_of_an_actors_own_name_is_no_name() -> None:
+def test_suffix_of_an_actor_name_does_not_match() -> None:
     """As in the worker: a run would not mean it."""
     assert fitting([actor("L", "judge.policy")], ["policy"], []) == [("L", 1, "")]
     assert fitting([actor("L", "judge.policy")], ["judge*"], []) == [("judge.policy", 1, "judge*")]
@@ -93,7 +93,7 @@ def test_the_end_of_an_actors_own_name_is_no_name() -> None:
         (["p-[!0]", "?.Policy"], "m", "Policy", "p-0", "?.Policy"),
     ],
 )
-def test_the_preview_promises_what_the_run_does(
+def test_preview_matches_the_same_workers_as_the_run(
     patterns: list[str], module: str, class_name: str, name: str, expected: str
 ) -> None:
     meant = ProfileSettings({"workers": patterns}).pattern(
@@ -107,7 +107,7 @@ def test_the_preview_promises_what_the_run_does(
     assert (meant, seen) == (expected, expected)
 
 
-def test_of_a_class_whose_module_nobody_knows_nothing_is_promised_by_that() -> None:
+def test_class_of_unknown_module_is_not_matched_by_module() -> None:
     assert fitting([actor("Learner")], [".Learner"], []) == [("Learner", 1, "")]
 
 
@@ -122,11 +122,13 @@ def test_of_a_class_whose_module_nobody_knows_nothing_is_promised_by_that() -> N
         (b"", ()),
     ],
 )
-def test_what_a_node_says_of_classes(text: bytes, expected: tuple[str, ...]) -> None:
+def test_class_lists_of_nodes_are_parsed_without_trust(
+    text: bytes, expected: tuple[str, ...]
+) -> None:
     assert parse_classes(text) == expected
 
 
-async def test_a_list_that_was_read_is_not_read_again(tmp_path: Path) -> None:
+async def test_class_list_is_read_once(tmp_path: Path) -> None:
     reads: list[str] = []
 
     class Counted(LocalFolder):
@@ -144,7 +146,7 @@ async def test_a_list_that_was_read_is_not_read_again(tmp_path: Path) -> None:
     assert reads == ["n.7.1.classes.json", "n.7.2.classes.json"]
 
 
-async def test_a_list_that_is_gone_hides_nothing_else(tmp_path: Path) -> None:
+async def test_missing_class_list_does_not_hide_the_others(tmp_path: Path) -> None:
     class Replacing(LocalFolder):
         async def small(self, name: str) -> bytes:
             if name == "n.7.1.classes.json":
@@ -162,7 +164,7 @@ class Cluster:
         return [actor("Learner")]
 
 
-async def test_the_last_runs_are_remembered_with_and_without_a_cluster() -> None:
+async def test_preview_includes_recent_runs_with_and_without_a_cluster() -> None:
     class Several(Known):
         def listed(self) -> list[ProfiledRun]:
             lists = [("m:Learner",), (), ("n:Old",)] + [()] * 10 + [("n:Older",)]

@@ -19,8 +19,8 @@ from eagleray.sidecar.features import build_server
 from eagleray.wire.structure import Wire
 
 from tests.cli.test_commands import eagleray
-from tests.profiling import fake_nsys
-from tests.profiling.databases import Copy, Kernel, Range, Recording, write
+from tests.reports import fake_nsys
+from tests.reports.databases import Copy, Kernel, Range, Recording, write
 
 MS = 1_000_000
 SOME = Recording(
@@ -73,13 +73,13 @@ def database(tmp_path: Path, own_home: Path) -> str:
     return str(write(tmp_path / "report.sqlite", SOME))
 
 
-async def test_tables_for_people(database: str) -> None:
+async def test_command_prints_aligned_tables(database: str) -> None:
     size = f"{Path(database).stat().st_size / 1000:.3f} kB"
     out = (await eagleray("report", database, "--top", "1")).out
     assert out.replace(size, "<size>") == TEXT
 
 
-async def test_markdown_and_csv(database: str) -> None:
+async def test_command_prints_markdown_and_csv(database: str) -> None:
     markdown = (await eagleray("report", database, "--markdown", "--search", "softmax")).out
     assert r"| =softmax\|x | 1 | 5.000 ms |" in markdown
     assert "Memory copies" not in markdown
@@ -101,7 +101,7 @@ async def test_markdown_and_csv(database: str) -> None:
     assert (await eagleray("report", database, "--csv", "osrt")).out.count("\n") == 1
 
 
-async def test_the_editor_copies_what_the_command_prints(database: str, tmp_path: Path) -> None:
+async def test_editor_copies_what_the_command_prints(database: str, tmp_path: Path) -> None:
     handlers = ReportHandlers(Reports(lambda: tmp_path))
     every = await handlers.report_text(messages.ReportOf(database), silent)
     printed = await eagleray("report", database, "--markdown", "--top", str(FIRST_ROWS))
@@ -116,7 +116,7 @@ async def test_the_editor_copies_what_the_command_prints(database: str, tmp_path
     assert [line[:9] for line in marked.splitlines()[2:]] == ["| ncclDev", "| void ge"]
 
 
-async def test_json_is_what_the_editor_gets(database: str, tmp_path: Path) -> None:
+async def test_json_equals_the_response_for_the_editor(database: str, tmp_path: Path) -> None:
     handlers = ReportHandlers(Reports(lambda: tmp_path))
     wire = await handlers.report(messages.ReportOf(database), silent)
     assert (await eagleray("report", database, "--json", "--top", "100")).json == Wire().plain(wire)
@@ -124,9 +124,7 @@ async def test_json_is_what_the_editor_gets(database: str, tmp_path: Path) -> No
     assert json.loads(json.dumps(Wire().plain(wire)))["tables"][0]["id"] == "kernels"
 
 
-async def test_the_editor_gets_the_first_rows_and_asks_for_others(
-    tmp_path: Path, own_home: Path
-) -> None:
+async def test_editor_gets_first_rows_and_requests_others(tmp_path: Path, own_home: Path) -> None:
     many = Recording(ranges=[Range(0, n + 1, f"step {n}") for n in range(300)])
     file = str(write(tmp_path / "many.sqlite", many))
     handlers = ReportHandlers(Reports(lambda: tmp_path))
@@ -139,7 +137,7 @@ async def test_the_editor_gets_the_first_rows_and_asks_for_others(
     assert (table.total, table.sorted_by, table.descending) == (111, "max", False)
 
 
-async def test_a_cancelled_request_ends_nsys(
+async def test_cancelled_request_ends_nsys(
     tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EAGLERAY_NSYS", str(fake_nsys.install(tmp_path / "tool", "hangs")))
@@ -163,7 +161,7 @@ async def test_a_cancelled_request_ends_nsys(
     assert not report.with_suffix(".sqlite").exists()
 
 
-async def test_what_the_command_says_of_files_that_are_none(tmp_path: Path, own_home: Path) -> None:
+async def test_command_explains_invalid_files(tmp_path: Path, own_home: Path) -> None:
     done = await eagleray("report", str(tmp_path / "nowhere.nsys-rep"))
     assert done.code == 1
     assert done.err.startswith("eagleray: ") and "cannot be read: No such file" in done.err
@@ -175,7 +173,7 @@ async def test_what_the_command_says_of_files_that_are_none(tmp_path: Path, own_
     assert "no table has a column name; there are avg, begin, " in unknown.err
 
 
-async def test_without_nsys_the_command_says_what_to_do(
+async def test_command_without_nsys_says_what_to_do(
     tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EAGLERAY_NSYS", os.devnull)

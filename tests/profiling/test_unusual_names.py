@@ -1,4 +1,4 @@
-"""Reports whose names are not UTF-8, or not text at all: gathered under a plain name, or listed with the reason."""
+"""Reports whose names are not UTF-8 or not text: collected under a plain name, or listed with the reason."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from hypothesis import strategies as st
 
 from tests.profiling.gathered import all_missing, cluster, gathered, listed, node
 from tests.profiling.reports import RUN, described, put, status
-from tests.profiling.test_far_reports import Login, far
-from tests.profiling.test_run_reports import Nsys, reports, until
+from tests.profiling.test_collector import Nsys, reports, until
+from tests.profiling.test_remote_reports import Login, far
 
 ODD = [
     b"caf\xe9.7.nsys-rep",
@@ -52,7 +52,7 @@ def here(folder: Path) -> dict[str, bytes]:
 
 
 @given(st.binary(min_size=1, max_size=255))
-def test_every_name_of_a_file_is_shown_as_text_and_found_again(name: bytes) -> None:
+def test_display_name_restores_the_bytes_of_any_name(name: bytes) -> None:
     text = display_name(os.fsdecode(name))
     assert text.isprintable() and raw_name(text) == name
     assert is_accepted(text) == (
@@ -61,16 +61,16 @@ def test_every_name_of_a_file_is_shown_as_text_and_found_again(name: bytes) -> N
 
 
 @given(st.text(alphabet=st.characters(), min_size=1))
-def test_every_text_has_a_shown_name(name: str) -> None:
+def test_every_text_has_a_display_name(name: str) -> None:
     assert display_name(name).isprintable()
 
 
-def test_plain_names_are_shown_as_they_are() -> None:
+def test_plain_names_are_unchanged() -> None:
     assert display_name("größe_2:3.nsys-rep") == "größe_2:3.nsys-rep"
     assert display_name(os.fsdecode(b"caf\xe9")) == "caf%E9"
 
 
-async def test_odd_names_in_a_folder_are_gathered_once(tmp_path: Path) -> None:
+async def test_unusual_names_in_a_folder_are_collected_once(tmp_path: Path) -> None:
     there, folder = tmp_path / "there", tmp_path / "here"
     put_odd(there)
     for _ in range(2):
@@ -81,14 +81,14 @@ async def test_odd_names_in_a_folder_are_gathered_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("real", [False, True])
-async def test_odd_names_on_a_remote_folder_are_gathered(tmp_path: Path, real: bool) -> None:
+async def test_unusual_names_in_a_remote_folder_are_collected(tmp_path: Path, real: bool) -> None:
     put_odd(tmp_path / RUN)
     _, failures = await gathered(tmp_path / "here", far(Login(real), tmp_path / RUN))
     assert failures == []
     assert here(tmp_path / "here") == {display_name(os.fsdecode(name)): name for name in ODD}
 
 
-async def test_a_name_that_ray_cannot_send_is_listed_with_the_reason(tmp_path: Path) -> None:
+async def test_name_that_ray_cannot_send_is_listed_with_the_reason(tmp_path: Path) -> None:
     async with cluster("n1") as (fake, dashboard):
         odd = f"eagleray/{RUN}/caf\udce9"
         fake.files["n1"] |= {f"{odd}.nsys-rep": b"x", f"{odd}.nsys-rep.json": described(b"x")}
@@ -122,7 +122,7 @@ class LikeRay(Dashboard):
         ("caf\udce9.nsys-rep.json", "gathering-failed"),
     ],
 )
-async def test_a_name_that_ray_cannot_list_does_not_hide_the_others(
+async def test_name_that_ray_cannot_list_does_not_hide_the_others(
     tmp_path: Path, odd: str, code: str
 ) -> None:
     async with cluster("n1") as (fake, _):
@@ -138,7 +138,7 @@ async def test_a_name_that_ray_cannot_list_does_not_hide_the_others(
         await dashboard.close()
 
 
-def test_names_in_the_files_of_a_worker_are_shown() -> None:
+def test_names_in_worker_files_become_display_names() -> None:
     worker, _ = parse_worker(
         STATUS, status("armed", reports=["\ud800x.nsys-rep", "caf\udce9.nsys-rep"])
     )
@@ -154,7 +154,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collector, "POLL_INTERVAL_S", 0.01)
 
 
-async def test_gathering_goes_on_after_a_report_that_is_no_text(tmp_path: Path) -> None:
+async def test_collecting_continues_after_a_name_that_is_not_text(tmp_path: Path) -> None:
     there = tmp_path / "there"
     there.mkdir()
     (there / STATUS).write_bytes(status("armed", reports=["\ud800x.nsys-rep"]))
@@ -180,7 +180,7 @@ class Broken(LocalFolder):
         return await super().names()
 
 
-async def test_a_fault_of_ours_is_a_failed_round_and_hides_no_other_place(
+async def test_internal_error_is_a_failed_poll_and_hides_no_other_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     put(tmp_path / "good", "p.nsys-rep", b"one")
@@ -204,7 +204,7 @@ async def test_a_fault_of_ours_is_a_failed_round_and_hides_no_other_place(
     await made.close()
 
 
-async def test_a_report_that_makes_us_fail_does_not_keep_others_away(
+async def test_report_that_causes_an_internal_error_does_not_stop_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from eagleray.features.profiling import store
@@ -227,9 +227,7 @@ async def test_a_report_that_makes_us_fail_does_not_keep_others_away(
     await made.close()
 
 
-async def test_a_round_that_fails_is_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_failed_poll_is_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path / "there", "p.nsys-rep", b"one")
     good, faults = (
         collector.ReportCollector._scan_and_download,

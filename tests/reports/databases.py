@@ -1,4 +1,4 @@
-"""Databases as `nsys export --type sqlite` writes them, with events that are chosen: `write(path, Recording(…))`."""
+"""Databases with chosen events, as `nsys export --type sqlite` writes them: `write(path, Recording(…))`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports on a file system that only commands on a login node reach: in parts, once, and given back."""
+"""Reports that only commands on a login node reach: downloaded in parts, then removed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from eagleray.slurm.node_commands import on_node
 from eagleray.tools.commands import Commands
 
 from tests.profiling.reports import RUN, content, described, put, status
-from tests.profiling.test_run_reports import Nsys, open_nothing
+from tests.profiling.test_collector import Nsys, open_nothing
 
 BIG = content(2, MOST + 5000)
 STATUS = "p.n1.7.worker.json"
@@ -84,7 +84,7 @@ async def gathered(here: Path, source: RemoteFolder) -> list[EaglerayError]:
         return [*look.failures, *await made.download(look.reports)]
 
 
-async def test_a_report_comes_in_parts_and_is_gone_on_with(tmp_path: Path) -> None:
+async def test_remote_report_is_downloaded_in_parts_and_resumed(tmp_path: Path) -> None:
     there, here, login = tmp_path / RUN, tmp_path / "here", Login(real=True)
     put(there, "p.nsys-rep", BIG)
     here.mkdir()
@@ -94,7 +94,7 @@ async def test_a_report_comes_in_parts_and_is_gone_on_with(tmp_path: Path) -> No
     assert login.pieces == ["1000", str(1000 + MOST)]
 
 
-async def test_a_look_at_what_has_not_changed_is_one_command(tmp_path: Path) -> None:
+async def test_scan_of_an_unchanged_folder_is_one_command(tmp_path: Path) -> None:
     there, login = tmp_path / RUN, Login()
     for number in range(450):
         put(there, f"p.n1.{number}.nsys-rep", b"x")
@@ -113,7 +113,7 @@ async def test_a_look_at_what_has_not_changed_is_one_command(tmp_path: Path) -> 
     assert [words[0] for words in login.asked] == ["list"]
 
 
-async def test_a_description_that_cannot_be_read_once_is_asked_for_again(
+async def test_unreadable_description_is_requested_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there, login = tmp_path / RUN, Login()
@@ -129,7 +129,7 @@ async def test_a_description_that_cannot_be_read_once_is_asked_for_again(
     assert [one.entry.source for one in (await scanner.scan([source])).reports] == ["p.nsys-rep"]
 
 
-async def test_nothing_but_files_of_a_run_is_read(tmp_path: Path) -> None:
+async def test_only_files_of_the_run_are_read(tmp_path: Path) -> None:
     there, secret, login = tmp_path / RUN, tmp_path / "secret", Login()
     secret.write_bytes(b"mine")
     put(there, "p.nsys-rep", b"mine")
@@ -158,7 +158,7 @@ async def test_nothing_but_files_of_a_run_is_read(tmp_path: Path) -> None:
     "answer",
     ["[]", "{", '{"files": 7}', '{"files": [["../p.nsys-rep.json", 1, 2], ["x", "y"], 5]}'],
 )
-async def test_nonsense_from_a_login_node_is_nothing(tmp_path: Path, answer: str) -> None:
+async def test_invalid_answer_of_a_login_node_is_ignored(tmp_path: Path, answer: str) -> None:
     login = Login()
     login.answers = answer
     look = await Scanner().scan([far(login, tmp_path / RUN)])
@@ -166,7 +166,7 @@ async def test_nonsense_from_a_login_node_is_nothing(tmp_path: Path, answer: str
     assert {failure.code for failure in look.failures} <= {"far-folder-failed"}
 
 
-async def test_a_login_node_that_fails_says_why(tmp_path: Path) -> None:
+async def test_failure_of_a_login_node_is_shown(tmp_path: Path) -> None:
     login = Login()
     login.fails = "bash: python3: command not found"
     look = await Scanner().scan([far(login, tmp_path / RUN)])
@@ -192,7 +192,7 @@ async def rest(made: ReportCollector) -> None:
 
 
 @pytest.mark.usefixtures("at_once")
-async def test_what_is_here_takes_no_room_there_any_more(tmp_path: Path) -> None:
+async def test_remote_folder_is_removed_after_collecting(tmp_path: Path) -> None:
     there, here, login = tmp_path / ".eagleray-reports" / RUN, tmp_path / "here", Login()
     there.parent.mkdir(mode=0o700)
     put(there, "p.nsys-rep", BIG)
@@ -212,7 +212,7 @@ async def test_what_is_here_takes_no_room_there_any_more(tmp_path: Path) -> None
 
 
 @pytest.mark.usefixtures("at_once")
-async def test_a_report_that_a_killed_watcher_has_left_is_not_removed(tmp_path: Path) -> None:
+async def test_incomplete_report_keeps_the_remote_folder(tmp_path: Path) -> None:
     there, login = tmp_path / RUN, Login()
     put(there, "p.nsys-rep", b"one")
     (there / "p.2.nsys-rep").write_bytes(b"nobody has said that it is whole")
@@ -223,7 +223,7 @@ async def test_a_report_that_a_killed_watcher_has_left_is_not_removed(tmp_path: 
 
 @pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("lie", [{"sha256": "0" * 64}, {"size": 2**50}])
-async def test_what_did_not_come_stays_there(
+async def test_missing_report_keeps_the_remote_folder(
     tmp_path: Path, lie: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(collector, "UNREACHABLE_LIMIT_S", 0.05)
@@ -240,7 +240,7 @@ async def test_what_did_not_come_stays_there(
 LOGS = f"/tmp/ray/session_1/logs/eagleray/{RUN}"
 
 
-def test_what_is_run_on_a_node_is_one_word_for_a_shell() -> None:
+def test_command_on_a_node_is_one_shell_word() -> None:
     words = ["python3", "-I", "-", "mark", "small", LOGS, "a b;$(rm)'.json"]
     by_ssh = on_node(RouteSpec(ssh="login"), "node-1")(words)
     assert by_ssh[0] == "ssh" and by_ssh[-2] == "node-1" and "BatchMode=yes" in by_ssh
@@ -254,7 +254,7 @@ def test_what_is_run_on_a_node_is_one_word_for_a_shell() -> None:
         assert raised.value.code == "bad-route"
 
 
-def test_which_folders_of_nodes_are_asked_for() -> None:
+def test_departed_nodes_are_asked_for_folders_of_the_run_only() -> None:
     def worker(folder: str, node_id: str = "n1", node: str = "node-1") -> ProfiledWorker:
         return ProfiledWorker("k", "w", 7, "p", node, "ended", node_id=node_id, folder=folder)
 
@@ -273,7 +273,7 @@ def test_which_folders_of_nodes_are_asked_for() -> None:
     assert left.folders(asked, served=["n2"]) == left.folders(asked, served=["n2"])
 
 
-def test_a_node_that_has_left_is_rarely_asked_while_nobody_waits() -> None:
+def test_departed_node_is_polled_rarely_while_no_caller_waits() -> None:
     now = 0.0
     left = DepartedNodes(
         RUN, Commands(Login()), lambda of, host: [RouteSpec(ssh=of)], "login", lambda: now
@@ -289,7 +289,7 @@ def test_a_node_that_has_left_is_rarely_asked_while_nobody_waits() -> None:
 
 
 @pytest.mark.usefixtures("at_once")
-async def test_what_a_node_has_is_had_after_its_ray(tmp_path: Path) -> None:
+async def test_reports_are_collected_after_ray_has_ended(tmp_path: Path) -> None:
     """The list of another process says which worker wrote where, and its cluster is gone."""
     there, login = tmp_path / "logs" / "eagleray" / RUN, Login()
     there.parent.mkdir(mode=0o700, parents=True)
@@ -326,13 +326,13 @@ def plan(
     return RunPlan(kind, ("sbatch", "x"), "/w", "x", cluster=cluster, profile=profile)
 
 
-def test_which_runs_have_such_a_folder() -> None:
+def test_only_remote_batch_profiles_have_a_remote_folder() -> None:
     assert remote_reports_folder(RUN, plan()) == RemotePath("login", f"/w/.eagleray-reports/{RUN}")
     for other in (plan(cluster=""), plan(workers=""), plan("job", "ssh://login/node-1")):
         assert remote_reports_folder(RUN, other) is None
 
 
-async def test_it_is_made_for_its_person_alone_or_done_without(tmp_path: Path) -> None:
+async def test_remote_folder_is_private_or_omitted(tmp_path: Path) -> None:
     login = Login()
     asked = RunPlan(
         "sbatch",

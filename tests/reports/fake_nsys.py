@@ -1,4 +1,4 @@
-"""An nsys that exports what it is told to: `install(folder, …)` makes the command."""
+"""A fake nsys that exports a given database, fails, waits or hangs: `install(folder, …)`."""
 
 from __future__ import annotations
 

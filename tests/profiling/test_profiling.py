@@ -1,4 +1,4 @@
-"""What is asked of a profiled run by a window or a terminal: recordings, and what its supervisor gathers or has left."""
+"""Requests of a window or a terminal about profiled runs: recordings, and gathering with or without a supervisor."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def profiling(known: Known, gates: Gates, dashboard: Any = nobody) -> Profiling:
     return Profiling(known, gateway, collectors, dashboard)
 
 
-async def test_a_recording_needs_a_profiled_run_with_somebody_in_it() -> None:
+async def test_recording_needs_a_profiled_run_with_a_live_worker() -> None:
     run = ProfiledRun("r", Path("/t"), Path("/o"), "c", False, True, None)
 
     gates = Gates(2)
@@ -97,7 +97,7 @@ async def test_a_recording_needs_a_profiled_run_with_somebody_in_it() -> None:
         assert raised.value.code == code
 
 
-async def test_what_a_supervisor_gathers_is_followed_and_given_up_when_it_does_not_come(
+async def test_gather_follows_the_supervisor_until_nothing_changes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(profiling_module, "POLL_INTERVAL_S", 0.0)
@@ -118,7 +118,7 @@ async def test_what_a_supervisor_gathers_is_followed_and_given_up_when_it_does_n
         await made.gather("r", lambda seen: None)
 
 
-async def test_what_is_gathered_right_behind_a_stop_is_waited_for(
+async def test_gather_right_after_a_stop_waits_for_the_report(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The supervisor has not looked since."""
@@ -144,7 +144,7 @@ class Finished(Known):
     async def end(self, run: str) -> None: ...
 
 
-async def test_what_a_supervisor_has_left_that_ended_itself_is_gathered(tmp_path: Path) -> None:
+async def test_gather_collects_what_an_ended_supervisor_left(tmp_path: Path) -> None:
     put(tmp_path / "there", "p.nsys-rep", b"one")
     seen = ProfileState("/o", "writing", expected=1)
     run = ProfiledRun(RUN, tmp_path / "there", tmp_path / "here", "", False, True, seen)
@@ -158,7 +158,7 @@ async def test_what_a_supervisor_has_left_that_ended_itself_is_gathered(tmp_path
     assert stat.S_IMODE((tmp_path / "here").stat().st_mode) == 0o700
 
 
-async def test_an_end_that_was_put_off_for_want_of_room_is_told(
+async def test_finish_without_room_is_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(profiling_module, "POLL_INTERVAL_S", 0.0)
@@ -170,7 +170,7 @@ async def test_an_end_that_was_put_off_for_want_of_room_is_told(
         await made.gather("r", lambda seen: None, finish=True)
 
 
-async def test_a_program_without_a_supervisor_is_ended_when_what_was_recorded_is_here(
+async def test_unsupervised_program_ends_after_its_reports_are_collected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody else has its recordings ended, and its end may be that of the disk with its reports."""
@@ -202,7 +202,7 @@ async def test_a_program_without_a_supervisor_is_ended_when_what_was_recorded_is
     assert (seen.gathered, story) == (1, ["stop recording", "gathered", "end"])
 
 
-async def test_what_a_new_supervisor_gathers_is_left_to_it(tmp_path: Path) -> None:
+async def test_gather_leaves_reports_to_a_new_supervisor(tmp_path: Path) -> None:
     """A job elsewhere whose supervisor died gets one when it is to end."""
     unkept = ProfiledRun(RUN, tmp_path / "there", tmp_path / "here", "", False, False, None)
     by_supervisor = ProfileState("/o", "gathered", expected=7, gathered=7)
@@ -220,7 +220,7 @@ async def test_what_a_new_supervisor_gathers_is_left_to_it(tmp_path: Path) -> No
     assert await profiling(known, Gates(0)).gather(RUN, tell, finish=True) == by_supervisor
 
 
-async def test_who_finishes_a_batch_job_has_said_yes_to_its_end(tmp_path: Path) -> None:
+async def test_finishing_a_batch_job_needs_no_confirmation(tmp_path: Path) -> None:
     words = [sys.executable, "-c", "import sys; sys.stdin.read()"]
     with subprocess.Popen(words, stdin=subprocess.PIPE) as process:
         supervisor = ProcessIdentity(process.pid, born(process.pid))

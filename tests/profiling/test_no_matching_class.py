@@ -1,4 +1,4 @@
-"""What is said of the classes that were seen while no worker fits the patterns."""
+"""The sentence that names the existing classes while no worker matches the patterns."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def actor(class_name: str, name: str = "", state: str = "ALIVE") -> ActorRow:
         ([actor("a\x1b[1m\nb")], "No worker fits *policy*, x; seen were a [1m b."),
     ],
 )
-def test_the_sentence(actors: list[ActorRow], expected: str) -> None:
+def test_sentence_names_the_other_classes(actors: list[ActorRow], expected: str) -> None:
     assert no_match_sentence(["*policy*", "x"], actors) == expected
 
 
-def test_a_module_that_the_run_itself_has_told() -> None:
+def test_sentence_uses_modules_that_the_run_listed() -> None:
     assert no_match_sentence(["pkg.*"], [actor("Learner")]) != ""
     assert no_match_sentence(["pkg.*"], [actor("Learner")], ["pkg.mod:Learner"]) == ""
 
@@ -92,7 +92,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(class_matches, name, 0.001)
 
 
-async def test_it_is_said_as_long_as_nobody_is_recorded() -> None:
+async def test_sentence_is_shown_while_no_worker_is_recorded() -> None:
     reports = Reports()
     ended = EaglerayError("cluster-unreachable", "It has ended.")
     made = await looking(reports, Cluster([], [actor("Learner")], ended), 4)
@@ -103,12 +103,12 @@ async def test_it_is_said_as_long_as_nobody_is_recorded() -> None:
     assert made.state.sentence == ""
 
 
-async def test_a_class_that_fits_takes_it_back() -> None:
+async def test_matching_class_clears_the_sentence() -> None:
     made = await looking(Reports(), Cluster([actor("Learner")], [actor("Apolicy")]), 3)
     assert made.state.sentence == ""
 
 
-def test_a_terminal_hears_it_in_the_end() -> None:
+def test_terminal_summary_contains_the_sentence() -> None:
     assert summary(ProfileState("/here", sentence="No worker fits x; seen were Y.")) == (
         "No worker was profiled. No worker fits x; seen were Y."
     )

@@ -1,4 +1,4 @@
-"""Reports as a person names them: exported once, read once, kept, given up; the tables in any order."""
+"""Reading reports: exported once, cached, cancelled; tables sorted and searched."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from eagleray.features.reports.reports import Reports
 from eagleray.features.reports.summary_cache import SummaryCache
 from eagleray.tools import nsys
 
-from tests.profiling import fake_nsys
-from tests.profiling.databases import Call, Kernel, Range, Recording, write
+from tests.reports import fake_nsys
+from tests.reports.databases import Call, Kernel, Range, Recording, write
 
 SOME = Recording(
     kernels=[Kernel(0, 10), Kernel(40, 60, "softmax")],
@@ -49,9 +49,7 @@ def reports(tmp_path: Path, smallest: int = 0) -> Reports:
     return Reports(lambda: own, SummaryCache(own / "summaries", smallest))
 
 
-async def test_a_report_is_exported_beside_it_once(
-    tmp_path: Path, tool: Path, report: Path
-) -> None:
+async def test_report_is_exported_beside_it_once(tmp_path: Path, tool: Path, report: Path) -> None:
     said: list[tuple[str, int]] = []
     read = await reports(tmp_path).read(str(report), lambda text, now: said.append((text, now)))
     assert read.database == report.with_suffix(".sqlite")
@@ -65,7 +63,7 @@ async def test_a_report_is_exported_beside_it_once(
     assert len(fake_nsys.calls(tool)) == 2
 
 
-async def test_a_file_of_that_name_that_is_not_of_nsys_stays(
+async def test_foreign_file_of_that_name_is_not_replaced(
     tmp_path: Path, tool: Path, report: Path
 ) -> None:
     report.with_suffix(".sqlite").write_text("something of the person")
@@ -76,7 +74,7 @@ async def test_a_file_of_that_name_that_is_not_of_nsys_stays(
     assert len(fake_nsys.calls(tool)) == 1
 
 
-async def test_where_nothing_can_be_written_the_state_folder_is_used(
+async def test_readonly_folder_uses_the_state_folder(
     tmp_path: Path, tool: Path, report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # root may write everywhere, so that a mode alone would not refuse it.
@@ -87,7 +85,7 @@ async def test_where_nothing_can_be_written_the_state_folder_is_used(
     assert list(report.parent.iterdir()) == [report]
 
 
-async def test_without_nsys_it_says_where_to_export(
+async def test_missing_nsys_error_says_where_to_export(
     tmp_path: Path, report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("EAGLERAY_NSYS", raising=False)
@@ -102,7 +100,7 @@ async def test_without_nsys_it_says_where_to_export(
         await reports(tmp_path).read(str(report))
 
 
-async def test_a_named_nsys_that_is_none_is_said_to_be_that(
+async def test_configured_nsys_that_is_not_a_program_is_an_error(
     tmp_path: Path, report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EAGLERAY_NSYS", "/nowhere/nsys")
@@ -117,7 +115,7 @@ def recorded_by(report: Path, version: object) -> None:
     (report.parent / "manifest.json").write_text(json.dumps(said))
 
 
-async def test_an_older_nsys_is_said_by_both_versions(
+async def test_older_nsys_error_names_both_versions(
     tmp_path: Path, tool: Path, report: Path
 ) -> None:
     fake_nsys.install(tool, "fails")
@@ -140,7 +138,7 @@ async def test_an_older_nsys_is_said_by_both_versions(
         ("writes nothing", "it ended with 0 and wrote nothing"),
     ],
 )
-async def test_an_export_that_fails_leaves_nothing(
+async def test_failed_export_leaves_no_files(
     tmp_path: Path, tool: Path, report: Path, ending: str, reason: str
 ) -> None:
     fake_nsys.install(tool, ending)
@@ -152,7 +150,7 @@ async def test_an_export_that_fails_leaves_nothing(
     assert list(report.parent.iterdir()) == [report]
 
 
-async def test_a_cancelled_export_ends_nsys_and_leaves_nothing(
+async def test_cancelled_reading_ends_nsys_and_leaves_no_files(
     tmp_path: Path, tool: Path, report: Path
 ) -> None:
     fake_nsys.install(tool, "hangs")
@@ -172,7 +170,7 @@ async def test_a_cancelled_export_ends_nsys_and_leaves_nothing(
     assert list(report.parent.iterdir()) == [report]
 
 
-async def test_a_silent_nsys_is_stopped(
+async def test_silent_nsys_is_stopped(
     tmp_path: Path, tool: Path, report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake_nsys.install(tool, "hangs")
@@ -182,7 +180,7 @@ async def test_a_silent_nsys_is_stopped(
     assert error.value.code == "export-slow"
 
 
-def test_which_nsys_is_used(tmp_path: Path) -> None:
+def test_nsys_is_found_in_order(tmp_path: Path) -> None:
     def place(*parts: str) -> Path:
         (tmp_path / Path(*parts)).parent.mkdir(parents=True, exist_ok=True)
         return fake_nsys.install((tmp_path / Path(*parts)).parent, "exports")
@@ -203,7 +201,7 @@ def test_which_nsys_is_used(tmp_path: Path) -> None:
     assert nsys.find({**named, "EAGLERAY_NSYS": "/nowhere"}, root) is None
 
 
-async def test_a_kept_summary_is_used_until_its_file_changes(
+async def test_cached_summary_is_used_until_its_file_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = write(tmp_path / "r.sqlite", SOME)
@@ -242,13 +240,13 @@ async def test_a_kept_summary_is_used_until_its_file_changes(
     assert (await reports(tmp_path).read(str(file))).summary.gpus == ()
 
 
-async def test_small_files_get_no_company(tmp_path: Path) -> None:
+async def test_small_files_are_not_cached(tmp_path: Path) -> None:
     file = write(tmp_path / "r.sqlite", SOME)
     await reports(tmp_path, smallest=2**20).read(str(file))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["own", "r.sqlite"]
 
 
-async def test_a_summary_that_cannot_lie_beside_its_file_lies_in_the_state_folder(
+async def test_summary_is_cached_in_the_state_folder_if_the_folder_is_readonly(
     tmp_path: Path,
 ) -> None:
     file = write(tmp_path / "r.sqlite", SOME)
@@ -259,7 +257,7 @@ async def test_a_summary_that_cannot_lie_beside_its_file_lies_in_the_state_folde
     assert await reports(tmp_path).read(str(file)) == first
 
 
-async def test_the_note_of_a_worker_says_what_was_traced(tmp_path: Path) -> None:
+async def test_note_beside_the_report_names_the_traces(tmp_path: Path) -> None:
     file = write(tmp_path / "r.sqlite", Recording(osrt=[Call(0, 1, "read")]))
     note = tmp_path / "r.sqlite.json"
     for options, trace in (
@@ -274,7 +272,7 @@ async def test_the_note_of_a_worker_says_what_was_traced(tmp_path: Path) -> None
     assert (await reports(tmp_path).read(str(file))).summary.about.trace == ""
 
 
-async def test_a_table_in_any_order_and_searched(tmp_path: Path) -> None:
+async def test_table_is_sorted_and_searched(tmp_path: Path) -> None:
     file = str(write(tmp_path / "r.sqlite", SOME))
     here = reports(tmp_path)
     usual = await here.table(file, "nvtx")
@@ -295,7 +293,7 @@ def test_rows_without_a_value_come_last_in_both_orders() -> None:
         assert "".join(str(row[0]) for row in table.rows) == names
 
 
-def test_of_very_many_rows_only_the_first_are_kept() -> None:
+def test_only_the_first_of_many_rows_are_kept() -> None:
     rows = [(f"step {n}", "push/pop", 1, n, n, n, n, n) for n in range(MOST_ROWS + 5)]
     table = make_table("nvtx", rows)
     assert (len(table.rows), table.total) == (MOST_ROWS, MOST_ROWS + 5)

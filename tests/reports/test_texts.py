@@ -1,4 +1,4 @@
-"""How a report is written: numbers in the unit that fits after rounding, no formula in CSV, no markup in Markdown."""
+"""Reports as text: units after rounding, no formulas in CSV, no markup in Markdown."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ COPIES = Table(
         ("gemm", "text", "gemm"),
     ],
 )
-def test_a_cell_for_people(cell: Cell, kind: CellKind, expected: str) -> None:
+def test_cell_has_a_unit(cell: Cell, kind: CellKind, expected: str) -> None:
     assert texts.cell_text(cell, Column("", "", kind)) == expected
 
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠"])
-def test_no_cell_is_a_formula(sign: str) -> None:
+def test_csv_cells_are_not_formulas(sign: str) -> None:
     columns = [Column("name", "Name", "text"), Column("count", "Count", "count")]
     said = texts.comma_separated(columns, [(f"{sign}x", -1), (f"f;{sign}x", 2)])
     assert said.replace('"', "") == f"name,count\n'{sign}x,-1\nf;'{sign}x,2\n"
 
 
-def test_a_table_for_other_programs() -> None:
+def test_table_is_exported_as_csv_and_markdown() -> None:
     assert texts.table_text(COPIES, "csv") == (
         "copy,count,bytes,total_ns,rate,max_ns\n"
         '"Host|<b>, ""x""",3,2000000,1500000,1333333333,900\n'
@@ -70,7 +70,7 @@ def test_a_table_for_other_programs() -> None:
     )
 
 
-def test_a_report_in_markdown() -> None:
+def test_report_is_exported_as_markdown() -> None:
     warnings = (ReportWarning("a", "No *rows*.", "Compare."), ReportWarning("b", "Cut off.", ""))
     seen = Summary(ReportMetadata(host="node_7", duration=2_000_000_000), (), (COPIES,), warnings)
     report = Report(Path("/w/a_b.nsys-rep"), Path("/w/a_b.sqlite"), 4096, seen)

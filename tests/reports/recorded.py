@@ -1,4 +1,4 @@
-"""Reports that a real nsys records of a real program, and the tables that nsys itself makes of them."""
+"""Reports that a real nsys records of a real program, and its own tables of them."""
 
 from __future__ import annotations
 

@@ -17,15 +17,7 @@ from eagleray.features.reports.reports import Reports
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.profiling.databases import (
-    TABLES,
-    Call,
-    Copy,
-    Kernel,
-    Range,
-    Recording,
-    write,
-)
+from tests.reports.databases import TABLES, Call, Copy, Kernel, Range, Recording, write
 
 SOME = Recording(
     kernels=[Kernel(10 * n, 10 * n + 8, pid=1) for n in range(50)],
@@ -66,7 +58,9 @@ def changed(folder: Path, *statements: str) -> Path:
         (b"SQLite format 3\0", "damaged-report"),
     ],
 )
-async def test_a_file_that_is_no_database(tmp_path: Path, content: bytes, code: str) -> None:
+async def test_file_that_is_not_a_database_is_refused(
+    tmp_path: Path, content: bytes, code: str
+) -> None:
     file = tmp_path / "report.sqlite"
     file.write_bytes(content)
     with pytest.raises(EaglerayError) as error:
@@ -76,7 +70,7 @@ async def test_a_file_that_is_no_database(tmp_path: Path, content: bytes, code: 
 
 
 @pytest.mark.parametrize("name", ["missing.nsys-rep", "", "a\0b", "folder", "pipe"])
-async def test_a_name_that_is_no_file(tmp_path: Path, name: str) -> None:
+async def test_invalid_file_name_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(EaglerayError) as error:
@@ -84,7 +78,7 @@ async def test_a_name_that_is_no_file(tmp_path: Path, name: str) -> None:
     assert error.value.code == "no-report"
 
 
-def test_a_database_of_somebody_else(tmp_path: Path) -> None:
+def test_foreign_database_is_refused(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "other.sqlite")
     connection.execute("CREATE TABLE customers (name TEXT)")
     connection.close()
@@ -94,7 +88,9 @@ def test_a_database_of_somebody_else(tmp_path: Path) -> None:
 
 @given(st.floats(0.01, 0.99))
 @settings(max_examples=25)
-def test_a_report_that_was_cut_off(tmp_path_factory: pytest.TempPathFactory, share: float) -> None:
+def test_truncated_report_is_refused(
+    tmp_path_factory: pytest.TempPathFactory, share: float
+) -> None:
     path = write(tmp_path_factory.mktemp("cut") / "report.sqlite", SOME)
     os.truncate(path, int(path.stat().st_size * share))
     try:
@@ -107,7 +103,7 @@ def test_a_report_that_was_cut_off(tmp_path_factory: pytest.TempPathFactory, sha
     st.lists(st.tuples(st.integers(100, 60_000), st.binary(min_size=1, max_size=40)), max_size=8)
 )
 @settings(max_examples=60)
-def test_a_report_with_flipped_bytes(
+def test_flipped_bytes_raise_only_catalogue_errors(
     tmp_path_factory: pytest.TempPathFactory, flips: list[tuple[int, bytes]]
 ) -> None:
     path = write(tmp_path_factory.mktemp("flipped") / "report.sqlite", SOME)
@@ -122,7 +118,7 @@ def test_a_report_with_flipped_bytes(
 
 
 @pytest.mark.parametrize("table", [name for name in TABLES if name != "EXPORT_META_DATA"])
-def test_any_table_may_be_missing(tmp_path: Path, table: str) -> None:
+def test_missing_tables_are_skipped(tmp_path: Path, table: str) -> None:
     seen = read(changed(tmp_path, f"DROP TABLE {table}"))
     assert seen.tables
     assert "unknown-columns" not in codes(seen)
@@ -131,7 +127,7 @@ def test_any_table_may_be_missing(tmp_path: Path, table: str) -> None:
 @pytest.mark.parametrize(
     "table", ["CUPTI_ACTIVITY_KIND_KERNEL", "NVTX_EVENTS", "OSRT_API", "CUPTI_ACTIVITY_KIND_MEMCPY"]
 )
-def test_a_table_of_other_columns_is_left_out_and_said(tmp_path: Path, table: str) -> None:
+def test_table_with_other_columns_is_skipped_with_a_warning(tmp_path: Path, table: str) -> None:
     seen = read(changed(tmp_path, f"ALTER TABLE {table} RENAME COLUMN end TO finish"))
     assert "unknown-columns" in codes(seen)
     assert any(table in warning.message for warning in seen.warnings)
@@ -144,7 +140,7 @@ def test_a_table_of_other_columns_is_left_out_and_said(tmp_path: Path, table: st
     "column",
     ["KERNEL.start", "KERNEL.end", "KERNEL.deviceId", "KERNEL.globalPid", "KERNEL.demangledName"],
 )
-def test_numbers_that_make_no_sense(tmp_path: Path, column: str, value: str) -> None:
+def test_invalid_kernel_numbers_are_left_out(tmp_path: Path, column: str, value: str) -> None:
     """Columns without a type, since those with one refuse or convert some of it."""
     _, _, name = column.partition(".")
     table = "CUPTI_ACTIVITY_KIND_KERNEL"
@@ -164,7 +160,7 @@ def test_numbers_that_make_no_sense(tmp_path: Path, column: str, value: str) -> 
 
 @pytest.mark.parametrize("table", ["NVTX_EVENTS", "OSRT_API", "CUPTI_ACTIVITY_KIND_MEMCPY"])
 @pytest.mark.parametrize("value", ["'soon'", "NULL", "x'00ff'", "1e300", "9223372036854775807"])
-def test_events_that_make_no_sense(tmp_path: Path, table: str, value: str) -> None:
+def test_invalid_events_are_left_out(tmp_path: Path, table: str, value: str) -> None:
     path = changed(
         tmp_path,
         f"CREATE TABLE untyped AS SELECT * FROM {table}",
@@ -175,7 +171,7 @@ def test_events_that_make_no_sense(tmp_path: Path, table: str, value: str) -> No
     assert read(path).gpus[0].kernels == 50
 
 
-def test_a_newer_schema_is_read_and_said(tmp_path: Path) -> None:
+def test_newer_schema_is_read_with_a_warning(tmp_path: Path) -> None:
     path = changed(
         tmp_path,
         "UPDATE EXPORT_META_DATA SET value = '4.1.0' WHERE name = 'EXPORT_SCHEMA_VERSION'",
@@ -187,7 +183,7 @@ def test_a_newer_schema_is_read_and_said(tmp_path: Path) -> None:
     assert {table.name for table in seen.tables} >= {"kernels", "nvtx", "osrt"}
 
 
-def test_views_and_virtual_tables_run_nothing(tmp_path: Path) -> None:
+def test_views_and_virtual_tables_are_ignored(tmp_path: Path) -> None:
     endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n"
     path = changed(
         tmp_path,
@@ -198,7 +194,7 @@ def test_views_and_virtual_tables_run_nothing(tmp_path: Path) -> None:
     assert read(path).gpus == ()
 
 
-def test_hostile_names_are_text_everywhere(tmp_path: Path) -> None:
+def test_hostile_names_are_escaped_in_every_format(tmp_path: Path) -> None:
     said = Recording(
         kernels=[Kernel(0, 5, HOSTILE), Kernel(9, 12, "k" * 2_000_000)],
         ranges=[Range(0, 20, HOSTILE), Range(0, 20, HOSTILE, registered=True)],
@@ -219,19 +215,19 @@ def test_hostile_names_are_text_everywhere(tmp_path: Path) -> None:
     assert "'=" in texts.comma_separated(kernels.shape.columns[:1], [("=1+1",)])
 
 
-async def test_a_name_of_a_file_that_is_no_utf8(tmp_path: Path) -> None:
+async def test_file_name_that_is_not_utf8_is_read(tmp_path: Path) -> None:
     file = write(tmp_path / "r.sqlite", SOME).rename(tmp_path / os.fsdecode(b"r\xff.sqlite"))
     report = await Reports(lambda: tmp_path).read(str(file))
     assert texts.plain(report, ()).startswith("r .sqlite\n")
 
 
-def test_text_that_is_no_utf8(tmp_path: Path) -> None:
+def test_text_that_is_not_utf8_is_decoded(tmp_path: Path) -> None:
     path = changed(tmp_path, "UPDATE StringIds SET value = CAST(x'ff41fe' AS TEXT)")
     (kernels,) = [table for table in read(path).tables if table.name == "kernels"]
     assert kernels.rows[0][0] == "\ufffdA\ufffd"
 
 
-def test_a_sqlite_without_json_is_no_damage(tmp_path: Path) -> None:
+def test_sqlite_without_json_is_its_own_error(tmp_path: Path) -> None:
     """It says of those functions what it says of one that no SQLite has."""
     database = open_database(write(tmp_path / "r.sqlite", SOME), ReadLimits())
     with pytest.raises(EaglerayError) as raised:
@@ -268,11 +264,13 @@ def test_reading_ends_when_it_is_cancelled_or_late(tmp_path: Path) -> None:
         (Recording(kernels=[Kernel(0, 1)]), "cuda", set()),
     ],
 )
-def test_warnings(tmp_path: Path, recording: Recording, trace: str, expected: set[str]) -> None:
+def test_warnings_name_what_is_missing(
+    tmp_path: Path, recording: Recording, trace: str, expected: set[str]
+) -> None:
     assert codes(read(write(tmp_path / "r.sqlite", recording), trace)) == expected
 
 
-def test_what_nsys_itself_complains_of_is_said(tmp_path: Path) -> None:
+def test_diagnostics_of_nsys_become_warnings(tmp_path: Path) -> None:
     path = changed(
         tmp_path,
         "CREATE TABLE DIAGNOSTIC_EVENT (timestamp INTEGER, severity INTEGER, text TEXT)",

@@ -1,4 +1,4 @@
-"""ReportStore: byte for byte, each report once and under a name of its own, into a disk that is full."""
+"""The local folder of reports: identical files, unique names, its lock, and full disks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.profiling.gathered import BIG, all_missing, cluster, gathered, listed
 from tests.profiling.reports import RUN, content, described, put
 
 
-async def test_reports_of_nodes_come_byte_for_byte_through_the_head(tmp_path: Path) -> None:
+async def test_reports_of_nodes_are_identical_through_the_head(tmp_path: Path) -> None:
     async with cluster("n1", "n2") as (fake, dashboard):
         growing = {f"eagleray/{RUN}/q.nsys-rep": b"", f"eagleray/{RUN}/x.qdstrm": b"7"}
         fake.files["n1"] |= growing | {"eagleray/other/p.nsys-rep": b"another run"}
@@ -31,7 +31,7 @@ async def test_reports_of_nodes_come_byte_for_byte_through_the_head(tmp_path: Pa
     assert not list(tmp_path.glob("*.part"))
 
 
-async def test_what_is_here_is_not_fetched_again_also_without_its_list(tmp_path: Path) -> None:
+async def test_present_report_is_not_downloaded_again_without_a_manifest(tmp_path: Path) -> None:
     async with cluster("n1") as (fake, dashboard):
         await gathered(tmp_path, node(dashboard, "n1"))
         (tmp_path / "manifest.json").unlink()
@@ -40,7 +40,7 @@ async def test_what_is_here_is_not_fetched_again_also_without_its_list(tmp_path:
     assert failures == [] and set(listed(tmp_path)) == {"p.n1.nsys-rep"}
 
 
-async def test_reports_of_one_name_from_two_nodes_are_two(tmp_path: Path) -> None:
+async def test_same_name_of_two_nodes_gives_two_reports(tmp_path: Path) -> None:
     one, two = tmp_path / "a", tmp_path / "b"
     put(one, "p.nsys-rep", b"first", node_id="n1")
     put(two, "p.nsys-rep", b"second", node_id="n2")
@@ -53,14 +53,14 @@ async def test_reports_of_one_name_from_two_nodes_are_two(tmp_path: Path) -> Non
     assert (tmp_path / "here" / "p.2.nsys-rep").read_bytes() == b"second"
 
 
-async def test_a_folder_that_both_see_takes_no_room_twice(tmp_path: Path) -> None:
+async def test_shared_folder_is_hard_linked(tmp_path: Path) -> None:
     put(tmp_path / "there", "p.nsys-rep", BIG)
     await gathered(tmp_path / "here", LocalFolder(tmp_path / "there"))
     here, there = tmp_path / "here/p.nsys-rep", tmp_path / "there/p.nsys-rep"
     assert here.stat().st_ino == there.stat().st_ino
 
 
-async def test_links_and_pipes_in_a_shared_folder_are_not_followed(tmp_path: Path) -> None:
+async def test_links_and_pipes_in_a_shared_folder_are_refused(tmp_path: Path) -> None:
     there, secret = tmp_path / "there", tmp_path / "secret"
     secret.write_bytes(b"mine")
     put(there, "p.nsys-rep", b"mine")
@@ -81,7 +81,7 @@ async def test_links_and_pipes_in_a_shared_folder_are_not_followed(tmp_path: Pat
     assert not list((tmp_path / "here").glob("p.nsys-rep*"))
 
 
-async def test_a_report_that_was_removed_here_comes_again_under_its_name(tmp_path: Path) -> None:
+async def test_removed_report_is_downloaded_under_the_same_name(tmp_path: Path) -> None:
     put(tmp_path / "there", "p.nsys-rep", b"one")
     for _ in range(2):
         await gathered(tmp_path / "here", LocalFolder(tmp_path / "there"))
@@ -89,7 +89,7 @@ async def test_a_report_that_was_removed_here_comes_again_under_its_name(tmp_pat
         (tmp_path / "here" / "p.nsys-rep").unlink()
 
 
-async def test_a_full_disk_is_said_and_leaves_nothing_half_written(
+async def test_full_disk_is_an_error_and_leaves_no_partial_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write = download._write_all
@@ -109,7 +109,7 @@ async def test_a_full_disk_is_said_and_leaves_nothing_half_written(
     assert failures == [] and (tmp_path / "p.n1.nsys-rep").exists()
 
 
-async def test_what_cannot_fit_is_not_begun_and_takes_no_room_from_others(
+async def test_too_large_report_is_skipped_and_others_are_collected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever says that its report is huge, on a disk with room for one of the honest two."""
@@ -136,7 +136,7 @@ async def test_what_cannot_fit_is_not_begun_and_takes_no_room_from_others(
     assert {row["host"] for row in all_missing(tmp_path)} == {"n1", "n2"}
 
 
-async def test_a_report_of_the_same_file_system_needs_no_room(
+async def test_report_of_the_same_file_system_needs_no_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(tmp_path / "there", "p.nsys-rep", BIG)
@@ -146,14 +146,14 @@ async def test_a_report_of_the_same_file_system_needs_no_room(
     assert failures == [] and (tmp_path / "here/p.nsys-rep").exists()
 
 
-async def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+async def test_unwritable_folder_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(EaglerayError) as raised:
         await gathered(tmp_path / "file" / "run", LocalFolder(tmp_path))
     assert raised.value.code == "no-room"
 
 
-def test_one_run_is_gathered_by_one_at_a_time(tmp_path: Path) -> None:
+def test_run_is_collected_by_one_process_at_a_time(tmp_path: Path) -> None:
     first, second = ReportStore(RUN, tmp_path), ReportStore(RUN, tmp_path)
     with first.locked(), pytest.raises(EaglerayError) as raised, second.locked():
         pass
@@ -162,7 +162,7 @@ def test_one_run_is_gathered_by_one_at_a_time(tmp_path: Path) -> None:
         pass
 
 
-async def test_two_runs_into_one_folder_share_no_report(tmp_path: Path) -> None:
+async def test_two_runs_in_one_folder_share_no_report(tmp_path: Path) -> None:
     """`--output DIR` twice: the same worker on the same node, with the same name of its report."""
     here = [output_folder(run, str(tmp_path / "out"), "/elsewhere") for run in ("one", "two")]
     for run, folder in zip(("one", "two"), here, strict=True):
@@ -181,7 +181,9 @@ async def test_two_runs_into_one_folder_share_no_report(tmp_path: Path) -> None:
         assert ReportStore("three", folder).entries == ()
 
 
-async def test_a_thousand_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_thousand_reports_are_collected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     there = tmp_path / "there"
     for number in range(1000):
         put(there, f"p.n1.{number}.nsys-rep", b"%d" % number)

@@ -1,4 +1,4 @@
-"""What a report must say, worked out nanosecond by nanosecond: slow, and too simple to be wrong."""
+"""The expected numbers of a report, computed nanosecond by nanosecond: slow, and too simple to be wrong."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median
 
-from tests.profiling.databases import Kernel, Range
+from tests.reports.databases import Kernel, Range
 
 
 def busy(kernels: Sequence[Kernel], device: int) -> set[int]:

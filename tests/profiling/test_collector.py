@@ -1,4 +1,4 @@
-"""The reports of a run while it lives: fetched as they come, waited for before its end, and given up in time."""
+"""The collector of a live run's reports: downloads while they come, waits before the end, gives up in time."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def until(is_so: Callable[[], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
-async def test_a_report_comes_while_the_run_goes_on(tmp_path: Path) -> None:
+async def test_report_is_collected_while_the_run_continues(tmp_path: Path) -> None:
     there = tmp_path / "there"
     made = reports(there, tmp_path / "here", Nsys())
     running = asyncio.create_task(made.run())
@@ -97,7 +97,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[LocalFolder]:
     return found
 
 
-async def test_finishing_waits_until_what_was_recorded_is_here(
+async def test_finish_waits_until_recorded_reports_are_collected(
     tmp_path: Path, looks: list[LocalFolder]
 ) -> None:
     there = tmp_path / "there"
@@ -136,7 +136,7 @@ class Late(LocalFolder):
 
 
 @pytest.mark.parametrize("is_begun", [False, True])
-async def test_a_report_that_becomes_whole_within_a_look_is_seen_with_its_worker(
+async def test_report_that_completes_during_a_scan_is_returned_with_its_worker(
     tmp_path: Path, is_begun: bool
 ) -> None:
     (tmp_path / STATUS).write_bytes(status("writing"))
@@ -157,7 +157,7 @@ class Silent(Dashboard):
         raise EaglerayError("cluster-unreachable", "nobody answers")
 
 
-async def test_who_is_silent_makes_nobody_else_lose_a_report(
+async def test_silent_source_does_not_cost_other_reports(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(collector, "UNREACHABLE_LIMIT_S", 0.0)
@@ -176,7 +176,7 @@ async def test_who_is_silent_makes_nobody_else_lose_a_report(
     assert (tmp_path / "here" / NAME).read_bytes() == b"one"
 
 
-async def test_the_rest_of_a_run_that_ended_is_waited_for(tmp_path: Path) -> None:
+async def test_collect_rest_waits_for_reports_of_an_ended_run(tmp_path: Path) -> None:
     there = tmp_path / "there"
     there.mkdir()
     (there / STATUS).write_bytes(status("writing"))
@@ -190,7 +190,7 @@ async def test_the_rest_of_a_run_that_ended_is_waited_for(tmp_path: Path) -> Non
     assert (made.state.phase, made.state.gathered) == ("gathered", 1)
 
 
-async def test_a_worker_that_never_says_more_is_given_up(tmp_path: Path) -> None:
+async def test_silent_worker_is_given_up_after_the_limit(tmp_path: Path) -> None:
     there = tmp_path / "there"
     there.mkdir()
     (there / STATUS).write_bytes(status("writing"))
@@ -200,7 +200,7 @@ async def test_a_worker_that_never_says_more_is_given_up(tmp_path: Path) -> None
     assert made.state.gathered == 0
 
 
-async def test_a_report_that_has_no_room_is_said_and_not_waited_for(tmp_path: Path) -> None:
+async def test_report_without_room_is_shown_and_not_awaited(tmp_path: Path) -> None:
     there = tmp_path / "there"
     put(there, NAME, b"one")
     (there / f"{NAME}.json").write_bytes(described(b"one", size=2**50))
@@ -213,14 +213,14 @@ async def test_a_report_that_has_no_room_is_said_and_not_waited_for(tmp_path: Pa
     assert "p.n1.7.nsys-rep is left out" in made.state.sentence
 
 
-async def test_nobody_records_and_nobody_is_waited_for(tmp_path: Path) -> None:
+async def test_finish_returns_at_once_if_no_worker_records(tmp_path: Path) -> None:
     made = reports(tmp_path / "there", tmp_path / "here", Nsys(asked=0))
     await made.finish()
     await made.close()
     assert (made.state.phase, made.state.workers) == ("gathered", ())
 
 
-async def test_a_node_without_nsys_is_said_by_its_name(tmp_path: Path) -> None:
+async def test_node_without_nsys_is_named(tmp_path: Path) -> None:
     there = tmp_path / "there"
     there.mkdir()
     problem = "nsys was not found on n1; the worker runs without it."
@@ -231,7 +231,7 @@ async def test_a_node_without_nsys_is_said_by_its_name(tmp_path: Path) -> None:
     assert [(one.state, one.problem) for one in made.state.workers] == [("missing", problem)]
 
 
-async def test_what_another_process_gathers_is_left_to_it(tmp_path: Path) -> None:
+async def test_run_that_another_process_collects_is_refused(tmp_path: Path) -> None:
     made = reports(tmp_path / "there", tmp_path / "here", Nsys())
     with ReportStore(RUN, tmp_path / "here").locked(), pytest.raises(EaglerayError) as raised:
         await made.collect()
@@ -240,7 +240,7 @@ async def test_what_another_process_gathers_is_left_to_it(tmp_path: Path) -> Non
     assert made.state.phase == "failed" and "Somebody else" in made.state.sentence
 
 
-async def test_nodes_are_asked_and_their_agents_where_they_say_they_listen(tmp_path: Path) -> None:
+async def test_agent_is_asked_on_the_port_that_its_node_reports(tmp_path: Path) -> None:
     fake = FakeDashboard()
     await fake.start()
     node_id = next(row["node_id"] for row in fake.rows["nodes"] if row["state"] == "ALIVE")
@@ -268,7 +268,7 @@ async def test_nodes_are_asked_and_their_agents_where_they_say_they_listen(tmp_p
     assert made.state.gathered == made.state.expected == len(made.state.workers) == 1
 
 
-async def test_agent_at_an_address_that_is_no_host_is_not_asked(tmp_path: Path) -> None:
+async def test_agent_at_an_invalid_host_is_not_asked(tmp_path: Path) -> None:
     """A hostile dashboard could name any address in place of its node's."""
     fake = FakeDashboard()
     await fake.start()

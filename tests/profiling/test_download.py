@@ -1,4 +1,4 @@
-"""ReportStore from nodes that break off, die or lie: what has come is gone on with, and the others lose nothing."""
+"""Downloads from nodes that disconnect, die or lie: resumed, and other reports are unaffected."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.profiling.gathered import BIG, all_missing, cluster, gathered, listed
 from tests.profiling.reports import RUN, content, described
 
 
-async def test_a_report_that_breaks_off_is_gone_on_with(
+async def test_interrupted_download_is_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(download, "_BATCH", 4096)
@@ -46,7 +46,7 @@ async def test_a_report_that_breaks_off_is_gone_on_with(
     assert (tmp_path / "p.n1.nsys-rep").read_bytes() == BIG
 
 
-async def test_an_agent_that_is_not_there_is_no_loss(tmp_path: Path) -> None:
+async def test_missing_agent_is_replaced_by_the_head(tmp_path: Path) -> None:
     async with cluster("n1") as (_, dashboard):
         nobody = RayAgent("http://127.0.0.1:9", straight("http://127.0.0.1:9"))
         _, failures = await gathered(tmp_path, node(dashboard, "n1", nobody))
@@ -54,7 +54,7 @@ async def test_an_agent_that_is_not_there_is_no_loss(tmp_path: Path) -> None:
     assert failures == [] and (tmp_path / "p.n1.nsys-rep").exists()
 
 
-async def test_another_server_at_the_port_of_the_agent_is_no_loss(tmp_path: Path) -> None:
+async def test_other_server_on_the_agent_port_is_replaced_by_the_head(tmp_path: Path) -> None:
     async with cluster("n1") as (fake, dashboard), agent_of({}) as agent:
         url = f"http://127.0.0.1:{agent.port}"
         other = RayAgent(url, straight(url))
@@ -67,7 +67,7 @@ async def test_another_server_at_the_port_of_the_agent_is_no_loss(tmp_path: Path
     assert not (tmp_path / "p.n1.nsys-rep").exists()
 
 
-async def test_a_node_that_dies_takes_only_its_own(tmp_path: Path) -> None:
+async def test_dead_node_costs_only_its_own_reports(tmp_path: Path) -> None:
     async with cluster("n1", "n2") as (fake, dashboard):
         look = await Scanner().scan([node(dashboard, "n1"), node(dashboard, "n2")])
         fake.gone_nodes = {"n1"}
@@ -85,9 +85,7 @@ async def test_a_node_that_dies_takes_only_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [10, 400_000])
-async def test_a_node_that_lies_about_a_report_leaves_nothing_here(
-    tmp_path: Path, size: int
-) -> None:
+async def test_false_description_leaves_no_files(tmp_path: Path, size: int) -> None:
     async with cluster("n1") as (fake, dashboard):
         lie = described(content(0, size), sha256="0" * 64)
         fake.files["n1"][f"eagleray/{RUN}/p.n1.nsys-rep.json"] = lie
@@ -133,7 +131,7 @@ class Broken:
     knows_parts=st.lists(st.booleans(), max_size=5),
     before=st.binary(max_size=40),
 )
-def test_however_often_it_breaks_off_the_report_comes_as_it_is(
+def test_report_is_identical_after_any_interruptions(
     size: int, cuts: list[int], knows_parts: list[bool], before: bytes
 ) -> None:
     asyncio.run(_resumed(content(3, size), cuts, knows_parts, before))

@@ -1,11 +1,11 @@
-"""Writes a small report with every table, for the page: `python -m tests.profiling.page_report FOLDER`."""
+"""Writes a small report with every table, for the page: `python -m tests.reports.page_report FOLDER`."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from tests.profiling.databases import Call, Copy, Kernel, Range, Recording, write
+from tests.reports.databases import Call, Copy, Kernel, Range, Recording, write
 
 MS = 1_000_000
 # What a program may call a range: markup, a formula, an escape, a turn of the reading direction.

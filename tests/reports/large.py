@@ -1,4 +1,4 @@
-"""A large recording with known answers: steps of training on some GPUs, each with its gap and its all-reduce."""
+"""A large recording with known answers: training steps on some GPUs, each with a gap and an all-reduce."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from tests.profiling.databases import Copy, Kernel, Range, Recording
+from tests.reports.databases import Copy, Kernel, Range, Recording
 
 # A step: kernels of a unit each, an all-reduce of a hundred, as long a pause.
 UNIT = 1_000

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from eagleray.features.profiling.collector import ReportCollector
 
-from tests.profiling.test_run_reports import Nsys, reports
+from tests.profiling.test_collector import Nsys, reports
 from tests.virtual_time import run_virtually
 
 
