@@ -33,7 +33,7 @@ from eagleray.features.presets.debug_runs import DebugRuns
 from eagleray.features.presets.user_presets import OwnPresets
 from eagleray.features.presets.worker_classes import unmatched
 from eagleray.features.profiling.collector import ReportCollectorFactory
-from eagleray.features.profiling.profiling import ProfiledRuns, Profiling
+from eagleray.features.profiling.profiling import Profiling, RunProfiles
 from eagleray.features.reports.reports import Reports
 from eagleray.features.runs.adapter_gateway import AdapterRunGateway
 from eagleray.features.runs.home_cluster import cluster_pythons
@@ -234,6 +234,6 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         runs=runs,
         runs_of_adapter=runs_of_adapter,
         collectors=collectors,
-        profiling=Profiling(ProfiledRuns(runs), runs_of_adapter, collectors, dashboard),
+        profiling=Profiling(RunProfiles(runs), runs_of_adapter, collectors, dashboard),
         reports=Reports(report_records),
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 from eagleray.features.reports import calls, copies, kernels, ranges
 from eagleray.features.reports.aggregates import ParallelReader
 from eagleray.features.reports.database import ReadLimits, open_database
-from eagleray.features.reports.model import Report
+from eagleray.features.reports.model import LoadedReport
 from eagleray.features.reports.reports import Reports
 from eagleray.features.reports.summary_cache import SummaryCache
 
@@ -122,7 +122,7 @@ def _again(file: Path, folder: Path) -> float:
 def _read(file: Path, folder: Path) -> float:
     """With nothing in memory, as when the editor was started anew."""
     begun = time.perf_counter()
-    read: Report = asyncio.run(Reports(lambda: folder, SummaryCache(folder)).read(str(file)))
+    read: LoadedReport = asyncio.run(Reports(lambda: folder, SummaryCache(folder)).read(str(file)))
     assert read.summary.tables
     return time.perf_counter() - begun
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from eagleray.features.profiling.class_matches import match_classes
-from eagleray.features.profiling.profiling import ProfiledRun
+from eagleray.features.profiling.model import RunProfile
 from eagleray.features.profiling.scanner import Scanner, parse_classes
 from eagleray.features.profiling.sources import LocalFolder
 from eagleray.features.runs.model import ProfileState
@@ -166,10 +166,10 @@ class Cluster:
 
 async def test_preview_includes_recent_runs_with_and_without_a_cluster() -> None:
     class Several(Known):
-        def listed(self) -> list[ProfiledRun]:
+        def listed(self) -> list[RunProfile]:
             lists = [("m:Learner",), (), ("n:Old",)] + [()] * 10 + [("n:Older",)]
             seen = [ProfileState("/o", classes=one) for one in lists]
-            return [ProfiledRun("r", Path(), Path(), "", True, False, one) for one in seen]
+            return [RunProfile("r", Path(), Path(), "", True, False, one) for one in seen]
 
     async def dashboard(cluster: str) -> Any:
         assert cluster == "here:8265"

@@ -10,7 +10,7 @@ from eagleray.cli.profile_progress import summary
 from eagleray.common.errors import EaglerayError
 from eagleray.features.profiling import class_matches
 from eagleray.features.profiling.class_matches import MatchingCollector, no_match_sentence
-from eagleray.features.runs.model import ProfiledWorker, ProfileState
+from eagleray.features.runs.model import ProfileState, WorkerProfile
 from eagleray.ray.rows import ActorRow, RuntimeEnv
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ async def test_sentence_is_shown_while_no_worker_is_recorded() -> None:
     assert made.state.sentence == "No worker fits *policy*; seen were Learner."
     reports.state = ProfileState("/here", sentence="The disk is full.")
     assert made.state.sentence == "The disk is full."
-    reports.state = ProfileState("/here", workers=(ProfiledWorker("k", "w", 7, "p", "n", "armed"),))
+    reports.state = ProfileState("/here", workers=(WorkerProfile("k", "w", 7, "p", "n", "armed"),))
     assert made.state.sentence == ""
 
 

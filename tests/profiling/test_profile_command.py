@@ -16,14 +16,14 @@ from eagleray.cli.run_following import exit_code
 from eagleray.common.errors import EaglerayError
 from eagleray.features.profiling.class_matches import match_classes
 from eagleray.features.profiling.handlers import percentage, progress_text, wire_run
-from eagleray.features.profiling.profiling import ProfiledRun
+from eagleray.features.profiling.model import RunProfile
 from eagleray.features.runs import injected_config
 from eagleray.features.runs.model import (
-    ProfiledWorker,
     ProfilePlan,
     ProfileState,
     RunPlan,
     RunState,
+    WorkerProfile,
     plan_of_json,
     plan_to_json,
 )
@@ -113,8 +113,8 @@ def test_profile_plan_is_stored_and_sent_to_workers() -> None:
     assert '"profile"' not in injected_config.encode_config(evolve(plan, profile=None), besides)
 
 
-def worker(state: Any, **more: Any) -> ProfiledWorker:
-    return ProfiledWorker("k", "w1", 7, "p", "n1", state, **more)
+def worker(state: Any, **more: Any) -> WorkerProfile:
+    return WorkerProfile("k", "w1", 7, "p", "n1", state, **more)
 
 
 def test_progress_prints_each_line_once() -> None:
@@ -212,7 +212,7 @@ def test_profiled_run_is_converted_for_the_editor() -> None:
             worker("ended", whole=("a", "b"), reports=("/o/a",)),
         ),
     )
-    run = ProfiledRun("r", Path("/t"), Path("/o"), "c", False, True, seen)
+    run = RunProfile("r", Path("/t"), Path("/o"), "c", False, True, seen)
     wire = wire_run(run)
     assert (wire.state, wire.expected, wire.gathered, wire.output) == ("recording", 2, 1, "/o")
     assert [one.state for one in wire.workers] == ["recording", "missing", "gathered", "profiled"]

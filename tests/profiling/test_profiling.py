@@ -17,7 +17,8 @@ from eagleray.common.paths import host_name
 from eagleray.features.profiling import collector
 from eagleray.features.profiling import profiling as profiling_module
 from eagleray.features.profiling.collector import ReportCollectorFactory
-from eagleray.features.profiling.profiling import ProfiledRun, ProfiledRuns, Profiling
+from eagleray.features.profiling.model import RunProfile
+from eagleray.features.profiling.profiling import Profiling, RunProfiles
 from eagleray.features.runs.adapter_gateway import AdapterRunGateway
 from eagleray.features.runs.model import (
     ProcessIdentity,
@@ -34,16 +35,16 @@ from eagleray.tools.processes import born
 from tests.profiling.reports import RUN, put, status
 
 
-class Known(ProfiledRuns):
+class Known(RunProfiles):
     """One run, which is profiled or not."""
 
-    def __init__(self, run: ProfiledRun | None) -> None:
+    def __init__(self, run: RunProfile | None) -> None:
         self.run = run
 
-    def listed(self) -> list[ProfiledRun]:
+    def listed(self) -> list[RunProfile]:
         return [self.run] if self.run else []
 
-    def find(self, written: str) -> ProfiledRun | None:
+    def find(self, written: str) -> RunProfile | None:
         return self.run
 
     async def end(self, run: str) -> None:
@@ -81,7 +82,7 @@ def profiling(known: Known, gates: Gates, dashboard: Any = nobody) -> Profiling:
 
 
 async def test_recording_needs_a_profiled_run_with_a_live_worker() -> None:
-    run = ProfiledRun("r", Path("/t"), Path("/o"), "c", False, True, None)
+    run = RunProfile("r", Path("/t"), Path("/o"), "c", False, True, None)
 
     gates = Gates(2)
     assert await profiling(Known(run), gates).record("r", ["w1"], 3.0) == 2
@@ -102,7 +103,7 @@ async def test_gather_follows_the_supervisor_until_nothing_changes(
 ) -> None:
     monkeypatch.setattr(profiling_module, "POLL_INTERVAL_S", 0.0)
     monkeypatch.setattr(profiling_module, "UNREACHABLE_LIMIT_S", 0.05)
-    run = ProfiledRun("r", Path("/t"), Path("/o"), "c", False, True, None)
+    run = RunProfile("r", Path("/t"), Path("/o"), "c", False, True, None)
     known = Known(evolve(run, state=ProfileState("/o", "writing", expected=1)))
     made = profiling(known, Gates(0))
     told: list[int] = []
@@ -128,7 +129,7 @@ async def test_gather_right_after_a_stop_waits_for_the_report(
         ProfileState("/o", "writing"),
         ProfileState("/o", "idle", expected=1, gathered=1),
     ]
-    known = Known(ProfiledRun("r", Path("/t"), Path("/o"), "c", False, True, steps[0]))
+    known = Known(RunProfile("r", Path("/t"), Path("/o"), "c", False, True, steps[0]))
     made = profiling(known, Gates(0))
 
     def tell(_: ProfileState) -> None:
@@ -147,7 +148,7 @@ class Finished(Known):
 async def test_gather_collects_what_an_ended_supervisor_left(tmp_path: Path) -> None:
     put(tmp_path / "there", "p.nsys-rep", b"one")
     seen = ProfileState("/o", "writing", expected=1)
-    run = ProfiledRun(RUN, tmp_path / "there", tmp_path / "here", "", False, True, seen)
+    run = RunProfile(RUN, tmp_path / "there", tmp_path / "here", "", False, True, seen)
     known = Finished(run)
     made = profiling(known, Gates(0))
 
@@ -163,7 +164,7 @@ async def test_finish_without_room_is_an_error(
 ) -> None:
     monkeypatch.setattr(profiling_module, "POLL_INTERVAL_S", 0.0)
     monkeypatch.setattr(profiling_module, "UNREACHABLE_LIMIT_S", 0.05)
-    run = ProfiledRun("r", Path("/t"), Path("/o"), "c", False, True, None)
+    run = RunProfile("r", Path("/t"), Path("/o"), "c", False, True, None)
     known = Finished(evolve(run, state=ProfileState("/o", "failed", "No room.")))
     made = profiling(known, Gates(0))
     with pytest.raises(EaglerayError, match="No room"):
@@ -197,14 +198,14 @@ async def test_unsupervised_program_ends_after_its_reports_are_collected(
 
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "p.worker.json").write_bytes(status("recording"))
-    unkept = ProfiledRun(RUN, tmp_path / "there", tmp_path / "here", "", False, False, None)
+    unkept = RunProfile(RUN, tmp_path / "there", tmp_path / "here", "", False, False, None)
     seen = await profiling(Ended(unkept), Records(1)).gather(RUN, tell, finish=True)
     assert (seen.gathered, story) == (1, ["stop recording", "gathered", "end"])
 
 
 async def test_gather_leaves_reports_to_a_new_supervisor(tmp_path: Path) -> None:
     """A job elsewhere whose supervisor died gets one when it is to end."""
-    unkept = ProfiledRun(RUN, tmp_path / "there", tmp_path / "here", "", False, False, None)
+    unkept = RunProfile(RUN, tmp_path / "there", tmp_path / "here", "", False, False, None)
     by_supervisor = ProfileState("/o", "gathered", expected=7, gathered=7)
 
     class Adopted(Known):
@@ -227,7 +228,7 @@ async def test_finishing_a_batch_job_needs_no_confirmation(tmp_path: Path) -> No
         plan = RunPlan("sbatch", ("sbatch", "x.sub"), "/", "x.sub", profile=ProfilePlan(("*",)))
         state = RunState("running", 1.0, host=host_name(), supervisor=supervisor, external_id="77")
         records = RunRecords(tmp_path)
-        await ProfiledRuns(Runs(records, AdapterRunGateway(None))).end(
+        await RunProfiles(Runs(records, AdapterRunGateway(None))).end(
             records.create(plan, state).id
         )
         assert process.wait(60) == -signal.SIGTERM

@@ -18,7 +18,7 @@ from eagleray.features.profiling.run_sources import DepartedNodes, RunSources
 from eagleray.features.profiling.scanner import Scanner, parse_worker
 from eagleray.features.profiling.sources import RemoteFolder
 from eagleray.features.profiling.store import ReportStore
-from eagleray.features.runs.model import Kind, ProfiledWorker, ProfilePlan, RunPlan
+from eagleray.features.runs.model import Kind, ProfilePlan, RunPlan, WorkerProfile
 from eagleray.features.runs.remote_delivery import make_remote_reports_folder, remote_reports_folder
 from eagleray.features.runs.remote_files import RemoteFiles, RemotePath
 from eagleray.protocol.control import CommandOutput
@@ -255,8 +255,8 @@ def test_command_on_a_node_is_one_shell_word() -> None:
 
 
 def test_departed_nodes_are_asked_for_folders_of_the_run_only() -> None:
-    def worker(folder: str, node_id: str = "n1", node: str = "node-1") -> ProfiledWorker:
-        return ProfiledWorker("k", "w", 7, "p", node, "ended", node_id=node_id, folder=folder)
+    def worker(folder: str, node_id: str = "n1", node: str = "node-1") -> WorkerProfile:
+        return WorkerProfile("k", "w", 7, "p", node, "ended", node_id=node_id, folder=folder)
 
     left = DepartedNodes(RUN, Commands(Login()), lambda of, host: [RouteSpec(ssh=of)], "login")
     asked = [
@@ -278,7 +278,7 @@ def test_departed_node_is_polled_rarely_while_no_caller_waits() -> None:
     left = DepartedNodes(
         RUN, Commands(Login()), lambda of, host: [RouteSpec(ssh=of)], "login", lambda: now
     )
-    lost = ProfiledWorker("k", "w", 7, "p", "node-1", "ended", node_id="n1", folder=LOGS)
+    lost = WorkerProfile("k", "w", 7, "p", "node-1", "ended", node_id="n1", folder=LOGS)
     looks = []
     for second in range(3600):
         now = float(second)

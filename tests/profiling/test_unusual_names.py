@@ -16,7 +16,7 @@ from eagleray.features.profiling.file_names import display_name, is_accepted, ra
 from eagleray.features.profiling.scanner import Scanner, parse_worker
 from eagleray.features.profiling.sources import LocalFolder, Source
 from eagleray.features.profiling.store import ReportStore
-from eagleray.features.runs.model import ProfiledWorker
+from eagleray.features.runs.model import WorkerProfile
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import dashboard_failed
 from hypothesis import given
@@ -142,7 +142,7 @@ def test_names_in_worker_files_become_display_names() -> None:
     worker, _ = parse_worker(
         STATUS, status("armed", reports=["\ud800x.nsys-rep", "caf\udce9.nsys-rep"])
     )
-    assert isinstance(worker, ProfiledWorker)
+    assert isinstance(worker, WorkerProfile)
     assert worker.whole == ("%ED%A0%80x.nsys-rep", "caf%E9.nsys-rep")
     said = described(b"x", report="caf\udce9.nsys-rep", report_sha256="0", unpacked=1)
     packed = parse_database("caf%E9.sqlite-gz.json", said, LocalFolder(Path("/")))

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from eagleray.features.reports.model import Report
+from eagleray.features.reports.model import LoadedReport
 from eagleray.features.reports.reports import Reports
 
 from tests.reports import fake_nsys
@@ -32,7 +32,7 @@ def report(tmp_path: Path) -> Path:
     return file
 
 
-async def waiting_reader(reports: Reports, report: Path) -> asyncio.Task[Report]:
+async def waiting_reader(reports: Reports, report: Path) -> asyncio.Task[LoadedReport]:
     """A second reader, which has heard that the report is being exported."""
     waits = asyncio.Event()
     reading = asyncio.create_task(reports.read(str(report), lambda text, percent: waits.set()))

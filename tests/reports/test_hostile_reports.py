@@ -12,7 +12,7 @@ from eagleray.common.clock import SetClock
 from eagleray.common.errors import EaglerayError
 from eagleray.features.reports import summary, texts
 from eagleray.features.reports.database import ReadLimits, open_database
-from eagleray.features.reports.model import Report, Summary
+from eagleray.features.reports.model import LoadedReport, Summary
 from eagleray.features.reports.reports import Reports
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -205,7 +205,7 @@ def test_hostile_names_are_escaped_in_every_format(tmp_path: Path) -> None:
         domains={0: HOSTILE},
     )
     seen = read(write(tmp_path / "report.sqlite", said))
-    report = Report(tmp_path / HOSTILE, tmp_path / "report.sqlite", 1, seen)
+    report = LoadedReport(tmp_path / HOSTILE, tmp_path / "report.sqlite", 1, seen)
     for text in (texts.plain(report, seen.tables), texts.markdown(report, seen.tables)):
         assert all(character.isprintable() or character == "\n" for character in text)
         assert max(map(len, text.splitlines())) < 4000

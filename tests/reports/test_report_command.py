@@ -103,10 +103,10 @@ async def test_command_prints_markdown_and_csv(database: str) -> None:
 
 async def test_editor_copies_what_the_command_prints(database: str, tmp_path: Path) -> None:
     handlers = ReportHandlers(Reports(lambda: tmp_path))
-    every = await handlers.report_text(messages.ReportOf(database), silent)
+    every = await handlers.report_text(messages.ReportRequest(database), silent)
     printed = await eagleray("report", database, "--markdown", "--top", str(FIRST_ROWS))
     assert every.text == printed.out
-    asked = messages.TableTextOf(database, "kernels", "csv", "kernel", False, "L")
+    asked = messages.TableTextRequest(database, "kernels", "csv", "kernel", False, "L")
     table = await handlers.table_text(asked, silent)
     words = ("--csv", "kernels", "--sort", "kernel", "--ascending", "--search", "L")
     assert table.text == (await eagleray("report", database, *words)).out
@@ -118,7 +118,7 @@ async def test_editor_copies_what_the_command_prints(database: str, tmp_path: Pa
 
 async def test_json_equals_the_response_for_the_editor(database: str, tmp_path: Path) -> None:
     handlers = ReportHandlers(Reports(lambda: tmp_path))
-    wire = await handlers.report(messages.ReportOf(database), silent)
+    wire = await handlers.report(messages.ReportRequest(database), silent)
     assert (await eagleray("report", database, "--json", "--top", "100")).json == Wire().plain(wire)
     assert [gpu.busy_share for gpu in wire.gpus] == [0.75]
     assert json.loads(json.dumps(Wire().plain(wire)))["tables"][0]["id"] == "kernels"
@@ -128,10 +128,10 @@ async def test_editor_gets_first_rows_and_requests_others(tmp_path: Path, own_ho
     many = Recording(ranges=[Range(0, n + 1, f"step {n}") for n in range(300)])
     file = str(write(tmp_path / "many.sqlite", many))
     handlers = ReportHandlers(Reports(lambda: tmp_path))
-    report = await handlers.report(messages.ReportOf(file), silent)
+    report = await handlers.report(messages.ReportRequest(file), silent)
     (nvtx,) = [table for table in report.tables if table.id == "nvtx"]
     assert (len(nvtx.rows), nvtx.total) == (FIRST_ROWS, 300)
-    asked = messages.TableOf(file, "nvtx", "max", descending=False, search="STEP 2", limit=3)
+    asked = messages.TableRequest(file, "nvtx", "max", descending=False, search="STEP 2", limit=3)
     table = await handlers.table(asked, silent)
     assert [row[0] for row in table.rows] == ["step 2", "step 20", "step 21"]
     assert (table.total, table.sorted_by, table.descending) == (111, "max", False)

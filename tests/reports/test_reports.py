@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.reports import summary
-from eagleray.features.reports.model import MOST_ROWS, Table, make_table
+from eagleray.features.reports.model import MOST_ROWS, ReportTable, make_table
 from eagleray.features.reports.reports import Reports
 from eagleray.features.reports.summary_cache import SummaryCache
 from eagleray.tools import nsys
@@ -289,7 +289,7 @@ async def test_table_is_sorted_and_searched(tmp_path: Path) -> None:
 def test_rows_without_a_value_come_last_in_both_orders() -> None:
     rows = [("a", 1, 1, 1, None, 1), ("b", 1, 1, 1, 5, 1), ("c", 1, 1, 1, 7, 1)]
     for descending, names in ((True, "cba"), (False, "bca")):
-        table = Table("memcpy", tuple(rows), 3).ordered("rate", descending)
+        table = ReportTable("memcpy", tuple(rows), 3).ordered("rate", descending)
         assert "".join(str(row[0]) for row in table.rows) == names
 
 

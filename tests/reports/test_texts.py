@@ -10,14 +10,14 @@ from eagleray.features.reports.model import (
     Cell,
     CellKind,
     Column,
-    Report,
+    LoadedReport,
     ReportMetadata,
+    ReportTable,
     ReportWarning,
     Summary,
-    Table,
 )
 
-COPIES = Table(
+COPIES = ReportTable(
     "memcpy",
     (
         ('Host|<b>, "x"', 3, 2_000_000, 1_500_000, 1_333_333_333, 900),
@@ -73,7 +73,7 @@ def test_table_is_exported_as_csv_and_markdown() -> None:
 def test_report_is_exported_as_markdown() -> None:
     warnings = (ReportWarning("a", "No *rows*.", "Compare."), ReportWarning("b", "Cut off.", ""))
     seen = Summary(ReportMetadata(host="node_7", duration=2_000_000_000), (), (COPIES,), warnings)
-    report = Report(Path("/w/a_b.nsys-rep"), Path("/w/a_b.sqlite"), 4096, seen)
+    report = LoadedReport(Path("/w/a_b.nsys-rep"), Path("/w/a_b.sqlite"), 4096, seen)
     assert texts.markdown(report, ()) == (
         "# a\\_b.nsys-rep\n\nnode\\_7 · 2.000 s · 4.096 kB\n\n"
         "## Warnings\n\n- No \\*rows\\*. Compare.\n- Cut off.\n"

@@ -3,16 +3,16 @@ import { notification, request, type Nothing } from "../../common/wire";
 
 export const LIST = request<Nothing, ProfiledRuns>("eagleray/profiling/list");
 export const CHANGED = notification<ProfiledRuns>("eagleray/profiling/changed");
-export const RECORD = request<Record, Asked>("eagleray/profiling/record");
-export const STOP = request<Recording, Asked>("eagleray/profiling/stop");
-export const GATHER = request<Gather, Gathered>("eagleray/profiling/gather");
-export const WORKERS = request<WorkersOf, Preview>("eagleray/profiling/workers");
+export const RECORD = request<StartRecording, RecordingResult>("eagleray/profiling/record");
+export const STOP = request<StopRecording, RecordingResult>("eagleray/profiling/stop");
+export const GATHER = request<GatherReports, GatheredReports>("eagleray/profiling/gather");
+export const WORKERS = request<PreviewRequest, Preview>("eagleray/profiling/workers");
 
 /**
- * A worker of a profiled run; `sentence` is what its log says of it, or why it runs without nsys
+ * A worker of a profiled run; `sentence` is the last line of its log, or why it runs without nsys
  * ("missing").
  *
- * `reports` are those of it that are here, as absolute paths.
+ * `reports` are the absolute paths of its collected reports.
  */
 export interface ProfiledWorker {
   readonly run: string;
@@ -25,7 +25,7 @@ export interface ProfiledWorker {
 }
 
 /**
- * A run with `profile` in its plan; of `expected` reports that are whole `gathered` lie in
+ * A run with a profile in its plan; `gathered` of `expected` complete reports are in the folder
  * `output`.
  */
 export interface ProfiledRun {
@@ -38,67 +38,64 @@ export interface ProfiledRun {
   readonly workers: readonly ProfiledWorker[];
 }
 
-/** All of them that are remembered, the newest first. */
+/** All profiled runs, the newest first. */
 export interface ProfiledRuns {
   readonly runs: readonly ProfiledRun[];
 }
 
 /**
- * Begins a recording of these workers, [] for all, for `seconds` unless that is 0; one that goes
- * on ends so too.
+ * Starts a recording of these workers ([]: all), for `seconds` unless that is 0; also limits one
+ * that is running.
  */
-export interface Record {
+export interface StartRecording {
   readonly run: string;
   readonly workers?: readonly string[];
   readonly seconds?: number;
 }
 
-/** The recordings of these workers, [] for all. */
-export interface Recording {
+/** Stops the recordings of these workers ([]: all). */
+export interface StopRecording {
   readonly run: string;
   readonly workers?: readonly string[];
 }
 
-/** How many workers were asked; what comes of it is told by `changed`. */
-export interface Asked {
+/** The number of workers that were asked; `changed` reports what becomes of it. */
+export interface RecordingResult {
   readonly workers: number;
 }
 
 /**
- * Fetches what is whole.  `finish`: ends all recordings, waits for their reports, and then ends
+ * Gathers complete reports.  `finish`: stops all recordings, waits for their reports, then ends
  * the program.
  */
-export interface Gather {
+export interface GatherReports {
   readonly run: string;
   readonly finish?: boolean;
 }
 
-/** The folder with the manifest, and the reports in it by their absolute paths. */
-export interface Gathered {
+/** The folder with the manifest, and the absolute paths of the reports in it. */
+export interface GatheredReports {
   readonly folder: string;
   readonly reports: readonly string[];
 }
 
-/**
- * Asks which classes of the actors of a cluster and of the last runs fit shell patterns; "" is no
- * cluster.
- */
-export interface WorkersOf {
+/** Requests the classes of a cluster ("" for none) and of recent runs, matched with shell patterns. */
+export interface PreviewRequest {
   readonly cluster: string;
   readonly patterns: readonly string[];
 }
 
+/** The classes, matching ones first. */
+export interface Preview {
+  readonly classes: readonly ClassMatch[];
+}
+
 /**
- * A class of actors that live or that were seen lately; `matched_by` is the first pattern that
- * fits, or "".
+ * A class or a named actor; `running` counts the live ones, `matched_by` is the matching pattern
+ * or "".
  */
-export interface Seen {
+export interface ClassMatch {
   readonly name: string;
   readonly running: number;
   readonly matched_by: string;
-}
-
-/** The classes, those that fit first. */
-export interface Preview {
-  readonly classes: readonly Seen[];
 }

@@ -1,32 +1,20 @@
 // Printed from pybackend/eagleray/features/reports/messages.py by `npm run messages`; do not edit.
 import { request } from "../../common/wire";
 
-export const REPORT = request<ReportOf, Report>("eagleray/reports/report");
-export const TABLE = request<TableOf, Table>("eagleray/reports/table");
-export const REPORT_TEXT = request<ReportOf, ReportText>("eagleray/reports/reportText");
-export const TABLE_TEXT = request<TableTextOf, TableText>("eagleray/reports/tableText");
+export const REPORT = request<ReportRequest, Report>("eagleray/reports/report");
+export const TABLE = request<TableRequest, Table>("eagleray/reports/table");
+export const REPORT_TEXT = request<ReportRequest, ReportText>("eagleray/reports/reportText");
+export const TABLE_TEXT = request<TableTextRequest, TableText>("eagleray/reports/tableText");
 
-/** Asks for the summary of a `.nsys-rep`, or of the `.sqlite` that nsys made of one. */
-export interface ReportOf {
+/** Requests the summary of a `.nsys-rep`, or of the `.sqlite` that nsys made of one. */
+export interface ReportRequest {
   readonly path: string;
 }
 
 /**
- * A column; `kind` says how its cells are shown: names, counts, nanoseconds, bytes, bytes/s,
- * shares.
- */
-export interface Column {
-  readonly id: string;
-  readonly title: string;
-  readonly kind: "text" | "count" | "ns" | "bytes" | "rate" | "share";
-}
-
-/**
- * The first rows of a table, in the order that was asked for; a cell is None where nothing is
- * known.
+ * The first rows of a table, in the requested order; a cell is None where the value is unknown.
  *
- * `total` counts all rows that fit the search, shown or not; `note` says what is to be known of
- * the table.
+ * `total` counts all rows that match the search; `note` is shown beside the title.
  */
 export interface Table {
   readonly id: "kernels" | "nvtx" | "gaps" | "memcpy" | "cuda_api" | "osrt" | "threads";
@@ -40,12 +28,11 @@ export interface Table {
 }
 
 /**
- * Asks for a table in another order, or for the rows in which `search` occurs (in any case of
- * letters).
+ * Requests a table in another order, or the rows that contain `search` (ignoring case).
  *
  * `sort` is the id of a column, "" for the usual one.
  */
-export interface TableOf {
+export interface TableRequest {
   readonly path: string;
   readonly table: "kernels" | "nvtx" | "gaps" | "memcpy" | "cuda_api" | "osrt" | "threads";
   readonly sort?: string;
@@ -54,8 +41,8 @@ export interface TableOf {
   readonly limit?: number;
 }
 
-/** Asks for a table as text for other programs, in that order and searched so. */
-export interface TableTextOf {
+/** Requests a table as text for other programs, sorted and searched. */
+export interface TableTextRequest {
   readonly path: string;
   readonly table: "kernels" | "nvtx" | "gaps" | "memcpy" | "cuda_api" | "osrt" | "threads";
   readonly format: "markdown" | "csv";
@@ -64,7 +51,7 @@ export interface TableTextOf {
   readonly search?: string;
 }
 
-/** All `rows` that are known of a table; `total` counts those that fit, known or not. */
+/** All `rows` of a table that were kept; `total` counts all that match the search. */
 export interface TableText {
   readonly title: string;
   readonly text: string;
@@ -75,8 +62,8 @@ export interface TableText {
 /**
  * A GPU, and how much of the recording at least one kernel ran on it (`busy_ns`).
  *
- * It is looked at from `begin_ns`, where the first kernel of any GPU begins, to `end_ns`, where
- * the last one
+ * Counts from `begin_ns`, where the first kernel of any GPU begins, to `end_ns`, where the last
+ * one
  * ends; `curve` is the busy share in equal steps between them.  `nccl_ns` is how long a kernel of
  * NCCL ran,
  * `nccl_alone_ns` how long nothing else ran beside it.
@@ -95,16 +82,8 @@ export interface Gpu {
   readonly curve: readonly number[];
 }
 
-/** Why a report may not say what one expects, and what to do about it. */
-export interface ReportWarning {
-  readonly code: string;
-  readonly message: string;
-  readonly next_step: string;
-}
-
 /**
- * The summary of a report.  `database` is the file that was read; texts are "" where nothing is
- * known.
+ * The summary of a report.  `database` is the file that was read; unknown texts are "".
  *
  * `started_utc` is in ISO 8601; `trace` is what nsys was asked to record, e.g. "cuda,nvtx".
  */
@@ -127,4 +106,23 @@ export interface Report {
 /** The summary and the first rows of its tables, in Markdown. */
 export interface ReportText {
   readonly text: string;
+}
+
+/**
+ * A column; `kind` decides how its cells are shown: names, counts, nanoseconds, bytes, bytes/s,
+ * shares.
+ *
+ * Users sort by its `id`, on the page and on the command line.
+ */
+export interface Column {
+  readonly id: string;
+  readonly title: string;
+  readonly kind: "text" | "count" | "ns" | "bytes" | "rate" | "share";
+}
+
+/** Why a report may lack what the user expects: a code for programs, one sentence, and what to do. */
+export interface ReportWarning {
+  readonly code: string;
+  readonly message: string;
+  readonly next_step: string;
 }

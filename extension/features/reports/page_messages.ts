@@ -1,9 +1,9 @@
 /** The messages between the editor and the page of a report. */
 
-import type { Report, Table, TableOf, TableTextOf } from "./messages";
+import type { Report, Table, TableRequest, TableTextRequest } from "./messages";
 
 /** Which rows of a table are looked at, and in which order. */
-export type TableQuery = Required<Omit<TableOf, "path">>;
+export type TableQuery = Required<Omit<TableRequest, "path">>;
 
 export type ToPage =
   | { readonly kind: "loading"; readonly message: string; readonly percentage: number | null }
@@ -19,4 +19,8 @@ export type FromPage =
   | { readonly kind: "ready" | "again" | "cancel" | "openInNsight" | "copyPath" | "reveal" }
   | { readonly kind: "copyReport" | "showLogs" }
   | { readonly kind: "look"; readonly look: TableQuery }
-  | { readonly kind: "copy"; readonly look: TableQuery; readonly format: TableTextOf["format"] };
+  | {
+      readonly kind: "copy";
+      readonly look: TableQuery;
+      readonly format: TableTextRequest["format"];
+    };

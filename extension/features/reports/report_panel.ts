@@ -9,7 +9,7 @@ import { asEaglerayError, EaglerayError, isCancellation } from "../../common/err
 import { plain } from "../../common/texts";
 import type { App } from "../../app";
 import type { Progress } from "../../sidecar/sidecar";
-import { REPORT, REPORT_TEXT, TABLE, TABLE_TEXT, type TableTextOf } from "./messages";
+import { REPORT, REPORT_TEXT, TABLE, TABLE_TEXT, type TableTextRequest } from "./messages";
 import { openInNsight, revealReport } from "./nsight";
 import type { FromPage, TableQuery, ToPage } from "./page_messages";
 
@@ -192,7 +192,7 @@ class ReportPanel {
     }
   }
 
-  private async copyTable(look: TableQuery, format: TableTextOf["format"]): Promise<void> {
+  private async copyTable(look: TableQuery, format: TableTextRequest["format"]): Promise<void> {
     const { table, sort, descending, search } = look;
     const asked = { path: this.uri.fsPath, table, sort, descending, search, format };
     const { title, text, rows, total } = await this.app.sidecar.request(TABLE_TEXT, asked);

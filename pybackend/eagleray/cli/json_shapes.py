@@ -21,7 +21,7 @@ from eagleray.features.debugging.handlers import attached
 from eagleray.features.pdb.handlers import wire_session
 from eagleray.features.pdb.sessions import PdbSession
 from eagleray.features.reports.handlers import wire_report, wire_table
-from eagleray.features.reports.model import Report, Table
+from eagleray.features.reports.model import LoadedReport, ReportTable
 from eagleray.features.runs.handlers import wire_run
 from eagleray.features.runs.records import StoredRun
 from eagleray.features.workers.handlers import wire_paused
@@ -203,7 +203,7 @@ def run_json(listed: StoredRun) -> Json:
     return _shaped(wire_run(listed), RUN)
 
 
-def report_json(report: Report, tables: Sequence[Table]) -> Json:
+def report_json(report: LoadedReport, tables: Sequence[ReportTable]) -> Json:
     shown = [asdict(wire_table(table, len(table.rows))) for table in tables]
     return _shaped(wire_report(report), REPORT, tables=shown)
 

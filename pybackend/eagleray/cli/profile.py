@@ -10,7 +10,7 @@ from eagleray.cli.arguments import CLUSTER_HELP, add_start, check_start, ranks
 from eagleray.cli.output import say
 from eagleray.cli.profile_progress import Progress, summary
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.features.profiling.class_matches import ClassMatch
+from eagleray.features.profiling.model import ClassMatch
 from eagleray.features.runs.model import ProfilePlan, ProfileState, When
 from eagleray.features.runs.profile_plan import check_seconds, validate_profile
 

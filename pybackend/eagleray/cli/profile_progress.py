@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eagleray.common.errors import printable
-from eagleray.features.runs.model import ProfiledWorker, ProfileState
+from eagleray.features.runs.model import ProfileState, WorkerProfile
 
 _SAYS = {"recording": "records", "writing": "writes its report"}
 
@@ -31,7 +31,7 @@ class Progress:
         self._sentence = seen.sentence
         return said
 
-    def _of_worker(self, worker: ProfiledWorker) -> list[str]:
+    def _of_worker(self, worker: WorkerProfile) -> list[str]:
         before = self._workers.get(worker.key)
         self._workers[worker.key] = worker.state
         where = f"{worker.name} (pid {worker.pid} on {worker.node})"

@@ -12,7 +12,7 @@ from eagleray.cli.json_shapes import report_json
 from eagleray.cli.output import print_json
 from eagleray.common.errors import printable
 from eagleray.features.reports import texts
-from eagleray.features.reports.model import SHAPES, Report, Table, TableId
+from eagleray.features.reports.model import SHAPES, LoadedReport, ReportTable, TableId
 from eagleray.features.reports.summary import OnProgress
 
 TABLES = ("gpus", "kernels", "nvtx", "gaps", "memcpy", "cuda_api", "osrt", "threads")
@@ -76,12 +76,14 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _table(read: Report, name: TableId) -> Table:
+def _table(read: LoadedReport, name: TableId) -> ReportTable:
     found = (one for one in read.summary.tables if one.name == name)
-    return next(found, Table(name, (), 0))
+    return next(found, ReportTable(name, (), 0))
 
 
-def _shown(tables: Sequence[Table], arguments: argparse.Namespace, usual: int) -> list[Table]:
+def _shown(
+    tables: Sequence[ReportTable], arguments: argparse.Namespace, usual: int
+) -> list[ReportTable]:
     """Searched, in order and cut as asked; a table without the column stays in its usual order.
 
     One in which a search finds nothing is left out.

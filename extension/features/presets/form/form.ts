@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { App } from "../../../app";
 import { windowName } from "../../../workspace";
-import { WORKERS, type Seen } from "../../profiling/messages";
+import { WORKERS, type ClassMatch } from "../../profiling/messages";
 import { NO_PRESET, type Draft } from "../../runs/draft";
 import { LIST_PRESETS, type PresetRow, type Proposal } from "../messages";
 import { askChoice } from "./boxes";
@@ -66,7 +66,10 @@ export class RunForm {
   }
 
   /** Without a list the patterns stay as they are. */
-  private async classesIn(cluster: string, patterns: readonly string[]): Promise<readonly Seen[]> {
+  private async classesIn(
+    cluster: string,
+    patterns: readonly string[],
+  ): Promise<readonly ClassMatch[]> {
     try {
       return (await this.app.sidecar.request(WORKERS, { cluster, patterns })).classes;
     } catch (error) {

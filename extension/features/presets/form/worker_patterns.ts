@@ -4,11 +4,11 @@ import * as vscode from "vscode";
 
 import { dotted } from "../../../common/row_texts";
 import { count, plain } from "../../../common/texts";
-import type { Seen } from "../../profiling/messages";
+import type { ClassMatch } from "../../profiling/messages";
 import { patternsOf } from "./parse_input";
 
 /** Returns the known classes, each with the pattern that matches it; does not reject. */
-export type ClassPreview = (patterns: readonly string[]) => Promise<readonly Seen[]>;
+export type ClassPreview = (patterns: readonly string[]) => Promise<readonly ClassMatch[]>;
 
 /** The list is requested again after a pause in typing of this length. */
 const TYPED_MS = 200;
@@ -57,7 +57,7 @@ export function pickPatterns(
 class MatchingClasses {
   private timer: NodeJS.Timeout | undefined;
   /** Undefined until there is an answer. */
-  private classes: readonly Seen[] | undefined;
+  private classes: readonly ClassMatch[] | undefined;
   private isOver = false;
 
   constructor(
@@ -93,8 +93,8 @@ class MatchingClasses {
 }
 
 /** The classes of several clusters, each once. */
-export function mergedClasses(lists: readonly (readonly Seen[])[]): Seen[] {
-  const classes = new Map<string, Seen>();
+export function mergedClasses(lists: readonly (readonly ClassMatch[])[]): ClassMatch[] {
+  const classes = new Map<string, ClassMatch>();
   for (const one of lists.flat()) {
     const running = one.running + (classes.get(one.name)?.running ?? 0);
     classes.set(one.name, { ...one, running });
@@ -105,7 +105,7 @@ export function mergedClasses(lists: readonly (readonly Seen[])[]): Seen[] {
 /** First the patterns as they are, then those that they match, then those that they could be made to match. */
 export function previewItems(
   patterns: readonly string[],
-  answer: readonly Seen[] | undefined,
+  answer: readonly ClassMatch[] | undefined,
 ): PatternItem[] {
   const seen = answer ?? [];
   const matched = seen.filter((one) => one.matched_by !== "");
@@ -120,7 +120,7 @@ export function previewItems(
   ];
 }
 
-function matchText(matched: number, seen: readonly Seen[] | undefined): string {
+function matchText(matched: number, seen: readonly ClassMatch[] | undefined): string {
   if (seen === undefined) {
     return "";
   }
@@ -132,7 +132,7 @@ function matchText(matched: number, seen: readonly Seen[] | undefined): string {
     : `matches ${matched} of ${count(seen.length, "class", "es")}`;
 }
 
-function classItem({ name, running, matched_by }: Seen): PatternItem {
+function classItem({ name, running, matched_by }: ClassMatch): PatternItem {
   const isMatched = matched_by !== "";
   return {
     label: plain(name),

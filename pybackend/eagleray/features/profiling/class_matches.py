@@ -7,11 +7,10 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from attrs import frozen
-
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.features.profiling.collector import FindCluster, ReportCollector
+from eagleray.features.profiling.model import ClassMatch
 from eagleray.features.runs.model import ProfileState
 from eagleray.injected.worker_patterns import first_match, matchable_names, split_patterns
 from eagleray.ray.rows import ActorRow
@@ -24,15 +23,6 @@ MOST_NAMED = 5
 _RAY_INTERNAL = "_ray_internal"
 
 log = logging.getLogger(__name__)
-
-
-@frozen
-class ClassMatch:
-    """A class or a named actor; `running` counts the live ones, `matched_by` is the matching pattern or ""."""
-
-    name: str
-    running: int
-    matched_by: str
 
 
 def match_classes(

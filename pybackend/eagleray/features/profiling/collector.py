@@ -18,7 +18,7 @@ from eagleray.features.profiling.scanner import Scanner, ScanResult, merge_scans
 from eagleray.features.profiling.sources import RemoteFolder
 from eagleray.features.profiling.store import ReportStore
 from eagleray.features.runs.adapter_gateway import AdapterRunGateway
-from eagleray.features.runs.model import FINAL_PHASES, ProfiledWorker, ProfilePhase, ProfileState
+from eagleray.features.runs.model import FINAL_PHASES, ProfilePhase, ProfileState, WorkerProfile
 from eagleray.features.runs.remote_files import RemoteFiles, RemotePath
 from eagleray.ray.dashboard import Dashboard
 from eagleray.tools.commands import Commands
@@ -62,7 +62,7 @@ class ReportCollector:
         find_cluster: FindCluster,
         stop_recording: StopRecording,
         quiet_limit_s: float = QUIET_LIMIT_S,
-        workers: tuple[ProfiledWorker, ...] = (),
+        workers: tuple[WorkerProfile, ...] = (),
     ) -> None:
         self._run = run
         self._store = store
@@ -198,7 +198,7 @@ class ReportCollector:
             log.info("%s", text)
         self._logged = now
 
-    def _incomplete_workers(self) -> list[ProfiledWorker]:
+    def _incomplete_workers(self) -> list[WorkerProfile]:
         """The workers whose reports are not all collected."""
         collected = {entry.source for entry in self._store.entries}
         return [
@@ -312,12 +312,12 @@ def _is_any(scan: ScanResult, *phases: str) -> bool:
     return any(worker.state in phases for worker in scan.workers)
 
 
-def _phase(workers: Sequence[ProfiledWorker]) -> ProfilePhase:
+def _phase(workers: Sequence[WorkerProfile]) -> ProfilePhase:
     states = {worker.state for worker in workers}
     return "recording" if "recording" in states else "writing" if "writing" in states else "idle"
 
 
-def _with_files(worker: ProfiledWorker, files: dict[str, list[str]]) -> ProfiledWorker:
+def _with_files(worker: WorkerProfile, files: dict[str, list[str]]) -> WorkerProfile:
     return replace(
         worker, reports=tuple(path for name in worker.whole for path in files.get(name, []))
     )

@@ -1,4 +1,4 @@
-"""The editor's requests about profiled runs and reports: wire types in, wire types out."""
+"""Answers the editor's requests about profiled runs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Literal
 from eagleray.common.off_loop import off_loop
 from eagleray.common.tasks import publish_changes
 from eagleray.features.profiling import messages
-from eagleray.features.profiling.profiling import ProfiledRun, Profiling
-from eagleray.features.runs.model import ProfiledWorker, ProfileState
+from eagleray.features.profiling.model import RunProfile
+from eagleray.features.profiling.profiling import Profiling
+from eagleray.features.runs.model import ProfileState, WorkerProfile
 
 if TYPE_CHECKING:
     from eagleray.features.runs.runs import Runs
@@ -19,33 +20,30 @@ if TYPE_CHECKING:
 WorkerState = Literal["profiled", "recording", "writing", "gathered", "missing"]
 
 
-def register(
-    server: RequestServer,
-    profiling: Profiling,
-    runs: Runs,
-) -> None:
+def register(server: RequestServer, profiling: Profiling, runs: Runs) -> None:
     """Answers the requests of this feature."""
-    handlers = RunHandlers(profiling)
+    handlers = ProfilingHandlers(profiling)
     server.on_request(messages.LIST, handlers.list)
     server.on_request(messages.RECORD, handlers.record)
     server.on_request(messages.STOP, handlers.stop)
     server.on_request(messages.GATHER, handlers.gather)
     server.on_request(messages.WORKERS, handlers.workers)
-    told = [messages.ProfiledRuns([])]
+    published = messages.ProfiledRuns([])
     changed = asyncio.Event()
     runs.on_change(changed.set)
 
     async def publish() -> None:
+        nonlocal published
         now = wire_runs(await off_loop(profiling.listed))
-        if now != told[0]:
-            told[0] = now
+        if now != published:
+            published = now
             server.notify(messages.CHANGED, now)
 
     server.in_background("rows of profiled runs", lambda: publish_changes(changed, publish))
 
 
-class RunHandlers:
-    """One method per request about runs."""
+class ProfilingHandlers:
+    """One method per request about profiled runs."""
 
     def __init__(self, profiling: Profiling) -> None:
         self._profiling = profiling
@@ -53,71 +51,72 @@ class RunHandlers:
     async def list(self) -> messages.ProfiledRuns:
         return wire_runs(await off_loop(self._profiling.listed))
 
-    async def record(self, asked: messages.Record) -> messages.Asked:
-        return messages.Asked(await self._profiling.record(asked.run, asked.workers, asked.seconds))
-
-    async def stop(self, asked: messages.Recording) -> messages.Asked:
-        return messages.Asked(await self._profiling.stop(asked.run, asked.workers))
-
-    async def gather(self, asked: messages.Gather, report: ReportProgress) -> messages.Gathered:
-        def tell(seen: ProfileState) -> None:
-            report(progress_text(seen), percentage(seen))
-
-        seen = await self._profiling.gather(asked.run, tell, finish=asked.finish)
-        return messages.Gathered(seen.folder, list(seen.files))
-
-    async def workers(self, asked: messages.WorkersOf) -> messages.Preview:
-        found = await self._profiling.preview(asked.cluster, asked.patterns)
-        return messages.Preview(
-            [messages.Seen(one.name, one.running, one.matched_by) for one in found]
+    async def record(self, request: messages.StartRecording) -> messages.RecordingResult:
+        return messages.RecordingResult(
+            await self._profiling.record(request.run, request.workers, request.seconds)
         )
 
+    async def stop(self, request: messages.StopRecording) -> messages.RecordingResult:
+        return messages.RecordingResult(await self._profiling.stop(request.run, request.workers))
 
-def progress_text(seen: ProfileState) -> str:
-    """What is done now, in words."""
-    if seen.sentence:
-        return seen.sentence
-    words = {"writing": "nsys is writing", "recording": "Recording"}
-    return (
-        f"{words.get(seen.phase, 'Gathering')}: {seen.gathered} of {seen.expected} reports are here"
+    async def gather(
+        self, request: messages.GatherReports, report: ReportProgress
+    ) -> messages.GatheredReports:
+        def on_state(state: ProfileState) -> None:
+            report(progress_text(state), percentage(state))
+
+        state = await self._profiling.gather(request.run, on_state, finish=request.finish)
+        return messages.GatheredReports(state.folder, list(state.files))
+
+    async def workers(self, request: messages.PreviewRequest) -> messages.Preview:
+        return messages.Preview(await self._profiling.preview(request.cluster, request.patterns))
+
+
+def progress_text(state: ProfileState) -> str:
+    """The progress of gathering as one sentence."""
+    if state.sentence:
+        return state.sentence
+    activity = {"writing": "nsys is writing", "recording": "Recording"}.get(
+        state.phase, "Gathering"
     )
+    return f"{activity}: {state.gathered} of {state.expected} reports are here"
 
 
-def percentage(seen: ProfileState) -> int | None:
-    """How much of what is known to come is here."""
-    return int(100 * seen.done_bytes / seen.bytes) if seen.bytes else None
+def percentage(state: ProfileState) -> int | None:
+    """The downloaded share of the bytes that are known to come; None before any is known."""
+    return int(100 * state.done_bytes / state.bytes) if state.bytes else None
 
 
-def wire_runs(listed: Sequence[ProfiledRun]) -> messages.ProfiledRuns:
-    return messages.ProfiledRuns([wire_run(one) for one in listed])
+def wire_runs(runs: Sequence[RunProfile]) -> messages.ProfiledRuns:
+    return messages.ProfiledRuns([wire_run(run) for run in runs])
 
 
-def wire_run(one: ProfiledRun) -> messages.ProfiledRun:
-    seen = one.state or ProfileState(str(one.output))
+def wire_run(run: RunProfile) -> messages.ProfiledRun:
+    state = run.state or ProfileState(str(run.output))
     return messages.ProfiledRun(
-        run=one.run,
-        output=seen.folder,
-        state=seen.phase,
-        sentence=seen.sentence,
-        expected=seen.expected,
-        gathered=seen.gathered,
-        workers=[_worker(one.run, worker) for worker in seen.workers],
+        run=run.run,
+        output=state.folder,
+        state=state.phase,
+        sentence=state.sentence,
+        expected=state.expected,
+        gathered=state.gathered,
+        workers=[_worker(run.run, worker) for worker in state.workers],
     )
 
 
-def _worker(run: str, worker: ProfiledWorker) -> messages.ProfiledWorker:
+def _worker(run: str, worker: WorkerProfile) -> messages.ProfiledWorker:
     return messages.ProfiledWorker(
         run=run,
         worker_id=worker.worker_id,
         name=worker.name,
         node=worker.node,
-        state=_state(worker),
+        state=_worker_state(worker),
         sentence=worker.problem or worker.said,
         reports=list(worker.reports),
     )
 
 
-def _state(worker: ProfiledWorker) -> WorkerState:
+def _worker_state(worker: WorkerProfile) -> WorkerState:
     if worker.state == "armed" or worker.state == "ended":
         has_all = worker.reports and len(worker.reports) >= len(worker.whole)
         return "gathered" if has_all else "profiled"

@@ -7,14 +7,16 @@ from typing import Literal
 
 from attrs import field, frozen
 
+from eagleray.features.profiling.model import ClassMatch
+from eagleray.features.runs.model import ProfilePhase
 from eagleray.wire.requests import LongRequest, Notification, Request
 
 
 @frozen
 class ProfiledWorker:
-    """A worker of a profiled run; `sentence` is what its log says of it, or why it runs without nsys ("missing").
+    """A worker of a profiled run; `sentence` is the last line of its log, or why it runs without nsys ("missing").
 
-    `reports` are those of it that are here, as absolute paths.
+    `reports` are the absolute paths of its collected reports.
     """
 
     run: str
@@ -28,11 +30,11 @@ class ProfiledWorker:
 
 @frozen
 class ProfiledRun:
-    """A run with `profile` in its plan; of `expected` reports that are whole `gathered` lie in `output`."""
+    """A run with a profile in its plan; `gathered` of `expected` complete reports are in the folder `output`."""
 
     run: str
     output: str
-    state: Literal["idle", "recording", "writing", "gathering", "gathered", "failed"]
+    state: ProfilePhase
     sentence: str
     expected: int
     gathered: int
@@ -41,14 +43,14 @@ class ProfiledRun:
 
 @frozen
 class ProfiledRuns:
-    """All of them that are remembered, the newest first."""
+    """All profiled runs, the newest first."""
 
     runs: list[ProfiledRun]
 
 
 @frozen
-class Record:
-    """Begins a recording of these workers, [] for all, for `seconds` unless that is 0; one that goes on ends so too."""
+class StartRecording:
+    """Starts a recording of these workers ([]: all), for `seconds` unless that is 0; also limits one that is running."""
 
     run: str
     workers: list[str] = field(factory=list)
@@ -56,63 +58,54 @@ class Record:
 
 
 @frozen
-class Recording:
-    """The recordings of these workers, [] for all."""
+class StopRecording:
+    """Stops the recordings of these workers ([]: all)."""
 
     run: str
     workers: list[str] = field(factory=list)
 
 
 @frozen
-class Asked:
-    """How many workers were asked; what comes of it is told by `changed`."""
+class RecordingResult:
+    """The number of workers that were asked; `changed` reports what becomes of it."""
 
     workers: int
 
 
 @frozen
-class Gather:
-    """Fetches what is whole.  `finish`: ends all recordings, waits for their reports, and then ends the program."""
+class GatherReports:
+    """Gathers complete reports.  `finish`: stops all recordings, waits for their reports, then ends the program."""
 
     run: str
     finish: bool = False
 
 
 @frozen
-class Gathered:
-    """The folder with the manifest, and the reports in it by their absolute paths."""
+class GatheredReports:
+    """The folder with the manifest, and the absolute paths of the reports in it."""
 
     folder: str
     reports: list[str]
 
 
 @frozen
-class WorkersOf:
-    """Asks which classes of the actors of a cluster and of the last runs fit shell patterns; "" is no cluster."""
+class PreviewRequest:
+    """Requests the classes of a cluster ("" for none) and of recent runs, matched with shell patterns."""
 
     cluster: str
     patterns: list[str]
 
 
 @frozen
-class Seen:
-    """A class of actors that live or that were seen lately; `matched_by` is the first pattern that fits, or ""."""
-
-    name: str
-    running: int
-    matched_by: str
-
-
-@frozen
 class Preview:
-    """The classes, those that fit first."""
+    """The classes, matching ones first."""
 
-    classes: list[Seen]
+    classes: list[ClassMatch]
 
 
 LIST = Request("eagleray/profiling/list", NoneType, ProfiledRuns)
 CHANGED = Notification("eagleray/profiling/changed", ProfiledRuns)
-RECORD = Request("eagleray/profiling/record", Record, Asked)
-STOP = Request("eagleray/profiling/stop", Recording, Asked)
-GATHER = LongRequest("eagleray/profiling/gather", Gather, Gathered)
-WORKERS = Request("eagleray/profiling/workers", WorkersOf, Preview)
+RECORD = Request("eagleray/profiling/record", StartRecording, RecordingResult)
+STOP = Request("eagleray/profiling/stop", StopRecording, RecordingResult)
+GATHER = LongRequest("eagleray/profiling/gather", GatherReports, GatheredReports)
+WORKERS = Request("eagleray/profiling/workers", PreviewRequest, Preview)

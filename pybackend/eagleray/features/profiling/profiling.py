@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from pathlib import Path
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
-from eagleray.features.profiling.class_matches import ClassMatch, match_classes
+from eagleray.features.profiling.class_matches import match_classes
 from eagleray.features.profiling.collector import (
     REACTION_LIMIT_S,
     UNREACHABLE_LIMIT_S,
@@ -20,13 +19,13 @@ from eagleray.features.profiling.collector import (
     ReportCollectorFactory,
 )
 from eagleray.features.profiling.errors import nobody_records, not_gathered, not_profiled
+from eagleray.features.profiling.model import ClassMatch, RunProfile
 from eagleray.features.profiling.store import output_folder
 from eagleray.features.runs import supervisor_process
 from eagleray.features.runs.adapter_gateway import AdapterRunGateway
 from eagleray.features.runs.model import ProfileState
 from eagleray.features.runs.records import StoredRun
 from eagleray.features.runs.remote_delivery import remote_reports_folder
-from eagleray.features.runs.remote_files import RemotePath
 from eagleray.features.runs.run_status import with_current_state
 from eagleray.features.runs.runs import Runs
 from eagleray.ray.dashboard import Dashboard
@@ -39,34 +38,17 @@ RECENT_RUNS = 10
 OnState = Callable[[ProfileState], None]
 
 
-@frozen
-class ProfiledRun:
-    """A run with a profile; its workers write into `reports_folder` or `remote`, reports are collected in `output`.
-
-    `is_supervised`: a supervisor collects them; `cluster` is where its nodes are, "" if unknown.
-    """
-
-    run: str
-    reports_folder: Path
-    output: Path
-    cluster: str
-    is_over: bool
-    is_supervised: bool
-    state: ProfileState | None
-    remote: RemotePath | None = None
-
-
-class ProfiledRuns:
+class RunProfiles:
     """The profiled ones among all runs; methods that aren't coroutines read files, so call them off the event loop."""
 
     def __init__(self, runs: Runs) -> None:
         self._runs = runs
 
-    def listed(self) -> list[ProfiledRun]:
+    def listed(self) -> list[RunProfile]:
         """The profiled runs, the newest first."""
         return [run for listed in self._runs.listed() if (run := _profiled(listed))]
 
-    def find(self, prefix: str) -> ProfiledRun | None:
+    def find(self, prefix: str) -> RunProfile | None:
         """The run whose id begins so, None if it is not profiled; raises `unknown-run`."""
         return _profiled(with_current_state(self._runs.load(prefix)))
 
@@ -84,11 +66,11 @@ class ProfiledRuns:
         found.record.write_state(evolve(found.state, profile=state))
 
 
-def _profiled(listed: StoredRun) -> ProfiledRun | None:
+def _profiled(listed: StoredRun) -> RunProfile | None:
     plan, state = listed.plan, listed.state
     if plan.profile is None:
         return None
-    return ProfiledRun(
+    return RunProfile(
         run=listed.record.id,
         reports_folder=listed.record.reports,
         output=output_folder(listed.record.id, plan.profile.output, plan.cwd),
@@ -106,7 +88,7 @@ class Profiling:
 
     def __init__(
         self,
-        runs: ProfiledRuns,
+        runs: RunProfiles,
         gateway: AdapterRunGateway,
         collectors: ReportCollectorFactory,
         dashboard: Callable[[str], Awaitable[Dashboard]],
@@ -116,7 +98,7 @@ class Profiling:
         self._collectors = collectors
         self._dashboard = dashboard
 
-    def listed(self) -> list[ProfiledRun]:
+    def listed(self) -> list[RunProfile]:
         return self._runs.listed()
 
     async def record(self, prefix: str, workers: Sequence[str], seconds: float = 0.0) -> int:
@@ -184,7 +166,7 @@ class Profiling:
             await asyncio.sleep(POLL_INTERVAL_S)
 
     async def _collect(
-        self, found: ProfiledRun, on_state: OnState, *, finish: bool = False
+        self, found: RunProfile, on_state: OnState, *, finish: bool = False
     ) -> ProfileState:
         cluster: tuple[str, Dashboard] | None = None
         failure: EaglerayError | None = None
@@ -225,7 +207,7 @@ class Profiling:
             raise nobody_records(found.run)
         return found.run
 
-    async def _find(self, prefix: str) -> ProfiledRun:
+    async def _find(self, prefix: str) -> RunProfile:
         found = await off_loop(partial(self._runs.find, prefix))
         if found is None:
             raise not_profiled(prefix)

@@ -16,7 +16,7 @@ from eagleray.features.profiling.sources import (
     Source,
     UnreachableCluster,
 )
-from eagleray.features.runs.model import ProfiledWorker
+from eagleray.features.runs.model import WorkerProfile
 from eagleray.features.runs.remote_files import RemoteFiles
 from eagleray.protocol.control import OpenedSocket
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
@@ -68,7 +68,7 @@ class RunSources:
     async def current(
         self,
         cluster: tuple[str, Dashboard] | None,
-        workers: Sequence[ProfiledWorker] = (),
+        workers: Sequence[WorkerProfile] = (),
         *,
         is_urgent: bool = True,
     ) -> Sequence[Source]:
@@ -175,7 +175,7 @@ class DepartedNodes:
         self._due: dict[_FolderKey, float] = {}
 
     def folders(
-        self, workers: Sequence[ProfiledWorker], served: Collection[str], *, is_urgent: bool = True
+        self, workers: Sequence[WorkerProfile], served: Collection[str], *, is_urgent: bool = True
     ) -> list[RemoteFolder]:
         """The folders of workers on nodes that are not `served` any more, each once by each route.
 

@@ -23,7 +23,7 @@ from eagleray.features.profiling.file_names import (
 )
 from eagleray.features.profiling.manifest import MissingReport, ReportEntry, parse_entry
 from eagleray.features.profiling.sources import Source
-from eagleray.features.runs.model import FINAL_PHASES, ProfiledWorker, ProfiledWorkerPhase
+from eagleray.features.runs.model import FINAL_PHASES, ProfiledWorkerPhase, WorkerProfile
 
 CONCURRENCY = 8
 # More files than this in a folder are somebody's mistake.
@@ -55,7 +55,7 @@ class ScanResult:
     `agent_ports` are the ports of the nodes' Ray agents, by node id.
     """
 
-    workers: tuple[ProfiledWorker, ...] = ()
+    workers: tuple[WorkerProfile, ...] = ()
     reports: tuple[CompletedReport, ...] = ()
     failures: tuple[EaglerayError, ...] = ()
     agent_ports: dict[str, int] = field(factory=dict)
@@ -69,7 +69,7 @@ class Scanner:
 
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str], ReportEntry] = {}
-        self._over: dict[tuple[str, str], ProfiledWorker] = {}
+        self._over: dict[tuple[str, str], WorkerProfile] = {}
         self._last_states: dict[tuple[str, str], tuple[ProfiledWorkerPhase, tuple[str, ...]]] = {}
         self._databases: dict[tuple[str, str], PackedDatabase] = {}
         self._classes: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -134,7 +134,7 @@ class Scanner:
             tuple(left_out),
         )
 
-    def _has_settled(self, source: Source, worker: ProfiledWorker) -> bool:
+    def _has_settled(self, source: Source, worker: WorkerProfile) -> bool:
         """Whether it has become idle since the last scan."""
         key, now = (source.name, worker.key), (worker.state, worker.whole)
         before, self._last_states[key] = self._last_states.get(key), now
@@ -186,7 +186,7 @@ class Scanner:
 
     async def _status(
         self, source: Source, name: str
-    ) -> tuple[ProfiledWorker | None, dict[str, int]]:
+    ) -> tuple[WorkerProfile | None, dict[str, int]]:
         key = (source.name, name)
         if key in self._over:
             return self._over[key], {}
@@ -213,7 +213,7 @@ def merge_scans(before: ScanResult, now: ScanResult) -> ScanResult:
     )
 
 
-def parse_worker(name: str, text: bytes) -> tuple[ProfiledWorker | None, dict[str, int]]:
+def parse_worker(name: str, text: bytes) -> tuple[WorkerProfile | None, dict[str, int]]:
     """The worker that a status file describes, and the port of the Ray agent on its node; None if it is invalid."""
     try:
         status = json.loads(text)
@@ -222,7 +222,7 @@ def parse_worker(name: str, text: bytes) -> tuple[ProfiledWorker | None, dict[st
     if not isinstance(status, dict) or str(status.get("state")) not in _PHASES:
         return None, {}
     pid, port = status.get("pid"), status.get("agent_port")
-    worker = ProfiledWorker(
+    worker = WorkerProfile(
         key=name.removesuffix(STATUS),
         worker_id=_text(status, "worker_id"),
         pid=pid if isinstance(pid, int) else 0,

@@ -14,7 +14,7 @@ from eagleray.features.reports.aggregates import (
     table_rows,
 )
 from eagleray.features.reports.database import LATEST, Database, process_id, thread_id, to_int
-from eagleray.features.reports.model import Table, TableId, make_table
+from eagleray.features.reports.model import ReportTable, TableId, make_table
 
 OSRT = "OSRT_API"
 CUDA = "CUPTI_ACTIVITY_KIND_RUNTIME"
@@ -39,7 +39,7 @@ class ThreadActivity:
 class CallSums:
     """The calls of one table by name, and their number and time by thread."""
 
-    table: Table
+    table: ReportTable
     threads: dict[int, tuple[int, int]]
 
 
@@ -68,7 +68,7 @@ def threads_table(
     osrt: dict[int, tuple[int, int]],
     cuda: dict[int, tuple[int, int]],
     ranges: dict[int, int],
-) -> Table:
+) -> ReportTable:
     """The threads that did something; nsys also names those of all other processes of the machine."""
     threads: dict[int, ThreadActivity] = {}
     for number, (calls, time) in osrt.items():

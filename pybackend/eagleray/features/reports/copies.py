@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from eagleray.features.reports.aggregates import Groups, ParallelReader
 from eagleray.features.reports.database import Database, to_int
-from eagleray.features.reports.model import Cell, Table, make_table
+from eagleray.features.reports.model import Cell, ReportTable, make_table
 
 COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
 SETS = "CUPTI_ACTIVITY_KIND_MEMSET"
@@ -27,7 +27,7 @@ def begin(reader: ParallelReader) -> tuple[Groups, Groups]:
     return copies, reader.groups(SETS, columns, ("0",), _SUMS, _SPAN)
 
 
-def read(database: Database, copies: Groups, sets: Groups) -> Table:
+def read(database: Database, copies: Groups, sets: Groups) -> ReportTable:
     """Blocks."""
     kinds = _kinds(database)
     by_name: dict[str, list[int]] = {}

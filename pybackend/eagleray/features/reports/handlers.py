@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from eagleray.common.off_loop import off_loop
 from eagleray.features.reports import messages, texts
-from eagleray.features.reports.model import GpuUsage, Report, Table
+from eagleray.features.reports.model import GpuUsage, LoadedReport, ReportTable
 from eagleray.features.reports.reports import Reports
 
 if TYPE_CHECKING:
     from eagleray.wire.requests import ReportProgress, RequestServer
 
-# So many rows of each table come with the summary; the others are requested.
+# The rows of each table that the summary contains; the others are requested.
 FIRST_ROWS = 100
 
 
@@ -32,60 +32,59 @@ class ReportHandlers:
     def __init__(self, reports: Reports) -> None:
         self._reports = reports
 
-    async def report(self, asked: messages.ReportOf, report: ReportProgress) -> messages.Report:
-        return wire_report(await self._reports.read(asked.path, report))
+    async def report(
+        self, request: messages.ReportRequest, report: ReportProgress
+    ) -> messages.Report:
+        return wire_report(await self._reports.read(request.path, report))
 
-    async def table(self, asked: messages.TableOf, report: ReportProgress) -> messages.Table:
-        found = await self._reports.table(
-            asked.path, asked.table, asked.sort, asked.descending, asked.search, report
+    async def table(self, request: messages.TableRequest, report: ReportProgress) -> messages.Table:
+        table = await self._reports.table(
+            request.path, request.table, request.sort, request.descending, request.search, report
         )
-        return wire_table(found, asked.limit)
+        return wire_table(table, request.limit)
 
     async def report_text(
-        self, asked: messages.ReportOf, report: ReportProgress
+        self, request: messages.ReportRequest, report: ReportProgress
     ) -> messages.ReportText:
-        read = await self._reports.read(asked.path, report)
-        tables = [one.first(FIRST_ROWS) for one in read.summary.tables]
-        return messages.ReportText(texts.markdown(read, tables))
+        loaded = await self._reports.read(request.path, report)
+        tables = [table.first(FIRST_ROWS) for table in loaded.summary.tables]
+        return messages.ReportText(texts.markdown(loaded, tables))
 
     async def table_text(
-        self, asked: messages.TableTextOf, report: ReportProgress
+        self, request: messages.TableTextRequest, report: ReportProgress
     ) -> messages.TableText:
-        found = await self._reports.table(
-            asked.path, asked.table, asked.sort, asked.descending, asked.search, report
+        table = await self._reports.table(
+            request.path, request.table, request.sort, request.descending, request.search, report
         )
-        text = await off_loop(partial(texts.table_text, found, asked.format))
-        return messages.TableText(found.shape.title, text, len(found.rows), found.total)
+        text = await off_loop(partial(texts.table_text, table, request.format))
+        return messages.TableText(table.shape.title, text, len(table.rows), table.total)
 
 
-def wire_report(one: Report) -> messages.Report:
-    about = one.summary.about
+def wire_report(report: LoadedReport) -> messages.Report:
+    about = report.summary.about
     return messages.Report(
-        path=str(one.path),
-        name=one.path.name,
-        database=str(one.database),
-        size=one.size,
+        path=str(report.path),
+        name=report.path.name,
+        database=str(report.database),
+        size=report.size,
         host=about.host,
         started_utc=about.started_utc,
         duration_ns=about.duration,
         nsys_version=about.nsys_version,
         schema_version=about.schema_version,
         trace=about.trace,
-        gpus=[_gpu(gpu) for gpu in one.summary.gpus],
-        tables=[wire_table(table, FIRST_ROWS) for table in one.summary.tables],
-        warnings=[
-            messages.ReportWarning(warning.code, warning.message, warning.next_step)
-            for warning in one.summary.warnings
-        ],
+        gpus=[_gpu(gpu) for gpu in report.summary.gpus],
+        tables=[wire_table(table, FIRST_ROWS) for table in report.summary.tables],
+        warnings=list(report.summary.warnings),
     )
 
 
-def wire_table(table: Table, limit: int) -> messages.Table:
+def wire_table(table: ReportTable, limit: int) -> messages.Table:
     shape = table.shape
     return messages.Table(
         id=table.name,
         title=shape.title,
-        columns=[messages.Column(one.id, one.title, one.kind) for one in shape.columns],
+        columns=list(shape.columns),
         rows=[list(row) for row in table.first(limit).rows],
         total=table.total,
         sorted_by=table.sorted_by,

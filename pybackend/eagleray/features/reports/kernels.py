@@ -16,7 +16,7 @@ from eagleray.features.reports.aggregates import (
     table_rows,
 )
 from eagleray.features.reports.database import Database, to_int
-from eagleray.features.reports.model import Table, make_table
+from eagleray.features.reports.model import ReportTable, make_table
 
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
 # Has a graph that was recorded as one (`--cuda-graph-trace=graph`) in place of its kernels.
@@ -107,5 +107,5 @@ def read(database: Database, groups: Sequence[Groups]) -> KernelSums:
     )
 
 
-def kernels_table(kernels: KernelSums) -> Table:
+def kernels_table(kernels: KernelSums) -> ReportTable:
     return make_table("kernels", table_rows(kernels.by_name))

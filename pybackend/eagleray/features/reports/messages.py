@@ -10,33 +10,22 @@ from typing import Literal
 
 from attrs import field, frozen
 
+from eagleray.features.reports.model import Column, ReportWarning, TableId
 from eagleray.wire.requests import LongRequest
-
-# The tables of a report, in the order in which they are shown; one without rows is left out.
-TableId = Literal["kernels", "nvtx", "gaps", "memcpy", "cuda_api", "osrt", "threads"]
 
 
 @frozen
-class ReportOf:
-    """Asks for the summary of a `.nsys-rep`, or of the `.sqlite` that nsys made of one."""
+class ReportRequest:
+    """Requests the summary of a `.nsys-rep`, or of the `.sqlite` that nsys made of one."""
 
     path: str
 
 
 @frozen
-class Column:
-    """A column; `kind` says how its cells are shown: names, counts, nanoseconds, bytes, bytes/s, shares."""
-
-    id: str
-    title: str
-    kind: Literal["text", "count", "ns", "bytes", "rate", "share"]
-
-
-@frozen
 class Table:
-    """The first rows of a table, in the order that was asked for; a cell is None where nothing is known.
+    """The first rows of a table, in the requested order; a cell is None where the value is unknown.
 
-    `total` counts all rows that fit the search, shown or not; `note` says what is to be known of the table.
+    `total` counts all rows that match the search; `note` is shown beside the title.
     """
 
     id: TableId
@@ -50,8 +39,8 @@ class Table:
 
 
 @frozen
-class TableOf:
-    """Asks for a table in another order, or for the rows in which `search` occurs (in any case of letters).
+class TableRequest:
+    """Requests a table in another order, or the rows that contain `search` (ignoring case).
 
     `sort` is the id of a column, "" for the usual one.
     """
@@ -65,8 +54,8 @@ class TableOf:
 
 
 @frozen
-class TableTextOf:
-    """Asks for a table as text for other programs, in that order and searched so."""
+class TableTextRequest:
+    """Requests a table as text for other programs, sorted and searched."""
 
     path: str
     table: TableId
@@ -78,7 +67,7 @@ class TableTextOf:
 
 @frozen
 class TableText:
-    """All `rows` that are known of a table; `total` counts those that fit, known or not."""
+    """All `rows` of a table that were kept; `total` counts all that match the search."""
 
     title: str
     text: str
@@ -90,7 +79,7 @@ class TableText:
 class Gpu:
     """A GPU, and how much of the recording at least one kernel ran on it (`busy_ns`).
 
-    It is looked at from `begin_ns`, where the first kernel of any GPU begins, to `end_ns`, where the last one
+    Counts from `begin_ns`, where the first kernel of any GPU begins, to `end_ns`, where the last one
     ends; `curve` is the busy share in equal steps between them.  `nccl_ns` is how long a kernel of NCCL ran,
     `nccl_alone_ns` how long nothing else ran beside it.
     """
@@ -109,17 +98,8 @@ class Gpu:
 
 
 @frozen
-class ReportWarning:
-    """Why a report may not say what one expects, and what to do about it."""
-
-    code: str
-    message: str
-    next_step: str
-
-
-@frozen
 class Report:
-    """The summary of a report.  `database` is the file that was read; texts are "" where nothing is known.
+    """The summary of a report.  `database` is the file that was read; unknown texts are "".
 
     `started_utc` is in ISO 8601; `trace` is what nsys was asked to record, e.g. "cuda,nvtx".
     """
@@ -146,7 +126,7 @@ class ReportText:
     text: str
 
 
-REPORT = LongRequest("eagleray/reports/report", ReportOf, Report)
-TABLE = LongRequest("eagleray/reports/table", TableOf, Table)
-REPORT_TEXT = LongRequest("eagleray/reports/reportText", ReportOf, ReportText)
-TABLE_TEXT = LongRequest("eagleray/reports/tableText", TableTextOf, TableText)
+REPORT = LongRequest("eagleray/reports/report", ReportRequest, Report)
+TABLE = LongRequest("eagleray/reports/table", TableRequest, Table)
+REPORT_TEXT = LongRequest("eagleray/reports/reportText", ReportRequest, ReportText)
+TABLE_TEXT = LongRequest("eagleray/reports/tableText", TableTextRequest, TableText)

@@ -79,7 +79,7 @@ SHAPES: Mapping[TableId, TableShape] = {
 
 
 @frozen
-class Table:
+class ReportTable:
     """Rows of a report; `total` counts all that exist, `note` is shown beside the title."""
 
     name: TableId
@@ -93,7 +93,7 @@ class Table:
     def shape(self) -> TableShape:
         return SHAPES[self.name]
 
-    def ordered(self, column: str, descending: bool) -> Table:
+    def ordered(self, column: str, descending: bool) -> ReportTable:
         """Sorted by a column's id, "" for the usual one; rows without a value there come last."""
         ids = [column.id for column in self.shape.columns]
         column = column if column in ids else self.shape.sorted_by
@@ -103,7 +103,7 @@ class Table:
         known.sort(key=lambda row: _rank(row[at]), reverse=descending)
         return evolve(self, rows=(*known, *unknown), sorted_by=column, descending=descending)
 
-    def searched(self, text: str) -> Table:
+    def searched(self, text: str) -> ReportTable:
         """The rows that contain `text`, ignoring case."""
         if not text:
             return self
@@ -116,16 +116,16 @@ class Table:
         )
         return evolve(self, rows=rows, total=len(rows))
 
-    def first(self, count: int) -> Table:
+    def first(self, count: int) -> ReportTable:
         return evolve(self, rows=self.rows[: max(0, count)])
 
 
 def make_table(
     name: TableId, rows: Sequence[tuple[Cell, ...]], note: str = "", total: int = 0
-) -> Table:
+) -> ReportTable:
     """A table in its usual order; of very many rows, or if `total` is more, keeps the first ones and notes that."""
     total = max(total, len(rows))
-    table = Table(name, tuple(rows), total, note).ordered("", descending=True)
+    table = ReportTable(name, tuple(rows), total, note).ordered("", descending=True)
     if total == len(rows) <= MOST_ROWS:
         return table
     first = table.first(MOST_ROWS)
@@ -194,12 +194,12 @@ class Summary:
 
     about: ReportMetadata
     gpus: tuple[GpuUsage, ...]
-    tables: tuple[Table, ...]
+    tables: tuple[ReportTable, ...]
     warnings: tuple[ReportWarning, ...]
 
 
 @frozen
-class Report:
+class LoadedReport:
     """A report that was read: the file that the user named, and the database that was read for it."""
 
     path: Path

@@ -25,7 +25,7 @@ from eagleray.features.reports.database import (
     process_id,
 )
 from eagleray.features.reports.gpu import Gap
-from eagleray.features.reports.model import MOST_ROWS, Cell, Table, make_table
+from eagleray.features.reports.model import MOST_ROWS, Cell, ReportTable, make_table
 
 EVENTS = "NVTX_EVENTS"
 PUSH_POP, START_END, DOMAIN_CREATE = 59, 60, 75
@@ -50,7 +50,7 @@ class Ranges:
     range.
     """
 
-    table: Table
+    table: ReportTable
     threads: dict[int, int]
     count: int = 0
     events: int = 0

@@ -12,7 +12,7 @@ from eagleray.features.reports.database import ReadLimits
 from eagleray.features.reports.errors import empty_report, no_report
 from eagleray.features.reports.export import DatabaseExports, is_database
 from eagleray.features.reports.metadata import read_note
-from eagleray.features.reports.model import Report, Summary, Table, TableId
+from eagleray.features.reports.model import LoadedReport, ReportTable, Summary, TableId
 from eagleray.features.reports.summary import OnProgress, ignore_progress
 from eagleray.features.reports.summary_cache import SummaryCache
 
@@ -29,14 +29,16 @@ class Reports:
         self._cache = cache
         self._in_memory: dict[tuple[object, ...], Summary] = {}
 
-    async def read(self, path: str, on_progress: OnProgress = ignore_progress) -> Report:
+    async def read(self, path: str, on_progress: OnProgress = ignore_progress) -> LoadedReport:
         """Raises an error of the catalogue; when cancelled, ends nsys and the reading."""
         file, size, is_export = await asyncio.to_thread(_examine, path)
         note = await asyncio.to_thread(read_note, file)
         database = file
         if not is_export:
             database = await self._exports.database(file, size, note.version, on_progress)
-        return Report(file, database, size, await self._summary(database, note.trace, on_progress))
+        return LoadedReport(
+            file, database, size, await self._summary(database, note.trace, on_progress)
+        )
 
     async def table(
         self,
@@ -46,11 +48,11 @@ class Reports:
         descending: bool = True,
         search: str = "",
         on_progress: OnProgress = ignore_progress,
-    ) -> Table:
+    ) -> ReportTable:
         """All matching rows of a table; an empty one if the report has no such table."""
         tables = (await self.read(path, on_progress)).summary.tables
         found = next((table for table in tables if table.name == name), None)
-        return (found or Table(name, (), 0)).searched(search).ordered(sort, descending)
+        return (found or ReportTable(name, (), 0)).searched(search).ordered(sort, descending)
 
     async def _summary(self, database: Path, trace: str, on_progress: OnProgress) -> Summary:
         limits = ReadLimits()

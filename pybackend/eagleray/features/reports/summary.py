@@ -11,7 +11,7 @@ from eagleray.features.reports.database import Database, ReadLimits, open_databa
 from eagleray.features.reports.gpu import END, Gap, GpuSummary
 from eagleray.features.reports.kernels import GRAPH, KERNELS
 from eagleray.features.reports.metadata import read_metadata
-from eagleray.features.reports.model import Summary, Table, make_table
+from eagleray.features.reports.model import ReportTable, Summary, make_table
 from eagleray.features.reports.ranges import RangeNames
 from eagleray.features.reports.report_warnings import EventCounts, find_warnings
 
@@ -94,7 +94,7 @@ def _read(reader: ParallelReader, trace: str, on_progress: OnProgress) -> Summar
     return Summary(about, gpus.gpus, shown, tuple(find_warnings(about, counts)))
 
 
-def _gaps_table(database: Database, range_names: RangeNames, gpus: GpuSummary) -> Table:
+def _gaps_table(database: Database, range_names: RangeNames, gpus: GpuSummary) -> ReportTable:
     after = gpu.kernels_after(database, gpus.gaps)
     processes = [after[gap.after][0] if gap.after in after else None for gap in gpus.gaps]
     around = ranges.range_around(database, range_names, gpus.gaps, processes)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from eagleray.features.reports.database import display_text
-from eagleray.features.reports.model import Cell, Column, GpuUsage, Report, Table
+from eagleray.features.reports.model import Cell, Column, GpuUsage, LoadedReport, ReportTable
 
 TextFormat = Literal["markdown", "csv"]
 
@@ -51,7 +51,7 @@ def gpu_rows(gpus: Sequence[GpuUsage]) -> list[tuple[Cell, ...]]:
     ]
 
 
-def plain(report: Report, tables: Sequence[Table]) -> str:
+def plain(report: LoadedReport, tables: Sequence[ReportTable]) -> str:
     """For a terminal."""
     lines = [display_text(report.path.name), f"  {about(report)}"]
     lines += [f"  ! {warning}" for warning in _warnings(report)]
@@ -62,7 +62,7 @@ def plain(report: Report, tables: Sequence[Table]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def markdown(report: Report, tables: Sequence[Table]) -> str:
+def markdown(report: LoadedReport, tables: Sequence[ReportTable]) -> str:
     lines = [f"# {_escaped(display_text(report.path.name))}", "", _escaped(about(report))]
     if warnings := _warnings(report):
         lines += ["", "## Warnings", "", *(f"- {_escaped(warning)}" for warning in warnings)]
@@ -74,7 +74,7 @@ def markdown(report: Report, tables: Sequence[Table]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def table_text(table: Table, form: TextFormat) -> str:
+def table_text(table: ReportTable, form: TextFormat) -> str:
     """The rows of the table, without a heading."""
     if form == "csv":
         return comma_separated(table.shape.columns, table.rows)
@@ -91,7 +91,7 @@ def comma_separated(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -
     return out.getvalue()
 
 
-def about(report: Report) -> str:
+def about(report: LoadedReport) -> str:
     """Host, start, duration, size, nsys version, trace."""
     metadata = report.summary.about
     parts = [
@@ -123,7 +123,7 @@ def cell_text(cell: Cell, column: Column) -> str:
     return str(cell)
 
 
-def _warnings(report: Report) -> list[str]:
+def _warnings(report: LoadedReport) -> list[str]:
     return [
         f"{warning.message} {warning.next_step}".rstrip() for warning in report.summary.warnings
     ]
@@ -139,7 +139,7 @@ def _scaled(number: float, units: Sequence[tuple[float, str]], least: str) -> st
     return f"{text} {unit}"
 
 
-def _heading(table: Table) -> str:
+def _heading(table: ReportTable) -> str:
     rows = len(table.rows)
     of = f"{rows} of {table.total}" if rows < table.total else f"{table.total}"
     return f"{table.shape.title} ({of}) {table.note}".rstrip()

@@ -111,7 +111,7 @@ class RunPlan:
 
 
 @dataclass(frozen=True)
-class ProfiledWorker:
+class WorkerProfile:
     """A worker under nsys.
 
     `key` is the name of the worker's own file, in `folder` on its node; `said` is the message in its log, `problem` why
@@ -149,7 +149,7 @@ class ProfileState:
     gathered: int = 0
     bytes: int = 0
     done_bytes: int = 0
-    workers: tuple[ProfiledWorker, ...] = ()
+    workers: tuple[WorkerProfile, ...] = ()
     files: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
 
