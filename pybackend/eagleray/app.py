@@ -17,14 +17,12 @@ from eagleray.common.paths import runs as run_records
 from eagleray.features.clusters import stored_access
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.clusters import Clusters
-from eagleray.features.clusters.heads import Heads
+from eagleray.features.clusters.connections import ConnectionMonitor, ConnectionResolver, jobs_of
+from eagleray.features.clusters.job_head import JobHeadFinder
 from eagleray.features.clusters.jobs import Jobs
-from eagleray.features.clusters.own_ports import OwnPorts
-from eagleray.features.clusters.reaching import Reaching, jobs_of
-from eagleray.features.clusters.stored_hosts import StoredHosts
-from eagleray.features.clusters.terminals import Terminals
+from eagleray.features.clusters.node_access import NodeRoutes, Terminals
+from eagleray.features.clusters.stored_lists import StoredHosts
 from eagleray.features.clusters.token_rules import TokenRules
-from eagleray.features.clusters.ways import Ways
 from eagleray.features.debugging.debugging import Debugging
 from eagleray.features.debugging.needs import Target
 from eagleray.features.debugging.reminding import LONG_S
@@ -108,8 +106,8 @@ class App:
     clusters: Clusters
     tokens: TokenRules
     jobs: Jobs
-    ways: Ways
-    reaching: Reaching
+    connections: ConnectionResolver
+    connection_monitor: ConnectionMonitor
     terminals: Terminals
     workers: PausedWorkers
     debugging: Debugging
@@ -128,7 +126,7 @@ class App:
         """Ends every connection; workers that are held stay held."""
         await self.pdb.close()
         await self.workers.close()
-        self.reaching.close()
+        self.connection_monitor.close()
         await self.clusters.close()
         await self.watch.close()
         await self.adapters.close()
@@ -144,23 +142,21 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
     watch = ClusterWatch()
     source_mapping = SourceMapping(adapters.sessions, home())
 
-    def standing(cluster: str) -> int:
-        held = sum(s.cluster == cluster and s.state == "stopped" for s in adapters.sessions.known())
-        return held + sum(s.waiting for s in watch.all_seen() if s.cluster == cluster)
-
     tokens = TokenRules({**os.environ, **access}, folder=home())
     commands = Commands(adapters.routes.run, argv_over_ssh=adapters.routes.argv)
     slurm = SlurmClient(commands)
     answers = SharedAnswers(clock=clock)
     queue, nodes = SlurmQueue(slurm, answers), JobNodes(slurm, answers, clock)
-    ways = Ways(adapters.routes, commands, Heads(slurm, queue, nodes), tokens)
+    connections = ConnectionResolver(
+        adapters.routes, commands, JobHeadFinder(slurm, queue, nodes), tokens
+    )
     jobs = Jobs(
         slurm,
         queue,
         nodes,
         StoredHosts(home() / "hosts.json"),
         here=settings.slurm == "own",
-        also=lambda: jobs_of(seen.cluster for seen in watch.all_seen()),
+        also=lambda: jobs_of(seen.cluster for seen in watch.statuses()),
         visible=lambda: watch.visible,
         clock=clock,
     )
@@ -169,14 +165,14 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         adapters.sessions,
         clock=clock,
         files=source_mapping,
-        is_near=ways.is_near,
+        is_local=connections.is_local,
         elsewhere=held_elsewhere,
     )
-    reaching = Reaching(ways, jobs, watch, standing, adapters.routes.listen_routes)
+    monitor = ConnectionMonitor(connections, jobs, watch, adapters.routes, adapters.sessions)
     clusters = Clusters(
-        watch, dict(os.environ), settings.discovery, tokens=tokens, reaches=reaching
+        watch, dict(os.environ), settings.discovery, tokens=tokens, connections=monitor
     )
-    reaching.on_change(clusters.changed)
+    monitor.on_change(clusters.notify_changed)
 
     async def id_of(cluster: str) -> str:
         # A worker can be held of a cluster that nobody watches any more, and a driver of a run of none at all.
@@ -196,11 +192,15 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
     runs_of_adapter = AdapterRunGateway(adapters)
     runs = Runs(RunRecords(run_records()), runs_of_adapter, tokens.given)
     collectors = ReportCollectorFactory(
-        commands, adapters.routes, ways.routes, runs_of_adapter, ways.of_node
+        commands,
+        adapters.routes,
+        connections.routes,
+        runs_of_adapter,
+        connections.routes_to_departed_node,
     )
 
     async def dashboard(cluster: str) -> Dashboard:
-        return watch.dashboard(await clusters.named(cluster))
+        return watch.dashboard(await clusters.resolve(cluster))
 
     return App(
         settings=settings,
@@ -211,9 +211,9 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         clusters=clusters,
         tokens=tokens,
         jobs=jobs,
-        ways=ways,
-        reaching=reaching,
-        terminals=Terminals(watch, ways, settings.ssh.program),
+        connections=connections,
+        connection_monitor=monitor,
+        terminals=Terminals(watch, connections, settings.ssh.program),
         workers=workers,
         debugging=Debugging(
             sessions=adapters.sessions,
@@ -224,10 +224,12 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
             clock=clock,
             ignored_file=home() / "ignored_breakpoints.json",
             remind_s=settings.remind_s,
-            routes=ways.routes,
+            routes=connections.routes,
         ),
         source_mapping=source_mapping,
-        pdb=Pdb(watch.dashboard, adapters.routes, ways.routes, OwnPorts(ways).routes),
+        pdb=Pdb(
+            watch.dashboard, adapters.routes, connections.routes, NodeRoutes(connections).routes
+        ),
         preparing=RunPreparation(clusters.id_of, versions.local, versions.of_cluster, [unmatched]),
         cluster_pythons=cluster_pythons,
         debug_runs=DebugRuns(OwnPresets(home() / "presets")),

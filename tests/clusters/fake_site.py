@@ -11,13 +11,12 @@ from attrs import evolve, field, frozen
 from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.heads import Heads
+from eagleray.features.clusters.connections import ConnectionMonitor, ConnectionResolver, jobs_of
+from eagleray.features.clusters.job_head import JobHeadFinder
 from eagleray.features.clusters.jobs import Jobs
-from eagleray.features.clusters.reaching import Reaching, jobs_of
-from eagleray.features.clusters.stored_hosts import StoredHosts
+from eagleray.features.clusters.stored_lists import StoredHosts
 from eagleray.features.clusters.token_rules import TokenRules
-from eagleray.features.clusters.ways import Ways
-from eagleray.protocol.control import CommandOutput, OpenedSocket, RouteState
+from eagleray.protocol.control import CommandOutput, OpenedSocket, RouteState, WorkerState
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.slurm.client import SlurmClient
 from eagleray.slurm.nodes import JobNodes
@@ -130,6 +129,18 @@ class FakeRoutes:
         self.left: list[RouteSpec] = []
         self.reconnected: list[RouteSpec] = []
         self.listeners: list[Callable[[list[RouteState]], None]] = []
+        self.held: list[WorkerState] = []
+
+    def known(self) -> list[WorkerState]:
+        return self.held
+
+    def hold(self, cluster: str, count: int) -> None:
+        """Adapters hold this many workers of the cluster."""
+        rest = (False, 0.0, "", None, "")
+        self.held = [
+            WorkerState("session_1", f"w{i}", cluster, "worker", 1, "stopped", *rest)
+            for i in range(count)
+        ]
 
     async def open_socket(
         self, routes: list[RouteSpec], host: str, port: int, tcp_port: int | None = None
@@ -165,9 +176,9 @@ class Around:
 
     site: FakeSite
     routes: FakeRoutes
-    ways: Ways
+    connections: ConnectionResolver
     jobs: Jobs
-    reaching: Reaching
+    monitor: ConnectionMonitor
     tokens: TokenRules
     waits: list[float] = field(factory=list)
 
@@ -182,9 +193,7 @@ def asking(
     return slurm, SlurmQueue(slurm, answers), JobNodes(slurm, answers, clock)
 
 
-def around(
-    folder: Path, watch: ClusterWatch, standing: Callable[[str], int] = lambda _: 0
-) -> Around:
+def around(folder: Path, watch: ClusterWatch) -> Around:
     site, routes, waits = FakeSite(), FakeRoutes(), list[float]()
 
     async def sleep(seconds: float) -> None:
@@ -194,15 +203,17 @@ def around(
     commands = Commands(site.run, {"PATH": ""})
     slurm, queue, nodes = asking(commands, folder)
     tokens = TokenRules({}, folder=folder)
-    ways = Ways(routes, commands, Heads(slurm, queue, nodes, sleep), tokens)
+    connections = ConnectionResolver(
+        routes, commands, JobHeadFinder(slurm, queue, nodes, sleep), tokens
+    )
     jobs = Jobs(
         slurm,
         queue,
         nodes,
         StoredHosts(folder / "hosts.json"),
         here=False,
-        also=lambda: jobs_of(seen.cluster for seen in watch.all_seen()),
+        also=lambda: jobs_of(seen.cluster for seen in watch.statuses()),
         visible=lambda: True,
     )
-    reaching = Reaching(ways, jobs, watch, standing, routes.listen_routes)
-    return Around(site, routes, ways, jobs, reaching, tokens, waits)
+    monitor = ConnectionMonitor(connections, jobs, watch, routes, routes)
+    return Around(site, routes, connections, jobs, monitor, tokens, waits)

@@ -9,16 +9,44 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters import examining
+from eagleray.features.clusters import examiner
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.clusters import Clusters
+from eagleray.features.clusters.connections import ConnectionStatus
 from eagleray.features.clusters.discovery import DashboardProcess, Machine
+from eagleray.features.clusters.job_head import ShowProgress
 from eagleray.features.clusters.token_rules import TokenRules
+from eagleray.ray.endpoint import FindEndpoint
 from eagleray.tools.processes import Listener
 
 from tests.fakes.dashboard import FakeDashboard, dashboard, patient
 
 SCRIPT = "/venv/ray/dashboard/dashboard.py"
+
+
+class DirectConnections:
+    """Connections to clusters that this machine reaches directly."""
+
+    def __init__(self, tokens: TokenRules) -> None:
+        self._tokens = tokens
+
+    def find_way(self, cluster: str) -> FindEndpoint:
+        return self._tokens.find_way(cluster)
+
+    async def prepare(
+        self, cluster: str, report: ShowProgress, *, wait: bool = True, clicked: bool = True
+    ) -> None: ...
+
+    async def forget(self, cluster: str) -> None: ...
+
+    def status(self, cluster: str) -> ConnectionStatus:
+        return ConnectionStatus()
+
+    def is_job_over(self, cluster: str) -> bool:
+        return False
+
+    def is_local(self, cluster: str) -> bool:
+        return True
 
 
 class Here:
@@ -56,20 +84,23 @@ def here() -> Here:
 async def make(tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Make]:
     """Makes the core over the same home and machine, as another start of Eagleray would."""
     # The recorded workers have addresses and process ids that this machine may have too.
-    monkeypatch.setattr(examining, "local_addresses", frozenset)
+    monkeypatch.setattr(examiner, "local_addresses", frozenset)
     async with AsyncExitStack() as ends:
 
         def made(**environ: str) -> Clusters:
             watch = ClusterWatch()
             ends.push_async_callback(watch.close)
-            far = TokenRules(environ, listener=lambda host, port: None)
+            tokens = TokenRules(environ, folder=tmp_path)
+            if here.is_far:
+                tokens = TokenRules(environ, listener=lambda host, port: None)
             clusters = Clusters(
                 watch,
                 environ,
                 folder=tmp_path,
                 machine=here.machine(),
                 make_dashboard=patient,
-                tokens=far if here.is_far else None,
+                tokens=tokens,
+                connections=DirectConnections(tokens),
             )
             ends.push_async_callback(clusters.close)
             return clusters

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.addresses import Place, host_and_port, normalised, place
+from eagleray.features.clusters.addresses import (
+    ClusterAddress,
+    host_and_port,
+    normalised,
+    parse_address,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -115,10 +120,12 @@ def test_what_could_be_an_option_or_a_shells_syntax_is_no_route(written: str) ->
 
 
 def test_a_place_says_what_is_beyond_what() -> None:
-    assert place("ssh://login/node-1:8265") == Place(url="http://node-1:8265", ssh="login")
-    assert place("ssh://login/slurm://7") == Place(ssh="login", job="7")
-    assert place("8265").is_direct
-    assert not place("slurm://7").is_direct
+    assert parse_address("ssh://login/node-1:8265") == ClusterAddress(
+        url="http://node-1:8265", ssh="login"
+    )
+    assert parse_address("ssh://login/slurm://7") == ClusterAddress(ssh="login", job="7")
+    assert parse_address("8265").is_direct
+    assert not parse_address("slurm://7").is_direct
 
 
 def test_host_and_port() -> None:

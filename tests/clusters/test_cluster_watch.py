@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 from eagleray.common.clock import SetClock
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.cluster_status import FORGET_S, Seen
+from eagleray.features.clusters.cluster_status import FORGET_S
 from eagleray.features.clusters.cluster_watch import ClusterWatch
+from eagleray.features.clusters.model import ClusterStatus
 from eagleray.ray.endpoint import Endpoint
 
 from tests.fakes.dashboard import FakeDashboard, dashboard, patient
@@ -21,16 +22,16 @@ class Heard:
     """What listeners were told, and waiting for it."""
 
     def __init__(self, watch: ClusterWatch) -> None:
-        self.all: list[Seen] = []
+        self.all: list[ClusterStatus] = []
         self._news = asyncio.Event()
         self.end = watch.listen(self._hear)
 
-    def _hear(self, seen: Seen) -> None:
+    def _hear(self, seen: ClusterStatus) -> None:
         self.all.append(seen)
         self._news.set()
 
-    async def until(self, fits: Callable[[Seen], bool]) -> Seen:
-        async def wait() -> Seen:
+    async def until(self, fits: Callable[[ClusterStatus], bool]) -> ClusterStatus:
+        async def wait() -> ClusterStatus:
             while not (self.all and fits(self.all[-1])):
                 self._news.clear()
                 await self._news.wait()
@@ -143,7 +144,7 @@ async def test_a_slow_cluster_does_not_hold_up_the_others(
         watch.add(patient(slow.address, quick_s=600.0))
         watch.add(patient(fake.address))
         await heard.until(lambda seen: seen.cluster == fake.address and len(seen.paused) == 3)
-        assert watch.seen(slow.address).state == "connecting"
+        assert watch.status(slow.address).state == "connecting"
 
 
 async def test_what_cannot_be_reached_for_long_has_nothing_paused(
@@ -154,7 +155,7 @@ async def test_what_cannot_be_reached_for_long_has_nothing_paused(
         await watch.refresh()
         await fake.stop()
         await watch.refresh()
-        assert len(watch.seen(fake.address).paused) == 3
+        assert len(watch.status(fake.address).paused) == 3
         clock.move(FORGET_S)
         heard = Heard(watch)
         await watch.refresh()
@@ -162,7 +163,7 @@ async def test_what_cannot_be_reached_for_long_has_nothing_paused(
         assert heard.all[-1].state == "unreachable"
         await fake.start(fake.port)
         await watch.refresh()
-        assert len(watch.seen(fake.address).paused) == 3
+        assert len(watch.status(fake.address).paused) == 3
 
 
 @pytest.mark.parametrize("code", ["link-lost", "ssh-unreachable", "srun-failed", "slurm-failed"])
@@ -182,7 +183,7 @@ async def test_who_is_paused_stays_so_while_only_the_way_is_lost(
     watch.reset("ssh://login/http://node-1:8265")
     clock.move(FORGET_S * 100)
     await watch.refresh()
-    (seen,) = watch.all_seen()
+    (seen,) = watch.statuses()
     assert (seen.state, len(seen.paused)) == ("unreachable", 3)
     assert seen.error is not None
     assert seen.error.message == "The way is lost."
@@ -196,7 +197,7 @@ async def test_what_is_no_ray_for_long_has_nothing_paused(
     fake.fault = "web_page"
     clock.move(FORGET_S)
     await watch.refresh()
-    assert watch.seen(fake.address).paused == ()
+    assert watch.status(fake.address).paused == ()
 
 
 async def test_a_restarted_cluster_is_another_session(watch: ClusterWatch) -> None:
@@ -208,7 +209,7 @@ async def test_a_restarted_cluster_is_another_session(watch: ClusterWatch) -> No
         fake.restart("session_another")
         await fake.start(fake.port)
         await watch.refresh()
-        seen = watch.seen(fake.address)
+        seen = watch.status(fake.address)
         assert seen.session == "session_another"
         assert seen.paused == ()
         assert seen.live_workers == 0
@@ -223,7 +224,7 @@ async def test_a_restart_that_no_poll_noticed_is_noticed_soon(
     fake.restart("session_another")
     clock.move(6.0)
     await watch.refresh()
-    assert watch.seen(fake.address).session == "session_another"
+    assert watch.status(fake.address).session == "session_another"
 
 
 async def test_the_token_that_was_missing(fake: FakeDashboard, watch: ClusterWatch) -> None:
@@ -231,10 +232,10 @@ async def test_the_token_that_was_missing(fake: FakeDashboard, watch: ClusterWat
     tokens: list[str | None] = [None]
     watch.add(patient(fake.address, lambda look: tokens[-1]), poll=False)
     await watch.refresh()
-    assert watch.seen(fake.address).state == "unauthorized"
+    assert watch.status(fake.address).state == "unauthorized"
     tokens.append("secret")
     await watch.refresh()
-    assert watch.seen(fake.address).state == "connected"
+    assert watch.status(fake.address).state == "connected"
 
 
 async def test_what_is_removed_is_told_and_closed(fake: FakeDashboard, watch: ClusterWatch) -> None:
@@ -243,8 +244,8 @@ async def test_what_is_removed_is_told_and_closed(fake: FakeDashboard, watch: Cl
     await heard.until(lambda seen: len(seen.paused) == 3)
     await watch.remove(fake.address)
     assert heard.all[-1].paused == ()
-    assert watch.all_seen() == []
-    for ask in (watch.seen, watch.dashboard):
+    assert watch.statuses() == []
+    for ask in (watch.status, watch.dashboard):
         with pytest.raises(EaglerayError) as failed:
             ask(fake.address)
         assert failed.value.code == "unknown-cluster"
@@ -252,7 +253,7 @@ async def test_what_is_removed_is_told_and_closed(fake: FakeDashboard, watch: Cl
 
 
 async def test_a_listener_that_fails_stops_nobody(fake: FakeDashboard, watch: ClusterWatch) -> None:
-    def fail(seen: Seen) -> None:
+    def fail(seen: ClusterStatus) -> None:
         raise RuntimeError("listener")
 
     watch.listen(fail)
@@ -261,7 +262,7 @@ async def test_a_listener_that_fails_stops_nobody(fake: FakeDashboard, watch: Cl
     await heard.until(lambda seen: len(seen.paused) == 3)
     heard.end()
     count = len(heard.all)
-    fake.resume(watch.seen(fake.address).paused[0].worker_id)
+    fake.resume(watch.status(fake.address).paused[0].worker_id)
     await watch.refresh()
     assert len(heard.all) == count
 
@@ -278,11 +279,11 @@ async def test_a_fault_of_our_own_does_not_end_the_watch(
     with monkeypatch.context() as patch:
         patch.setattr(client, "paused_workers", fail)
         await watch.refresh()
-    seen = watch.seen(fake.address)
+    seen = watch.status(fake.address)
     assert seen.error is not None
     assert seen.error.code == "internal"
     await watch.refresh()
-    assert watch.seen(fake.address).state == "connected"
+    assert watch.status(fake.address).state == "connected"
 
 
 async def test_a_dead_node_s_workers_stay_listed_but_do_not_wait(
@@ -291,7 +292,7 @@ async def test_a_dead_node_s_workers_stay_listed_but_do_not_wait(
     (node,) = fake.rows["nodes"]
     watch.add(patient(fake.address), poll=False)
     await watch.refresh()
-    assert watch.seen(fake.address).waiting == 3
+    assert watch.status(fake.address).waiting == 3
     # As after a cut: the worker is alive and paused for Ray; the node that came back has another id.
     fake.rows["nodes"] = [
         {**node, "state": "DEAD", "state_message": "health check failed"},
@@ -306,10 +307,10 @@ async def test_a_dead_node_s_workers_stay_listed_but_do_not_wait(
     fake.paused[0]["node_id"] = "ff" * 28
     clock.move(60)
     await watch.refresh()
-    assert watch.seen(fake.address).waiting == 1
+    assert watch.status(fake.address).waiting == 1
     for row in fake.rows["workers"]:
         row["num_paused_threads"] = 0
     await watch.refresh()
     clock.move(60)
     await watch.refresh()
-    assert watch.seen(fake.address).waiting == 0
+    assert watch.status(fake.address).waiting == 0

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from eagleray.features.clusters import messages as wire
 from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.handlers import Handlers
-from eagleray.features.clusters.terminals import Terminals
+from eagleray.features.clusters.handlers import ClusterHandlers
+from eagleray.features.clusters.node_access import Terminals
 
 from tests.clusters.fake_site import around
 from tests.clusters.known import Make, refused
@@ -30,7 +30,7 @@ async def test_what_is_added_is_there_at_the_next_start(make: Make, fake: FakeDa
     assert known.session == fake.session
     assert known.sentence == "Connected, Ray 2.60.0, 7 workers, 3 paused"
     await again.remove(fake.address)
-    assert again.known().clusters == ()
+    assert again.current().clusters == ()
     assert (await make().refresh()).clusters == ()
 
 
@@ -52,7 +52,7 @@ async def test_what_does_not_answer_as_ray_is_not_stored(
     clusters = make(RAY_AUTH_TOKEN="own")
     async with refused(code):
         await clusters.add(fake.address, "typed")
-    assert clusters.known().clusters == ()
+    assert clusters.current().clusters == ()
     assert not (tmp_path / "clusters.json").exists()
     assert fake.sent_tokens() == []
 
@@ -147,8 +147,8 @@ async def test_the_protobuf_that_breaks_the_lists_is_said(make: Make, fake: Fake
 
 async def test_the_panel_s_requests(make: Make, fake: FakeDashboard, tmp_path: Path) -> None:
     clusters, world = make(), around(tmp_path, ClusterWatch())
-    terminals = Terminals(ClusterWatch(), world.ways)
-    handlers = Handlers(clusters, world.jobs, world.reaching, terminals, FakeAnswers())
+    terminals = Terminals(ClusterWatch(), world.connections)
+    handlers = ClusterHandlers(clusters, world.jobs, world.monitor, terminals, FakeAnswers())
     assert await handlers.list() == wire.Clusters([], [], [], [])
     added = await handlers.add(wire.AddCluster(str(fake.port)), lambda *_: None)
     assert (added.id, added.state, added.problems) == (fake.address, "connected", [])

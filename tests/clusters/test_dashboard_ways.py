@@ -1,4 +1,4 @@
-"""Ways to a dashboard other than plain TCP: sockets of routes, TLS with an own authority, proxies."""
+"""ConnectionResolver to a dashboard other than plain TCP: sockets of routes, TLS with an own authority, proxies."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ async def test_questions_do_not_pile_up_behind_a_silent_link(
     relay.silent = False
     watch.reset(CLUSTER)
     await asyncio.wait_for(asyncio.gather(*waiting), PATIENCE_S)
-    assert watch.seen(CLUSTER).error is None
+    assert watch.status(CLUSTER).error is None
     polls = [path for path in fake.paths()[before:] if path == "/api/v0/workers"]
     # The one that was under way and the one that all others share, each with its count of workers.
     assert len(polls) <= 4

@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 from eagleray.features.clusters import discovery
-from eagleray.features.clusters.discovery import DashboardProcess, Findings, Found, Machine, find
+from eagleray.features.clusters.discovery import (
+    DashboardProcess,
+    DiscoveredCluster,
+    Discovery,
+    Machine,
+    discover,
+)
 from eagleray.tools.processes import Listener
 
 ME, STRANGER = 1000, 1001
@@ -28,27 +34,27 @@ def search(
     listeners: tuple[Listener, ...] = (),
     own: bool = True,
     **environ: str,
-) -> Findings:
+) -> Discovery:
     machine = Machine(lambda: list(dashboards), lambda: list(listeners), ME)
-    return find(environ, machine, own=own)
+    return discover(environ, machine, own=own)
 
 
 def test_nothing() -> None:
-    assert search() == Findings((), ())
+    assert search() == Discovery((), ())
 
 
 def test_variables_come_first_and_each_address_once() -> None:
     one = dashboard(7, ("127.0.0.1", 8265), arguments=("--port=8265",))
     found = search(one, RAY_API_SERVER_ADDRESS="http://localhost:8265", RAY_ADDRESS="https://b:1")
-    assert found.found == (
-        Found("http://127.0.0.1:8265", "variable"),
-        Found("https://b:1", "variable"),
+    assert found.clusters == (
+        DiscoveredCluster("http://127.0.0.1:8265", "variable"),
+        DiscoveredCluster("https://b:1", "variable"),
     )
 
 
 @pytest.mark.parametrize("address", ["auto", "10.0.0.1:6379", "ray://head:10001", "local"])
 def test_a_ray_address_that_is_no_dashboard_is_none(address: str) -> None:
-    assert search(RAY_ADDRESS=address) == Findings((), ())
+    assert search(RAY_ADDRESS=address) == Discovery((), ())
 
 
 def test_a_broken_variable_is_said() -> None:
@@ -64,7 +70,7 @@ def test_the_port_of_a_dashboard_is_the_one_it_was_told_or_a_later_one() -> None
         3, ("192.0.2.2", 7000), ("::", 7001), arguments=("--port=7000", "--port-retries=0")
     )
     six = dashboard(4, ("::1", 8300), arguments=("--port=8300",))
-    assert [one.address for one in search(told, moved, fixed, six).found] == [
+    assert [one.address for one in search(told, moved, fixed, six).clusters] == [
         "http://127.0.0.1:9001",
         "http://127.0.0.1:8267",
         "http://192.0.2.2:7000",
@@ -73,7 +79,7 @@ def test_the_port_of_a_dashboard_is_the_one_it_was_told_or_a_later_one() -> None
 
 
 def test_a_dashboard_that_does_not_listen_yet_is_not_there() -> None:
-    assert search(dashboard(1, ("0.0.0.0", 44227), arguments=("--port=8265",))).found == ()
+    assert search(dashboard(1, ("0.0.0.0", 44227), arguments=("--port=8265",))).clusters == ()
 
 
 @pytest.mark.parametrize(
@@ -81,16 +87,18 @@ def test_a_dashboard_that_does_not_listen_yet_is_not_there() -> None:
 )
 def test_a_head_without_dashboard_is_said(argument: str, code: str) -> None:
     findings = search(dashboard(1, ("0.0.0.0", 44227), arguments=("--port=8265", argument)))
-    assert findings.found == ()
+    assert findings.clusters == ()
     assert [hint.code for hint in findings.hints] == [code]
 
 
 def test_the_usual_port_only_if_its_listener_is_one_s_own() -> None:
     mine, theirs = Listener("127.0.0.1", 8265, ME), Listener("0.0.0.0", 8265, STRANGER)
-    assert search(listeners=(mine,)).found == (Found("http://127.0.0.1:8265", "port"),)
+    assert search(listeners=(mine,)).clusters == (
+        DiscoveredCluster("http://127.0.0.1:8265", "port"),
+    )
     for listeners in ((theirs,), (mine, theirs)):
         findings = search(listeners=listeners)
-        assert findings.found == ()
+        assert findings.clusters == ()
         assert [hint.code for hint in findings.hints] == ["not-owner"]
         assert f"user {STRANGER}" in findings.hints[0].message
 
@@ -98,8 +106,8 @@ def test_the_usual_port_only_if_its_listener_is_one_s_own() -> None:
 def test_discovery_that_is_off_leaves_the_variables() -> None:
     one = dashboard(7, ("127.0.0.1", 9001), arguments=("--port=9001",))
     mine = Listener("127.0.0.1", 8265, ME)
-    assert search(one, listeners=(mine,), own=False).found == ()
-    assert len(search(own=False, RAY_API_SERVER_ADDRESS="9001").found) == 1
+    assert search(one, listeners=(mine,), own=False).clusters == ()
+    assert len(search(own=False, RAY_API_SERVER_ADDRESS="9001").clusters) == 1
 
 
 def test_a_dashboard_process_of_this_machine_is_recognised(tmp_path: Path) -> None:

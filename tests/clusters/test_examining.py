@@ -6,15 +6,15 @@ from collections.abc import AsyncIterator
 
 import pytest
 from eagleray.common.clock import SetClock
-from eagleray.features.clusters import examining
+from eagleray.features.clusters import examiner
 from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.examining import Examiner
+from eagleray.features.clusters.examiner import Examiner
 from eagleray.tools.worker_processes import WorkerEnvironment
 
 from tests.fakes.dashboard import FakeDashboard, dashboard, patient
 
 
-class Examined:
+class Examination:
     """An examiner over one fake cluster, whose workers run on "this machine"."""
 
     def __init__(self, fake: FakeDashboard) -> None:
@@ -36,16 +36,16 @@ class Examined:
         self.changes += 1
 
     def codes(self) -> list[str]:
-        seen = self.watch.seen(self.fake.address)
+        seen = self.watch.status(self.fake.address)
         return [problem.code for problem in self.examiner.problems(seen)]
 
 
 @pytest.fixture
-async def one(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Examined]:
+async def one(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Examination]:
     async with dashboard() as fake:
         here = frozenset({fake.rows["nodes"][0]["node_ip"]})
-        monkeypatch.setattr(examining, "local_addresses", lambda: here)
-        made = Examined(fake)
+        monkeypatch.setattr(examiner, "local_addresses", lambda: here)
+        made = Examination(fake)
         made.watch.add(patient(fake.address), poll=False)
         await made.watch.refresh()
         yield made
@@ -53,7 +53,7 @@ async def one(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Examined]:
         await made.watch.close()
 
 
-async def test_workers_of_this_machine_are_looked_into_once(one: Examined) -> None:
+async def test_workers_of_this_machine_are_looked_into_once(one: Examination) -> None:
     await one.examiner.examine_all()
     assert sorted(one.looked) == sorted(row["pid"] for row in one.fake.rows["workers"])
     assert one.codes() == []
@@ -63,7 +63,7 @@ async def test_workers_of_this_machine_are_looked_into_once(one: Examined) -> No
     assert "/api/v0/logs" not in one.fake.paths()
 
 
-async def test_a_missing_debugpy_is_said_until_it_is_there(one: Examined) -> None:
+async def test_a_missing_debugpy_is_said_until_it_is_there(one: Examination) -> None:
     one.environment = WorkerEnvironment("/venv", False, None)
     await one.examiner.examine_all()
     assert one.codes() == ["no-debugpy"]
@@ -76,7 +76,7 @@ async def test_a_missing_debugpy_is_said_until_it_is_there(one: Examined) -> Non
 
 
 async def test_processes_that_cannot_be_looked_into_are_judged_by_their_logs(
-    one: Examined,
+    one: Examination,
 ) -> None:
     one.environment = None
     one.fake.logs["worker-1.err"] = "RemotePdb session open at localhost:1, use 'ray debug'"
@@ -84,7 +84,7 @@ async def test_processes_that_cannot_be_looked_into_are_judged_by_their_logs(
     assert one.codes() == ["legacy-debugger"]
 
 
-async def test_no_logs_are_read_when_no_program_runs(one: Examined) -> None:
+async def test_no_logs_are_read_when_no_program_runs(one: Examination) -> None:
     one.environment = None
     for job in one.fake.jobs:
         job["status"] = "SUCCEEDED"
@@ -92,14 +92,14 @@ async def test_no_logs_are_read_when_no_program_runs(one: Examined) -> None:
     assert "/api/v0/logs" not in one.fake.paths()
 
 
-async def test_what_has_paused_workers_is_left_alone(one: Examined) -> None:
+async def test_what_has_paused_workers_is_left_alone(one: Examination) -> None:
     before = len(one.fake.requests)
-    one.examiner.look_again()
+    one.examiner.examine_due()
     await one.examiner.close()
     assert len(one.fake.requests) == before
 
 
-async def test_problems_belong_to_their_session(one: Examined) -> None:
+async def test_problems_belong_to_their_session(one: Examination) -> None:
     one.environment = WorkerEnvironment("/venv", False, None)
     await one.examiner.examine_all()
     assert one.codes() == ["no-debugpy"]
@@ -109,7 +109,7 @@ async def test_problems_belong_to_their_session(one: Examined) -> None:
     assert one.codes() == []
 
 
-async def test_an_examination_that_fails_says_nothing(one: Examined) -> None:
+async def test_an_examination_that_fails_says_nothing(one: Examination) -> None:
     one.fake.fault = "error_500"
     await one.examiner.examine_all()
     assert one.codes() == []

@@ -7,7 +7,11 @@ from collections.abc import Sequence
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.remote_listeners import ASKED, is_other_users, owner_check
+from eagleray.features.clusters.remote_listeners import (
+    TABLES_COMMAND,
+    belongs_to_other_user,
+    owner_check,
+)
 from eagleray.protocol.control import CommandOutput
 from eagleray.ray.endpoint import Endpoint
 
@@ -47,13 +51,13 @@ def tables(*lines: str, uid: int = ME) -> str:
     ],
 )
 def test_whose_port_it_is(said: str, strangers: bool | None) -> None:
-    assert is_other_users(said, 8265) is strangers
+    assert belongs_to_other_user(said, 8265) is strangers
 
 
 def test_this_kernel_speaks_like_that() -> None:
-    said = subprocess.run(ASKED, capture_output=True, text=True, check=False).stdout
+    said = subprocess.run(TABLES_COMMAND, capture_output=True, text=True, check=False).stdout
     assert "\nUid:" in said
-    assert not is_other_users(said, 1)
+    assert not belongs_to_other_user(said, 1)
 
 
 async def test_a_token_is_kept_back_from_who_took_the_port_over() -> None:
@@ -63,7 +67,7 @@ async def test_a_token_is_kept_back_from_who_took_the_port_over() -> None:
 
     async def run(ssh: str, argv: Sequence[str]) -> CommandOutput:
         asked.append(ssh)
-        assert tuple(argv) == ASKED
+        assert tuple(argv) == TABLES_COMMAND
         return CommandOutput(0, tables(line(HERE, 8265, owner[-1])), "")
 
     async with dashboard() as fake, relay_to(fake.port) as relay:

@@ -22,7 +22,7 @@ async def test_one_s_own_clusters_come_and_go(make: Make, here: Here, fake: Fake
     assert changes
     here.ports = []
     await clusters.discover()
-    assert clusters.known().clusters == ()
+    assert clusters.current().clusters == ()
 
 
 async def test_the_usual_port_is_shown_only_if_ray_answers(
@@ -75,7 +75,7 @@ async def test_a_cluster_named_by_another_address_is_not_watched_twice(
         of_run.version["session_name"] = fake.session
         assert await clusters.id_of(of_run.address) == fake.address
         await clusters.refresh()
-        assert [one.id for one in clusters.known().clusters] == [fake.address]
+        assert [one.id for one in clusters.current().clusters] == [fake.address]
         asked = len(of_run.requests)
         assert await clusters.id_of(of_run.address) == fake.address
         assert len(of_run.requests) == asked
@@ -83,15 +83,15 @@ async def test_a_cluster_named_by_another_address_is_not_watched_twice(
 
 async def test_a_named_cluster_is_watched_and_not_stored(make: Make, fake: FakeDashboard) -> None:
     clusters = make()
-    assert await clusters.named(str(fake.port)) == fake.address
-    assert [one.id for one in clusters.known().clusters] == [fake.address]
+    assert await clusters.resolve(str(fake.port)) == fake.address
+    assert [one.id for one in clusters.current().clusters] == [fake.address]
     assert (await make().refresh()).clusters == ()
     fake.fault = "error_500"
     async with refused("dashboard-failed"):
-        await clusters.named(fake.address)
+        await clusters.resolve(fake.address)
     async with refused("bad-address"):
-        await clusters.named("no address")
-    assert [one.id for one in clusters.known().clusters] == [fake.address]
+        await clusters.resolve("no address")
+    assert [one.id for one in clusters.current().clusters] == [fake.address]
 
 
 async def test_what_does_not_answer_when_it_is_named_is_not_watched(
@@ -101,7 +101,7 @@ async def test_what_does_not_answer_when_it_is_named_is_not_watched(
     fake.fault = "error_500"
     async with refused("dashboard-failed"):
         await clusters.id_of(fake.address)
-    assert clusters.known().clusters == ()
+    assert clusters.current().clusters == ()
 
 
 async def test_a_person_writes_an_address_in_many_ways(
@@ -124,7 +124,7 @@ async def test_the_other_address_of_a_cluster_means_the_one_that_is_watched(
         clusters = make()
         await clusters.refresh()
         assert await clusters.id_of(twin.address) == fake.address
-        assert await clusters.named(twin.address) == fake.address
+        assert await clusters.resolve(twin.address) == fake.address
 
 
 async def test_one_cluster_at_two_addresses_is_shown_once(

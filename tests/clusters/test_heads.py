@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from eagleray.common.clock import SetClock
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.heads import Head, Heads
-from eagleray.features.clusters.job_steps import JobSteps
+from eagleray.features.clusters.job_head import JobHead, JobHeadFinder, JobSteps
 from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.tools.commands import Commands
@@ -39,9 +38,9 @@ class World:
         self.after: list[Callable[[], None]] = []
         self.clock = SetClock(1000.0)
         slurm, queue, nodes = asking(Commands(self.site.run, {}), folder, self.clock)
-        self.heads = Heads(slurm, queue, nodes, self._sleep, self.clock)
+        self.heads = JobHeadFinder(slurm, queue, nodes, self._sleep, self.clock)
 
-    def find(self, ssh: str = "login", *, wait: bool = True) -> Awaitable[Head]:
+    def find(self, ssh: str = "login", *, wait: bool = True) -> Awaitable[JobHead]:
         return self.heads.find(ssh, "12", JobSteps(), self.said.append, wait=wait)
 
     async def refusal(self, *, wait: bool = True) -> EaglerayError:
@@ -113,7 +112,7 @@ async def test_on_localhost_only_the_bridge_leads_there(world: World) -> None:
     assert (head.node, head.url) == ("node-9", "http://127.0.0.1:8300")
     assert head.routes == (bridge("node-9"),)
     # The debug ports of workers are on the nodes' addresses.
-    assert head.beyond == (LOGIN, bridge("node-9"))
+    assert head.node_routes == (LOGIN, bridge("node-9"))
 
 
 async def test_nodes_that_are_not_reached_are_reached_by_the_bridge_only(world: World) -> None:
@@ -121,7 +120,7 @@ async def test_nodes_that_are_not_reached_are_reached_by_the_bridge_only(world: 
     world.site.inside = {"node-10": [{**INSIDE[0], "address": "0.0.0.0"}]}
     head = await world.find()
     assert (head.url, head.routes) == ("http://node-10:8265", (bridge("node-10"),))
-    assert head.beyond == head.routes
+    assert head.node_routes == head.routes
 
 
 async def test_the_one_that_was_started_last(world: World) -> None:

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.choices import choices, sentence
 from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.jobs import Jobs
-from eagleray.features.clusters.stored_hosts import StoredHosts
+from eagleray.features.clusters.jobs import Jobs, add_options, job_sentence
+from eagleray.features.clusters.stored_lists import StoredHosts
 from eagleray.protocol.control import CommandOutput
 from eagleray.slurm.client import SlurmClient
 from eagleray.slurm.jobs import SlurmJob
@@ -54,7 +53,7 @@ async def test_an_added_host_is_asked_and_stored(world: Around, tmp_path: Path) 
         "live",
         "2.60.0",
     )
-    assert (sentence(running), sentence(pending)) == ("Ray 2.60.0", "waits for Priority")
+    assert (job_sentence(running), job_sentence(pending)) == ("Ray 2.60.0", "waits for Priority")
     assert [seen.state for seen in world.jobs.hosts()] == ["ok"]
     assert await stored_hosts(tmp_path) == ["login"]
     await world.jobs.remove_host("login")
@@ -102,7 +101,7 @@ async def test_a_host_that_fails_hides_no_other(
         return await asked(self, host)
 
     monkeypatch.setattr(SlurmClient, "jobs", some)
-    seen, down = await world.jobs.look_once(["login", "down"]), world.jobs.host("down")
+    seen, down = await world.jobs.poll_hosts(["login", "down"]), world.jobs.host("down")
     assert [one.address for one in seen] == ["ssh://login/slurm://13"]
     assert down is not None and down.error is DOWN
 
@@ -114,7 +113,7 @@ async def test_a_fault_of_a_look_is_not_looked_for_without_a_pause(
         raise ZeroDivisionError
 
     monkeypatch.setattr(SlurmClient, "jobs", faulty)
-    await world.jobs._logged_look("login")
+    await world.jobs._poll_logged("login")
     seen = world.jobs.host("login")
     assert seen is not None and (seen.state, seen.failures) == ("failing", 1)
 
@@ -131,18 +130,18 @@ async def test_whose_ray_it_is(world: Around) -> None:
     """A Ray of the same node with others' nodes is not shown as that of the job."""
     world.site.jobs = [FakeJob(share="OK")]
     world.site.nodes = {"node-9": ray("node-9", "node-77")}
-    await world.jobs.look_once(["login"])
+    await world.jobs.poll_hosts(["login"])
     assert world.jobs.all()[0].ray == "unknown"
     world.site.nodes = {"node-9": {**ray("node-9"), "ips": []}}
-    await world.jobs.look("login")
+    await world.jobs.poll("login")
     assert world.jobs.all()[0].ray == "unknown"
     world.site.change(share="NO")
-    await world.jobs.look("login")
+    await world.jobs.poll("login")
     assert world.jobs.all()[0].ray == "live"
     world.site.nodes = {}
-    await world.jobs.look("login")
+    await world.jobs.poll("login")
     assert world.jobs.all()[0].ray == "none"
-    assert sentence(world.jobs.all()[0]) == "no Ray found in it yet"
+    assert job_sentence(world.jobs.all()[0]) == "no Ray found in it yet"
 
 
 async def test_of_two_jobs_on_a_node_the_smaller_holds_the_ray(world: Around) -> None:
@@ -151,21 +150,21 @@ async def test_of_two_jobs_on_a_node_the_smaller_holds_the_ray(world: Around) ->
         FakeJob("2", share="OK", nodelist="node-10", count=1),
     ]
     world.site.nodes = {"node-10": ray("node-10")}
-    seen = await world.jobs.look_once(["login"])
+    seen = await world.jobs.poll_hosts(["login"])
     assert {one.job.id: one.ray for one in seen} == {"1": "unknown", "2": "live"}
 
 
 async def test_no_step_is_made_in_a_job_by_itself(world: Around) -> None:
     world.site.jobs = [FakeJob(share="OK")]
-    await world.jobs.look_once(["login"])
+    await world.jobs.poll_hosts(["login"])
     assert not any("srun" in argv for _, argv in world.site.asked)
 
 
 async def test_what_is_not_there_any_more_is_gone(world: Around) -> None:
     world.site.jobs = [FakeJob("1"), FakeJob("2")]
-    await world.jobs.look_once(["login"])
+    await world.jobs.poll_hosts(["login"])
     world.site.jobs = [FakeJob("1", word="CANCELLED")]
-    await world.jobs.look("login")
+    await world.jobs.poll("login")
     assert world.jobs.all() == []
     over = world.jobs.job("login", "1")
     assert over is not None
@@ -185,7 +184,7 @@ async def test_time_goes_on_between_two_looks(tmp_path: Path) -> None:
         visible=lambda: True,
         clock=clock,
     )
-    (seen,) = await jobs.look_once(["login"])
+    (seen,) = await jobs.poll_hosts(["login"])
     clock.time = 60.0
     assert jobs.time_left_s(seen) == 540.0
     clock.time = 9000.0
@@ -219,8 +218,8 @@ async def test_who_does_not_look_asks_nobody(tmp_path: Path) -> None:
 async def test_what_can_be_chosen(world: Around) -> None:
     world.site.jobs = [FakeJob()]
     await world.jobs.add_host("login")
-    found = await choices(world.jobs, list)
+    found = await add_options(world.jobs, list)
     assert ([seen.job.id for seen in found.jobs], found.problems) == (["12"], ())
     world.site.error = DOWN
-    found = await choices(world.jobs, list)
+    found = await add_options(world.jobs, list)
     assert [problem.code for problem in found.problems] == ["ssh-unreachable"]

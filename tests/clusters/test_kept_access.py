@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.stored_access import Access, checked_headers, kept_access
+from eagleray.features.clusters.stored_access import ClusterAccess, checked_headers, stored_access
 from eagleray.features.clusters.token_rules import TokenRules
 
 PROXY = "https://proxy.example:443/ray"
 SAID = {PROXY: {"token": " t\n", "headers": {"X-Key": "secret "}, "ca_file": "/etc/ca.pem"}}
-READ = {PROXY: Access("t", {"X-Key": "secret"}, "/etc/ca.pem")}
+READ = {PROXY: ClusterAccess("t", {"X-Key": "secret"}, "/etc/ca.pem")}
 
 
 def kept(folder: Path, said: Any, mode: int = 0o600) -> Path:
@@ -26,11 +26,11 @@ def kept(folder: Path, said: Any, mode: int = 0o600) -> Path:
 
 def test_the_variable_is_before_the_file(tmp_path: Path) -> None:
     file = kept(tmp_path, {"http://other:1": {}})
-    assert kept_access({"EAGLERAY_ACCESS": json.dumps(SAID)}, file) == READ
-    assert kept_access({}, file) == {"http://other:1": Access()}
-    assert kept_access({}, kept(tmp_path, SAID)) == READ
-    assert kept_access({}, tmp_path / "none.json") == {}
-    assert kept_access({}, None) == {}
+    assert stored_access({"EAGLERAY_ACCESS": json.dumps(SAID)}, file) == READ
+    assert stored_access({}, file) == {"http://other:1": ClusterAccess()}
+    assert stored_access({}, kept(tmp_path, SAID)) == READ
+    assert stored_access({}, tmp_path / "none.json") == {}
+    assert stored_access({}, None) == {}
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_the_variable_is_before_the_file(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_used_is_said_without_quoting_it(tmp_path: Path, said: Any) -> None:
     with pytest.raises(EaglerayError) as failed:
-        kept_access({}, kept(tmp_path, said))
+        stored_access({}, kept(tmp_path, said))
     assert failed.value.code == "bad-access-file"
     assert "secret" not in f"{failed.value} {failed.value.detail}"
 
@@ -56,7 +56,7 @@ def test_what_cannot_be_used_is_said_without_quoting_it(tmp_path: Path, said: An
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604])
 def test_a_file_that_others_can_read_is_not_used(tmp_path: Path, mode: int) -> None:
     with pytest.raises(EaglerayError) as failed:
-        kept_access({}, kept(tmp_path, SAID, mode))
+        stored_access({}, kept(tmp_path, SAID, mode))
     assert failed.value.code == "bad-access-file"
     assert "0600" in failed.value.next_step
 

@@ -14,9 +14,9 @@ from eagleray.features.clusters import messages as wire
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.clusters import Clusters
 from eagleray.features.clusters.discovery import Machine
-from eagleray.features.clusters.handlers import Handlers
-from eagleray.features.clusters.known import Known
-from eagleray.features.clusters.terminals import Terminals
+from eagleray.features.clusters.handlers import ClusterHandlers
+from eagleray.features.clusters.model import ClusterView
+from eagleray.features.clusters.node_access import Terminals
 from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.ray.dashboard import Dashboard
@@ -69,20 +69,19 @@ class World:
     around: Around
     watch: ClusterWatch
     clusters: Clusters
-    handlers: Handlers
+    handlers: ClusterHandlers
     relay: Relay
-    standing: list[int]
 
-    async def known(self) -> Known:
+    async def known(self) -> ClusterView:
         (one,) = (await self.clusters.refresh()).clusters
         return one
 
-    async def until(self, is_so: Callable[[Known], bool]) -> Known:
+    async def until(self, is_so: Callable[[ClusterView], bool]) -> ClusterView:
         """What is known once it is so, asked again whenever something changed."""
         changed = asyncio.Event()
         end = self.clusters.on_change(changed.set)
         try:
-            while not is_so(one := self.clusters.known().clusters[0]):
+            while not is_so(one := self.clusters.current().clusters[0]):
                 changed.clear()
                 await asyncio.wait_for(changed.wait(), 30)
             return one
@@ -92,8 +91,8 @@ class World:
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
-    watch, standing = ClusterWatch(), [0]
-    made = around(tmp_path, watch, lambda _: standing[0])
+    watch = ClusterWatch()
+    made = around(tmp_path, watch)
     clusters = Clusters(
         watch,
         {},
@@ -102,12 +101,12 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         machine=Machine(list, list, 0),
         make_dashboard=partial(Dashboard, quick_s=5.0),
         tokens=made.tokens,
-        reaches=made.reaching,
+        connections=made.monitor,
     )
-    made.reaching.on_change(clusters.changed)
-    made.reaching.follow_routes()
-    handlers = Handlers(
-        clusters, made.jobs, made.reaching, Terminals(watch, made.ways), NobodyAnswers()
+    made.monitor.on_change(clusters.notify_changed)
+    made.monitor.follow_routes()
+    handlers = ClusterHandlers(
+        clusters, made.jobs, made.monitor, Terminals(watch, made.connections), NobodyAnswers()
     )
     made.site.jobs = [FakeJob()]
     made.site.nodes = {"node-10": ray("node-10", "node-9")}
@@ -116,8 +115,8 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         await relay.start()
         relay.fake = fake
         made.routes.reachable = {(LOGIN, "node-10", 8265): relay.path}
-        yield World(made, watch, clusters, handlers, relay, standing)
-        made.reaching.close()
+        yield World(made, watch, clusters, handlers, relay)
+        made.monitor.close()
         await clusters.close()
         await watch.close()
         await relay.stop()
@@ -140,7 +139,7 @@ async def test_a_job_becomes_a_cluster(world: World, tmp_path: Path) -> None:
     assert added.route is not None
     assert (added.route.kind, added.route.via, added.route.state) == ("ssh", "login", "ready")
     assert '"ssh://login/slurm://12"' in (tmp_path / "clusters.json").read_text()
-    await world.around.jobs.look_at_clusters()
+    await world.around.jobs.poll_clusters()
     (shown,) = (await world.handlers.list()).clusters
     assert (shown.name, shown.time_left_s) == ("ray-cluster (job 12)", pytest.approx(3600, abs=60))
     assert (shown.sentence, shown.time_warning) == (added.sentence, "")
@@ -185,22 +184,22 @@ async def test_what_goes_wrong_is_said_and_nothing_is_kept(world: World, tmp_pat
 
 async def test_a_requeued_job_is_found_again_under_its_id(world: World) -> None:
     await world.clusters.add(JOB)
-    await world.around.jobs.look_at_clusters()
-    assert len(world.watch.seen(JOB).paused) == 3
+    await world.around.jobs.poll_clusters()
+    assert len(world.watch.status(JOB).paused) == 3
     fake, world.relay.fake = world.relay.fake, None
     world.around.site.change(word="PENDING", nodelist="", reason="BeginTime", left="0:00")
-    world.watch.poll()
-    await world.around.jobs.look_at_clusters()
+    world.watch.start_polling()
+    await world.around.jobs.poll_clusters()
     waiting = await world.until(lambda one: one.state == "connecting")
     assert waiting.sentence == "Job 12 waits for its nodes (BeginTime)."
     assert waiting.problems == ()
     # Who was paused in the run before is gone with it.
-    assert world.watch.seen(JOB).paused == ()
+    assert world.watch.status(JOB).paused == ()
     world.relay.fake = fake
     world.around.site.change(
         word="RUNNING", nodelist="node-[9-10]", reason="None", started="1800009999"
     )
-    await world.around.jobs.look_at_clusters()
+    await world.around.jobs.poll_clusters()
     found = await world.until(lambda one: one.state == "connected")
     assert found.id == JOB
 
@@ -209,8 +208,8 @@ async def test_the_end_of_a_job_is_said_whatever_its_ray_says(world: World) -> N
     """Ray's daemons can outlive their job."""
     await world.clusters.add(JOB)
     world.around.site.change(word="TIMEOUT")
-    await world.around.jobs.look_at_clusters()
-    (known,) = world.clusters.known().clusters
+    await world.around.jobs.poll_clusters()
+    (known,) = world.clusters.current().clusters
     assert [problem.message for problem in known.problems][:1] == ["Job 12 ran out of time."]
 
 
@@ -218,10 +217,10 @@ async def test_a_stored_job_that_is_over_is_forgotten(world: World, tmp_path: Pa
     (tmp_path / "clusters.json").write_text(f'{{"clusters": [{{"address": "{JOB}"}}]}}')
     world.around.site.jobs = []
     await world.clusters.discover()
-    assert len(world.clusters.known().clusters) == 1
-    await world.around.jobs.look_at_clusters()
+    assert len(world.clusters.current().clusters) == 1
+    await world.around.jobs.poll_clusters()
     await world.clusters.discover()
-    assert world.clusters.known().clusters == ()
+    assert world.clusters.current().clusters == ()
     assert JOB not in (tmp_path / "clusters.json").read_text()
 
 
@@ -244,12 +243,15 @@ async def test_a_link_that_comes_back_is_used_at_once(world: World) -> None:
     await world.clusters.add(JOB)
     world.around.routes.become(LOGIN, "ready")
     world.around.routes.become(LOGIN, "lost", "No answer for 3 s.")
-    (known,) = world.clusters.known().clusters
-    assert known.reach.route is not None
-    assert (known.reach.route.state, known.reach.route.reason) == ("lost", "No answer for 3 s.")
+    (known,) = world.clusters.current().clusters
+    assert known.route is not None
+    assert (known.route.state, known.route.sentence) == (
+        "lost",
+        "No answer for 3 s.",
+    )
     assert world.relay.fake is not None
     before = len(world.relay.fake.requests)
-    world.watch.poll()
+    world.watch.start_polling()
     await world.until(lambda one: True)
     world.around.routes.become(LOGIN, "ready")
     await world.watch.refresh()
@@ -257,32 +259,35 @@ async def test_a_link_that_comes_back_is_used_at_once(world: World) -> None:
 
 
 async def test_time_that_is_nearly_up(world: World) -> None:
+    assert world.relay.fake is not None
+    for row in world.relay.fake.paused:
+        world.relay.fake.resume(row["worker_id"])
     world.around.site.change(left="9:00")
     await world.clusters.add(JOB)
-    await world.around.jobs.look_at_clusters()
-    assert (await world.known()).reach.time_warning == ""
-    world.standing[0] = 2
-    warning = (await world.known()).reach.time_warning
+    await world.around.jobs.poll_clusters()
+    assert (await world.known()).time_warning == ""
+    world.around.routes.hold(JOB, 2)
+    warning = (await world.known()).time_warning
     assert warning == "Job 12 ends in 9 minutes while 2 workers stand at a breakpoint."
     world.around.site.change(left="0:20")
-    world.standing[0] = 1
-    await world.around.jobs.look_at_clusters()
-    warning = (await world.known()).reach.time_warning
+    world.around.routes.hold(JOB, 1)
+    await world.around.jobs.poll_clusters()
+    warning = (await world.known()).time_warning
     assert warning == "Job 12 ends in 1 minute while a worker stands at a breakpoint."
 
 
 async def test_named_on_the_command_line(world: World) -> None:
-    assert await world.clusters.named("ssh://login/slurm://12") == JOB
+    assert await world.clusters.resolve("ssh://login/slurm://12") == JOB
     assert (await world.known()).state == "connected"
     world.around.site.change(word="PENDING", nodelist="")
     with pytest.raises(EaglerayError, match="waits for its nodes"):
-        await world.clusters.named("ssh://other/slurm://12")
+        await world.clusters.resolve("ssh://other/slurm://12")
 
 
 async def test_looked_at_whether_it_answers_or_not(world: World) -> None:
     world.around.site.change(word="CANCELLED")
-    assert await world.clusters.look_at(JOB) == JOB
-    (known,) = world.clusters.known().clusters
+    assert await world.clusters.inspect(JOB) == JOB
+    (known,) = world.clusters.current().clusters
     assert (known.state, known.sentence) == ("unreachable", "Job 12 was cancelled.")
 
 
@@ -304,7 +309,7 @@ async def test_two_clusters_behind_one_host(world: World) -> None:
         await world.clusters.add(JOB)
         beyond = await world.clusters.add("ssh://login/node-1:8265")
         await world.clusters.refresh()
-        known = world.clusters.known().clusters
+        known = world.clusters.current().clusters
         assert {one.session for one in known} == {"session_2", beyond.session, known[0].session}
         assert [one.name for one in known] == ["job 12", "node-1:8265"]
         await world.clusters.remove(JOB)

@@ -18,9 +18,11 @@ from eagleray.features.clusters.addresses import host_and_port
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.clusters import Clusters
 from eagleray.features.clusters.discovery import DashboardProcess, Machine
-from eagleray.features.clusters.known import Known
+from eagleray.features.clusters.model import ClusterView
+from eagleray.features.clusters.token_rules import TokenRules
 from eagleray.tools.worker_processes import environment_of
 
+from tests.clusters.known import DirectConnections
 from tests.ray_cluster import REPOSITORY, RayCluster
 from tests.shared_clusters import TOKEN
 
@@ -43,7 +45,16 @@ async def clusters(
     home: Path, environ: dict[str, str], which: str = "own", machine: Machine | None = None
 ) -> AsyncIterator[Clusters]:
     watch = ClusterWatch()
-    known = Clusters(watch, environ, which, folder=home, machine=machine)  # type: ignore[arg-type]
+    tokens = TokenRules(environ, folder=home)
+    known = Clusters(
+        watch,
+        environ,
+        which,  # type: ignore[arg-type]
+        folder=home,
+        machine=machine,
+        tokens=tokens,
+        connections=DirectConnections(tokens),
+    )
     try:
         yield known
     finally:
@@ -69,7 +80,7 @@ async def tunnel(cluster: RayCluster) -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
-def the_one(known: tuple[Known, ...], cluster: RayCluster) -> Known:
+def the_one(known: tuple[ClusterView, ...], cluster: RayCluster) -> ClusterView:
     (one,) = known
     assert one.session in ("", cluster.session)
     return one

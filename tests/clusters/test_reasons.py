@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.features.clusters.reasons import Evidence, reasons
+from eagleray.features.clusters.examiner import Evidence, diagnose
 from eagleray.tools.worker_processes import WorkerEnvironment
 
 NO_DEBUGPY = "ERROR: Module 'debugpy>=1.8.0' cannot be loaded. Ray Debugpy Debugger will not work without 'debugpy>=1.8.0' installed."
@@ -40,14 +40,14 @@ RULES = [
 
 @pytest.mark.parametrize(("evidence", "codes"), RULES)
 def test_rules(evidence: Evidence, codes: list[str]) -> None:
-    found = reasons(evidence)
+    found = diagnose(evidence)
     assert [problem.code for problem in found] == codes
     assert all(problem.message and problem.next_step for problem in found)
 
 
 def test_the_environment_is_named_once_with_its_workers() -> None:
     lacking = [environment(False, folder="/venv/a/site-packages")] * 3
-    found = reasons(Evidence("2.60.0", (*lacking, environment(False, folder="/venv/b"))))
+    found = diagnose(Evidence("2.60.0", (*lacking, environment(False, folder="/venv/b"))))
     assert [problem.code for problem in found] == ["no-debugpy", "no-debugpy"]
     assert "3 workers" in found[0].message
     assert "/venv/a/site-packages" in found[0].next_step
@@ -55,5 +55,5 @@ def test_the_environment_is_named_once_with_its_workers() -> None:
 
 
 def test_what_a_cluster_says_is_printable() -> None:
-    (problem,) = reasons(Evidence("2.60.0", settings=({"RAY_DEBUG": "\x1b[31m\nred"},)))
+    (problem,) = diagnose(Evidence("2.60.0", settings=({"RAY_DEBUG": "\x1b[31m\nred"},)))
     assert problem.message.isprintable()

@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.heads import Heads
-from eagleray.features.clusters.job_steps import JobSteps
+from eagleray.features.clusters.connections import ConnectionResolver
+from eagleray.features.clusters.job_head import JobHeadFinder, JobSteps
 from eagleray.features.clusters.jobs import Jobs
-from eagleray.features.clusters.stored_hosts import StoredHosts
+from eagleray.features.clusters.stored_lists import StoredHosts
 from eagleray.features.clusters.token_rules import TokenRules
-from eagleray.features.clusters.ways import Ways
 from eagleray.protocol.control import CommandOutput
 from eagleray.ray.dashboard import Dashboard
 from eagleray.tools.commands import Commands
@@ -69,9 +68,9 @@ class Hour:
         self.at.append((name, self._clock.now() - self._began))
         return await self.site.run(ssh, argv, stdin, limit_s)
 
-    def heads(self) -> Heads:
+    def heads(self) -> JobHeadFinder:
         asked = asking(Commands(self._counted, {}), self._folder, self._clock)
-        return Heads(*asked, clock=self._clock)
+        return JobHeadFinder(*asked, clock=self._clock)
 
     def jobs(self, *clusters: str, visible: bool = True) -> Jobs:
         (self._folder / "hosts.json").write_text('{"hosts": [{"host": "login"}]}')
@@ -89,9 +88,9 @@ class Hour:
         """The watch of a window that has the job as a cluster."""
         watch = ClusterWatch(self._clock)
         commands, tokens = Commands(self._counted, {}), TokenRules({}, folder=self._folder)
-        ways = Ways(FakeRoutes(), commands, self.heads(), tokens)
+        connections = ConnectionResolver(FakeRoutes(), commands, self.heads(), tokens)
         watch.set_visible(visible)
-        watch.add(Dashboard(JOB, find_way=ways.find_way(JOB)))
+        watch.add(Dashboard(JOB, find_way=connections.find_way(JOB)))
         try:
             yield watch
         finally:

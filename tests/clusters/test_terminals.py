@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.terminals import Terminals
+from eagleray.features.clusters.node_access import Terminals
 from eagleray.protocol.control import RouteState
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.ray.dashboard import Dashboard
@@ -27,7 +27,7 @@ class World:
     def __init__(self, around: Around, watch: ClusterWatch, fake: FakeDashboard) -> None:
         self.around, self._watch, self._fake = around, watch, fake
         self._terminals = Terminals(
-            watch, around.ways, "my-ssh", {"SHELL": "/bin/zsh"}, self._local
+            watch, around.connections, "my-ssh", {"SHELL": "/bin/zsh"}, self._local
         )
         self.local: frozenset[str] = frozenset()
 
@@ -44,7 +44,7 @@ class World:
         async def way() -> Endpoint:
             return Endpoint(self._fake.address)
 
-        if cluster not in [seen.cluster for seen in self._watch.all_seen()]:
+        if cluster not in [seen.cluster for seen in self._watch.statuses()]:
             self._watch.add(Dashboard(cluster, find_way=way), poll=False)
         return (await self._terminals.on(cluster, node_id)).argv
 
@@ -55,7 +55,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     made = around(tmp_path, watch)
     made.site.jobs, made.site.nodes = [FakeJob()], {"node-10": ray("node-10", "node-9")}
     made.routes.reachable = {
-        (route, "node-10", 8265): "/s" for route in made.ways.routes(JOB, "10.77.0.10")
+        (route, "node-10", 8265): "/s" for route in made.connections.routes(JOB, "10.77.0.10")
     }
     async with dashboard() as fake:
         world = World(made, watch, fake)
@@ -65,7 +65,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 
 
 async def test_a_step_of_the_job(world: World) -> None:
-    await world.around.ways.find_way(JOB)()
+    await world.around.connections.find_way(JOB)()
     step = " ".join([*SRUN, "--pty", "bash", "-l"])
     assert await world.argv(JOB) == ("my-ssh", "-t", "--", "login", step)
     on_other = await world.argv(JOB, "b")
@@ -80,12 +80,12 @@ async def test_a_job_of_this_machine_needs_no_ssh(
         "eagleray.tools.commands._run_here",
         lambda argv, stdin, limit_s, environ: site.run("", list(argv), stdin, limit_s),
     )
-    await world.around.ways.find_way("slurm://12")()
+    await world.around.connections.find_way("slurm://12")()
     assert await world.argv("slurm://12") == (*SRUN, "--pty", "bash", "-l")
 
 
 async def test_a_node_that_is_not_of_the_job(world: World) -> None:
-    await world.around.ways.find_way(JOB)()
+    await world.around.connections.find_way(JOB)()
     world.nodes(("c", "10.9.9.9", "elsewhere", False))
     for node_id in ("c", "nobody"):
         with pytest.raises(EaglerayError, match="no node"):

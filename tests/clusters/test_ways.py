@@ -1,4 +1,4 @@
-"""Ways to clusters beyond ssh and in jobs, over a fake site."""
+"""ConnectionResolver to clusters beyond ssh and in jobs, over a fake site."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.ways import via
+from eagleray.features.clusters.connections import route_text
 from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.ray.endpoint import Endpoint
@@ -30,60 +30,60 @@ def world(tmp_path: Path) -> Around:
 
 
 async def test_a_dashboard_beyond_ssh(world: Around) -> None:
-    assert await world.ways.find_way(BEYOND)() == Endpoint("http://node-1:8265", "/t")
-    assert world.ways.routes(BEYOND, "10.77.0.12") == [LOGIN]
-    assert world.ways.dashboard_at(BEYOND) == ("node-1", 8265)
-    assert not world.ways.is_near(BEYOND)
+    assert await world.connections.find_way(BEYOND)() == Endpoint("http://node-1:8265", "/t")
+    assert world.connections.routes(BEYOND, "10.77.0.12") == [LOGIN]
+    assert world.connections.dashboard_address(BEYOND) == ("node-1", 8265)
+    assert not world.connections.is_local(BEYOND)
 
 
 async def test_on_the_host_itself_also_by_its_own_address(world: Around) -> None:
     """A dashboard that is bound to the address of its node refuses on localhost."""
     world.routes.reachable[(LOGIN, "login.site", 8265)] = "/u"
     world.site.answers = {"hostname": CommandOutput(0, "login.site\n", "")}
-    way = await world.ways.find_way("ssh://login/http://127.0.0.1:8265")()
+    way = await world.connections.find_way("ssh://login/http://127.0.0.1:8265")()
     assert (way.url, way.socket) == ("http://127.0.0.1:8265", "/u")
     world.site.answers = {"hostname": CommandOutput(0, "$(id)\n", "")}
     with pytest.raises(EaglerayError, match="refused"):
-        await world.ways.find_way("ssh://login/http://127.0.0.1:8266")()
+        await world.connections.find_way("ssh://login/http://127.0.0.1:8266")()
 
 
 async def test_what_fails_before_the_port_is_not_tried_elsewhere(world: Around) -> None:
     world.routes.refusal = EaglerayError("ssh-key-refused", "no")
     with pytest.raises(EaglerayError, match="no"):
-        await world.ways.find_way("ssh://login/http://127.0.0.1:8266")()
+        await world.connections.find_way("ssh://login/http://127.0.0.1:8266")()
     assert world.site.asked == []
 
 
 async def test_into_a_job(world: Around) -> None:
-    assert await world.ways.find_way(JOB)() == Endpoint("http://node-10:8265", "/s")
-    assert world.ways.routes(JOB, "10.77.0.9") == [LOGIN, BRIDGE]
+    assert await world.connections.find_way(JOB)() == Endpoint("http://node-10:8265", "/s")
+    assert world.connections.routes(JOB, "10.77.0.9") == [LOGIN, BRIDGE]
     # On the login node's localhost there is somebody else.
-    assert world.ways.routes(JOB, "127.0.0.1") == [BRIDGE]
-    state = world.ways.state(JOB)
+    assert world.connections.routes(JOB, "127.0.0.1") == [BRIDGE]
+    state = world.connections.route_state(JOB)
     assert state is not None
     assert (state.route, state.state) == (LOGIN, "connecting")
 
 
 async def test_through_the_bridge_where_ssh_does_not_reach(world: Around) -> None:
     world.routes.reachable = {(BRIDGE, "node-10", 8265): "/b"}
-    await world.ways.prepare(JOB, lambda _: None)
-    assert (await world.ways.find_way(JOB)()).socket == "/b"
+    await world.connections.prepare(JOB, lambda _: None)
+    assert (await world.connections.find_way(JOB)()).socket == "/b"
     world.routes.become(BRIDGE, "ready")
-    state = world.ways.state(JOB)
+    state = world.connections.route_state(JOB)
     assert state is not None
-    assert (via(state.route), state.state) == ("job 12 on node-10, through login", "ready")
+    assert (route_text(state.route), state.state) == ("job 12 on node-10, through login", "ready")
 
 
 async def test_what_was_prepared_is_used_for_the_first_questions(world: Around) -> None:
-    await world.ways.prepare(JOB, lambda _: None)
+    await world.connections.prepare(JOB, lambda _: None)
     asked = len(world.site.asked)
-    find = world.ways.find_way(JOB)
+    find = world.connections.find_way(JOB)
     assert await find() == await find()
     assert len(world.site.asked) == asked
     # Later failures ask no more often than the schedules allow, unless the user wants a new connection.
     await find()
     assert len(world.site.asked) == asked
-    await world.ways.reconnect(JOB)
+    await world.connections.reconnect(JOB)
     await find()
     assert len(world.site.asked) > asked
 
@@ -91,18 +91,18 @@ async def test_what_was_prepared_is_used_for_the_first_questions(world: Around) 
 async def test_no_bridge_is_started_without_a_click(world: Around) -> None:
     """Neither the step that looks for a dashboard nor the one that carries connections."""
     world.routes.reachable = {(BRIDGE, "node-10", 8265): "/b"}
-    find = world.ways.find_way(JOB)
+    find = world.connections.find_way(JOB)
     with pytest.raises(EaglerayError, match="refused"):
         await find()
     assert world.routes.tried == [((LOGIN,), "node-10", 8265)]
     world.site.change(share="OK")
     world.site.inside = {"node-10": [{"address": "127.0.0.1", "port": 8265, "started": 5}]}
-    await world.jobs.look_once(["login"])
+    await world.jobs.poll_hosts(["login"])
     with pytest.raises(EaglerayError, match="usual port"):
         await find()
     assert not any("srun" in argv for _, argv in world.site.asked)
     world.routes.reachable = {(BRIDGE, "127.0.0.1", 8265): "/i"}
-    await world.ways.reconnect(JOB)
+    await world.connections.reconnect(JOB)
     assert (await find()).socket == "/i"
     # As long as the bridge is up, it is used without a click; once it has ended, only after one.
     world.routes.become(BRIDGE, "ready")
@@ -114,57 +114,57 @@ async def test_no_bridge_is_started_without_a_click(world: Around) -> None:
 
 
 def test_a_local_job_that_is_not_reached_can_be_reconnected(world: Around) -> None:
-    state = world.ways.state("slurm://12")
+    state = world.connections.route_state("slurm://12")
     assert state is not None
-    assert (via(state.route), state.state) == ("job 12", "lost")
+    assert (route_text(state.route), state.state) == ("job 12", "lost")
 
 
 async def test_a_click_tries_a_bridge_again_that_was_given_up(world: Around) -> None:
     world.routes.become(BRIDGE, "lost")
-    await world.ways.prepare(JOB, lambda _: None)
+    await world.connections.prepare(JOB, lambda _: None)
     assert world.routes.reconnected == [BRIDGE]
 
 
 async def test_while_it_is_looked_for_it_is_said_what_is_waited_for(world: Around) -> None:
     world.site.change(word="PENDING", reason="Priority", nodelist="")
     with pytest.raises(EaglerayError) as failed:
-        await world.ways.prepare(JOB, lambda _: None, wait=False)
+        await world.connections.prepare(JOB, lambda _: None, wait=False)
     assert failed.value.code == "job-waits"
 
 
 async def test_a_direct_one_takes_no_route(world: Around) -> None:
     direct = "http://127.0.0.1:8265"
-    assert (await world.ways.find_way(direct)()).socket == ""
-    assert world.ways.routes(direct, "127.0.0.1") == [DIRECT]
-    assert world.ways.state(direct) is None
-    assert world.ways.is_near(direct)
-    assert via(DIRECT) == ""
+    assert (await world.connections.find_way(direct)()).socket == ""
+    assert world.connections.routes(direct, "127.0.0.1") == [DIRECT]
+    assert world.connections.route_state(direct) is None
+    assert world.connections.is_local(direct)
+    assert route_text(DIRECT) == ""
     assert world.routes.tried == []
 
 
 async def test_only_what_nobody_else_needs_is_left(world: Around) -> None:
-    await world.ways.find_way(JOB)()
-    await world.ways.leave(JOB, [BEYOND], [])
+    await world.connections.find_way(JOB)()
+    await world.connections.release(JOB, [BEYOND], [])
     assert world.routes.left == [BRIDGE]
-    await world.ways.leave(BEYOND, [], ["login"])
+    await world.connections.release(BEYOND, [], ["login"])
     assert world.routes.left == [BRIDGE]
-    await world.ways.leave(BEYOND, [], [])
+    await world.connections.release(BEYOND, [], [])
     assert world.routes.left == [BRIDGE, LOGIN]
 
 
 async def test_reconnecting(world: Around) -> None:
-    await world.ways.find_way(JOB)()
-    await world.ways.reconnect(JOB)
+    await world.connections.find_way(JOB)()
+    await world.connections.reconnect(JOB)
     assert world.routes.reconnected == [LOGIN]
 
 
 async def test_the_worse_of_two_states_is_shown(world: Around) -> None:
     world.routes.reachable = {(BRIDGE, "node-10", 8265): "/b"}
-    await world.ways.prepare(JOB, lambda _: None)
+    await world.connections.prepare(JOB, lambda _: None)
     world.routes.become(BRIDGE, "ready")
     bridge = world.routes.states
     world.routes.become(LOGIN, "degraded", "no answer for 3 s")
     world.routes.states += bridge
-    state = world.ways.state(JOB)
+    state = world.connections.route_state(JOB)
     assert state is not None
     assert (state.route, state.state, state.reason) == (BRIDGE, "degraded", "no answer for 3 s")

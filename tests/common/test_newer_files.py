@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.stored_clusters import StoredClusters
+from eagleray.features.clusters.stored_lists import StoredClusters
 from eagleray.features.debugging.ignoring import Ignoring, Rule
 from eagleray.features.presets.user_presets import OwnPresets, Preset
 from eagleray.features.source_mapping.kept import KeptMappings

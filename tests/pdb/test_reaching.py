@@ -9,7 +9,7 @@ import pytest
 from attrs import evolve
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.own_ports import OwnPorts
+from eagleray.features.clusters.node_access import NodeRoutes
 from eagleray.features.pdb.pdb import Pdb
 from eagleray.features.pdb.sessions import PdbSession
 from eagleray.protocol.control import CommandOutput, OpenedSocket
@@ -35,7 +35,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Around]:
     made = around(tmp_path, watch)
     made.site.jobs, made.site.nodes = [FakeJob()], {"node-10": ray("node-10", "node-9")}
     made.routes.reachable = {
-        (route, "node-10", 8265): "/s" for route in made.ways.routes(JOB, "10.77.0.10")
+        (route, "node-10", 8265): "/s" for route in made.connections.routes(JOB, "10.77.0.10")
     }
     yield made
     await watch.close()
@@ -57,8 +57,8 @@ async def test_routes_to_the_localhost_of_a_node(
     site: Around, cluster: str, node: NodeRow, routes: list[RouteSpec]
 ) -> None:
     if cluster == JOB:
-        await site.ways.find_way(JOB)()
-    ports = OwnPorts(site.ways, lambda: frozenset({"10.77.0.10"}))
+        await site.connections.find_way(JOB)()
+    ports = NodeRoutes(site.connections, lambda: frozenset({"10.77.0.10"}))
     assert ports.routes(cluster, node) == routes
 
 

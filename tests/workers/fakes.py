@@ -8,8 +8,8 @@ from typing import Any
 
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import no_log
-from eagleray.features.clusters.cluster_status import Seen
 from eagleray.features.clusters.cluster_watch import ClusterWatch
+from eagleray.features.clusters.model import ClusterStatus
 from eagleray.protocol.control import WorkerState
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import dashboard_failed, unknown_cluster
@@ -100,10 +100,10 @@ class FakeWatch(ClusterWatch):
 
     def __init__(self, dashboard: FakeDashboard) -> None:
         self.fake = dashboard
-        self.listeners: list[Callable[[Seen], None]] = []
+        self.listeners: list[Callable[[ClusterStatus], None]] = []
         self.seen_visible: list[bool] = []
         self.refreshed: list[str | None] = []
-        self.watched: dict[str, Seen] = {}
+        self.watched: dict[str, ClusterStatus] = {}
         self.show([])
 
     def show(
@@ -114,7 +114,7 @@ class FakeWatch(ClusterWatch):
         gone_nodes: frozenset[str] = frozenset(),
     ) -> None:
         workers = tuple(rows)
-        seen = Seen(
+        seen = ClusterStatus(
             self.fake.address,
             "connected",
             session,
@@ -138,13 +138,13 @@ class FakeWatch(ClusterWatch):
             raise unknown_cluster(cluster)
         return self.fake
 
-    def seen(self, cluster: str) -> Seen:
+    def status(self, cluster: str) -> ClusterStatus:
         return self.watched[cluster]
 
-    def all_seen(self) -> list[Seen]:
+    def statuses(self) -> list[ClusterStatus]:
         return list(self.watched.values())
 
-    def listen(self, listener: Callable[[Seen], None]) -> Callable[[], None]:
+    def listen(self, listener: Callable[[ClusterStatus], None]) -> Callable[[], None]:
         self.listeners.append(listener)
         return lambda: self.listeners.remove(listener)
 

@@ -123,7 +123,7 @@ async def test_py_spy_alone_finds_the_line(cluster: RayCluster) -> None:
 
 
 async def test_all_workers_are_shown_with_what_they_run(watch: ClusterWatch) -> None:
-    (seen,) = watch.all_seen()
+    (seen,) = watch.statuses()
     live = await ask_live_workers(watch.dashboard(seen.cluster))
     shown = {(w.kind, w.name, w.state, w.running) for w in live if w.kind != "idle"}
     assert {
@@ -137,7 +137,7 @@ async def test_all_workers_are_shown_with_what_they_run(watch: ClusterWatch) -> 
 async def test_logs_are_opened_searched_and_followed_without_escapes_and_secrets(
     watch: ClusterWatch,
 ) -> None:
-    (seen,) = watch.all_seen()
+    (seen,) = watch.statuses()
     live = await ask_live_workers(watch.dashboard(seen.cluster))
     worker = next(worker for worker in live if worker.name == "policy_0")
     logs = Logs(watch.dashboard)

@@ -9,8 +9,7 @@ from eagleray.app import App
 from eagleray.cli.arguments import add_cluster, add_json
 from eagleray.cli.json_shapes import cluster_json
 from eagleray.cli.output import duration, print_json, say, step_now
-from eagleray.features.clusters.known import AllKnown
-from eagleray.features.clusters.reaching import Reach
+from eagleray.features.clusters.model import ClusterList
 from eagleray.ray.errors import no_clusters
 
 
@@ -21,14 +20,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 async def run(app: App, arguments: argparse.Namespace) -> int:
     if arguments.cluster:
-        wanted = await app.clusters.look_at(arguments.cluster, say)
-        await app.jobs.look_at_clusters()
-        every = app.clusters.known().clusters
-        known = AllKnown(tuple(one for one in every if one.id == wanted), ())
+        wanted = await app.clusters.inspect(arguments.cluster, say)
+        await app.jobs.poll_clusters()
+        every = app.clusters.current().clusters
+        known = ClusterList(tuple(one for one in every if one.id == wanted), ())
     else:
         await app.clusters.refresh()
-        await app.jobs.look_at_clusters()
-        known = app.clusters.known()
+        await app.jobs.poll_clusters()
+        known = app.clusters.current()
     if arguments.json:
         print_json([cluster_json(one) for one in known.clusters])
     else:
@@ -40,19 +39,20 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     return 1 if is_failed else 0
 
 
-def _print_clusters(every: AllKnown) -> None:
-    for known in every.clusters:
-        reach = known.reach
-        state = reach.route.state if reach.route and reach.route.state != "ready" else ""
-        way = ", ".join(filter(None, [reach.via and f"via {reach.via}", state, _left(reach)]))
-        print(known.id, known.sentence, *([f"({way})"] if way else []), sep="  ")
-        for problem in known.problems:
+def _print_clusters(every: ClusterList) -> None:
+    for view in every.clusters:
+        route = view.route
+        state = route.state if route and route.state != "ready" else ""
+        via = f"via {route.via}" if route else ""
+        connection = ", ".join(filter(None, [via, state, _left(view)]))
+        print(view.id, view.sentence, *([f"({connection})"] if connection else []), sep="  ")
+        for problem in view.problems:
             # The first problem is often what the sentence says already.
-            message = [problem.message] if problem.message != known.sentence else []
+            message = [problem.message] if problem.message != view.sentence else []
             print("   ", *message, step_now(problem))
     for hint in every.hints:
         print(f"{hint.message} {step_now(hint)}".rstrip(), file=sys.stderr)
 
 
-def _left(reach: Reach) -> str:
-    return duration(reach.time_left_s) if reach.time_left_s else ""
+def _left(view: ClusterView) -> str:
+    return duration(view.time_left_s) if view.time_left_s else ""

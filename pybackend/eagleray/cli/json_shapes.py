@@ -13,9 +13,8 @@ from attrs import asdict
 
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.handlers import wire_cluster, wire_job
-from eagleray.features.clusters.jobs import Jobs
-from eagleray.features.clusters.known import Known
-from eagleray.features.clusters.seen_jobs import SeenJob
+from eagleray.features.clusters.jobs import Jobs, JobStatus
+from eagleray.features.clusters.model import ClusterView
 from eagleray.features.debugging.attaching import Attachment
 from eagleray.features.debugging.handlers import attached
 from eagleray.features.pdb.handlers import wire_session
@@ -161,11 +160,11 @@ SHAPES: dict[str, tuple[str, Shape]] = {
 }
 
 
-def cluster_json(known: Known) -> Json:
-    return _shaped(wire_cluster(known), CLUSTER)
+def cluster_json(view: ClusterView) -> Json:
+    return _shaped(wire_cluster(view), CLUSTER)
 
 
-def job_json(job: SeenJob, jobs: Jobs) -> Json:
+def job_json(job: JobStatus, jobs: Jobs) -> Json:
     return _shaped(wire_job(job, jobs.time_left_s(job)), JOB)
 
 

@@ -151,7 +151,7 @@ async def _with_app(function: Any, arguments: argparse.Namespace) -> int:
     app = build_app(Settings.read({}, dict(os.environ)))
     # Closed before the app: an open question has no use then.
     questions = TerminalQuestions(app.adapters.routes)
-    app.reaching.follow_routes()
+    app.connection_monitor.follow_routes()
     try:
         return int(await function(app, arguments))
     finally:

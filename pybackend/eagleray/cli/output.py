@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.problems import Problem
+from eagleray.features.clusters.model import Problem
 
 
 def print_json(value: Any) -> None:

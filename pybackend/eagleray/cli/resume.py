@@ -41,7 +41,7 @@ async def release(app: App, arguments: argparse.Namespace) -> int:
     """Asks the adapters alone, so that held workers can be released when no dashboard answers."""
     held = [state for state in await app.adapters.sessions.workers() if state.state != "gone"]
     if arguments.cluster:
-        cluster = await app.clusters.named(arguments.cluster, say)
+        cluster = await app.clusters.resolve(arguments.cluster, say)
         held = [state for state in held if state.cluster == cluster]
     selected = held if arguments.all else [_held(held, worker) for worker in arguments.workers]
     failures = []

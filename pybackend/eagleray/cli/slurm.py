@@ -11,9 +11,7 @@ from eagleray.cli.arguments import add_json
 from eagleray.cli.json_shapes import job_json
 from eagleray.cli.output import duration, print_json, print_table, say, step_now
 from eagleray.common.slurm_errors import no_slurm
-from eagleray.features.clusters.choices import sentence
-from eagleray.features.clusters.jobs import Jobs
-from eagleray.features.clusters.seen_jobs import SeenJob
+from eagleray.features.clusters.jobs import Jobs, JobStatus, job_sentence
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,10 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 async def run(app: App, arguments: argparse.Namespace) -> int:
-    hosts = arguments.host or await app.jobs.known_hosts()
+    hosts = arguments.host or await app.jobs.polled_hosts()
     if not hosts:
         raise no_slurm("")
-    seen = await app.jobs.look_once(hosts)
+    seen = await app.jobs.poll_hosts(hosts)
     if arguments.json:
         print_json([job_json(one, app.jobs) for one in seen])
     else:
@@ -43,13 +41,13 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     return 1 if failing else 0
 
 
-def _print_jobs(seen: Sequence[SeenJob], jobs: Jobs) -> None:
+def _print_jobs(seen: Sequence[JobStatus], jobs: Jobs) -> None:
     """What is a cluster, or can be one, with the address that the other commands take."""
     rows: list[list[str]] = []
     for one in seen:
         left = jobs.time_left_s(one)
         nodes = "1 node" if one.job.node_count == 1 else f"{one.job.node_count} nodes"
-        words = [one.job.word.lower(), nodes, one.job.nodelist, sentence(one)]
+        words = [one.job.word.lower(), nodes, one.job.nodelist, job_sentence(one)]
         rows.append([one.address, one.job.name, *words, duration(left) if left else ""])
     if rows:
         print_table(rows)

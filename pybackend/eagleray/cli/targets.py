@@ -16,10 +16,10 @@ from eagleray.ray.errors import no_clusters
 async def cluster_ids(app: App, arguments: argparse.Namespace) -> list[str]:
     """The cluster that was named, or all that are known and answer; raises if there is none."""
     if arguments.cluster:
-        return [await app.clusters.named(arguments.cluster, say)]
+        return [await app.clusters.resolve(arguments.cluster, say)]
     await app.clusters.discover()
     await app.watch.refresh()
-    seen = app.watch.all_seen()
+    seen = app.watch.statuses()
     answering = [one.cluster for one in seen if one.error is None]
     # A worker of a run is held whether its cluster is known here or not.
     held = [one.cluster for one in await app.adapters.sessions.workers() if one.state != "gone"]

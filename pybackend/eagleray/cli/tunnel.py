@@ -9,7 +9,7 @@ from eagleray.app import App
 from eagleray.cli.arguments import CLUSTER_HELP
 from eagleray.cli.output import say
 from eagleray.common.errors import printable
-from eagleray.features.clusters.ways import via
+from eagleray.features.clusters.connections import route_text
 from eagleray.injected import tcp_peer
 from eagleray.protocol.control import RouteState
 from eagleray.protocol.errors import tunnel_ended
@@ -34,9 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 async def run(app: App, arguments: argparse.Namespace) -> int:
-    cluster = await app.clusters.named(arguments.cluster_id, say)
-    host, port = arguments.to or app.ways.dashboard_at(cluster)
-    opened = await app.ways.open(cluster, host, port, arguments.port, shared=arguments.shared)
+    cluster = await app.clusters.resolve(arguments.cluster_id, say)
+    host, port = arguments.to or app.connections.dashboard_address(cluster)
+    opened = await app.connections.open_port(
+        cluster, host, port, arguments.port, shared=arguments.shared
+    )
     say(f"{opened.socket} leads to {printable(host)}:{port} until Ctrl-C.")
     if arguments.shared or not tcp_peer.is_supported():
         say("Every user of this machine can connect to it while it is open.")
@@ -57,7 +59,7 @@ def _print_changes() -> Callable[[list[RouteState]], None]:
         for one in states:
             if said.setdefault(one.route, "ready") != one.state:
                 said[one.route] = one.state
-                say(f"{via(one.route) or 'direct'}: {one.state}. {one.reason}".rstrip())
+                say(f"{route_text(one.route) or 'direct'}: {one.state}. {one.reason}".rstrip())
 
     return tell
 

@@ -63,7 +63,7 @@ async def _supervise(record: RunRecord, access: dict[str, Any]) -> None:
             plan,
             home,
             parts.runs_of_adapter,
-            parts.ways.routes,
+            parts.connections.routes,
             lambda text: output.write(text.encode("utf-8", "replace")),
         )
         supervisor = RunSupervisor(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.heads import starts
+from eagleray.features.clusters.job_head import starts
 from eagleray.features.pdb import sessions as pdb
 from eagleray.features.pdb.target import read as pdb_target
 from eagleray.features.runs.remote_files import _parse_bytes, _parse_file

@@ -9,8 +9,7 @@ from typing import Any
 
 from eagleray.adapter_client.held_elsewhere import held_elsewhere
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.stored_clusters import StoredClusters
-from eagleray.features.clusters.stored_hosts import StoredHosts
+from eagleray.features.clusters.stored_lists import StoredClusters, StoredHosts
 from eagleray.features.debugging.ignoring import _read as ignored_breakpoints
 from eagleray.features.presets import user_presets
 from eagleray.features.presets.checkout.yaml_tree import read_yaml

@@ -7,9 +7,9 @@ from typing import Any
 
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.paths import is_network_folder
-from eagleray.features.clusters.addresses import host_and_port, normalised, place
-from eagleray.features.clusters.remote_listeners import is_other_users
-from eagleray.features.clusters.stored_access import kept_access
+from eagleray.features.clusters.addresses import host_and_port, normalised, parse_address
+from eagleray.features.clusters.remote_listeners import belongs_to_other_user
+from eagleray.features.clusters.stored_access import stored_access
 from eagleray.features.source_mapping import places
 from eagleray.features.source_mapping.mounts import fits, table
 from eagleray.features.workers.stands import stand_of
@@ -94,7 +94,7 @@ def address(text: str) -> None:
     """An address that is accepted has one form, which is read as itself."""
     found = normalised(text)
     assert normalised(found) == found, (found, normalised(found))
-    assert place(found).id == found and found.isprintable() and " " not in found
+    assert parse_address(found).id == found and found.isprintable() and " " not in found
     host_and_port(found)
 
 
@@ -104,7 +104,7 @@ def node_address(text: str) -> None:
 
 
 def access(text: str) -> None:
-    for one in kept_access({"EAGLERAY_ACCESS": text} if text else {}, None).values():
+    for one in stored_access({"EAGLERAY_ACCESS": text} if text else {}, None).values():
         assert "\n" not in one.token and one.token.isascii()
         assert all(value.isprintable() for value in one.headers.values())
 
@@ -121,7 +121,7 @@ def mounts(text: str) -> None:
 def tcp_table(text: str) -> None:
     for inode, listener in of_table(text):
         assert inode >= 0 and listener.port >= 0
-    is_other_users(f"Uid:\t1000\t1000\n{text}", 8080)
+    belongs_to_other_user(f"Uid:\t1000\t1000\n{text}", 8080)
 
 
 def pyspy_text(text: str) -> None:

@@ -1,4 +1,4 @@
-"""Addresses of clusters as people write them, and the one form in which we keep them: the cluster's id."""
+"""Addresses of clusters as users write them, and their normal form: the cluster's id."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from eagleray.protocol.route_spec import RouteSpec, checked
 from eagleray.ray.errors import bad_address
 from eagleray.tools.host_names import HOST_NAME
 
-HERE = frozenset({"localhost", "0.0.0.0", "::", "*"})  # noqa: S104 (names that people write)
+LOCAL_HOSTS = frozenset({"localhost", "0.0.0.0", "::", "*"})  # noqa: S104 (names that users write)
 PREFIX = re.compile(r"(/[A-Za-z0-9_~%+@:,=-][A-Za-z0-9._~%+@:,=-]*)+")
 USUAL_PORT = "8265"
 
 
 @frozen
-class Place:
-    """Where a cluster is.
+class ClusterAddress:
+    """The parts of a cluster's address.
 
-    `url` is the address of its dashboard as it is known where the route ends, "" for a SLURM job, in which
-    it is to be found.  `ssh` is the destination beyond which all that is true, "" for this machine.
+    `url` is the address of its dashboard as the end of the route knows it, "" for a SLURM job, in which
+    it is searched for.  `ssh` is the destination behind which the cluster is, "" for this machine.
     """
 
     url: str = ""
@@ -38,16 +38,16 @@ class Place:
 
     @property
     def is_direct(self) -> bool:
-        """Whether it is a dashboard that this machine reaches by itself."""
+        """Whether it is a dashboard that this machine reaches directly."""
         return not self.ssh and not self.job
 
 
-def place(written: str) -> Place:
-    """What a person wrote, or an id; raises `bad-address` or `bad-route`.
+def parse_address(written: str) -> ClusterAddress:
+    """Parses an address that the user wrote, or an id; raises `bad-address` or `bad-route`.
 
-    1. `ssh://HOST/…`: what follows, beyond that host; nothing is the usual port there.
-    2. `slurm://JOB`: a job of this person's own.
-    3. A port alone is one of this machine (or of HOST).
+    1. `ssh://HOST/…`: what follows, behind that host; without a rest, the usual port of HOST.
+    2. `slurm://JOB`: a job of the user.
+    3. A port alone is a port of this machine (or of HOST).
     4. `host:port` is taken for http.
     5. An http(s) address may lack its port, may have a path of a proxy, and may end with what a browser
        shows behind the `#`.
@@ -56,15 +56,15 @@ def place(written: str) -> Place:
     if not text.lower().startswith("ssh://"):
         return _inner(written, text, "")
     host, _, rest = text[6:].partition("/")
-    # As it is written after `ssh`, which takes no port there.
+    # As it is written after `ssh`, which accepts no port in the destination.
     if not host or re.fullmatch(r"[^:]*:[0-9]+", host):
         raise bad_route(host)
     return _inner(written, rest or USUAL_PORT, checked(RouteSpec(ssh=host)).ssh)
 
 
 def normalised(written: str) -> str:
-    """The id of the cluster that a person wrote."""
-    return place(written).id
+    """The id of the cluster whose address the user wrote."""
+    return parse_address(written).id
 
 
 def host_and_port(address: str) -> tuple[str, int]:
@@ -79,13 +79,13 @@ def host_and_port(address: str) -> tuple[str, int]:
     return parts.hostname or "", parts.port or 0
 
 
-def _inner(written: str, text: str, ssh: str) -> Place:
+def _inner(written: str, text: str, ssh: str) -> ClusterAddress:
     if text.lower().startswith("slurm://"):
         job = text[8:].rstrip("/")
         if not job:
             raise bad_address(written)
-        return Place(ssh=ssh, job=checked(RouteSpec(job=job, node="n")).job)
-    return Place(ssh=ssh, url=_url(written, text))
+        return ClusterAddress(ssh=ssh, job=checked(RouteSpec(job=job, node="n")).job)
+    return ClusterAddress(ssh=ssh, url=_url(written, text))
 
 
 def _url(written: str, text: str) -> str:
@@ -124,12 +124,12 @@ def _address(written: str, scheme: str, host: str, port: int, prefix: str) -> st
     try:
         ip = ipaddress.ip_address(host)
     except ValueError:
-        if host not in HERE and not HOST_NAME.fullmatch(host):
+        if host not in LOCAL_HOSTS and not HOST_NAME.fullmatch(host):
             raise bad_address(written) from None
     else:
-        # `::ffff:127.0.0.1` is the address of IPv4 that it ends with, so it is the same cluster.
+        # `::ffff:127.0.0.1` is the IPv4 address at its end, so it is the same cluster.
         host = str(getattr(ip, "ipv4_mapped", None) or ip)
-    host = "127.0.0.1" if host in HERE else host
+    host = "127.0.0.1" if host in LOCAL_HOSTS else host
     if not 0 < port < 2**16 or (prefix and not PREFIX.fullmatch(prefix)):
         raise bad_address(written)
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}{prefix}"

@@ -1,19 +1,17 @@
-"""What was seen last of a cluster that is watched, and what becomes of it with the next answer or failure."""
+"""Transitions of the status of a watched cluster: with the next answer, or after a failure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from eagleray.common.errors import EaglerayError
-from eagleray.ray.rows import NodeRow, RayVersion, WorkerRow
+from eagleray.features.clusters.model import ClusterState, ClusterStatus
+from eagleray.ray.rows import NodeRow, RayVersion
 from eagleray.routes.ssh import errors as ssh_errors
 
-State = Literal["connecting", "connected", "unreachable", "unauthorized", "not-ray", "failing"]
-
-STATES: dict[str, State] = {
+STATE_BY_ERROR: dict[str, ClusterState] = {
     "cluster-connecting": "connecting",
     "job-waits": "connecting",
     "job-over": "unreachable",
@@ -50,9 +48,8 @@ STATES: dict[str, State] = {
     "bad-address": "not-ray",
 }
 
-# These say that the way is not there, and nothing of what lies beyond it: who was paused still is, as far as
-# anybody knows.
-OF_THE_WAY = frozenset(
+# Errors of the connection, which say nothing about the cluster behind it: its workers count as still paused.
+CONNECTION_ERRORS = frozenset(
     {
         "link-lost",
         "bridge-needs-click",
@@ -68,75 +65,49 @@ OF_THE_WAY = frozenset(
     }
 )
 
-# A head node that is gone for so long took its paused workers with it.
+# After this time without a head node its paused workers count as gone.
 FORGET_S = 8.0
 
 
-@frozen
-class Seen:
-    """What the last answers of one cluster said.
-
-    `cluster` is its id (`http://host:port`).  `session` and `ray_version` are "" before the first
-    answer.  While a cluster does not answer, `paused` keeps what was seen last and `error` says why;
-    one that cannot be reached, or is something else, for 8 s has nothing paused, unless it is the way to it that is lost.  `live_workers` counts worker processes,
-    drivers not among them, at the last look (-1: not yet known).  `gone_nodes` are the nodes of paused workers
-    that Ray calls dead: it goes on listing the workers.
-    """
-
-    cluster: str
-    state: State
-    session: str
-    ray_version: str
-    paused: tuple[WorkerRow, ...]
-    live_workers: int
-    error: EaglerayError | None
-    gone_nodes: frozenset[str] = frozenset()
-
-    @property
-    def waiting(self) -> int:
-        """How many paused workers wait on nodes that live."""
-        return sum(worker.node_id not in self.gone_nodes for worker in self.paused)
+# Called with the new status of a cluster.
+StatusListener = Callable[[ClusterStatus], None]
 
 
-# Called with what is seen of a cluster now.
-Listener = Callable[[Seen], None]
+def with_version(status: ClusterStatus, version: RayVersion) -> ClusterStatus:
+    """`status` with that version and session; everything of another session is dropped."""
+    if status.session and status.session != version.session:
+        status = evolve(status, paused=(), live_workers=-1, gone_nodes=frozenset())
+    return evolve(status, session=version.session, ray_version=version.ray)
 
 
-def of_version(seen: Seen, version: RayVersion) -> Seen:
-    """`seen` of that version and session; nothing of another session is kept."""
-    if seen.session and seen.session != version.session:
-        seen = evolve(seen, paused=(), live_workers=-1, gone_nodes=frozenset())
-    return evolve(seen, session=version.session, ray_version=version.ray)
-
-
-def of_nodes(seen: Seen, nodes: list[NodeRow]) -> Seen:
-    """`seen` with the nodes of its paused workers that are not among the living; the list is the newer one.
+def with_nodes(status: ClusterStatus, nodes: list[NodeRow]) -> ClusterStatus:
+    """`status` with the nodes of its paused workers that are dead by the newer list of nodes.
 
     A node that comes back has another id, at the same address.
     """
     alive = {node.node_id for node in nodes if node.alive}
-    return evolve(seen, gone_nodes=frozenset(w.node_id for w in seen.paused) - alive)
+    return evolve(status, gone_nodes=frozenset(w.node_id for w in status.paused) - alive)
 
 
-def of_failure(seen: Seen, error: EaglerayError, silent_s: float) -> Seen:
-    """`seen` after a question failed, `silent_s` after the last answer."""
+def after_failure(status: ClusterStatus, error: EaglerayError, silent_s: float) -> ClusterStatus:
+    """`status` after a failed request, `silent_s` after the last answer."""
     by_ssh = error.code in ssh_errors.CODES
-    state = STATES.get(error.code, "unreachable" if by_ssh else "failing")
-    of_the_way = by_ssh or error.code in OF_THE_WAY
-    gone = state in ("unreachable", "not-ray") and silent_s >= FORGET_S and not of_the_way
-    if before := seen.error:
-        # The same failure again is no news, even if its details differ.
+    state = STATE_BY_ERROR.get(error.code, "unreachable" if by_ssh else "failing")
+    is_connection = by_ssh or error.code in CONNECTION_ERRORS
+    gone = state in ("unreachable", "not-ray") and silent_s >= FORGET_S and not is_connection
+    if before := status.error:
+        # The same failure again is no change, even if its details differ.
         error = before if before.code == error.code else error
-    return evolve(seen, state=state, error=error, paused=() if gone else seen.paused)
+    return evolve(status, state=state, error=error, paused=() if gone else status.paused)
 
 
-def is_news(before: Seen, after: Seen) -> bool:
-    """Whether listeners are to be told."""
-    return _told(before) != _told(after)
+def is_changed(before: ClusterStatus, after: ClusterStatus) -> bool:
+    """Whether listeners must be notified."""
+    return _compared(before) != _compared(after)
 
 
-def _told(seen: Seen) -> object:
-    paused = tuple((worker.worker_id, worker.paused_threads) for worker in seen.paused)
-    code = seen.error.code if seen.error else ""
-    live = (seen.live_workers, seen.gone_nodes)
-    return (seen.state, seen.session, seen.ray_version, paused, live, code)
+def _compared(status: ClusterStatus) -> object:
+    paused = tuple((worker.worker_id, worker.paused_threads) for worker in status.paused)
+    code = status.error.code if status.error else ""
+    live = (status.live_workers, status.gone_nodes)
+    return (status.state, status.session, status.ray_version, paused, live, code)

@@ -1,7 +1,7 @@
-"""Watching of all connected clusters: who is connected, and which workers are paused there.
+"""Polls the status of all watched clusters: whether each answers, and which workers are paused.
 
-It polls one cheap query per cluster and tells its listeners when something changed.  Details (tasks,
-actors) are for the listener to ask, through `dashboard(cluster)`, and only when the set changed.
+One cheap query per cluster is polled and listeners are notified of changes.  Listeners query details
+(tasks, actors) themselves, through `dashboard(cluster)`, and only when the set of workers changed.
 """
 
 from __future__ import annotations
@@ -12,10 +12,19 @@ from collections.abc import Callable
 
 from attrs import evolve
 
+from eagleray.common import tasks
 from eagleray.common.clock import Clock, SystemClock
+from eagleray.common.errors import EaglerayError, internal
 from eagleray.common.listeners import Listeners
-from eagleray.features.clusters.cluster_status import Listener, Seen
-from eagleray.features.clusters.watched_cluster import WatchedCluster
+from eagleray.common.retry import WORKER_COUNT, Backoff
+from eagleray.features.clusters.cluster_status import (
+    StatusListener,
+    after_failure,
+    is_changed,
+    with_nodes,
+    with_version,
+)
+from eagleray.features.clusters.model import ClusterStatus
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import unknown_cluster
 
@@ -25,54 +34,54 @@ log = logging.getLogger(__name__)
 class ClusterWatch:
     """Owns the dashboards of all connected clusters and one polling task each; lives on one event loop.
 
-    The feature `clusters` adds and removes; others only look and listen.  A listener is called on the
-    loop, with the new `Seen`, whenever `state`, `session`, `error` or the set of (worker, paused
+    The feature `clusters` adds and removes; others only read and listen.  A listener is called on the
+    loop, with the new status, whenever `state`, `session`, `error` or the set of (worker, paused
     threads) changed, and must return quickly.
     """
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
         self._watched: dict[str, WatchedCluster] = {}
-        self._listeners = Listeners[[Seen]]()
+        self._listeners = Listeners[[ClusterStatus]]()
         self._visible = False
 
     def add(self, dashboard: Dashboard, *, poll: bool = True) -> None:
-        """Begins to watch; its address is the id of the cluster.  `poll` False: only `refresh` looks."""
+        """Starts to watch a cluster, whose id is the dashboard's address.  `poll` False: only `refresh` queries it."""
         if dashboard.address in self._watched:
             raise ValueError(f"{dashboard.address} is watched already")
-        watched = WatchedCluster(dashboard, self._clock, self._tell)
+        watched = WatchedCluster(dashboard, self._clock, self._notify)
         self._watched[dashboard.address] = watched
         watched.set_visible(self._visible)
         if poll:
             watched.start()
-        self._tell(watched.seen)
+        self._notify(watched.status)
 
-    def poll(self) -> None:
-        """Begins to poll what was added without."""
+    def start_polling(self) -> None:
+        """Starts to poll the clusters that were added without polling."""
         for watched in self._watched.values():
             watched.start()
 
     async def remove(self, cluster: str) -> None:
-        """Ends watching of a cluster, closes its dashboard; listeners hear one last `Seen` with nothing paused."""
+        """Stops watching a cluster and closes its dashboard; listeners get a last status with nothing paused."""
         watched = self._watched.pop(cluster, None)
         if watched is not None:
             await watched.close()
-            self._tell(evolve(watched.seen, state="unreachable", paused=(), error=None))
+            self._notify(evolve(watched.status, state="unreachable", paused=(), error=None))
 
     def dashboard(self, cluster: str) -> Dashboard:
         """The dashboard of a cluster; raises `unknown-cluster`."""
-        return self._of(cluster).dashboard
+        return self._watched_cluster(cluster).dashboard
 
-    def seen(self, cluster: str) -> Seen:
-        """What was seen last; raises `unknown-cluster`."""
-        return self._of(cluster).seen
+    def status(self, cluster: str) -> ClusterStatus:
+        """The last status; raises `unknown-cluster`."""
+        return self._watched_cluster(cluster).status
 
-    def all_seen(self) -> list[Seen]:
-        """The same of all clusters, in the order in which they were added."""
-        return [watched.seen for watched in self._watched.values()]
+    def statuses(self) -> list[ClusterStatus]:
+        """The last status of all clusters, in the order in which they were added."""
+        return [watched.status for watched in self._watched.values()]
 
-    def listen(self, listener: Listener) -> Callable[[], None]:
-        """Calls `listener` at changes; the answer ends that."""
+    def listen(self, listener: StatusListener) -> Callable[[], None]:
+        """Calls `listener` with each change; returns a function that ends that."""
         return self._listeners.add(listener)
 
     @property
@@ -81,43 +90,179 @@ class ClusterWatch:
         return self._visible
 
     def set_visible(self, visible: bool) -> None:
-        """Polls every 0.5 s while the panel is visible, every 2 s else."""
+        """Polls every 0.5 s while the panel is visible, every 2 s otherwise."""
         self._visible = visible
         for watched in self._watched.values():
             watched.set_visible(visible)
 
     async def refresh(self, cluster: str | None = None) -> None:
-        """Polls now and returns when the answers are in `seen`; a failure is in `Seen.error`, not raised."""
-        asked = list(self._watched.values()) if cluster is None else [self._of(cluster)]
-        await asyncio.gather(*(watched.look() for watched in asked))
+        """Polls now and returns when `status` has the answers; a failure is in `ClusterStatus.error`, not raised."""
+        asked = (
+            list(self._watched.values()) if cluster is None else [self._watched_cluster(cluster)]
+        )
+        await asyncio.gather(*(watched.refresh() for watched in asked))
 
     def forget(self, cluster: str) -> None:
-        """What was seen running there is gone, as its job said; the next answer says what there is."""
+        """Drops what ran in a cluster whose job has changed; the next answer replaces it."""
         watched = self._watched.get(cluster)
         if watched is not None:
             watched.forget()
 
     def reset(self, cluster: str) -> None:
-        """The way to a cluster has come back or become another one: it is looked at through it, at once."""
+        """Polls a cluster at once, through a connection that is back or new."""
         watched = self._watched.get(cluster)
         if watched is not None:
             watched.reset()
 
     async def close(self) -> None:
-        """Ends all watching and closes all dashboards."""
+        """Stops watching and closes all dashboards."""
         self._listeners.clear()
         for cluster in list(self._watched):
             await self.remove(cluster)
 
-    def _of(self, cluster: str) -> WatchedCluster:
+    def _watched_cluster(self, cluster: str) -> WatchedCluster:
         if cluster not in self._watched:
             raise unknown_cluster(cluster)
         return self._watched[cluster]
 
-    def _tell(self, seen: Seen) -> None:
+    def _notify(self, status: ClusterStatus) -> None:
         for listener in self._listeners:
             try:
-                listener(seen)
+                listener(status)
             except Exception:
-                # One listener that fails must not end the polling of the others.
-                log.exception("a listener of %s failed", seen.cluster)
+                # A failing listener must not end the polling.
+                log.exception("a listener of %s failed", status.cluster)
+
+
+VISIBLE_S = 0.5
+HIDDEN_S = 2.0
+# Session, version and number of workers change slowly.
+HIDDEN_SURVEY_S = 30.0
+BACKOFF = Backoff(first_s=1.0, longest_s=15.0)
+
+log = logging.getLogger(__name__)
+
+
+class WatchedCluster:
+    """One watched cluster: its dashboard, last status and polling task; calls `notify` with each changed status.
+
+    Owned by the watch, on its loop.
+    """
+
+    def __init__(self, dashboard: Dashboard, clock: Clock, notify: StatusListener) -> None:
+        self.dashboard = dashboard
+        self.status = ClusterStatus(dashboard.address, "connecting", "", "", (), -1, None)
+        self._clock = clock
+        self._notify = notify
+        self._visible = False
+        self._wake = asyncio.Event()
+        self._querying = asyncio.Lock()
+        self._refreshes: set[asyncio.Task[None]] = set()
+        self._next: asyncio.Task[None] | None = None
+        self._failures = 0
+        self._answered_at = clock.now()
+        self._surveyed_at: float | None = None
+        self._changed_at = clock.now()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        if self._task is None:
+            self._task = tasks.lasting(self._poll, f"watch {self.dashboard.address}")
+
+    def set_visible(self, visible: bool) -> None:
+        if visible and not self._visible:
+            self._wake.set()
+        self._visible = visible
+
+    def reset(self) -> None:
+        """Polls at once through a connection that is back or new."""
+        self.dashboard.reset()
+        self._failures = 0
+        self._surveyed_at = None
+        self._wake.set()
+
+    def forget(self) -> None:
+        """Drops what ran in the cluster."""
+        before = self.status
+        self.status = evolve(before, paused=(), live_workers=-1, gone_nodes=frozenset())
+        if is_changed(before, self.status):
+            self._notify(self.status)
+
+    async def close(self) -> None:
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        # Callers that wait for a refresh get its failure as soon as the connections are closed.
+        await self.dashboard.close()
+        await asyncio.gather(*self._refreshes, return_exceptions=True)
+
+    async def refresh(self) -> None:
+        """Queries the cluster once, after a query that is running, and notifies of changes.
+
+        Callers share a refresh that has not started yet: queries must not pile up for a cluster that
+        does not answer.
+        """
+        if self._next is None:
+            self._next = tasks.shared(self._refresh(), f"refresh {self.dashboard.address}")
+            self._refreshes.add(self._next)
+            self._next.add_done_callback(self._refreshes.discard)
+        await asyncio.shield(self._next)
+
+    async def _refresh(self) -> None:
+        async with self._querying:
+            self._next = None
+            try:
+                status = await self._query()
+            except EaglerayError as error:
+                status = self._failed(error)
+            except Exception as error:
+                # An internal error is shown as this cluster's: it must not end the polling for good.
+                log.exception("refreshing %s failed", self.dashboard.address)
+                status = self._failed(internal(f"{type(error).__name__}: {error}"))
+            else:
+                self._failures = 0
+                self._answered_at = self._clock.now()
+            before, self.status = self.status, status
+        if is_changed(before, status):
+            self._notify(status)
+
+    async def _poll(self) -> None:
+        while True:
+            self._wake.clear()
+            await self.refresh()
+            try:
+                await asyncio.wait_for(self._wake.wait(), self._wait_s())
+            except asyncio.TimeoutError:
+                continue
+
+    def _wait_s(self) -> float:
+        if self._failures:
+            return BACKOFF.wait_s(self._failures)
+        return VISIBLE_S if self._visible else HIDDEN_S
+
+    async def _query(self) -> ClusterStatus:
+        now = self._clock.now()
+        age_s = now - self._changed_at
+        every = WORKER_COUNT.interval_s(age_s) if self._visible else HIDDEN_SURVEY_S
+        # After a failure another cluster may answer at this address, hence the query for its session.
+        due = self._surveyed_at is None or self._failures or now - self._surveyed_at >= every
+        status = evolve(self.status, state="connected", error=None)
+        if due:
+            status = with_version(status, await self.dashboard.version())
+        paused = await self.dashboard.paused_workers()
+        status = evolve(status, paused=tuple(sorted(paused, key=lambda worker: worker.worker_id)))
+        if due:
+            workers = await self.dashboard.all_workers()
+            live = sum(worker.kind == "worker" for worker in workers)
+            if live != status.live_workers:
+                self._changed_at = now
+            status = evolve(status, live_workers=live)
+            if status.paused:
+                status = with_nodes(status, await self.dashboard.nodes())
+            self._surveyed_at = now
+        return status
+
+    def _failed(self, error: EaglerayError) -> ClusterStatus:
+        self._failures += 1
+        return after_failure(self.status, error, self._clock.now() - self._answered_at)

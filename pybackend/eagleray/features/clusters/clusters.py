@@ -1,6 +1,6 @@
-"""The clusters that one knows: one's own, those that were added, and what is seen of each.
+"""The user's clusters: discovered, added and named ones, with the status of each.
 
-It decides which clusters are watched and with which token; the watch does the polling.
+Decides which clusters are watched and with which token; the watch polls them.
 """
 
 from __future__ import annotations
@@ -18,20 +18,17 @@ from eagleray.common.listeners import Listeners
 from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.paths import home
 from eagleray.features.clusters import discovery
-from eagleray.features.clusters.addresses import normalised, place
-from eagleray.features.clusters.checking import that_are_ray
-from eagleray.features.clusters.cluster_status import Seen
+from eagleray.features.clusters.addresses import normalised, parse_address
+from eagleray.features.clusters.cluster_view import cluster_view
 from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.discovery import Found, Machine
-from eagleray.features.clusters.examining import Examiner
-from eagleray.features.clusters.heads import Say
-from eagleray.features.clusters.known import AllKnown, Known, known_of
-from eagleray.features.clusters.problems import Problem
-from eagleray.features.clusters.reaching import OnlyDirect, Reaches
-from eagleray.features.clusters.stored_clusters import StoredClusters
+from eagleray.features.clusters.connections import ConnectionMonitor
+from eagleray.features.clusters.discovery import DiscoveredCluster, Machine
+from eagleray.features.clusters.examiner import Examiner
+from eagleray.features.clusters.job_head import ShowProgress
+from eagleray.features.clusters.model import ClusterList, ClusterStatus, ClusterView, Problem
+from eagleray.features.clusters.stored_lists import StoredClusters
 from eagleray.features.clusters.token_rules import TokenRules
-from eagleray.features.clusters.twins import Twins
-from eagleray.features.clusters.watching import MakeDashboard, Watching
+from eagleray.features.clusters.watch_list import Duplicates, MakeDashboard, WatchList
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import unknown_cluster
 
@@ -43,10 +40,10 @@ log = logging.getLogger(__name__)
 
 
 class Clusters:
-    """Lives on one event loop; `run` looks for clusters again and again, `discover` once.
+    """Lives on one event loop; `run` discovers clusters repeatedly, `discover` once.
 
-    It adds to and removes from `watch`, whose dashboards it makes; `close` ends what it started, but
-    not the watch, which belongs to whoever made it.
+    It adds clusters to `watch`, makes their dashboards and removes them; `close` ends what it started, but
+    not the watch, which its creator owns.
     """
 
     def __init__(
@@ -55,12 +52,12 @@ class Clusters:
         environ: Mapping[str, str],
         which: Literal["own", "off"] = "own",
         *,
+        tokens: TokenRules,
+        connections: ConnectionMonitor,
         folder: Path | None = None,
         machine: Machine | None = None,
         make_dashboard: MakeDashboard = Dashboard,
         examiner: Examiner | None = None,
-        tokens: TokenRules | None = None,
-        reaches: Reaches | None = None,
     ) -> None:
         self._watch = watch
         self._environ = environ
@@ -68,20 +65,20 @@ class Clusters:
         self._stored = StoredClusters((folder or home()) / "clusters.json")
         self._files = InOrder()
         self._machine = machine or discovery.this_machine()
-        self._tokens = tokens or TokenRules(environ, folder=folder or home())
-        self._reaches = reaches or OnlyDirect(self._tokens)
-        self._watching = Watching(
-            watch, make_dashboard, self._tokens, self._reaches, self._is_added
+        self._tokens = tokens
+        self._connections = connections
+        self._watch_list = WatchList(watch, make_dashboard, tokens, connections, self._is_added)
+        self._examiner = examiner or Examiner(
+            watch, self.notify_changed, is_local=connections.is_local
         )
-        self._examiner = examiner or Examiner(watch, self.changed, is_near=self._reaches.is_near)
-        self._found: dict[str, Found] = {}
+        self._discovered: dict[str, DiscoveredCluster] = {}
         self._added: dict[str, None] = {}
         self._named: dict[str, None] = {}
-        self._twins = Twins()
+        self._duplicates = Duplicates()
         self._hints: tuple[Problem, ...] = ()
         self._listeners = Listeners[[]]()
         self._changing = asyncio.Lock()
-        self._end_listening = watch.listen(lambda _: self.changed())
+        self._end_listening = watch.listen(lambda _: self.notify_changed())
 
     async def close(self) -> None:
         self._listeners.clear()
@@ -89,54 +86,52 @@ class Clusters:
         await self._examiner.close()
 
     async def run(self) -> None:
-        """Looks for clusters until it is cancelled; those that are found are polled from now on."""
-        self._watching.poll()
+        """Discovers clusters until it is cancelled, and starts to poll the watched ones."""
+        self._watch_list.start_polling()
         while True:
             try:
                 await self.discover()
-                self._examiner.look_again()
+                self._examiner.examine_due()
             except Exception:
-                # A fault of one look must not end all looking.
-                log.exception("looking for clusters failed")
-            await self._until_next()
+                # A failed round must not end discovery.
+                log.exception("discovering clusters failed")
+            await self._wait_for_next_round()
 
-    async def _until_next(self) -> None:
+    async def _wait_for_next_round(self) -> None:
         waited = 0.0
         while waited < (DISCOVER_S if self._watch.visible else HIDDEN_DISCOVER_S):
-            # In small steps, since a panel that opens needs its clusters soon.
+            # In small steps: an opened panel needs its clusters soon.
             await asyncio.sleep(STEP_S)
             waited += STEP_S
 
     async def discover(self) -> None:
-        """Looks once which clusters there are, and has them watched."""
+        """Discovers the clusters once and watches them."""
         async with self._changing:
-            find = partial(discovery.find, self._environ, self._machine, own=self._own)
-            findings = await off_loop(find)
-            found = await that_are_ray(
-                findings.found, self._watching.seen_of, self._is_added, self._watching.check
-            )
+            search = partial(discovery.discover, self._environ, self._machine, own=self._own)
+            result = await off_loop(search)
+            clusters = await self._watch_list.without_other_servers(result.clusters)
             before = (self._hints, self._wanted())
             self._added = dict.fromkeys(await self._files.run(self._stored.addresses))
-            self._found = {one.address: one for one in found}
-            self._hints = findings.hints
-            await self._watch_what_is_wanted()
-            await self._leave_out_twins()
-            await self._forget_spent()
+            self._discovered = {cluster.address: cluster for cluster in clusters}
+            self._hints = result.hints
+            await self._update_watch()
+            await self._leave_out_duplicates()
+            await self._forget_ended_jobs()
         if before != (self._hints, self._wanted()):
-            self.changed()
+            self.notify_changed()
 
-    def known(self) -> AllKnown:
-        """All clusters with what was seen of them last; asks nobody."""
-        shown = [self._known(seen) for seen in self._watch.all_seen()]
-        shown.sort(key=lambda known: known.origin != "added")
-        return AllKnown(tuple(shown), self._hints)
+    def current(self) -> ClusterList:
+        """All clusters with their last status, without any request."""
+        views = [self._view(status) for status in self._watch.statuses()]
+        views.sort(key=lambda view: view.origin != "added")
+        return ClusterList(tuple(views), self._hints)
 
-    async def refresh(self) -> AllKnown:
-        """Looks for clusters, asks them all, and examines why one may look empty."""
+    async def refresh(self) -> ClusterList:
+        """Discovers clusters, polls them all, and examines why one may look empty."""
         await self.discover()
         await self._watch.refresh()
         await self._examiner.examine_all()
-        return self.known()
+        return self.current()
 
     async def add(
         self,
@@ -144,37 +139,37 @@ class Clusters:
         token: str | None = None,
         headers: Mapping[str, str] | None = None,
         ca_file: str | None = None,
-        say: Say = lambda _: None,
-    ) -> Known:
-        """Adds a cluster after it has answered as Ray does, and stores its address.
+        report: ShowProgress = lambda _: None,
+    ) -> ClusterView:
+        """Adds a cluster after a Ray dashboard has answered, and stores its address.
 
-        One that asks for a token that we lack, or is busy just now, is Ray all the same and is added.  A job
-        that waits for its nodes is waited for; `say` hears about it.
+        One that needs another token, or is busy, is Ray too and is added.  A pending job is waited for;
+        `report` is called meanwhile.
         """
         cluster = normalised(address)
         is_new = cluster not in self._wanted()
         self._tokens.set_access(cluster, token, headers, ca_file)
         try:
-            # Without the lock: it may take as long as a person or a queue takes.
-            await self._reaches.prepare(cluster, say)
+            # Without the lock: it may wait for the user or for SLURM's queue.
+            await self._connections.prepare(cluster, report)
             async with self._changing:
-                await self._watching.check(cluster)
+                await self._watch_list.check(cluster)
                 await self._files.run(partial(self._stored.add, cluster))
                 self._added[cluster] = None
-                self._twins.forget(cluster)
-                await self._watch_what_is_wanted()
+                self._duplicates.forget(cluster)
+                await self._update_watch()
         except BaseException:
             if is_new and cluster not in self._wanted():
                 self._tokens.forget(cluster)
-                await self._reaches.forget(cluster)
+                await self._connections.forget(cluster)
             raise
         self._watch.reset(cluster)
         await self._watch.refresh(cluster)
-        self.changed()
-        return self._known(self._watch.seen(cluster))
+        self.notify_changed()
+        return self._view(self._watch.status(cluster))
 
     async def remove(self, cluster: str) -> None:
-        """Forgets an added cluster and its token; one's own stays while it runs."""
+        """Forgets an added cluster and its token; a discovered one is kept while it runs."""
         async with self._changing:
             if cluster not in self._wanted():
                 raise unknown_cluster(cluster)
@@ -182,9 +177,9 @@ class Clusters:
             self._added.pop(cluster, None)
             self._named.pop(cluster, None)
             self._tokens.forget(cluster)
-            await self._watch_what_is_wanted()
-        await self._reaches.forget(cluster)
-        self.changed()
+            await self._update_watch()
+        await self._connections.forget(cluster)
+        self.notify_changed()
 
     async def set_access(
         self,
@@ -192,10 +187,10 @@ class Clusters:
         token: str | None = None,
         headers: Mapping[str, str] | None = None,
         ca_file: str | None = None,
-    ) -> Known:
-        """Takes what the person gave for a cluster, and asks again with it; an empty value takes it back.
+    ) -> ClusterView:
+        """Sets the user's credentials for a cluster and polls it with them; an empty value removes one.
 
-        It is kept also for a cluster that is not known yet: the editor brings it at the start.
+        They are stored for a cluster that is not watched yet, too: the editor sends them when it starts.
         """
         cluster = normalised(cluster)
         self._tokens.set_access(cluster, token, headers, ca_file)
@@ -203,98 +198,101 @@ class Clusters:
             await self.discover()
         self._watch.reset(cluster)
         await self._watch.refresh(cluster)
-        return self._known(self._watch.seen(cluster))
+        return self._view(self._watch.status(cluster))
 
-    async def named(self, written: str, say: Say = lambda _: None, *, clicked: bool = True) -> str:
-        """The id of the cluster that the user named by its address; it is watched once, and not stored.
+    async def resolve(
+        self, written: str, report: ShowProgress = lambda _: None, *, clicked: bool = True
+    ) -> str:
+        """The id of the cluster with this address; the cluster is watched from now on, but not stored.
 
-        Raises what went wrong if it does not answer; a job that waits for its nodes is not waited for.
-        `clicked` False: on behalf of a run, again and again until it is found.
+        Raises the error of a cluster that does not answer; a pending job is not waited for.
+        `clicked` False: called repeatedly on behalf of a run until the cluster is found.
         """
-        cluster = self._as_watched(written)
+        cluster = self._watched_id(written)
         is_new = cluster not in self._wanted()
         try:
-            await self._name(cluster, say, clicked=clicked)
+            await self._connect(cluster, report, clicked=clicked)
             await self._watch.refresh(cluster)
-            if error := self._watch.seen(cluster).error:
+            if error := self._watch.status(cluster).error:
                 raise error
-            if is_new and self._twins.same(cluster, self._watch.all_seen()) != cluster:
+            if is_new and self._duplicates.find_for(cluster, self._watch.statuses()) != cluster:
                 self._named.pop(cluster, None)
-                await self._watch_what_is_wanted()
+                await self._update_watch()
         except EaglerayError:
             if is_new:
                 self._named.pop(cluster, None)
-                await self._watch_what_is_wanted()
+                await self._update_watch()
             raise
-        return self._twins.of(cluster)
+        return self._duplicates.watched_address(cluster)
 
-    async def look_at(self, written: str, say: Say = lambda _: None) -> str:
-        """Like `named`, for one that is to be shown whether it answers or not."""
-        cluster = self._as_watched(written)
+    async def inspect(self, written: str, report: ShowProgress = lambda _: None) -> str:
+        """As `resolve`, for a cluster that is shown even if it does not answer."""
+        cluster = self._watched_id(written)
         with contextlib.suppress(EaglerayError):
-            await self._name(cluster, say)
+            await self._connect(cluster, report)
         await self._watch.refresh(cluster)
         await self._examiner.examine_all()
         return cluster
 
-    async def _name(self, cluster: str, say: Say, *, clicked: bool = True) -> None:
+    async def _connect(self, cluster: str, report: ShowProgress, *, clicked: bool = True) -> None:
         if cluster in self._wanted():
             return
         self._named[cluster] = None
         try:
-            await self._reaches.prepare(cluster, say, wait=False, clicked=clicked)
+            await self._connections.prepare(cluster, report, wait=False, clicked=clicked)
         finally:
-            await self._watch_what_is_wanted()
+            await self._update_watch()
 
     async def id_of(self, written: str) -> str:
-        """Like `named`, but one that is watched already is not asked, and may fail."""
-        cluster = self._as_watched(written)
-        return cluster if cluster in self._wanted() else await self.named(cluster)
+        """As `resolve`, but a cluster that is watched already is not polled, and may be failing."""
+        cluster = self._watched_id(written)
+        return cluster if cluster in self._wanted() else await self.resolve(cluster)
 
-    def _as_watched(self, written: str) -> str:
-        return self._twins.of(normalised(written))
+    def _watched_id(self, written: str) -> str:
+        return self._duplicates.watched_address(normalised(written))
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Calls `listener` whenever `known()` may answer something else; the answer ends that."""
+        """Calls `listener` whenever the result of `current` may have changed; returns a function that ends that."""
         return self._listeners.add(listener)
 
     def _wanted(self) -> list[str]:
-        """The addresses that are to be watched: added ones first, each once."""
-        every = dict.fromkeys([*self._added, *self._named, *self._found])
-        return [address for address in every if address not in self._twins]
+        """The addresses to watch: added ones first, each once."""
+        every = dict.fromkeys([*self._added, *self._named, *self._discovered])
+        return [address for address in every if address not in self._duplicates]
 
-    async def _watch_what_is_wanted(self) -> None:
-        await self._watching.only(self._wanted())
+    async def _update_watch(self) -> None:
+        await self._watch_list.update(self._wanted())
 
     def _is_added(self, address: str) -> bool:
         return address in self._added or address in self._named
 
-    async def _leave_out_twins(self) -> None:
-        """One cluster that was found at two addresses is watched once: at the one that stands first."""
-        self._twins.keep(self._wanted())
-        unasked = [one.cluster for one in self._watch.all_seen() if one.state == "connecting"]
-        unasked = [cluster for cluster in unasked if place(cluster).is_direct]
-        if unasked and len(self._wanted()) > 1:
-            await asyncio.gather(*(self._watch.refresh(cluster) for cluster in unasked))
-        sessions = {seen.cluster: seen.session for seen in self._watch.all_seen()}
-        self._twins.find(sessions, self._wanted(), self._is_added)
-        await self._watch_what_is_wanted()
+    async def _leave_out_duplicates(self) -> None:
+        """Watches a cluster that was discovered at two addresses only at the first of them."""
+        self._duplicates.prune(self._wanted())
+        statuses = self._watch.statuses()
+        new = [status.cluster for status in statuses if status.state == "connecting"]
+        new = [cluster for cluster in new if parse_address(cluster).is_direct]
+        if new and len(self._wanted()) > 1:
+            await asyncio.gather(*(self._watch.refresh(cluster) for cluster in new))
+        sessions = {status.cluster: status.session for status in self._watch.statuses()}
+        self._duplicates.update(sessions, self._wanted(), self._is_added)
+        await self._update_watch()
 
-    async def _forget_spent(self) -> None:
-        """Takes out what was stored of jobs that are over, unless it was connected since we began."""
-        for seen in self._watch.all_seen():
-            if not seen.session and self._reaches.is_spent(seen.cluster):
-                log.info("%s is over and is forgotten", seen.cluster)
-                await self._files.run(partial(self._stored.remove, seen.cluster))
-                self._added.pop(seen.cluster, None)
-        await self._watch_what_is_wanted()
+    async def _forget_ended_jobs(self) -> None:
+        """Removes stored jobs that are over, unless they were connected since Eagleray started."""
+        for status in self._watch.statuses():
+            if not status.session and self._connections.is_job_over(status.cluster):
+                log.info("%s is over and is forgotten", status.cluster)
+                await self._files.run(partial(self._stored.remove, status.cluster))
+                self._added.pop(status.cluster, None)
+        await self._update_watch()
 
-    def _known(self, seen: Seen) -> Known:
-        of_credentials = self._tokens.problem(seen.cluster)
-        problems = (*([of_credentials] if of_credentials else []), *self._examiner.problems(seen))
-        reach = self._reaches.of(seen.cluster)
-        return known_of(seen, self._is_added(seen.cluster), problems, reach)
+    def _view(self, status: ClusterStatus) -> ClusterView:
+        credentials = self._tokens.problem(status.cluster)
+        problems = (*([credentials] if credentials else []), *self._examiner.problems(status))
+        connection = self._connections.status(status.cluster)
+        return cluster_view(status, self._is_added(status.cluster), problems, connection)
 
-    def changed(self) -> None:
-        """Has everybody who listens ask `known()` again."""
+    def notify_changed(self) -> None:
+        """Tells the listeners to call `current` again."""
         self._listeners.tell()

@@ -1,4 +1,4 @@
-"""Finding one's own clusters: what the environment names and what runs on this machine under this user."""
+"""Discovers the user's own clusters: those that the environment names or that run on this machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from attrs import frozen
 
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.features.clusters.addresses import normalised
-from eagleray.features.clusters.problems import Problem
+from eagleray.features.clusters.model import Problem
 from eagleray.tools import processes
 from eagleray.tools.processes import Listener
 
@@ -24,10 +24,10 @@ Source = Literal["variable", "process", "port"]
 
 
 @frozen
-class Found:
-    """A cluster that was found, and how.
+class DiscoveredCluster:
+    """The address of a cluster and how it was discovered.
 
-    What listens on the usual port ("port") may be no Ray at all and is asked before it is shown.
+    A server on the usual port ("port") may not be Ray and is checked before it is shown.
     """
 
     address: str
@@ -35,16 +35,16 @@ class Found:
 
 
 @frozen
-class Findings:
-    """All that was found, each address once, and what the person should know of what was left alone."""
+class Discovery:
+    """All discovered clusters, each address once, and hints about what was ignored."""
 
-    found: tuple[Found, ...]
+    clusters: tuple[DiscoveredCluster, ...]
     hints: tuple[Problem, ...]
 
 
 @frozen
 class Machine:
-    """What is looked at on this machine; tests put their own in place of it."""
+    """The sources of information about this machine; tests replace them."""
 
     dashboards: Callable[[], list[DashboardProcess]]
     listeners: Callable[[], list[Listener]]
@@ -53,63 +53,65 @@ class Machine:
 
 @frozen
 class DashboardProcess:
-    """The dashboard of a Ray head of this user: each head runs one, even when it is switched off."""
+    """The dashboard process of a Ray head of this user: each head has one, even when its dashboard is switched off."""
 
     pid: int
     arguments: tuple[str, ...]
     listeners: tuple[Listener, ...]
 
 
-def find(environ: Mapping[str, str], machine: Machine, *, own: bool) -> Findings:
-    """The clusters that are one's own.
+def discover(environ: Mapping[str, str], machine: Machine, *, own: bool) -> Discovery:
+    """Discovers the user's own clusters.
 
     1. RAY_API_SERVER_ADDRESS, then RAY_ADDRESS if it is an http(s) address.
     2. The port on which a dashboard process of this user listens (only if `own`).
     3. Port 8265, if its listener belongs to this user (only if `own`): a tunnel, for example.
     """
-    found: list[Found] = []
+    found: list[DiscoveredCluster] = []
     hints: list[Problem] = []
     for name in VARIABLES:
         _of_variable(name, environ.get(name, "").strip(), found, hints)
     if own:
         dashboards = machine.dashboards()
-        found += [one for dashboard in dashboards if (one := address_of(dashboard))]
+        found += [cluster for dashboard in dashboards if (cluster := address_of(dashboard))]
         hints += _switched_off(dashboards)
         _of_usual_port(machine, found, hints)
-    unique: dict[str, Found] = {}
-    for one in found:
-        unique.setdefault(one.address, one)
-    return Findings(tuple(unique.values()), tuple(hints))
+    unique: dict[str, DiscoveredCluster] = {}
+    for cluster in found:
+        unique.setdefault(cluster.address, cluster)
+    return Discovery(tuple(unique.values()), tuple(hints))
 
 
-def _of_variable(name: str, value: str, found: list[Found], hints: list[Problem]) -> None:
+def _of_variable(
+    name: str, value: str, found: list[DiscoveredCluster], hints: list[Problem]
+) -> None:
     if not value or (name == "RAY_ADDRESS" and not re.match(r"https?://", value)):
         return
     try:
-        found.append(Found(normalised(value), "variable"))
+        found.append(DiscoveredCluster(normalised(value), "variable"))
     except EaglerayError as error:
         text = f"{name}: {error.message}"
         hints.append(Problem("bad-variable", text, f"Correct {name}, or unset it."))
 
 
-def address_of(process: DashboardProcess) -> Found | None:
-    """The port of a dashboard: the one it was told, or one of the next that it tried when that was taken."""
-    told = _option(process.arguments, "--port", USUAL_PORT)
+def address_of(process: DashboardProcess) -> DiscoveredCluster | None:
+    """The address of a dashboard: its configured port, or one of the next if that was taken."""
+    configured = _option(process.arguments, "--port", USUAL_PORT)
     retries = _option(process.arguments, "--port-retries", 50)
-    ports = range(told, told + retries + 1)
-    # It also listens on a port for metrics, which is not asked.
-    listening = [one for one in process.listeners if one.port in ports]
+    ports = range(configured, configured + retries + 1)
+    # It also listens on a port for metrics.
+    listening = [listener for listener in process.listeners if listener.port in ports]
     if not listening:
         return None
-    first = min(listening, key=lambda one: one.port)
+    first = min(listening, key=lambda listener: listener.port)
     host = f"[{first.host}]" if ":" in first.host else first.host
-    return Found(normalised(f"{host}:{first.port}"), "process")
+    return DiscoveredCluster(normalised(f"{host}:{first.port}"), "process")
 
 
 def _switched_off(dashboards: Iterable[DashboardProcess]) -> list[Problem]:
-    """Why a Ray head of this user has no dashboard that could be asked."""
-    minimal = any("--minimal" in one.arguments for one in dashboards)
-    disabled = any("--disable-frontend" in one.arguments for one in dashboards)
+    """Hints on why a Ray head of this user has no dashboard to query."""
+    minimal = any("--minimal" in dashboard.arguments for dashboard in dashboards)
+    disabled = any("--disable-frontend" in dashboard.arguments for dashboard in dashboards)
     if minimal:
         return [
             Problem(
@@ -129,13 +131,13 @@ def _switched_off(dashboards: Iterable[DashboardProcess]) -> list[Problem]:
     return []
 
 
-def _of_usual_port(machine: Machine, found: list[Found], hints: list[Problem]) -> None:
-    if any(one.address == USUAL_ADDRESS for one in found):
+def _of_usual_port(machine: Machine, found: list[DiscoveredCluster], hints: list[Problem]) -> None:
+    if any(cluster.address == USUAL_ADDRESS for cluster in found):
         return
-    at_port = [one for one in machine.listeners() if one.port == USUAL_PORT]
-    owners = {one.uid for one in at_port}
+    at_port = [listener for listener in machine.listeners() if listener.port == USUAL_PORT]
+    owners = {listener.uid for listener in at_port}
     if machine.uid in owners and len(owners) == 1:
-        found.append(Found(USUAL_ADDRESS, "port"))
+        found.append(DiscoveredCluster(USUAL_ADDRESS, "port"))
     elif owners:
         others = ", ".join(sorted(_user(uid) for uid in owners if uid != machine.uid))
         hints.append(

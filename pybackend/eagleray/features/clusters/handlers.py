@@ -1,4 +1,4 @@
-"""The panel's requests about clusters: wire types in, wire types out."""
+"""Handles the panel's requests about clusters."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from eagleray.adapter_client.routes import AdapterRoutes
 from eagleray.common.errors import with_retry
 from eagleray.features.clusters import messages as wire
-from eagleray.features.clusters.choices import Choices, choices, sentence
 from eagleray.features.clusters.clusters import Clusters
-from eagleray.features.clusters.jobs import Jobs
-from eagleray.features.clusters.known import AllKnown, Known
-from eagleray.features.clusters.problems import Problem
-from eagleray.features.clusters.reaching import Reach, Reaching
-from eagleray.features.clusters.seen_jobs import SeenHost, SeenJob
-from eagleray.features.clusters.terminals import Terminals
+from eagleray.features.clusters.connections import ConnectionMonitor
+from eagleray.features.clusters.jobs import (
+    AddOptions,
+    HostStatus,
+    Jobs,
+    JobStatus,
+    add_options,
+    job_sentence,
+)
+from eagleray.features.clusters.model import ClusterList, ClusterView, Problem
+from eagleray.features.clusters.node_access import Terminals
 
 if TYPE_CHECKING:
-    from eagleray.adapter_client.routes import AdapterRoutes
     from eagleray.protocol.control import SshQuestion
     from eagleray.wire.requests import ReportProgress, RequestServer
 
@@ -27,12 +31,12 @@ def register(
     server: RequestServer,
     clusters: Clusters,
     jobs: Jobs,
-    reaching: Reaching,
+    connection_monitor: ConnectionMonitor,
     terminals: Terminals,
     routes: AdapterRoutes,
 ) -> None:
     """Answers the requests of this feature."""
-    handlers = Handlers(clusters, jobs, reaching, terminals, routes)
+    handlers = ClusterHandlers(clusters, jobs, connection_monitor, terminals, routes)
     server.on_request(wire.LIST, handlers.list)
     server.on_request(wire.ADD, handlers.add)
     server.on_request(wire.REMOVE, handlers.remove)
@@ -50,7 +54,7 @@ def register(
     server.in_background("jobs", jobs.run)
 
     async def follow() -> None:
-        reaching.follow_routes()
+        connection_monitor.follow_routes()
         routes.asks(
             lambda question: server.notify(wire.QUESTION, _question(question)),
             lambda over: server.notify(wire.QUESTION_OVER, wire.QuestionRef(str(over))),
@@ -59,30 +63,30 @@ def register(
     server.in_background("routes", follow)
 
 
-class Handlers:
+class ClusterHandlers:
     """One method per request."""
 
     def __init__(
         self,
         clusters: Clusters,
         jobs: Jobs,
-        reaching: Reaching,
+        connection_monitor: ConnectionMonitor,
         terminals: Terminals,
         routes: AdapterRoutes,
     ) -> None:
         self._clusters = clusters
         self._jobs = jobs
-        self._reaching = reaching
+        self._connection_monitor = connection_monitor
         self._terminals = terminals
         self._routes = routes
 
     def all(self) -> wire.Clusters:
-        known = self._clusters.known()
+        current = self._clusters.current()
         return wire.Clusters(
-            clusters=[wire_cluster(one) for one in known.clusters],
-            hints=_problems(known.hints),
-            jobs=[self._job(seen) for seen in self._offered(known)],
-            hosts=[_host(seen) for seen in self._jobs.hosts()],
+            clusters=[wire_cluster(view) for view in current.clusters],
+            hints=_problems(current.hints),
+            jobs=[self._job(status) for status in self._offered(current)],
+            hosts=[_host(status) for status in self._jobs.hosts()],
         )
 
     async def list(self) -> wire.Clusters:
@@ -91,117 +95,111 @@ class Handlers:
 
     async def refresh(self) -> wire.Clusters:
         await self._clusters.refresh()
-        await self._jobs.look_everywhere()
+        await self._jobs.poll_all()
         return self.all()
 
-    async def add(self, asked: wire.AddCluster, report: ReportProgress) -> wire.Cluster:
-        given = (asked.address, asked.token, asked.headers, asked.ca_file)
-        return wire_cluster(await self._clusters.add(*given, say=report))
+    async def add(self, params: wire.AddCluster, report: ReportProgress) -> wire.Cluster:
+        access = (params.address, params.token, params.headers, params.ca_file)
+        return wire_cluster(await self._clusters.add(*access, report=report))
 
-    async def remove(self, asked: wire.ClusterRef) -> None:
-        await self._clusters.remove(asked.cluster)
+    async def remove(self, params: wire.ClusterRef) -> None:
+        await self._clusters.remove(params.cluster)
 
-    async def id_of(self, written: wire.ClusterRef) -> wire.ClusterRef:
-        return wire.ClusterRef(await self._clusters.id_of(written.cluster))
+    async def id_of(self, params: wire.ClusterRef) -> wire.ClusterRef:
+        return wire.ClusterRef(await self._clusters.id_of(params.cluster))
 
-    async def set_access(self, said: wire.Access) -> wire.Cluster:
-        given = (said.cluster, said.token, said.headers, said.ca_file)
-        return wire_cluster(await self._clusters.set_access(*given))
+    async def set_access(self, params: wire.Access) -> wire.Cluster:
+        access = (params.cluster, params.token, params.headers, params.ca_file)
+        return wire_cluster(await self._clusters.set_access(*access))
 
     async def choices(self) -> wire.Choices:
-        return self._choices(await choices(self._jobs))
+        return self._choices(await add_options(self._jobs))
 
-    async def look_at(self, asked: wire.HostRef, report: ReportProgress) -> wire.Clusters:
-        report(f"Asking {asked.host} for jobs")
-        await self._jobs.add_host(asked.host)
+    async def look_at(self, params: wire.HostRef, report: ReportProgress) -> wire.Clusters:
+        report(f"Asking {params.host} for jobs")
+        await self._jobs.add_host(params.host)
         return self.all()
 
-    async def forget_host(self, asked: wire.HostRef) -> wire.Clusters:
-        await self._jobs.remove_host(asked.host)
+    async def forget_host(self, params: wire.HostRef) -> wire.Clusters:
+        await self._jobs.remove_host(params.host)
         return self.all()
 
-    async def reconnect(self, asked: wire.ClusterRef) -> None:
-        await self._reaching.reconnect(asked.cluster)
+    async def reconnect(self, params: wire.ClusterRef) -> None:
+        await self._connection_monitor.reconnect(params.cluster)
 
-    async def terminal(self, asked: wire.TerminalRef) -> wire.Terminal:
-        made = await self._terminals.on(asked.cluster, asked.node_id)
-        return wire.Terminal(made.title, [*made.argv], {})
+    async def terminal(self, params: wire.TerminalRef) -> wire.Terminal:
+        terminal = await self._terminals.on(params.cluster, params.node_id)
+        return wire.Terminal(terminal.title, [*terminal.argv], {})
 
-    async def answer(self, said: wire.Answer) -> None:
-        if said.id.isdecimal():
-            await self._routes.answer(int(said.id), said.text)
+    async def answer(self, params: wire.Answer) -> None:
+        if params.id.isdecimal():
+            await self._routes.answer(int(params.id), params.text)
 
-    def _offered(self, known: AllKnown) -> Iterable[SeenJob]:
-        """Running jobs that hold a live Ray and are no clusters yet."""
-        clusters = {one.id for one in known.clusters}
+    def _offered(self, current: ClusterList) -> Iterable[JobStatus]:
+        """Running jobs with a live Ray that are not clusters yet."""
+        clusters = {view.id for view in current.clusters}
         return (s for s in self._jobs.all() if s.ray == "live" and s.address not in clusters)
 
-    def _choices(self, found: Choices) -> wire.Choices:
-        looked_at = {seen.host for seen in self._jobs.hosts()}
+    def _choices(self, options: AddOptions) -> wire.Choices:
+        polled = {status.host for status in self._jobs.hosts()}
         return wire.Choices(
-            jobs=[self._job(seen) for seen in found.jobs],
+            jobs=[self._job(status) for status in options.jobs],
             ssh_hosts=[
-                wire.SshHost(host.name, host.detail, host.name in looked_at)
-                for host in found.ssh_hosts
+                wire.SshHost(host.name, host.detail, host.name in polled)
+                for host in options.ssh_hosts
             ],
-            problems=_problems(found.problems),
+            problems=_problems(options.problems),
         )
 
-    def _job(self, seen: SeenJob) -> wire.Job:
-        return wire_job(seen, self._jobs.time_left_s(seen))
+    def _job(self, status: JobStatus) -> wire.Job:
+        return wire_job(status, self._jobs.time_left_s(status))
 
 
-def wire_job(seen: SeenJob, time_left_s: float | None) -> wire.Job:
-    job, pending = seen.job, seen.job.state == "pending"
+def wire_job(status: JobStatus, time_left_s: float | None) -> wire.Job:
+    job, pending = status.job, status.job.state == "pending"
     return wire.Job(
-        address=seen.address,
+        address=status.address,
         job=job.id,
-        host=seen.host,
+        host=status.host,
         name=job.name,
         partition=job.partition,
         state=job.state if job.state in ("running", "pending") else "other",
         reason=job.reason,
         nodes=job.node_count,
-        sentence=sentence(seen),
-        ray=seen.ray,
+        sentence=job_sentence(status),
+        ray=status.ray,
         time_left_s=time_left_s,
         starts_s=max(0.0, job.started - time.time()) if pending and job.started else None,
     )
 
 
-def wire_cluster(known: Known) -> wire.Cluster:
-    reach = known.reach
+def wire_cluster(view: ClusterView) -> wire.Cluster:
+    route = view.route
     return wire.Cluster(
-        id=known.id,
-        name=known.name,
-        origin=known.origin,
-        state=known.state,
-        session=known.session,
-        ray_version=known.ray_version,
-        sentence=known.sentence,
-        problems=_problems(known.problems),
-        route=_route(reach),
-        job=reach.job,
-        host=reach.host,
-        time_left_s=reach.time_left_s,
-        time_warning=reach.time_warning,
+        id=view.id,
+        name=view.name,
+        origin=view.origin,
+        state=view.state,
+        session=view.session,
+        ray_version=view.ray_version,
+        sentence=view.sentence,
+        problems=_problems(view.problems),
+        route=wire.Route(route.kind, route.via, route.state, route.sentence, route.message)
+        if route
+        else None,
+        job=view.job,
+        host=view.host,
+        time_left_s=view.time_left_s,
+        time_warning=view.time_warning,
     )
 
 
-def _route(reach: Reach) -> wire.Route | None:
-    state = reach.route
-    if state is None:
-        return None
-    kind = state.route.kind
-    return wire.Route(kind, reach.via, state.state, state.reason, state.message)
+def _host(status: HostStatus) -> wire.JobHost:
+    return wire.JobHost(status.host, status.state, status.error.message if status.error else "")
 
 
-def _host(seen: SeenHost) -> wire.JobHost:
-    return wire.JobHost(seen.host, seen.state, seen.error.message if seen.error else "")
-
-
-def _question(asked: SshQuestion) -> wire.Question:
-    return wire.Question(str(asked.id), asked.ssh, asked.prompt, asked.kind)
+def _question(question: SshQuestion) -> wire.Question:
+    return wire.Question(str(question.id), question.ssh, question.prompt, question.kind)
 
 
 def _problems(problems: Iterable[Problem]) -> list[wire.Problem]:

@@ -1,28 +1,85 @@
-"""The person's SLURM jobs, here and on the hosts that they added: which there are, and which hold a live Ray."""
+"""Polls the user's SLURM jobs, on this machine and on added ssh hosts, and finds out which run a Ray."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Literal
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from eagleray.common import tasks
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.errors import EaglerayError, internal
 from eagleray.common.listeners import Listeners
+from eagleray.common.off_loop import off_loop
 from eagleray.common.retry import JOB_STATE, Backoff, jittered
-from eagleray.features.clusters.seen_jobs import SeenHost, SeenJob, ray_of, with_ray
-from eagleray.features.clusters.stored_hosts import StoredHosts
-from eagleray.slurm.client import SlurmClient
+from eagleray.features.clusters.job_head import is_within_job
+from eagleray.features.clusters.model import Problem
+from eagleray.features.clusters.stored_lists import StoredHosts
+from eagleray.slurm.client import NodeAnswer, SlurmClient
 from eagleray.slurm.jobs import SlurmJob
 from eagleray.slurm.nodes import JobNodes
 from eagleray.slurm.queue import Queue, SlurmQueue
+from eagleray.tools.ssh_config import ConfiguredHost, configured_hosts
+
+RayInJob = Literal["live", "none", "unknown"]
+
+
+@frozen
+class JobStatus:
+    """A job as `host` listed it at `at` (of the clock), and whether a Ray answers in it."""
+
+    host: str
+    job: SlurmJob
+    at: float
+    ray: RayInJob = "unknown"
+    ray_version: str = ""
+
+    @property
+    def address(self) -> str:
+        """The id of its cluster."""
+        inner = f"slurm://{self.job.id}"
+        return f"ssh://{self.host}/{inner}" if self.host else inner
+
+
+@frozen
+class HostStatus:
+    """The result of the last poll of a host, at `at`; it is polled again at `due_at`."""
+
+    host: str
+    state: Literal["ok", "asking", "failing"] = "asking"
+    error: EaglerayError | None = None
+    failures: int = 0
+    at: float = 0.0
+    due_at: float = 0.0
+
+
+def find_ray(
+    status: JobStatus, answers: Sequence[NodeAnswer], taken: Collection[str]
+) -> NodeAnswer | None:
+    """The node with the Ray of the job; a Ray with nodes outside the job belongs to another job."""
+    addresses = {answer.node: answer.addresses for answer in answers}
+    for answer in answers:
+        sure = status.job.exclusive or (bool(answer.ips) and answer.node not in taken)
+        if answer.said == "ray" and sure and is_within_job(answer, addresses):
+            return answer
+    return None
+
+
+def with_ray(
+    status: JobStatus, answers: Sequence[NodeAnswer], found: NodeAnswer | None
+) -> JobStatus:
+    if found is not None:
+        return evolve(status, ray="live", ray_version=found.ray)
+    known = bool(answers) and all(answer.said in ("refused", "other") for answer in answers)
+    return evolve(status, ray="none" if known else "unknown", ray_version="")
+
 
 POLL_S = JOB_STATE.steady_s
 STEP_S = 1.0
-# So many nodes are asked by themselves whether a Ray answers there; the jobs beyond are only offered.
+# At most this many nodes are queried for a Ray without a click; further jobs are only offered.
 MOST_NODES = 512
 AFTER_FAILURE = Backoff(first_s=POLL_S, longest_s=600.0)
 
@@ -32,10 +89,10 @@ log = logging.getLogger(__name__)
 class Jobs:
     """Polls SLURM once a minute while the panel is visible; lives on one event loop.
 
-    Polled are this machine if it has SLURM (`here`), the hosts that the user added, and those of the
-    jobs that are clusters (`also`), for their end and their time.  A hidden window polls nothing and takes what the
-    visible ones have asked.  A Ray is looked for with plain
-    questions to the nodes, never with a step in somebody's job, which accounting would show.
+    It polls this machine if it has SLURM (`here`), the hosts that the user added, and those of jobs that
+    are clusters (`also`), for their end and their time left.  A hidden window polls nothing and uses the
+    answers of visible ones.  A Ray is found by plain queries to the nodes, never by a job step, which
+    accounting would show.
     """
 
     def __init__(
@@ -54,31 +111,31 @@ class Jobs:
         self._queue = queue
         self._nodes = nodes
         self._stored = stored
-        self._here = here and slurm.is_here()
+        self._is_slurm_here = here and slurm.is_here()
         self._also = also
         self._visible = visible
         self._clock = clock or SystemClock()
-        self._hosts: dict[str, SeenHost] = {}
-        self._jobs: dict[str, dict[str, SeenJob]] = {}
+        self._hosts: dict[str, HostStatus] = {}
+        self._jobs: dict[str, dict[str, JobStatus]] = {}
         self._listeners = Listeners[[]]()
         self._named: set[str] = set()
-        self._looking: dict[str, asyncio.Lock] = {}
+        self._polling: dict[str, asyncio.Lock] = {}
 
     async def run(self) -> None:
-        """Looks until it is cancelled, soon after the panel was opened."""
+        """Polls until it is cancelled, soon after the panel was opened."""
         looks: set[asyncio.Task[None]] = set()
         await self.ready()
         try:
             while True:
-                # One host may wait for a code that the person is to type in; the others do not wait for it.
+                # A host may wait for a code that the user types in; the others must not wait for it.
                 for host in self._wanted():
                     if not self._is_due(host):
                         continue
                     if not self._visible():
-                        await self._take_shared(host)
+                        await self._store_shared(host)
                     else:
                         look = tasks.owned(
-                            self._logged_look(host), f"jobs {host}", tasks.only_logged
+                            self._poll_logged(host), f"jobs {host}", tasks.only_logged
                         )
                         looks.add(look)
                         look.add_done_callback(looks.discard)
@@ -89,37 +146,37 @@ class Jobs:
             await asyncio.gather(*looks, return_exceptions=True)
 
     async def ready(self) -> None:
-        """Waits until it is known which hosts were added."""
+        """Waits until the list of added hosts is read."""
         await self._stored.ready()
 
-    async def known_hosts(self) -> list[str]:
+    async def polled_hosts(self) -> list[str]:
         """This machine ("") if it has SLURM, and the hosts that were added."""
         await self.ready()
         return [host for host in self._wanted() if not host or host in self._stored.hosts()]
 
-    async def look_once(self, hosts: Iterable[str]) -> list[SeenJob]:
-        """Asks these hosts, also ones that were not added; raises what went wrong if none of them answers."""
+    async def poll_hosts(self, hosts: Iterable[str]) -> list[JobStatus]:
+        """Polls these hosts, also ones that were not added; raises the error if none of them answers."""
         self._named.update(hosts)
-        await asyncio.gather(*(self.look(host) for host in self._named))
-        errors = [seen.error for host in self._named if (seen := self._hosts.get(host))]
-        if error := next((one for one in errors if None not in errors), None):
+        await asyncio.gather(*(self.poll(host) for host in self._named))
+        errors = [status.error for host in self._named if (status := self._hosts.get(host))]
+        if error := next((e for e in errors if None not in errors), None):
             raise error
-        return [seen for seen in self.all() if seen.host in self._named]
+        return [status for status in self.all() if status.host in self._named]
 
-    async def look_at_clusters(self) -> None:
-        """Asks for the jobs that are clusters."""
+    async def poll_clusters(self) -> None:
+        """Polls the hosts of jobs that are clusters."""
         hosts = dict.fromkeys(host for host, _ in self._also())
-        await asyncio.gather(*(self.look(host) for host in hosts))
+        await asyncio.gather(*(self.poll(host) for host in hosts))
 
-    async def look_everywhere(self) -> None:
-        """Asks all hosts now; failures stand in `hosts()`."""
+    async def poll_all(self) -> None:
+        """Polls all hosts now; `hosts()` has the failures."""
         await self.ready()
-        await asyncio.gather(*(self.look(host) for host in self._wanted()))
+        await asyncio.gather(*(self.poll(host) for host in self._wanted()))
 
-    async def look(self, host: str, max_age_s: float = 0.0) -> None:
-        """Asks one host, now unless another window did within `max_age_s`; `hosts()` shows a failure."""
-        async with self._looking.setdefault(host, asyncio.Lock()):
-            before = self._hosts.get(host, SeenHost(host))
+    async def poll(self, host: str, max_age_s: float = 0.0) -> None:
+        """Polls one host, unless another window did within `max_age_s`; `hosts()` has a failure."""
+        async with self._polling.setdefault(host, asyncio.Lock()):
+            before = self._hosts.get(host, HostStatus(host))
             if before.state == "asking":
                 self._set_host(before)
             try:
@@ -129,73 +186,73 @@ class Jobs:
                 self._set_failed(host, error)
                 return
             if host in self._wanted():
-                self._take(host, queue)
-                await self._look_for_ray(host, at_once=not max_age_s)
+                self._store(host, queue)
+                await self._find_rays(host, at_once=not max_age_s)
 
-    def _take(self, host: str, queue: Queue) -> None:
+    def _store(self, host: str, queue: Queue) -> None:
         known = self._jobs.get(host, {})
         merged = {
             job.id: self._merged(host, job, known.get(job.id), queue.at) for job in queue.jobs
         }
         self._jobs[host] = merged
         due_at = max(queue.at, self._clock.now() - POLL_S) + jittered(POLL_S)
-        self._set_host(SeenHost(host, "ok", None, 0, queue.at, due_at))
+        self._set_host(HostStatus(host, "ok", None, 0, queue.at, due_at))
 
-    async def _take_shared(self, host: str) -> None:
-        """The answer that another window got, without asking; the remaining time decreases in any case."""
+    async def _store_shared(self, host: str) -> None:
+        """Stores the answer that another window got, without a query; the remaining time decreases in any case."""
         queue = await self._queue.peek(host)
-        before = self._hosts.get(host, SeenHost(host))
+        before = self._hosts.get(host, HostStatus(host))
         if queue is not None and (before.state == "asking" or queue.at > before.at):
-            self._take(host, queue)
+            self._store(host, queue)
         due_at = self._clock.now() + jittered(POLL_S)
         self._set_host(evolve(self._hosts.get(host, before), due_at=due_at))
 
     def _set_failed(self, host: str, error: EaglerayError) -> None:
-        now, failures = self._clock.now(), self._hosts.get(host, SeenHost(host)).failures + 1
+        now, failures = self._clock.now(), self._hosts.get(host, HostStatus(host)).failures + 1
         due_at = now + jittered(AFTER_FAILURE.wait_s(failures))
-        self._set_host(SeenHost(host, "failing", error, failures, now, due_at))
+        self._set_host(HostStatus(host, "failing", error, failures, now, due_at))
 
-    async def _logged_look(self, host: str) -> None:
+    async def _poll_logged(self, host: str) -> None:
         try:
-            await self.look(host, POLL_S)
+            await self.poll(host, POLL_S)
         except Exception as error:
-            # A fault of one poll must not end all polling, nor be repeated without a pause.
+            # A failed poll must not end the polling, nor be repeated without a pause.
             log.exception("looking for jobs on %s failed", host or "this machine")
             self._set_failed(host, internal(repr(error)))
 
-    def all(self) -> list[SeenJob]:
-        """Jobs that are not over, running ones first, as they were seen last; asks nobody."""
-        every = [seen for of_host in self._jobs.values() for seen in of_host.values()]
-        alive = [seen for seen in every if seen.job.state != "over"]
-        return sorted(alive, key=lambda seen: (seen.job.state != "running", seen.host))
+    def all(self) -> list[JobStatus]:
+        """Jobs that are not over, running ones first, by the last polls."""
+        every = [status for of_host in self._jobs.values() for status in of_host.values()]
+        alive = [status for status in every if status.job.state != "over"]
+        return sorted(alive, key=lambda status: (status.job.state != "running", status.host))
 
-    def hosts(self) -> list[SeenHost]:
-        """The added hosts and how it went with them."""
-        return [self._hosts.get(host, SeenHost(host)) for host in self._stored.hosts()]
+    def hosts(self) -> list[HostStatus]:
+        """The status of the added hosts."""
+        return [self._hosts.get(host, HostStatus(host)) for host in self._stored.hosts()]
 
-    def host(self, host: str) -> SeenHost | None:
-        """How asking on a host went, "" for this machine; None before it was asked."""
+    def host(self, host: str) -> HostStatus | None:
+        """The status of a host, "" for this machine; None before its first poll."""
         return self._hosts.get(host)
 
-    def job(self, host: str, job: str) -> SeenJob | None:
-        """A job as it was seen last, also one that is over; None if SLURM did not name it."""
+    def job(self, host: str, job: str) -> JobStatus | None:
+        """A job by the last poll, also one that is over; None if SLURM did not list it."""
         return self._jobs.get(host, {}).get(job)
 
-    def time_left_s(self, seen: SeenJob) -> float | None:
-        """What is left now of what SLURM said then."""
-        left = seen.job.time_left_s
-        return None if left is None else max(0.0, left - (self._clock.now() - seen.at))
+    def time_left_s(self, status: JobStatus) -> float | None:
+        """The time left now, by the time left when the job was polled."""
+        left = status.job.time_left_s
+        return None if left is None else max(0.0, left - (self._clock.now() - status.at))
 
     async def add_host(self, written: str) -> str:
-        """Stores a host and asks there; raises what goes wrong, and then it is not stored."""
+        """Stores a host and polls it; a host that fails is not stored and its error is raised."""
         await self.ready()
         before = self._stored.hosts()
         host = await self._stored.add(written)
         try:
-            await self.look(host)
-            seen = self._hosts.get(host)
-            if seen is not None and seen.error is not None:
-                raise seen.error
+            await self.poll(host)
+            status = self._hosts.get(host)
+            if status is not None and status.error is not None:
+                raise status.error
         except BaseException:
             if host not in before:
                 await self.remove_host(host)
@@ -207,51 +264,51 @@ class Jobs:
         if host not in self._wanted():
             self._hosts.pop(host, None)
             self._jobs.pop(host, None)
-        self._tell()
+        self._notify()
 
     def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Calls `listener` after every look; the answer ends that."""
+        """Calls `listener` after every poll; returns a function that ends that."""
         return self._listeners.add(listener)
 
     def _wanted(self) -> list[str]:
-        here = [""] if self._here else []
+        here = [""] if self._is_slurm_here else []
         of_clusters = [host for host, _ in self._also()]
         return list(dict.fromkeys([*here, *self._stored.hosts(), *of_clusters, *self._named]))
 
     def _is_due(self, host: str) -> bool:
-        seen, looking = self._hosts.get(host), self._looking.get(host)
+        status, looking = self._hosts.get(host), self._polling.get(host)
         if looking is not None and looking.locked():
             return False
-        of_cluster = any(host == one for one, _ in self._also())
+        of_cluster = any(host == other for other, _ in self._also())
         if not self._visible() and not of_cluster:
             return False
-        if seen is None or (seen.state == "asking" and not seen.due_at):
+        if status is None or (status.state == "asking" and not status.due_at):
             return True
-        if self._visible() and not seen.failures and self._clock.now() - seen.at >= 2 * POLL_S:
-            # It was hidden for long.
+        if self._visible() and not status.failures and self._clock.now() - status.at >= 2 * POLL_S:
+            # The panel was hidden for long.
             return True
-        return self._clock.now() >= seen.due_at
+        return self._clock.now() >= status.due_at
 
-    def _merged(self, host: str, job: SlurmJob, before: SeenJob | None, now: float) -> SeenJob:
+    def _merged(self, host: str, job: SlurmJob, before: JobStatus | None, now: float) -> JobStatus:
         same_run = before is not None and before.job.started == job.started
         if before is None or not same_run or job.state != "running":
-            return SeenJob(host, job, now)
+            return JobStatus(host, job, now)
         return evolve(before, job=job, at=now)
 
-    async def _look_for_ray(self, host: str, *, at_once: bool) -> None:
+    async def _find_rays(self, host: str, *, at_once: bool) -> None:
         """Queries the nodes of a host's running jobs that aren't clusters yet, all at once."""
         clusters = set(self._also())
         nodes_of: dict[str, list[str]] = {}
-        for seen in self._jobs[host].values():
-            if seen.job.state != "running" or (host, seen.job.id) in clusters:
+        for status in self._jobs[host].values():
+            if status.job.state != "running" or (host, status.job.id) in clusters:
                 continue
             try:
-                nodes = await self._slurm.nodes(host, seen.job.nodelist)
+                nodes = await self._slurm.nodes(host, status.job.nodelist)
             except EaglerayError as error:
-                log.info("nodes of job %s: %s", seen.job.id, error)
+                log.info("nodes of job %s: %s", status.job.id, error)
                 continue
             if sum(map(len, nodes_of.values())) + len(nodes) <= MOST_NODES:
-                nodes_of[seen.job.id] = nodes
+                nodes_of[status.job.id] = nodes
         if not any(nodes_of.values()):
             return
         asked = [self._jobs[host][job].job for job in nodes_of]
@@ -261,21 +318,56 @@ class Jobs:
             log.info("nodes on %s: %s", host or "this machine", error)
             return
         if host not in self._jobs:
-            # It was forgotten meanwhile.
+            # The host was removed meanwhile.
             return
         before = dict(self._jobs[host])
         taken: set[str] = set()
-        # Of two jobs that share a node the smaller one that has all of a Ray's nodes is the likelier.
+        # Of two jobs that share a node, the smaller one with all of a Ray's nodes is likelier.
         for job, _ in sorted(nodes_of.items(), key=lambda item: len(item[1])):
-            found = ray_of(before[job], answers[job], taken)
+            found = find_ray(before[job], answers[job], taken)
             self._jobs[host][job] = with_ray(before[job], answers[job], found)
             taken |= {found.node} if found else set()
         if before != self._jobs[host]:
-            self._tell()
+            self._notify()
 
-    def _set_host(self, seen: SeenHost) -> None:
-        self._hosts[seen.host] = seen
-        self._tell()
+    def _set_host(self, status: HostStatus) -> None:
+        self._hosts[status.host] = status
+        self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._listeners.tell()
+
+
+@frozen
+class AddOptions:
+    """What the user can add: jobs and hosts of the ssh config; `problems` are failed polls."""
+
+    jobs: tuple[JobStatus, ...]
+    ssh_hosts: tuple[ConfiguredHost, ...]
+    problems: tuple[Problem, ...]
+
+
+async def add_options(
+    jobs: Jobs, configured: Callable[[], Sequence[ConfiguredHost]] = configured_hosts
+) -> AddOptions:
+    """Polls all hosts now and reads the ssh config."""
+    await jobs.poll_all()
+    hosts = [
+        status
+        for host in ("", *(added.host for added in jobs.hosts()))
+        if (status := jobs.host(host))
+    ]
+    failed = (Problem.of(status.error) for status in hosts if status.error)
+    ssh_hosts = await off_loop(configured)
+    return AddOptions(tuple(jobs.all()), tuple(ssh_hosts), tuple(failed))
+
+
+def job_sentence(status: JobStatus) -> str:
+    """The state of a job besides its name, nodes and time: "Ray 2.60.0", "waits for Priority"."""
+    if status.job.state == "pending":
+        return f"waits for {status.job.reason}" if status.job.reason else "waits for its nodes"
+    if status.job.state == "ending":
+        return "is ending"
+    if status.ray == "live":
+        return f"Ray {status.ray_version}" if status.ray_version else "Ray"
+    return "no Ray found in it yet"

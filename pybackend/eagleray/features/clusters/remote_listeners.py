@@ -1,4 +1,4 @@
-"""Who listens on a port of the host where a route ends: a login node is shared, and ports outlive clusters."""
+"""Checks who listens on a port of a remote host: a login node is shared, and ports outlive clusters."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from eagleray.ray.endpoint import CheckListener
 from eagleray.ray.errors import stranger_listens
 from eagleray.tools.processes import Listener, of_table
 
-# What the kernel says of the one who asks, and of all who listen.
-ASKED = ("cat", "/proc/self/status", "/proc/net/tcp", "/proc/net/tcp6")
+# Prints the kernel's tables of the asking process and of all listeners.
+TABLES_COMMAND = ("cat", "/proc/self/status", "/proc/net/tcp", "/proc/net/tcp6")
 
 Run = Callable[[str, Sequence[str]], Awaitable[CommandOutput]]
 
@@ -20,17 +20,17 @@ Run = Callable[[str, Sequence[str]], Awaitable[CommandOutput]]
 def owner_check(
     run: Run, ssh: str, port: int, cluster: str, on_unknown: Callable[[bool], None]
 ) -> CheckListener:
-    """For a dashboard on the host `ssh` itself: raises `stranger-listens` if another user owns the port there.
+    """A check for a dashboard on the host `ssh` itself, which raises `stranger-listens` if another user owns the port there.
 
-    A host without these tables, such as a Mac, can't say who listens: `on_unknown` is called with True, and the
-    check passes.  One question at a time: sshd allows few sessions on a connection.
+    A host without these tables, such as a Mac, can't show who listens: `on_unknown` is called with True, and the
+    check passes.  One check at a time: sshd allows few sessions on a connection.
     """
     asking = asyncio.Lock()
 
     async def check() -> None:
         async with asking:
-            ran = await run(ssh, ASKED)
-        is_other = is_other_users(ran.stdout, port)
+            ran = await run(ssh, TABLES_COMMAND)
+        is_other = belongs_to_other_user(ran.stdout, port)
         on_unknown(is_other is None)
         if is_other:
             raise stranger_listens(cluster, port)
@@ -38,13 +38,13 @@ def owner_check(
     return check
 
 
-def is_other_users(tables: str, port: int) -> bool | None:
-    """Whether another user listens on `port`, by the output of `ASKED`; None where it doesn't say who listens.
+def belongs_to_other_user(tables: str, port: int) -> bool | None:
+    """Whether another user listens on `port`, by the output of `TABLES_COMMAND`; None if that doesn't show who listens.
 
     Root may listen: root can read every token anyway.
     """
     own = re.search(r"^Uid:\s+(\d+)", tables, re.MULTILINE)
-    owners = [one.uid for one in _listeners(tables) if one.port == port]
+    owners = [listener.uid for listener in _listeners(tables) if listener.port == port]
     if own is None or not owners:
         return None
     return any(uid not in (int(own[1]), 0) for uid in owners)

@@ -1,6 +1,6 @@
-"""What clusters ask for before they answer (a token, headers, an authority), as the person keeps it for the command.
+"""The credentials of clusters (token, headers, CA file) that the user stores for the command line.
 
-The editor keeps the same in its own store of secrets.
+The editor stores its own in SecretStorage.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ VARIABLE = "EAGLERAY_ACCESS"
 LARGEST = 2**20
 
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
-# These frame the request or decide how its answer is to be read.
+# These frame the request or decide how its response is read.
 _OURS = frozenset(
     {
         "accept-encoding",
@@ -40,19 +40,19 @@ _OURS = frozenset(
 
 
 @frozen
-class Access:
-    """For one cluster; "" and no headers mean that nothing is kept."""
+class ClusterAccess:
+    """The credentials of one cluster; "" and no headers if none are stored."""
 
     token: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(factory=dict, repr=False)
     ca_file: str = ""
 
 
-def kept_access(environ: Mapping[str, str], file: Path | None) -> dict[str, Access]:
-    """By address, as the person wrote it.  Raises `bad-access-file` or `bad-header`.
+def stored_access(environ: Mapping[str, str], file: Path | None) -> dict[str, ClusterAccess]:
+    """The stored credentials by address, as the user wrote it.  Raises `bad-access-file` or `bad-header`.
 
     1. The variable EAGLERAY_ACCESS, if it is set.
-    2. The file, if nobody else can read it.
+    2. The file, if no other user can read it.
 
     Both hold JSON: `{"https://host/ray": {"token": …, "headers": {name: value}, "ca_file": path}}`.
     """
@@ -71,7 +71,7 @@ def take_variable(environ: MutableMapping[str, str]) -> dict[str, str]:
 
 
 def checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """`headers` without white space around the values; raises `bad-header` for what could not be sent as said."""
+    """`headers` without white space around the values; raises `bad-header` for ones that can't be sent unchanged."""
     checked = {}
     for name, value in headers.items():
         plain = sendable(value)
@@ -84,8 +84,8 @@ def checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
 def _private_text(file: Path) -> str:
     try:
         with file.open("rb") as opened:
-            seen = os.fstat(opened.fileno())
-            if seen.st_uid != os.getuid() or stat.S_IMODE(seen.st_mode) & 0o077:
+            info = os.fstat(opened.fileno())
+            if info.st_uid != os.getuid() or stat.S_IMODE(info.st_mode) & 0o077:
                 raise bad_access_file(str(file), "other users could read it")
             return opened.read(LARGEST).decode("utf-8", errors="replace")
     except FileNotFoundError:
@@ -94,30 +94,30 @@ def _private_text(file: Path) -> str:
         raise bad_access_file(str(file), error.strerror or "it cannot be read") from error
 
 
-def _parsed(text: str, where: str) -> dict[str, Access]:
+def _parsed(text: str, source: str) -> dict[str, ClusterAccess]:
     try:
-        said = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError) as error:
         # The text of the error could quote a secret.
-        raise bad_access_file(where, "it is not JSON") from error
-    if not isinstance(said, dict):
-        raise bad_access_file(where, "it is not an object of clusters")
-    return {address: _access(one, where) for address, one in said.items()}
+        raise bad_access_file(source, "it is not JSON") from error
+    if not isinstance(value, dict):
+        raise bad_access_file(source, "it is not an object of clusters")
+    return {address: _access(entry, source) for address, entry in value.items()}
 
 
-def _access(said: Any, where: str) -> Access:
-    fields = said if isinstance(said, dict) else {"": said}
+def _access(entry: Any, source: str) -> ClusterAccess:
+    fields = entry if isinstance(entry, dict) else {"": entry}
     headers = fields.get("headers", {})
     texts = [fields.get("token", ""), fields.get("ca_file", "")]
     if isinstance(headers, dict):
         texts += headers.values()
     fits = isinstance(headers, dict) and all(isinstance(text, str) for text in texts)
     if not fits or fields.keys() - {"token", "headers", "ca_file"}:
-        raise bad_access_file(where, "a cluster has token, headers and ca_file, all of them text")
+        raise bad_access_file(source, "a cluster has token, headers and ca_file, all of them text")
     try:
         ca_file = str(Path(texts[1]).expanduser()) if texts[1] else ""
     except (RuntimeError, ValueError) as error:
         raise bad_access_file(
-            where, "a ca_file begins with the ~ of an unknown user, or isn't a path"
+            source, "a ca_file begins with the ~ of an unknown user, or isn't a path"
         ) from error
-    return Access(sendable(texts[0]) or "", checked_headers(headers), ca_file)
+    return ClusterAccess(sendable(texts[0]) or "", checked_headers(headers), ca_file)

@@ -1,4 +1,4 @@
-"""Which cluster gets which token and headers: credentials go to nobody whom the person did not choose."""
+"""Decides which cluster gets which token and headers: credentials go only to clusters that the user chose."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from attrs import asdict, evolve
 
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
-from eagleray.features.clusters.addresses import host_and_port, normalised, place
-from eagleray.features.clusters.heads import is_loopback
-from eagleray.features.clusters.problems import Problem
-from eagleray.features.clusters.stored_access import Access, checked_headers, kept_access
+from eagleray.features.clusters.addresses import host_and_port, normalised, parse_address
+from eagleray.features.clusters.job_head import is_loopback
+from eagleray.features.clusters.model import Problem
+from eagleray.features.clusters.stored_access import ClusterAccess, checked_headers, stored_access
 from eagleray.ray.endpoint import Endpoint, FindEndpoint, HeaderSource, TokenSource
 from eagleray.ray.errors import plain_text_credentials
 from eagleray.ray.tokens import own_token, sendable
@@ -45,12 +45,12 @@ class TokenRules:
         self._listener = listener
         self._uid = os.getuid() if uid is None else uid
         self._file = folder / "access.json" if folder else None
-        self._typed: dict[str, Access] = {}
+        self._typed: dict[str, ClusterAccess] = {}
         self._owners: dict[str, int | None] = {}
         self._used: set[str] = set()
 
     def type_in(self, cluster: str, token: str) -> None:
-        """Keeps what the person typed in for this cluster; nothing typed in takes it back."""
+        """Sets the token that the user typed in for this cluster; "" removes it."""
         self.set_access(cluster, token=token)
 
     def set_access(
@@ -60,8 +60,8 @@ class TokenRules:
         headers: Mapping[str, str] | None = None,
         ca_file: str | None = None,
     ) -> None:
-        """Keeps what the person gave for this cluster; None leaves it as it is.  Raises `bad-header`."""
-        access = self._typed.get(cluster, Access())
+        """Sets the user's credentials for this cluster; None leaves a value as it is.  Raises `bad-header`."""
+        access = self._typed.get(cluster, ClusterAccess())
         if token is not None:
             access = evolve(access, token=sendable(token) or "")
         if headers is not None:
@@ -71,21 +71,21 @@ class TokenRules:
         self._typed[cluster] = access
 
     def given(self, cluster: str) -> dict[str, Any]:
-        """What another process of this user needs to reach a cluster, as `set_access` takes it.
+        """The credentials that another process of this user needs for a cluster, as `set_access` takes them.
 
-        That is what was typed in here, else the entry of the variable, which no process inherits.  The file is
+        They are those typed in, otherwise the entry of the variable, which no process inherits.  The file is
         left to the other process, which reads it too.
         """
-        typed = self._typed.get(cluster, Access())
-        if typed != Access():
+        typed = self._typed.get(cluster, ClusterAccess())
+        if typed != ClusterAccess():
             return asdict(typed)
-        return asdict(_entry(kept_access(self._environ, None), cluster))
+        return asdict(_entry(stored_access(self._environ, None), cluster))
 
     def forget(self, cluster: str) -> None:
         self._typed.pop(cluster, None)
 
     def source(self, cluster: str, is_added: Callable[[], bool]) -> TokenSource:
-        """For the dashboard of `cluster`: asked whenever it is to get a token."""
+        """The token source of a dashboard: called whenever it may get a token."""
 
         def token(look: bool) -> str | None:
             return self._noted(cluster, self.token_for(cluster, added=is_added(), look=look))
@@ -93,7 +93,7 @@ class TokenRules:
         return token
 
     def header_source(self, cluster: str) -> HeaderSource:
-        """For the dashboard of `cluster`: asked for every request."""
+        """The header source of a dashboard: called for every request."""
 
         def headers(look: bool) -> Mapping[str, str]:
             return self._noted(cluster, self.headers_for(cluster, look=look))
@@ -102,9 +102,9 @@ class TokenRules:
 
     def problem(self, cluster: str) -> Problem | None:
         """The problem with how credentials were sent to this cluster, None if there is none."""
-        where = place(cluster)
-        is_plain = where.is_direct and cluster in self._used and where.url.startswith("http://")
-        host, _ = host_and_port(where.url)
+        address = parse_address(cluster)
+        is_plain = address.is_direct and cluster in self._used and address.url.startswith("http://")
+        host, _ = host_and_port(address.url)
         if not is_plain or is_loopback(host) or host in local_addresses():
             return None
         return Problem.of(plain_text_credentials(cluster))
@@ -116,7 +116,7 @@ class TokenRules:
         return credentials
 
     def find_way(self, url: str) -> FindEndpoint:
-        """The way to a dashboard that this machine reaches by itself."""
+        """The endpoint source of a dashboard that this machine reaches directly."""
 
         async def find() -> Endpoint:
             ca_file = await off_loop(partial(self.ca_file, url))
@@ -126,26 +126,29 @@ class TokenRules:
 
     def ca_file(self, cluster: str) -> str:
         """The file with the authorities that are trusted for this cluster too, or ""; raises `bad-access-file`."""
-        given = self._typed.get(cluster, Access()).ca_file
-        return given or self._kept(cluster).ca_file
+        given = self._typed.get(cluster, ClusterAccess()).ca_file
+        return given or self._stored(cluster).ca_file
 
     def token_for(self, cluster: str, *, added: bool, look: bool = True) -> str | None:
-        """The token for a cluster, or None when it must not get one.
+        """The token for a cluster, or None if it must not get one.
 
-        `look` False: who listens there is taken from the last look, which is for open connections.
+        `look` False: the listener of the last check counts, for connections that are open.
 
         1. None, if the listener is another user of this machine: an address of a shared machine
-           that was one's own yesterday can be somebody else's today.
-        2. A token that was typed in, or is kept, for this cluster.
+           that was the user's own yesterday can be another user's today.
+        2. A token that was typed in or is stored for this cluster.
         3. Ray's own token, if the listener is a process of this user.
-        4. Ray's own token, if the person added the cluster, wherever it is.
-        5. None: it was merely found.
+        4. Ray's own token, if the user added the cluster, wherever it is.
+        5. None: it was only discovered.
         """
         owner = self._owner(cluster, look)
         if self._is_stranger(owner):
             log.info("no token for %s: its listener is uid %s", cluster, owner)
             return None
-        if given := self._typed.get(cluster, Access()).token or self._kept_or_none(cluster).token:
+        if (
+            given := self._typed.get(cluster, ClusterAccess()).token
+            or self._stored_or_none(cluster).token
+        ):
             return given
         if owner == self._uid or added:
             return own_token(self._environ)
@@ -153,14 +156,17 @@ class TokenRules:
         return None
 
     def headers_for(self, cluster: str, *, look: bool = True) -> Mapping[str, str]:
-        """The headers that were given for this very cluster; none for another user of this machine."""
-        given = self._typed.get(cluster, Access()).headers or self._kept_or_none(cluster).headers
+        """The headers for this very cluster; none if the listener is another user of this machine."""
+        given = (
+            self._typed.get(cluster, ClusterAccess()).headers
+            or self._stored_or_none(cluster).headers
+        )
         if given and self._is_stranger(self._owner(cluster, look)):
             return {}
         return given
 
     def _owner(self, cluster: str, look: bool) -> int | None:
-        """Who listens at an address of this machine; None where that cannot be seen."""
+        """The uid that listens at an address of this machine; None if that is not visible."""
         if look or cluster not in self._owners:
             host, port = host_and_port(cluster)
             self._owners[cluster] = self._listener(host, port) if host else None
@@ -170,20 +176,20 @@ class TokenRules:
         # Root listens for containers, and could read every token anyhow.
         return owner is not None and owner not in (self._uid, 0)
 
-    def _kept(self, cluster: str) -> Access:
-        return _entry(kept_access(self._environ, self._file), cluster)
+    def _stored(self, cluster: str) -> ClusterAccess:
+        return _entry(stored_access(self._environ, self._file), cluster)
 
-    def _kept_or_none(self, cluster: str) -> Access:
+    def _stored_or_none(self, cluster: str) -> ClusterAccess:
         try:
-            return self._kept(cluster)
+            return self._stored(cluster)
         except EaglerayError as error:
-            # It is said to the person where the way is looked for.
+            # The user sees it where the endpoint is resolved.
             log.debug("%s", error)
-            return Access()
+            return ClusterAccess()
 
 
-def _entry(kept: Mapping[str, Access], cluster: str) -> Access:
-    for address, access in kept.items():
+def _entry(stored: Mapping[str, ClusterAccess], cluster: str) -> ClusterAccess:
+    for address, access in stored.items():
         if normalised(address) == cluster:
             return access
-    return Access()
+    return ClusterAccess()

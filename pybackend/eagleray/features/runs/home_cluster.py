@@ -32,7 +32,7 @@ class OwnDashboard:
 class ClusterResolver(Protocol):
     """What watches clusters by their ids: the clusters of the panel."""
 
-    async def named(self, written: str, *, clicked: bool = True) -> str: ...
+    async def resolve(self, written: str, *, clicked: bool = True) -> str: ...
 
 
 @frozen
@@ -74,7 +74,7 @@ class HomeCluster:
         """The cluster, None as long as it does not answer."""
         if self.found is None and (written := self._written(state)):
             try:
-                cluster = await self._clusters.named(written, clicked=False)
+                cluster = await self._clusters.resolve(written, clicked=False)
                 version = await self._dashboard(cluster).version()
             except EaglerayError:
                 return None

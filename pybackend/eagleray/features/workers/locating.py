@@ -52,14 +52,14 @@ class Locator:
         spy: PySpy,
         on_change: Callable[[], None],
         addresses: Callable[[], frozenset[str]] = local_addresses,
-        is_near: Callable[[str], bool] = lambda cluster: True,
+        is_local: Callable[[str], bool] = lambda cluster: True,
     ) -> None:
         self.stands: dict[Key, Stand] = {}
         self._dashboard_of = dashboard_of
         self._spy = spy
         self._on_change = on_change
         self._addresses = addresses
-        self._is_near = is_near
+        self._is_local = is_local
         self._traces = asyncio.Semaphore(TRACES_AT_ONCE)
         self._numbers: dict[Key, int] = {}
         self._tasks: dict[Key, asyncio.Task[None]] = {}
@@ -120,7 +120,7 @@ class Locator:
         stand = await self._traced(pause)
         shortened = stand is None or (stand.place and not stand.place.path.startswith("/"))
         # Beyond a route the same address is another machine's.
-        here = self._is_near(pause.cluster) and pause.row.node_ip in self._addresses()
+        here = self._is_local(pause.cluster) and pause.row.node_ip in self._addresses()
         if shortened and here:
             stand = await self._spied(pause) or stand
         if stand is None:

@@ -15,8 +15,8 @@ from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.listeners import Listeners
 from eagleray.common.off_loop import off_loop
 from eagleray.common.worker_errors import ambiguous_worker, unknown_worker
-from eagleray.features.clusters.cluster_status import Seen
 from eagleray.features.clusters.cluster_watch import ClusterWatch
+from eagleray.features.clusters.model import ClusterStatus
 from eagleray.features.workers.describing import Describer, Wanted
 from eagleray.features.workers.grouping import group
 from eagleray.features.workers.local_places import LocalFiles, LocalPlaces, SamePaths
@@ -55,7 +55,7 @@ class PausedWorkers:
         spy: PySpy | None = None,
         clock: Clock | None = None,
         files: LocalFiles | None = None,
-        is_near: Callable[[str], bool] = lambda cluster: True,
+        is_local: Callable[[str], bool] = lambda cluster: True,
         elsewhere: Callable[[], list[WorkerState]] = list,
     ) -> None:
         self._watch = watch
@@ -67,7 +67,7 @@ class PausedWorkers:
         self._states: list[WorkerState] = []
         self._waits = Waits(clock or SystemClock())
         self._describer = Describer(watch.dashboard, self._changed)
-        self._locator = Locator(watch.dashboard, spy or PySpy(), self._changed, is_near=is_near)
+        self._locator = Locator(watch.dashboard, spy or PySpy(), self._changed, is_local=is_local)
         self._listeners = Listeners[[]]()
         self._clusters: set[str] = set()
 
@@ -95,7 +95,7 @@ class PausedWorkers:
         What other machines' adapters wrote down counts only in a cluster that is watched here, and is
         older than Ray's list.
         """
-        seen = self._watch.all_seen()
+        seen = self._watch.statuses()
         ids = {one.cluster for one in seen}
         sessions = {one.session: one.cluster for one in seen if one.session}
         here = {(state.session, state.worker_id) for state in self._said}
@@ -119,7 +119,7 @@ class PausedWorkers:
 
         Of a cluster that nobody watches there is what the adapters hold.
         """
-        watched = {seen.cluster for seen in self._watch.all_seen()}
+        watched = {seen.cluster for seen in self._watch.statuses()}
         asked = [None] if clusters is None else [one for one in clusters if one in watched]
         _, self._said, self._said_elsewhere = await asyncio.gather(
             asyncio.gather(*(self._watch.refresh(cluster) for cluster in asked)),
@@ -196,14 +196,14 @@ class PausedWorkers:
         await self._locator.close()
         await self._places.close()
 
-    def _seen(self, _seen: Seen) -> None:
+    def _seen(self, _seen: ClusterStatus) -> None:
         self._adopt()
         self._update()
 
     def _listed(self, clusters: Collection[str] | None = None) -> list[Listed]:
         return [
             Listed(seen.cluster, seen.session, row, row.node_id in seen.gone_nodes)
-            for seen in self._watch.all_seen()
+            for seen in self._watch.statuses()
             if clusters is None or seen.cluster in clusters
             for row in seen.paused
         ]
@@ -236,7 +236,7 @@ class PausedWorkers:
             rows[state.cluster, session][worker_id] = None
         for entry in listed:
             rows[entry.cluster, entry.session][entry.row.worker_id] = entry.row
-        sessions = {seen.cluster: seen.session for seen in self._watch.all_seen()}
+        sessions = {seen.cluster: seen.session for seen in self._watch.statuses()}
         for cluster, session in sessions.items():
             workers = rows.get((cluster, session), {})
             numbers = (self._waits.number((session, worker_id)) for worker_id in workers)

@@ -95,7 +95,7 @@ class LauncherFactory:
     async def _job(
         self, plan: RunPlan, config: InjectedConfig, output: Output, job: str
     ) -> Launcher:
-        cluster = await self._clusters.named(plan.cluster)
+        cluster = await self._clusters.resolve(plan.cluster)
         uri = injected_config.package_uri(config.package)
         env = {
             **plan.env,

@@ -1,0 +1,105 @@
+"""Records of clusters: what is known of them, and how they are shown."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from attrs import frozen
+
+from eagleray.common.errors import EaglerayError
+from eagleray.ray.rows import WorkerRow
+
+ClusterState = Literal[
+    "connecting", "connected", "unreachable", "unauthorized", "not-ray", "failing"
+]
+
+
+@frozen
+class Problem:
+    """Something that is wrong with a cluster, in one sentence, and the fix."""
+
+    code: str
+    message: str
+    next_step: str
+    retries: bool = False
+
+    @staticmethod
+    def of(error: EaglerayError) -> Problem:
+        return Problem(error.code, error.message, error.next_step, error.retries)
+
+
+@frozen
+class ClusterStatus:
+    """The status of a watched cluster by its last answers.
+
+    `cluster` is its id (`http://host:port`).  `session` and `ray_version` are "" before the first
+    answer.  While a cluster does not answer, `paused` keeps the last answer and `error` says why; after
+    8 s as unreachable or not Ray, `paused` is empty unless only the connection is lost.  `live_workers`
+    counts worker processes without drivers at the last survey (-1: not yet known).  `gone_nodes` are the
+    nodes of paused workers that Ray calls dead: it keeps listing the workers.
+    """
+
+    cluster: str
+    state: ClusterState
+    session: str
+    ray_version: str
+    paused: tuple[WorkerRow, ...]
+    live_workers: int
+    error: EaglerayError | None
+    gone_nodes: frozenset[str] = frozenset()
+
+    @property
+    def waiting(self) -> int:
+        """How many paused workers wait on live nodes."""
+        return sum(worker.node_id not in self.gone_nodes for worker in self.paused)
+
+
+@frozen
+class ClusterRoute:
+    """The route to a cluster that is not reached directly, and its state.
+
+    `via`: "login", "job 12345 on node-1", "job 12345 on node-1, through login".  `sentence` is the reason of
+    the state, "" when all is well; `message` the last message of ssh or srun.
+    """
+
+    kind: Literal["direct", "ssh", "srun"]
+    via: str
+    state: Literal["connecting", "ready", "degraded", "lost", "reconnecting"]
+    sentence: str
+    message: str
+
+
+@frozen
+class ClusterView:
+    """A Ray cluster as the panel shows it.
+
+    `id` is opaque: the normalised address of a dashboard, alone or behind an ssh host, or a SLURM job.
+    `origin` "added" also for one that was named on the command line.  `sentence` describes the status
+    ("Connected, Ray 2.60.0, 6 workers, none paused").  `session` is Ray's session name, or "" before the
+    first answer; everything that is remembered of a cluster is keyed by it.  `route` is None for one that
+    is reached directly.  `job` and `host` (an ssh destination) are "" for one without.  `time_left_s` is
+    that of its job when this was sent; `time_warning` is a sentence while that is nearly up and a worker
+    is stopped at a breakpoint, "" otherwise.
+    """
+
+    id: str
+    name: str
+    origin: Literal["own", "added"]
+    state: ClusterState
+    session: str
+    ray_version: str
+    sentence: str
+    problems: tuple[Problem, ...]
+    route: ClusterRoute | None
+    job: str
+    host: str
+    time_left_s: float | None
+    time_warning: str
+
+
+@frozen
+class ClusterList:
+    """All clusters, added ones first, and hints on why there is none, or on what was ignored."""
+
+    clusters: tuple[ClusterView, ...]
+    hints: tuple[Problem, ...]
