@@ -165,8 +165,8 @@ async def test_tunnel_warns_where_other_users_can_connect(
     monkeypatch.setattr(tcp_peer, "is_supported", lambda: is_supported)
     opened = OpenedSocket("127.0.0.1:4711", DIRECT)
     parts: Any = SimpleNamespace(
-        clusters=SimpleNamespace(named=AsyncMock(return_value="http://head:8265")),
-        ways=SimpleNamespace(open=AsyncMock(return_value=opened)),
+        clusters=SimpleNamespace(resolve=AsyncMock(return_value="http://head:8265")),
+        connections=SimpleNamespace(open_port=AsyncMock(return_value=opened)),
         adapters=SimpleNamespace(
             routes=SimpleNamespace(
                 listen_routes=lambda listener: lambda: None, sockets_lost=AsyncMock()

@@ -9,7 +9,7 @@ from eagleray.app import App
 from eagleray.cli.arguments import add_cluster, add_json
 from eagleray.cli.json_shapes import cluster_json
 from eagleray.cli.output import duration, print_json, say, step_now
-from eagleray.features.clusters.model import ClusterList
+from eagleray.features.clusters.model import ClusterList, ClusterView
 from eagleray.ray.errors import no_clusters
 
 
