@@ -73,7 +73,7 @@ class FakeSite:
             return self._squeue(argv)
         if "srun" in argv:
             return self._step(argv)
-        if "ask_nodes" in stdin or "Asks nodes" in stdin:
+        if "Queries nodes" in stdin:
             return self._ask(argv)
         raise AssertionError(argv)
 
