@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 from eagleray.cli.main import main
-from eagleray.features.presets.training_variable import with_training_line
+from eagleray.features.presets.analysis import with_training_line
 from eagleray.features.presets.worker_classes import unmatched
 from eagleray.features.runs.model import ProfilePlan, RunPlan
 

@@ -76,7 +76,7 @@ async def test_without_a_preset_nothing_changes(handlers: Handlers, folder: Path
         and plan_in(handlers, said).overrides == ()
         and plan_in(handlers, said).copy_text == ""
     )
-    assert said.changes == [] and said.questions == []
+    assert said.changes == [] and said.questions == ()
 
 
 async def test_presets_are_saved_and_deleted(handlers: Handlers, folder: Path) -> None:

@@ -53,15 +53,6 @@ export interface Change {
   readonly setting: string;
 }
 
-/** Free text without `choices`, a tick with "on" and "off"; `value` is what is proposed. */
-export interface PresetQuestion {
-  readonly id: string;
-  readonly text: string;
-  readonly detail: string;
-  readonly choices: readonly string[];
-  readonly value: string;
-}
-
 /** A preset: one of ours for a framework, or `own`: the user's; `text` is its JSON. */
 export interface PresetRow {
   readonly name: string;
@@ -119,4 +110,16 @@ export interface SavePreset {
 export interface PresetRef {
   readonly workspace: string;
   readonly name: string;
+}
+
+/**
+ * A line of the form: a tick with `choices`, else a text; an empty text leaves the program as it
+ * is.
+ */
+export interface PresetQuestion {
+  readonly id: string;
+  readonly text: string;
+  readonly detail: string;
+  readonly choices: readonly string[];
+  readonly value: string;
 }

@@ -15,9 +15,9 @@ from eagleray.cli.proposal_text import print_composed, print_proposal, stop_line
 from eagleray.cli.questions import confirmed
 from eagleray.cli.run_following import follow
 from eagleray.common.errors import printable
+from eagleray.features.presets.analysis import with_training_line
 from eagleray.features.presets.debug_runs import NONE
 from eagleray.features.presets.model import WITHOUT_EFFECT
-from eagleray.features.presets.training_variable import with_training_line
 from eagleray.features.runs.breakpoint_parsing import breakpoints
 from eagleray.features.runs.model import ProfilePlan, RunPlan
 from eagleray.features.runs.plan_text import command_text, confirm_text

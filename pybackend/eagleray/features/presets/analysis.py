@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+
+from attrs import evolve, frozen
 
 from eagleray.features.presets.checkout.files import near, roots, text_of
 from eagleray.features.presets.checkout.keys import CheckoutKeys, looked_up
@@ -25,6 +26,7 @@ from eagleray.features.presets.recognition import (
 from eagleray.features.presets.table import FrameworkTable
 from eagleray.features.presets.table_file import tables
 from eagleray.features.presets.trainers import purpose_of
+from eagleray.features.runs.kinds import script_at
 from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.scripts.launch_lines import (
     Launch,
@@ -38,7 +40,10 @@ from eagleray.features.runs.scripts.script_edits import copy_number
 from eagleray.features.runs.scripts.script_tree import ScriptFile, ScriptNode, ScriptTree
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "sbatch"})
-_COMMAND = "COMMAND"
+# The variable that holds the training line of scripts such as NeMo RL's `ray.sub`.
+COMMAND = "COMMAND"
+_USE = re.compile(r"\$\{?COMMAND\b")
+_LARGEST = 2**20
 
 
 def analyze(plan: RunPlan, python: str, now: datetime) -> ProgramAnalysis:
@@ -76,10 +81,10 @@ def _of_script(plan: RunPlan, word: str, python: str, stamp: str) -> ProgramAnal
     outer = tree.of(ScriptFile(word, str(file), plan.copy_text or text_of(file)), arguments)
     root, in_variable = outer, ""
     lines = frameworks.of_lines(root)
-    if plan.env.get(_COMMAND) and not any(identity.trains for _, identity in lines):
-        held = tree.of(ScriptFile(_COMMAND, str(cwd / _COMMAND), plan.env[_COMMAND]), ())
+    if plan.env.get(COMMAND) and not any(identity.trains for _, identity in lines):
+        held = tree.of(ScriptFile(COMMAND, str(cwd / COMMAND), plan.env[COMMAND]), ())
         if of_variable := frameworks.of_lines(held):
-            root, in_variable, lines = held, _COMMAND, of_variable
+            root, in_variable, lines = held, COMMAND, of_variable
     main, identity = _main(lines) or (None, frameworks.quoted_in(root.script))
     launch = main.launch if main else None
     node = main.node if main and not in_variable else outer
@@ -90,7 +95,7 @@ def _of_script(plan: RunPlan, word: str, python: str, stamp: str) -> ProgramAnal
         launch=launch,
         recognised=recognised,
         keys=keys,
-        script=replace(node.script, launch=None if in_variable else launch),
+        script=evolve(node.script, launch=None if in_variable else launch),
         script_word=node.name,
         in_variable=in_variable,
         config=_config(launch, near_line),
@@ -257,7 +262,7 @@ def _config(launch: Launch | None, folders: Sequence[Path]) -> str:
     return text_of(file) if file else ""
 
 
-@dataclass(frozen=True)
+@frozen
 class TrainingLine:
     """A line that starts a trainer, and its script."""
 
@@ -265,7 +270,7 @@ class TrainingLine:
     launch: Launch
 
 
-@dataclass(frozen=True)
+@frozen
 class ProgramAnalysis:
     """`script` is the one with the training line, by the name `script_word`; None where the command starts Python.
 
@@ -307,3 +312,21 @@ class ProgramAnalysis:
                 return found, node.name
         found = self.script.assigned(name)
         return (found, self.script_word) if found else None
+
+
+def with_training_line(plan: RunPlan, environ: Mapping[str, str]) -> RunPlan:
+    """The plan with COMMAND of the caller's environment, if its script reads it and the plan does not set it."""
+    line = environ.get(COMMAND, "")
+    if not line or COMMAND in plan.env or not _USE.search(_script(plan)):
+        return plan
+    return evolve(plan, env={**plan.env, COMMAND: line})
+
+
+def _script(plan: RunPlan) -> str:
+    name = script_at("script" if plan.kind == "job" else plan.kind, plan.argv)
+    file = Path(plan.cwd) / name
+    try:
+        is_script = bool(name) and file.stat().st_size <= _LARGEST
+        return file.read_text("utf-8", "replace") if is_script else ""
+    except OSError:
+        return ""

@@ -14,8 +14,9 @@ import os
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from attrs import field, frozen
 
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.off_loop import off_loop
@@ -38,16 +39,16 @@ _NOISE = re.compile(r"\s|Set the environment variable HYDRA_FULL_ERROR|.*[Ww]arn
 _NOT_IMPORTED = re.compile(r"(?:ModuleNotFound|Import)Error: (?P<what>.*)")
 
 
-@dataclass(frozen=True)
+@frozen
 class Composed:
     """The composed `values` of the keys that the preset sets, None for a missing key; or an `error` with its `next_step`."""
 
-    values: Mapping[str, str | None] = field(default_factory=dict)
+    values: Mapping[str, str | None] = field(factory=dict)
     error: str = ""
     next_step: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class CompositionCommand:
     """What is run to compose a configuration, and the keys whose values are wanted."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from re import fullmatch
 from typing import Literal
+
+from attrs import frozen
 
 from eagleray.features.presets.checkout.yaml_tree import read_yaml
 from eagleray.features.presets.table import Condition, KeyEntry, Syntax
@@ -13,7 +14,7 @@ from eagleray.features.runs.scripts.launch_lines import LineWord, value_of
 PROGRAM = "{program}"
 
 
-@dataclass(frozen=True)
+@frozen
 class TrainingLineContext:
     """A training line: its words, the name of the program, the text of its configuration file."""
 
@@ -23,7 +24,7 @@ class TrainingLineContext:
     syntax: Syntax
 
 
-@dataclass(frozen=True)
+@frozen
 class Verdict:
     """Whether an entry acts; "unknown" where the line's value isn't known before it runs."""
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from eagleray.common.off_loop import off_loop
 from eagleray.features.presets import analysis, user_presets
@@ -25,7 +24,7 @@ from eagleray.features.runs.model import RunPlan
 NONE, DEBUG = "none", "debug"
 
 
-@dataclass(frozen=True)
+@frozen
 class Row:
     """A preset that can be chosen; `text` is its JSON, for ours that of one to begin with."""
 
@@ -109,7 +108,7 @@ class DebugRuns:
         """Keeps the preset in `text` under `name`, "" for its own name; raises what is wrong with it."""
         preset = user_presets.of_text(text)
         if name and name != preset.name:
-            preset = user_presets.of_text(user_presets.to_text(replace(preset, name=name)))
+            preset = user_presets.of_text(user_presets.to_text(evolve(preset, name=name)))
         if preset.name in {table.framework for table in tables()}:
             raise bad_preset(f"“{preset.name}” is the name of one of ours")
         self._presets.save(workspace, preset)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from attrs import asdict
+
 from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.redact import redact_text
-from eagleray.features.presets import messages, model
+from eagleray.features.presets import messages
 from eagleray.features.presets.composing import error_of, shown_values
 from eagleray.features.presets.debug_runs import DebugRuns
 from eagleray.features.presets.errors import untrusted_workspace
-from eagleray.features.presets.messages import Change, PresetQuestion, PresetRow
+from eagleray.features.presets.messages import Change, PresetRow
 from eagleray.features.presets.model import DebugRunProposal, ProposedChange
 from eagleray.features.presets.text import lines_of, setting_of
 from eagleray.features.runs.model import RunPlan
@@ -57,7 +59,7 @@ class Handlers:
             before=made.before,
             after=made.after,
             changes=[wire_change(one) for one in made.changes],
-            questions=[wire_question(one) for one in made.questions],
+            questions=made.questions,
             framework=made.framework,
             framework_version=made.framework_version,
             text=lines_of(made, details=True),
@@ -97,15 +99,11 @@ class Handlers:
 
     async def _rows(self, workspace: str) -> list[PresetRow]:
         rows = await self._preset_files.run(partial(self._debug_runs.rows, workspace))
-        return [PresetRow(**vars(one)) for one in rows]
+        return [PresetRow(**asdict(one, recurse=False)) for one in rows]
 
 
 def wire_change(one: ProposedChange) -> Change:
     return Change(one.asked, one.outcome, one.where, one.why, setting_of(one))
-
-
-def wire_question(one: model.PresetQuestion) -> PresetQuestion:
-    return PresetQuestion(**{**vars(one), "choices": list(one.choices)})
 
 
 def _asked(asked: messages.Prepare) -> RunRequest:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from attrs import frozen
 
 from eagleray.features.runs.scripts.launch_lines import Launch, LineWord
 
@@ -17,7 +18,7 @@ _SINGLE_QUOTED = re.compile(r"""(?P<key>[^'"=]+=)'(?P<text>[^'"\\$`]*)'""")
 _MERGES = {"RAY_OVERRIDE_JOB_RUNTIME_ENV": "1"}
 
 
-@dataclass(frozen=True)
+@frozen
 class Edit:
     """A word of the training line and what is to stand there, "" for nothing."""
 

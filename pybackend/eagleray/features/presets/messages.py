@@ -6,7 +6,7 @@ from typing import Literal
 
 from attrs import field, frozen
 
-from eagleray.features.presets.model import Outcome
+from eagleray.features.presets.model import Outcome, PresetQuestion
 from eagleray.features.runs.model import Breakpoint, Kind, ProfilePlan
 from eagleray.wire.requests import Request
 
@@ -63,17 +63,6 @@ class Change:
 
 
 @frozen
-class PresetQuestion:
-    """Free text without `choices`, a tick with "on" and "off"; `value` is what is proposed."""
-
-    id: str
-    text: str
-    detail: str
-    choices: list[str]
-    value: str
-
-
-@frozen
 class PresetRow:
     """A preset: one of ours for a framework, or `own`: the user's; `text` is its JSON."""
 
@@ -96,7 +85,7 @@ class Proposal:
     before: str
     after: str
     changes: list[Change]
-    questions: list[PresetQuestion]
+    questions: tuple[PresetQuestion, ...]
     framework: str
     framework_version: str
     text: list[str]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, get_args
+
+from attrs import frozen
 
 from eagleray.features.runs.model import RunPlan
 
@@ -24,7 +25,7 @@ WITHOUT_EFFECT: frozenset[Outcome] = frozenset(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class ProposedChange:
     """A request and its outcome.
 
@@ -45,7 +46,7 @@ class ProposedChange:
     place: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class PresetQuestion:
     """A line of the form: a tick with `choices`, else a text; an empty text leaves the program as it is."""
 
@@ -56,7 +57,7 @@ class PresetQuestion:
     value: str
 
 
-@dataclass(frozen=True)
+@frozen
 class DebugRunProposal:
     """`before` and `after` are command, environment and copied script without and with the preset, without secrets.
 
@@ -74,7 +75,7 @@ class DebugRunProposal:
     summary: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Option:
     """One line of the form: `text` is the question, `phrase` says what the run will do, `default`: it is proposed."""
 

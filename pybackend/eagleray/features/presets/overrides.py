@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from attrs import asdict, evolve, frozen
 
 from eagleray.common.redact import redact_text
 from eagleray.features.presets.analysis import ProgramAnalysis
@@ -22,7 +23,7 @@ from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.scripts.launch_lines import LineWord, value_of
 
 
-@dataclass(frozen=True)
+@frozen
 class Override:
     """`words` behind the line, `env` of the program, `job` of the job that it submits, an `edit` of a word.
 
@@ -68,7 +69,10 @@ def variable_override(
     if plan.env.get(name) == value:
         shown = SettingText(name, value, "environment")
         return Override(
-            asked, change=ProposedChange(asked, "already so", f"{name}={value}", **vars(shown))
+            asked,
+            change=ProposedChange(
+                asked, "already so", f"{name}={value}", **asdict(shown, recurse=False)
+            ),
         )
     way = variable_route(name, value, plan, facts)
     if not (way.words or way.env or way.job):
@@ -97,11 +101,11 @@ def _of_offer(
         if check := entry.check(version):
             exact = entry.value.replace("{value}", value)
             wish = variable_override(asked, entry.key, exact, plan, facts)
-            yield replace(wish, verified=bool(check.acts))
+            yield evolve(wish, verified=bool(check.acts))
     for flag in offer.flags:
         if check := flag.check(version):
             for words in _lines_with(flag.key, plan, facts):
-                yield replace(_without(asked, flag.key, words, facts), verified=bool(check.acts))
+                yield evolve(_without(asked, flag.key, words, facts), verified=bool(check.acts))
 
 
 def _where_it_acts(
@@ -130,7 +134,7 @@ def _where_it_acts(
     wish = _of_entry(asked, entry, value, plan, facts, known)
     defined = f"Defined in {place}." if place and not wish.change else ""
     why = " ".join(part for part in (wish.why, defined, found.why, assumed) if part)
-    yield replace(wish, why=why, verified=bool(check.acts) and not (found.why or assumed))
+    yield evolve(wish, why=why, verified=bool(check.acts) and not (found.why or assumed))
 
 
 def _of_entry(
@@ -155,7 +159,10 @@ def _of_entry(
     ):
         shown = of_said(key, said[1], said[0])
         return Override(
-            asked, change=ProposedChange(asked, "already so", _at(facts, said[0]), **vars(shown))
+            asked,
+            change=ProposedChange(
+                asked, "already so", _at(facts, said[0]), **asdict(shown, recurse=False)
+            ),
         )
     if facts.script and entry.variable and facts.script.uses(entry.variable):
         why = f"The script sets {key} to it."
@@ -180,7 +187,10 @@ def _without(asked: str, flag: str, words: Sequence[LineWord], facts: ProgramAna
         why = f"{flag} has no opposite; take it out where it stands."
         shown = SettingText(flag, "", f"line {word.line}" if word.line else "")
         return Override(
-            asked, change=ProposedChange(asked, "not changed", _at(facts, word), why, **vars(shown))
+            asked,
+            change=ProposedChange(
+                asked, "not changed", _at(facts, word), why, **asdict(shown, recurse=False)
+            ),
         )
     return Override(asked, edit=Edit(word, ""))
 

@@ -9,10 +9,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from eagleray.features.presets.analysis import ProgramAnalysis, TrainingLine
 from eagleray.features.presets.job_submission import Edit
@@ -25,7 +24,7 @@ from eagleray.features.runs.scripts.script_tree import ScriptNode
 _MOST_NAMED = 2
 
 
-@dataclass(frozen=True)
+@frozen
 class Placement:
     """`where` and `why` are shown.  `unreached` are training lines that the place does not reach, with the reason.
 

@@ -6,14 +6,15 @@ import ast
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from attrs import frozen
 
 from eagleray.features.presets.checkout.files import near, roots, text_of
 from eagleray.features.runs.scripts.launch_lines import Launch
 
 
-@dataclass(frozen=True)
+@frozen
 class Program:
     """`imports` and `uses` are dotted names: everything imported, and what of it is used outside of imports.
 
@@ -124,7 +125,7 @@ _DEEPEST = 4
 _REPOSITORY = "recipe"
 
 
-@dataclass(frozen=True)
+@frozen
 class ProgramFile:
     """`module` is the dotted name; of a program that is started by its path it ends with that.
 

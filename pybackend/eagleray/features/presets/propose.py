@@ -6,10 +6,9 @@ Words are put behind those of the person, since of two that set one key the last
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from attrs import evolve
+from attrs import asdict, evolve
 
 from eagleray.features.presets.analysis import ProgramAnalysis
 from eagleray.features.presets.form import checked, questions
@@ -62,7 +61,7 @@ def propose(
     answers = {**preset.answers, **answers}
     wanted = checked(answers, facts)
     wishes = [
-        replace(wish, option=name)
+        evolve(wish, option=name)
         for name, value in wanted.items()
         for wish in overrides_for(name, value, plan, facts)
     ]
@@ -111,7 +110,7 @@ def put(
 ) -> tuple[RunPlan, list[ProposedChange]]:
     """Everything at its place; where there is none for words, nothing of them is put anywhere."""
     if submits(facts.launch):
-        wishes = [replace(wish, words=for_submission(wish.words)) for wish in wishes]
+        wishes = [evolve(wish, words=for_submission(wish.words)) for wish in wishes]
     words = [word for wish in wishes for word in wish.words]
     edits = [wish.edit for wish in wishes if wish.edit]
     for_job = dict(pair for wish in wishes for pair in wish.job)
@@ -136,9 +135,9 @@ def _change(
     wish: Override, place: Placement, plan: RunPlan, facts: ProgramAnalysis
 ) -> ProposedChange:
     if wish.change:
-        return replace(wish.change, option=wish.option)
+        return evolve(wish.change, option=wish.option)
     change = _placed_change(wish, place, facts)
-    return replace(change, option=wish.option, **vars(_shown(wish, plan, facts)))
+    return evolve(change, option=wish.option, **asdict(_shown(wish, plan, facts), recurse=False))
 
 
 def _shown(wish: Override, plan: RunPlan, facts: ProgramAnalysis) -> SettingText:
@@ -161,7 +160,7 @@ def _with_details(
     shown = []
     for change in reversed(changes):
         detail = "" if change.outcome in WITHOUT_EFFECT else left.pop(change.option, "")
-        shown.append(replace(change, why=f"{change.why} {detail}".strip()))
+        shown.append(evolve(change, why=f"{change.why} {detail}".strip()))
     return shown[::-1]
 
 
@@ -251,7 +250,7 @@ def _about_variables(plan: RunPlan, facts: ProgramAnalysis) -> list[ProposedChan
         if said or name in plan.env:
             place = f"line {said[0].line}" if said else "environment"
             where = f"{place} of {said[1]}" if said else place
-            shown = vars(SettingText(name, "", place))
+            shown = asdict(SettingText(name, "", place), recurse=False)
             found.append(
                 ProposedChange(f"{name}, which you set", "no such option", where, why, **shown)
             )

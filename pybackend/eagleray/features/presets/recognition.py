@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+
+from attrs import frozen
 
 from eagleray.features.presets.programs import ProgramFile
 from eagleray.features.presets.table import FrameworkTable, Order, order_of
@@ -22,7 +23,7 @@ _NONE: Order = ((), 0, 0)
 _RUN_MODULE = re.compile(r"(?<!\S)(?:-m|--module)\s+(?P<module>[A-Za-z_][\w.]*)")
 
 
-@dataclass(frozen=True)
+@frozen
 class FoundVersion:
     """A version and where it was read."""
 
@@ -30,7 +31,7 @@ class FoundVersion:
     where: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Identity:
     """The framework of a program by its tables.  `section` is the part of the configuration that it reads.
 
@@ -44,7 +45,7 @@ class Identity:
     module: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Recognised:
     """A framework: its table, the version found ("" for none) and whether the table was read from that version.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+
+from attrs import evolve
 
 from eagleray.features.presets.analysis import ProgramAnalysis
 from eagleray.features.presets.hydra_overrides import hydra_text, hydra_word
@@ -61,7 +62,7 @@ def with_step_recording(
         # Otherwise every line of the copied script would be an added one.
         before = effective(original, *originals(facts, after))
     unsure = any(one.outcome == "set, effect not verified" for one in changes)
-    made = replace(made, plan=after, before=before, after=effective(after))
+    made = evolve(made, plan=after, before=before, after=effective(after))
     return _added(made, changes, _recorded(name, profile, unsure))
 
 
@@ -104,7 +105,7 @@ def _added(
     made: DebugRunProposal, changes: Sequence[ProposedChange], summary: str
 ) -> DebugRunProposal:
     words = " ".join(part for part in (made.summary, summary) if part)
-    return replace(made, changes=(*made.changes, *changes), summary=words)
+    return evolve(made, changes=(*made.changes, *changes), summary=words)
 
 
 def _values(
@@ -148,7 +149,7 @@ def _wishes(
         exact, check = _filled(entry.value, values), entry.check(version)
         if exact and check:
             wish = variable_override(REQUEST, entry.key, exact, plan, facts)
-            found.append(replace(wish, verified=bool(check.acts)))
+            found.append(evolve(wish, verified=bool(check.acts)))
     return found
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from attrs import frozen
 
 _STAGES = {"dev": 0, "a": 1, "alpha": 1, "b": 2, "beta": 2, "rc": 3, "pre": 3, "": 4, "post": 5}
 _VERSION = re.compile(
@@ -26,7 +27,7 @@ def order_of(version: str) -> Order | None:
     return tuple(numbers), _STAGES[found["stage"] or ""], int(found["count"] or 0)
 
 
-@dataclass(frozen=True)
+@frozen
 class Range:
     """From one version through another, both included, which are the first and the last that were read."""
 
@@ -48,7 +49,7 @@ Syntax = Literal["hydra", "argparse", "none"]
 VariableTransport = Literal["environment", "override", "prefix", "named", "own_ray"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Check:
     """Where a key was verified, as `file:line` of `commit`, the last one read of `versions`.
 
@@ -62,7 +63,7 @@ class Check:
     acts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Condition:
     """The value of `key` in the training line has to match the regular expression `matches`.
 
@@ -79,7 +80,7 @@ class Condition:
     also: tuple[Condition, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class KeyEntry:
     """A key that is set to `value` in the versions of `checked`.
 
@@ -101,7 +102,7 @@ class KeyEntry:
         return next((check for check in self.checked if check.versions.holds(version)), None)
 
 
-@dataclass(frozen=True)
+@frozen
 class Offer:
     """What an option does in this framework.  `kind` "tick" asks for no value.
 
@@ -121,7 +122,7 @@ class Offer:
         return (*self.entries, *self.environment, *self.flags)
 
 
-@dataclass(frozen=True)
+@frozen
 class Absence:
     """Why an option doesn't exist in `versions`."""
 
@@ -129,7 +130,7 @@ class Absence:
     why: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Workers:
     """How a variable reaches the workers; `needs` is a key that the configuration must have for it.
 
@@ -145,7 +146,7 @@ class Workers:
     fixed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Switch:
     """How a framework itself runs workers under nsys at some steps: keys or variables that belong together.
 
@@ -162,7 +163,7 @@ class Switch:
         return any(entry.check(version) for entry in (*self.entries, *self.environment))
 
 
-@dataclass(frozen=True)
+@frozen
 class Release:
     """A release whose version file still says `says`: recognised by `pattern` in the file `path`."""
 
@@ -172,7 +173,7 @@ class Release:
     pattern: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Configuration:
     """How the programs of a framework are configured.
 
@@ -184,7 +185,7 @@ class Configuration:
     complete: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class FrameworkTable:
     """One framework in a range of versions; `sections` maps names of programs to the part of the configuration.
 
@@ -239,7 +240,7 @@ class FrameworkTable:
         return next(found, "")
 
 
-@dataclass(frozen=True)
+@frozen
 class Variable:
     """A variable that adds details about hangs."""
 
@@ -249,7 +250,7 @@ class Variable:
     source: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Variables:
     """Variables that act, and variables that are often set and act on nothing."""
 

@@ -61,13 +61,13 @@ def table_of(value: Mapping[str, Any]) -> FrameworkTable:
     """The table in plain JSON values; raises TableError, KeyError or TypeError."""
     if value["format"] != FORMAT:
         raise TableError(f"format {value['format']} is not known")
-    reader = _Reader(value)
+    reader = _TableReader(value)
     table = reader.table()
     _check_table(table, reader.read)
     return table
 
 
-class _Reader:
+class _TableReader:
     """Makes records of JSON values; `read` are the versions that were read with their commits, the oldest first."""
 
     def __init__(self, value: Mapping[str, Any]) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from attrs import frozen
 
 from eagleray.common.errors import printable
 from eagleray.common.redact import HIDDEN, is_secret, redact_env, redact_text, redact_words
@@ -84,7 +85,7 @@ def _shortened(text: str, limit: int) -> str:
 REMOVED, NOT_SET = "removed", "not set"
 
 
-@dataclass(frozen=True)
+@frozen
 class SettingText:
     """`value` is ready to be read: `2`, `100 -> 2`, `""`, "removed"."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from attrs import frozen
 
 from eagleray.features.presets.programs import Program
 
 
-@dataclass(frozen=True)
+@frozen
 class Trainer:
     """A shape of a trainer's program; each pattern has to match a whole name.
 
@@ -84,7 +85,7 @@ _PURPOSES = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Training:
     """A program that was recognised as a trainer; `section` is "" if its calls name none."""
 

@@ -8,9 +8,10 @@ import json
 import logging
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from attrs import field, frozen
 
 from eagleray.common.atomic_file import alone, check_replaceable, replace_text
 from eagleray.common.errors import EaglerayError
@@ -30,15 +31,15 @@ _KEYS = frozenset({"format", "name", "framework", "answers", "words", "env"})
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
+@frozen
 class Preset:
     """`framework` is the one that the preset is for, "" for any; `words` come behind all others."""
 
     name: str
     framework: str = ""
-    answers: Mapping[str, str] = field(default_factory=dict)
+    answers: Mapping[str, str] = field(factory=dict)
     words: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(factory=dict)
 
 
 def to_text(preset: Preset) -> str:

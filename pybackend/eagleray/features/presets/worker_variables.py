@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from attrs import frozen
 
 from eagleray.features.presets.analysis import ProgramAnalysis
 from eagleray.features.presets.checkout.yaml_tree import read_yaml
@@ -13,7 +13,7 @@ from eagleray.features.presets.table_file import tables
 from eagleray.features.runs.model import RunPlan
 
 
-@dataclass(frozen=True)
+@frozen
 class VariableRoute:
     """`words` for the training line, or `env` for the program, or `job` for the job that the line submits.
 

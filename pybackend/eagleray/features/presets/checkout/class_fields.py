@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+
+from attrs import frozen
 
 from eagleray.features.presets.checkout.files import Definition, Files
 from eagleray.features.presets.checkout.program import parsed
@@ -18,7 +19,7 @@ _MAPPINGS = frozenset({"dict", "Dict", "Mapping"})
 _WRAPPERS = frozenset({"Optional", "Union", "NotRequired", "Required", "Annotated", "ClassVar"})
 
 
-@dataclass(frozen=True)
+@frozen
 class Module:
     """A module with its classes and aliases of types, and where its other names come from."""
 

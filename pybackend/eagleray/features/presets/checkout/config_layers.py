@@ -10,8 +10,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from attrs import define, field, frozen
 
 from eagleray.features.presets.checkout.files import Definition, Files
 from eagleray.features.presets.checkout.program import HydraMain
@@ -54,15 +55,15 @@ def hydra_layers(
     return composer.layers
 
 
-@dataclass
+@define
 class _Composer:
     files: Files
     program: Path
     folders: list[Path]
     choices: dict[str, str]
-    chosen: dict[str, str] = field(default_factory=dict)
-    layers: list[Layer] = field(default_factory=list)
-    used: set[str] = field(default_factory=set)
+    chosen: dict[str, str] = field(factory=dict)
+    layers: list[Layer] = field(factory=list)
+    used: set[str] = field(factory=set)
 
     def add(self, path: str, package: tuple[str, ...], depth: int) -> None:
         """The configuration `path`, placed at `package`, above those of its defaults list."""
@@ -194,7 +195,7 @@ def _package(written: str) -> tuple[str, ...]:
 _DEEPEST = 20
 
 
-@dataclass(frozen=True)
+@frozen
 class Layer:
     """A file whose keys are placed below `package`."""
 

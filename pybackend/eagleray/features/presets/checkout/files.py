@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from attrs import frozen
 
 # Source and configuration files are small; a larger one is data.
 _LARGEST = 2**18
@@ -18,7 +19,7 @@ _ABOVE = 8
 _EXPANSION_END = re.compile(r"[})\"'`]|\$\w+")
 
 
-@dataclass(frozen=True)
+@frozen
 class Definition:
     """Where a key is defined; `file` is relative to the folder that it was found from."""
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from attrs import evolve, frozen
 
 from eagleray.features.presets.checkout import config_layers, program
 from eagleray.features.presets.checkout.class_fields import ClassFields
@@ -27,7 +28,7 @@ from eagleray.features.runs.scripts.launch_lines import Launch
 Find = Callable[[str], Definition | None]
 
 
-@dataclass(frozen=True)
+@frozen
 class Started:
     """What the training line starts: a file or, with `module`, a module, with its words.
 
@@ -119,7 +120,7 @@ def _config_of(words: Sequence[str]) -> str:
 _READERS = {"hydra": _hydra, "yaml": _yaml, "class": _class, "flags": _flags}
 
 
-@dataclass(frozen=True)
+@frozen
 class CheckoutKeys:
     """Finds the keys of a program's configuration in its checkout."""
 
@@ -160,9 +161,9 @@ def looked_up(
     for table in (recognised.table, *others):
         find = key_finder(started, table.configuration, files) if table.configuration else None
         keys = CheckoutKeys(find) if find else None
-        count = _count(replace(recognised, table=table), keys)
+        count = _count(evolve(recognised, table=table), keys)
         if count > most:
-            best, most = (replace(recognised, table=table), keys), count
+            best, most = (evolve(recognised, table=table), keys), count
     return best
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from attrs import frozen
 
 from eagleray.features.presets.checkout.files import Files
 
 
-@dataclass(frozen=True)
+@frozen
 class HydraMain:
     """The arguments of `hydra.main`, "" for those that aren't constants."""
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+
+from attrs import define, field
 
 _DEEPEST = 50
 _MOST_NODES = 50_000
 _PROPERTY = re.compile(r"(?:&(?P<anchor>[^\s,{}\[\]]+)|!\S*)(?:\s+|$)")
 
 
-@dataclass
+@define
 class YamlNode:
     """A value: a scalar, or with `children` a mapping or, by their positions, a list."""
 
@@ -43,15 +44,15 @@ class YamlNode:
 
 def read_yaml(text: str) -> YamlNode:
     """The first document of `text`; its root is a mapping or list, an empty mapping for anything else."""
-    reader = _Reader(text.splitlines())
+    reader = _YamlReader(text.splitlines())
     return reader.block(-1, 0) or YamlNode(1, children={})
 
 
-@dataclass
-class _Reader:
+@define
+class _YamlReader:
     lines: list[str]
     at: int = 0
-    anchors: dict[str, YamlNode] = field(default_factory=dict)
+    anchors: dict[str, YamlNode] = field(factory=dict)
     nodes: int = 0
 
     def block(self, above: int, depth: int) -> YamlNode | None:
@@ -178,7 +179,7 @@ class _Reader:
         return _Flow(tokens).value(depth) if self.nodes <= _MOST_NODES else YamlNode(number)
 
 
-@dataclass
+@define
 class _Flow:
     """Reads the tokens of a flow collection."""
 

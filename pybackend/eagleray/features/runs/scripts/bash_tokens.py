@@ -7,7 +7,8 @@ a word becomes when it is expanded is not known here.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+
+from attrs import define, evolve, field, frozen
 
 # Words after which a command begins anew, and which are no part of it.
 _BEFORE_COMMANDS = frozenset({"if", "then", "else", "elif", "while", "until", "do", "!", "time"})
@@ -15,7 +16,7 @@ _REDIRECTION = re.compile(r"(?:\d*|&)(?:<<<|<<-?|<>|>>|>\||[<>]&|[<>])|&>>?")
 _FUNCTION = re.compile(r"[A-Za-z_][\w.-]*")
 
 
-@dataclass(frozen=True)
+@frozen
 class BashWord:
     """A word as it is written, and where: `raw == text[start:end]`."""
 
@@ -24,7 +25,7 @@ class BashWord:
     end: int
 
 
-@dataclass(frozen=True)
+@frozen
 class BashCommand:
     """A simple command; `end` is where one more word of it would stand.  `function`: it stands in one."""
 
@@ -33,7 +34,7 @@ class BashCommand:
     function: bool = False
 
 
-@dataclass
+@define
 class _Group:
     """What was opened by so many characters; `plain`: nothing begins in it.  `depth` are brackets open within."""
 
@@ -43,14 +44,14 @@ class _Group:
     depth: int = 0
 
 
-@dataclass
-class _Reader:
+@define
+class _TokenReader:
     text: str
     at: int = 0
-    words: list[BashWord] = field(default_factory=list)
-    commands: list[BashCommand] = field(default_factory=list)
-    here: list[tuple[str, bool]] = field(default_factory=list)
-    braces: list[bool] = field(default_factory=list)
+    words: list[BashWord] = field(factory=list)
+    commands: list[BashCommand] = field(factory=list)
+    here: list[tuple[str, bool]] = field(factory=list)
+    braces: list[bool] = field(factory=list)
     # "name", "name(" or "name()", as far as the head of a function has been read.
     head: str = ""
 
@@ -138,13 +139,13 @@ class _Reader:
 
 def commands_of(text: str) -> tuple[BashCommand, ...]:
     """The simple commands of a script, in their order."""
-    return _Reader(text).all()
+    return _TokenReader(text).all()
 
 
 def moved(command: BashCommand, by: int) -> BashCommand:
     """The same command, `by` characters further on."""
     words = tuple(BashWord(one.raw, one.start + by, one.end + by) for one in command.words)
-    return replace(command, words=words, end=command.end + by)
+    return evolve(command, words=words, end=command.end + by)
 
 
 def end_of_word(text: str, at: int) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from attrs import frozen
 
 from eagleray.features.runs.scripts.bash_tokens import BashWord, commands_of, end_of_piece
 
@@ -17,7 +18,7 @@ _LONGEST = 16 * 1024
 _ESCAPED_IN_QUOTES = ("$", "`", '"', "\\", "\n")
 
 
-@dataclass(frozen=True)
+@frozen
 class ExpandedText:
     """A text; what was not `known` of it stands as the script writes it."""
 

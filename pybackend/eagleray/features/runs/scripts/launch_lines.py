@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from attrs import frozen
 
 _PYTHON = re.compile(r"(?:.*/)?(?:python(?:\d+(?:\.\d+)*)?|torchrun|deepspeed)")
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
@@ -17,7 +18,7 @@ _WRAPPERS = re.compile(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class LineWord:
     """A word of the line: its text, expanded where `known`, as written otherwise.
 
@@ -31,7 +32,7 @@ class LineWord:
     span: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Launch:
     """A line that runs Python: `target` is the file or, with `module`, the module; `words` come after it.
 
@@ -109,7 +110,7 @@ def _unquoted(value: str) -> str:
     return value[1:-1] if quoted else value
 
 
-@dataclass(frozen=True)
+@frozen
 class ScriptStart:
     """A line that runs the shell script `script`; `words` come after it.
 

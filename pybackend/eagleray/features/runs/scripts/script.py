@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from attrs import evolve, frozen
 
 from eagleray.features.runs.scripts.bash_tokens import BashCommand, BashWord, commands_of
 from eagleray.features.runs.scripts.expansion import ExpandedText, array_words, expanded
@@ -31,7 +32,7 @@ _FUNCTION = re.compile(r"^[ \t]*(?:function[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*\(\)"
 _GLOB_OPTIONS = re.compile(r"\bshopt\s+-s\b[^\n;]*\b(?:nullglob|failglob)\b")
 
 
-@dataclass(frozen=True)
+@frozen
 class Assignment:
     """A variable that the script sets to `value`, written as `raw`; `keeps`: that depends on what it was before."""
 
@@ -43,7 +44,7 @@ class Assignment:
     keeps: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Script:
     """A run script, read and not run.
 
@@ -103,7 +104,7 @@ def read_script(
     """Reads `raw`, given `arguments`.  Of several Python lines it takes the last one that `prefers` says yes to."""
     text = raw.replace("\r\n", "\n")
     commands = commands_of(text)
-    reader = _Reader(text, arguments)
+    reader = _ScriptReader(text, arguments)
     found = [line for command in commands if (line := reader.read(command))]
     launches = tuple(line for line in found if isinstance(line, Launch))
     last = launches[-1] if launches else None
@@ -120,7 +121,7 @@ def read_script(
     )
 
 
-class _Reader:
+class _ScriptReader:
     """Goes through the commands in their order, and knows the variables that are set before each."""
 
     def __init__(self, text: str, arguments: Sequence[str]) -> None:
@@ -144,7 +145,7 @@ class _Reader:
             return None
         found = start_of(words[first:], self._functions) or launch_of(words[first:])
         line = self._line(command.words[0])
-        return found and replace(
+        return found and evolve(
             found, line=line, end=command.end, inside=command.function, folder=self._folder
         )
 
@@ -168,7 +169,7 @@ class _Reader:
             inner = commands_of(held.raw[1:-1])
             return [self._of_raw(one.raw, held.line) for c in inner[:1] for one in c.words]
         said = self._of_raw(word.raw, self._line(word))
-        return [replace(said, span=(word.start, word.end))]
+        return [evolve(said, span=(word.start, word.end))]
 
     def _of_raw(self, raw: str, line: int) -> LineWord:
         said = expanded(raw, self._values)

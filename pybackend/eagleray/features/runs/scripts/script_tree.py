@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from attrs import frozen
 
 from eagleray.features.runs.scripts.launch_lines import Launch, LineWord, ScriptStart
 from eagleray.features.runs.scripts.script import Script, read_script
@@ -15,7 +16,7 @@ _MOST_SCRIPTS = 40
 _ALL_ARGUMENTS = re.compile(r"\"?\$(?:@|\{@\})\"?")
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ScriptNode:
     """A script by the name that messages use; `path` is absolute.  `inner` are the scripts that it starts."""
 
@@ -46,7 +47,7 @@ class ScriptNode:
         return ()
 
 
-@dataclass(frozen=True)
+@frozen
 class ScriptFile:
     """The file of a script, by its absolute path, and its text."""
 
