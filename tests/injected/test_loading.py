@@ -15,7 +15,7 @@ import pytest
 from eagleray.injected import guard, ray_worker
 from eagleray.injected.hooks.creations import may_create
 from eagleray.injected.hooks.import_hook import ImportHook
-from eagleray.injected.hooks.loading import KNOWN, LoadingHook
+from eagleray.injected.hooks.loading import EXTENDED, LoadingHook
 from eagleray.injected.process import DebuggableProcess
 from eagleray.injected.settings import RunSettings
 
@@ -43,7 +43,7 @@ class Tracing:
 @pytest.fixture
 def module() -> types.ModuleType:
     found = types.ModuleType("ray._private.function_manager")
-    manager = type("Manager", (), {name: getattr(Manager, name) for name in KNOWN})
+    manager = type("Manager", (), {name: getattr(Manager, name) for name in EXTENDED})
     vars(found).update(FunctionActorManager=manager, FunctionExecutionInfo=Info)
     return found
 

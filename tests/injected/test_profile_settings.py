@@ -182,7 +182,7 @@ def test_settings_become_arguments_of_nsys(
     values: dict[str, Any], standing_by: list[str], recording: list[str]
 ) -> None:
     profile = ProfileSettings(values)
-    assert arguments.to_stand_by(profile, "s") == standing_by
+    assert arguments.to_launch(profile, "s") == standing_by
     begun = arguments.to_record(profile, "s", "/o/r", in_ranges=profile.when == "steps")
     assert begun[:2] == ["start", "--session=s"] and "--force-overwrite=true" in begun
     assert sorted(begun[4:]) == sorted(recording)

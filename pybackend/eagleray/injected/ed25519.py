@@ -20,7 +20,7 @@ SIGNATURE_SIZE = 64
 _P = 2**255 - 19
 _ORDER = 2**252 + 27742317777372353535851937790883648493
 _D = -121665 * pow(121666, -1, _P) % _P
-_ROOT_OF_MINUS_ONE = pow(2, (_P - 1) // 4, _P)
+_SQRT_MINUS_1 = pow(2, (_P - 1) // 4, _P)
 _NEUTRAL = (0, 1, 1, 0)
 # Each addition processes one digit of this many bits.
 _BITS = 5
@@ -66,8 +66,8 @@ class PublicKey:
         if answer >= _ORDER:
             return False
         challenge = _hashed(commitment, self._encoded, message)
-        found = _sum(_base().times(answer), _prepared(self._multiples.times(challenge)))
-        return _encoded(found) == commitment
+        total = _sum(_base().times(answer), _prepared(self._multiples.times(challenge)))
+        return _encoded(total) == commitment
 
 
 class _Multiples:
@@ -80,7 +80,7 @@ class _Multiples:
             odd = [point]
             while len(odd) < 2 ** (_BITS - 1):
                 odd.append(_sum(odd[-1], double))
-            row = [_prepared(one) for one in odd]
+            row = [_prepared(point) for point in odd]
             negative = [(plus, minus, z, _P - t) for minus, plus, z, t in reversed(row)]
             self._rows.append(negative + row)
             for _ in range(_BITS):
@@ -117,8 +117,8 @@ def _prepared(point: Point) -> Point:
     return (y - x) % _P, (y + x) % _P, 2 * z % _P, 2 * _D * t % _P
 
 
-def _sum(one: Point, prepared: Point) -> Point:
-    x, y, z, t = one
+def _sum(point: Point, prepared: Point) -> Point:
+    x, y, z, t = point
     minus, plus, double_z, scaled_t = prepared
     a, b = (y - x) * minus % _P, (y + x) * plus % _P
     c, d = t * scaled_t % _P, z * double_z % _P
@@ -160,7 +160,7 @@ def _decoded(encoded: bytes) -> Point:
     square = (y * y - 1) * pow(_D * y * y + 1, -1, _P) % _P
     x = pow(square, (_P + 3) // 8, _P)
     if (x * x - square) % _P:
-        x = x * _ROOT_OF_MINUS_ONE % _P
+        x = x * _SQRT_MINUS_1 % _P
     if (x * x - square) % _P or (x == 0 and sign):
         raise ValueError("not an Ed25519 key")
     if x & 1 != sign:

@@ -50,7 +50,7 @@ class DebuggableProcess:
         self._turn = threading.Lock()
         self._state = threading.Lock()
         self._waiting = 0
-        self._asked = 0
+        self._question = 0
         self._is_shut = False
         self._is_alone = False
         self._wanted = threading.Event()
@@ -127,7 +127,7 @@ class DebuggableProcess:
             if self._proxy is None:
                 run = self.settings
                 proxy = handle.start_proxy(
-                    run.run, run.verifier, run.hold_s, self.host(), self._who(), self.file()
+                    run.run, run.verifier, run.hold_s, self.host(), self._info(), self.file()
                 )
                 proxy.serve(never_raise(self._on_line))
                 self._proxy = proxy
@@ -137,7 +137,7 @@ class DebuggableProcess:
     def send_info(self) -> None:
         """Tells the debug proxy that the description of this process has changed."""
         if self._proxy is not None:
-            self._proxy.send("who", **self._who())
+            self._proxy.send("who", **self._info())
 
     def report_problem(self, code: str, text: str) -> None:
         if self._proxy is not None:
@@ -145,7 +145,7 @@ class DebuggableProcess:
 
     # --- internal ----------------------------------------------------------------------------------
 
-    def _who(self) -> dict[str, Any]:
+    def _info(self) -> dict[str, Any]:
         return {
             "pid": os.getpid(),
             "kind": self.kind,
@@ -180,8 +180,8 @@ class DebuggableProcess:
         if self.debugger.is_attached:
             if why == "files":
                 self._go.clear()
-                self._asked += 1
-                proxy.send("files", files=self.files, wait=self._asked)
+                self._question += 1
+                proxy.send("files", files=self.files, wait=self._question)
                 self._go.wait(GO_S)
             return True
         if self._is_alone and seconds is not None:
@@ -246,7 +246,7 @@ class DebuggableProcess:
             self._go.set()
         elif op == "go":
             # An answer to an earlier question, or to the attach, doesn't cover the newest files.
-            if line.get("asked", self._asked) == self._asked:
+            if line.get("asked", self._question) == self._question:
                 self._go.set()
         elif op == "breakpoints":
             self._breakpoint_files = BreakpointFiles(breakpoint_paths(line.get("breakpoints")))

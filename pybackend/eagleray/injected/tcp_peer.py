@@ -67,5 +67,5 @@ def _shown(address: tuple[Any, ...], family: int) -> str:
     """The address as the table of this family shows it: 32-bit words in this machine's byte order, and the port."""
     packed = _packed(address[0])
     whole = _MAPPED + packed if family == socket.AF_INET6 and len(packed) == 4 else packed
-    words = struct.unpack(f"={len(whole) // 4}I", whole)
-    return "".join(f"{word:08X}" for word in words) + f":{address[1]:04X}"
+    parts = struct.unpack(f"={len(whole) // 4}I", whole)
+    return "".join(f"{part:08X}" for part in parts) + f":{address[1]:04X}"

@@ -26,9 +26,9 @@ def main(arguments: "list[str]") -> None:
 
 def query(node: str, port: int) -> "dict[str, object]":
     """The answer of `node`: `said` is "ray", "other", "refused", "silent" or "unknown" (no such name)."""
-    known = addresses(node)
-    answer: dict[str, object] = {"node": node, "said": "silent", "addresses": known}
-    if not known:
+    own = addresses(node)
+    answer: dict[str, object] = {"node": node, "said": "silent", "addresses": own}
+    if not own:
         answer["said"] = "unknown"
         return answer
     try:

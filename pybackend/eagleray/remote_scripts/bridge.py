@@ -135,7 +135,7 @@ class BridgeStream(asyncio.Protocol):
         return not self._received_eof
 
     def connection_lost(self, error: "Exception | None") -> None:
-        self._over(is_known=self._sent_eof and self._received_eof)
+        self._over(is_notified=self._sent_eof and self._received_eof)
 
     def pause_writing(self) -> None:
         self._is_full = True
@@ -168,7 +168,7 @@ class BridgeStream(asyncio.Protocol):
                 with contextlib.suppress(OSError):
                     transport.write_eof()
         elif transport is not None:
-            self._over(is_known=True)
+            self._over(is_notified=True)
             transport.close()
 
     def update_reading(self) -> None:
@@ -185,7 +185,7 @@ class BridgeStream(asyncio.Protocol):
 
     def abort(self) -> None:
         """Ends the stream without telling the other end."""
-        self._over(is_known=True)
+        self._over(is_notified=True)
         if self._transport is not None:
             self._transport.abort()
 
@@ -194,10 +194,10 @@ class BridgeStream(asyncio.Protocol):
             self._mux.send(CREDIT, self._number, struct.pack(">I", self._taken))
             self._taken = 0
 
-    def _over(self, is_known: bool) -> None:
+    def _over(self, is_notified: bool) -> None:
         if self._mux.streams.get(self._number) is self:
             del self._mux.streams[self._number]
-            if not is_known:
+            if not is_notified:
                 self._mux.send(CLOSE, self._number)
             self._on_over()
 

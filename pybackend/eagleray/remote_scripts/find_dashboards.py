@@ -35,8 +35,8 @@ def find_dashboards(job: str) -> "list[dict[str, object]]":
     own = {inode: place for inode, place in listeners().items() if place[2] == os.getuid()}
     dashboards: list[tuple[tuple[str, int, int], int]] = []
     checked: set[tuple[str, int]] = set()
-    for pid, words in dashboard_processes():
-        places = endpoints_of(pid, words, own)
+    for pid, argv in dashboard_processes():
+        places = endpoints_of(pid, argv, own)
         if job_of(pid) in ("", job):
             dashboards += [(place, start_ticks(pid)) for place in places]
         else:
@@ -71,8 +71,8 @@ def listeners() -> "dict[str, tuple[str, int, int]]":
 
 def address_of(written: str, family: int) -> str:
     """Parses an address as the kernel writes it: 32-bit words in the byte order of the machine."""
-    words = [written[at : at + 8] for at in range(0, len(written), 8)]
-    packed = b"".join(int(word, 16).to_bytes(4, sys.byteorder) for word in words)
+    parts = [written[at : at + 8] for at in range(0, len(written), 8)]
+    packed = b"".join(int(part, 16).to_bytes(4, sys.byteorder) for part in parts)
     text = socket.inet_ntop(family, packed)
     return text[7:] if text.startswith("::ffff:") else text
 
@@ -83,22 +83,22 @@ def dashboard_processes() -> "list[tuple[str, list[bytes]]]":
     for folder in Path("/proc").iterdir():
         try:
             if folder.name.isdigit() and folder.stat().st_uid == os.getuid():
-                words = (folder / "cmdline").read_bytes().split(b"\0")
-                if any(word.endswith(b"/ray/dashboard/dashboard.py") for word in words[:4]):
-                    processes.append((folder.name, words))
+                argv = (folder / "cmdline").read_bytes().split(b"\0")
+                if any(word.endswith(b"/ray/dashboard/dashboard.py") for word in argv[:4]):
+                    processes.append((folder.name, argv))
         except OSError:
             continue
     return processes
 
 
 def endpoints_of(
-    pid: str, words: "list[bytes]", own: "dict[str, tuple[str, int, int]]"
+    pid: str, argv: "list[bytes]", own: "dict[str, tuple[str, int, int]]"
 ) -> "list[tuple[str, int, int]]":
     """Where a dashboard listens, by its sockets, or by its `--port` if they can't be read."""
     inodes = sockets_of(pid)
     if inodes:
         return [own[inode] for inode in inodes if inode in own]
-    given = [word.partition(b"=")[2] for word in words if word.startswith(b"--port=")]
+    given = [word.partition(b"=")[2] for word in argv if word.startswith(b"--port=")]
     ports = {int(port) for port in given if port.isdigit()} or {USUAL_PORT}
     return [place for place in own.values() if place[1] in ports]
 

@@ -49,9 +49,9 @@ class FollowedFile:
         """New content, as kinds of frames and their bytes; [] if there is none."""
         try:
             status = Path(self.path).stat()
-            known = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+            version = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
             # At the end the file is always opened: only then a file server shows what another machine wrote last.
-            if known == self.checked and not self.doubts and not is_last:
+            if version == self.checked and not self.doubts and not is_last:
                 return []
             fd = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
@@ -60,13 +60,13 @@ class FollowedFile:
         try:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
                 return []
-            return self._read(fd, known, now)
+            return self._read(fd, version, now)
         except OSError:
             return []
         finally:
             os.close(fd)
 
-    def _read(self, fd: int, known: object, now: float) -> "list[tuple[str, bytes]]":
+    def _read(self, fd: int, version: object, now: float) -> "list[tuple[str, bytes]]":
         size = os.fstat(fd).st_size
         if size < self.read and not self.whole and not self.restarted:
             return self._restart() if now - self.since > STALE_S else []
@@ -77,7 +77,7 @@ class FollowedFile:
         self.whole, self.doubts = True, 0
         piece = os.pread(fd, PIECE, self.read)
         if len(piece) < PIECE:
-            self.checked = known
+            self.checked = version
         if not piece:
             return []
         self.read += len(piece)
@@ -115,9 +115,9 @@ def main(arguments: "list[str]") -> None:
             if not data:
                 return
             received_at = now
-            words = data.split()
-            is_last = is_last or b"end" in words
-            if b"restarted" in words:
+            commands = data.split()
+            is_last = is_last or b"end" in commands
+            if b"restarted" in commands:
                 for file in files:
                     file.restarted, file.checked = file.read > 0, None
         elif now - received_at > SILENT_S:

@@ -35,9 +35,9 @@ def main() -> None:
 
     # Ray's type stubs don't cover this compiled module.
     raylet: Any = _raylet
-    kept = PdbStore(raylet.GcsClient(address=os.environ["RAY_ADDRESS"]))
+    store = PdbStore(raylet.GcsClient(address=os.environ["RAY_ADDRESS"]))
     follow = request["follow"].encode()
-    sessions = kept.follow(follow, request["seconds"]) if follow else kept.waiting_sessions()
+    sessions = store.follow(follow, request["seconds"]) if follow else store.waiting_sessions()
     sys.stdout.write("\n" + request["mark"] + json.dumps(sessions) + "\n")
     sys.stdout.flush()
     # The usual end of a process that has imported Ray takes most of a second.
@@ -53,7 +53,7 @@ class PdbStore:
     def waiting_sessions(self) -> "list[dict[str, object]]":
         keys = self._client.internal_kv_keys(PREFIX, NAMESPACE)
         own = [key for key in keys if key.startswith(PREFIX) and not key.startswith(HOP)]
-        return [found for key in own[:MOST] for found in [self._session(key)] if found]
+        return [session for key in own[:MOST] for session in [self._session(key)] if session]
 
     def follow(self, session: bytes, seconds: float) -> "list[dict[str, object]]":
         """Waits until the session is paused in the next task; [] if there was no next task.

@@ -67,13 +67,13 @@ def open_folder(folder: str) -> int:
     return fd
 
 
-def check(known: os.stat_result, folder: str) -> None:
+def check(status: os.stat_result, folder: str) -> None:
     """Raises OSError unless it is a folder that only this user can enter."""
-    if not stat.S_ISDIR(known.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         raise OSError(folder + " is not a folder")
-    if known.st_uid != os.geteuid():
+    if status.st_uid != os.geteuid():
         raise OSError(folder + " belongs to another user")
-    if known.st_mode & 0o077:
+    if status.st_mode & 0o077:
         raise OSError("other users can enter " + folder)
 
 
@@ -86,9 +86,11 @@ def list_files(folder: str) -> "dict[str, object]":
     files = []
     for name in os.listdir(fd):  # noqa: PTH208 (a path could lead to another folder by now)
         with contextlib.suppress(OSError):
-            known = os.stat(name, dir_fd=fd, follow_symlinks=False)
-            if stat.S_ISREG(known.st_mode):
-                files.append([quote(os.fsencode(name), safe=""), known.st_size, known.st_mtime_ns])
+            status = os.stat(name, dir_fd=fd, follow_symlinks=False)
+            if stat.S_ISREG(status.st_mode):
+                files.append(
+                    [quote(os.fsencode(name), safe=""), status.st_size, status.st_mtime_ns]
+                )
     return {"files": files}
 
 

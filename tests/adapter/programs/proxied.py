@@ -90,7 +90,7 @@ if "link" in options:
             listener, {**first, "who": who, "file": file, "addresses": addresses}
         )
 else:
-    ours = handle.start_proxy(**first, host="127.0.0.1", who=who, file=file)
+    ours = handle.start_proxy(**first, host="127.0.0.1", info=who, file=file)
 ours.serve(on_line)
 if options.get("waits"):
     wait()

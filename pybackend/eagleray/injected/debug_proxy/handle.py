@@ -74,11 +74,11 @@ class ProxyHandle:
 
 
 def start_proxy(
-    run: str, verifier: str, hold_s: float, host: str, who: dict[str, Any], file: str = ""
+    run: str, verifier: str, hold_s: float, host: str, info: dict[str, Any], file: str = ""
 ) -> ProxyHandle:
     """Starts the debug proxy of this process, listening at `host`; doesn't wait for it, and raises OSError.
 
-    `verifier` is the public key of the run, and `who` describes this process to the run's owner.  The debug proxy keeps
+    `verifier` is the public key of the run, and `info` describes this process to the run's owner.  The debug proxy keeps
     its address in `file`, if that isn't "".  The port is bound here, so that it is known at once.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -86,7 +86,7 @@ def start_proxy(
         listener.bind((host, 0))
         listener.listen(_BACKLOG)
         bound, port = listener.getsockname()[:2]
-        first = {"run": run, "verifier": verifier, "hold_s": hold_s, "file": file, "who": who}
+        first = {"run": run, "verifier": verifier, "hold_s": hold_s, "file": file, "who": info}
         # The file names the first address, Ray's table the second: callers sign the one that they use.
         return start_proxy_at(listener, {**first, "addresses": [[bound, port], [host, port]]})
 

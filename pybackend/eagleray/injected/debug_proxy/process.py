@@ -56,7 +56,11 @@ class ProxyProcess:
         self._start = start
         self._loop = Loop()
         self._state = "free"
-        self._who: dict[str, Any] = {**start["who"], "run": start["run"], "hold_s": start["hold_s"]}
+        self._info: dict[str, Any] = {
+            **start["who"],
+            "run": start["run"],
+            "hold_s": start["hold_s"],
+        }
         self._worker = FilePeer(self._loop, worker, rank=0)
         self._worker.on_end = self._over
         self._messages = jsonlines.MessageBuffer(LONGEST_LINE)
@@ -74,10 +78,10 @@ class ProxyProcess:
     def run(self, early: bytes) -> None:
         """Runs until the worker has ended."""
         self._follow_worker()
-        self._profile(self._who)
+        self._profile(self._info)
         if early:
             self._on_worker(early)
-        self._proxy_file.write(self._who)
+        self._proxy_file.write(self._info)
         try:
             self._loop.run()
         finally:
@@ -120,18 +124,18 @@ class ProxyProcess:
     def _take_worker(self, line: dict[str, Any]) -> None:
         event = line.get("event")
         if event == "who":
-            self._who.update({key: value for key, value in line.items() if key != "event"})
+            self._info.update({key: value for key, value in line.items() if key != "event"})
             for debugging in self._debugging.values():
-                debugging.matches = self._who.get("matches", True) is not False
-            self._profile(self._who)
-            line = {**self._who, "event": "who"} if "nsys" in line else line
-            self._proxy_file.write(self._who)
+                debugging.matches = self._info.get("matches", True) is not False
+            self._profile(self._info)
+            line = {**self._info, "event": "who"} if "nsys" in line else line
+            self._proxy_file.write(self._info)
         if "files" in line:
-            self._who["files"] = line["files"]
-            self._who["wait"] = line.get("wait", self._who.get("wait", 0))
+            self._info["files"] = line["files"]
+            self._info["wait"] = line.get("wait", self._info.get("wait", 0))
         if event == "listening":
             self._take_debugpy()
-            self._who["debugpy"] = line.get("debugpy", "")
+            self._info["debugpy"] = line.get("debugpy", "")
         if event in ("waiting", "listening", "debugging", "free"):
             self._state = event
         self._send(line)
@@ -143,17 +147,17 @@ class ProxyProcess:
             self._debugpy = received(files)
             self._debugpy.setblocking(False)
 
-    def _profile(self, who: dict[str, Any]) -> None:
+    def _profile(self, info: dict[str, Any]) -> None:
         """Connects to the worker's watcher, whose address isn't passed on."""
-        self._watcher.connect(who.pop("nsys", ""))
-        self._watcher.send_info(who)
+        self._watcher.connect(info.pop("nsys", ""))
+        self._watcher.send_info(info)
 
     def _profiled(self, profile: dict[str, Any]) -> None:
-        self._who["profile"] = profile
-        self._proxy_file.write(self._who)
+        self._info["profile"] = profile
+        self._proxy_file.write(self._info)
         self._send({"event": "who", "profile": profile})
 
-    def _tell_worker(self, line: dict[str, Any]) -> None:
+    def _send_worker(self, line: dict[str, Any]) -> None:
         self._worker.send(jsonlines.encode(line))
 
     # --- the owner -----------------------------------------------------------------------------
@@ -177,7 +181,7 @@ class ProxyProcess:
             connection = DebugpyConnection(
                 self._loop, float(self._start["hold_s"]), lambda event: self._debugged(child, event)
             )
-            connection.matches = self._who.get("matches", True) is not False
+            connection.matches = self._info.get("matches", True) is not False
             self._debugging[child] = connection
         return self._debugging[child]
 
@@ -191,7 +195,7 @@ class ProxyProcess:
         peer.on_data = lambda data: self._on_owner(peer, messages, data)
         peer.on_end = lambda: self._owner_gone(peer)
         held = [child for child, debugging in self._debugging.items() if debugging.is_alive]
-        self._send({"hello": {**self._who, "state": self._state, "held": held}})
+        self._send({"hello": {**self._info, "state": self._state, "held": held}})
 
     def _on_owner(self, peer: Peer, messages: jsonlines.MessageBuffer, data: bytes) -> None:
         try:
@@ -208,7 +212,7 @@ class ProxyProcess:
         elif op in OPS:
             self._watcher.forward(line)
         elif op in _FORWARDED:
-            self._tell_worker(line)
+            self._send_worker(line)
 
     def _owner_gone(self, peer: Peer) -> None:
         if self._owner is peer:

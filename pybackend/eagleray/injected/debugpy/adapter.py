@@ -156,14 +156,16 @@ class DebugpyClients:
     def __init__(self, make: Callable[[socket.socket], Any], log: Any) -> None:
         self._make = make
         self._log = log
-        self._begun: list[_DebugpyClient] = []
+        self._started_clients: list[_DebugpyClient] = []
 
     def take(self, channel: socket.socket) -> None:
         """Returns when the debug proxy has ended."""
         while (sock := accepted(channel)) is not None:
-            left = [before for before in self._begun if is_closed(before.sock)]
+            left = [before for before in self._started_clients if is_closed(before.sock)]
             new = _DebugpyClient(sock)
-            self._begun = [before for before in self._begun if before not in left] + [new]
+            self._started_clients = [
+                before for before in self._started_clients if before not in left
+            ] + [new]
             threading.Thread(target=self._begin, args=(new, left), daemon=True).start()
 
     def _begin(self, new: _DebugpyClient, left: list[_DebugpyClient]) -> None:

@@ -93,7 +93,7 @@ class PreExecLoader:
     def __init__(self, loader: Any, before: Callable[[], object]) -> None:
         self._loader = loader
         self._before = before
-        self._is_begun = False
+        self._is_called = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)
@@ -120,8 +120,8 @@ class PreExecLoader:
         self._loader.exec_module(module)
 
     def _begin(self) -> None:
-        if not self._is_begun:
-            self._is_begun = True
+        if not self._is_called:
+            self._is_called = True
             self._before()
 
 

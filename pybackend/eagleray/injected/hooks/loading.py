@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..process import DebuggableProcess
 
 # The private functions of Ray that are extended, with the arguments that they must have.
-KNOWN = {
+EXTENDED = {
     "load_actor_class": ("self", "job_id", "actor_creation_function_descriptor"),
     "get_execution_info": ("self", "job_id", "function_descriptor"),
 }
@@ -28,7 +28,7 @@ class LoadingHook:
 
     def __init__(self, process: DebuggableProcess) -> None:
         self._process = process
-        self._who: dict[str, Any] = {}
+        self._definition: dict[str, Any] = {}
         self._is_actor = False
         process.describe = self._describe
         if not process.settings.filters:
@@ -38,7 +38,7 @@ class LoadingHook:
     def extend(self, module: ModuleType) -> None:
         """Extends Ray's `function_manager`; raises LookupError for a Ray with other functions."""
         manager = module.FunctionActorManager
-        for name, arguments in KNOWN.items():
+        for name, arguments in EXTENDED.items():
             code = getattr(manager, name).__code__
             if code.co_varnames[: code.co_argcount] != arguments:
                 raise LookupError(f"this Ray has another {name}")
@@ -76,7 +76,7 @@ class LoadingHook:
         if self._is_actor or not ray_worker.becomes_actor():
             return False
         self._is_actor = True
-        self._who = {
+        self._definition = {
             "class": descriptor.class_name,
             "module": descriptor.module_name,
             "name": ray_worker.actor_name(),
@@ -88,7 +88,7 @@ class LoadingHook:
     def _function_named(self, descriptor: Any) -> None:
         if self._is_actor:
             return
-        self._who = {"function": descriptor.function_name, "module": descriptor.module_name}
+        self._definition = {"function": descriptor.function_name, "module": descriptor.module_name}
         self._decide()
 
     @never_raise
@@ -96,8 +96,8 @@ class LoadingHook:
         self._process.add_definition(thing)
 
     def _decide(self) -> None:
-        who = self._who
-        matches = self._verdict(who)
+        definition = self._definition
+        matches = self._verdict(definition)
         self._process.matches = matches
         self._process.send_info()
         self._process.decide(matches)
@@ -105,34 +105,36 @@ class LoadingHook:
             # Recordings are requested through the proxy, also if the worker isn't debugged.
             self._process.open_soon()
 
-    def _verdict(self, who: dict[str, Any]) -> bool | None:
-        name = who.get("name", "")
-        names = matchable_names(who["module"], who.get("class") or who.get("function") or "", name)
+    def _verdict(self, definition: dict[str, Any]) -> bool | None:
+        name = definition.get("name", "")
+        names = matchable_names(
+            definition["module"], definition.get("class") or definition.get("function") or "", name
+        )
         rank = rank_of(os.environ, name)
         if rank is not None:
-            who["rank"] = str(rank)
+            definition["rank"] = str(rank)
         return is_selected(self._process.settings, names, rank)
 
     def _describe(self) -> dict[str, Any]:
-        return {**ray_worker.facts(), **ray_worker.profiling(), **self._who}
+        return {**ray_worker.facts(), **ray_worker.profiling(), **self._definition}
 
     # --- each call -------------------------------------------------------------------------------
 
     @never_raise
     def _watched(self, watched: type, info: Any, descriptor: Any) -> Any:
-        who = self._who if self._is_actor else dict(self._who)
+        definition = self._definition if self._is_actor else dict(self._definition)
         called = watched(*info)
-        called.before = lambda: self._before_call(who)
+        called.before = lambda: self._before_call(definition)
         return called
 
     @never_raise
-    def _before_call(self, who: dict[str, Any]) -> None:
+    def _before_call(self, definition: dict[str, Any]) -> None:
         """Called in the thread that is about to run a method or function."""
         process = self._process
-        if who is not self._who:
+        if definition is not self._definition:
             # A worker of tasks now runs another function than the last one.
-            self._who = who
-            process.matches = self._verdict(who)
+            self._definition = definition
+            process.matches = self._verdict(definition)
             process.send_info()
         elif process.matches is None:
             # The rank of an actor may become known only after it has run for a while.

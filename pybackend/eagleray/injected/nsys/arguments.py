@@ -28,7 +28,7 @@ LONG = {"s": "sample", "t": "trace", "b": "backtrace", "c": "capture-range", "x"
 NOT_OURS = frozenset({"kill", "d", "duration", "y", "delay", "w", "show-output", "wait", "n"})
 
 
-def to_stand_by(profile: ProfileSettings, session: str) -> list[str]:
+def to_launch(profile: ProfileSettings, session: str) -> list[str]:
     """The arguments after `nsys` and before the worker's own command."""
     options = _options(profile)
     trace = options.pop("trace", profile.trace)

@@ -30,17 +30,21 @@ class CreatedClasses:
         self._lock = threading.Lock()
         os.register_at_fork(after_in_child=self._forked)
         self._names: list[str] = []
-        self._known: set[tuple[str, str]] = set()
+        self._recorded: set[tuple[str, str]] = set()
         self._mark = os.urandom(4).hex()
         self._written = ""
 
     def note(self, module: str, qualified: str) -> None:
         """Adds a class; errors while writing it are ignored."""
-        if self._profile is None or (module, qualified) in self._known or len(self._known) >= MOST:
+        if (
+            self._profile is None
+            or (module, qualified) in self._recorded
+            or len(self._recorded) >= MOST
+        ):
             return
         with self._lock:
-            if (module, qualified) not in self._known:
-                self._known.add((module, qualified))
+            if (module, qualified) not in self._recorded:
+                self._recorded.add((module, qualified))
                 self._names.append(f"{module}:{qualified}")
                 with contextlib.suppress(OSError):
                     self._write(self._profile.reports)
@@ -54,8 +58,8 @@ class CreatedClasses:
             # The process isn't connected to a cluster yet; the next class writes this one, too.
             return
         folder = node_reports.folder_for(shared, session_dir, self._run)
-        who = f"{node_reports.plain(socket.gethostname())}.{os.getpid()}-{self._mark}"
-        path = os.path.join(folder, f"{who}.{len(self._names)}{ENDING}")
+        process = f"{node_reports.plain(socket.gethostname())}.{os.getpid()}-{self._mark}"
+        path = os.path.join(folder, f"{process}.{len(self._names)}{ENDING}")
         node_reports.write_json(path, {"run": self._run, "classes": self._names})
         before, self._written = self._written, path
         if before:

@@ -36,7 +36,7 @@ _PIECE = 2**20
 _LOWEST_PRIORITY = 19
 
 
-class DatabaseExports:
+class NodeDatabases:
     """Belongs to a watcher; a thread of its own exports the databases, first into the folder `beside`."""
 
     def __init__(self, nsys: NsysProgram, version: str, reader: str | None, beside: str) -> None:

@@ -122,7 +122,7 @@ def _attempt(
     """One attempt, with a watcher and a session of its own; returns what `_run_under` returns."""
     private = private_folder()
     session = f"eagleray-{os.path.basename(private).rpartition('-')[2].replace('_', 'x')}"
-    options = arguments.to_stand_by(profile, session)
+    options = arguments.to_launch(profile, session)
     start = _watcher_start(settings, {**worker, "options": options}, session, message)
     return _run_under([worker["nsys"], *options], _start_watcher(private, start))
 

@@ -152,12 +152,12 @@ def move_report(source: str, target: str) -> None:
 def strays(since: float, ending: str, folder: str = "") -> list[str]:
     """The files with names of nsys's own choice that it has left in its temporary folder since then."""
     folder = folder or os.environ.get("TMPDIR") or "/tmp"  # noqa: S108
-    found = []
+    paths = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if re.fullmatch(r"nsys-report-[0-9a-f-]+" + re.escape(ending), entry.name):
                 with contextlib.suppress(OSError):
-                    known = entry.stat(follow_symlinks=False)
-                    if known.st_uid == os.geteuid() and known.st_mtime >= since - 1:
-                        found.append(entry.path)
-    return sorted(found)
+                    status = entry.stat(follow_symlinks=False)
+                    if status.st_uid == os.geteuid() and status.st_mtime >= since - 1:
+                        paths.append(entry.path)
+    return sorted(paths)

@@ -53,8 +53,9 @@ def remove_abandoned(root: str) -> None:
 
 def _remove_unless_held(folder: str) -> None:
     """Raises OSError if the folder is held or isn't one of ours."""
-    known = os.lstat(folder)
-    if not stat.S_ISDIR(known.st_mode) or known.st_uid != os.geteuid() or known.st_mode & 0o077:
+    status = os.lstat(folder)
+    is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+    if not is_ours or status.st_mode & 0o077:
         return
     fd = os.open(os.path.join(folder, _LOCK), os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:

@@ -109,11 +109,11 @@ def place_report(recording: NsysRecording) -> str:
     return "nsys ended without a report"
 
 
-def _relocate(take: Callable[[str, str], None], found: str, wanted: str) -> str:
+def _relocate(take: Callable[[str, str], None], source: str, target: str) -> str:
     try:
-        take(found, wanted)
+        take(source, target)
     except OSError as error:
-        return f"nsys has put it at {found}, from where it cannot be moved: {error.strerror}"
+        return f"nsys has put it at {source}, from where it cannot be moved: {error.strerror}"
     return ""
 
 

@@ -16,7 +16,7 @@ import sys
 import time
 
 from . import node_processes, node_reports
-from .databases import DatabaseExports
+from .databases import NodeDatabases
 from .node_processes import NodeProcess
 from .private_folders import remove_abandoned
 from .profile_settings import ProfileSettings
@@ -76,7 +76,7 @@ class NsysWatcher:
         self._facts["nsys_version"] = self._nsys.version()
         self._session = NsysSession(self._nsys, begin["session"], self._profile)
         version = self._facts["nsys_version"]
-        self._databases = DatabaseExports(self._nsys, version, self._profile.reader, folder)
+        self._databases = NodeDatabases(self._nsys, version, self._profile.reader, folder)
         self._requests: queue.Queue[tuple[WatcherClient, dict[str, Any]]] = queue.Queue()
         self._clients: list[WatcherClient] = []
         self._state = self._published = "armed"
