@@ -1,4 +1,4 @@
-"""A watcher of a worker under nsys for tests: in a thread, with a process that stands for the worker."""
+"""An nsys watcher in a thread for tests, with a process in place of the worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The processes of a run and all that they listen on, as the kernel shows them to root."""
+"""The processes of a run and their listening sockets, as the kernel shows them to root."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that a debugged worker starts: debugpy takes them, and each has a conversation of its own."""
+"""Processes that a debugged worker starts are debugged in conversations of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process of a profiled run writes down of the classes of its actors."""
+"""A process of a profiled run records the classes of its actors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""debugpy started soon and without a port: what that changes in the process, and what happens where it fails."""
+"""debugpy starts without a port, without side effects in the process, and with clear errors."""
 
 from __future__ import annotations
 

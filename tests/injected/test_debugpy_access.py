@@ -1,4 +1,4 @@
-"""Another user of a worker's node gets nothing from debugpy of a run, before, while and after it is used."""
+"""Another user of a worker's node gets no answer from debugpy before, during and after its use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Break on Failure stops the run's own program; Python helpers of it that fail end at once, as without us."""
+"""Break on Failure stops the run's main program; Python helpers of it that fail end at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads that Python did not start stop too, and not where the filter says so."""
+"""Threads that Python did not start stop, too, unless the filter excludes them."""
 
 from __future__ import annotations
 

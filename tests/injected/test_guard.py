@@ -1,4 +1,4 @@
-"""What is said of a failure of our own in the person's process."""
+"""Messages about failures of our own code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modules that are looked at on their way in: nothing of it is to be noticed."""
+"""The import hook reports and extends modules without side effects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that would notice us if we were less careful: by what they wait for, what they start, what they lack."""
+"""Programs that would notice careless injected code: by child processes, imports, or a missing stderr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is loaded into a worker, with Ray's own FunctionActorManager as the pattern."""
+"""Classes and functions that a worker loads, with a stand-in for Ray's FunctionActorManager."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Databases that a node makes of its reports: for whom, as what, and what happens when none can be made."""
+"""Databases that a node exports from its reports: who needs them, and what happens if one can't be exported."""
 
 from __future__ import annotations
 

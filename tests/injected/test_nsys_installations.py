@@ -1,4 +1,4 @@
-"""Where nsys is found on a node, and on the machine that reads reports."""
+"""nsys is found on a node and on the machine that reads reports."""
 
 from __future__ import annotations
 

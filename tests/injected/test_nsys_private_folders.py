@@ -1,4 +1,4 @@
-"""Folders that watchers leave when they are killed: the next watcher removes those, and nothing else."""
+"""The next watcher removes folders of killed watchers, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The watcher of a worker under nsys: what it makes of all that nsys does without saying so."""
+"""The nsys watcher, with a fake nsys that fails without saying so."""
 
 from __future__ import annotations
 

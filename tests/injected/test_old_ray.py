@@ -1,4 +1,4 @@
-"""Runs on the oldest Ray that is served (2.9.1), whose debugpy is old as well."""
+"""Runs on the oldest supported Ray (2.9.1), whose debugpy is old as well."""
 
 from __future__ import annotations
 

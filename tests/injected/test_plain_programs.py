@@ -1,4 +1,4 @@
-"""A real Python program with a real debugpy, without Ray: how it is stopped, and that it is left alone otherwise."""
+"""A real Python program with a real debugpy, without Ray."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers of a real Ray under a real nsys: who is recorded, as often as somebody says so, and who runs without it."""
+"""Workers of a real Ray under a real nsys."""
 
 from __future__ import annotations
 

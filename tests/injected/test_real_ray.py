@@ -1,4 +1,4 @@
-"""Runs on a real Ray: workers of all kinds stop at lines, with no `breakpoint()` in the code."""
+"""Runs on a real Ray: workers of all kinds stop at breakpoints, with no `breakpoint()` in the code."""
 
 from __future__ import annotations
 

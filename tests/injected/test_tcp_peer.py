@@ -1,4 +1,4 @@
-"""Whose connection it is, read from real sockets of this machine."""
+"""The user of a connection, read from real sockets of this machine."""
 
 from __future__ import annotations
 
