@@ -4,70 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from dataclasses import replace
-from typing import Protocol
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
+from eagleray.features.profiling.class_matches import MatchingCollector
 from eagleray.features.profiling.errors import gathering_failed
 from eagleray.features.runs.model import ProfileState
 
 
-class Reports(Protocol):
-    """Gathers what nsys records: `ReportCollector`."""
+class GuardedCollector:
+    """A report collector whose calls raise nothing but a cancellation.
 
-    @property
-    def state(self) -> ProfileState: ...
-
-    async def run(self) -> None: ...
-
-    async def finish(self) -> None: ...
-
-    async def collect_rest(self) -> None: ...
-
-    async def close(self) -> None: ...
-
-
-class GuardedReports:
-    """Reports whose calls raise nothing but a cancellation.
-
-    `seen` has the phase "failed" after an unexpected exception until that call succeeds: a program must not be ended
-    as if its reports had been gathered.
+    `state` has the phase "failed" after an unexpected exception until that call succeeds: a program must not be ended
+    as if its reports had been collected.
     """
 
-    def __init__(self, reports: Reports) -> None:
-        self._reports = reports
-        self._seen = ProfileState("")
+    def __init__(self, collector: MatchingCollector) -> None:
+        self._collector = collector
+        self._state = ProfileState("")
         self._failure: EaglerayError | None = None
         self._is_unreadable = False
 
     @property
-    def seen(self) -> ProfileState:
+    def state(self) -> ProfileState:
         failure = self._failure
         try:
-            self._seen, self._is_unreadable = self._reports.state, False
+            self._state, self._is_unreadable = self._collector.state, False
         except Exception as error:
             if not self._is_unreadable:
                 tasks.log_failure("state of the reports", error)
             self._is_unreadable = True
             failure = failure or gathering_failed(error)
         if failure is None:
-            return self._seen
-        return replace(self._seen, phase="failed", sentence=str(failure))
+            return self._state
+        return replace(self._state, phase="failed", sentence=str(failure))
 
     async def run(self) -> None:
         await tasks.restarted(
-            lambda: self._guarded("reports", self._reports.run(), again=True), "reports"
+            lambda: self._guarded("reports", self._collector.run(), again=True), "reports"
         )
 
     async def finish(self) -> None:
-        await self._guarded("finishing the reports", self._reports.finish())
+        await self._guarded("finishing the reports", self._collector.finish())
 
-    async def rest(self) -> None:
-        await self._guarded("gathering the rest of the reports", self._reports.collect_rest())
+    async def collect_rest(self) -> None:
+        await self._guarded("gathering the rest of the reports", self._collector.collect_rest())
 
     async def close(self) -> None:
         try:
-            await self._reports.close()
+            await self._collector.close()
         except Exception as error:
             tasks.log_failure("closing the reports", error)
 

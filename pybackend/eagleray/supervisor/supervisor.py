@@ -12,13 +12,14 @@ from attrs import evolve
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
+from eagleray.features.profiling.class_matches import MatchingCollector
 from eagleray.features.runs.errors import outcome_unknown, stop_failed
 from eagleray.features.runs.model import Phase, RunState
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.records import RunRecord
 from eagleray.features.runs.supervisor_process import HEARTBEAT_INTERVAL_S
 from eagleray.supervisor.launchers.launcher import Launcher, ProgramEnd
-from eagleray.supervisor.report_collection import GuardedReports, Reports
+from eagleray.supervisor.report_collection import GuardedCollector
 from eagleray.supervisor.run_watch import RunWatch
 
 STATUS_INTERVAL_S = 0.5
@@ -46,14 +47,14 @@ class RunSupervisor:
         create_launcher: Callable[[], Awaitable[Launcher]],
         watch: RunWatch,
         now: Callable[[], float] = time.time,
-        reports: Reports | None = None,
+        reports: MatchingCollector | None = None,
     ) -> None:
         self._record = record
         self._output = output
         self._create_launcher = create_launcher
         self._watch = watch
         self._now = now
-        self._reports = None if reports is None else GuardedReports(reports)
+        self._reports = None if reports is None else GuardedCollector(reports)
         self._is_over = False
         self._kept_running = False
         self._logged_failure = ""
@@ -150,12 +151,12 @@ class RunSupervisor:
         else:
             await self._launcher.stop(self._hurry)
 
-    async def _finished(self, reports: GuardedReports) -> bool:
+    async def _finished(self, reports: GuardedCollector) -> bool:
         """Whether the program may be ended now."""
         await self._unless_skipped(reports.finish())
         # A further request meanwhile only skipped the wait for the reports.
         self._stop_requested.clear()
-        keeps_running = reports.seen.phase == "failed" and not (
+        keeps_running = reports.state.phase == "failed" and not (
             self._skip.is_set() or self._kept_running
         )
         self._kept_running = self._kept_running or keeps_running
@@ -165,7 +166,9 @@ class RunSupervisor:
         """The program has ended or was ended; nsys may still write."""
         self._is_over = True
         if self._reports is not None:
-            rest = asyncio.create_task(self._unless_skipped(self._reports.rest()), name="rest")
+            rest = asyncio.create_task(
+                self._unless_skipped(self._reports.collect_rest()), name="rest"
+            )
             try:
                 while not rest.done():
                     self._update_safely()
@@ -243,7 +246,7 @@ class RunSupervisor:
         )
 
     def _with_reports(self, state: RunState) -> RunState:
-        return state if self._reports is None else evolve(state, profile=self._reports.seen)
+        return state if self._reports is None else evolve(state, profile=self._reports.state)
 
     def _write(self, state: RunState) -> None:
         if state == self._state:

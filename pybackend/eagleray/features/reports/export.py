@@ -29,7 +29,7 @@ MOST_EXPORTS = 5
 _EXPORTING = "Exporting with nsys"
 
 
-class DatabaseExports:
+class ReportDatabases:
     """Lives on one event loop; `state_folder` has the databases that cannot be beside their reports."""
 
     def __init__(self, state_folder: Callable[[], Path]) -> None:

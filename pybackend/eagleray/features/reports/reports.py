@@ -10,7 +10,7 @@ from pathlib import Path
 from eagleray.features.reports import summary
 from eagleray.features.reports.database import ReadLimits
 from eagleray.features.reports.errors import empty_report, no_report
-from eagleray.features.reports.export import DatabaseExports, is_database
+from eagleray.features.reports.export import ReportDatabases, is_database
 from eagleray.features.reports.metadata import read_note
 from eagleray.features.reports.model import LoadedReport, ReportTable, Summary, TableId
 from eagleray.features.reports.summary import OnProgress, ignore_progress
@@ -25,7 +25,7 @@ class Reports:
 
     def __init__(self, state_folder: Callable[[], Path], cache: SummaryCache | None = None) -> None:
         self._state_folder = state_folder
-        self._exports = DatabaseExports(state_folder)
+        self._databases = ReportDatabases(state_folder)
         self._cache = cache
         self._in_memory: dict[tuple[object, ...], Summary] = {}
 
@@ -35,7 +35,7 @@ class Reports:
         note = await asyncio.to_thread(read_note, file)
         database = file
         if not is_export:
-            database = await self._exports.database(file, size, note.version, on_progress)
+            database = await self._databases.database(file, size, note.version, on_progress)
         return LoadedReport(
             file, database, size, await self._summary(database, note.trace, on_progress)
         )
