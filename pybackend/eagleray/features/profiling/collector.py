@@ -48,7 +48,7 @@ log = logging.getLogger(__name__)
 
 
 class ReportCollector:
-    """Used by the supervisor of the run, or by whoever collects its reports later, on one loop.
+    """Used by the supervisor of the run, or by the process that collects its reports later, on one loop.
 
     Holds the lock of the store from the first poll until `close`.  `run` polls until it is cancelled; `state` is up to
     date at any time.  `workers` are those of an earlier collector.
@@ -125,11 +125,11 @@ class ReportCollector:
         """Ends all recordings of live workers, and returns when their reports are collected."""
         self._phase = "writing"
         try:
-            asked = await self._stop_recording(self._run, [])
+            count = await self._stop_recording(self._run, [])
         except EaglerayError as error:
             log.info("%s", error)
-            asked = 0
-        if asked:
+            count = 0
+        if count:
             # It takes workers a moment to report that they are about to write.
             await self._wait_until(lambda scan: _is_any(scan, "writing"), REACTION_LIMIT_S)
         await self._wait_until(
@@ -210,7 +210,9 @@ class ReportCollector:
     @property
     def _left_out(self) -> list[EaglerayError]:
         """Why some files are not collected."""
-        unsendable = [report_unsendable(one.source, one.host) for one in self._scan.left_out]
+        unsendable = [
+            report_unsendable(report.source, report.host) for report in self._scan.left_out
+        ]
         return [*self._store.left_out, *self._databases.left_out, *unsendable]
 
     def _missing(self, scan: ScanResult) -> int:

@@ -33,11 +33,11 @@ from eagleray.features.profiling.sources import Source
 CONCURRENCY = 2
 # After this long a call returns, so that the next reports are downloaded first.
 ROUND_LIMIT_S = 5.0
-# A failed download is repeated after a pause, which doubles each time; after `TRIES` failures nobody waits for it.
+# A failed download is repeated after a pause, which doubles each time; after `TRIES` failures no caller waits for it.
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 60.0
 TRIES = 4
-# A database is about three times as large as its report; one that is larger by this factor is there to fill a disk.
+# A database is about three times as large as its report; a larger one than this is meant to fill a disk.
 _LARGEST_FACTOR = 40
 _ALWAYS_ALLOWED = 64 * 2**20
 # Disk space that unpacking leaves to others.
@@ -91,7 +91,7 @@ class _Failures:
 class DatabaseDownloads:
     """Used by one task at a time, while the collector holds `folder`.
 
-    A database whose node or link fails is requested again at increasing intervals; nobody waits for it after a few tries.
+    A database whose node or link fails is requested again at increasing intervals; no caller waits for it after a few tries.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -121,7 +121,7 @@ class DatabaseDownloads:
     ) -> list[PackedDatabase]:
         files = {entry.key: self._folder / entry.file for entry in reports}
         wanted = (database for database in databases if database.report in files)
-        return [one for one in wanted if not database_beside(files[one.report]).exists()]
+        return [item for item in wanted if not database_beside(files[item.report]).exists()]
 
     def _is_due(self, database: PackedDatabase) -> bool:
         failures = self._failures.get(database.report)
@@ -137,17 +137,17 @@ class DatabaseDownloads:
         An interrupted download is resumed in the next call.
         """
         entries = {entry.key: entry for entry in reports}
-        missing = [one for one in self._absent(databases, reports) if self._is_due(one)]
+        missing = [item for item in self._absent(databases, reports) if self._is_due(item)]
         deadline = time.monotonic() + ROUND_LIMIT_S
         for at in range(0, len(missing), CONCURRENCY):
             batch = missing[at : at + CONCURRENCY]
             await gather_bounded(
-                lambda one: self._one(one, entries[one.report]), batch, CONCURRENCY
+                lambda item: self._download_one(item, entries[item.report]), batch, CONCURRENCY
             )
             if time.monotonic() > deadline:
                 break
 
-    async def _one(self, packed: PackedDatabase, report: ReportEntry) -> None:
+    async def _download_one(self, packed: PackedDatabase, report: ReportEntry) -> None:
         database = database_beside(self._folder / report.file)
         name = database.name + DATABASE.removeprefix(".sqlite")
 

@@ -62,8 +62,8 @@ class RunProfiles:
         self._runs.changed()
 
     def _write(self, run: str, state: ProfileState) -> None:
-        found = self._runs.load(run)
-        found.record.write_state(evolve(found.state, profile=state))
+        stored = self._runs.load(run)
+        stored.record.write_state(evolve(stored.state, profile=state))
 
 
 def _profiled(listed: StoredRun) -> RunProfile | None:
@@ -104,32 +104,32 @@ class Profiling:
     async def record(self, prefix: str, workers: Sequence[str], seconds: float = 0.0) -> int:
         """Returns how many workers begin to record; raises `nobody-records`."""
         run = await self._find_live(prefix)
-        asked = await self._gateway.record(run, workers, seconds)
-        if not asked:
+        count = await self._gateway.record(run, workers, seconds)
+        if not count:
             raise nobody_records(run)
-        return asked
+        return count
 
     async def stop(self, prefix: str, workers: Sequence[str]) -> int:
         """Returns how many workers end their recording; raises `nobody-records`."""
         run = await self._find_live(prefix)
-        asked = await self._gateway.stop_recording(run, workers)
-        if not asked:
+        count = await self._gateway.stop_recording(run, workers)
+        if not count:
             raise nobody_records(run)
-        return asked
+        return count
 
     async def gather(self, prefix: str, on_state: OnState, *, finish: bool = False) -> ProfileState:
         """ReportCollectorFactory all complete reports, or raises what went wrong; `finish` then ends the program."""
-        found = await self._find(prefix)
-        if finish and not found.is_over:
-            if not found.is_supervised:
+        profile = await self._find(prefix)
+        if finish and not profile.is_over:
+            if not profile.is_supervised:
                 # Without a supervisor, nobody else ends the recordings before the program.
-                await self._collect(found, on_state, finish=True)
-            await self._runs.end(found.run)
+                await self._collect(profile, on_state, finish=True)
+            await self._runs.end(profile.run)
             # A run whose supervisor died may have a new one by now.
-            found = await self._find(prefix)
-        if found.is_supervised and not found.is_over:
-            return await self._follow(found.run, on_state, until_over=finish)
-        return await self._collect(found, on_state)
+            profile = await self._find(prefix)
+        if profile.is_supervised and not profile.is_over:
+            return await self._follow(profile.run, on_state, until_over=finish)
+        return await self._collect(profile, on_state)
 
     async def preview(self, cluster: str, patterns: Sequence[str]) -> list[ClassMatch]:
         """The classes of a cluster ("" for none) and of recent runs, matched with patterns."""
@@ -143,14 +143,14 @@ class Profiling:
         loop = asyncio.get_running_loop()
         before, changed_at = None, loop.time()
         while True:
-            found = await self._find(run)
-            state = found.state or ProfileState(str(found.output))
+            profile = await self._find(run)
+            state = profile.state or ProfileState(str(profile.output))
             on_state(state)
             if state != before:
                 before, changed_at = state, loop.time()
-            if not (found.is_supervised or found.is_over):
+            if not (profile.is_supervised or profile.is_over):
                 # Its supervisor has ended; this process collects the rest.
-                return await self._collect(found, on_state)
+                return await self._collect(profile, on_state)
             quiet_s = loop.time() - changed_at
             is_stuck = quiet_s > UNREACHABLE_LIMIT_S
             # nsys reports that it writes a moment after the recording was asked to end.
@@ -159,30 +159,30 @@ class Profiling:
             is_busy = is_writing or state.gathered < state.expected
             # A program whose reports cannot be gathered keeps running, though its end was requested.
             is_awaited = until_over and state.phase != "failed"
-            if found.is_over or (not is_awaited and (not is_busy or is_stuck)):
+            if profile.is_over or (not is_awaited and (not is_busy or is_stuck)):
                 if state.phase == "failed":
                     raise not_gathered(state.sentence)
                 return state
             await asyncio.sleep(POLL_INTERVAL_S)
 
     async def _collect(
-        self, found: RunProfile, on_state: OnState, *, finish: bool = False
+        self, profile: RunProfile, on_state: OnState, *, finish: bool = False
     ) -> ProfileState:
         cluster: tuple[str, Dashboard] | None = None
         failure: EaglerayError | None = None
         try:
-            if found.cluster:
-                cluster = (found.cluster, await self._dashboard(found.cluster))
+            if profile.cluster:
+                cluster = (profile.cluster, await self._dashboard(profile.cluster))
         except EaglerayError as error:
             failure = error
         collector = self._collectors.create(
-            found.run,
-            found.reports_folder,
-            found.output,
+            profile.run,
+            profile.reports_folder,
+            profile.output,
             lambda: cluster,
-            found.remote,
-            found.cluster,
-            found.state,
+            profile.remote,
+            profile.cluster,
+            profile.state,
         )
         # A failure of the progress display must not stop the reports.
         progress = tasks.owned(_report_progress(collector, on_state), "progress", tasks.only_logged)
@@ -197,21 +197,21 @@ class Profiling:
         if failure is not None and not collector.state.files:
             # All reports are in a cluster that does not answer.
             raise failure
-        await self._runs.save(found.run, collector.state)
+        await self._runs.save(profile.run, collector.state)
         on_state(collector.state)
         return collector.state
 
     async def _find_live(self, prefix: str) -> str:
-        found = await self._find(prefix)
-        if found.is_over:
-            raise nobody_records(found.run)
-        return found.run
+        profile = await self._find(prefix)
+        if profile.is_over:
+            raise nobody_records(profile.run)
+        return profile.run
 
     async def _find(self, prefix: str) -> RunProfile:
-        found = await off_loop(partial(self._runs.find, prefix))
-        if found is None:
+        profile = await off_loop(partial(self._runs.find, prefix))
+        if profile is None:
             raise not_profiled(prefix)
-        return found
+        return profile
 
 
 async def _report_progress(collector: ReportCollector, on_state: OnState) -> None:

@@ -103,7 +103,7 @@ class ReportStore:
 
     @property
     def left_out(self) -> list[EaglerayError]:
-        """Why the last `download` did not even begin some reports, for which nobody need wait."""
+        """Why the last `download` did not even begin some reports, for which no caller need wait."""
         failures = (failure for _, failure in self._failures.values())
         return [failure for failure in failures if failure.code == "report-left-out"]
 
@@ -181,7 +181,7 @@ class ReportStore:
             self._failures[key] = (report.entry, gathering_failed(error, report.source.name))
             return
         entry = evolve(report.entry, run=self._run, file=name)
-        others = (one for one in self.entries if one.key != entry.key and one.file != name)
+        others = (other for other in self.entries if other.key != entry.key and other.file != name)
         self._manifest = evolve(self._manifest, reports=(*others, entry))
         if time.monotonic() - self._saved_at > _WRITE_INTERVAL_S:
             self._save()
