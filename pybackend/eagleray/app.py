@@ -44,7 +44,7 @@ from eagleray.features.workers.paused_workers import PausedWorkers
 from eagleray.features.workers.rows import everyone
 from eagleray.protocol.control import SshSettings
 from eagleray.ray.dashboard import Dashboard
-from eagleray.routes.ssh.command import OF_PERSON
+from eagleray.routes.ssh.command import USER_VARIABLES
 from eagleray.slurm.client import SlurmClient
 from eagleray.slurm.nodes import JobNodes
 from eagleray.slurm.queue import SlurmQueue
@@ -85,7 +85,7 @@ class Settings:
 
 def _ssh(options: dict[str, Any], environ: dict[str, str]) -> SshSettings:
     """EAGLERAY_SSH wins; a terminal, which has no settings, leaves those of the editor as they are."""
-    of_person = {name: environ[name] for name in OF_PERSON if environ.get(name)}
+    of_person = {name: environ[name] for name in USER_VARIABLES if environ.get(name)}
     said = options.get("ssh")
     if not isinstance(said, dict):
         return SshSettings(environ.get("EAGLERAY_SSH", ""), None, of_person)

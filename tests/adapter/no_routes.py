@@ -7,5 +7,5 @@ from typing import NoReturn
 from eagleray.protocol.route_spec import RouteSpec
 
 
-def no_routes(spec: RouteSpec, changed: object, beneath: object) -> NoReturn:
+def no_routes(spec: RouteSpec, changed: object, base: object) -> NoReturn:
     raise AssertionError(spec)

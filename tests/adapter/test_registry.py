@@ -126,9 +126,9 @@ async def test_a_debugger_that_raves_is_a_worker_that_is_gone(workers: Registry)
 
 async def test_sockets_of_a_killed_adapter_are_cleared(workers: Registry) -> None:
     folder = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
-    private_socket.bound(folder / "w-0.1.0-123.sock").close()
-    private_socket.bound(folder / "w-9.9.9-123.sock").close()
-    with private_socket.bound(folder / "w-0.1.0-456.sock") as living:
+    private_socket.bind(folder / "w-0.1.0-123.sock").close()
+    private_socket.bind(folder / "w-9.9.9-123.sock").close()
+    with private_socket.bind(folder / "w-0.1.0-456.sock") as living:
         living.listen()
         Registry(folder, SetClock(), Routes(no_routes))
     assert {path.name for path in folder.iterdir()} == {"w-9.9.9-123.sock", "w-0.1.0-456.sock"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.slurm.hostlist import expanded
+from eagleray.slurm.hostlist import expand
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,7 +25,7 @@ from hypothesis import strategies as st
     ],
 )
 def test_expanded(nodelist: str, names: list[str]) -> None:
-    assert expanded(nodelist) == names
+    assert expand(nodelist) == names
 
 
 @pytest.mark.parametrize(
@@ -54,13 +54,13 @@ def test_expanded(nodelist: str, names: list[str]) -> None:
 )
 def test_no_list_of_nodes(nodelist: str) -> None:
     with pytest.raises(ValueError):
-        expanded(nodelist)
+        expand(nodelist)
 
 
 @given(st.text(alphabet="an1[]-,x$; \n", max_size=14))
 def test_any_text_is_a_list_or_refused(nodelist: str) -> None:
     try:
-        names = expanded(nodelist)
+        names = expand(nodelist)
     except ValueError:
         return
     assert all(name.replace("-", "").isalnum() and name[0] != "-" for name in names)

@@ -126,8 +126,8 @@ async def test_scontrol_expands_what_we_cannot(site: FakeSite, slurm: SlurmClien
 async def test_nodes_are_asked_at_once(site: FakeSite, slurm: SlurmClient) -> None:
     site.nodes = {"node-10": ray("node-10", "node-9")}
     first, second = await slurm.ask_nodes("login", ["node-9", "node-10"])
-    assert (first.node, first.said, first.addresses) == ("node-9", "refused", ("10.77.0.9",))
-    assert (second.said, second.session, second.ips) == (
+    assert (first.node, first.answer, first.addresses) == ("node-9", "refused", ("10.77.0.9",))
+    assert (second.answer, second.session, second.ips) == (
         "ray",
         "session_1",
         ("10.77.0.10", "10.77.0.9"),

@@ -44,7 +44,7 @@ def log(path: Path, count: int, *more: str, stderr: int, stdout: int = subproces
 
 def test_the_log_is_kept_short_while_the_process_runs(tmp_path: Path) -> None:
     path = tmp_path / "adapter-here.log"
-    fd = bounded_log.opened(path)
+    fd = bounded_log.open_log(path)
     log(path, 2500, "end", stderr=fd, stdout=fd)
     os.close(fd)
     aside = tmp_path / "adapter-here.old.log"

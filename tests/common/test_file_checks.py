@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from eagleray.common import file_checks
 from eagleray.common.file_checks import FileChecks
-from eagleray.common.mount_table import MountedFileSystem, mount_of, parsed
+from eagleray.common.mount_table import MountedFileSystem, mount_of, parse_table
 
 MOUNTS = """\
 /dev/sda1 / ext4 rw 0 0
@@ -107,7 +107,7 @@ async def test_only_what_autofs_has_not_mounted_is_left_alone(disk: Disk) -> Non
     ],
 )
 def test_mount_of(path: str, mount: MountedFileSystem) -> None:
-    assert mount_of(path, parsed(MOUNTS)) == mount
+    assert mount_of(path, parse_table(MOUNTS)) == mount
 
 
 def test_a_path_that_cannot_be_looked_at_does_not_exist(tmp_path: Path) -> None:

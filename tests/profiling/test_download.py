@@ -15,7 +15,7 @@ from eagleray.features.profiling.manifest import ReportEntry, parse_entry
 from eagleray.features.profiling.scanner import Scanner
 from eagleray.features.profiling.sources import Source
 from eagleray.features.profiling.store import ReportStore
-from eagleray.ray.endpoint import straight
+from eagleray.ray.endpoint import direct_endpoint
 from eagleray.ray.logs import RayAgent
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -34,7 +34,7 @@ async def test_interrupted_download_is_resumed(
         fake.files["n1"][f"eagleray/{RUN}/p.n1.nsys-rep.json"] = described(BIG)
         agent.cuts = [500_000]
         url = f"http://127.0.0.1:{agent.port}"
-        ray_agent = RayAgent(url, straight(url))
+        ray_agent = RayAgent(url, direct_endpoint(url))
         source = node(dashboard, "n1", ray_agent)
         _, failures = await gathered(tmp_path, source)
         assert [failure.code for failure in failures] == ["cluster-unreachable"]
@@ -48,7 +48,7 @@ async def test_interrupted_download_is_resumed(
 
 async def test_missing_agent_is_replaced_by_the_head(tmp_path: Path) -> None:
     async with cluster("n1") as (_, dashboard):
-        nobody = RayAgent("http://127.0.0.1:9", straight("http://127.0.0.1:9"))
+        nobody = RayAgent("http://127.0.0.1:9", direct_endpoint("http://127.0.0.1:9"))
         _, failures = await gathered(tmp_path, node(dashboard, "n1", nobody))
         await nobody.close()
     assert failures == [] and (tmp_path / "p.n1.nsys-rep").exists()
@@ -57,7 +57,7 @@ async def test_missing_agent_is_replaced_by_the_head(tmp_path: Path) -> None:
 async def test_other_server_on_the_agent_port_is_replaced_by_the_head(tmp_path: Path) -> None:
     async with cluster("n1") as (fake, dashboard), agent_of({}) as agent:
         url = f"http://127.0.0.1:{agent.port}"
-        other = RayAgent(url, straight(url))
+        other = RayAgent(url, direct_endpoint(url))
         _, failures = await gathered(tmp_path, node(dashboard, "n1", other))
         agent.files = dict.fromkeys(fake.files["n1"], b"something else")
         (tmp_path / "p.n1.nsys-rep").unlink()

@@ -74,9 +74,9 @@ def srun(folder: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSrun:
     return fake
 
 
-def by_srun(spec: RouteSpec, changed: Callable[[], None], beneath: Transport) -> SrunTransport:
+def by_srun(spec: RouteSpec, changed: Callable[[], None], base: Transport) -> SrunTransport:
     """Makes the only carriers that these tests need."""
-    return SrunTransport(spec, changed, beneath)
+    return SrunTransport(spec, changed, base)
 
 
 @pytest.fixture

@@ -58,7 +58,7 @@ async def client(over: SshTransport, far: Far) -> AsyncIterator[Client]:
     async with await asyncio.start_server(far.serve, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         near, carried_end = socket.socketpair()
-        carried = await over.carry(carried_end, "127.0.0.1", port, PATIENCE_S)
+        carried = await over.forward(carried_end, "127.0.0.1", port, PATIENCE_S)
         reader, writer = await asyncio.open_connection(sock=near)
         assert await asyncio.wait_for(reader.readexactly(4), PATIENCE_S) == b"word"
         yield reader, writer, carried

@@ -60,7 +60,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> tuple[Routes, list[Carrier]]:
     monkeypatch.setattr(recovery, "_LONGEST_SPREAD_S", 0.0)
     carriers: list[Carrier] = []
 
-    def make(spec: RouteSpec, changed: Any, beneath: object) -> Any:
+    def make(spec: RouteSpec, changed: Any, base: object) -> Any:
         carriers.append(Carrier(changed))
         return carriers[-1]
 

@@ -26,29 +26,29 @@ OTHER = RouteSpec(ssh="other")
 JOB = RouteSpec(ssh="login", job="7", node="node-1")
 
 
-class FakeCarrier:
-    """Carries as the direct route does, unless it is told to refuse."""
+class FakeTransport:
+    """Forwards as the direct route does, unless it is told to refuse."""
 
-    def __init__(self, spec: RouteSpec, changed: Callable[[], None], beneath: Transport) -> None:
+    def __init__(self, spec: RouteSpec, changed: Callable[[], None], base: Transport) -> None:
         self.spec = spec
         self.health = Health("ready")
-        self.beneath = beneath
+        self.base = base
         self.closed = False
         self.refuses = False
         self.asked = 0
-        self.may_carry = asyncio.Event()
-        self.may_carry.set()
+        self.may_forward = asyncio.Event()
+        self.may_forward.set()
         self.carried: list[ForwardedStream] = []
         self.reconnects = 0
 
-    async def carry(
+    async def forward(
         self, client: socket.socket, host: str, port: int, limit_s: float
     ) -> ForwardedStream:
         self.asked += 1
-        await self.may_carry.wait()
+        await self.may_forward.wait()
         if self.refuses:
             raise port_refused(host, port, "no", self.spec.text)
-        self.carried.append(await DirectTransport().carry(client, host, port, limit_s))
+        self.carried.append(await DirectTransport().forward(client, host, port, limit_s))
         return self.carried[-1]
 
     async def argv(self, far: list[str]) -> list[str]:
@@ -64,16 +64,14 @@ class FakeCarrier:
 
 
 class World:
-    """Routes on fake carriers."""
+    """Routes on fake transports."""
 
     def __init__(self) -> None:
-        self.made: list[FakeCarrier] = []
+        self.made: list[FakeTransport] = []
         self.routes = Routes(self._make, linger_s=0.0)
 
-    def _make(
-        self, spec: RouteSpec, changed: Callable[[], None], beneath: Transport
-    ) -> FakeCarrier:
-        self.made.append(FakeCarrier(spec, changed, beneath))
+    def _make(self, spec: RouteSpec, changed: Callable[[], None], base: Transport) -> FakeTransport:
+        self.made.append(FakeTransport(spec, changed, base))
         return self.made[-1]
 
     def specs(self) -> list[RouteSpec]:
@@ -91,11 +89,11 @@ async def world() -> AsyncIterator[World]:
 async def test_a_route_is_shared_and_ends_with_its_last_holder(world: World) -> None:
     first = world.routes.hold("a", LOGIN)
     assert world.routes.hold("b", LOGIN) is first
-    world.routes.let_go("a")
-    world.routes.let_go("a", LOGIN)
+    world.routes.release("a")
+    world.routes.release("a", LOGIN)
     await asyncio.sleep(0.01)
     assert world.specs() == [LOGIN]
-    world.routes.let_go("b", LOGIN)
+    world.routes.release("b", LOGIN)
     await until(lambda: world.specs() == [])
     assert world.made[0].closed
     assert world.routes.hold("c", LOGIN) is not first
@@ -120,7 +118,7 @@ async def test_a_far_end_that_breaks_off_leaves_nobody_waiting_for_its_socket() 
         near, client = socket.socketpair()
         with near:
             host, port = listening.getsockname()
-            carried = await DirectTransport().carry(client, host, port, 60)
+            carried = await DirectTransport().forward(client, host, port, 60)
             far, _ = await loop.sock_accept(listening)
             near.setblocking(False)
             await loop.sock_sendall(near, b"both ways are up")
@@ -135,8 +133,8 @@ async def test_what_runs_beneath_a_step_is_held_by_it(world: World) -> None:
     world.routes.hold("a", JOB)
     assert world.specs() == [LOGIN, JOB]
     by_step = next(carrier for carrier in world.made if carrier.spec == JOB)
-    assert by_step.beneath is next(carrier for carrier in world.made if carrier.spec == LOGIN)
-    world.routes.let_go("a")
+    assert by_step.base is next(carrier for carrier in world.made if carrier.spec == LOGIN)
+    world.routes.release("a")
     await until(lambda: world.specs() == [])
 
 
@@ -166,7 +164,7 @@ async def test_a_number_that_is_no_port_reaches_no_carrier(world: World, port: i
             await world.routes.open_stream(spec, "127.0.0.1", port, 60)
         assert refused.value.code == "port-refused"
     with pytest.raises(EaglerayError):
-        await world.routes.carry(LOGIN, socket.socket(), "127.0.0.1", port, 60)
+        await world.routes.forward(LOGIN, socket.socket(), "127.0.0.1", port, 60)
     assert not world.made
 
 
@@ -203,7 +201,7 @@ async def test_a_socket_falls_back_to_the_next_route_and_keeps_to_it(
         assert await relays_path_is(path, True)
         relays.leave("client", specs)
         assert await relays_path_is(path, False)
-    world.routes.let_go("a")
+    world.routes.release("a")
     await until(lambda: world.specs() == [])
 
 
@@ -231,17 +229,17 @@ async def test_a_socket_that_is_left_while_its_route_is_made_leaves_nothing(
 ) -> None:
     relays = Relays(world.routes, short)
     world.routes.hold("a", LOGIN)
-    world.made[0].may_carry.clear()
+    world.made[0].may_forward.clear()
     with Echo() as echo:
         asking = relays.open("client", [LOGIN], "127.0.0.1", echo.port, None)
         opening = asyncio.create_task(asking)
         await until(lambda: world.made[0].asked == 1)
         relays.leave("client", [LOGIN])
-        world.made[0].may_carry.set()
+        world.made[0].may_forward.set()
         with pytest.raises(EaglerayError) as left:
             await opening
     assert left.value.code == "link-lost"
-    world.routes.let_go("a")
+    world.routes.release("a")
     await until(lambda: world.specs() == [])
     assert not list(short.glob("*.sock"))
 
@@ -249,14 +247,14 @@ async def test_a_socket_that_is_left_while_its_route_is_made_leaves_nothing(
 async def test_what_is_short_is_not_kept_back_by_a_port(
     world: World, short: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    relays, carry = Relays(world.routes, short), world.routes.carry
+    relays, forward = Relays(world.routes, short), world.routes.forward
     clients: list[socket.socket] = []
 
     async def seen(spec: RouteSpec, client: socket.socket, *more: Any) -> ForwardedStream:
         clients.append(client)
-        return await carry(spec, client, *more)
+        return await forward(spec, client, *more)
 
-    monkeypatch.setattr(world.routes, "carry", seen)
+    monkeypatch.setattr(world.routes, "forward", seen)
     with Echo() as echo:
         address, _ = await relays.open("client", [LOGIN], "127.0.0.1", echo.port, 0)
         host, _, port = address.rpartition(":")

@@ -195,7 +195,7 @@ async def test_the_step_ends_when_nobody_needs_it(srun: FakeSrun) -> None:
         assert await echoed(routes, echo.port, b"x") == b"x"
         assert await echoed(routes, echo.port, b"y") == b"y"
         assert len(srun.calls) == 1
-        routes.let_go("a client")
+        routes.release("a client")
         await until(lambda: routes.states() == [])
         assert await echoed(routes, echo.port, b"z") == b"z"
         assert len(srun.calls) == 2

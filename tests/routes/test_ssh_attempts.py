@@ -83,7 +83,7 @@ async def test_a_late_reason_does_not_explain_the_next_refusal(
     assert process is not None
     for channel in (3, 4):
         said = f"channel {channel}: open failed: administratively prohibited: open failed"
-        process.words.take(said)
+        process.stderr.take(said)
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     with pytest.raises(EaglerayError) as raised:
@@ -157,10 +157,10 @@ async def test_nothing_comes_of_attempts_that_were_stopped(
     monkeypatch.setattr(attempts, "ConnectAttempt", Endless)
     trying = ConnectAttempts(SshTarget(HOST, short, SshOptions), lambda: None)
     for _ in range(2):
-        trying.go_on()
+        trying.start_next()
         await until(lambda: began, "it has begun")
         await trying.end()
-        assert trying.take() == (None, [])
+        assert trying.take_results() == (None, [])
         # The next one is made at once, and not kept waiting by those before.
         began.clear()
     assert not trying._ending

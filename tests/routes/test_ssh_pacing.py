@@ -51,10 +51,10 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Site:
 async def tried(trying: ConnectAttempts, site: Site, seconds: float) -> None:
     end = site.now + seconds
     while site.now < end:
-        trying.go_on()
+        trying.start_next()
         await asyncio.sleep(0)
         await asyncio.sleep(0)
-        trying.take()
+        trying.take_results()
         site.now += 0.25
 
 

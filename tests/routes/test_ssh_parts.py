@@ -13,7 +13,7 @@ from eagleray.common import paths
 from eagleray.common.errors import EaglerayError
 from eagleray.routes.ssh import askpass, command
 from eagleray.routes.ssh import paths as ssh_paths
-from eagleray.routes.ssh.askpass import QuestionKind, kind, without
+from eagleray.routes.ssh.askpass import QuestionKind, kind, without_askpass
 from eagleray.routes.ssh.attempts import AttemptFailed, ConnectAttempt, SshTarget
 from eagleray.routes.ssh.command import SshOptions
 from eagleray.routes.ssh.process import SshProcess
@@ -109,7 +109,7 @@ async def nobody(prompt: str, how: QuestionKind) -> str | None:
 
 
 def test_an_ssh_that_asks_nobody() -> None:
-    environment = without({"SSH_ASKPASS": "/usr/bin/ask", "HOME": "/home/alice"})
+    environment = without_askpass({"SSH_ASKPASS": "/usr/bin/ask", "HOME": "/home/alice"})
     assert environment == {"HOME": "/home/alice", "SSH_ASKPASS_REQUIRE": "never"}
 
 
@@ -129,10 +129,10 @@ def test_a_removed_control_folder_is_made_again(
     short: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = short / "run"
-    assert ssh_paths.remade(folder) == folder
+    assert ssh_paths.recreated(folder) == folder
     assert folder.stat().st_mode & 0o777 == 0o700
     monkeypatch.setenv("EAGLERAY_HOME", str(short))
-    assert ssh_paths.remade(short / "gone" / "run") == paths.run_folder()
+    assert ssh_paths.recreated(short / "gone" / "run") == paths.run_folder()
 
 
 def test_sockets_of_killed_masters_are_removed(short: Path) -> None:

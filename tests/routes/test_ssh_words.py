@@ -119,14 +119,14 @@ def words(text: str) -> StderrLines:
 
 @pytest.mark.parametrize(("text", "code", "final"), SAID)
 def test_what_ssh_says_is_explained(text: str, code: str, final: bool) -> None:
-    error, is_final = words(text).why("login")
+    error, is_final = words(text).explain("login")
     assert (error.code, is_final) == (code, final)
     assert "login" in error.message or code in ("ssh-path-too-long", "ssh-bad-configuration")
     assert error.shown_step
 
 
 def test_the_reason_of_the_network_is_named() -> None:
-    error, _ = words("ssh: connect to host login port 22: No route to host\r").why("login")
+    error, _ = words("ssh: connect to host login port 22: No route to host\r").explain("login")
     assert error.message == "login cannot be reached by ssh: No route to host."
 
 
@@ -137,7 +137,7 @@ def test_the_banner_and_noise_of_a_site_do_not_hide_the_end() -> None:
         "alice@login: Permission denied (publickey).\n"
         "** WARNING: connection is not using a post-quantum key exchange algorithm."
     )
-    assert made.why("login")[0].code == "ssh-key-refused"
+    assert made.explain("login")[0].code == "ssh-key-refused"
     assert made.last == "alice@login: Permission denied (publickey)."
     assert not made.offers_questions
     assert words("a@b: Permission denied (publickey,keyboard-interactive).").offers_questions

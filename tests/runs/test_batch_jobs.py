@@ -14,7 +14,7 @@ from eagleray.common.retry import JOB_STATE, Backoff, PollSchedule
 from eagleray.features.runs.output import Output
 from eagleray.protocol.control import CommandOutput
 from eagleray.slurm.jobs import SlurmJob, state_of
-from eagleray.slurm.queue import Queue
+from eagleray.slurm.queue import JobQueue
 from eagleray.supervisor.launchers import job_output, sbatch
 from eagleray.supervisor.launchers.sbatch import Sbatch
 
@@ -54,14 +54,14 @@ class FakeSlurm:
     told: str = ""
     started: int = 0
 
-    async def get(self, ssh: str, max_age_s: float) -> Queue:
+    async def get(self, ssh: str, max_age_s: float) -> JobQueue:
         self.looks += 1
         if self.looks > 1 and len(self.states) > 1:
             self.states.pop(0)
         said = self.states[0]
         if said == "":
             raise EaglerayError("slurm-failed", "Unable to contact slurm controller")
-        return Queue((job(said),) if said and self.lists else (), 0.0)
+        return JobQueue((job(said),) if said and self.lists else (), 0.0)
 
     async def run(
         self, ssh: str, argv: Sequence[str], stdin: str = "", limit_s: float = 0
@@ -230,7 +230,7 @@ class CountedSlurm(FakeSlurm):
 
     asked_at: list[tuple[float, float]] = field(factory=list)
 
-    async def get(self, ssh: str, max_age_s: float) -> Queue:
+    async def get(self, ssh: str, max_age_s: float) -> JobQueue:
         self.asked_at.append((asyncio.get_running_loop().time() - BEGAN, max_age_s))
         return await FakeSlurm.get(self, ssh, max_age_s)
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.tools.code_copies import delivered, package
+from eagleray.tools.code_copies import deliver, read_package
 
 SAY = "import json, os, sys; print(json.dumps([sys.argv[1:], os.getcwd(), 'EAGLERAY_ENTRY' in os.environ]))"
 
@@ -17,10 +17,10 @@ SAY = "import json, os, sys; print(json.dumps([sys.argv[1:], os.getcwd(), 'EAGLE
 def entered(
     folder: Path, argv: list[str], cwd: Path, started_in: Path, **more: str
 ) -> subprocess.CompletedProcess[str]:
-    ours = package()
+    ours = read_package()
     env = {
         "PATH": os.environ["PATH"],
-        "PYTHONPATH": str(delivered(ours, folder)),
+        "PYTHONPATH": str(deliver(ours, folder)),
         "EAGLERAY_ENTRY": json.dumps({"argv": argv, "cwd": str(cwd)}),
         **more,
     }

@@ -29,7 +29,7 @@ from eagleray.features.runs.model import (
 from eagleray.features.runs.output import Output, follow
 from eagleray.features.runs.records import RunRecords
 from eagleray.features.runs.run_status import outdated
-from eagleray.tools.code_copies import debugger_copy, delivered, package, zipped
+from eagleray.tools.code_copies import debugger_copy, deliver, read_package, zip_package
 from eagleray.tools.processes import born
 
 PLAN = RunPlan(
@@ -142,14 +142,14 @@ async def test_output_is_followed_to_its_last_byte(tmp_path: Path) -> None:
 
 
 def test_the_package_is_delivered_once_and_whole(tmp_path: Path) -> None:
-    ours = package()
-    folder = delivered(ours, tmp_path)
-    assert delivered(ours, tmp_path) == folder
+    ours = read_package()
+    folder = deliver(ours, tmp_path)
+    assert deliver(ours, tmp_path) == folder
     assert [path.name for path in tmp_path.iterdir()] == [ours.name]
     site = folder / ours.name / "site" / "sitecustomize.py"
     assert site.read_bytes() == ours.files["site/sitecustomize.py"]
     changed = evolve(ours, files={**ours.files, "site/sitecustomize.py": b"other"})
-    assert zipped(changed)[0] != zipped(ours)[0]
+    assert zip_package(changed)[0] != zip_package(ours)[0]
 
 
 def test_the_copy_of_debugpy_is_all_that_its_folder_holds(tmp_path: Path) -> None:
@@ -163,11 +163,11 @@ def test_the_copy_of_debugpy_is_all_that_its_folder_holds(tmp_path: Path) -> Non
 
 
 def test_the_zip_is_the_same_every_time_and_has_the_site_at_its_root() -> None:
-    name, archive = zipped(package())
-    assert (name, archive) == zipped(package())
+    name, archive = zip_package(read_package())
+    assert (name, archive) == zip_package(read_package())
     names = zipfile.ZipFile(BytesIO(archive)).namelist()
     assert "sitecustomize.py" in names
-    assert f"{package().name}/site/sitecustomize.py" in names
+    assert f"{read_package().name}/site/sitecustomize.py" in names
 
 
 def test_a_run_that_another_window_removes_meanwhile_is_not_torn(

@@ -15,7 +15,7 @@ from eagleray.ray.errors import answer_too_large, job_refused, no_job
 from eagleray.ray.jobs import JobState
 from eagleray.supervisor.launchers import ray_job
 from eagleray.supervisor.launchers.ray_job import RayJob
-from eagleray.tools.code_copies import package
+from eagleray.tools.code_copies import read_package
 
 LOST = EaglerayError("cluster-unreachable", "gone")
 
@@ -85,13 +85,13 @@ class FakeCluster:
 def job(cluster: FakeCluster, output: Output, *words: str, known: str = "") -> RayJob:
     command = ("python", "x.py", *words)
     env = {"EAGLERAY_RUN": "{}"}
-    return RayJob(cluster, command, "/w", "x.py", package(), env, output, known)
+    return RayJob(cluster, command, "/w", "x.py", read_package(), env, output, known)
 
 
 async def test_the_line_for_the_shell_holds_constant_words(output: Output) -> None:
     cluster = FakeCluster()
     await job(cluster, output, "a b; rm -rf $HOME").start()
-    assert cluster.asked["entrypoint"] == f"python -m {package().name}.job_entry"
+    assert cluster.asked["entrypoint"] == f"python -m {read_package().name}.job_entry"
     env = cluster.asked["runtime_env"]
     assert env["py_modules"] == [f"gcs://{name}" for name in cluster.packages]
     assert "$" not in env["env_vars"]["EAGLERAY_ENTRY"]

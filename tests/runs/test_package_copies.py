@@ -19,7 +19,8 @@ from eagleray.features.runs.remote_delivery import delivered_to
 from eagleray.protocol.control import CommandOutput
 from eagleray.remote_scripts import package_copies
 from eagleray.remote_scripts.package_copies import deliver, remove_unused
-from eagleray.tools.code_copies import debugger_copy, delivered, package
+from eagleray.tools.code_copies import debugger_copy, read_package
+from eagleray.tools.code_copies import deliver as deliver_package
 
 DAY = 24 * 3600.0
 PLAN = RunPlan("program", ("python", "x.py"), "/w", "x.py")
@@ -55,12 +56,12 @@ def test_only_our_own_copies_that_are_old_are_removed(tmp_path: Path) -> None:
 
 
 def test_copy_counts_as_used_when_a_run_begins(tmp_path: Path) -> None:
-    ours = package()
-    delivered(ours, tmp_path)
+    ours = read_package()
+    deliver_package(ours, tmp_path)
     debugpy = Path(debugger_copy(tmp_path))
     for path in (tmp_path / ours.name, debugpy):
         os.utime(path, (1, 1))
-    delivered(ours, tmp_path)
+    deliver_package(ours, tmp_path)
     debugger_copy(tmp_path)
     remove_unused(tmp_path, time.time() - DAY)
     assert left(tmp_path) == {ours.name, debugpy.name}
@@ -166,7 +167,7 @@ async def test_login_node_gets_the_package_and_keeps_no_old_ones(tmp_path: Path)
     copy(folder, "_eagleray_run_1", 100)
     copy(folder, "_eagleray_run_2", 80)
     copy(folder, ".new-dead", 3)
-    ours = package()
+    ours = read_package()
     for _ in range(2):
         since = time.time() - 90 * DAY
         assert await delivered_to(Login(tmp_path), "login", ours, since) == str(folder)  # type: ignore[arg-type]  # It only runs.

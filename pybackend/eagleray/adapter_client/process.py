@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from eagleray.common import bounded_log
-from eagleray.common.file_lock import locked
+from eagleray.common.file_lock import hold_lock
 from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import adapter_log, run_folder
 from eagleray.protocol.errors import adapter_not_started
@@ -31,7 +31,7 @@ async def start(socket: Path, reach: Callable[[], Awaitable[T | None]]) -> T:
     `reach` connects and returns None as long as nothing listens.  Of several callers on this machine one starts the
     adapter, under a lock, and the others find it.
     """
-    async with locked(lambda: run_folder() / f"{socket.stem}.starting", _POLL_S):
+    async with hold_lock(lambda: run_folder() / f"{socket.stem}.starting", _POLL_S):
         if reached := await reach():
             return reached
         process, offset = await off_loop(_spawned)
@@ -53,7 +53,7 @@ def _spawned() -> tuple[subprocess.Popen[bytes], int]:
     """The process, and where its part of the log begins."""
     # The copy of our code may have to be made first.
     argv = command()
-    with os.fdopen(bounded_log.opened(adapter_log()), "ab") as output:
+    with os.fdopen(bounded_log.open_log(adapter_log()), "ab") as output:
         offset = output.tell()
         try:
             return start_detached(argv, output), offset

@@ -22,7 +22,7 @@ _END_S = 2.0
 _OUTPUTS = (1, 2)
 
 
-def opened(path: Path) -> int:
+def open_log(path: Path) -> int:
     """A descriptor that appends to `path`, for a process that is started; a file that has become long is put aside."""
     with contextlib.suppress(OSError):
         if path.stat().st_size > LIMIT:
@@ -79,7 +79,7 @@ def _keep_short(path: Path) -> None:
             return
         _put_aside(path)
     # Ours was put aside just now, or by another process that writes there, too.
-    fd = opened(path)
+    fd = open_log(path)
     for output in _OUTPUTS:
         os.dup2(fd, output)
     os.close(fd)

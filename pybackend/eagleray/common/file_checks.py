@@ -13,7 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 
-from eagleray.common.mount_table import Mounts, mount_of, own_table, parsed
+from eagleray.common.mount_table import Mounts, mount_of, parse_table, read_table
 
 # The time limit of a lookup; afterwards its file system counts as silent until it answers.
 LIMIT_S = 2.0
@@ -90,7 +90,7 @@ class FileChecks:
     def _mounts(self) -> Mounts:
         at, mounts = self._mounts_seen
         if time.monotonic() - at >= FRESH_S:
-            mounts = parsed(own_table())
+            mounts = parse_table(read_table())
             self._mounts_seen = (time.monotonic(), mounts)
         return mounts
 

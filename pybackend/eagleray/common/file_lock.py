@@ -14,7 +14,7 @@ from eagleray.common.off_loop import off_loop
 
 
 @contextlib.asynccontextmanager
-async def locked(file: Callable[[], Path], poll_s: float) -> AsyncIterator[None]:
+async def hold_lock(file: Callable[[], Path], poll_s: float) -> AsyncIterator[None]:
     """Holds the lock of `file()`, which stays; that of a process that dies is free.
 
     On a file system without locks, several processes hold it.

@@ -19,7 +19,7 @@ class MountedFileSystem:
     type: str = ""
 
 
-def own_table() -> str:
+def read_table() -> str:
     """The text of /proc/self/mounts, "" on systems that have none."""
     try:
         return Path("/proc/self/mounts").read_text(errors="replace")
@@ -27,7 +27,7 @@ def own_table() -> str:
         return ""
 
 
-def parsed(table: str) -> Mounts:
+def parse_table(table: str) -> Mounts:
     """A later mount of the same place hides the earlier one."""
     rows = (line.split() for line in table.splitlines())
     return {row[1].replace("\\040", " "): row[2] for row in rows if len(row) >= 3}

@@ -15,7 +15,7 @@ from pathlib import Path
 from eagleray import __version__
 from eagleray.common.atomic_file import alone, replace_text
 from eagleray.common.errors import EaglerayError, folder_not_made, unsafe_folder
-from eagleray.common.mount_table import mount_of, own_table, parsed
+from eagleray.common.mount_table import mount_of, parse_table, read_table
 
 _TMP = Path("/tmp")  # noqa: S108 (what is made or found in it is checked)
 
@@ -183,7 +183,7 @@ def why_unsafe(seen: os.stat_result) -> str:
 
 def is_network_folder(path: Path, mounts: str | None = None) -> bool:
     """Whether `path` lies on a network file system, by the text of /proc/self/mounts."""
-    table = parsed(own_table() if mounts is None else mounts)
+    table = parse_table(read_table() if mounts is None else mounts)
     return mount_of(str(path), table).type in NETWORK_FILE_SYSTEMS
 
 

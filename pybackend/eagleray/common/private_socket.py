@@ -66,7 +66,7 @@ async def serve(path: Path, client: Client, limit: int = _LINE_LIMIT) -> Served:
         with contextlib.suppress(asyncio.CancelledError):
             await client(reader, writer)
 
-    server = await asyncio.start_unix_server(accepted, sock=bound(path), limit=limit)
+    server = await asyncio.start_unix_server(accepted, sock=bind(path), limit=limit)
     return Served(server, path)
 
 
@@ -115,7 +115,7 @@ def is_listened_on(path: Path) -> bool:
     return True
 
 
-def bound(path: Path) -> socket.socket:
+def bind(path: Path) -> socket.socket:
     """A socket bound to `path` for its owner alone, replacing a stale one."""
     _check_length(path)
     path.unlink(missing_ok=True)

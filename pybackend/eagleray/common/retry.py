@@ -62,6 +62,6 @@ WORKER_COUNT = PollSchedule(((60.0, 5.0), (600.0, 15.0)), 30.0)
 # The folders of runs, for changes that inotify doesn't report: those by another machine with the same home.
 RUN_FOLDERS = PollSchedule(((60.0, 2.0), (600.0, 10.0)), 60.0)
 # The reports on a node that Ray has left, since it was first missed.  Each look is a command over ssh or a job step.
-LEFT_NODE = PollSchedule(((60.0, 20.0), (600.0, 120.0)), 600.0)
+DEPARTED_NODE = PollSchedule(((60.0, 20.0), (600.0, 120.0)), 600.0)
 # A growing file, where inotify doesn't report that it grows.
 GROWING_FILE = PollSchedule(((2.0, 0.1), (10.0, 0.5)), 2.0)

@@ -39,10 +39,10 @@ class Secrets:
 
 
 @frozen(eq=False)
-class Opened:
+class OpenSession:
     """A session and the way that it takes."""
 
-    way: Endpoint
+    endpoint: Endpoint
     session: aiohttp.ClientSession
 
 
@@ -58,13 +58,13 @@ class Connections:
         self._address = address
         self._find_way = find_way
         self._token_source = token_source
-        self._opened: Opened | None = None
+        self._opened: OpenSession | None = None
         self._doubted = False
-        self._opening: asyncio.Task[Opened] | None = None
+        self._opening: asyncio.Task[OpenSession] | None = None
         self._closing: set[asyncio.Task[None]] = set()
         self._closed = False
 
-    async def opened(self, seconds: float) -> Opened:
+    async def session(self, seconds: float) -> OpenSession:
         """The session in use; `cluster-connecting` when the way is not found within `seconds`."""
         if self._opened is not None and not self._doubted:
             return self._opened
@@ -82,12 +82,12 @@ class Connections:
             raise errors.cluster_unreachable(self._address, "it is not watched any more")
         return opening.result()
 
-    def doubt(self, opened: Opened) -> bool:
+    def doubt(self, opened: OpenSession) -> bool:
         """Has the way looked for anew after a failure; whether asking again may then help."""
         if self._opened is not opened:
             return True  # Another way has been found since that request began.
         self._doubted = True
-        return bool(opened.way.socket)
+        return bool(opened.endpoint.socket)
 
     def reset(self) -> None:
         """Throws all connections away; what is being asked through them fails at once."""
@@ -104,14 +104,14 @@ class Connections:
         self.reset()
         await asyncio.gather(*self._closing, return_exceptions=True)
 
-    async def _open(self) -> Opened:
+    async def _open(self) -> OpenSession:
         way = await self._find_way()
         before = self._opened
-        if before is not None and before.way == way:
+        if before is not None and before.endpoint == way:
             # The failed connection was one of many: the others, such as a log that is followed, live on.
-            opened = Opened(way, before.session)
+            opened = OpenSession(way, before.session)
         else:
-            opened = Opened(way, await self._session(way))
+            opened = OpenSession(way, await self._session(way))
             self.reset()
         self._opened, self._doubted = opened, False
         return opened
@@ -153,7 +153,7 @@ class Connections:
 
         return check
 
-    def _end(self, opened: Opened) -> None:
+    def _end(self, opened: OpenSession) -> None:
         async def end() -> None:
             with contextlib.suppress(Exception):
                 connector = opened.session.connector

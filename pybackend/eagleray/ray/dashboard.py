@@ -18,7 +18,7 @@ from eagleray.common import worker_errors
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.ray import errors, logs
 from eagleray.ray import rows as ray_rows
-from eagleray.ray.endpoint import FindEndpoint, TokenSource, straight
+from eagleray.ray.endpoint import FindEndpoint, TokenSource, direct_endpoint
 from eagleray.ray.http import MAX_ANSWER, Query, RayHttp, Reply
 from eagleray.ray.jobs import RayJobs
 from eagleray.ray.rows import ActorRow, JobRow, NodeRow, RayVersion, TaskRow, WorkerRow
@@ -54,7 +54,7 @@ class Dashboard:
         self.address = address
         self._quick_s = quick_s
         self._list_s = list_s
-        self._http = RayHttp(address, token_source, find_way or straight(address))
+        self._http = RayHttp(address, token_source, find_way or direct_endpoint(address))
         self.job_api = RayJobs(address, self._http)
         self._marks_logs: bool | None = None
 

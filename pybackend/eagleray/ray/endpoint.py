@@ -47,7 +47,7 @@ class Endpoint:
 FindEndpoint = Callable[[], Awaitable[Endpoint]]
 
 
-def straight(url: str) -> FindEndpoint:
+def direct_endpoint(url: str) -> FindEndpoint:
     """The way to a dashboard that this machine reaches by itself."""
 
     async def find() -> Endpoint:

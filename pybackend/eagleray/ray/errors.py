@@ -233,7 +233,7 @@ def is_broken_connection(error: BaseException) -> bool:
     return isinstance(error, aiohttp.ClientConnectionError | aiohttp.ClientPayloadError | OSError)
 
 
-def mapped(error: BaseException, address: str, seconds: float) -> EaglerayError:
+def map_foreign(error: BaseException, address: str, seconds: float) -> EaglerayError:
     """The error that the person gets to see."""
     detail = f"{type(error).__name__}: {printable(str(error))}"
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
@@ -262,7 +262,7 @@ PROFILING_OFF = "rofiling is disabled"
 ABOUT_A_TOKEN = "authentication token"  # noqa: S105 (no token, but what Ray calls one)
 
 
-def meaning(
+def explain_refusal(
     address: str, way: Endpoint, status: int, said: str, token: str | None, accepted: str | None
 ) -> EaglerayError | None:
     """The error for an answer `status` to a request with `token`, None when it is not about credentials.
@@ -283,7 +283,7 @@ def meaning(
     return token_refused(address) if status == 401 else None
 
 
-def not_of_ray(address: str, way: Endpoint, status: int) -> EaglerayError:
+def explain_foreign_server(address: str, way: Endpoint, status: int) -> EaglerayError:
     """The error for a server that wants credentials and does not know Ray's question about them."""
     if status in (401, 403) and is_behind_proxy(way):
         return proxy_refused(address, status)

@@ -20,7 +20,7 @@ from yarl import URL
 
 from eagleray.common.off_loop import off_loop
 from eagleray.ray import errors
-from eagleray.ray.connections import Connections, Opened, Secrets
+from eagleray.ray.connections import Connections, OpenSession, Secrets
 from eagleray.ray.endpoint import FindEndpoint, TokenSource
 
 MAX_ANSWER = 32 * 2**20
@@ -47,7 +47,7 @@ class RequestSpec:
     start: int = 0
 
 
-PLAIN = RequestSpec()
+GET = RequestSpec()
 
 
 @frozen
@@ -100,14 +100,14 @@ class RayHttp:
         """
         async with self._places:
             with self._mapping(seconds):
-                opened = await self._connections.opened(seconds)
+                opened = await self._connections.session(seconds)
                 try:
                     return await self._whole(opened, path, query, seconds, limit)
                 except (aiohttp.ClientError, OSError, asyncio.TimeoutError) as error:
                     may_help = self._connections.doubt(opened)
                     if not (may_help and errors.is_broken_connection(error)):
                         raise
-                opened = await self._connections.opened(seconds)
+                opened = await self._connections.session(seconds)
                 return await self._whole(opened, path, query, seconds, limit)
 
     async def send(
@@ -123,7 +123,7 @@ class RayHttp:
         said = RequestSpec(method, body, kind)
         async with self._places:
             with self._mapping(seconds):
-                opened = await self._connections.opened(seconds)
+                opened = await self._connections.session(seconds)
                 try:
                     return await self._whole(opened, path, (), seconds, 2**20, said)
                 except (aiohttp.ClientError, OSError, asyncio.TimeoutError):
@@ -136,7 +136,7 @@ class RayHttp:
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """The answer to one GET, to be read by the caller; `seconds` None: it may take for ever."""
         with self._mapping(seconds or CONNECT_SECONDS):
-            opened = await self._connections.opened(seconds or CONNECT_SECONDS)
+            opened = await self._connections.session(seconds or CONNECT_SECONDS)
             try:
                 async with self._answer(
                     opened, path, query, seconds, RequestSpec(start=start)
@@ -157,12 +157,12 @@ class RayHttp:
 
     async def _whole(
         self,
-        opened: Opened,
+        opened: OpenSession,
         path: str,
         query: Query,
         seconds: float,
         limit: int,
-        said: RequestSpec = PLAIN,
+        said: RequestSpec = GET,
     ) -> Reply:
         async with self._answer(opened, path, query, seconds, said) as answer:
             return await self.read(answer, limit)
@@ -170,11 +170,11 @@ class RayHttp:
     @asynccontextmanager
     async def _answer(
         self,
-        opened: Opened,
+        opened: OpenSession,
         path: str,
         query: Query,
         seconds: float | None,
-        said: RequestSpec = PLAIN,
+        said: RequestSpec = GET,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         timeout = aiohttp.ClientTimeout(
             total=seconds, sock_connect=min(CONNECT_SECONDS, seconds or CONNECT_SECONDS)
@@ -182,7 +182,7 @@ class RayHttp:
 
         async def send(path: str, query: Query, token: str | None) -> aiohttp.ClientResponse:
             # The question whether a token is wanted is none of those that change something.
-            as_said = PLAIN if path == MODE else said
+            as_said = GET if path == MODE else said
             return await self._send(opened, path, query, timeout, token, as_said)
 
         answer = await self._ask(opened, path, query, send)
@@ -193,7 +193,7 @@ class RayHttp:
             answer.close()
 
     async def _ask(
-        self, opened: Opened, path: str, query: Query, send: Send
+        self, opened: OpenSession, path: str, query: Query, send: Send
     ) -> aiohttp.ClientResponse:
         token = None
         if self._token_wanted:
@@ -211,18 +211,18 @@ class RayHttp:
 
     async def _send(
         self,
-        opened: Opened,
+        opened: OpenSession,
         path: str,
         query: Query,
         timeout: aiohttp.ClientTimeout,
         token: str | None,
         said: RequestSpec,
     ) -> aiohttp.ClientResponse:
-        headers = dict(await off_loop(partial(opened.way.headers, False)))
+        headers = dict(await off_loop(partial(opened.endpoint.headers, False)))
         kind = {"Content-Type": said.kind} if said.kind else {}
         if said.start:
             kind["Range"] = f"bytes={said.start}-"
-        url = URL(opened.way.url)
+        url = URL(opened.endpoint.url)
         answer = await opened.session.request(
             said.method,
             url.with_path(url.path.rstrip("/") + path).with_query(list(query)),
@@ -240,7 +240,7 @@ class RayHttp:
             raise errors.dashboard_busy(self.address)
         return answer
 
-    async def _token_for(self, opened: Opened, send: Send) -> str:
+    async def _token_for(self, opened: OpenSession, send: Send) -> str:
         """The token for a server that answered 401; raises if it is no Ray or must not get one."""
         answer = await send(MODE, (), None)
         try:
@@ -250,25 +250,27 @@ class RayHttp:
         finally:
             answer.close()
         if not isinstance(mode, Mapping) or "authentication_mode" not in mode:
-            refused = partial(errors.not_of_ray, self.address, opened.way, answer.status)
+            refused = partial(
+                errors.explain_foreign_server, self.address, opened.endpoint, answer.status
+            )
             raise await off_loop(refused)
         token = await off_loop(partial(self._token_source, True))
         if token is None:
             raise errors.token_needed(self.address)
         # This connection was made when there was nothing to keep back.
-        await opened.way.check()
+        await opened.endpoint.check()
         self._token_wanted = True
         return token
 
     async def _check_refusal(
-        self, opened: Opened, answer: aiohttp.ClientResponse, token: str | None
+        self, opened: OpenSession, answer: aiohttp.ClientResponse, token: str | None
     ) -> None:
         """Raises what a 401 or 403 means, unless it is Ray's way to say that profiling is switched off."""
         said = (await self.read(answer, 64 * 1024)).text
         meaning = partial(
-            errors.meaning,
+            errors.explain_refusal,
             self.address,
-            opened.way,
+            opened.endpoint,
             answer.status,
             said,
             token,
@@ -284,7 +286,7 @@ class RayHttp:
         try:
             yield
         except (aiohttp.ClientError, OSError, asyncio.TimeoutError, ValueError) as error:
-            raise errors.mapped(error, self.address, seconds) from error
+            raise errors.map_foreign(error, self.address, seconds) from error
 
 
 def _of_token(token: str | None, others: Mapping[str, str]) -> dict[str, str]:

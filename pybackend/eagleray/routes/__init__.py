@@ -1,1 +1,1 @@
-"""Connections into a cluster, all behind `open_stream`."""
+"""Connections into a cluster: directly, over ssh, or through a step of a SLURM job."""

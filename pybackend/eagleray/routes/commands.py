@@ -1,4 +1,4 @@
-"""Commands with a limit on their time and on what they may say."""
+"""Runs commands with limits on their time and their output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eagleray.common.errors import command_missing, command_slow
 
 # Output beyond this is dropped, of each stream; `squeue` of a large site prints a few megabytes.
 LARGEST = 8 * 2**20
-# A process that was killed is gone at once, unless the kernel holds it.
+# A killed process ends at once, unless the kernel holds it.
 GONE_S = 2.0
 _AT_ONCE = 2**18
 
@@ -35,7 +35,10 @@ async def run(
     cwd: str | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> CommandResult:
-    """Runs `argv` without a terminal or a shell; it ends, with all that it started, when we no longer wait."""
+    """Runs `argv` without a terminal or a shell.
+
+    The process and all that it started end when the caller stops waiting.
+    """
     try:
         process = await asyncio.create_subprocess_exec(
             *argv,
@@ -53,11 +56,11 @@ async def run(
     except asyncio.TimeoutError as error:
         raise command_slow(argv[0], limit_s) from error
     finally:
-        await end(process)
+        await kill(process)
 
 
-async def end(process: asyncio.subprocess.Process) -> None:
-    """Kills it with its group, if it still runs, and waits for it.
+async def kill(process: asyncio.subprocess.Process) -> None:
+    """Kills a process with its group, if it still runs, and waits for its end.
 
     For asyncio it runs as long as somebody has its output open, such as a daemon that it has left: for that nobody
     waits long.
@@ -69,7 +72,7 @@ async def end(process: asyncio.subprocess.Process) -> None:
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(process.wait(), GONE_S)
     finally:
-        # Our ends of its pipes, to which asyncio has no other way.
+        # Closes our ends of its pipes; asyncio offers nothing else for that.
         cast(Any, process)._transport.close()
 
 
@@ -83,7 +86,7 @@ async def _ended(process: asyncio.subprocess.Process, stdin: bytes) -> CommandRe
 
 async def _feed(process: asyncio.subprocess.Process, stdin: bytes) -> None:
     assert process.stdin is not None
-    # A command that does not read what it was given ends with an answer of its own.
+    # A command may end without reading its input.
     with contextlib.suppress(ConnectionError):
         process.stdin.write(stdin)
         await process.stdin.drain()

@@ -1,4 +1,4 @@
-"""The direct route: this machine reaches the nodes of the cluster by itself."""
+"""The direct route: connections from this machine to the nodes of the cluster."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from eagleray.common import tasks
 from eagleray.common.route_errors import port_refused, port_silent
 from eagleray.routes.transport import ForwardedStream, Health, shovel
 
-# Several stack frames with large sources fit; a header line never comes near it.
+# Fits several stack frames with large sources; a header line is much shorter.
 _BUFFER = 2**20
 
 
 async def open_stream(
     host: str, port: int, limit_s: float
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A connection to `host:port`, without Nagle's delay; raises OSError or TimeoutError."""
+    """Opens a connection to `host:port` without Nagle's delay; raises OSError or TimeoutError."""
     connecting = asyncio.open_connection(host, port, limit=_BUFFER)
     try:
         reader, writer = await asyncio.wait_for(connecting, limit_s)
@@ -31,17 +31,17 @@ async def open_stream(
 async def open_checked(
     host: str, port: int, limit_s: float
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """`open_stream` that raises errors of the catalogue."""
+    """Calls `open_stream`; raises errors of the catalogue."""
     try:
         return await open_stream(host, port, limit_s)
     except TimeoutError as error:
         raise port_silent(host, port, limit_s) from error
     except OSError as error:
-        raise port_refused(host, port, said(error)) from error
+        raise port_refused(host, port, reason_of(error)) from error
 
 
 def tune(sock: socket.socket) -> None:
-    """No delay of small messages; a node that vanished is noticed within half a minute, as debugpy notices us."""
+    """Sends small messages without delay, and notices a vanished node within half a minute, as debugpy notices us."""
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in (("TCP_KEEPIDLE", 5), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 5)):
@@ -49,35 +49,37 @@ def tune(sock: socket.socket) -> None:
             sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
-def said(error: OSError) -> str:
-    """The words of the kernel or the resolver, in place of what asyncio makes of them."""
+def reason_of(error: OSError) -> str:
+    """Returns the message of the kernel or the resolver, instead of the text that asyncio makes of it."""
     errno = error.errno or 0
     return os.strerror(errno) if errno > 0 else error.strerror or str(error)
 
 
 class DirectTransport:
-    """The carrier that needs no connection of its own."""
+    """A transport without a connection of its own."""
 
     health = Health("ready")
 
-    async def carry(
+    async def forward(
         self, client: socket.socket, host: str, port: int, limit_s: float
     ) -> ForwardedStream:
-        far = await _connected(host, port, limit_s)
+        remote = await _connected(host, port, limit_s)
         client.setblocking(False)
-        task = tasks.owned(_both_ways(client, far), f"{host}:{port}", tasks.only_logged)
-        carried = ForwardedStream(task.cancel)
-        task.add_done_callback(lambda _: carried.close())
-        return carried
+        task = tasks.owned(
+            _copy_both_directions(client, remote), f"{host}:{port}", tasks.only_logged
+        )
+        forwarded = ForwardedStream(task.cancel)
+        task.add_done_callback(lambda _: forwarded.close())
+        return forwarded
 
-    async def argv(self, far: list[str]) -> list[str]:
-        return far
+    async def argv(self, remote: list[str]) -> list[str]:
+        return remote
 
     def reconnect(self) -> None:
-        """Nothing is kept that could be made anew."""
+        """Does nothing: there is no connection to replace."""
 
     async def close(self) -> None:
-        """Nothing is kept."""
+        """Does nothing: there is no connection to end."""
 
 
 async def _connected(host: str, port: int, limit_s: float) -> socket.socket:
@@ -86,40 +88,42 @@ async def _connected(host: str, port: int, limit_s: float) -> socket.socket:
     except asyncio.TimeoutError as error:
         raise port_silent(host, port, limit_s) from error
     except OSError as error:
-        raise port_refused(host, port, said(error)) from error
+        raise port_refused(host, port, reason_of(error)) from error
 
 
 async def _first_address(host: str, port: int) -> socket.socket:
-    """Without a transport, which would read ahead."""
+    """Connects to the first address that answers; without an asyncio transport, which would read ahead."""
     loop = asyncio.get_running_loop()
     problem = OSError(f"no address of {host}")
     for family, kind, protocol, _, address in await loop.getaddrinfo(
         host, port, type=socket.SOCK_STREAM
     ):
-        far = socket.socket(family, kind, protocol)
-        far.setblocking(False)
+        remote = socket.socket(family, kind, protocol)
+        remote.setblocking(False)
         try:
-            await loop.sock_connect(far, address)
+            await loop.sock_connect(remote, address)
         except OSError as error:
-            far.close()
+            remote.close()
             problem = error
         except BaseException:
-            far.close()
+            remote.close()
             raise
         else:
-            tune(far)
-            return far
+            tune(remote)
+            return remote
     raise problem
 
 
-async def _both_ways(client: socket.socket, far: socket.socket) -> None:
-    with client, far:
-        ways = [asyncio.ensure_future(shovel(*ends)) for ends in ((client, far), (far, client))]
+async def _copy_both_directions(client: socket.socket, remote: socket.socket) -> None:
+    with client, remote:
+        copies = [
+            asyncio.ensure_future(shovel(*ends)) for ends in ((client, remote), (remote, client))
+        ]
         try:
             with contextlib.suppress(OSError):
-                await asyncio.gather(*ways)
+                await asyncio.gather(*copies)
         finally:
-            # Who still waits for a closed socket would wait for the next one that gets its number.
-            for way in ways:
-                way.cancel()
-            await asyncio.gather(*ways, return_exceptions=True)
+            # A task that waits for a closed socket would wait for the next socket with the same number.
+            for copy in copies:
+                copy.cancel()
+            await asyncio.gather(*copies, return_exceptions=True)

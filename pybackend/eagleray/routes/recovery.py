@@ -1,4 +1,4 @@
-"""Retrying over a route: while it is lost one caller tries for all, and the others wait until it is back."""
+"""Retries over a lost route: one caller tries for all, and the others wait until the route is back."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from eagleray.protocol.route_spec import RouteSpec
 if TYPE_CHECKING:
     from eagleray.routes.routes import Routes
 
-# Of a route that is lost; its own connection is retried by the route, and the loss of that is noticed at once.
+# Attempts over a lost route.  The route itself retries its connection, and reports a loss at once.
 OF_ROUTE = Backoff(first_s=2.0, longest_s=60.0)
-# When a route is back, those that have waited come one after the other, this much apart on average.
+# When a route is back, the waiting callers retry one after another, with this average distance.
 _APART_S = 0.002
 _LONGEST_SPREAD_S = 5.0
 
 
 @dataclass
 class _Lost:
-    """Those that wait for the same routes."""
+    """The callers that wait for the same routes."""
 
     due: float
     tries: int = 1
@@ -32,7 +32,7 @@ class _Lost:
 
 
 class Recovery:
-    """Belongs to its `Routes`."""
+    """Decides when callers retry; owned by `Routes`."""
 
     def __init__(self, routes: Routes) -> None:
         self._routes = routes
@@ -43,10 +43,10 @@ class Recovery:
     async def turn(
         self, specs: Sequence[RouteSpec], backoff: Backoff, failures: int, limit_s: float
     ) -> None:
-        """Returns when the caller is to try again after so many failures, or after `limit_s`.
+        """Returns when the caller should retry after that many failures, or after `limit_s`.
 
-        1. A route may reach the far end: after a pause with jitter by `backoff`.
-        2. All are lost: when one is back, after a moment that differs between callers; or when it is this
+        1. A route may reach the remote end: after a pause with jitter by `backoff`.
+        2. All are lost: when one is back, after a pause that differs between callers; or when it is this
            caller's turn to try for all of them.  The routes are kept meanwhile.
         """
         if self._routes.may_reach(specs):
@@ -58,7 +58,7 @@ class Recovery:
         try:
             await self._route_back(tuple(specs), limit_s)
         finally:
-            self._routes.let_go(holder)
+            self._routes.release(holder)
 
     async def _route_back(self, specs: tuple[RouteSpec, ...], limit_s: float) -> None:
         loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""Sockets of this machine whose connections are carried to a port beyond a route."""
+"""Local sockets whose connections are forwarded over a route to a remote port."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from eagleray.routes.transport import ForwardedStream
 
 log = logging.getLogger(__name__)
 
-# How long the far port may take to answer once the route is there.
-_FAR_S = 10.0
-# Where another route follows, a firewall that drops the packets of this one is not waited for so long.
-_FAR_IF_OTHERS_S = 3.0
-# A connection that came while the route is being made again waits for it, but not for ever.
+# How long the remote port may take to answer once the route is ready.
+_REMOTE_S = 10.0
+# If another route follows, a firewall that drops packets costs less time.
+_REMOTE_IF_OTHERS_S = 3.0
+# How long a connection waits for a route that is reconnecting.
 _WAIT_S = 30.0
 _WAITING = 128
 _REST_S = 1.0
@@ -36,7 +36,7 @@ Key = tuple[tuple[RouteSpec, ...], str, int, int | None, bool]
 
 
 class Relays:
-    """Owns the listening sockets, which lie in `folder`; a client keeps each that it opened alive."""
+    """Owns the listening sockets, which are in `folder`; each stays while a client that opened it is connected."""
 
     def __init__(self, routes: Routes, folder: Path) -> None:
         self._routes = routes
@@ -56,9 +56,10 @@ class Relays:
         shared: bool = False,
         probe: bool = True,
     ) -> tuple[str, RouteSpec]:
-        """The address of the socket, and the route that reached `host:port` just now.
+        """Opens a socket; returns its address, and the route that reached `host:port` just now.
 
-        With `shared`, a TCP port serves every user of this machine.  Without `probe` nothing connects before the client does: some listeners take one connection only.
+        With `shared`, a TCP port serves every user of this machine.  Without `probe` nothing connects before the
+        client does: some listeners accept one connection only.
         """
         key = (tuple(specs), host, port, tcp_port, shared)
         relay = self._relays.get(key)
@@ -75,13 +76,13 @@ class Relays:
         return relay.address, spec
 
     def leave(self, client: Hashable, specs: list[RouteSpec] | None = None) -> None:
-        """The client is gone, or done with the sockets over just these routes."""
+        """Releases the sockets of a client: all of them, or those over just these routes."""
         for key in list(self._relays):
             if specs is None or all(spec in specs for spec in key[0]):
                 self._leave(client, key)
 
     def restore(self, folder: Path) -> None:
-        """New sockets lie in `folder` from now on, and those whose files were removed listen again.
+        """Puts new sockets into `folder` from now on, and listens again on those whose files were removed.
 
         A client knows its socket by its path, which must stay where it can.
         """
@@ -90,7 +91,7 @@ class Relays:
             relay.restore()
 
     def is_reachable(self) -> bool:
-        """Whether all sockets are still where clients look for them."""
+        """Whether the files of all sockets still exist."""
         return all(relay.is_reachable for relay in list(self._relays.values()))
 
     def close(self) -> None:
@@ -122,19 +123,19 @@ class _Relay:
         self.address = ""
         self._routes = routes
         self._specs = list(specs)
-        self._far = (host, port)
-        # Where the system doesn't show the owners of connections, the command that asked for the port warns.
+        self._remote = (host, port)
+        # Where the system doesn't show the owners of connections, the command that opened the port warns.
         self._is_for_all = shared or not tcp_peer.is_supported()
         self._listening: socket.socket | None = None
         self._path: Path | None = None
         self._identity: private_socket.FileIdentity | None = None
         self._resting: asyncio.TimerHandle | None = None
-        self._carried: set[ForwardedStream] = set()
+        self._forwarded: set[ForwardedStream] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._is_closed = False
 
     async def probe(self) -> RouteSpec:
-        """The first route that reaches the port, which is then the first to be tried; `close` ends the trying."""
+        """Returns the first route that reaches the port, which is then tried first; `close` ends the attempts."""
         probing = asyncio.create_task(self._probe())
         self._tasks.add(probing)
         try:
@@ -147,15 +148,15 @@ class _Relay:
         return probing.result()
 
     async def _probe(self) -> RouteSpec:
-        near, far = socket.socketpair()
-        with near, far:
-            spec, carried = await self._carry(far)
-            carried.close()
+        near, remote = socket.socketpair()
+        with near, remote:
+            spec, forwarded = await self._forward(remote)
+            forwarded.close()
         return spec
 
     @property
     def is_reachable(self) -> bool:
-        """Whether the file of its socket, if it has one, is still there."""
+        """Whether the file of its socket, if it has one, still exists."""
         return self._path is None or private_socket.identity(self._path) == self._identity
 
     def restore(self) -> None:
@@ -168,7 +169,7 @@ class _Relay:
             self._unlisten()
             self.listen(path, None)
         except (OSError, EaglerayError) as error:
-            # Asking for the socket once more makes one in the folder that is used now.
+            # The next request for the socket makes one in the folder in use.
             log.warning("%s cannot listen again: %s", path, error)
             self.address, self._path = "", None
 
@@ -177,7 +178,7 @@ class _Relay:
             return
         self._unlisten()
         if tcp_port is None:
-            self._listening, self._path = private_socket.bound(path), path
+            self._listening, self._path = private_socket.bind(path), path
             self._identity = private_socket.identity(path)
             self.address = str(path)
         else:
@@ -188,14 +189,14 @@ class _Relay:
         asyncio.get_running_loop().add_reader(self._listening, self._accept, self._listening)
 
     def close(self) -> None:
-        """Ends the socket and all that is carried through it."""
+        """Closes the socket and ends all forwarded connections."""
         self._is_closed = True
         self._unlisten()
         for task in self._tasks:
             task.cancel()
-        for carried in list(self._carried):
-            carried.close()
-        self._routes.let_go(self)
+        for forwarded in list(self._forwarded):
+            forwarded.close()
+        self._routes.release(self)
 
     def _unlisten(self) -> None:
         if self._resting is not None:
@@ -218,14 +219,14 @@ class _Relay:
             client.close()
             return
         if self._path is None:
-            # As ssh does with a port of its own: what is short is not kept back until more comes.
+            # As ssh does for its own ports: short messages aren't delayed.
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         task = tasks.owned(self._serve(client), self.address, lambda _: client.close())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def _rest(self, listening: socket.socket) -> None:
-        """Without descriptors left, who knocks would be heard again and again at once."""
+        """Pauses accepting: without free descriptors, a waiting client would wake the loop again and again."""
         loop = asyncio.get_running_loop()
         loop.remove_reader(listening)
         self._resting = loop.call_later(
@@ -234,43 +235,43 @@ class _Relay:
 
     async def _serve(self, client: socket.socket) -> None:
         try:
-            # The table of sockets can be long; Unix sockets have been checked.
+            # Reading the table of sockets may take long; clients of Unix sockets have been checked.
             if self._path is None and not (
                 self._is_for_all or await asyncio.to_thread(tcp_peer.is_own, client)
             ):
                 log.warning("a connection to %s by another user was closed", self.address)
                 client.close()
                 return
-            _, carried = await asyncio.wait_for(self._carry(client), _WAIT_S)
+            _, forwarded = await asyncio.wait_for(self._forward(client), _WAIT_S)
         except (EaglerayError, asyncio.TimeoutError) as error:
-            log.info("%s:%d: %s", *self._far, getattr(error, "code", "no answer in time"))
+            log.info("%s:%d: %s", *self._remote, getattr(error, "code", "no answer in time"))
             client.close()
         except BaseException:
             client.close()
             raise
         else:
-            self._carried.add(carried)
+            self._forwarded.add(forwarded)
             try:
-                await carried.ended.wait()
+                await forwarded.ended.wait()
             finally:
-                carried.close()
-                self._carried.discard(carried)
+                forwarded.close()
+                self._forwarded.discard(forwarded)
 
-    async def _carry(self, client: socket.socket) -> tuple[RouteSpec, ForwardedStream]:
-        """Tries the routes in their order, the one that reached the port last first."""
+    async def _forward(self, client: socket.socket) -> tuple[RouteSpec, ForwardedStream]:
+        """Tries the routes in their order, the last successful one first."""
         problem = route_not_possible("no route")
         order = self._routes.in_order(self._specs)
         for spec in order:
-            limit_s = _FAR_S if spec is order[-1] else _FAR_IF_OTHERS_S
+            limit_s = _REMOTE_S if spec is order[-1] else _REMOTE_IF_OTHERS_S
             try:
-                carried = await self._routes.carry(spec, client, *self._far, limit_s)
+                forwarded = await self._routes.forward(spec, client, *self._remote, limit_s)
             except EaglerayError as error:
-                log.info("%s:%d through %s: %s", *self._far, spec.text, error.code)
+                log.info("%s:%d through %s: %s", *self._remote, spec.text, error.code)
                 problem = error
                 continue
             self._routes.hold(self, spec)
-            self._routes.reached(self._specs, spec)
-            return spec, carried
+            self._routes.note_reached(self._specs, spec)
+            return spec, forwarded
         raise problem
 
 

@@ -1,4 +1,4 @@
-"""The routes that this process owns: made when first needed, shared, ended when nobody needs them."""
+"""The routes of this process: opened when first needed, shared, closed when unused."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from eagleray.routes.transport import ForwardedStream, Health, Transport
 
 log = logging.getLogger(__name__)
 
-# A window that is reloaded finds the connection again, and is not asked for a code once more.
+# A reloaded window finds the connection again, so the user isn't asked for a code once more.
 LINGER_S = 30.0
-# Several stack frames with large sources fit into what is read ahead.
+# Fits several stack frames with large sources.
 _BUFFER = 2**20
 
-# Makes what carries a route; `changed` is to be called after every change of its health.  The last one carries
-# what runs beneath it: the route to the machine where `srun` is run.
+# Makes the transport of a route, which calls `changed` after every change of its health.  The last argument is
+# the transport below it: of the route to the machine where `srun` is run.
 Make = Callable[[RouteSpec, Callable[[], None], Transport], Transport]
 
 
 class _Owned:
-    """A carrier with those who need it."""
+    """A transport with its holders."""
 
-    def __init__(self, carrier: Transport) -> None:
-        self.carrier = carrier
+    def __init__(self, transport: Transport) -> None:
+        self.transport = transport
         self.holders: set[Hashable] = set()
         self.ending: asyncio.TimerHandle | None = None
 
 
 class Routes:
-    """Owns every carrier of this process, one for a route; all of it on one event loop.
+    """Owns every transport of this process, one per route; all of it on one event loop.
 
-    A holder (a stream, a socket, a client) keeps a route alive; `linger_s` after the last has let go it ends.
+    A holder (a stream, a socket, a client) keeps a route alive; it ends `linger_s` after the last release.
     """
 
     def __init__(self, make: Make, linger_s: float = LINGER_S) -> None:
@@ -58,44 +58,44 @@ class Routes:
         self.recovery = Recovery(self)
 
     def states(self) -> list[tuple[RouteSpec, Health]]:
-        """Every connection that is owned now; the direct route has none."""
-        return [(spec, owned.carrier.health) for spec, owned in self._owned.items()]
+        """Returns every open route with its health; the direct route has none."""
+        return [(spec, owned.transport.health) for spec, owned in self._owned.items()]
 
     def in_order(self, specs: Sequence[RouteSpec]) -> list[RouteSpec]:
-        """The routes as they are to be tried: the one that reached something last comes first."""
+        """Returns the routes in the order of attempts: the last successful one first."""
         best = self._best.get(tuple(specs))
         return sorted(specs, key=lambda spec: spec != best)
 
-    def reached(self, specs: Sequence[RouteSpec], spec: RouteSpec) -> None:
-        """Of these routes this one has just reached its far end."""
+    def note_reached(self, specs: Sequence[RouteSpec], spec: RouteSpec) -> None:
+        """Records that this one of the routes has just reached its remote end."""
         self._best[tuple(specs)] = spec
 
     def is_ready(self, spec: RouteSpec) -> bool:
         owned = self._owned.get(spec)
-        return owned is not None and owned.carrier.health.state == "ready"
+        return owned is not None and owned.transport.health.state == "ready"
 
     def may_reach(self, specs: Sequence[RouteSpec]) -> bool:
-        """Whether it makes sense to try one of these: it is ready, or there is no connection that could be lost."""
+        """Whether an attempt over one of these may succeed: it is ready, or has no connection that could be lost."""
         owned = (self._owned.get(spec) for spec in specs)
-        return any(one is None or one.carrier.health.state == "ready" for one in owned)
+        return any(route is None or route.transport.health.state == "ready" for route in owned)
 
     def hold(self, holder: Hashable, spec: RouteSpec) -> Transport:
-        """What carries `spec`, which stays alive until `holder` lets go."""
+        """Returns the transport of `spec`, which stays open until `holder` releases it."""
         if spec.kind == "direct":
             return self._direct
         owned = self._owned.get(spec)
         if owned is None:
-            beneath = self.hold(spec, RouteSpec(ssh=spec.ssh)) if spec.job else self._direct
-            owned = self._owned[spec] = _Owned(self._make(spec, self._changed, beneath))
+            base = self.hold(spec, RouteSpec(ssh=spec.ssh)) if spec.job else self._direct
+            owned = self._owned[spec] = _Owned(self._make(spec, self._changed, base))
             self._changed()
         owned.holders.add(holder)
         if owned.ending is not None:
             owned.ending.cancel()
             owned.ending = None
-        return owned.carrier
+        return owned.transport
 
-    def let_go(self, holder: Hashable, spec: RouteSpec | None = None) -> None:
-        """`holder` needs this route, or any, no longer."""
+    def release(self, holder: Hashable, spec: RouteSpec | None = None) -> None:
+        """Releases this route, or all routes, of `holder`."""
         for held in [spec] if spec is not None else list(self._owned):
             owned = self._owned.get(held)
             if owned is not None and holder in owned.holders:
@@ -104,25 +104,25 @@ class Routes:
                     loop = asyncio.get_running_loop()
                     owned.ending = loop.call_later(self._linger_s, self._end, held)
 
-    async def carry(
+    async def forward(
         self, spec: RouteSpec, client: socket.socket, host: str, port: int, limit_s: float
     ) -> ForwardedStream:
-        """Connects `client` with `host:port`, as `Carrier.carry` does; the route stays until that ends."""
+        """Connects `client` with `host:port`, as `Transport.forward` does; holds the route until the stream ends."""
         _check_port(host, port)
         holder = object()
-        carrier = self.hold(holder, spec)
+        transport = self.hold(holder, spec)
         try:
-            carried = await carrier.carry(client, host, port, limit_s)
+            forwarded = await transport.forward(client, host, port, limit_s)
         except BaseException:
-            self.let_go(holder, spec)
+            self.release(holder, spec)
             raise
-        _keep(self._tasks, self._let_go_after(carried, holder, spec))
-        return carried
+        _keep(self._tasks, self._let_go_after(forwarded, holder, spec))
+        return forwarded
 
     async def open_stream(
         self, spec: RouteSpec, host: str, port: int, limit_s: float, confirmed: bool = True
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """A stream to `host:port` as the far end of `spec` sees it; raises errors of the catalogue.
+        """Opens a stream to `host:port` as the remote end of `spec` sees it; raises errors of the catalogue.
 
         Without `confirmed` it returns before anything has answered: a refusal then comes as an exception
         out of the reader, as does the loss of the route.
@@ -130,14 +130,14 @@ class Routes:
         _check_port(host, port)
         if spec.kind == "direct":
             return await direct.open_checked(host, port, limit_s)
-        ours, carriers = socket.socketpair()
+        ours, theirs = socket.socketpair()
         reader, writer = await asyncio.open_connection(sock=ours, limit=_BUFFER)
-        carrying = self._bring(spec, carriers, host, port, limit_s, reader)
+        forwarding = self._bring(spec, theirs, host, port, limit_s, reader)
         if not confirmed:
-            _keep(self._tasks, carrying)
+            _keep(self._tasks, forwarding)
             return reader, writer
         try:
-            await carrying
+            await forwarding
         except BaseException:
             writer.close()
             raise
@@ -148,21 +148,21 @@ class Routes:
         return reader, writer
 
     async def run(self, ssh: str, argv: list[str], stdin: bytes, limit_s: float) -> CommandResult:
-        """A command on `ssh`, or on this machine if that is empty."""
+        """Runs a command on `ssh`, or on this machine if that is empty."""
         holder, spec = object(), RouteSpec(ssh=ssh)
         try:
             whole = await self.hold(holder, spec).argv(argv)
             return await commands.run(whole, stdin, limit_s)
         finally:
-            self.let_go(holder, spec)
+            self.release(holder, spec)
 
     def reconnect(self, spec: RouteSpec) -> None:
-        """Makes a connection anew that is owned; one that is not is made when it is needed."""
+        """Replaces an open connection; one that isn't open is made when it is needed."""
         if spec in self._owned:
-            self._owned[spec].carrier.reconnect()
+            self._owned[spec].transport.reconnect()
 
     async def close(self) -> None:
-        """Ends everything."""
+        """Ends all routes."""
         for task in self._tasks:
             task.cancel()
         for spec in list(self._owned):
@@ -180,7 +180,7 @@ class Routes:
         reader: asyncio.StreamReader,
     ) -> None:
         try:
-            carried = await self.carry(spec, client, host, port, limit_s)
+            forwarded = await self.forward(spec, client, host, port, limit_s)
         except EaglerayError as error:
             reader.set_exception(error)
             client.close()
@@ -188,16 +188,16 @@ class Routes:
             client.close()
             raise
         else:
-            carried.when_lost(reader.set_exception)
+            forwarded.on_loss(reader.set_exception)
 
     async def _let_go_after(
-        self, carried: ForwardedStream, holder: Hashable, spec: RouteSpec
+        self, forwarded: ForwardedStream, holder: Hashable, spec: RouteSpec
     ) -> None:
         try:
-            await carried.ended.wait()
+            await forwarded.ended.wait()
         finally:
-            carried.close()
-            self.let_go(holder, spec)
+            forwarded.close()
+            self.release(holder, spec)
 
     def _end(self, spec: RouteSpec) -> None:
         owned = self._owned.pop(spec, None)
@@ -206,8 +206,8 @@ class Routes:
         log.info("the connection to %s ends", spec.text)
         if owned.ending is not None:
             owned.ending.cancel()
-        _keep(self._ending, owned.carrier.close())
-        self.let_go(spec)
+        _keep(self._ending, owned.transport.close())
+        self.release(spec)
         self._changed()
 
     def _changed(self) -> None:
@@ -215,7 +215,7 @@ class Routes:
 
 
 def _check_port(host: str, port: int) -> None:
-    """ssh takes numbers beyond those of ports for other things, such as a Unix socket of the far end."""
+    """Rejects numbers that are no ports: ssh takes them for other things, such as a remote Unix socket."""
     if not 0 < port < 2**16:
         raise port_refused(host, port, "there is no such port")
 

@@ -1,4 +1,4 @@
-"""One connection that is carried to its far end, and what carries it."""
+"""The transport interface of a route, its health, and the connections that it forwards."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eagleray.common.errors import EaglerayError
 class ForwardedStream:
     """Owns the client's socket until `ended`; `close` cuts it off.
 
-    `loss` is set when what carried it was lost, and stays None when one of its two ends closed.
+    `loss` is set when the transport was lost, and stays None when one of the two ends closed.
     """
 
     def __init__(self, close: Callable[[], object]) -> None:
@@ -31,49 +31,49 @@ class ForwardedStream:
             self.ended.set()
 
     def lose(self, why: EaglerayError) -> None:
-        """The route is gone beneath it: who waits is told, then the client's socket ends."""
+        """Calls the loss callbacks with `why`, then closes the client's socket."""
         if not self.ended.is_set():
             self.loss = why
             for tell in self._on_loss:
                 tell(why)
             self.close()
 
-    def when_lost(self, tell: Callable[[EaglerayError], None]) -> None:
-        """Calls `tell` with the reason before the client's socket ends, or now."""
+    def on_loss(self, tell: Callable[[EaglerayError], None]) -> None:
+        """Calls `tell` with the reason before the client's socket closes, or now."""
         if self.loss is not None:
             tell(self.loss)
         self._on_loss.append(tell)
 
 
 class Transport(Protocol):
-    """A connection into a cluster that carries others."""
+    """A connection into a cluster that forwards others."""
 
     @property
     def health(self) -> Health: ...
 
-    async def carry(
+    async def forward(
         self, client: socket.socket, host: str, port: int, limit_s: float
     ) -> ForwardedStream:
-        """Connects `client` with `host:port` as the far end of the route sees it.
+        """Connects `client` with `host:port` as the remote end of the route sees it.
 
         Returns when it is connected, and `client` belongs to it then.  If it raises (an error of the
         catalogue), nothing of what `client` sent has been read, so that another route can be tried.
         """
         ...
 
-    async def argv(self, far: list[str]) -> list[str]:
-        """What is to be run on this machine so that `far` is run at the far end."""
+    async def argv(self, remote: list[str]) -> list[str]:
+        """Returns the local command that runs `remote` at the remote end."""
         ...
 
     def reconnect(self) -> None:
-        """Makes the connection anew, now."""
+        """Replaces the connection now."""
         ...
 
     async def close(self) -> None: ...
 
 
 async def shovel(source: socket.socket, sink: socket.socket) -> None:
-    """Copies until the end of `source`, which `sink` is then told."""
+    """Copies until the end of `source`, then shuts `sink` down for writing."""
     loop = asyncio.get_running_loop()
     buffer = memoryview(bytearray(2**18))
     while count := await loop.sock_recv_into(source, buffer):
@@ -89,11 +89,11 @@ State = Literal["connecting", "ready", "degraded", "lost", "reconnecting"]
 class Health:
     """The state of a connection since `since` (monotonic seconds).
 
-    connecting: the first connection is being made.  ready: the far end has answered within 3 s.
+    connecting: the first connection is being made.  ready: the remote end has answered within 3 s.
     degraded: it has not; a new connection is being made beside this one.  reconnecting: the old one is
-    given up, new ones are tried.  lost: nothing is tried until the person acts or somebody needs it.
-    `reason` is a sentence, `message` the last words of ssh or srun, both plain text.  `control` is where a
-    ready ssh takes further sessions, so that a terminal of the person need not ask them again.
+    given up, new ones are attempted.  lost: no attempt until the user acts or a holder needs it.
+    `reason` is a sentence, `message` the last line of ssh or srun, both plain text.  `control` is the control
+    socket of a ready ssh, so that a terminal needn't ask the user again.
     """
 
     state: State

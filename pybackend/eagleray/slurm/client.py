@@ -72,7 +72,7 @@ class NodeAnswer:
     """
 
     node: str
-    said: str
+    answer: str
     addresses: tuple[str, ...]
     session: str = ""
     ray: str = ""
@@ -96,7 +96,7 @@ class SlurmClient:
     def __init__(self, commands: Commands) -> None:
         self._commands = commands
 
-    def is_here(self) -> bool:
+    def is_available(self) -> bool:
         """Whether this machine has SLURM's commands."""
         return shutil.which("squeue") is not None
 
@@ -119,7 +119,7 @@ class SlurmClient:
     async def nodes(self, ssh: str, nodelist: str) -> list[str]:
         """The names of the nodes of a list: by ourselves, else by `scontrol`."""
         try:
-            return hostlist.expanded(nodelist)
+            return hostlist.expand(nodelist)
         except ValueError:
             if nodelist.startswith("-"):
                 return []
@@ -128,7 +128,7 @@ class SlurmClient:
         )
         names = ran.stdout.split() if ran.code == 0 else []
         try:
-            return hostlist.expanded(",".join(names))
+            return hostlist.expand(",".join(names))
         except ValueError as error:
             raise slurm_failed("scontrol", str(error)) from error
 
@@ -202,7 +202,7 @@ def _node_answer(row: Any) -> NodeAnswer | None:
         return None
     return NodeAnswer(
         node=row["node"],
-        said=str(row.get("said")),
+        answer=str(row.get("said")),
         addresses=_texts(row.get("addresses")),
         session=printable(str(row.get("session", "")), 120),
         ray=printable(str(row.get("ray", "")), 40),

@@ -14,7 +14,7 @@ MOST = 20_000
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 
 
-def expanded(nodelist: str) -> list[str]:
+def expand(nodelist: str) -> list[str]:
     """The names of all nodes, in the order of the list; ValueError for what is no list of names."""
     names: list[str] = []
     for item in _items(nodelist.strip()):

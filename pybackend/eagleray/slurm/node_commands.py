@@ -15,10 +15,10 @@ _SSH = (
     *("-o", "ForwardAgent=no", "-o", "ClearAllForwardings=yes"),
 )
 
-Wrap = Callable[[list[str]], list[str]]
+WrapCommand = Callable[[list[str]], list[str]]
 
 
-def on_node(route: RouteSpec, host: str) -> Wrap:
+def on_node(route: RouteSpec, host: str) -> WrapCommand:
     """What makes of a command one that is run where the route's ssh ends; raises `bad-route` for no name of a host."""
     node = checked(RouteSpec(job=route.job or "1", node=host)).node
     if route.job:

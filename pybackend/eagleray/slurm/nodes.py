@@ -13,7 +13,7 @@ from eagleray.slurm.client import NodeAnswer, SlurmClient
 from eagleray.slurm.jobs import SlurmJob
 from eagleray.tools.shared_answers import SharedAnswers
 
-_FORMAT = "nodes-1"
+_FORMAT = "nodes-2"
 _FORGET_S = 24 * 3600.0
 # Where the nodes can't be asked at all, for want of a `python3`.
 RETRY_S = 60.0

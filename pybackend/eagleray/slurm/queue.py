@@ -10,7 +10,7 @@ from attrs import frozen
 
 from eagleray.slurm.client import SlurmClient
 from eagleray.slurm.jobs import SlurmJob
-from eagleray.tools.shared_answers import Answer, SharedAnswers
+from eagleray.tools.shared_answers import SharedAnswer, SharedAnswers
 
 # Another version may write other fields.
 _FORMAT = "squeue-1"
@@ -19,7 +19,7 @@ _converter = cattrs.Converter()
 
 
 @frozen
-class Queue:
+class JobQueue:
     """The jobs as they were at `at`, of the machine's monotonic clock."""
 
     jobs: tuple[SlurmJob, ...]
@@ -37,7 +37,7 @@ class SlurmQueue:
         self._slurm = slurm
         self._answers = answers
 
-    async def get(self, ssh: str, max_age_s: float) -> Queue:
+    async def get(self, ssh: str, max_age_s: float) -> JobQueue:
         """The queue on the host `ssh`, "" for this machine; raises what went wrong when it was asked.
 
         With a `max_age_s` of 0, after a click, SLURM is asked now.
@@ -51,7 +51,7 @@ class SlurmQueue:
             raise answer.error
         return _queue(answer)
 
-    async def peek(self, ssh: str) -> Queue | None:
+    async def peek(self, ssh: str) -> JobQueue | None:
         """The last answer, without asking."""
         answer = await self._answers.peek(_key(ssh))
         return None if answer is None or answer.error is not None else _queue(answer)
@@ -61,8 +61,8 @@ def _key(ssh: str) -> str:
     return f"{_FORMAT} {ssh}"
 
 
-def _queue(answer: Answer) -> Queue:
-    return Queue(tuple(_jobs(answer.value)), answer.at)
+def _queue(answer: SharedAnswer) -> JobQueue:
+    return JobQueue(tuple(_jobs(answer.value)), answer.at)
 
 
 def _jobs(value: Any) -> Sequence[SlurmJob]:

@@ -55,7 +55,7 @@ class Package:
     files: dict[str, bytes]
 
 
-def package(
+def read_package(
     source: Path = INJECTED, prefix: str = NAME, patterns: tuple[str, ...] = ("*.py",)
 ) -> Package:
     """Returns the package as it is now."""
@@ -69,7 +69,7 @@ def package(
     return Package(f"{prefix}{digest.hexdigest()[:8]}", files)
 
 
-def delivered(of: Package, into: Path | None = None) -> Path:
+def deliver(of: Package, into: Path | None = None) -> Path:
     """Writes the package into the folder unless it is there already; returns that folder."""
     folder = into or injected()
 
@@ -83,7 +83,7 @@ def delivered(of: Package, into: Path | None = None) -> Path:
     return folder
 
 
-def zipped(of: Package) -> tuple[str, bytes]:
+def zip_package(of: Package) -> tuple[str, bytes]:
     """Returns a zip for Ray's package store with the name that Ray itself would give it; the same bytes every time.
 
     Its root becomes a folder of the workers' path, so the contents of `site` are in it a second time.
@@ -118,8 +118,8 @@ def code_copy(source: Path = SOURCE) -> Path:
     """Returns the folder of the copy, or our own folder if no copy can be made."""
     try:
         folder = private_folder(home() / "code")
-        of = package(source, package_copies.CODE, ("*.py", "*.json"))
-        copy = delivered(of, folder) / of.name
+        of = read_package(source, package_copies.CODE, ("*.py", "*.json"))
+        copy = deliver(of, folder) / of.name
         package_copies.remove_unused(folder, time.time() - UNUSED_S)
     except (OSError, EaglerayError) as error:
         log.warning("our code can't be copied: %s", error)

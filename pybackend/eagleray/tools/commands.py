@@ -10,7 +10,7 @@ from typing import Protocol
 
 from eagleray.common.errors import command_missing, command_slow
 from eagleray.protocol.control import CommandOutput
-from eagleray.routes.commands import end
+from eagleray.routes.commands import kill
 
 # More than any answer that is asked for; the rest is thrown away.
 MOST = 8 * 2**20
@@ -105,7 +105,7 @@ async def _run_here(
     except asyncio.TimeoutError as error:
         raise command_slow(argv[0], limit_s) from error
     finally:
-        await end(process)
+        await kill(process)
     return CommandOutput(process.returncode or 0, out, err)
 
 

@@ -18,7 +18,7 @@ from attrs import frozen
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.injected.nsys import installations
 from eagleray.injected.nsys.installations import parse_version
-from eagleray.routes.commands import end
+from eagleray.routes.commands import kill
 
 VERSION_LIMIT_S = 20.0
 EXPORT_LIMIT_S = 120.0
@@ -132,12 +132,12 @@ async def _run(
         output = await asyncio.wait_for(_read_output(process, on_percent), limit_s)
     finally:
         # Its child processes too, which would write on.
-        await end(process)
+        await kill(process)
     return process.returncode or 0, output
 
 
 async def _read_output(process: asyncio.subprocess.Process, on_percent: OnPercent) -> str:
-    """The end of the output; calls `on_percent` for the progress bar in it."""
+    """The kill of the output; calls `on_percent` for the progress bar in it."""
     assert process.stdout
     tail, before = b"", -1
     while chunk := await process.stdout.read(2**14):

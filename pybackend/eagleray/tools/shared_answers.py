@@ -17,7 +17,7 @@ from attrs import frozen
 from eagleray.common.atomic_file import replace_text
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.errors import EaglerayError
-from eagleray.common.file_lock import locked
+from eagleray.common.file_lock import hold_lock
 from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import private_folder, run_folder
 
@@ -29,7 +29,7 @@ Ask = Callable[[Any], Awaitable[Any]]
 
 
 @frozen
-class Answer:
+class SharedAnswer:
     """`at` is when it was asked for, by the machine's monotonic clock, which all processes share."""
 
     at: float
@@ -51,7 +51,7 @@ class SharedAnswers:
         self._folder = folder
         self._clock = clock or SystemClock()
 
-    async def get(self, key: str, max_age_s: float, ask: Ask) -> Answer:
+    async def get(self, key: str, max_age_s: float, ask: Ask) -> SharedAnswer:
         """The last answer if it is younger than `max_age_s`, else that of `ask`, which is given the last value.
 
         An error of the catalogue is an answer too, so that a failing site is not asked more often.  Whoever waits
@@ -61,39 +61,39 @@ class SharedAnswers:
         if (answer := await self.peek(key)) and self._is_fresh(answer, wanted_at - max_age_s):
             return answer
         # No other process asks the same meanwhile.
-        async with locked(lambda: self._file(key).with_suffix(".lock"), _LOCK_POLL_S):
+        async with hold_lock(lambda: self._file(key).with_suffix(".lock"), _LOCK_POLL_S):
             last = await self.peek(key)
             if last is not None and self._is_fresh(last, wanted_at - max_age_s):
                 return last
             return await self._asked(key, ask, last)
 
-    async def peek(self, key: str) -> Answer | None:
+    async def peek(self, key: str) -> SharedAnswer | None:
         """The last answer, however old; None before the first one since the machine was started."""
         answer = await off_loop(partial(self._read, key))
         return answer if answer and answer.at <= self._clock.now() else None
 
-    def _read(self, key: str) -> Answer | None:
+    def _read(self, key: str) -> SharedAnswer | None:
         try:
             said = json.loads(self._file(key).read_text("utf-8"))
             error = EaglerayError(*said["error"]) if said["error"] else None
-            return Answer(float(said["at"]), said["value"], error)
+            return SharedAnswer(float(said["at"]), said["value"], error)
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def _is_fresh(self, answer: Answer, not_before: float) -> bool:
+    def _is_fresh(self, answer: SharedAnswer, not_before: float) -> bool:
         return not_before < answer.at <= self._clock.now()
 
-    async def _asked(self, key: str, ask: Ask, last: Answer | None) -> Answer:
+    async def _asked(self, key: str, ask: Ask, last: SharedAnswer | None) -> SharedAnswer:
         at, kept = self._clock.now(), last.value if last else None
         try:
-            answer = Answer(at, await ask(kept))
+            answer = SharedAnswer(at, await ask(kept))
         except EaglerayError as error:
-            answer = Answer(at, kept, error)
+            answer = SharedAnswer(at, kept, error)
         with contextlib.suppress(OSError):
             await off_loop(partial(self._write, key, answer))
         return answer
 
-    def _write(self, key: str, answer: Answer) -> None:
+    def _write(self, key: str, answer: SharedAnswer) -> None:
         replace_text(self._file(key), _text(answer))
         self._remove_unused()
 
@@ -107,7 +107,7 @@ class SharedAnswers:
         return self._folder() / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
 
 
-def _text(answer: Answer) -> str:
+def _text(answer: SharedAnswer) -> str:
     error = answer.error
     fields = [*astuple(error)] if error else None
     return json.dumps({"at": answer.at, "value": answer.value, "error": fields})

@@ -115,11 +115,11 @@ def every(jobs: Sequence[slurm_jobs.SlurmJob]) -> None:
 
 def nodes(text: str) -> None:
     """Names of nodes only, each once; a list of them is read as itself."""
-    found = hostlist.expanded(text)
+    found = hostlist.expand(text)
     assert len(found) <= hostlist.MOST and len(set(found)) == len(found)
     assert not any(name.startswith("-") or set(name) & set(" \n'\"$;|&`") for name in found)
     if found:
-        assert hostlist.expanded(",".join(found)) == found
+        assert hostlist.expand(",".join(found)) == found
 
 
 def node_answers(said: Any) -> None:

@@ -73,15 +73,15 @@ def ssh_messages(text: str) -> None:
     words = StderrLines()
     for line in text.split("\n"):
         words.take(line)
-    error, _ = words.why("login")
+    error, _ = words.explain("login")
     shown(error)
     shown(forward_error("node:1", "login", words.next_refusal()))
     assert words.last.isprintable() and len(words.last) < 1000
-    _ = words.tell_of_changed_key, words.offers_questions
+    _ = words.has_changed_key, words.offers_questions
 
 
 def srun_messages(text: str) -> None:
-    shown(stderr.explained(RouteSpec(ssh="login", job="3", node="n1"), text))
+    shown(stderr.explain(RouteSpec(ssh="login", job="3", node="n1"), text))
 
 
 def shown(error: EaglerayError) -> None:

@@ -88,7 +88,7 @@ class Operations:
     def close(self) -> None:
         """The client is gone: what it alone needed ends."""
         self._parts.relays.leave(self._asker)
-        self._parts.routes.let_go(self._asker)
+        self._parts.routes.release(self._asker)
         self._parts.questions.remove(self._asker)
 
     def _add(self, operation: Operation[P, R], serve: Callable[[P], Awaitable[R]]) -> None:
@@ -186,7 +186,7 @@ class Operations:
         routes = params.routes or [DIRECT]
         self._parts.relays.leave(self._asker, routes)
         for route in routes:
-            self._parts.routes.let_go(self._asker, route)
+            self._parts.routes.release(self._asker, route)
         return Empty()
 
     async def _run_command(self, params: RemoteCommand) -> CommandOutput:

@@ -62,7 +62,7 @@ class ProxyClient:
                 log.debug("proxy %s:%d through %s: %s", self.host, self.port, spec.text, error.code)
                 problem = error
                 continue
-            routes.reached(self.specs, spec)
+            routes.note_reached(self.specs, spec)
             return streams, answer
         raise problem
 

@@ -130,7 +130,7 @@ class AttachConversation:
                 log.info("%s through %s: %s", self._params.name, spec.text, error.code)
                 problem = error
                 continue
-            routes.reached(wanted, spec)
+            routes.note_reached(wanted, spec)
             return link
         raise problem
 

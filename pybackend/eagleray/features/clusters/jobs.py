@@ -21,7 +21,7 @@ from eagleray.features.clusters.stored_lists import StoredHosts
 from eagleray.slurm.client import NodeAnswer, SlurmClient
 from eagleray.slurm.jobs import SlurmJob
 from eagleray.slurm.nodes import JobNodes
-from eagleray.slurm.queue import Queue, SlurmQueue
+from eagleray.slurm.queue import JobQueue, SlurmQueue
 from eagleray.tools.ssh_config import ConfiguredHost, configured_hosts
 
 RayInJob = Literal["live", "none", "unknown"]
@@ -189,7 +189,7 @@ class Jobs:
                 self._store(host, queue)
                 await self._find_rays(host, at_once=not max_age_s)
 
-    def _store(self, host: str, queue: Queue) -> None:
+    def _store(self, host: str, queue: JobQueue) -> None:
         known = self._jobs.get(host, {})
         merged = {
             job.id: self._merged(host, job, known.get(job.id), queue.at) for job in queue.jobs

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from eagleray.common.errors import EaglerayError
-from eagleray.common.retry import LEFT_NODE
+from eagleray.common.retry import DEPARTED_NODE
 from eagleray.features.profiling.sources import (
     LocalFolder,
     NodeLogs,
@@ -195,7 +195,7 @@ class DepartedNodes:
         if now < self._due.get(key, now):
             return False
         age = now - self._first_missed.setdefault(key, now)
-        self._due[key] = now + LEFT_NODE.delay_s(age)
+        self._due[key] = now + DEPARTED_NODE.delay_s(age)
         return True
 
     def _is_run_folder(self, folder: str) -> bool:

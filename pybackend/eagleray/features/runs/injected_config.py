@@ -12,7 +12,7 @@ from attrs import Attribute, asdict, frozen
 from eagleray.common.paths import host_name
 from eagleray.features.runs.model import RunPlan
 from eagleray.injected.ed25519 import SecretKey
-from eagleray.tools.code_copies import NAME, SITE, Package, zipped
+from eagleray.tools.code_copies import NAME, SITE, Package, zip_package
 
 VARIABLE = "EAGLERAY_RUN"
 # How long a worker waits at a line for somebody to come, and how long a stop is held when the far end is lost.
@@ -106,7 +106,7 @@ def plain_json(value: Any) -> str:
 
 def package_uri(of: Package) -> str:
     """How Ray's package store names our code."""
-    return f"gcs://{zipped(of)[0]}"
+    return f"gcs://{zip_package(of)[0]}"
 
 
 def with_site(environ: Mapping[str, str], folder: str, package: str) -> str:

@@ -11,7 +11,7 @@ from eagleray.features.runs.errors import not_delivered
 from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.remote_files import RemoteFiles, RemotePath
 from eagleray.remote_scripts import package_copies
-from eagleray.tools.code_copies import Package, zipped
+from eagleray.tools.code_copies import Package, zip_package
 from eagleray.tools.commands import Commands
 
 # Read at once: an update of the extension removes this folder while a supervisor lives.
@@ -55,7 +55,7 @@ async def delivered_to(commands: Commands, ssh: str, of: Package, needed_since: 
 
     Copies there that no run has begun to use since then are removed.
     """
-    archive = base64.b64encode(zipped(of)[1]).decode("ascii")
+    archive = base64.b64encode(zip_package(of)[1]).decode("ascii")
     words = ["python3", "-I", "-c", _SCRIPT, of.name, str(needed_since)]
     ran = await commands.run(ssh, words, archive, DELIVER_S)
     for line in ran.stdout.splitlines():

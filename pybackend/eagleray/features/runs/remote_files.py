@@ -14,7 +14,7 @@ from attrs import frozen
 from eagleray.common.errors import printable
 from eagleray.features.runs.errors import remote_folder_failed
 from eagleray.remote_scripts.report_folder import MOST
-from eagleray.slurm.node_commands import Wrap
+from eagleray.slurm.node_commands import WrapCommand
 from eagleray.tools.commands import Commands
 from eagleray.tools.remote_script import run_remote_script
 
@@ -47,7 +47,7 @@ class RemoteFiles:
     """
 
     def __init__(
-        self, commands: Commands, ssh: str, folder: str, host: str = "", wrap: Wrap = list
+        self, commands: Commands, ssh: str, folder: str, host: str = "", wrap: WrapCommand = list
     ) -> None:
         self.name = f"{host or ssh}:{folder}"
         self._commands = commands

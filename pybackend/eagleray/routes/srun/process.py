@@ -51,7 +51,7 @@ _START = (
 )
 
 
-def far_command(spec: RouteSpec, mark: str) -> list[str]:
+def bridge_command(spec: RouteSpec, mark: str) -> list[str]:
     """What is run where `srun` is; the bridge's text follows as the first line of its input."""
     step = ["--overlap", "--jobid", spec.job, "--nodes=1", "--ntasks=1", "--nodelist", spec.node]
     alone = ["--mpi=none", "--cpu-bind=none", "--job-name=eagleray", "--kill-on-bad-exit=0"]
@@ -101,12 +101,12 @@ class SrunProcess(asyncio.SubprocessProtocol):
         self._ended = asyncio.Event()
 
     @property
-    def last_words(self) -> str:
-        return stderr.last_words(self._errors)
+    def last_line(self) -> str:
+        return stderr.last_line(self._errors)
 
-    async def start(self, beneath: Transport) -> None:
-        """Starts `srun` where `beneath` leads, and waits for the bridge's greeting; raises why it does not come."""
-        argv = await beneath.argv(far_command(self._spec, self._mark))
+    async def start(self, base: Transport) -> None:
+        """Starts `srun` where `base` leads, and waits for the bridge's greeting; raises why it does not come."""
+        argv = await base.argv(bridge_command(self._spec, self._mark))
         try:
             await asyncio.get_running_loop().subprocess_exec(
                 lambda: self, *argv, env=environment(), cwd="/", start_new_session=True
@@ -117,7 +117,7 @@ class SrunProcess(asyncio.SubprocessProtocol):
         try:
             await asyncio.wait_for(self._greeted.wait(), GREETING_S)
         except asyncio.TimeoutError:
-            self.give_up(stderr.explained(self._spec, self._errors))
+            self.give_up(stderr.explain(self._spec, self._errors))
         except BaseException:
             await self.close()
             raise
@@ -205,7 +205,7 @@ class SrunProcess(asyncio.SubprocessProtocol):
     def connection_lost(self, error: Exception | None) -> None:
         was_ready = self._mux is not None
         words = self._errors
-        explained = stderr.explained(self._spec, words)
+        explained = stderr.explain(self._spec, words)
         is_known = explained.code != "srun-failed"
         self.give_up(explained if is_known or not was_ready else _lost(self._spec, words))
         # Who is told of the loss is told before the connections end.
@@ -233,7 +233,7 @@ class SrunProcess(asyncio.SubprocessProtocol):
             self._greeted.set()
             self._feed(after)
         elif len(before) > _LARGEST_NOISE:
-            self.give_up(stderr.explained(self._spec, self._errors))
+            self.give_up(stderr.explain(self._spec, self._errors))
 
     def _feed(self, data: bytes) -> None:
         assert self._mux is not None
@@ -275,4 +275,4 @@ class SrunProcess(asyncio.SubprocessProtocol):
 
 
 def _lost(spec: RouteSpec, words: str) -> EaglerayError:
-    return link_lost(spec.text, stderr.last_words(words))
+    return link_lost(spec.text, stderr.last_line(words))

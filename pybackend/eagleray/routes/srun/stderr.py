@@ -54,14 +54,14 @@ _MOST_LINES = 1000
 FATAL = frozenset({"job-over", "no-srun", "node-not-in-job", "no-python"})
 
 
-def explained(spec: RouteSpec, stderr: str) -> EaglerayError:
+def explain(spec: RouteSpec, stderr: str) -> EaglerayError:
     """The first row that fits what srun said last; else its own words."""
     text = "\n".join(_shortened(line) for line in stderr.splitlines()[-_MOST_LINES:])
     for pattern, error in _TABLE:
         found = re.search(pattern, text, re.IGNORECASE)
         if found:
             return error(spec, found[found.lastindex] if found.lastindex else "")
-    return srun_failed(spec.node, last_words(stderr))
+    return srun_failed(spec.node, last_line(stderr))
 
 
 def _shortened(line: str) -> str:
@@ -70,7 +70,7 @@ def _shortened(line: str) -> str:
     return line if len(line) <= _LONGEST_LINE else f"{line[:half]} … {line[-half:]}"
 
 
-def last_words(stderr: str) -> str:
+def last_line(stderr: str) -> str:
     """The last line that says something."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     return lines[-1] if lines else ""

@@ -33,11 +33,11 @@ _MOST_FAILED = 6
 class SrunTransport:
     """Owns one `srun` at a time; it is started at the first need and again when it was lost."""
 
-    def __init__(self, spec: RouteSpec, changed: Callable[[], None], beneath: Transport) -> None:
+    def __init__(self, spec: RouteSpec, changed: Callable[[], None], base: Transport) -> None:
         self.health = Health("connecting")
         self._spec = spec
         self._changed = changed
-        self._beneath = beneath
+        self._base = base
         self._process: SrunProcess | None = None
         self._starting: asyncio.Task[SrunProcess] | None = None
         self._keeping: asyncio.Task[None] | None = None
@@ -46,25 +46,25 @@ class SrunTransport:
         self._failed: tuple[float, EaglerayError] | None = None
         self._failures = 0
         self._ready_at = 0.0
-        self._carried: set[ForwardedStream] = set()
+        self._forwarded: set[ForwardedStream] = set()
 
-    async def carry(
+    async def forward(
         self, client: socket.socket, host: str, port: int, limit_s: float
     ) -> ForwardedStream:
         process = await self._ready()
         over: list[ForwardedStream] = []
         stream = await process.open(host, port, limit_s, lambda: over[0].close() if over else None)
-        carried = ForwardedStream(stream.abort)
-        over.append(carried)
+        forwarded = ForwardedStream(stream.abort)
+        over.append(forwarded)
         client.setblocking(False)
         await asyncio.get_running_loop().connect_accepted_socket(lambda: stream, client)
-        self._carried.add(carried)
-        ended = tasks.owned(carried.ended.wait(), "carried", tasks.only_logged)
-        ended.add_done_callback(lambda _: self._carried.discard(carried))
-        return carried
+        self._forwarded.add(forwarded)
+        ended = tasks.owned(forwarded.ended.wait(), "forwarded", tasks.only_logged)
+        ended.add_done_callback(lambda _: self._forwarded.discard(forwarded))
+        return forwarded
 
     async def argv(self, far: list[str]) -> list[str]:
-        return await self._beneath.argv(far)
+        return await self._base.argv(far)
 
     def reconnect(self) -> None:
         self._failed, self._failures = None, 0
@@ -104,11 +104,11 @@ class SrunTransport:
             self._set("connecting", f"A step of job {self._spec.job} is being started.")
         process = SrunProcess(self._spec, self._on_heard, lambda: self._on_end(process))
         try:
-            await process.start(self._beneath)
+            await process.start(self._base)
         except EaglerayError as error:
             self._failed = (time.monotonic(), error)
             self._failures += 1
-            self._set("lost", error.message, process.last_words)
+            self._set("lost", error.message, process.last_line)
             raise
         finally:
             self._starting = None
@@ -150,9 +150,9 @@ class SrunTransport:
         self._failures = 0 if lived_long else self._failures + 1
         problem = process.problem or link_lost(self._spec.text)
         log.info("the bridge of %s ended: %s", self._spec.text, problem.code)
-        for carried in list(self._carried):
-            carried.lose(link_lost(self._spec.text) if problem.code != "link-lost" else problem)
-        self._set("lost", problem.message, process.last_words)
+        for forwarded in list(self._forwarded):
+            forwarded.lose(link_lost(self._spec.text) if problem.code != "link-lost" else problem)
+        self._set("lost", problem.message, process.last_line)
         if problem.code not in FATAL:
             self._keep(1)
 

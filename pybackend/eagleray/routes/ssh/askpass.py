@@ -1,8 +1,8 @@
-"""Questions of ssh, taken from the askpass helper that it starts and put to the person.
+"""Questions of ssh to the user, received from the askpass helper that ssh starts.
 
 ssh starts a program for each question and reads the answer from its output.  Ours is a script of one line in
-a private folder; it runs `askpass_helper`, which speaks to the socket here.  What is asked is shown as it
-is; what is answered goes to ssh alone: it is never kept, and never logged.
+a private folder; it runs `askpass_helper`, which speaks to the socket here.  The question is shown as it
+is; the answer goes to ssh alone: it is never stored, and never logged.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ _SHOWN = re.compile(
 
 
 def kind(prompt: str, hint: str) -> QuestionKind:
-    """How to ask; `hint` is SSH_ASKPASS_PROMPT, which OpenSSH 8.0 does not yet set."""
+    """Returns the kind of a question; `hint` is SSH_ASKPASS_PROMPT, which OpenSSH 8.0 doesn't set yet."""
     if hint == "none":
         return "notice"
     if hint == "confirm" or _HOST_KEY.search(prompt):
         return "confirm"
-    # ssh does not say whether what is typed may be seen; only what is known to be harmless is shown.
+    # ssh doesn't say whether the answer may be visible; only answers to known harmless questions are shown.
     return "text" if _SHOWN.search(prompt) and not _HIDDEN.search(prompt) else "secret"
 
 
 class Askpass:
-    """Listens in `folder` for the questions of the ssh processes that have `environment`."""
+    """Listens in `folder` for the questions of the ssh processes that were started with its environment."""
 
     def __init__(self, folder: Path, name: str, ask: AskUser) -> None:
         self._folder = folder
@@ -56,11 +56,11 @@ class Askpass:
 
     @property
     def is_open(self) -> bool:
-        """Whether the person is being asked now."""
+        """Whether the user is being asked now."""
         return bool(self._helpers)
 
     async def start(self) -> dict[str, str]:
-        """Begins to listen; what an ssh process needs in its environment."""
+        """Begins to listen; returns the environment variables for an ssh process."""
         self._server = await private_socket.serve(self._path, self._serve)
         return {
             "SSH_ASKPASS": str(_script(self._folder)),
@@ -71,16 +71,16 @@ class Askpass:
         }
 
     def close(self) -> None:
-        """Ends all questions: a helper may outlive the ssh that started it."""
+        """Cancels all questions: a helper may outlive the ssh that started it."""
         if self._server is not None:
             self._server.stop()
             self._server = None
         for writer in self._helpers:
-            # Its reader ends with it, and then its question.
+            # That ends its reader, and then its question.
             writer.transport.abort()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One helper; its end (ssh was killed, the key was touched) ends the question."""
+        """Serves one helper; its end (ssh was killed, the key was touched) cancels the question."""
         asking: asyncio.Task[str | None] | None = None
         self._helpers.add(writer)
         self.asked = True
@@ -95,7 +95,7 @@ class Askpass:
                 writer.write(jsonlines.encode({"text": asking.result()}))
                 await writer.drain()
         except (OSError, ValueError, KeyError):
-            # A helper that was killed has no use for an answer; nothing of it is logged.
+            # The helper was killed and needs no answer; nothing is logged.
             pass
         finally:
             self._helpers.discard(writer)
@@ -105,7 +105,7 @@ class Askpass:
 
     async def _put(self, prompt: str, how: QuestionKind) -> str | None:
         if self.was_cancelled:
-            # ssh asks for a password three times, whatever it was given.
+            # ssh asks for a password three times, whatever the answer.
             return None
         answer = await self._ask(prompt, how)
         if answer is None and how != "notice":
@@ -113,21 +113,21 @@ class Askpass:
         return answer
 
 
-def without(environment: Mapping[str, str]) -> dict[str, str]:
-    """`environment` for an ssh that is to ask nobody: not us, and not a window of the person's desktop."""
+def without_askpass(environment: Mapping[str, str]) -> dict[str, str]:
+    """Returns `environment` for an ssh that must not ask: neither us nor a window of the user's desktop."""
     left_out = {"SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", SOCKET_VARIABLE}
     kept = {name: value for name, value in environment.items() if name not in left_out}
     return {**kept, "SSH_ASKPASS_REQUIRE": "never"}
 
 
 def _shown(prompt: str) -> str:
-    """The prompt, which a server may have written, without anything that steers a terminal."""
+    """Returns the prompt, which may come from a server, without control characters."""
     clean = "".join(c if c.isprintable() or c == "\n" else " " for c in prompt[:_LONGEST_PROMPT])
     return clean.strip()
 
 
 def _script(folder: Path) -> Path:
-    """The helper as the one executable file that ssh wants; in the home where `folder` may run nothing."""
+    """Returns the helper as the executable file that ssh needs; in the home where `folder` is mounted noexec."""
     if os.statvfs(folder).f_flag & getattr(os, "ST_NOEXEC", 0):
         folder = private_folder(home() / "run")
     path = folder / f"askpass-{__version__}"
@@ -137,7 +137,7 @@ def _script(folder: Path) -> Path:
     with contextlib.suppress(OSError, UnicodeDecodeError):
         if path.read_text() == text:
             return path
-    # Two processes may write it at the same time, and ssh may be about to run it.
+    # Two processes may write it at the same time, and ssh may be starting it.
     new = path.with_name(f"{path.name}.{os.getpid()}")
     new.write_text(text)
     new.chmod(0o700)
@@ -147,9 +147,9 @@ def _script(folder: Path) -> Path:
 
 QuestionKind = Literal["text", "secret", "confirm", "notice"]
 
-# The prompt and its kind; None is the answer when it was cancelled or nobody is there to be asked.
-# Whoever no longer needs the answer cancels the call, and the question disappears.
+# Asks the user: the prompt and its kind.  Returns None if the user cancelled or no window can ask.
+# Cancelling the call removes the question.
 AskUser = Callable[[str, QuestionKind], Awaitable[str | None]]
 
-# How the connection to that ssh destination asks.
+# Returns how the connection to that ssh destination asks.
 AskUserFor = Callable[[str], AskUser]

@@ -14,7 +14,7 @@ _LONGEST_ANSWER = 2**20
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Puts the question to the adapter; 1 when it was cancelled, so that ssh knows that nobody answered."""
+    """Sends the question to the adapter and prints the answer; returns 1 if it was cancelled, which tells ssh so."""
     path = os.environ.get(SOCKET_VARIABLE)
     if not path or not arguments:
         return 1

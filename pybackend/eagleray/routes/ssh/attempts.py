@@ -51,13 +51,13 @@ class ConnectAttempts:
         """Whether the person is to answer something now."""
         return any(attempt.is_asking for attempt in self._running.values())
 
-    def ask(self, ask: AskUser) -> None:
+    def start_with_questions(self, ask: AskUser) -> None:
         """Begins the person's attempt, unless it runs."""
         if not any(attempt.asks for attempt in self._running.values()):
             self.stop()
             self._start(ConnectAttempt(self._target, FIRST_S, self._changed, ask))
 
-    def go_on(self) -> None:
+    def start_next(self) -> None:
         """Begins another attempt if it is time for it, with jitter: several machines may have lost the same host."""
         now = time.monotonic()
         if self._began is None:
@@ -74,7 +74,7 @@ class ConnectAttempts:
         """Something has changed: an attempt begins at once, and others soon after it, as at first."""
         self._began, self._due = None, -math.inf
 
-    def take(self) -> tuple[SshProcess | None, list[tuple[ConnectAttempt, AttemptFailed]]]:
+    def take_results(self) -> tuple[SshProcess | None, list[tuple[ConnectAttempt, AttemptFailed]]]:
         """What has come of the attempts since: a process that is ready, and why others are not."""
         failures = []
         ready: SshProcess | None = None
@@ -126,7 +126,7 @@ async def _outcome(attempt: ConnectAttempt) -> SshProcess | AttemptFailed:
 
 log = logging.getLogger(__name__)
 
-# The person's master answers at once, or it is as dead as the link beneath it.
+# The person's master answers at once, or it is as dead as the link base it.
 _REUSE_S = 5.0
 _TICK_S = 0.1
 # For the network alone; a hop that is silent for that long will not answer the person either.
@@ -208,7 +208,7 @@ class ConnectAttempt:
 
     async def _own(self, ssh: str) -> SshProcess:
         target = self._target
-        folder = paths.remade(target.folder)
+        folder = paths.recreated(target.folder)
         path = paths.new_control_path(folder)
         process = SshProcess(path, True, self._changed)
         argv = command.master(ssh, target.destination, path, self._limit_s / 2, self.asks, ECHO)
@@ -225,7 +225,7 @@ class ConnectAttempt:
 
     def _environment(self) -> dict[str, str]:
         """That of an ssh which asks nobody."""
-        return {**askpass.without(os.environ), **self._target.options().environment}
+        return {**askpass.without_askpass(os.environ), **self._target.options().environment}
 
     async def _started(
         self, process: SshProcess, argv: list[str], environment: dict[str, str], limit_s: float
@@ -243,7 +243,7 @@ class ConnectAttempt:
                 # The person may take their time.
                 left -= 0 if self.is_asking else time.monotonic() - began
             self.took_s = limit_s - left
-            if process.words.tell_of_changed_key:
+            if process.stderr.has_changed_key:
                 raise self._failed(process)
         except BaseException:
             process.stop()
@@ -258,13 +258,13 @@ class ConnectAttempt:
         except (OSError, mux.MuxError, asyncio.TimeoutError) as error:
             process.stop()
             await process.wait()
-            problem, _ = process.words.why(self._target.destination)
+            problem, _ = process.stderr.explain(self._target.destination)
             raise AttemptFailed(problem, False, str(error)) from error
         return process
 
     def _failed(self, process: SshProcess) -> AttemptFailed:
-        host, words = self._target.destination, process.words
-        error, final = words.why(host)
+        host, words = self._target.destination, process.stderr
+        error, final = words.explain(host)
         if self._askpass is not None and self._askpass.was_cancelled:
             error, final = errors.ssh_cancelled(host), True
         elif self._askpass is not None and self._askpass.asked and error.code == "ssh-key-refused":

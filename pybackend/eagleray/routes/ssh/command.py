@@ -1,4 +1,4 @@
-"""The command lines of the person's ssh: what we insist on, all else is theirs to configure."""
+"""The command lines of the user's ssh: a few forced options, everything else is theirs to configure."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 from eagleray.routes.ssh.errors import ssh_missing
 
-# What a configuration could switch on for a terminal and must not be on for us; every version since 8.0
-# knows these.  The first value that ssh sees counts, so the command line wins.
+# Options that a configuration may set for terminals and that must not apply to us; every version since 8.0
+# knows them.  ssh uses the first value that it reads, so the command line wins.
 _INSISTED = (
     "ControlPersist=no",
     "ForwardAgent=no",
@@ -26,16 +26,22 @@ _INSISTED = (
     "LogLevel=INFO",
 )
 
-# What leads ssh to an agent, a Kerberos ticket or a smart card of the person.
-OF_PERSON = ("SSH_AUTH_SOCK", "SSH_AGENT_PID", "KRB5CCNAME", "SSH_SK_PROVIDER", "GPG_AGENT_INFO")
+# The variables that lead ssh to the user's agent, Kerberos ticket or smart card.
+USER_VARIABLES = (
+    "SSH_AUTH_SOCK",
+    "SSH_AGENT_PID",
+    "KRB5CCNAME",
+    "SSH_SK_PROVIDER",
+    "GPG_AGENT_INFO",
+)
 
 
 @dataclass(frozen=True)
 class SshOptions:
-    """What the person has set: the program, and whether a live ControlMaster of theirs may be used.
+    """The user's settings: the program, and whether a running ControlMaster of theirs may be used.
 
-    `environment` names their agent and tickets as they are now: a process that outlives windows may have
-    been started with others.
+    `environment` names their current agent and tickets: a process that outlives windows may have been started
+    with others.
     """
 
     program: str = "ssh"
@@ -44,7 +50,7 @@ class SshOptions:
 
 
 def program(options: SshOptions) -> str:
-    """The whole path of the person's ssh; raises `ssh-missing`."""
+    """Returns the full path of the user's ssh; raises `ssh-missing`."""
     found = shutil.which(str(Path(options.program).expanduser()))
     if found is None:
         raise ssh_missing(options.program)
@@ -54,9 +60,9 @@ def program(options: SshOptions) -> str:
 def master(
     ssh: str, destination: str, path: Path, connect_s: float, asks: bool, remote: Sequence[str]
 ) -> list[str]:
-    """A master of our own with its control socket at `path`, whose own session runs `remote`.
+    """Returns the command of our own master with its control socket at `path`, whose session runs `remote`.
 
-    `asks`: questions are put to the person by the askpass helper; otherwise who would have to ask fails.
+    `asks`: the askpass helper asks the user; otherwise ssh fails instead of asking.
     """
     options = [
         "ControlMaster=yes",
@@ -72,7 +78,7 @@ def master(
 def client(
     ssh: str, destination: str, path: Path, remote: Sequence[str], alone: bool = False
 ) -> list[str]:
-    """`remote` over the master at `path`.
+    """Returns the command that runs `remote` over the master at `path`.
 
     When that refuses another session (MaxSessions), ssh makes a connection of its own, unless `alone`.
     """
@@ -88,10 +94,10 @@ def _whole(ssh: str, options: Sequence[str], destination: str, remote: Sequence[
 
 
 def quoted(word: str) -> str:
-    """`word` as every login shell reads it.
+    """Returns `word` quoted for every login shell.
 
-    Inside single quotes fish takes a backslash for an escape and csh knows none, so that a backslash
-    and a quote stand outside of them.
+    Inside single quotes fish reads a backslash as an escape and csh doesn't, so backslashes and quotes are
+    put outside of them.
     """
     if "\0" in word:
         raise ValueError("a word of a command holds a zero byte")

@@ -364,7 +364,7 @@ class StderrLines:
         spoken = [line for line in self._lines if not _NOISE.match(line)]
         return spoken[-1] if spoken else ""
 
-    def why(self, host: str) -> tuple[EaglerayError, bool]:
+    def explain(self, host: str) -> tuple[EaglerayError, bool]:
         """Why the process ended, and whether trying again by ourselves is pointless."""
         row_line = _decided(self._lines)
         if row_line is None:
@@ -373,7 +373,7 @@ class StderrLines:
         return row.make(host, line), row.final
 
     @property
-    def tell_of_changed_key(self) -> bool:
+    def has_changed_key(self) -> bool:
         """Also of an ssh that goes on, since a configuration says that keys are not to be checked."""
         return any(_CHANGED_KEY.search(line) for line in self._lines)
 

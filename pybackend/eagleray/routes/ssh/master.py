@@ -125,7 +125,7 @@ class SshMaster:
         self._begin()
 
     async def close(self) -> None:
-        """Ends all that is carried, and all processes that carry nothing for anybody else."""
+        """Ends all that is forwarded, and all processes that carry nothing for anybody else."""
         self._is_closed = True
         if self._keeping is not None:
             self._keeping.cancel()
@@ -133,8 +133,8 @@ class SshMaster:
         await self._trying.end()
         processes = [*self._old, *([self._current] if self._current else [])]
         for process in processes:
-            for carried in list(process.carried):
-                carried.close()
+            for forwarded in list(process.streams):
+                forwarded.close()
             if process.silent_s < DEGRADED_S:
                 process.retire()
             else:
@@ -212,14 +212,14 @@ class SshMaster:
         """Whether the current connection is there and answers."""
         self._old = {old for old in self._old if not old.has_ended}
         for old in self._old:
-            if not old.carried:
+            if not old.streams:
                 old.retire()
         current = self._current
         if current is None:
             return
         if current.has_ended:
-            log.info("ssh to %s ended: %s", self.destination, current.words.last)
-            self._message = current.words.last
+            log.info("ssh to %s ended: %s", self.destination, current.stderr.last)
+            self._message = current.stderr.last
             self._current = None
         elif self._suspect_since is not None and current.last_answer > self._suspect_since:
             # The person's own attempt goes on: they wanted a new connection.
@@ -231,7 +231,7 @@ class SshMaster:
 
     def _take_up(self) -> None:
         """What the attempts came to."""
-        process, failures = self._trying.take()
+        process, failures = self._trying.take_results()
         for attempt, failed in failures:
             log.debug("no connection to %s: %s", self.destination, failed.error)
             self._message = failed.message
@@ -262,9 +262,9 @@ class SshMaster:
         if not is_needed or self._problem is not None or self._barred is not None:
             return
         if self._wants_questions:
-            self._trying.ask(self._ask)
+            self._trying.start_with_questions(self._ask)
         else:
-            self._trying.go_on()
+            self._trying.start_next()
 
     def _say_how_it_is(self) -> None:
         host, current = self.destination, self._current

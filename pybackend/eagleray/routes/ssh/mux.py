@@ -1,7 +1,7 @@
-"""A client of OpenSSH's multiplexing protocol: streams over a connection that an ssh process holds.
+"""A client of OpenSSH's multiplexing protocol: streams over the connection of an ssh process.
 
-OpenSSH describes it in PROTOCOL.mux.  We speak it ourselves since an `ssh -W` costs a process for each
-stream, and `-O forward` a listener that says yes before anybody has been reached.
+OpenSSH describes it in PROTOCOL.mux.  We implement it since `ssh -W` costs a process for each
+stream, and `-O forward` a listener that accepts before the remote end is reached.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _FULL_WAIT_S = 0.002
 
 
 class MuxError(Exception):
-    """The master does not speak this protocol, or no longer speaks at all."""
+    """The master doesn't follow this protocol, or doesn't answer any more."""
 
 
 class ForwardRefused(Exception):
-    """The master answered, and said no; the reason is only in its stderr."""
+    """The master refused; the reason is only in its stderr."""
 
 
 @dataclass(frozen=True)
@@ -56,19 +56,19 @@ class _Packet:
             raise MuxError("a packet is too short") from error
 
     def text(self, index: int) -> str:
-        """The string that follows `index` numbers."""
+        """Returns the string after `index` numbers."""
         length = self.number(index)
         return self.body[4 * index + 4 : 4 * index + 4 + length].decode(errors="replace")
 
 
 async def check(path: Path) -> int:
-    """The process id of the master that listens on `path`; says nothing about its connection.
+    """Returns the process id of the master that listens on `path`; doesn't check its connection.
 
     Raises OSError if none listens there and MuxError if it is not a master or belongs to another user.
     """
     sock = await _connected(path)
     try:
-        answer = await _asked(sock, _ALIVE_CHECK, b"")
+        answer = await _request(sock, _ALIVE_CHECK, b"")
         if answer.kind != _ALIVE:
             raise MuxError(f"no answer to a check but {answer.kind:#x}")
         return answer.number(1)
@@ -76,17 +76,17 @@ async def check(path: Path) -> int:
         sock.close()
 
 
-async def carry(path: Path, host: str, port: int, client: int) -> socket.socket:
-    """Has the master at `path` connect `host:port` with the socket of which `client` is a descriptor.
+async def forward(path: Path, host: str, port: int, client: int) -> socket.socket:
+    """Makes the master at `path` connect `host:port` with the socket of the descriptor `client`.
 
-    Returns once the far end is connected, with a socket whose closing ends the connection, and which ends
-    with it; raises Refused, MuxError or OSError.  A cancelled call leaves nothing open.  The master has
-    duplicates of `client`: it closes them at the far end's EOF, which nobody sees who has one as well.
+    Returns once the remote end is connected, with a socket whose closing ends the connection, and which ends
+    with it; raises ForwardRefused, MuxError or OSError.  A cancelled call leaves nothing open.  The master has
+    duplicates of `client` and closes them at the remote end's EOF, which stays unseen while another copy is open.
     """
     sock = await _connected(path)
     try:
         body = _string(b"") + _string(host.encode()) + struct.pack(">I", port)
-        answer = await _asked(sock, _NEW_STDIO_FORWARD, body, (client, client))
+        answer = await _request(sock, _NEW_STDIO_FORWARD, body, (client, client))
         if answer.kind in (_FAILURE, _PERMISSION_DENIED):
             raise ForwardRefused(answer.text(1))
         if answer.kind != _SESSION_OPENED:
@@ -115,10 +115,10 @@ async def _connected(path: Path) -> socket.socket:
     return sock
 
 
-async def _asked(
+async def _request(
     sock: socket.socket, kind: int, body: bytes, descriptors: Sequence[int] = ()
 ) -> _Packet:
-    """The answer to one request; hello and request go out together, which saves a turn of the master's loop."""
+    """Returns the response to one request; hello and request are sent together, which saves a turn of the master's loop."""
     request_id = 1
     hello = _packet(_HELLO, struct.pack(">I", VERSION))
     request = _packet(kind, struct.pack(">I", request_id) + body)
@@ -173,7 +173,10 @@ _CHECK_S = 2.0
 
 
 async def find_user_master(ssh: str, destination: str) -> Path | None:
-    """The control socket of a master that the person has running for `destination`, if there is one."""
+    """Returns the control socket of a ControlMaster that the user runs for `destination`, if there is one.
+
+    Such a connection has passed the second factor already.
+    """
     try:
         ended = await commands.run([ssh, "-G", "--", destination], b"", _CONFIGURATION_S)
         path = _control_path(ended.stdout.decode(errors="replace"))
@@ -183,7 +186,7 @@ async def find_user_master(ssh: str, destination: str) -> Path | None:
     except (EaglerayError, OSError, MuxError, asyncio.TimeoutError) as error:
         log.info("no ControlMaster for %s: %r", destination, error)
         return None
-    log.info("the ControlMaster %d of the person leads to %s", pid, destination)
+    log.info("the ControlMaster %d of the user leads to %s", pid, destination)
     return path
 
 

@@ -1,4 +1,4 @@
-"""Where the control sockets of our own masters lie, and what killed ones left there."""
+"""Paths of our masters' control sockets, and removal of stale ones."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _LONGEST_NAME = len("m-4194304-99999")
 # ssh binds `<path>.<16 characters>` before it moves the socket into its place.
 _LONGEST_PATH = LONGEST_SOCKET_PATH - 17
 _PLAIN = re.compile(r"[A-Za-z0-9_./@:+,=-]+")
-# A socket that is not yet listened on looks as one that no longer is.
+# A socket whose process doesn't listen yet looks like a stale one.
 _YOUNG_S = 60.0
 _numbers = count(1)
 
 
 def control_folder(folder: Path) -> Path:
-    """`folder`, or a private one below /tmp where ssh could not use it.
+    """Returns `folder`, or a private one below /tmp if ssh can't use it.
 
-    The path must be short, and of plain characters since ssh expands % and ${} in it.
+    The path must be short, and plain since ssh expands % and ${} in it.
     """
     fits = len(os.fsencode(folder)) + 1 + _LONGEST_NAME <= _LONGEST_PATH
     if fits and _PLAIN.fullmatch(str(folder)):
@@ -37,8 +37,8 @@ def control_folder(folder: Path) -> Path:
     return folder_in_tmp()
 
 
-def remade(folder: Path) -> Path:
-    """`folder`, made again if it was removed; where that isn't possible any more, the one in use now."""
+def recreated(folder: Path) -> Path:
+    """Returns `folder`, made again if it was removed; if that isn't possible any more, the one in use now."""
     try:
         return private_folder(folder)
     except EaglerayError:
@@ -46,7 +46,7 @@ def remade(folder: Path) -> Path:
 
 
 def new_control_path(folder: Path) -> Path:
-    """A path that no master has used: ssh would run without multiplexing where a socket lies already."""
+    """Returns an unused path: ssh runs without multiplexing if the socket exists already."""
     while True:
         path = folder / f"{_PREFIX}{os.getpid()}-{next(_numbers)}"
         if not path.exists():
@@ -54,5 +54,5 @@ def new_control_path(folder: Path) -> Path:
 
 
 def remove_stale(folder: Path) -> None:
-    """Removes the sockets of masters that were killed; one that is in use is left alone."""
+    """Removes the sockets of killed masters, but none in use."""
     private_socket.remove_stale(folder, f"{_PREFIX}*", _YOUNG_S)

@@ -73,11 +73,11 @@ class SshProcess:
     def __init__(self, control_path: Path, owns_path: bool, changed: Callable[[], None]) -> None:
         self.control_path = control_path
         self._owns_path = owns_path
-        self.words = StderrLines()
+        self.stderr = StderrLines()
         self.is_ready = False
         self.has_ended = False
         self.last_answer = time.monotonic()
-        self.carried: set[SshStream] = set()
+        self.streams: set[SshStream] = set()
         self.is_replaced = asyncio.Event()
         self._just_ended: set[SshStream] = set()
         self._changed = changed
@@ -150,15 +150,15 @@ class SshProcess:
         with contextlib.suppress(OSError):
             os.write(self._stdin, b"%s %d\n" % (self._token, self._sent))
 
-    async def carry(self, host: str, port: int, client: int) -> SshStream:
+    async def forward(self, host: str, port: int, client: int) -> SshStream:
         """Calls `mux.carry` for this connection; raises ForwardRefused with the reason, if ssh gave one."""
         if not self._opening:
             # What nobody waits for any longer must not explain what comes now.
             self._refusal()
-            self.words.forget_refusals()
+            self.stderr.forget_refusals()
         self._opening += 1
         try:
-            sock = await mux.carry(self.control_path, host, port, client)
+            sock = await mux.forward(self.control_path, host, port, client)
         except mux.ForwardRefused as error:
             raise mux.ForwardRefused(self._refusal()) from error
         finally:
@@ -166,11 +166,11 @@ class SshProcess:
         loop = asyncio.get_running_loop()
 
         def end() -> None:
-            if carried in self.carried:
-                self.carried.discard(carried)
+            if forwarded in self.streams:
+                self.streams.discard(forwarded)
                 loop.remove_reader(sock)
                 sock.close()
-                carried.ended.set()
+                forwarded.ended.set()
                 self._tell()
 
         def hear() -> None:
@@ -182,13 +182,13 @@ class SshProcess:
                 if is_over:
                     end()
                     # The end of ssh itself is seen a little later than that of its sockets.
-                    self._just_ended.add(carried)
-                    loop.call_later(_LATE_S, self._just_ended.discard, carried)
+                    self._just_ended.add(forwarded)
+                    loop.call_later(_LATE_S, self._just_ended.discard, forwarded)
 
-        carried = SshStream(self.control_path, end)
-        self.carried.add(carried)
+        forwarded = SshStream(self.control_path, end)
+        self.streams.add(forwarded)
         loop.add_reader(sock, hear)
-        return carried
+        return forwarded
 
     def retire(self) -> None:
         """Ends once nobody uses it any longer: a terminal of the person's may."""
@@ -227,7 +227,7 @@ class SshProcess:
         """Why a stream was just refused: ssh writes it before it answers, so that it lies in the pipe already."""
         for pipe in self._pipes[1:]:
             pipe.read()
-        return self.words.next_refusal()
+        return self.stderr.next_refusal()
 
     def _kill(self) -> None:
         process = self._process
@@ -246,7 +246,7 @@ class SshProcess:
         self._tell()
 
     def _take_words(self, line: bytes) -> None:
-        self.words.take(line.decode(errors="replace"))
+        self.stderr.take(line.decode(errors="replace"))
 
     async def _probing(self) -> None:
         while True:
@@ -268,9 +268,9 @@ class SshProcess:
                 # A master that was killed leaves its socket behind.
                 self.control_path.unlink(missing_ok=True)
             self.has_ended = True
-            for carried in [*self.carried, *self._just_ended]:
-                carried.lost.set()
-                carried.close()
+            for forwarded in [*self.streams, *self._just_ended]:
+                forwarded.lost.set()
+                forwarded.close()
             self._tell()
 
     def _tell(self) -> None:
@@ -333,24 +333,24 @@ async def forward_within(
     process: SshProcess, host: str, port: int, client: int, limit_s: float
 ) -> SshStream:
     """`SshProcess.carry` for that time and while the process is not replaced; raises TimeoutError or Replaced."""
-    carrying = tasks.shared(process.carry(host, port, client), f"{host}:{port}")
+    forwarding = tasks.shared(process.forward(host, port, client), f"{host}:{port}")
     replaced = tasks.shared(process.is_replaced.wait(), "replaced")
     is_taken = False
     try:
-        both: set[asyncio.Future[Any]] = {carrying, replaced}
+        both: set[asyncio.Future[Any]] = {forwarding, replaced}
         await asyncio.wait(both, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
-        if carrying.done():
+        if forwarding.done():
             is_taken = True
-            return carrying.result()
+            return forwarding.result()
         raise ReplacedError if replaced.done() else asyncio.TimeoutError
     finally:
         replaced.cancel()
         if not is_taken:
-            carrying.cancel()
-            carrying.add_done_callback(_close)
+            forwarding.cancel()
+            forwarding.add_done_callback(_close)
 
 
-def _close(carrying: asyncio.Future[SshStream]) -> None:
+def _close(forwarding: asyncio.Future[SshStream]) -> None:
     """It was opened in the very moment in which nobody waited any longer."""
-    if not carrying.cancelled() and carrying.exception() is None:
-        carrying.result().close()
+    if not forwarding.cancelled() and forwarding.exception() is None:
+        forwarding.result().close()

@@ -1,4 +1,4 @@
-"""Whether this machine's network has changed: a connection that failed before may succeed now."""
+"""Notices changes of this machine's network, and sleeps of the machine."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-# Routes and addresses of the kernel, whose text has no counters.  Other systems have none of them: there an
-# attempt comes at its usual time.
+# Routes and addresses of the kernel; their text has no counters.  Systems without these files retry at the
+# usual times.
 _FILES = (Path("/proc/net/route"), Path("/proc/net/if_inet6"))
 
 
 class NetworkWatch:
-    """Is asked now and then; reading costs a fraction of a millisecond and touches no disk."""
+    """Notices changes of the network, after which a connection that failed may succeed.
+
+    A poll costs a fraction of a millisecond and reads no disk.
+    """
 
     def __init__(self, files: tuple[Path, ...] = _FILES) -> None:
         self._files = files
@@ -40,19 +43,21 @@ Now = Callable[[], float]
 
 
 class SleepWatch:
-    """Is asked several times a second; the monotonic clock stands still in a sleep, the other one does not.
+    """Notices sleeps, after which connections may be gone; polled several times a second.
 
-    A clock that was set looks the same; what comes of it is one more look at the connection.
+    The monotonic clock stops in a sleep, the wall clock doesn't.
+
+    A wall clock that was set looks the same, and costs one more check of the connection.
     """
 
     def __init__(self, monotonic: Now = time.monotonic, wall: Now = time.time) -> None:
         self._monotonic = monotonic
         self._wall = wall
-        self._looked = monotonic(), wall()
+        self._polled = monotonic(), wall()
 
     def has_slept(self) -> bool:
-        """Whether there was a sleep since the last call."""
-        before, wall_before = self._looked
-        self._looked = now, wall = self._monotonic(), self._wall()
-        # A process that was stopped, or a machine in a virtual one that was, sees its own clock jump.
+        """Whether the machine slept since the last call."""
+        before, wall_before = self._polled
+        self._polled = now, wall = self._monotonic(), self._wall()
+        # A stopped process or a paused virtual machine sees its monotonic clock jump.
         return now - before > _JUMP_S or (wall - wall_before) - (now - before) > _JUMP_S

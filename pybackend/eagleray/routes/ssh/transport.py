@@ -45,12 +45,12 @@ class SshTransport:
     def health(self) -> Health:
         return self._master.health
 
-    async def carry(
+    async def forward(
         self, client: socket.socket, host: str, port: int, limit_s: float
     ) -> ForwardedStream:
         client.setblocking(False)
-        by_master = await self._master.connect(host, port, client.fileno(), limit_s)
-        return _Carrying(self._destination, client, by_master).carried
+        ssh_stream = await self._master.connect(host, port, client.fileno(), limit_s)
+        return _SshForward(self._destination, client, ssh_stream).forwarded
 
     async def argv(self, far: list[str]) -> list[str]:
         return await self._master.argv(far, _READY_S)
@@ -62,21 +62,21 @@ class SshTransport:
         await self._master.close()
 
 
-class _Carrying:
+class _SshForward:
     """One connection of a client, until it is over."""
 
-    def __init__(self, destination: str, client: socket.socket, by_master: ByMaster) -> None:
-        self.carried = ForwardedStream(self._close)
+    def __init__(self, destination: str, client: socket.socket, ssh_stream: ByMaster) -> None:
+        self.forwarded = ForwardedStream(self._close)
         self._destination = destination
         self._client = client
-        self._by_master = by_master
+        self._ssh_stream = ssh_stream
         self._task = tasks.owned(
-            self._watch(), destination, lambda _: self.carried.lose(link_lost(destination))
+            self._watch(), destination, lambda _: self.forwarded.lose(link_lost(destination))
         )
 
     def _close(self) -> None:
         self._task.cancel()
-        self._by_master.close()
+        self._ssh_stream.close()
         # ssh has duplicates, and may hang.
         with contextlib.suppress(OSError):
             self._client.shutdown(socket.SHUT_RDWR)
@@ -84,15 +84,15 @@ class _Carrying:
 
     async def _watch(self) -> None:
         gone_for = 0
-        while not await wait_for_event(self._by_master.ended, _LOOK_S):
+        while not await wait_for_event(self._ssh_stream.ended, _LOOK_S):
             gone_for = gone_for + 1 if self._is_client_gone() else 0
             if gone_for == 2:
-                self.carried.close()
+                self.forwarded.close()
                 return
-        if await self._by_master.is_lost():
-            self.carried.lose(link_lost(self._destination))
+        if await self._ssh_stream.is_lost():
+            self.forwarded.lose(link_lost(self._destination))
         else:
-            self.carried.close()
+            self.forwarded.close()
 
     def _is_client_gone(self) -> bool:
         """Whether its other end is closed, without reading what is meant for ssh."""

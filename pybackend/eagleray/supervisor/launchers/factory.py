@@ -31,7 +31,7 @@ from eagleray.supervisor.launchers.main_program import main_program
 from eagleray.supervisor.launchers.ray_job import RayJob
 from eagleray.supervisor.launchers.sbatch import Sbatch
 from eagleray.tools import nsys
-from eagleray.tools.code_copies import debugger_copy, delivered, package
+from eagleray.tools.code_copies import debugger_copy, deliver, read_package
 from eagleray.tools.commands import Commands
 
 # Copies of our code are removed when no run has started with them for so long, and no live run uses them.
@@ -80,7 +80,7 @@ class LauncherFactory:
     def _local(
         self, plan: RunPlan, config: InjectedConfig, output: Output, environ: Mapping[str, str]
     ) -> Launcher:
-        path = str(delivered(config.package))
+        path = str(deliver(config.package))
         full = {**injected_config.activated_environment(environ, plan.python), **plan.env}
         full["PYTHONPATH"] = injected_config.with_site(full, path, config.package.name)
         full[injected_config.VARIABLE] = injected_config.encode_config(
@@ -124,7 +124,7 @@ class LauncherFactory:
             config = evolve(config, path=path, reports=reports)
             before: Mapping[str, str] = plan.env
         else:
-            config = evolve(config, path=str(delivered(config.package)))
+            config = evolve(config, path=str(deliver(config.package)))
             before = {**environ, **plan.env}
         env = {
             **plan.env,
@@ -147,7 +147,7 @@ def _records_of(record: RunRecord) -> RunRecords:
 
 
 async def injected_config_for(record: RunRecord, plan: RunPlan) -> InjectedConfig:
-    """The config without the delivery of the package and without paths on another host."""
+    """The config without the delivery of the read_package and without paths on another host."""
     is_remote = bool(login_of(plan))
     # This reads the script.
     main = (
@@ -156,7 +156,7 @@ async def injected_config_for(record: RunRecord, plan: RunPlan) -> InjectedConfi
     return InjectedConfig(
         run=record.id,
         verifier=injected_config.verifier(record.secret()),
-        package=package(),
+        read_package=read_package(),
         folder="" if plan.kind == "sbatch" else str(record.folder),
         debugger="" if is_remote else debugger_copy(),
         main=main,

@@ -17,7 +17,7 @@ from eagleray.features.runs.errors import output_not_read
 from eagleray.features.runs.output import Output
 from eagleray.protocol import jsonlines
 from eagleray.remote_scripts.follow_files import PIECE, TAIL
-from eagleray.routes.commands import end
+from eagleray.routes.commands import kill
 from eagleray.tools.commands import NOT_FOUND, Commands
 
 AGAIN = Backoff(first_s=1.0, longest_s=60.0)
@@ -131,7 +131,7 @@ class JobOutput:
             try:
                 await asyncio.gather(copying, return_exceptions=True)
             finally:
-                await end(process)
+                await kill(process)
 
     def _say(self, words: bytes) -> None:
         if self._process is not None and self._process.stdin is not None:

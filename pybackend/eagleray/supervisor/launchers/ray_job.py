@@ -14,7 +14,7 @@ from eagleray.ray import logs
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.jobs import JobState
 from eagleray.supervisor.launchers.launcher import LaunchedProgram, ProgramEnd
-from eagleray.tools.code_copies import Package, zipped
+from eagleray.tools.code_copies import Package, zip_package
 
 AGAIN_S = 2.0
 # A cluster that answers nothing for so long has ended, with all that ran there.
@@ -54,7 +54,7 @@ class RayJob:
         if self._job:
             return LaunchedProgram(external_id=self._job)
         jobs = self._dashboard.job_api
-        name, archive = zipped(self._package)
+        name, archive = zip_package(self._package)
         if not await jobs.has_package(name):
             await jobs.put_package(name, archive)
         entry = {"argv": self._command, "cwd": self._cwd}
