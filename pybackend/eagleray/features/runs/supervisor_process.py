@@ -95,7 +95,7 @@ def is_supervised(record: RunRecord, state: RunState) -> bool:
 def _spawned(record: RunRecord) -> subprocess.Popen[bytes]:
     # This may copy the code first.
     command = detached_command("supervise", record.id)
-    with os.fdopen(bounded_log.opened(record.supervisor_log), "ab") as log:
+    with os.fdopen(bounded_log.open_log(record.supervisor_log), "ab") as log:
         try:
             return start_detached(command, log, subprocess.PIPE)
         except OSError as error:

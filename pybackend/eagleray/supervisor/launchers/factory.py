@@ -147,7 +147,7 @@ def _records_of(record: RunRecord) -> RunRecords:
 
 
 async def injected_config_for(record: RunRecord, plan: RunPlan) -> InjectedConfig:
-    """The config without the delivery of the read_package and without paths on another host."""
+    """The config without the delivery of the package and without paths on another host."""
     is_remote = bool(login_of(plan))
     # This reads the script.
     main = (
@@ -156,7 +156,7 @@ async def injected_config_for(record: RunRecord, plan: RunPlan) -> InjectedConfi
     return InjectedConfig(
         run=record.id,
         verifier=injected_config.verifier(record.secret()),
-        read_package=read_package(),
+        package=read_package(),
         folder="" if plan.kind == "sbatch" else str(record.folder),
         debugger="" if is_remote else debugger_copy(),
         main=main,
