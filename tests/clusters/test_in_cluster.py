@@ -53,16 +53,16 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
 async def test_node_with_a_dashboard_is_described(ask: Ask) -> None:
     async with dashboard() as fake:
         answer = await ask(fake.port, "127.0.0.1")
-        assert (answer.said, answer.session, answer.ray) == ("ray", fake.session, "2.60.0")
+        assert (answer.answer, answer.session, answer.ray) == ("ray", fake.session, "2.60.0")
         fake.token = "secret"
-        assert (await ask(fake.port, "127.0.0.1")).said == "ray"
+        assert (await ask(fake.port, "127.0.0.1")).answer == "ray"
         fake.token, fake.fault = "", "web_page"
-        assert (await ask(fake.port, "127.0.0.1")).said == "other"
+        assert (await ask(fake.port, "127.0.0.1")).answer == "other"
 
 
 async def test_nodes_without_dashboard_are_classified(ask: Ask) -> None:
-    assert (await ask(1, "127.0.0.1")).said == "refused"
-    assert (await ask(1, "no-such-host.invalid")).said == "unknown"
+    assert (await ask(1, "127.0.0.1")).answer == "refused"
+    assert (await ask(1, "no-such-host.invalid")).answer == "unknown"
 
 
 @pytest.fixture
@@ -111,6 +111,6 @@ async def test_invalid_answers_are_not_dashboards(ask: Ask) -> None:
     await fake.start()
     try:
         fake.version = {"ray_version": 3}
-        assert (await ask(fake.port, "127.0.0.1")).said == "other"
+        assert (await ask(fake.port, "127.0.0.1")).answer == "other"
     finally:
         await fake.stop()

@@ -41,7 +41,7 @@ class Disk:
 
 @pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
-    monkeypatch.setattr(file_checks, "own_table", lambda: MOUNTS)
+    monkeypatch.setattr(file_checks, "read_table", lambda: MOUNTS)
     made = Disk("/home/me/")
     yield made
     made.mend()

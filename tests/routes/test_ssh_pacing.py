@@ -92,12 +92,12 @@ async def test_a_caller_that_waits_for_a_connection_sleeps_until_there_is_news(
 
     monkeypatch.setattr(ssh_master, "wait_for_event", waited)
     master = SshMaster("login", short, ask_nobody, lambda: None)
-    keeping = master._keeping = asyncio.create_task(asyncio.Event().wait())
+    keeping = master._supervision = asyncio.create_task(asyncio.Event().wait())
     connecting = asyncio.create_task(master._connection(30.0))
     await until(lambda: bool(waits), "it waits")
     process: Any = SimpleNamespace(control_path=short / "m-1")
     master._current = process
-    master._say("ready")
+    master._set_health("ready")
     assert (await connecting)[0] is process
     assert waits == [30.0]
     keeping.cancel()

@@ -1,4 +1,4 @@
-"""One `srun` that runs the bridge on a node, from its start to its end."""
+"""The `srun` process that runs the bridge on a node."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from eagleray.routes.transport import Transport
 
 log = logging.getLogger(__name__)
 
-# SLURM starts a step at once, or says every few seconds that it cannot.
+# SLURM starts a step at once, or prints every few seconds that it can't.
 GREETING_S = 30.0
-# Beyond the far end's own limit: as long as its answer may be on its way.
+# Added to the remote limit: the time that its answer may be on its way.
 _ANSWER_MORE_S = 10.0
-# What is printed before the greeting by somebody's profile.
+# Limit of what a shell profile prints before the greeting.
 _LARGEST_NOISE = 2**20
 _KEPT_ERRORS = 8192
 _END_S = 3.0
@@ -52,14 +52,14 @@ _START = (
 
 
 def bridge_command(spec: RouteSpec, mark: str) -> list[str]:
-    """What is run where `srun` is; the bridge's text follows as the first line of its input."""
+    """Returns the command to run where `srun` is; the first line of its input is the bridge's text."""
     step = ["--overlap", "--jobid", spec.job, "--nodes=1", "--ntasks=1", "--nodelist", spec.node]
     alone = ["--mpi=none", "--cpu-bind=none", "--job-name=eagleray", "--kill-on-bad-exit=0"]
     return ["srun", *step, *alone, "python3", "-I", "-c", _START, mark]
 
 
 def environment() -> dict[str, str]:
-    """Ours without what a job that we may run in says to `srun` about itself."""
+    """Returns our environment without the variables of a job that we may run in."""
     dropped = ("SLURM_", "SBATCH_", "SRUN_")
     return {
         name: value
@@ -69,7 +69,7 @@ def environment() -> dict[str, str]:
 
 
 class _Opening:
-    """A connection that the node has been asked for."""
+    """A connection that was requested from the node."""
 
     def __init__(self, host: str, port: int, limit_s: float) -> None:
         self.far = (host, port)
@@ -78,7 +78,7 @@ class _Opening:
 
 
 class SrunProcess(asyncio.SubprocessProtocol):
-    """Owns the process.  `heard` is called at everything that comes, `on_end` once, when it has ended.
+    """Owns the process.  `heard` is called for all received data, `on_end` once, when the process has ended.
 
     `problem` then says why; it is also set when the bridge is given up.
     """
@@ -105,7 +105,7 @@ class SrunProcess(asyncio.SubprocessProtocol):
         return stderr.last_line(self._errors)
 
     async def start(self, base: Transport) -> None:
-        """Starts `srun` where `base` leads, and waits for the bridge's greeting; raises why it does not come."""
+        """Starts `srun` over `base` and waits for the bridge's greeting; raises the reason if it doesn't come."""
         argv = await base.argv(bridge_command(self._spec, self._mark))
         try:
             await asyncio.get_running_loop().subprocess_exec(
@@ -128,7 +128,7 @@ class SrunProcess(asyncio.SubprocessProtocol):
     async def open(
         self, host: str, port: int, limit_s: float, on_over: Callable[[], None]
     ) -> BridgeStream:
-        """A stream whose far end is connected; the caller gives it its socket."""
+        """Opens a stream whose remote end is connected; the caller adds the socket."""
         mux = self._mux
         if mux is None or self.problem is not None:
             raise self.problem or link_lost(self._spec.text)
@@ -154,7 +154,7 @@ class SrunProcess(asyncio.SubprocessProtocol):
             self._mux.send(PING, 0)
 
     def give_up(self, why: EaglerayError) -> None:
-        """It is of no use any more: all that waits for it gets `why`."""
+        """Kills the process; all callers that wait for it get `why`."""
         if self.problem is None:
             self.problem = why
             for opening in self._opening.values():
@@ -164,9 +164,9 @@ class SrunProcess(asyncio.SubprocessProtocol):
             self._signal(signal.SIGKILL)
 
     async def close(self) -> None:
-        """The bridge ends when its input does, and `srun` with it; else it is told to, and then killed.
+        """Closes the input, which ends the bridge and `srun`; else signals, and then kills them.
 
-        What it leaves behind with its output open, or what the kernel does not let die, is not waited for.
+        Doesn't wait for processes that it left behind with its output open, or that the kernel doesn't let die.
         """
         if self._transport is None:
             return
@@ -182,7 +182,7 @@ class SrunProcess(asyncio.SubprocessProtocol):
             if self._mux is not None:
                 self._mux.close()
 
-    # --- what the process says -----------------------------------------------------------------
+    # --- callbacks of the process --------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.SubprocessTransport)
@@ -198,7 +198,7 @@ class SrunProcess(asyncio.SubprocessProtocol):
             self._feed(data)
 
     def process_exited(self) -> None:
-        # What it said last may still be in the pipes, so the reason is made when they are closed.
+        # Its last output may still be in the pipes, so the reason is determined when they are closed.
         if self._mux is not None:
             self._mux.hold(True)
 
@@ -208,7 +208,7 @@ class SrunProcess(asyncio.SubprocessProtocol):
         explained = stderr.explain(self._spec, words)
         is_known = explained.code != "srun-failed"
         self.give_up(explained if is_known or not was_ready else _lost(self._spec, words))
-        # Who is told of the loss is told before the connections end.
+        # Callers learn of the loss before the connections end.
         self._on_end()
         if self._mux is not None:
             self._mux.close()

@@ -1,4 +1,4 @@
-"""What srun says when it cannot run something on a node of a job, in the words of the person."""
+"""Maps stderr patterns of srun to errors of the catalogue."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from eagleray.protocol.route_spec import RouteSpec
 
 _TABLE: list[tuple[str, Callable[[RouteSpec, str], EaglerayError]]] = [
     (r"srun: (?:command )?not found|srun.*No such file", lambda spec, _: no_srun(spec.ssh)),
-    # After which it goes on to say that the job may have expired.
+    # srun then also prints that the job may have expired.
     (r"Job is pending", lambda spec, _: job_waits(spec.job, "")),
     (
         r"Invalid job id|Expired or invalid job|Job has expired|already complet|does not exist",
@@ -46,16 +46,16 @@ _TABLE: list[tuple[str, Callable[[RouteSpec, str], EaglerayError]]] = [
     ),
 ]
 
-# A program may print lines of any length, for which the patterns would take minutes.
+# A program may print lines of any length, on which the patterns would take minutes.
 _LONGEST_LINE = 600
 _MOST_LINES = 1000
 
-# These do not change by trying again.
+# Retrying doesn't help after these.
 FATAL = frozenset({"job-over", "no-srun", "node-not-in-job", "no-python"})
 
 
 def explain(spec: RouteSpec, stderr: str) -> EaglerayError:
-    """The first row that fits what srun said last; else its own words."""
+    """Returns the error of the first row that matches the last output of srun; else one with its last line."""
     text = "\n".join(_shortened(line) for line in stderr.splitlines()[-_MOST_LINES:])
     for pattern, error in _TABLE:
         found = re.search(pattern, text, re.IGNORECASE)
@@ -65,12 +65,12 @@ def explain(spec: RouteSpec, stderr: str) -> EaglerayError:
 
 
 def _shortened(line: str) -> str:
-    """Its beginning and its end, where the reason is."""
+    """Returns the beginning and the end of a long line; the reason is in one of them."""
     half = _LONGEST_LINE // 2
     return line if len(line) <= _LONGEST_LINE else f"{line[:half]} … {line[-half:]}"
 
 
 def last_line(stderr: str) -> str:
-    """The last line that says something."""
+    """Returns the last line that isn't empty."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     return lines[-1] if lines else ""

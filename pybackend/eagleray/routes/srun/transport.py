@@ -1,4 +1,4 @@
-"""Connections into a node of a SLURM job for whom no port of it is open: carried by a step of the job."""
+"""The transport through a step of a SLURM job, for nodes without an open port."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ log = logging.getLogger(__name__)
 
 _PING_S = 1.0
 _DEGRADED_S = 3.0
-# The link may come back for so long; the bridge itself waits longer.
+# How long a silent link may come back; the bridge itself waits longer.
 _LOST_S = 60.0
-# Who asks again at once gets the same answer without another `srun`.
+# A new request within this time gets the same error without another `srun`.
 _AGAIN_S = 5.0
 _BACKOFF = Backoff(1.0, 30.0)
-# Accounting shows every step: after so many that failed in a row only a click starts another one.
+# Accounting shows every step: after so many failures in a row only a click starts another one.
 _MOST_FAILED = 6
 
 
 class SrunTransport:
-    """Owns one `srun` at a time; it is started at the first need and again when it was lost."""
+    """Owns one `srun` at a time; starts it when first needed, and again after a loss."""
 
     def __init__(self, spec: RouteSpec, changed: Callable[[], None], base: Transport) -> None:
         self.health = Health("connecting")
@@ -83,18 +83,18 @@ class SrunTransport:
             await process.close()
 
     async def _ready(self) -> SrunProcess:
-        """The process that runs, or the one that is being started; a fresh failure is not repeated."""
+        """Returns the running process, or the one that is being started; raises a recent failure again."""
         if self._process is not None and self._process.problem is None:
             return self._process
         if self._failed is not None and self._is_barred(self._failed[0]):
             raise self._failed[1]
         if self._starting is None:
             self._starting = tasks.shared(self._start(), self._spec.text)
-        # One that no longer waits must not take it from the others.
+        # A cancelled caller must not cancel it for the others.
         return await asyncio.shield(self._starting)
 
     def _is_barred(self, failed_at: float) -> bool:
-        """Whether a further step would only repeat the last failure, or has to be asked for by a click."""
+        """Whether another step would only repeat the last failure, or needs a click."""
         return self._failures >= _MOST_FAILED or time.monotonic() - failed_at < _AGAIN_S
 
     async def _start(self) -> SrunProcess:
@@ -121,12 +121,12 @@ class SrunTransport:
             self._keeping.cancel()
         lost = link_lost(self._spec.text, "it isn't watched any more")
         self._keeping = tasks.owned(
-            self._look(process), self._spec.text, lambda _: process.give_up(lost)
+            self._watch(process), self._spec.text, lambda _: process.give_up(lost)
         )
         return process
 
-    async def _look(self, process: SrunProcess) -> None:
-        """Asks the bridge every second whether it is there."""
+    async def _watch(self, process: SrunProcess) -> None:
+        """Pings the bridge every second."""
         while process.problem is None:
             process.ping()
             await asyncio.sleep(_PING_S)
@@ -145,7 +145,7 @@ class SrunTransport:
         if self._process is not process:
             return
         self._process = None
-        # One that ends soon after its start is a failure, too: it would be started over and over.
+        # An early end counts as a failure, or it would be started over and over.
         lived_long = time.monotonic() - self._ready_at >= _LOST_S
         self._failures = 0 if lived_long else self._failures + 1
         problem = process.problem or link_lost(self._spec.text)
@@ -163,7 +163,7 @@ class SrunTransport:
         self._keeping = tasks.owned(again, self._spec.text, tasks.only_logged)
 
     async def _again(self, failures: int) -> None:
-        """Reconnects, unless SLURM says that there is nothing to reconnect to, or too many steps have failed."""
+        """Reconnects, unless the error is fatal or too many steps have failed."""
         while self._failures < _MOST_FAILED:
             if failures:
                 await asyncio.sleep(_BACKOFF.wait_s(failures))

@@ -1,4 +1,4 @@
-"""Attempts to connect that run beside one another, until one of them is ready."""
+"""Concurrent attempts to connect to an ssh destination, until one of them is ready."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from eagleray.routes.ssh.askpass import Askpass, AskUser
 from eagleray.routes.ssh.command import SshOptions
 from eagleray.routes.ssh.process import ECHO, SshProcess
 
-# For the person's own attempt; what they take to answer does not count, but a telephone that they look for
-# does.  Servers wait for 120 s.
+# For the attempt with questions; the time to answer doesn't count, but that to find a phone does.  Servers
+# wait for 120 s.
 FIRST_S = 90.0
-# A lost packet of a connection that begins is sent again after 1, 3 and 7 s, so that a fresh attempt is what
-# finds a link that has come back.  After a while that is not worth its noise at the far end, where each
-# attempt through a jump host that answers is an authentication: 4,800 an hour at first, 60 after ten minutes.
+# The kernel repeats a lost packet of a new connection after 1, 3 and 7 s, so a fresh attempt finds a link that
+# has come back sooner.  Later attempts are rarer: each attempt through a jump host that answers is an
+# authentication there, 4,800 an hour at first, 60 after ten minutes.
 _PACES = ((30.0, 0.75), (300.0, 2.5), (600.0, 7.5), (math.inf, 60.0))
-# An attempt has four paces of time, but no more than this.
+# The time limit of an attempt is four paces, and at most this.
 _LONGEST_S = 30.0
 AT_ONCE = 4
 _LONGEST_USUAL_S = 3.0
 
 
 class ConnectAttempts:
-    """Owns the attempts to one target; those that run by themselves are paced, the person's runs alone."""
+    """Owns the attempts to one target: automatic ones are paced, the one with questions runs alone."""
 
     def __init__(self, target: SshTarget, changed: Callable[[], None]) -> None:
         self._target = target
@@ -43,22 +43,22 @@ class ConnectAttempts:
         self._ending: set[asyncio.Task[SshProcess | AttemptFailed]] = set()
         self._began: float | None = None
         self._due = -math.inf
-        # How long a connection takes here, jump hosts and all.
+        # How long a connection takes here, including jump hosts.
         self._usual_s = 0.0
 
     @property
     def is_asking(self) -> bool:
-        """Whether the person is to answer something now."""
+        """Whether the user is being asked now."""
         return any(attempt.is_asking for attempt in self._running.values())
 
     def start_with_questions(self, ask: AskUser) -> None:
-        """Begins the person's attempt, unless it runs."""
+        """Starts the attempt with questions, unless it runs."""
         if not any(attempt.asks for attempt in self._running.values()):
             self.stop()
             self._start(ConnectAttempt(self._target, FIRST_S, self._changed, ask))
 
     def start_next(self) -> None:
-        """Begins another attempt if it is time for it, with jitter: several machines may have lost the same host."""
+        """Starts another attempt if it is due, with jitter: several machines may have lost the same host."""
         now = time.monotonic()
         if self._began is None:
             self._began = now
@@ -71,11 +71,11 @@ class ConnectAttempts:
             self._start(ConnectAttempt(self._target, limit_s, self._changed))
 
     def hurry(self) -> None:
-        """Something has changed: an attempt begins at once, and others soon after it, as at first."""
+        """Starts the paces from the beginning, with an attempt at once: the network may have changed."""
         self._began, self._due = None, -math.inf
 
     def take_results(self) -> tuple[SshProcess | None, list[tuple[ConnectAttempt, AttemptFailed]]]:
-        """What has come of the attempts since: a process that is ready, and why others are not."""
+        """Returns the results of attempts that have ended: a ready process, and the failures."""
         failures = []
         ready: SshProcess | None = None
         for task in [task for task in self._running if task.done()]:
@@ -90,7 +90,7 @@ class ConnectAttempts:
         return ready, failures
 
     def stop(self) -> None:
-        """Ends all attempts."""
+        """Cancels all attempts."""
         for task in self._running:
             task.cancel()
             self._ending.add(task)
@@ -99,7 +99,7 @@ class ConnectAttempts:
         self.hurry()
 
     async def end(self) -> None:
-        """Ends all attempts and waits for their processes."""
+        """Cancels all attempts and waits for their processes."""
         self.stop()
         await asyncio.gather(*self._ending, return_exceptions=True)
 
@@ -112,12 +112,12 @@ class ConnectAttempts:
         self._ending.discard(task)
         outcome = None if task.cancelled() or task.exception() else task.result()
         if isinstance(outcome, SshProcess):
-            # It was ready in the very moment in which it was stopped.
+            # It became ready while it was being stopped.
             outcome.stop()
 
 
 async def _outcome(attempt: ConnectAttempt) -> SshProcess | AttemptFailed:
-    """A failure is one of the two usual outcomes, and no news: many attempts follow one another."""
+    """Returns a failure instead of raising it: failed attempts are usual and not logged."""
     try:
         return await attempt.run()
     except AttemptFailed as error:
@@ -126,16 +126,16 @@ async def _outcome(attempt: ConnectAttempt) -> SshProcess | AttemptFailed:
 
 log = logging.getLogger(__name__)
 
-# The person's master answers at once, or it is as dead as the link base it.
+# The user's master answers at once, or is as dead as its link.
 _REUSE_S = 5.0
 _TICK_S = 0.1
-# For the network alone; a hop that is silent for that long will not answer the person either.
+# For the network alone; a host that is silent for that long doesn't answer the user either.
 _CONNECT_S = 15.0
 
 
 @dataclass(eq=False)
 class AttemptFailed(Exception):
-    """Why an attempt failed.  `final`: nothing would change if we tried again without the person."""
+    """Why an attempt failed.  `final`: automatic attempts would fail in the same way."""
 
     error: EaglerayError
     final: bool
@@ -144,7 +144,7 @@ class AttemptFailed(Exception):
 
 @dataclass(frozen=True)
 class SshTarget:
-    """Where to, with whose ssh, and where our sockets may lie."""
+    """The destination, the ssh options, and the folder of our sockets."""
 
     destination: str
     folder: Path
@@ -154,7 +154,7 @@ class SshTarget:
 class ConnectAttempt:
     """Owns what it starts until `run` has returned a process that is ready.
 
-    With `ask` it is the person's attempt: ssh may put its questions, and a master of theirs is used if
+    With `ask` ssh may ask the user, and a master of theirs is used if
     there is one.  Without, whatever would have to be asked fails.
     """
 
@@ -175,11 +175,11 @@ class ConnectAttempt:
 
     @property
     def is_asking(self) -> bool:
-        """Whether the person is to answer something now."""
+        """Whether the user is being asked now."""
         return self._askpass is not None and self._askpass.is_open
 
     async def run(self) -> SshProcess:
-        """The process once it has echoed; raises Failed."""
+        """Returns the process once it has echoed; raises AttemptFailed."""
         options = self._target.options()
         try:
             ssh = command.program(options)
@@ -224,7 +224,7 @@ class ConnectAttempt:
         return await self._multiplexing(process)
 
     def _environment(self) -> dict[str, str]:
-        """That of an ssh which asks nobody."""
+        """Returns the environment of an ssh that asks nobody."""
         return {**askpass.without_askpass(os.environ), **self._target.options().environment}
 
     async def _started(
@@ -240,7 +240,7 @@ class ConnectAttempt:
                     raise AttemptFailed(errors.ssh_slow(self._target.destination, limit_s), False)
                 began = time.monotonic()
                 await process.wait_changed(_TICK_S)
-                # The person may take their time.
+                # The time to answer isn't limited.
                 left -= 0 if self.is_asking else time.monotonic() - began
             self.took_s = limit_s - left
             if process.stderr.has_changed_key:
@@ -252,7 +252,7 @@ class ConnectAttempt:
         return process
 
     async def _multiplexing(self, process: SshProcess) -> SshProcess:
-        """ssh runs on without multiplexing when it could not make its socket."""
+        """Checks the control socket: an ssh that couldn't make it keeps running without multiplexing."""
         try:
             await asyncio.wait_for(mux.check(process.control_path), _REUSE_S)
         except (OSError, mux.MuxError, asyncio.TimeoutError) as error:

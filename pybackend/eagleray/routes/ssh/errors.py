@@ -1,4 +1,4 @@
-"""The errors of ssh: the part of the catalogue that tells why a host or something behind it is not reached."""
+"""Errors of ssh, and the table that maps its stderr to them."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def ssh_lost(host: str) -> EaglerayError:
     )
 
 
-# --- what lies behind the host --------------------------------------------------------------
+# --- hosts and ports behind the destination -------------------------------------------------
 
 
 def far_port_refused(address: str, host: str) -> EaglerayError:
@@ -259,7 +259,7 @@ Make = Callable[[str, str], EaglerayError]
 
 @dataclass(frozen=True)
 class _Row:
-    """Words of ssh; `make(host, line)` is what they mean.  `final`: trying again by ourselves changes nothing."""
+    """A pattern of stderr, and the error that it means.  `final`: automatic attempts fail in the same way."""
 
     words: re.Pattern[str]
     make: Make
@@ -277,7 +277,7 @@ def _reason(line: str) -> str:
 
 _CHANGED_KEY = re.compile("REMOTE HOST IDENTIFICATION HAS CHANGED", re.IGNORECASE)
 
-# The first row with a line that fits decides, so that what explains more stands before what follows from it.
+# The first row with a matching line decides, so causes are listed before their consequences.
 _CONNECTING = (
     _Row(_CHANGED_KEY, ssh_host_key_changed, True),
     _row("Host key for .* has changed", ssh_host_key_changed, True),
@@ -316,7 +316,7 @@ _CONNECTING = (
         "Timeout, server .* not responding|Broken pipe|client_loop: send disconnect|stdio forwarding failed",
         lambda host, line: ssh_unreachable(host, _reason(line)),
     ),
-    # All that ssh says of it since 9.8.  Of a connection that another ssh carries it knows no address.
+    # The only message of ssh for this since 9.8.  Without an address it is about a connection over another ssh.
     _row(r"^Connection closed by (?!UNKNOWN )\S+ port [0-9]+$", ssh_too_many_connections),
     _row(
         "Connection (reset|closed) by",
@@ -349,7 +349,7 @@ class StderrLines:
         self._lines = [*self._lines[-_KEPT_LINES:], clean]
 
     def next_refusal(self) -> str:
-        """Why a stream was refused, each reason once and in the order in which ssh gave them."""
+        """Returns why a stream was refused, each reason once and in ssh's order."""
         return self._refusals.pop(0) if self._refusals else ""
 
     def forget_refusals(self) -> None:
@@ -357,7 +357,7 @@ class StderrLines:
 
     @property
     def last(self) -> str:
-        """The line that says most of the end: one of the table, otherwise the last that is not noise."""
+        """The line that explains the end best: one that the table knows, otherwise the last that isn't noise."""
         row_line = _decided(self._lines)
         if row_line is not None:
             return row_line[1]
@@ -365,7 +365,7 @@ class StderrLines:
         return spoken[-1] if spoken else ""
 
     def explain(self, host: str) -> tuple[EaglerayError, bool]:
-        """Why the process ended, and whether trying again by ourselves is pointless."""
+        """Returns why the process ended, and whether automatic attempts would fail in the same way."""
         row_line = _decided(self._lines)
         if row_line is None:
             return ssh_failed(host, self.last), False
@@ -374,12 +374,12 @@ class StderrLines:
 
     @property
     def has_changed_key(self) -> bool:
-        """Also of an ssh that goes on, since a configuration says that keys are not to be checked."""
+        """Whether a host key has changed; ssh keeps running if its configuration doesn't check keys."""
         return any(_CHANGED_KEY.search(line) for line in self._lines)
 
     @property
     def offers_questions(self) -> bool:
-        """Whether the server would have let a person in who types something."""
+        """Whether the server also accepts a typed answer, such as a password."""
         return any(
             re.search(r"Permission denied \(.*(password|keyboard-interactive)", line)
             for line in self._lines
@@ -395,7 +395,7 @@ def _decided(lines: Sequence[str]) -> tuple[_Row, str] | None:
 
 
 def forward_error(address: str, host: str, said: str) -> EaglerayError:
-    """Why `address` was not reached through `host`, by what sshd gave as the reason."""
+    """Returns why `host` didn't reach `address`, by the reason that sshd gave."""
     if re.search("administratively prohibited|forwarding is (disabled|not permitted)", said, re.I):
         return ssh_forwarding_forbidden(host, said)
     if re.search("Connection refused", said, re.I):

@@ -1,4 +1,4 @@
-"""One ssh process, whose own session echoes what we send: so we know how the connection is doing."""
+"""One ssh process; its session echoes our probes, which shows the health of the connection."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from eagleray.common.tasks import wait_for_event
 from eagleray.routes.ssh import mux
 from eagleray.routes.ssh.errors import StderrLines, ssh_missing
 
-# What the session runs; the login shell of the person makes a process of it, whatever shell that is.
+# The command of the session; every login shell can start it.
 ECHO = ("exec", "cat")
 
 PROBE_S = 1.5
-# A start file of the shell at the far end may have eaten what was sent before.
+# A start file of the remote shell may have read earlier probes.
 _PROBE_AGAIN_S = 3.0
 _KILL_S = 2.0
 _LATE_S = 1.0
-# It is killed before that.
+# Longer than until it is killed.
 _GONE_S = 10.0
 
 
 class SshStream:
-    """One TCP connection that the ssh listening on `control_path` carries.
+    """One TCP connection over the ssh that listens on `control_path`.
 
-    `ended` is set when ssh is done with it, for whatever reason.  `lost` is set when the ssh process that
-    carries it has died, up to a second later; it stays clear when one of its two ends closes it.
+    `ended` is set when ssh has closed it, for whatever reason.  `lost` is set when its ssh process has died, up
+    to a second later; it stays clear when one of its two ends closes it.
     """
 
     def __init__(self, control_path: Path, close: Callable[[], None]) -> None:
@@ -44,7 +44,7 @@ class SshStream:
         self._close = close
 
     async def is_lost(self) -> bool:
-        """Whether an end of it that was just seen is that of ssh itself.
+        """Whether the stream ended because ssh itself did.
 
         ssh is asked, since one that lives answers at once whatever becomes of its link, and the end of a
         process is told late.
@@ -54,19 +54,19 @@ class SshStream:
         except (ConnectionError, mux.MuxError):
             return True
         except (OSError, asyncio.TimeoutError):
-            # An ssh that ends removes its socket, but so do those who clear /tmp.
+            # An ssh that ends removes its socket, but so do programs that clean /tmp.
             await wait_for_event(self.lost, _LATE_S)
         return self.lost.is_set()
 
     def close(self) -> None:
-        """Ends the connection, whatever is still on its way."""
+        """Ends the connection without waiting for data on its way."""
         self._close()
 
 
 class SshProcess:
     """Owns an ssh process and its pipes until `stop`; `changed` is called when it is ready or has ended.
 
-    `control_path` is where the master listens: this process if it `owns_path`, else one of the person's.
+    `control_path` is where the master listens: this process if it `owns_path`, else the user's own.
     The process dies with us even when we are killed: its session ends at the end of its input.
     """
 
@@ -96,8 +96,8 @@ class SshProcess:
 
     async def start(self, argv: Sequence[str], environment: Mapping[str, str]) -> None:
         """Starts `argv`; raises `ssh-missing`."""
-        # Our own pipes, since a process that ssh leaves behind (ControlPersist of a jump host) may keep its
-        # ends, and asyncio takes a process for running until its pipes are closed.
+        # Our own pipes, since a process that ssh leaves behind (ControlPersist of a jump host) may keep their
+        # ends open, and for asyncio a process runs until its pipes are closed.
         pipes = [os.pipe() for _ in range(3)]
         (stdin, self._stdin), (out, stdout), (err, stderr) = pipes
         try:
@@ -107,7 +107,7 @@ class SshProcess:
                 stdout=stdout,
                 stderr=stderr,
                 env=dict(environment),
-                # Without a terminal it asks through the helper, and keys pressed in one of ours do not reach it.
+                # Without a terminal it asks through the helper, and our terminal's keys don't reach it.
                 start_new_session=True,
             )
         except BaseException as error:
@@ -121,7 +121,7 @@ class SshProcess:
             for end in (stdin, stdout, stderr):
                 os.close(end)
         os.set_blocking(self._stdin, False)
-        self._pipes = [PipeLines(out, self._take_answer), PipeLines(err, self._take_words)]
+        self._pipes = [PipeLines(out, self._take_answer), PipeLines(err, self._take_stderr)]
         # A connection without probes counts as silent and is replaced; `_ending` reports its end in any case.
         self._tasks = [
             tasks.owned(self._probing(), "probes of ssh", tasks.only_logged),
@@ -130,7 +130,7 @@ class SshProcess:
 
     @property
     def silent_s(self) -> float:
-        """For how long there has been no answer."""
+        """The time since the last answer."""
         return time.monotonic() - self.last_answer
 
     @property
@@ -138,22 +138,22 @@ class SshProcess:
         return self._process.returncode if self._process is not None else None
 
     async def wait_changed(self, limit_s: float) -> None:
-        """Until something has changed, or the time is over."""
+        """Returns after the next change, or after `limit_s`."""
         await wait_for_event(self._news, limit_s)
         self._news.clear()
 
     def probe(self) -> None:
-        """Sends what is to come back, now."""
+        """Sends a probe now."""
         self._sent += 1
         self._sent_at = time.monotonic()
-        # A full pipe holds earlier probes, and a closed one is told by the end of the process.
+        # A full pipe holds earlier probes; a closed one means that the process ends.
         with contextlib.suppress(OSError):
             os.write(self._stdin, b"%s %d\n" % (self._token, self._sent))
 
     async def forward(self, host: str, port: int, client: int) -> SshStream:
-        """Calls `mux.carry` for this connection; raises ForwardRefused with the reason, if ssh gave one."""
+        """Calls `mux.forward` for this connection; raises ForwardRefused with the reason, if ssh gave one."""
         if not self._opening:
-            # What nobody waits for any longer must not explain what comes now.
+            # Reasons of earlier requests must not explain this one.
             self._refusal()
             self.stderr.forget_refusals()
         self._opening += 1
@@ -181,7 +181,7 @@ class SshProcess:
                     is_over = True
                 if is_over:
                     end()
-                    # The end of ssh itself is seen a little later than that of its sockets.
+                    # The end of ssh itself is reported a little later than that of its sockets.
                     self._just_ended.add(forwarded)
                     loop.call_later(_LATE_S, self._just_ended.discard, forwarded)
 
@@ -191,7 +191,7 @@ class SshProcess:
         return forwarded
 
     def retire(self) -> None:
-        """Ends once nobody uses it any longer: a terminal of the person's may."""
+        """Lets the process end once nobody uses it: a terminal of the user may."""
         if not self.is_ready:
             self.stop()
             return
@@ -200,18 +200,18 @@ class SshProcess:
         self._close_stdin()
 
     def stop(self) -> None:
-        """Ends the process and all that it carries."""
+        """Ends the process and all its streams."""
         if self._is_stopping:
             return
         self._is_stopping = True
         if self._process is not None and self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 if self.is_ready:
-                    # ssh ends its ProxyCommand itself; what else has its group may be others' by now, such
+                    # ssh ends its ProxyCommand itself; other processes of its group may be in use, such
                     # as the master of a jump host.
                     self._process.terminate()
                 else:
-                    # Before that it would leave behind a jump host's ssh, which goes on connecting.
+                    # Before that it would leave behind a jump host's ssh, which keeps connecting.
                     os.killpg(self._process.pid, signal.SIGTERM)
                 asyncio.get_running_loop().call_later(_KILL_S, self._kill)
         elif self._process is None:
@@ -219,12 +219,12 @@ class SshProcess:
         self._close_stdin()
 
     async def wait(self, limit_s: float = _GONE_S) -> None:
-        """Until the process is gone, or the time is over."""
+        """Waits for the end of the process, at most `limit_s`."""
         if self._tasks:
             await asyncio.wait(self._tasks[1:], timeout=limit_s)
 
     def _refusal(self) -> str:
-        """Why a stream was just refused: ssh writes it before it answers, so that it lies in the pipe already."""
+        """Returns why a stream was just refused: ssh writes it before it answers, so it is in the pipe already."""
         for pipe in self._pipes[1:]:
             pipe.read()
         return self.stderr.next_refusal()
@@ -236,7 +236,7 @@ class SshProcess:
                 os.killpg(process.pid, signal.SIGKILL)
 
     def _take_answer(self, line: bytes) -> None:
-        # A start file of the shell may have written before it without ending its line.
+        # A start file of the shell may have printed before it without ending its line.
         answer = self._answered.search(line)
         if answer is None:
             return
@@ -245,7 +245,7 @@ class SshProcess:
         self.is_ready = True
         self._tell()
 
-    def _take_words(self, line: bytes) -> None:
+    def _take_stderr(self, line: bytes) -> None:
         self.stderr.take(line.decode(errors="replace"))
 
     async def _probing(self) -> None:
@@ -265,7 +265,7 @@ class SshProcess:
                 pipe.close()
             self._close_stdin()
             if self._owns_path:
-                # A master that was killed leaves its socket behind.
+                # A killed master leaves its socket behind.
                 self.control_path.unlink(missing_ok=True)
             self.has_ended = True
             for forwarded in [*self.streams, *self._just_ended]:
@@ -287,7 +287,7 @@ _LONGEST_LINE = 2**16
 
 
 class PipeLines:
-    """Owns the reading end of a pipe and hands over its lines."""
+    """Owns the reading end of a pipe and calls `take` for each line."""
 
     def __init__(self, descriptor: int, take: Callable[[bytes], None]) -> None:
         self._descriptor = descriptor
@@ -297,7 +297,7 @@ class PipeLines:
         asyncio.get_running_loop().add_reader(descriptor, self.read)
 
     def close(self) -> None:
-        """Takes what still lies in the pipe: what the process left behind may hold the other end open."""
+        """Reads the rest of the pipe and closes it: a process left behind may hold the other end open."""
         while self._descriptor >= 0 and self.read():
             pass
         self._end()
@@ -326,13 +326,13 @@ class PipeLines:
 
 
 class ReplacedError(Exception):
-    """Another connection has taken the place of the one that was asked."""
+    """Another connection replaced the one that was to open a stream."""
 
 
 async def forward_within(
     process: SshProcess, host: str, port: int, client: int, limit_s: float
 ) -> SshStream:
-    """`SshProcess.carry` for that time and while the process is not replaced; raises TimeoutError or Replaced."""
+    """Calls `SshProcess.forward` while the process isn't replaced; raises TimeoutError or ReplacedError."""
     forwarding = tasks.shared(process.forward(host, port, client), f"{host}:{port}")
     replaced = tasks.shared(process.is_replaced.wait(), "replaced")
     is_taken = False
@@ -351,6 +351,6 @@ async def forward_within(
 
 
 def _close(forwarding: asyncio.Future[SshStream]) -> None:
-    """It was opened in the very moment in which nobody waited any longer."""
+    """Closes a stream that was opened just when the caller stopped waiting."""
     if not forwarding.cancelled() and forwarding.exception() is None:
         forwarding.result().close()

@@ -1,4 +1,4 @@
-"""Connections that an ssh of the person carries."""
+"""The transport over the user's ssh."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from eagleray.routes.ssh.master import SshMaster
 from eagleray.routes.ssh.process import SshStream as ByMaster
 from eagleray.routes.transport import ForwardedStream, Health
 
-# A command waits so long for the connection, without the time in which the person is asked.
+# How long a command waits for the connection, not counting the time in which the user is asked.
 _READY_S = 30.0
-# A far end that does not go when the client has gone is cut off at the second look.
-_LOOK_S = 5.0
+# A remote end that stays after the client has gone is cut off at the second poll.
+_POLL_S = 5.0
 
 
 class SshTransport:
-    """Owns the connection to one destination, and what it carries for clients.
+    """Owns the connection to one destination, and its forwarded streams.
 
-    ssh reads from and writes to the client's own socket: what is carried passes no process of ours, and
-    nothing of it has been read when the far port refuses.
+    ssh reads from and writes to the client's own socket: the data passes no process of ours, and none of it
+    has been read when the remote port refuses.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class SshTransport:
 
 
 class _SshForward:
-    """One connection of a client, until it is over."""
+    """One connection of a client, until its end."""
 
     def __init__(self, destination: str, client: socket.socket, ssh_stream: ByMaster) -> None:
         self.forwarded = ForwardedStream(self._close)
@@ -77,14 +77,14 @@ class _SshForward:
     def _close(self) -> None:
         self._task.cancel()
         self._ssh_stream.close()
-        # ssh has duplicates, and may hang.
+        # ssh has duplicates of the socket, and may hang.
         with contextlib.suppress(OSError):
             self._client.shutdown(socket.SHUT_RDWR)
         self._client.close()
 
     async def _watch(self) -> None:
         gone_for = 0
-        while not await wait_for_event(self._ssh_stream.ended, _LOOK_S):
+        while not await wait_for_event(self._ssh_stream.ended, _POLL_S):
             gone_for = gone_for + 1 if self._is_client_gone() else 0
             if gone_for == 2:
                 self.forwarded.close()
@@ -95,7 +95,7 @@ class _SshForward:
             self.forwarded.close()
 
     def _is_client_gone(self) -> bool:
-        """Whether its other end is closed, without reading what is meant for ssh."""
+        """Whether the client has closed its end, without reading data that is meant for ssh."""
         poll = select.poll()
         poll.register(self._client.fileno(), 0)
         return any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll(0))
