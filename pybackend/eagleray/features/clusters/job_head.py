@@ -131,7 +131,7 @@ class JobHeadFinder:
         answers = (await self._nodes.get(ssh, [job], {job.id: nodes}, 0.0 if at_once else None))[
             job.id
         ]
-        answering = [answer for answer in answers if answer.said == "ray"]
+        answering = [answer for answer in answers if answer.answer == "ray"]
         addresses = {answer.node: answer.addresses for answer in answers}
         for answer in answering:
             if job.exclusive and is_within_job(answer, addresses):
@@ -182,7 +182,7 @@ def _head(
     ssh: str, job: str, node: str, host: str, port: int, answers: Sequence[NodeAnswer]
 ) -> JobHead:
     outside, inside = RouteSpec(ssh=ssh), RouteSpec(ssh=ssh, job=job, node=node)
-    answer = next((a.said for a in answers if a.node == node), "silent")
+    answer = next((a.answer for a in answers if a.node == node), "silent")
     reachable = answer in ("ray", "other", "refused")
     node_routes = (outside, inside) if reachable else (inside,)
     return JobHead(

@@ -63,7 +63,7 @@ def find_ray(
     addresses = {answer.node: answer.addresses for answer in answers}
     for answer in answers:
         sure = status.job.exclusive or (bool(answer.ips) and answer.node not in taken)
-        if answer.said == "ray" and sure and is_within_job(answer, addresses):
+        if answer.answer == "ray" and sure and is_within_job(answer, addresses):
             return answer
     return None
 
@@ -73,7 +73,7 @@ def with_ray(
 ) -> JobStatus:
     if found is not None:
         return evolve(status, ray="live", ray_version=found.ray)
-    known = bool(answers) and all(answer.said in ("refused", "other") for answer in answers)
+    known = bool(answers) and all(answer.answer in ("refused", "other") for answer in answers)
     return evolve(status, ray="none" if known else "unknown", ray_version="")
 
 
@@ -111,7 +111,7 @@ class Jobs:
         self._queue = queue
         self._nodes = nodes
         self._stored = stored
-        self._is_slurm_here = here and slurm.is_here()
+        self._is_slurm_here = here and slurm.is_available()
         self._also = also
         self._visible = visible
         self._clock = clock or SystemClock()
