@@ -75,7 +75,7 @@ def written(folder: Path, texts: dict[str, str]) -> Path:
 
 
 def found(kind: str, key: str, files: Files) -> str:
-    find = key_finder(STARTED[kind][1], Configuration(kind, NAMES.get(kind, "")), files)  # type: ignore[arg-type]
+    find = key_finder(STARTED[kind][1], Configuration(kind, NAMES.get(kind, "")), files)
     return str((find and find(key)) or "")
 
 
@@ -130,7 +130,7 @@ def test_program_without_a_configuration_has_no_keys(tmp_path: Path) -> None:
     written(tmp_path, {"train.py": "print('hello')\n", "broken.py": "def ("})
     for name in ("train.py", "broken.py", "missing.py"):
         for kind in STARTED:
-            configuration = Configuration(kind, "MasterConfig")  # type: ignore[arg-type]
+            configuration = Configuration(kind, "MasterConfig")
             assert key_finder(Started(name, False, ()), configuration, Files([tmp_path])) is None
 
 

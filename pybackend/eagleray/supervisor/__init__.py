@@ -1,0 +1,1 @@
+"""The supervisor process of a run."""

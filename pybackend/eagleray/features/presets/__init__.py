@@ -1,1 +1,1 @@
-"""Debug runs: what a framework needs so that its training is short and leaves no trace, kept in tables."""
+"""Presets of debug runs: what a framework needs for a short training that leaves nothing behind, kept in tables."""

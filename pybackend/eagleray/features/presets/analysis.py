@@ -1,4 +1,4 @@
-"""The one place that reads for a debug run: script, program, configuration, versions; nothing is executed."""
+"""Analyzes the program of a debug run: script, training line, configuration, versions; executes nothing."""
 
 from __future__ import annotations
 

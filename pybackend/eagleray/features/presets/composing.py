@@ -59,13 +59,13 @@ class CompositionCommand:
 
 
 async def compose(
-    plan: RunPlan, facts: ProgramAnalysis, original: Sequence[str], python: str = ""
+    plan: RunPlan, analysis: ProgramAnalysis, original: Sequence[str], python: str = ""
 ) -> Composed:
-    """The configuration of the debug run `plan`, whose `facts` were read with the preset.
+    """The configuration of the debug run `plan`, whose `analysis` were read with the preset.
 
     `original` are the words of the training line without the preset.  `python` is the interpreter, "" for that of the line.
     """
-    made = await off_loop(lambda: _composition(plan, facts, original, python))
+    made = await off_loop(lambda: _composition(plan, analysis, original, python))
     if isinstance(made, Composed):
         return made
     try:
@@ -79,18 +79,18 @@ async def compose(
 
 
 def _composition(
-    plan: RunPlan, facts: ProgramAnalysis, original: Sequence[str], python: str
+    plan: RunPlan, analysis: ProgramAnalysis, original: Sequence[str], python: str
 ) -> CompositionCommand | Composed:
     """The program to run, or the error that prevents it."""
-    recognised, launch = facts.recognised, facts.launch
+    recognised, launch = analysis.recognised, analysis.launch
     configuration = recognised.table.configuration if recognised else None
     if recognised is None or configuration is None or launch is None:
         return Composed(
             error="No configuration of a known framework was recognised.",
             next_step="Start the run without the check.",
         )
-    files = Files([Path(plan.cwd), Path(plan.cwd, facts.script_word or "_").parent])
-    words = _words(_line(plan, facts), files)
+    files = Files([Path(plan.cwd), Path(plan.cwd, analysis.script_word or "_").parent])
+    words = _words(_line(plan, analysis), files)
     if isinstance(words, Composed):
         return words
     program = program_of(launch.target, launch.module, files)
@@ -119,16 +119,16 @@ def _composition(
     )
 
 
-def line_words(plan: RunPlan, facts: ProgramAnalysis) -> list[str]:
+def line_words(plan: RunPlan, analysis: ProgramAnalysis) -> list[str]:
     """The words of the training line as they are written, with those that its script passes on."""
-    return [word.text for word in _line(plan, facts)]
+    return [word.text for word in _line(plan, analysis)]
 
 
-def _line(plan: RunPlan, facts: ProgramAnalysis) -> list[LineWord]:
-    launch = facts.launch.words if facts.launch else ()
+def _line(plan: RunPlan, analysis: ProgramAnalysis) -> list[LineWord]:
+    launch = analysis.launch.words if analysis.launch else ()
     words = [word for word in launch if not _ALL_ARGUMENTS.fullmatch(word.text)]
-    if facts.script and facts.script.forwards:
-        behind = plan.command[plan.command.index(facts.script_word) + 1 :]
+    if analysis.script and analysis.script.forwards:
+        behind = plan.command[plan.command.index(analysis.script_word) + 1 :]
         words += [LineWord(word) for word in behind]
     return words
 

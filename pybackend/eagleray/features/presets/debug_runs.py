@@ -1,4 +1,4 @@
-"""Debug runs: which preset is meant, and the proposal that it makes for a plan."""
+"""Selects the preset of a debug run and proposes the run; stores the user's presets."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from datetime import datetime
 from attrs import evolve, frozen
 
 from eagleray.common.off_loop import off_loop
-from eagleray.features.presets import analysis, user_presets
-from eagleray.features.presets.analysis import ProgramAnalysis
+from eagleray.features.presets import user_presets
+from eagleray.features.presets.analysis import ProgramAnalysis, analyze
 from eagleray.features.presets.composing import Composed, compose, line_words
 from eagleray.features.presets.errors import bad_preset, unknown_preset
 from eagleray.features.presets.form import OFF, ON
@@ -54,8 +54,8 @@ class DebugRuns:
         made = self._by_preset(plan, name, answers, python)
         if made.plan.profile is None or made.plan.profile.when != "steps":
             return made
-        facts = analysis.analyze(made.plan, python or plan.argv[0], self._now())
-        return with_step_recording(made, facts, plan)
+        analysis = analyze(made.plan, python or plan.argv[0], self._now())
+        return with_step_recording(made, analysis, plan)
 
     async def composed(self, original: RunPlan, plan: RunPlan, python: str = "") -> Composed:
         """The composed configuration of `plan`, the proposal for `original`.
@@ -65,7 +65,7 @@ class DebugRuns:
         """
         before, after = await off_loop(
             lambda: [
-                analysis.analyze(one, python or one.python or one.argv[0], self._now())
+                analyze(one, python or one.python or one.argv[0], self._now())
                 for one in (original, plan)
             ]
         )
@@ -76,33 +76,33 @@ class DebugRuns:
     ) -> DebugRunProposal:
         """The proposal of the preset.
 
-        1. "none": the program as it is.  2. A preset of the person's own.
+        1. "none": the program as it is.  2. A preset of the user's own.
         3. "" or the name of a framework: what is known of the framework that is recognised; with "" the program
            stays as it is if none was.  4. "debug": that, or what can be had for any program.
         Reads files and nothing else; `answers` come before those of the preset.
         """
         if name == NONE:
             return unchanged(plan)
-        facts = analysis.analyze(plan, python or plan.argv[0], self._now())
-        if name == "" and facts.recognised is None:
+        analysis = analyze(plan, python or plan.argv[0], self._now())
+        if name == "" and analysis.recognised is None:
             return unchanged(plan)
-        preset = self._chosen(plan.workspace, name, facts)
-        return propose(evolve(plan, preset=preset.name), facts, answers, preset)
+        preset = self._chosen(plan.workspace, name, analysis)
+        return propose(evolve(plan, preset=preset.name), analysis, answers, preset)
 
     def rows(self, workspace: str) -> list[Row]:
-        """The presets of a workspace: ours for each framework and for any program, then the person's own."""
+        """The presets of a workspace: ours for each framework and for any program, then the user's own."""
         newest: dict[str, FrameworkTable] = {}
         for table in tables():
             newest.setdefault(table.framework, table)
         ours = [_row(table) for name, table in sorted(newest.items()) if table.package]
-        of_person = [
+        of_user = [
             Row(one.name, one.name, one.framework, True, user_presets.to_text(one))
             for one in self._presets.of(workspace)
         ]
         any_program = Row(
             DEBUG, "Debug run of any program", "", False, _template("my debug run", "", {})
         )
-        return [*ours, any_program, *of_person]
+        return [*ours, any_program, *of_user]
 
     def save(self, workspace: str, name: str, text: str) -> None:
         """Keeps the preset in `text` under `name`, "" for its own name; raises what is wrong with it."""
@@ -116,10 +116,10 @@ class DebugRuns:
     def delete(self, workspace: str, name: str) -> None:
         self._presets.delete(workspace, name)
 
-    def _chosen(self, workspace: str, name: str, facts: ProgramAnalysis) -> Preset:
+    def _chosen(self, workspace: str, name: str, analysis: ProgramAnalysis) -> Preset:
         if name and (found := self._presets.named(workspace, name)):
             return found
-        recognised = facts.recognised.table.framework if facts.recognised else ""
+        recognised = analysis.recognised.table.framework if analysis.recognised else ""
         if name in ("", DEBUG, recognised):
             return Preset(recognised or DEBUG)
         raise unknown_preset(name)

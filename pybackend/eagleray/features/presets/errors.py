@@ -1,4 +1,4 @@
-"""Errors of presets: what a person answers in the form, and presets of their own that cannot be used."""
+"""Errors of presets: answers in the form, and presets that can't be used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The form of a debug run: its questions with what is proposed, and the answers, checked."""
+"""The form of a debug run: its questions with the proposed values, and the check of the answers."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from eagleray.features.presets.table import Offer
 OFF, ON = "off", "on"
 
 
-def questions(facts: ProgramAnalysis, answers: Mapping[str, str]) -> tuple[PresetQuestion, ...]:
+def questions(analysis: ProgramAnalysis, answers: Mapping[str, str]) -> tuple[PresetQuestion, ...]:
     """All questions, with the answers given and what is proposed for the others.
 
     For a version that the table was not read from, only what has a key in the user's checkout is proposed.
     """
-    said = facts.recognised
+    said = analysis.recognised
     asked = [
-        _question(option, offer, said, facts, answers)
+        _question(option, offer, said, analysis, answers)
         for option in OPTIONS
         if said is not None and (offer := said.table.offer(option.name, said.version.text))
     ]
@@ -51,24 +51,24 @@ def questions(facts: ProgramAnalysis, answers: Mapping[str, str]) -> tuple[Prese
     return (*asked, *common)
 
 
-def fresh(facts: ProgramAnalysis) -> str:
+def fresh(analysis: ProgramAnalysis) -> str:
     """A name that no experiment had before."""
-    return f"debug-{facts.stamp}"
+    return f"debug-{analysis.stamp}"
 
 
-def program_of(facts: ProgramAnalysis) -> str:
+def program_of(analysis: ProgramAnalysis) -> str:
     """The name of the program that the training line starts."""
-    return facts.launch.target.rpartition("/")[2] if facts.launch else ""
+    return analysis.launch.target.rpartition("/")[2] if analysis.launch else ""
 
 
-def checked(answers: Mapping[str, str], facts: ProgramAnalysis) -> dict[str, str]:
+def checked(answers: Mapping[str, str], analysis: ProgramAnalysis) -> dict[str, str]:
     """The answers that ask for something, by the names of their options; raises what is wrong with one."""
     known = {name: value for name, value in answers.items() if name in ANSWERS}
-    asked = {one.id: one.value.strip() for one in questions(facts, known)}
+    asked = {one.id: one.value.strip() for one in questions(analysis, known)}
     # An answer to an option that this framework doesn't have is kept, so that its outcome is reported.
     asked |= {name: value.strip() for name, value in known.items() if name not in asked}
     wanted = {name: value for name, value in asked.items() if value not in ("", OFF)}
-    recognised = facts.recognised
+    recognised = analysis.recognised
     for name, value in wanted.items():
         if recognised and (offer := recognised.table.offer(name, recognised.version.text)):
             _check(offer, value)
@@ -90,13 +90,13 @@ def _question(
     option: Option,
     offer: Offer,
     said: Recognised,
-    facts: ProgramAnalysis,
+    analysis: ProgramAnalysis,
     answers: Mapping[str, str],
 ) -> PresetQuestion:
     nothing = OFF if offer.kind == "tick" else ""
-    verified = facts.keys.of_offer(offer, said) if facts.keys else said.known
-    proposes = option.default and verified and _can_act(offer, said, facts)
-    proposed = offer.value.replace("{fresh}", fresh(facts)) if proposes else nothing
+    verified = analysis.keys.of_offer(offer, said) if analysis.keys else said.known
+    proposes = option.default and verified and _can_act(offer, said, analysis)
+    proposed = offer.value.replace("{fresh}", fresh(analysis)) if proposes else nothing
     doubt = "" if said.known else _doubt(said)
     return PresetQuestion(
         id=option.name,
@@ -112,11 +112,11 @@ def _doubt(said: Recognised) -> str:
     return f"Written for {said.table.title} {said.table.versions}; yours is {yours}."
 
 
-def _can_act(offer: Offer, said: Recognised, facts: ProgramAnalysis) -> bool:
+def _can_act(offer: Offer, said: Recognised, analysis: ProgramAnalysis) -> bool:
     """Whether one of the offer's entries acts in this line."""
     version = said.table.nearest(said.version.text)
-    words = facts.launch.words if facts.launch else ()
-    line = TrainingLineContext(words, program_of(facts), facts.config, said.table.syntax)
+    words = analysis.launch.words if analysis.launch else ()
+    line = TrainingLineContext(words, program_of(analysis), analysis.config, said.table.syntax)
     return any(
         verdict(entry, line).result != "fails"
         for entry in offer.all_entries

@@ -1,4 +1,4 @@
-"""The words of an override: what Hydra or argparse reads as exactly this key with exactly this value."""
+"""Writes overrides so that Hydra or argparse reads exactly this key with exactly this value."""
 
 from __future__ import annotations
 

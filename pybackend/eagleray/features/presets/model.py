@@ -1,4 +1,4 @@
-"""What a debug run would do: the changed plan, what became of each thing that was asked for, and the form."""
+"""Records of debug runs: options, questions, the outcome of each request, the proposal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked for, one thing at a time: the words and variables that it takes, before it is known where they go."""
+"""The overrides that answers request: arguments and variables, before their placement."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ class Override:
 
 
 def overrides_for(
-    name: str, value: str, plan: RunPlan, facts: ProgramAnalysis
+    name: str, value: str, plan: RunPlan, analysis: ProgramAnalysis
 ) -> Iterator[Override]:
     """What the option `name` with the answer `value` takes."""
     option = next((one for one in OPTIONS if one.name == name), None)
-    known = facts.recognised
+    known = analysis.recognised
     if name == HANG_DETAILS.name:
         for one in variables().acting:
             yield variable_override(
-                f"{HANG_DETAILS.text}: {one.why}", one.name, one.value, plan, facts
+                f"{HANG_DETAILS.text}: {one.why}", one.name, one.value, plan, analysis
             )
     elif option and known and (offer := known.table.offer(name, known.version.text)):
-        yield from _of_offer(offer, option.text, value, plan, facts)
+        yield from _of_offer(offer, option.text, value, plan, analysis)
     elif option and known:
         why = known.table.absence(name, known.version.text) + "."
         yield Override(option.text, change=ProposedChange(option.text, "no such option", "", why))
@@ -63,7 +63,7 @@ def overrides_for(
 
 
 def variable_override(
-    asked: str, name: str, value: str, plan: RunPlan, facts: ProgramAnalysis
+    asked: str, name: str, value: str, plan: RunPlan, analysis: ProgramAnalysis
 ) -> Override:
     """A variable of the workers."""
     if plan.env.get(name) == value:
@@ -74,38 +74,38 @@ def variable_override(
                 asked, "already so", f"{name}={value}", **asdict(shown, recurse=False)
             ),
         )
-    way = variable_route(name, value, plan, facts)
+    way = variable_route(name, value, plan, analysis)
     if not (way.words or way.env or way.job):
         return Override(asked, change=ProposedChange(asked, "not changed", name, way.why))
     return Override(asked, words=way.words, env=way.env, job=way.job, why=way.why)
 
 
 def _of_offer(
-    offer: Offer, text: str, value: str, plan: RunPlan, facts: ProgramAnalysis
+    offer: Offer, text: str, value: str, plan: RunPlan, analysis: ProgramAnalysis
 ) -> Iterator[Override]:
     asked = offer.text or text
     if offer.kind != "tick":
         asked = f"{asked}: {value}"
-    known = facts.recognised
+    known = analysis.recognised
     assert known is not None
     version = known.table.nearest(known.version.text)
-    if facts.keys and not offer.environment and not facts.keys.of_offer(offer, known):
+    if analysis.keys and not offer.environment and not analysis.keys.of_offer(offer, known):
         where = ", ".join(entry.key for entry in (*offer.entries, *offer.flags))
         why = f"Your {known.table.title} doesn't define it; set what it has instead."
         yield Override(asked, change=ProposedChange(asked, "not changed", where, why))
         return
     for entry in offer.entries:
         if check := entry.check(version):
-            yield from _where_it_acts(asked, entry, check, value, plan, facts, known)
+            yield from _where_it_acts(asked, entry, check, value, plan, analysis, known)
     for entry in offer.environment:
         if check := entry.check(version):
             exact = entry.value.replace("{value}", value)
-            wish = variable_override(asked, entry.key, exact, plan, facts)
-            yield evolve(wish, verified=bool(check.acts))
+            override = variable_override(asked, entry.key, exact, plan, analysis)
+            yield evolve(override, verified=bool(check.acts))
     for flag in offer.flags:
         if check := flag.check(version):
-            for words in _lines_with(flag.key, plan, facts):
-                yield evolve(_without(asked, flag.key, words, facts), verified=bool(check.acts))
+            for words in _lines_with(flag.key, plan, analysis):
+                yield evolve(_without(asked, flag.key, words, analysis), verified=bool(check.acts))
 
 
 def _where_it_acts(
@@ -114,12 +114,12 @@ def _where_it_acts(
     check: Check,
     answer: str,
     plan: RunPlan,
-    facts: ProgramAnalysis,
+    analysis: ProgramAnalysis,
     known: Recognised,
 ) -> Iterator[Override]:
     """The entry, unless the line's other keys keep it from acting."""
     line = TrainingLineContext(
-        line_of(plan, facts), program_of(facts), facts.config, known.table.syntax
+        line_of(plan, analysis), program_of(analysis), analysis.config, known.table.syntax
     )
     found = verdict(entry, line)
     if found.result == "fails":
@@ -127,14 +127,14 @@ def _where_it_acts(
             change = ProposedChange(asked, "not changed", entry.key, found.why)
             yield Override(asked, change=change)
         return
-    place = facts.keys.of_entry(entry, known) if facts.keys else None
-    if facts.keys and place is None:
+    place = analysis.keys.of_entry(entry, known) if analysis.keys else None
+    if analysis.keys and place is None:
         return
     value, assumed = multiplied(entry, answer, line)
-    wish = _of_entry(asked, entry, value, plan, facts, known)
-    defined = f"Defined in {place}." if place and not wish.change else ""
-    why = " ".join(part for part in (wish.why, defined, found.why, assumed) if part)
-    yield evolve(wish, why=why, verified=bool(check.acts) and not (found.why or assumed))
+    override = _of_entry(asked, entry, value, plan, analysis, known)
+    defined = f"Defined in {place}." if place and not override.change else ""
+    why = " ".join(part for part in (override.why, defined, found.why, assumed) if part)
+    yield evolve(override, why=why, verified=bool(check.acts) and not (found.why or assumed))
 
 
 def _of_entry(
@@ -142,16 +142,16 @@ def _of_entry(
     entry: KeyEntry,
     value: str,
     plan: RunPlan,
-    facts: ProgramAnalysis,
+    analysis: ProgramAnalysis,
     known: Recognised,
 ) -> Override:
     """Whether it is so already, is set by a variable of the script, or takes words."""
     key = entry.key.replace("{section}", known.section)
-    exact = entry.value.replace("{value}", value).replace("{fresh}", fresh(facts))
-    said = value_of(line_of(plan, facts), key, known.table.syntax)
-    if entry.present_only and said is None and facts.launch:
+    exact = entry.value.replace("{value}", value).replace("{fresh}", fresh(analysis))
+    said = value_of(line_of(plan, analysis), key, known.table.syntax)
+    if entry.present_only and said is None and analysis.launch:
         return _not_set(asked, key)
-    others = [value_of(launch.words, key, known.table.syntax) for launch in facts.launches[1:]]
+    others = [value_of(launch.words, key, known.table.syntax) for launch in analysis.launches[1:]]
     if (
         said
         and said[1] is not None
@@ -161,10 +161,10 @@ def _of_entry(
         return Override(
             asked,
             change=ProposedChange(
-                asked, "already so", _at(facts, said[0]), **asdict(shown, recurse=False)
+                asked, "already so", _at(analysis, said[0]), **asdict(shown, recurse=False)
             ),
         )
-    if facts.script and entry.variable and facts.script.uses(entry.variable):
+    if analysis.script and entry.variable and analysis.script.uses(entry.variable):
         why = f"The script sets {key} to it."
         return Override(asked, env=((entry.variable, exact),), why=why)
     if known.table.syntax == "argparse":
@@ -175,11 +175,13 @@ def _of_entry(
     return Override(asked, words=words)
 
 
-def _without(asked: str, flag: str, words: Sequence[LineWord], facts: ProgramAnalysis) -> Override:
+def _without(
+    asked: str, flag: str, words: Sequence[LineWord], analysis: ProgramAnalysis
+) -> Override:
     """An argument that is to be removed from a line with these `words`."""
     word = next((one for one in words if one.text == flag), None)
-    if facts.launch is None:
-        change = ProposedChange(asked, "not changed", flag, nothing_found(facts.script))
+    if analysis.launch is None:
+        change = ProposedChange(asked, "not changed", flag, nothing_found(analysis.script))
         return Override(asked, change=change)
     if word is None:
         return _not_set(asked, flag)
@@ -189,24 +191,26 @@ def _without(asked: str, flag: str, words: Sequence[LineWord], facts: ProgramAna
         return Override(
             asked,
             change=ProposedChange(
-                asked, "not changed", _at(facts, word), why, **asdict(shown, recurse=False)
+                asked, "not changed", _at(analysis, word), why, **asdict(shown, recurse=False)
             ),
         )
     return Override(asked, edit=Edit(word, ""))
 
 
-def _lines_with(flag: str, plan: RunPlan, facts: ProgramAnalysis) -> Iterator[Sequence[LineWord]]:
+def _lines_with(
+    flag: str, plan: RunPlan, analysis: ProgramAnalysis
+) -> Iterator[Sequence[LineWord]]:
     """The main line, and those others that have the flag."""
-    yield line_of(plan, facts)
-    for launch in facts.launches[1:]:
+    yield line_of(plan, analysis)
+    for launch in analysis.launches[1:]:
         if any(word.text == flag for word in launch.words):
             yield launch.words
 
 
-def line_of(plan: RunPlan, facts: ProgramAnalysis) -> tuple[LineWord, ...]:
-    """The words of the training line, and those that the person puts behind the script."""
-    of_line = facts.launch.words if facts.launch else ()
-    behind = plan.command if facts.script else ()
+def line_of(plan: RunPlan, analysis: ProgramAnalysis) -> tuple[LineWord, ...]:
+    """The words of the training line, and those that the user adds to the script."""
+    of_line = analysis.launch.words if analysis.launch else ()
+    behind = plan.command if analysis.script else ()
     return (*of_line, *map(LineWord, behind))
 
 
@@ -214,10 +218,10 @@ def _not_set(asked: str, key: str) -> Override:
     return Override(asked, change=ProposedChange(asked, "already so", key, key=key, value=NOT_SET))
 
 
-def _at(facts: ProgramAnalysis, word: LineWord) -> str:
+def _at(analysis: ProgramAnalysis, word: LineWord) -> str:
     shown = redact_text(word.text)
     if word.line:
-        return f"{shown} (line {word.line} of {facts.script_word})"
+        return f"{shown} (line {word.line} of {analysis.script_word})"
     return f"{shown} (in the command)"
 
 

@@ -1,4 +1,4 @@
-"""Where arguments for the training program are put: behind the command, into copies of its scripts, or nowhere.
+"""Places arguments for the training program: behind the command, into copies of its scripts, or nowhere.
 
 1. The command starts Python itself, or its scripts pass their arguments on: behind the command.
 2. The training line is in a variable of the environment: at its end.
@@ -38,30 +38,30 @@ class Placement:
     inner: bool = False
 
 
-def place_for(facts: ProgramAnalysis, words: Sequence[str], edits: Sequence[Edit]) -> Placement:
+def place_for(analysis: ProgramAnalysis, words: Sequence[str], edits: Sequence[Edit]) -> Placement:
     """The place for `words`, if the lines need these `edits` too."""
-    root, launch = facts.root, facts.launch
+    root, launch = analysis.root, analysis.launch
     if launch is None:
-        return Placement("nowhere", "", nothing_found(facts.script))
+        return Placement("nowhere", "", nothing_found(analysis.script))
     if root is None:
         if edits:
             return Placement(
                 "nowhere", "", "It stands in the command itself, where it is yours to change."
             )
         return Placement("command", "behind the command")
-    copies = ScriptCopies(facts.lines, words, edits)
-    if facts.in_variable:
+    copies = ScriptCopies(analysis.lines, words, edits)
+    if analysis.in_variable:
         copies.changed(root, copies=False)
-        return _reached(facts, copies, "variable", f"at the end of {facts.in_variable}", "")
+        return _reached(analysis, copies, "variable", f"at the end of {analysis.in_variable}", "")
     if copies.accepts(root):
-        return Placement("command", f"behind the command; {_passing(facts)}")
+        return Placement("command", f"behind the command; {_passing(analysis)}")
     copies.text(root)
-    where = f"{lines_text(facts.lines)}, in {'copies' if copies.inner else 'a copy'}"
-    return _reached(facts, copies, "copy", where, _why_copied(facts, copies, edits))
+    where = f"{lines_text(analysis.lines)}, in {'copies' if copies.inner else 'a copy'}"
+    return _reached(analysis, copies, "copy", where, _why_copied(analysis, copies, edits))
 
 
 def _reached(
-    facts: ProgramAnalysis,
+    analysis: ProgramAnalysis,
     copies: ScriptCopies,
     kind: Literal["variable", "copy"],
     where: str,
@@ -69,7 +69,7 @@ def _reached(
 ) -> Placement:
     unreached = tuple(copies.unreached)
     missed = {id(line) for line, _ in unreached}
-    reached = [line for line in facts.lines if id(line) not in missed]
+    reached = [line for line in analysis.lines if id(line) not in missed]
     if not reached:
         return Placement("nowhere", "", unreached[0][1] if unreached else "")
     if missed and kind == "copy":
@@ -79,7 +79,7 @@ def _reached(
 
 def placed(
     plan: RunPlan,
-    facts: ProgramAnalysis,
+    analysis: ProgramAnalysis,
     place: Placement,
     words: Sequence[str],
     edits: Sequence[Edit],
@@ -87,25 +87,25 @@ def placed(
     """The plan with the words at their place."""
     if place.kind == "command":
         return evolve(plan, overrides=(*plan.overrides, *words))
-    copies = ScriptCopies(facts.lines, words, edits)
-    if place.kind == "variable" and facts.root:
-        text = copies.changed(facts.root, copies=False).replace(" \\\n    ", " ")
-        return evolve(plan, env={**plan.env, facts.in_variable: text})
-    if place.kind == "copy" and facts.root:
-        text = copies.text(facts.root)
+    copies = ScriptCopies(analysis.lines, words, edits)
+    if place.kind == "variable" and analysis.root:
+        text = copies.changed(analysis.root, copies=False).replace(" \\\n    ", " ")
+        return evolve(plan, env={**plan.env, analysis.in_variable: text})
+    if place.kind == "copy" and analysis.root:
+        text = copies.text(analysis.root)
         return evolve(
-            plan, copy_of=facts.root.name, copy_text=text, inner_copies=tuple(copies.inner)
+            plan, copy_of=analysis.root.name, copy_text=text, inner_copies=tuple(copies.inner)
         )
     return plan
 
 
-def originals(facts: ProgramAnalysis, plan: RunPlan) -> tuple[str, tuple[ScriptCopy, ...]]:
+def originals(analysis: ProgramAnalysis, plan: RunPlan) -> tuple[str, tuple[ScriptCopy, ...]]:
     """The texts of the scripts of which `plan` has copies, without their changes."""
-    if facts.root is None or not plan.copy_text:
+    if analysis.root is None or not plan.copy_text:
         return "", ()
-    texts = dict(_texts(facts.root))
+    texts = dict(_texts(analysis.root))
     inner = (ScriptCopy(copy.path, texts.get(copy.path, "")) for copy in plan.inner_copies)
-    return facts.root.script.text, tuple(inner)
+    return analysis.root.script.text, tuple(inner)
 
 
 def _texts(node: ScriptNode) -> Iterator[tuple[str, str]]:
@@ -127,11 +127,11 @@ def lines_text(lines: Sequence[TrainingLine]) -> str:
     )
 
 
-def copied_text(facts: ProgramAnalysis, place: Placement) -> str:
+def copied_text(analysis: ProgramAnalysis, place: Placement) -> str:
     """What runs in place of the script."""
     missed = {id(line) for line, _ in place.unreached}
-    lines = [line for line in facts.lines if id(line) not in missed]
-    if all(line.node is facts.root for line in lines):
+    lines = [line for line in analysis.lines if id(line) not in missed]
+    if all(line.node is analysis.root for line in lines):
         where = lines_text(lines).removesuffix(f" of {lines[0].node.name}")
         return f"a copy of it runs, with other options in {where}"
     copies = (
@@ -145,24 +145,24 @@ def _and(texts: Iterable[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _passing(facts: ProgramAnalysis) -> str:
-    if facts.root and all(line.node is facts.root for line in facts.lines):
-        numbers = [str(line.launch.line) for line in facts.lines]
+def _passing(analysis: ProgramAnalysis) -> str:
+    if analysis.root and all(line.node is analysis.root for line in analysis.lines):
+        numbers = [str(line.launch.line) for line in analysis.lines]
         return f"line{'s' if len(numbers) > 1 else ''} {_and(numbers)} pass{'' if len(numbers) > 1 else 'es'} it on"
-    return f"{lines_text(facts.lines)} get it"
+    return f"{lines_text(analysis.lines)} get it"
 
 
-def _why_copied(facts: ProgramAnalysis, copies: ScriptCopies, edits: Sequence[Edit]) -> str:
-    nodes = {id(line.node): line.node for line in facts.lines}.values()
+def _why_copied(analysis: ProgramAnalysis, copies: ScriptCopies, edits: Sequence[Edit]) -> str:
+    nodes = {id(line.node): line.node for line in analysis.lines}.values()
     if any(node.script.crlf for node in nodes):
         return "The script has the line ends of Windows."
     if edits:
         return "Options in the line have to change."
-    if facts.root and facts.script and all(node is facts.root for node in nodes):
-        launches = [line.launch for line in facts.lines]
-        if facts.script.forwards_to(launches) and copies.spoils(facts.script, launches):
+    if analysis.root and analysis.script and all(node is analysis.root for node in nodes):
+        launches = [line.launch for line in analysis.lines]
+        if analysis.script.forwards_to(launches) and copies.spoils(analysis.script, launches):
             return 'The script passes its arguments on without quotes ($@ in place of "$@").'
-    if len(facts.lines) > 1:
+    if len(analysis.lines) > 1:
         return "Arguments of the command do not reach all of its training lines."
     return "The script does not pass its arguments on, or reads them itself."
 

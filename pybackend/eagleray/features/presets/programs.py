@@ -1,4 +1,4 @@
-"""The names that a Python program imports, uses and calls, read from its syntax tree; nothing is executed."""
+"""Reads the Python program of a training line and its own modules: the names that they import, use and call."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A debug run proposed: what is asked for becomes words and variables at the places that the framework reads.
+"""Proposes a debug run: turns answers into arguments and variables at the places that the framework reads.
 
-Words are put behind those of the person, since of two that set one key the last counts.  No file is edited.
+Arguments follow those of the user, since of two that set one key the last counts.  No file is edited.
 """
 
 from __future__ import annotations
@@ -49,45 +49,45 @@ _OWN_PATH = f" In the copy, {ORIGINAL} is the path of your script."
 
 def propose(
     plan: RunPlan,
-    facts: ProgramAnalysis,
+    analysis: ProgramAnalysis,
     answers: Mapping[str, str],
     preset: Preset | None = None,
 ) -> DebugRunProposal:
-    """The debug run of `plan` with the form's `answers`, which come before those of a person's own `preset`.
+    """The debug run of `plan` with the form's `answers`, which come before those of the user's own `preset`.
 
     Raises what is wrong with an answer.
     """
     preset = preset or Preset("")
     answers = {**preset.answers, **answers}
-    wanted = checked(answers, facts)
-    wishes = [
-        evolve(wish, option=name)
+    wanted = checked(answers, analysis)
+    overrides = [
+        evolve(override, option=name)
         for name, value in wanted.items()
-        for wish in overrides_for(name, value, plan, facts)
+        for override in overrides_for(name, value, plan, analysis)
     ]
     for name, value in preset.env.items():
-        wishes.append(variable_override(f"Your variable {name}", name, value, plan, facts))
+        overrides.append(variable_override(f"Your variable {name}", name, value, plan, analysis))
     if preset.words:
-        wishes.append(Override("Your own words", words=preset.words))
-    after, changes = put(plan, facts, wishes)
+        overrides.append(Override("Your own words", words=preset.words))
+    after, changes = put(plan, analysis, overrides)
     if POST_MORTEM.name in wanted:
         changes.append(_post_mortem(plan))
         after = evolve(after, post_mortem=True)
-    known = facts.recognised
-    asked = questions(facts, answers)
+    known = analysis.recognised
+    asked = questions(analysis, answers)
     if known and known.known:
         changes = _with_details(changes, {question.id: question.detail for question in asked})
-    changes = [*_about_framework(facts, preset), *changes, *_about_variables(plan, facts)]
+    changes = [*_about_framework(analysis, preset), *changes, *_about_variables(plan, analysis)]
     return DebugRunProposal(
         plan=after,
         title=_title(known),
-        before=effective(plan, *originals(facts, after)),
+        before=effective(plan, *originals(analysis, after)),
         after=effective(after),
         changes=tuple(changes),
         questions=asked,
         framework=known.table.title if known else "",
         framework_version=known.version.text if known else "",
-        summary=summary(_name(known), facts, changes, wanted, {q.id: q.text for q in asked}),
+        summary=summary(_name(known), analysis, changes, wanted, {q.id: q.text for q in asked}),
     )
 
 
@@ -106,48 +106,52 @@ def _name(known: Recognised | None) -> str:
 
 
 def put(
-    plan: RunPlan, facts: ProgramAnalysis, wishes: Sequence[Override]
+    plan: RunPlan, analysis: ProgramAnalysis, overrides: Sequence[Override]
 ) -> tuple[RunPlan, list[ProposedChange]]:
     """Everything at its place; where there is none for words, nothing of them is put anywhere."""
-    if submits(facts.launch):
-        wishes = [evolve(wish, words=for_submission(wish.words)) for wish in wishes]
-    words = [word for wish in wishes for word in wish.words]
-    edits = [wish.edit for wish in wishes if wish.edit]
-    for_job = dict(pair for wish in wishes for pair in wish.job)
-    for launch in facts.launches if for_job else ():
+    if submits(analysis.launch):
+        overrides = [
+            evolve(override, words=for_submission(override.words)) for override in overrides
+        ]
+    words = [word for override in overrides for word in override.words]
+    edits = [override.edit for override in overrides if override.edit]
+    for_job = dict(pair for override in overrides for pair in override.job)
+    for launch in analysis.launches if for_job else ():
         if isinstance(edit := with_variables(launch, for_job), Edit):
             edits.append(edit)
-    place = place_for(facts, words, edits) if words or edits else Placement("nowhere", "")
-    env = dict(pair for wish in wishes for pair in wish.env)
-    after = placed(evolve(plan, env={**plan.env, **env}), facts, place, words, edits)
-    changes = [_change(wish, place, plan, facts) for wish in wishes]
+    place = place_for(analysis, words, edits) if words or edits else Placement("nowhere", "")
+    env = dict(pair for override in overrides for pair in override.env)
+    after = placed(evolve(plan, env={**plan.env, **env}), analysis, place, words, edits)
+    changes = [_change(override, place, plan, analysis) for override in overrides]
     if plan.copy_text and place.kind != "copy":
         why = "It has Windows line endings, which no shell reads."
         changes.insert(0, ProposedChange(COPIED, "will apply", "a copy of it runs", why))
-    changes += _about_other_lines(facts, place)
+    changes += _about_other_lines(analysis, place)
     if place.kind == "copy":
         why = place.why + (_OWN_PATH if ORIGINAL in after.copy_text else "")
-        changes.insert(0, ProposedChange(COPIED, "will apply", copied_text(facts, place), why))
+        changes.insert(0, ProposedChange(COPIED, "will apply", copied_text(analysis, place), why))
     return after, changes
 
 
 def _change(
-    wish: Override, place: Placement, plan: RunPlan, facts: ProgramAnalysis
+    override: Override, place: Placement, plan: RunPlan, analysis: ProgramAnalysis
 ) -> ProposedChange:
-    if wish.change:
-        return evolve(wish.change, option=wish.option)
-    change = _placed_change(wish, place, facts)
-    return evolve(change, option=wish.option, **asdict(_shown(wish, plan, facts), recurse=False))
+    if override.change:
+        return evolve(override.change, option=override.option)
+    change = _placed_change(override, place, analysis)
+    return evolve(
+        change, option=override.option, **asdict(_shown(override, plan, analysis), recurse=False)
+    )
 
 
-def _shown(wish: Override, plan: RunPlan, facts: ProgramAnalysis) -> SettingText:
-    if wish.edit:
-        return SettingText(wish.edit.word.text, REMOVED, f"line {wish.edit.word.line}")
-    if wish.words:
-        syntax = facts.recognised.table.syntax if facts.recognised else "none"
-        return of_words(wish.words, line_of(plan, facts), syntax)
-    for name, value in (*wish.env, *wish.job):
-        where = "environment" if wish.env else "runtime_env of the job"
+def _shown(override: Override, plan: RunPlan, analysis: ProgramAnalysis) -> SettingText:
+    if override.edit:
+        return SettingText(override.edit.word.text, REMOVED, f"line {override.edit.word.line}")
+    if override.words:
+        syntax = analysis.recognised.table.syntax if analysis.recognised else "none"
+        return of_words(override.words, line_of(plan, analysis), syntax)
+    for name, value in (*override.env, *override.job):
+        where = "environment" if override.env else "runtime_env of the job"
         return of_variable(name, value, plan.env.get(name), where)
     return SettingText()
 
@@ -164,30 +168,36 @@ def _with_details(
     return shown[::-1]
 
 
-def _placed_change(wish: Override, place: Placement, facts: ProgramAnalysis) -> ProposedChange:
-    pairs = [f"{name}={value}" for name, value in (*wish.env, *wish.job)]
-    what = " ".join([*wish.words, *pairs])
-    if wish.edit:
-        what = f"without {wish.edit.word.text}"
-    if wish.env and not wish.words:
-        return ProposedChange(wish.asked, _outcome(wish, facts), f"{what} (environment)", wish.why)
+def _placed_change(
+    override: Override, place: Placement, analysis: ProgramAnalysis
+) -> ProposedChange:
+    pairs = [f"{name}={value}" for name, value in (*override.env, *override.job)]
+    what = " ".join([*override.words, *pairs])
+    if override.edit:
+        what = f"without {override.edit.word.text}"
+    if override.env and not override.words:
+        return ProposedChange(
+            override.asked, _outcome(override, analysis), f"{what} (environment)", override.why
+        )
     if place.kind == "nowhere":
-        return ProposedChange(wish.asked, "not changed", what, place.why)
-    return ProposedChange(wish.asked, _outcome(wish, facts), f"{what} ({place.where})", wish.why)
+        return ProposedChange(override.asked, "not changed", what, place.why)
+    return ProposedChange(
+        override.asked, _outcome(override, analysis), f"{what} ({place.where})", override.why
+    )
 
 
-def _outcome(wish: Override, facts: ProgramAnalysis) -> Outcome:
-    known = facts.recognised
+def _outcome(override: Override, analysis: ProgramAnalysis) -> Outcome:
+    known = analysis.recognised
     read = known is None or known.verified
-    return "will apply" if read and wish.verified else "set, effect not verified"
+    return "will apply" if read and override.verified else "set, effect not verified"
 
 
-def _about_other_lines(facts: ProgramAnalysis, place: Placement) -> list[ProposedChange]:
+def _about_other_lines(analysis: ProgramAnalysis, place: Placement) -> list[ProposedChange]:
     """Training lines that stay as they are."""
     if place.kind == "nowhere":
         return []
     left = list(place.unreached)
-    for line in facts.other_lines:
+    for line in analysis.other_lines:
         program = Path(line.launch.target).name
         why = f"It starts another trainer, {program}. Run it separately to shorten it."
         left.append((line, why))
@@ -197,14 +207,14 @@ def _about_other_lines(facts: ProgramAnalysis, place: Placement) -> list[Propose
     ]
 
 
-def _about_framework(facts: ProgramAnalysis, preset: Preset) -> tuple[ProposedChange, ...]:
-    known = facts.recognised
+def _about_framework(analysis: ProgramAnalysis, preset: Preset) -> tuple[ProposedChange, ...]:
+    known = analysis.recognised
     if known is None:
-        why = facts.remark or (
+        why = analysis.remark or (
             "No framework was recognised, so the debug run doesn't shorten this program."
         )
         return (ProposedChange("Debug run", "no framework", "", why),)
-    found = _about_version(known, facts)
+    found = _about_version(known, analysis)
     if preset.framework not in ("", known.table.framework, known.table.title):
         why = f"It was made for {preset.framework}; this is {known.table.title}."
         return (
@@ -214,7 +224,7 @@ def _about_framework(facts: ProgramAnalysis, preset: Preset) -> tuple[ProposedCh
     return found
 
 
-def _about_version(known: Recognised, facts: ProgramAnalysis) -> tuple[ProposedChange, ...]:
+def _about_version(known: Recognised, analysis: ProgramAnalysis) -> tuple[ProposedChange, ...]:
     """What is proposed for a version that the table was not read from, and why."""
     if known.known:
         return ()
@@ -225,7 +235,7 @@ def _about_version(known: Recognised, facts: ProgramAnalysis) -> tuple[ProposedC
     else:
         files = ", ".join(path for path, _ in table.version_files)
         what += f"; no version was found in {files} of the checkout, nor of an installed {table.distribution}"
-    if facts.keys:
+    if analysis.keys:
         why = f"{what}. Only keys that your code defines are set."
     else:
         why = f"{what}, so nothing is proposed. Answer a question, or use --set steps=2, to set it anyway."
@@ -242,11 +252,11 @@ def _post_mortem(plan: RunPlan) -> ProposedChange:
     )
 
 
-def _about_variables(plan: RunPlan, facts: ProgramAnalysis) -> list[ProposedChange]:
-    """Variables that the person sets and that act on nothing."""
+def _about_variables(plan: RunPlan, analysis: ProgramAnalysis) -> list[ProposedChange]:
+    """Variables that the user sets and that have no effect."""
     found = []
     for name, why in variables().ineffective.items():
-        said = facts.assigned(name)
+        said = analysis.assigned(name)
         if said or name in plan.env:
             place = f"line {said[0].line}" if said else "environment"
             where = f"{place} of {said[1]}" if said else place

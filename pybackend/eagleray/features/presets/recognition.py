@@ -1,4 +1,4 @@
-"""Which framework a training line belongs to, and in which version, without executing anything.
+"""Recognises the framework of a training line and its version; executes nothing.
 
 1. The program loads a framework's configuration and calls its trainer (`trainers.py`).
 2. A module whose file was not found is one that the framework's table names.

@@ -1,4 +1,4 @@
-"""Copies of the scripts on the path to the training lines, with arguments added where they reach all of these lines."""
+"""Copies the scripts on the path to the training lines, with arguments added where they reach all of these lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps that nsys is to record, by the framework's own switch for them."""
+"""Sets a framework's own switch for the steps that nsys records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MARKS = "the program's own calls of cudaProfilerApi (torch.cuda.profiler)"
 
 
 def with_step_recording(
-    made: DebugRunProposal, facts: ProgramAnalysis, original: RunPlan
+    made: DebugRunProposal, analysis: ProgramAnalysis, original: RunPlan
 ) -> DebugRunProposal:
     """The proposal with the framework's own switch for steps; `original` is the plan without any preset.
 
@@ -34,7 +34,7 @@ def with_step_recording(
        the switch's settings can't be set: likewise, and the steps are reported as not changed.
     3. Otherwise all of its settings are set, and the framework runs its workers under nsys; its reports are gathered.
     """
-    plan, known = made.plan, facts.recognised
+    plan, known = made.plan, analysis.recognised
     profile = plan.profile
     assert profile is not None
     if not profile.steps:
@@ -49,18 +49,18 @@ def with_step_recording(
     values = _values(profile, switch, plan, known.table)
     if isinstance(values, str):
         return _not_changed(made, "not changed", values)
-    if missing := _not_in_checkout(switch, values, known, facts):
+    if missing := _not_in_checkout(switch, values, known, analysis):
         why = f"Eagleray's table is for {known.table.title} {known.table.versions}"
         return _not_changed(made, "not changed", f"{why}, and your checkout has no {missing}.")
-    wishes = _wishes(switch, values, plan, facts, _nearest(known))
-    after, changes = put(plan, facts, wishes)
+    overrides = _overrides(switch, values, plan, analysis, _nearest(known))
+    after, changes = put(plan, analysis, overrides)
     if refused := [one.why for one in changes if one.outcome == "not changed"]:
         # The framework refuses or ignores an incomplete switch.
         return _not_changed(made, "not changed", refused[0])
     before = made.before
-    if after.copy_text and not plan.copy_text and facts.script:
+    if after.copy_text and not plan.copy_text and analysis.script:
         # Otherwise every line of the copied script would be an added one.
-        before = effective(original, *originals(facts, after))
+        before = effective(original, *originals(analysis, after))
     unsure = any(one.outcome == "set, effect not verified" for one in changes)
     made = evolve(made, plan=after, before=before, after=effective(after))
     return _added(made, changes, _recorded(name, profile, unsure))
@@ -81,13 +81,15 @@ def _nearest(known: Recognised) -> str:
 
 
 def _not_in_checkout(
-    switch: Switch, values: dict[str, str], known: Recognised, facts: ProgramAnalysis
+    switch: Switch, values: dict[str, str], known: Recognised, analysis: ProgramAnalysis
 ) -> str:
     """The first setting of a version outside of the table that the user's checkout does not have."""
     if known.known:
         return ""
     for entry in switch.entries:
-        if entry.check(_nearest(known)) and not (facts.keys and facts.keys.of_entry(entry, known)):
+        if entry.check(_nearest(known)) and not (
+            analysis.keys and analysis.keys.of_entry(entry, known)
+        ):
             return entry.key
     for entry in switch.environment:
         check = entry.check(_nearest(known)) if _filled(entry.value, values) else None
@@ -137,8 +139,8 @@ def _values(
     }
 
 
-def _wishes(
-    switch: Switch, values: dict[str, str], plan: RunPlan, facts: ProgramAnalysis, version: str
+def _overrides(
+    switch: Switch, values: dict[str, str], plan: RunPlan, analysis: ProgramAnalysis, version: str
 ) -> list[Override]:
     found = []
     for entry in switch.entries:
@@ -148,8 +150,8 @@ def _wishes(
     for entry in switch.environment:
         exact, check = _filled(entry.value, values), entry.check(version)
         if exact and check:
-            wish = variable_override(REQUEST, entry.key, exact, plan, facts)
-            found.append(evolve(wish, verified=bool(check.acts)))
+            override = variable_override(REQUEST, entry.key, exact, plan, analysis)
+            found.append(evolve(override, verified=bool(check.acts)))
     return found
 
 

@@ -1,4 +1,4 @@
-"""The sentences above a debug run's proposal: what the run does, what is not verified, and what it leaves behind."""
+"""Summarizes a debug run in sentences: what it does, what is not verified, what it leaves behind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SURE, _UNSURE = "will", "should"
 
 def summary(
     name: str,
-    facts: ProgramAnalysis,
+    analysis: ProgramAnalysis,
     changes: Sequence[ProposedChange],
     answers: Mapping[str, str],
     texts: Mapping[str, str],
@@ -45,8 +45,8 @@ def summary(
         parts.append(f"Eagleray couldn't apply {listed}; the reasons are below.")
     if POST_MORTEM.name in answers:
         parts.append("A worker that fails stops at the failing line.")
-    parts += _left_behind(facts, answers["name"] if verbs.get("name") else "")
-    if returns_at_once(facts.launch):
+    parts += _left_behind(analysis, answers["name"] if verbs.get("name") else "")
+    if returns_at_once(analysis.launch):
         parts.append(
             "`ray job submit --no-wait` returns before the training starts; the job continues in the cluster."
         )
@@ -70,9 +70,9 @@ def _phrases(answers: Mapping[str, str], texts: Mapping[str, str]) -> Iterator[t
             yield option.name, phrase.replace("{value}", value)
 
 
-def _left_behind(facts: ProgramAnalysis, name: str) -> Iterable[str]:
+def _left_behind(analysis: ProgramAnalysis, name: str) -> Iterable[str]:
     """`name` is the experiment's new name, "" if it has none."""
-    known, left = facts.recognised, []
+    known, left = analysis.recognised, []
     for what, where in known.table.leaves if known and known.known else ():
         is_known = where and (name or "{name}" not in where)
         left.append(f"{what} ({where.replace('{name}', name)})" if is_known else what)

@@ -1,4 +1,4 @@
-"""A table: what a debug run sets in one framework, with the place in its sources where each key was verified."""
+"""Tables of frameworks: the keys that a debug run sets in which versions, and the places that verify them."""
 
 from __future__ import annotations
 

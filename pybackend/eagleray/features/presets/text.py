@@ -1,4 +1,4 @@
-"""A debug run in words, the same for a terminal and an editor: the summary, and the settings grouped by outcome."""
+"""Prints a debug run: its settings grouped by outcome, and its effective command, environment and scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which programs are trainers of a framework: those that load its configuration and call its trainer."""
+"""Recognises the trainers of a framework: programs that load its configuration and call its trainer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person's own presets: answers, words and variables under a name, kept for each workspace, shared as JSON."""
+"""The user's own presets: answers, arguments and variables under a name, stored for each workspace, shared as JSON."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _text(said: Any, key: str, longest: int) -> str:
 
 
 class OwnPresets:
-    """One JSON file for each workspace in `folder`; read anew each time, since several windows share it."""
+    """One JSON file for each workspace in `folder`; read again each time, since several windows share it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

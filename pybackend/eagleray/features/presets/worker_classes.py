@@ -1,4 +1,4 @@
-"""Patterns of workers that match no class of the recognised framework, read from its sources without importing them."""
+"""Finds patterns of workers that match no class of the recognised framework, by its sources."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from eagleray.common.errors import EaglerayError
-from eagleray.features.presets import analysis
+from eagleray.features.presets.analysis import analyze
 from eagleray.features.presets.errors import unmatched_workers
 from eagleray.features.presets.recognition import Recognised
 from eagleray.features.runs.model import RunPlan
@@ -26,8 +26,8 @@ def unmatched(plan: RunPlan) -> list[EaglerayError]:
     wanted = [one for one in patterns if not first_match([one], ["driver"])[0]]
     if not wanted:
         return []
-    facts = analysis.analyze(plan, plan.python or plan.argv[0], datetime.now().astimezone())
-    known = facts.recognised
+    analysis = analyze(plan, plan.python or plan.argv[0], datetime.now().astimezone())
+    known = analysis.recognised
     # Where a framework names groups of workers, the names are in its configuration.
     if known is None or (known.table.profile and known.table.profile.groups == "names"):
         return []

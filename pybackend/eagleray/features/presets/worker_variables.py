@@ -1,4 +1,4 @@
-"""How a variable gets to the workers of a framework: what is set where, or why it cannot get there."""
+"""Finds how a variable reaches the workers of a framework, or why it can't."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ class VariableRoute:
     why: str = ""
 
 
-def variable_route(name: str, value: str, plan: RunPlan, facts: ProgramAnalysis) -> VariableRoute:
+def variable_route(
+    name: str, value: str, plan: RunPlan, analysis: ProgramAnalysis
+) -> VariableRoute:
     """The way of the variable `name`.
 
     1. A framework that reads it from its configuration: an override.
@@ -35,13 +37,15 @@ def variable_route(name: str, value: str, plan: RunPlan, facts: ProgramAnalysis)
     5. A framework that hands it on: the program's environment.  6. A Ray that the program starts itself: likewise.
     7. A cluster that runs already: there is no way.
     """
-    workers = facts.recognised.table.workers if facts.recognised else tables()[-1].workers
+    workers = analysis.recognised.table.workers if analysis.recognised else tables()[-1].workers
     if workers.way == "override":
-        return _override(name, value, workers, facts)
-    if name in workers.fixed and facts.recognised:
-        return VariableRoute(why=f"{facts.recognised.table.title} sets it itself for its workers.")
-    if facts.launch and submits(facts.launch):
-        edit = with_variables(facts.launch, {name: value})
+        return _override(name, value, workers, analysis)
+    if name in workers.fixed and analysis.recognised:
+        return VariableRoute(
+            why=f"{analysis.recognised.table.title} sets it itself for its workers."
+        )
+    if analysis.launch and submits(analysis.launch):
+        edit = with_variables(analysis.launch, {name: value})
         if isinstance(edit, str):
             return VariableRoute(why=edit)
         return VariableRoute(
@@ -49,15 +53,15 @@ def variable_route(name: str, value: str, plan: RunPlan, facts: ProgramAnalysis)
         )
     if plan.kind == "job":
         return _environment(
-            name, value, plan, facts, "The environment of a job reaches its workers."
+            name, value, plan, analysis, "The environment of a job reaches its workers."
         )
     if _hands_on(workers, name):
-        return _environment(name, value, plan, facts, workers.why + ".")
+        return _environment(name, value, plan, analysis, workers.why + ".")
     if plan.cluster:
         why = f"A variable of the shell does not reach the workers of a running cluster. {workers.why}."
         return VariableRoute(why=why)
     why = "It reaches the workers of a Ray that the program starts, not of one that runs already."
-    return _environment(name, value, plan, facts, why)
+    return _environment(name, value, plan, analysis, why)
 
 
 def _hands_on(workers: Workers, name: str) -> bool:
@@ -66,8 +70,8 @@ def _hands_on(workers: Workers, name: str) -> bool:
     return workers.way == "environment" or name in workers.names
 
 
-def _override(name: str, value: str, workers: Workers, facts: ProgramAnalysis) -> VariableRoute:
-    if workers.needs and not read_yaml(facts.config).at(workers.needs):
+def _override(name: str, value: str, workers: Workers, analysis: ProgramAnalysis) -> VariableRoute:
+    if workers.needs and not read_yaml(analysis.config).at(workers.needs):
         return VariableRoute(
             why=f"The configuration has no {workers.needs}, which it would stand in."
         )
@@ -76,9 +80,9 @@ def _override(name: str, value: str, workers: Workers, facts: ProgramAnalysis) -
 
 
 def _environment(
-    name: str, value: str, plan: RunPlan, facts: ProgramAnalysis, why: str
+    name: str, value: str, plan: RunPlan, analysis: ProgramAnalysis, why: str
 ) -> VariableRoute:
-    said = facts.assigned(name)
+    said = analysis.assigned(name)
     if said and not said[0].keeps:
         return VariableRoute(why=f"Line {said[0].line} of {said[1]} sets it after us.")
     # A submission hands every variable of the plan on by its name, whatever else it exports.

@@ -1,1 +1,1 @@
-"""Runs: the person's program, started ready to be debugged, kept, stopped and started again."""
+"""Runs: the user's program, started ready to be debugged, supervised, stopped and started again."""

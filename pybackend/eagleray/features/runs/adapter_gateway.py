@@ -1,4 +1,4 @@
-"""What the adapter is told and asked about runs, in the terms of this feature."""
+"""Registers runs with the adapter and gets the status of their workers, in the records of this feature."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class AdapterRunStatus:
 
 
 class AdapterRunGateway:
-    """Asks through the client of the adapter."""
+    """Sends requests through the client of the adapter."""
 
     def __init__(self, adapters: AdapterClient) -> None:
         self._adapters = adapters
 
     async def register(self, record: RunRecord, plan: RunPlan, home: Home | None) -> None:
-        """Said again, the cluster and the lines of the run are new."""
+        """Registers a run, or its new cluster and breakpoints."""
         await self._adapters.runs.register(
             RunRegister(
                 run=record.id,
@@ -67,7 +67,7 @@ class AdapterRunGateway:
                     (one.session, one.worker_id): one.stop
                     for one in await self._adapters.sessions.workers()
                 }
-                return _seen(state, stops)
+                return _status(state, stops)
         return None
 
     async def end(self, run: str) -> None:
@@ -114,7 +114,7 @@ def _file_lines(breakpoints: Iterable[Breakpoint]) -> list[FileLines]:
     ]
 
 
-def _seen(
+def _status(
     state: AdapterRunState, stops: Mapping[tuple[str, str], WorkerStop | None]
 ) -> AdapterRunStatus:
     problems = dict.fromkeys(printable(one.problem, 400) for one in state.workers if one.problem)

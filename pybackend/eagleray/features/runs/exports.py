@@ -30,7 +30,7 @@ def narrowing(plan: RunPlan) -> str:
     text = (plan.copy_text or _text(cwd / name)) if name else ""
     for command in commands_of(text):
         words = [word.raw.replace("'", "").replace('"', "") for word in command.words]
-        # It may stand behind `exec`, variables or a wrapper of its own.
+        # It may follow `exec`, variables or a wrapper.
         starts = (at for at, word in enumerate(words) if Path(word).name in ("sbatch", "srun"))
         words = words[next(starts, len(words)) :]
         if any(_is_narrow(names, text) for names in _exported(words, cwd)):
@@ -78,6 +78,6 @@ def _text(file: Path) -> str:
         if file.is_file() and file.stat().st_size <= _LARGEST:
             return file.read_text("utf-8", errors="replace")
     except OSError:
-        # What cannot be read is started by somebody who can.
+        # A file that can't be read here can still be started.
         return ""
     return ""

@@ -1,4 +1,4 @@
-"""The Ray cluster in which the workers of a run are: the one it was started on, or the one that it has started."""
+"""Finds the Ray cluster with the workers of a run: the one that it was started on, or that it has started."""
 
 from __future__ import annotations
 

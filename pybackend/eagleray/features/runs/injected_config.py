@@ -1,4 +1,4 @@
-"""What a run adds to the environment of its program, by which our code in it finds out what is asked."""
+"""Encodes the config of a run for the injected code: one variable of the program's environment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eagleray.injected.ed25519 import SecretKey
 from eagleray.tools.code_copies import NAME, SITE, Package, zip_package
 
 VARIABLE = "EAGLERAY_RUN"
-# How long a worker waits at a line for somebody to come, and how long a stop is held when the far end is lost.
+# How long a worker waits at a breakpoint for a debugger, and how long a stop is held when the connection is lost.
 WAIT_S = 15
 HOLD_S = 600
 
@@ -27,10 +27,10 @@ def verifier(secret: str) -> str:
 
 @frozen
 class InjectedConfig:
-    """What a program is told of its run besides the plan.
+    """The config of the injected code besides the plan.
 
     `path` is the folder that holds the package, "" where it comes by Ray's package store as `uri`.  `folder` is that
-    of the run, "" where it is not shared.  `debugger` is a folder with a debugpy for those who have none.  `main` is
+    of the run, "" where it is not shared.  `debugger` is a folder with a debugpy for programs without one.  `main` is
     the main program of the run.  `reports` is a folder in which workers that share a file system with us put nsys
     reports; `reader` is the version of the nsys that reads them here, "" for none.
     """
@@ -47,14 +47,14 @@ class InjectedConfig:
     reader: str = ""
 
 
-def encode_config(plan: RunPlan, told: InjectedConfig) -> str:
+def encode_config(plan: RunPlan, config: InjectedConfig) -> str:
     """The value of the variable."""
-    said: dict[str, Any] = {
-        "run": told.run,
-        "verifier": told.verifier,
-        "package": told.package.name,
-        "path": told.path,
-        "uri": told.uri,
+    value: dict[str, Any] = {
+        "run": config.run,
+        "verifier": config.verifier,
+        "package": config.package.name,
+        "path": config.path,
+        "uri": config.uri,
         "breakpoints": [asdict(one) for one in plan.breakpoints],
         "workers": list(plan.workers),
         "ranks": None if plan.ranks is None else list(plan.ranks),
@@ -63,17 +63,17 @@ def encode_config(plan: RunPlan, told: InjectedConfig) -> str:
         "everywhere": plan.everywhere,
         "wait_s": WAIT_S,
         "hold_s": HOLD_S,
-        "folder": told.folder,
-        "debugpy": told.debugger,
-        "main": told.main,
+        "folder": config.folder,
+        "debugpy": config.debugger,
+        "main": config.main,
         "host": host_name(),
     }
     if plan.profile is not None:
-        said["profile"] = asdict(plan.profile, filter=_is_far) | {
-            "reports": told.reports,
-            "reader": told.reader,
+        value["profile"] = asdict(plan.profile, filter=_is_sent) | {
+            "reports": config.reports,
+            "reader": config.reader,
         }
-    return plain_json(said)
+    return plain_json(value)
 
 
 def activated_environment(environ: Mapping[str, str], python: str) -> dict[str, str]:
@@ -94,8 +94,8 @@ def activated_environment(environ: Mapping[str, str], python: str) -> dict[str, 
     return found
 
 
-def _is_far(field: Attribute[object], value: object) -> bool:
-    """Where the reports go here is nobody else's business."""
+def _is_sent(field: Attribute[object], value: object) -> bool:
+    """The local folder for reports is not sent."""
     return field.name != "output"
 
 
@@ -110,7 +110,7 @@ def package_uri(of: Package) -> str:
 
 
 def with_site(environ: Mapping[str, str], folder: str, package: str) -> str:
-    """PYTHONPATH with ours before the person's own, and without that of a run in which this one is started."""
+    """PYTHONPATH with the injected package first, and without the package of a run that starts this one."""
     before = environ.get("PYTHONPATH", "")
     own = [one for one in before.split(":") if f"/{NAME}" not in one] if before else []
     return ":".join([f"{folder}/{package}/{SITE}", *own])

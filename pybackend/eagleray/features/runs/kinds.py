@@ -1,4 +1,4 @@
-"""What kind of thing is to be started, and the words that start it."""
+"""Detects the kind of a program, and the command that starts it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HEAD = 64 * 1024
 
 
 def kind_of(path: str, args: Sequence[str], cwd: str) -> Kind:
-    """What the person means.
+    """Detects the kind of a program.
 
     1. No path: `sbatch …` is that; `python FILE` is a program, `python -m` a module, `bash FILE` a script;
        anything else is a command.
@@ -56,7 +56,7 @@ def kind_of(path: str, args: Sequence[str], cwd: str) -> Kind:
 
 
 def words(kind: Kind, path: str, args: Sequence[str], python: str, cwd: str) -> tuple[str, ...]:
-    """What the person would type; a path stays as it was written."""
+    """The command as the user would type it; a path stays as it was written."""
     if not path:
         if not args:
             raise nothing_to_run()
@@ -73,7 +73,7 @@ def words(kind: Kind, path: str, args: Sequence[str], python: str, cwd: str) -> 
 
 
 def python_here(environ: Mapping[str, str] = os.environ) -> str:
-    """The `python` of PATH, as a name, so that the command reads as the person would type it."""
+    """The `python` of PATH, as a name, so that the command reads as the user would type it."""
     for name in ("python", "python3"):
         if shutil.which(name, path=environ.get("PATH")):
             return name

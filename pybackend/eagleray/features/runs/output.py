@@ -1,4 +1,4 @@
-"""What a run printed: a log of limited size, written by several, read while it grows."""
+"""The output of a run: a log of limited size with several writers, read while it grows."""
 
 from __future__ import annotations
 

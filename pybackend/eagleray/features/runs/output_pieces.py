@@ -1,4 +1,4 @@
-"""Output of a run piece by piece, for a terminal that asks for the next piece when it has shown the last one."""
+"""Reads the output of a run piece by piece for a terminal, and its last lines."""
 
 from __future__ import annotations
 

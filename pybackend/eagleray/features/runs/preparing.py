@@ -1,4 +1,4 @@
-"""Preparing of a run: from what the person points at to a plan, with all that should be known before its start."""
+"""Prepares a run: makes a plan of the user's request, with all problems that should be known before its start."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SCRIPT = 2**20
 
 @frozen
 class RunRequest:
-    """What the person points at: `path` with `args`, or a whole command in `args`; `kind` None is found out."""
+    """The user's request: `path` with `args`, or a whole command in `args`; `kind` None is detected."""
 
     path: str
     args: Sequence[str]
@@ -101,7 +101,7 @@ class RunPreparation:
     async def plan(self, asked: RunRequest) -> RunPlan:
         """The plan without any preset.
 
-        With a cluster it is a job there, unless the person said a kind; a script for SLURM may name a host by it.
+        With a cluster it is a job there, unless the user gave a kind; a script for SLURM may name a host by it.
         """
         start = await off_loop(partial(_start_of, asked))
         found = start.kind

@@ -1,4 +1,4 @@
-"""The Python that runs a program of this machine: which one it is, and which packages it finds, without importing any."""
+"""Finds the Python of a program, its version and the packages that it finds, without importing any."""
 
 from __future__ import annotations
 

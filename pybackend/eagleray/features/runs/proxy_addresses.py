@@ -1,4 +1,4 @@
-"""Where the processes of a run can be reached: debug proxies that Ray's worker table and the run's folder announce."""
+"""Finds the debug proxies of a run, in Ray's worker table and in the run's folder."""
 
 from __future__ import annotations
 

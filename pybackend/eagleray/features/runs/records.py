@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 @frozen
 class RunRecord:
-    """The folder of one run; each file is replaced as a whole, so that nobody reads half of one."""
+    """The folder of one run; each file is replaced atomically."""
 
     id: str
     folder: Path

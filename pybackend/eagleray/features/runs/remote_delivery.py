@@ -1,4 +1,4 @@
-"""What a run has on a login node: our code in its home, and a folder for reports, both of which the nodes see."""
+"""Delivers the injected code and a folder for reports to a login node, whose nodes see both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All runs: started, listed, stopped, started again and forgotten, by a window or a terminal."""
+"""All runs of this user: starts, lists, stops, restarts and forgets them, for a window or a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of an `sbatch` command: its options, its script, what is handed on to the job."""
+"""Parses `sbatch` commands: options, script, and the arguments that are passed to the job."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ exec "$@" </dev/null
 
 
 def script_index(command: Sequence[str]) -> int:
-    """Where the script stands; the length of the command if there is none (`--wrap`)."""
+    """The index of the script; the length of the command if there is none (`--wrap`)."""
     at = 1
     while at < len(command):
         word = command[at]
@@ -59,7 +59,7 @@ def submission(
 ) -> list[str]:
     """The words of a submission that also hands on the variables of `environ`, by name.
 
-    No value is among them: every user of the machine can read the words of a process.  What the person says
+    No value is among them: every user of the machine can read the words of a process.  What the user says
     about `--export`, on the command line or else in the script, stays; SLURM's own rule is ALL.
     """
     end = script_index(command)

@@ -1,4 +1,4 @@
-"""The files that a SLURM job writes, copied into the run's output by one process that follows them all."""
+"""Copies the output files of a SLURM job into the run's output, by one process that follows them all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program as a process of this machine, which keeps running when its supervisor dies."""
+"""Launches a program as a process of this machine, which keeps running when its supervisor dies."""
 
 from __future__ import annotations
 

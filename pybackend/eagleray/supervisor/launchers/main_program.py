@@ -1,4 +1,4 @@
-"""The main program of a run: the Python file or module that its command names, whose failure is the run's failure.
+"""Finds the main program of a run: the Python file or module that its command names, whose failure is the run's failure.
 
 Break on Failure stops it also before it has connected to Ray. Other Python processes of the run, such as the probes
 and checks of a script, are left alone until they connect.

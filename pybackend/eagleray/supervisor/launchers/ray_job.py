@@ -1,4 +1,4 @@
-"""A program as a job of a Ray cluster: beside its head, through its dashboard."""
+"""Launches a program as a job of a Ray cluster, through its dashboard."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from eagleray.tools.code_copies import Package, zip_package
 AGAIN_S = 2.0
 # A cluster that answers nothing for so long has ended, with all that ran there.
 GIVE_UP_S = 600.0
-# So often the log of a job that has ended is asked for in vain.
+# How often the log of an ended job is requested without result.
 TRIES = 3
 
 
@@ -58,7 +58,7 @@ class RayJob:
         if not await jobs.has_package(name):
             await jobs.put_package(name, archive)
         entry = {"argv": self._command, "cwd": self._cwd}
-        # Constant words alone: whatever the person typed travels in a variable, past the shell of the head.
+        # Constant words alone: whatever the user typed is sent in a variable, past the shell of the head.
         self._job = await jobs.submit(
             shlex.join(["python", "-m", f"{self._package.name}.job_entry"]),
             runtime_env={

@@ -1,4 +1,4 @@
-"""A script that is given to SLURM as it is, here or on a login node, and the job that it becomes."""
+"""Launches a script as a SLURM job, from this machine or a login node, and follows the job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files that Hydra composes a configuration from, found by reading the defaults lists.
+"""Finds the YAML files that a configuration is composed of, and keys in them, by reading the defaults lists.
 
 1. The primary configuration comes from `hydra.main` and `--config-path`, `--config-name` of the command.
 2. Other files are looked for in its folder, in `--config-dir`, and in the folders of `hydra.searchpath`.

@@ -1,4 +1,4 @@
-"""Bounded reading of the files of a checkout: texts, modules, and paths that begin with an unknown variable."""
+"""Reads files of a checkout within limits: texts, modules, and paths that begin with an unknown variable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where keys of a framework's configuration are defined in the user's checkout, read without executing anything.
+"""Finds the definitions of a framework's configuration keys in the user's checkout; executes nothing.
 
 How a framework is configured:
 

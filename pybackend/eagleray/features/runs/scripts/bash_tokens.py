@@ -1,4 +1,4 @@
-"""The words of a bash script: its simple commands, each with its words and their places, without running anything.
+"""Tokenizes bash scripts: simple commands, each with its words and their places, without running anything.
 
 Quotes, comments, continued lines, here-documents, `$(…)`, `${…}`, arrays and redirections are told apart; what
 a word becomes when it is expanded is not known here.
@@ -10,7 +10,7 @@ import re
 
 from attrs import define, evolve, field, frozen
 
-# Words after which a command begins anew, and which are no part of it.
+# Words after which a new command begins, and which are no part of it.
 _BEFORE_COMMANDS = frozenset({"if", "then", "else", "elif", "while", "until", "do", "!", "time"})
 _REDIRECTION = re.compile(r"(?:\d*|&)(?:<<<|<<-?|<>|>>|>\||[<>]&|[<>])|&>>?")
 _FUNCTION = re.compile(r"[A-Za-z_][\w.-]*")

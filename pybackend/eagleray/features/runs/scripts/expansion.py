@@ -1,4 +1,4 @@
-"""What a word of a script becomes, as far as that can be known without running anything."""
+"""Expands words of a script as far as that is possible without running anything."""
 
 from __future__ import annotations
 

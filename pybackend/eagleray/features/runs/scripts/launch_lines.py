@@ -1,4 +1,4 @@
-"""The line that starts the training: its Python program or module, and the words that it is given."""
+"""Parses the lines of a script that start a Python program or another shell script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contents of a run script: the programs and scripts that it starts, its variables, the way of its arguments."""
+"""Reads a run script: the programs and scripts that it starts, its variables, and how it passes its arguments on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The changes of a copied run script: more words at the end of a line, and the place of the original for its own."""
+"""Edits copies of run scripts: adds arguments to lines, and replaces the script's own path by the original's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eagleray.features.runs.scripts.bash_tokens import commands_of, end_of_piece
 ORIGINAL = "EAGLERAY_SCRIPT"
 # Holds the folder with the copies of inner scripts, each in a folder of its number.
 COPIES = "EAGLERAY_COPIES"
-# No person nests commands so far; what stands deeper is left as it is.
+# No script nests commands deeper; deeper ones are left as they are.
 DEEPEST = 20
 _OWN_PLACE = re.compile(r"\$(?:0\b|(?P<open>\{)(?:0\b|BASH_SOURCE\b(?:\[0\])?)|BASH_SOURCE\b)")
 
