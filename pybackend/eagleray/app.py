@@ -24,8 +24,8 @@ from eagleray.features.clusters.node_access import NodeRoutes, Terminals
 from eagleray.features.clusters.stored_lists import StoredHosts
 from eagleray.features.clusters.token_rules import TokenRules
 from eagleray.features.debugging.debugging import Debugging
+from eagleray.features.debugging.hold_reminder import REMIND_AFTER_S
 from eagleray.features.debugging.needs import Target
-from eagleray.features.debugging.reminding import LONG_S
 from eagleray.features.pdb.pdb import Pdb
 from eagleray.features.presets.debug_runs import DebugRuns
 from eagleray.features.presets.user_presets import OwnPresets
@@ -40,8 +40,8 @@ from eagleray.features.runs.program_python import PythonVersions
 from eagleray.features.runs.records import RunRecords
 from eagleray.features.runs.runs import Runs
 from eagleray.features.source_mapping.source_mapping import SourceMapping
+from eagleray.features.workers.model import all_workers
 from eagleray.features.workers.paused_workers import PausedWorkers
-from eagleray.features.workers.rows import everyone
 from eagleray.protocol.control import SshSettings
 from eagleray.ray.dashboard import Dashboard
 from eagleray.routes.ssh.command import USER_VARIABLES
@@ -64,7 +64,7 @@ class Settings:
     discovery: Literal["own", "off"] = "own"
     slurm: Literal["own", "off"] = "own"
     ssh: SshSettings = field(factory=SshSettings)
-    remind_s: float = LONG_S
+    remind_s: float = REMIND_AFTER_S
     trusted: bool = True
 
     @staticmethod
@@ -78,7 +78,7 @@ class Settings:
             discovery,
             "off" if slurm == "off" else "own",
             _ssh(options, environ),
-            float(remind_s) if remind_s.isdecimal() else LONG_S,
+            float(remind_s) if remind_s.isdecimal() else REMIND_AFTER_S,
             options.get("trusted") is not False,
         )
 
@@ -183,10 +183,10 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         return await workers.find(await id_of(cluster), worker)
 
     async def targets(cluster: str) -> Sequence[Target]:
-        return everyone(await workers.refresh([await id_of(cluster)]))
+        return all_workers(await workers.refresh([await id_of(cluster)]))
 
     def listen(update: Callable[[Sequence[Target]], None]) -> Callable[[], None]:
-        return workers.on_change(lambda: update(workers.looked_at()))
+        return workers.on_change(lambda: update(workers.located()))
 
     versions = PythonVersions(commands, watch.dashboard)
     runs_of_adapter = AdapterRunGateway(adapters)

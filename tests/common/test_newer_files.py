@@ -11,16 +11,16 @@ import pytest
 from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.stored_lists import StoredClusters
-from eagleray.features.debugging.ignoring import Ignoring, Rule
+from eagleray.features.debugging.ignored_breakpoints import BreakpointIgnorer, IgnoreRule
 from eagleray.features.presets.user_presets import OwnPresets, Preset
-from eagleray.features.source_mapping.kept import KeptMappings
+from eagleray.features.source_mapping.stored_mappings import StoredMappings
 from eagleray.protocol.control import PathMapping
 
 CLUSTER = "http://a:8265"
 
 
 def map_folder(file: Path) -> None:
-    KeptMappings(file).add(CLUSTER, PathMapping("/there", "/here"))
+    StoredMappings(file).add(CLUSTER, PathMapping("/there", "/here"))
 
 
 def add_cluster(file: Path) -> None:
@@ -51,15 +51,15 @@ class Quiet(AdapterSessions):
     async def ignore(self, params: object) -> None: ...
 
 
-def rule(line: int) -> Rule:
-    return Rule(CLUSTER, "session", "/a.py", line)
+def rule(line: int) -> IgnoreRule:
+    return IgnoreRule(CLUSTER, "session", "/a.py", line)
 
 
 async def test_newer_rules_are_not_replaced(tmp_path: Path) -> None:
     file = tmp_path / "ignored.json"
     file.write_text('{"version": 2}')
     with pytest.raises(EaglerayError) as failed:
-        await Ignoring(Quiet(), file).ignore(rule(1))
+        await BreakpointIgnorer(Quiet(), file).ignore(rule(1))
     assert failed.value.code == "newer-file" and file.read_text() == '{"version": 2}'
 
 
@@ -77,18 +77,18 @@ def test_torn_file_is_begun_anew(tmp_path: Path, torn: str) -> None:
     file = tmp_path / "kept.json"
     file.write_text(torn)
     map_folder(file)
-    assert KeptMappings(file).of(CLUSTER) == [PathMapping("/there", "/here")]
+    assert StoredMappings(file).of(CLUSTER) == [PathMapping("/there", "/here")]
 
 
 def test_two_windows_keep_all_mappings(tmp_path: Path) -> None:
     file = tmp_path / "kept.json"
 
     def add(number: int) -> None:
-        KeptMappings(file).add(CLUSTER, PathMapping(f"/there/{number}", "/here"))
+        StoredMappings(file).add(CLUSTER, PathMapping(f"/there/{number}", "/here"))
 
     with ThreadPoolExecutor(8) as windows:
         list(windows.map(add, range(64)))
-    assert len(KeptMappings(file).of(CLUSTER)) == 64
+    assert len(StoredMappings(file).of(CLUSTER)) == 64
 
 
 def test_two_windows_keep_all_rules(tmp_path: Path) -> None:
@@ -97,8 +97,10 @@ def test_two_windows_keep_all_rules(tmp_path: Path) -> None:
     file = tmp_path / "ignored.json"
 
     def ignore(line: int) -> None:
-        asyncio.run(Ignoring(Quiet(), file).ignore(rule(line)))
+        asyncio.run(BreakpointIgnorer(Quiet(), file).ignore(rule(line)))
 
     with ThreadPoolExecutor(8) as windows:
         list(windows.map(ignore, range(64)))
-    assert {one.line for one in asyncio.run(Ignoring(Quiet(), file).rules())} == set(range(64))
+    assert {one.line for one in asyncio.run(BreakpointIgnorer(Quiet(), file).rules())} == set(
+        range(64)
+    )

@@ -1,4 +1,4 @@
-"""Actions on several workers: who is asked what, and what is said of those that fail."""
+"""WorkerActions on several workers: who is asked what, and what is said of those that fail."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.worker_errors import worker_unreachable
-from eagleray.features.debugging.actions import Actions
-from eagleray.features.debugging.attaching import Attaching
-from eagleray.features.debugging.ignoring import Ignoring
+from eagleray.features.debugging.actions import WorkerActions
+from eagleray.features.debugging.attacher import WorkerAttacher
+from eagleray.features.debugging.ignored_breakpoints import BreakpointIgnorer
 from eagleray.protocol.control import WorkerStop
 
 from tests.debugging.fakes import List, Maps, Place, Row
@@ -19,11 +19,11 @@ from tests.fakes.adapter import STOP, FakeAdapter, state
 CLUSTER = "http://c:8265"
 
 
-def actions(sessions: AdapterSessions, folder: Path, *rows: Row) -> Actions:
+def actions(sessions: AdapterSessions, folder: Path, *rows: Row) -> WorkerActions:
     listed = List(list(rows))
-    attaching = Attaching(sessions, listed.find, Maps())
-    ignoring = Ignoring(sessions, folder / "ignored.json")
-    return Actions(sessions, attaching, ignoring, listed.find, listed.all)
+    attaching = WorkerAttacher(sessions, listed.find, Maps())
+    ignoring = BreakpointIgnorer(sessions, folder / "ignored.json")
+    return WorkerActions(sessions, attaching, ignoring, listed.find, listed.all)
 
 
 def ops(adapter: FakeAdapter, worker_id: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Attaching: what the adapter is asked, what comes back, what is done when the worker ran on."""
+"""WorkerAttacher: what the adapter is asked, what comes back, what is done when the worker ran on."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import pytest
 from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import worker_gone
-from eagleray.features.debugging.attaching import Attaching
+from eagleray.features.debugging.attacher import WorkerAttacher
 
 from tests.debugging.fakes import List, Maps, Row
 from tests.fakes.adapter import FakeAdapter, state
 
 
-def attaching(sessions: AdapterSessions, *rows: Row, maps: Maps | None = None) -> Attaching:
-    return Attaching(sessions, List(list(rows)).find, maps or Maps())
+def attaching(sessions: AdapterSessions, *rows: Row, maps: Maps | None = None) -> WorkerAttacher:
+    return WorkerAttacher(sessions, List(list(rows)).find, maps or Maps())
 
 
 async def test_a_paused_worker(adapter: FakeAdapter, sessions: AdapterSessions) -> None:
@@ -25,7 +25,7 @@ async def test_a_paused_worker(adapter: FakeAdapter, sessions: AdapterSessions) 
     assert (attachment.path, attachment.line) == ("/remote/train.py", 24)
     assert attachment.local == "/local/train.py"
     assert attachment.rank == 3
-    assert said == ["Attaching to name of w1", "Looking for its file"]
+    assert said == ["WorkerAttacher to name of w1", "Looking for its file"]
     assert maps.resolved == [("http://c:8265", "w1", "/remote/train.py", ["/folder"])]
     ((_, params),) = adapter.asked
     assert params["mappings"] == [{"remote": "/remote", "local": "/local"}]

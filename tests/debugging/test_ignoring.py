@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.worker_errors import worker_busy
-from eagleray.features.debugging.ignoring import Ignoring, Rule
+from eagleray.features.debugging.ignored_breakpoints import BreakpointIgnorer, IgnoreRule
 from eagleray.protocol.control import WorkerStop
 
 from tests.debugging.fakes import Place, Row
 from tests.fakes.adapter import FakeAdapter, state
 
-RULE = Rule("http://c:8265", "session_1", "/remote/train.py", 24, seen_line=23)
+RULE = IgnoreRule("http://c:8265", "session_1", "/remote/train.py", 24, seen_line=23)
 
 
 @pytest.fixture
@@ -22,15 +22,19 @@ def file(own_home: Path) -> Path:
 
 
 @pytest.fixture
-async def ignoring(adapter: FakeAdapter, sessions: AdapterSessions, file: Path) -> Ignoring:
-    ignoring = Ignoring(sessions, file)
+async def ignoring(
+    adapter: FakeAdapter, sessions: AdapterSessions, file: Path
+) -> BreakpointIgnorer:
+    ignoring = BreakpointIgnorer(sessions, file)
     await ignoring.ignore(RULE)
     adapter.asked.clear()
     return ignoring
 
 
-async def test_a_worker_that_waits_there_goes_by(ignoring: Ignoring, adapter: FakeAdapter) -> None:
-    await ignoring.pass_by([Row("w1", place=Place("/remote/train.py", 23))])
+async def test_a_worker_that_waits_there_goes_by(
+    ignoring: BreakpointIgnorer, adapter: FakeAdapter
+) -> None:
+    await ignoring.continue_ignored([Row("w1", place=Place("/remote/train.py", 23))])
     assert [op for op, _ in adapter.asked] == ["attach", "ignore"]
     assert adapter.states["w1"].state == "running"
     assert adapter.asked[0][1]["seen"] is False
@@ -47,69 +51,71 @@ async def test_a_worker_that_waits_there_goes_by(ignoring: Ignoring, adapter: Fa
     ],
 )
 async def test_a_worker_that_waits_elsewhere_is_left_alone(
-    ignoring: Ignoring, adapter: FakeAdapter, row: Row
+    ignoring: BreakpointIgnorer, adapter: FakeAdapter, row: Row
 ) -> None:
-    await ignoring.pass_by([row])
+    await ignoring.continue_ignored([row])
     assert adapter.asked == []
 
 
 async def test_a_worker_whose_line_is_unknown_is_looked_at(
-    ignoring: Ignoring, adapter: FakeAdapter
+    ignoring: BreakpointIgnorer, adapter: FakeAdapter
 ) -> None:
     adapter.answers["w2"] = state("w2", stop=None, state="running")
-    await ignoring.pass_by([Row("w1"), Row("w2")])
+    await ignoring.continue_ignored([Row("w1"), Row("w2")])
     assert sorted(op for op, _ in adapter.asked) == ["attach", "attach", "ignore"]
 
 
 async def test_one_that_stands_elsewhere_after_all_stays(
-    ignoring: Ignoring, adapter: FakeAdapter
+    ignoring: BreakpointIgnorer, adapter: FakeAdapter
 ) -> None:
     adapter.answers["w1"] = state("w1", stop=WorkerStop("breakpoint", "/b.py", 1, "f", "", 1))
-    await ignoring.pass_by([Row("w1")])
+    await ignoring.continue_ignored([Row("w1")])
     assert [op for op, _ in adapter.asked] == ["attach"]
 
 
-async def test_an_error_leaves_the_others_alone(ignoring: Ignoring, adapter: FakeAdapter) -> None:
+async def test_an_error_leaves_the_others_alone(
+    ignoring: BreakpointIgnorer, adapter: FakeAdapter
+) -> None:
     adapter.answers["w1"] = worker_busy("w1")
-    await ignoring.pass_by([Row("w1"), Row("w2")])
+    await ignoring.continue_ignored([Row("w1"), Row("w2")])
     assert sorted(op for op, _ in adapter.asked) == ["attach", "attach", "ignore"]
 
 
 async def test_rules_outlive_the_sidecar(
-    ignoring: Ignoring, sessions: AdapterSessions, file: Path
+    ignoring: BreakpointIgnorer, sessions: AdapterSessions, file: Path
 ) -> None:
-    assert await Ignoring(sessions, file).rules() == [RULE]
+    assert await BreakpointIgnorer(sessions, file).rules() == [RULE]
 
 
 async def test_a_rule_is_taken_back(
-    ignoring: Ignoring, adapter: FakeAdapter, sessions: AdapterSessions, file: Path
+    ignoring: BreakpointIgnorer, adapter: FakeAdapter, sessions: AdapterSessions, file: Path
 ) -> None:
     await ignoring.forget(RULE.cluster, RULE.path, RULE.line)
     assert await ignoring.rules() == []
     assert adapter.asked[-1][1]["ignore"] is False
-    assert await Ignoring(sessions, file).rules() == []
+    assert await BreakpointIgnorer(sessions, file).rules() == []
 
 
 async def test_two_windows_share_the_rules(
-    ignoring: Ignoring, adapter: FakeAdapter, sessions: AdapterSessions, file: Path
+    ignoring: BreakpointIgnorer, adapter: FakeAdapter, sessions: AdapterSessions, file: Path
 ) -> None:
-    theirs = Rule(RULE.cluster, RULE.session, "/remote/other.py", 7)
-    await Ignoring(sessions, file).ignore(theirs)
-    mine = Rule(RULE.cluster, RULE.session, "/remote/mine.py", 8)
+    theirs = IgnoreRule(RULE.cluster, RULE.session, "/remote/other.py", 7)
+    await BreakpointIgnorer(sessions, file).ignore(theirs)
+    mine = IgnoreRule(RULE.cluster, RULE.session, "/remote/mine.py", 8)
     await ignoring.ignore(mine)
     assert await ignoring.rules() == [RULE, theirs, mine]
     await ignoring.forget(theirs.cluster, theirs.path, theirs.line)
-    assert await Ignoring(sessions, file).rules() == [RULE, mine]
+    assert await BreakpointIgnorer(sessions, file).rules() == [RULE, mine]
     assert [one.name for one in file.parent.glob(f"{file.name}*")] == [file.name]
 
 
-async def test_a_restarted_cluster_begins_without_rules(ignoring: Ignoring) -> None:
-    new = Rule(RULE.cluster, "session_2", "/remote/new.py", 5)
+async def test_a_restarted_cluster_begins_without_rules(ignoring: BreakpointIgnorer) -> None:
+    new = IgnoreRule(RULE.cluster, "session_2", "/remote/new.py", 5)
     await ignoring.ignore(new)
     assert await ignoring.rules() == [new]
 
 
-async def test_the_same_place_twice_is_one_rule(ignoring: Ignoring) -> None:
+async def test_the_same_place_twice_is_one_rule(ignoring: BreakpointIgnorer) -> None:
     await ignoring.ignore(RULE)
     assert await ignoring.rules() == [RULE]
 
@@ -117,7 +123,7 @@ async def test_the_same_place_twice_is_one_rule(ignoring: Ignoring) -> None:
 @pytest.mark.parametrize("text", ["", "{", "[1]", '[{"nonsense": 1}]', "{}"])
 async def test_a_file_that_cannot_be_read(sessions: AdapterSessions, file: Path, text: str) -> None:
     file.write_text(text)
-    ignoring = Ignoring(sessions, file)
+    ignoring = BreakpointIgnorer(sessions, file)
     assert await ignoring.rules() == []
     await ignoring.ignore(RULE)
-    assert await Ignoring(sessions, file).rules() == [RULE]
+    assert await BreakpointIgnorer(sessions, file).rules() == [RULE]

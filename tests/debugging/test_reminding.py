@@ -8,8 +8,8 @@ import contextlib
 import pytest
 from eagleray.app import Settings
 from eagleray.common.clock import SetClock
-from eagleray.features.debugging import reminding
-from eagleray.features.debugging.reminding import LONG_S, Held, Reminder
+from eagleray.features.debugging import hold_reminder
+from eagleray.features.debugging.hold_reminder import REMIND_AFTER_S, Held, HoldReminder
 
 from tests.fakes.adapter import state
 
@@ -27,32 +27,36 @@ def said() -> list[Held]:
 
 
 @pytest.fixture
-def reminder(clock: SetClock, said: list[Held]) -> Reminder:
-    return Reminder(clock, said.append)
+def reminder(clock: SetClock, said: list[Held]) -> HoldReminder:
+    return HoldReminder(clock, said.append)
 
 
 def test_it_says_so_after_fifteen_minutes_and_once(
-    reminder: Reminder, clock: SetClock, said: list[Held]
+    reminder: HoldReminder, clock: SetClock, said: list[Held]
 ) -> None:
     reminder.update([state("w1")])
-    clock.move(LONG_S - 1)
+    clock.move(REMIND_AFTER_S - 1)
     reminder.look()
     assert said == []
     clock.move(1)
     reminder.look()
     assert said == [Held("http://c:8265", "w1", "name of w1", 15)]
-    clock.move(LONG_S)
+    clock.move(REMIND_AFTER_S)
     reminder.look()
     reminder.update([state("w1")])
     assert len(said) == 1
 
 
-@pytest.mark.parametrize(("said", "limit"), [("", LONG_S), ("60", 60.0), ("soon", LONG_S)])
+@pytest.mark.parametrize(
+    ("said", "limit"), [("", REMIND_AFTER_S), ("60", 60.0), ("soon", REMIND_AFTER_S)]
+)
 def test_the_environment_may_shorten_it(said: str, limit: float) -> None:
     assert Settings.read({}, {"EAGLERAY_REMIND_S": said}).remind_s == limit
 
 
-def test_a_hold_that_began_before_us(reminder: Reminder, clock: SetClock, said: list[Held]) -> None:
+def test_a_hold_that_began_before_us(
+    reminder: HoldReminder, clock: SetClock, said: list[Held]
+) -> None:
     reminder.update([state("w1", held_s=14 * MINUTE)])
     assert said == []
     clock.move(MINUTE)
@@ -60,24 +64,24 @@ def test_a_hold_that_began_before_us(reminder: Reminder, clock: SetClock, said: 
     assert [held.minutes for held in said] == [15]
 
 
-def test_a_stop_that_nobody_has_seen_is_no_hold(reminder: Reminder, said: list[Held]) -> None:
+def test_a_stop_that_nobody_has_seen_is_no_hold(reminder: HoldReminder, said: list[Held]) -> None:
     reminder.update([state("w1", held_s=47 * MINUTE, seen=False)])
     assert said == []
 
 
-def test_a_very_old_hold_is_said_at_once(reminder: Reminder, said: list[Held]) -> None:
+def test_a_very_old_hold_is_said_at_once(reminder: HoldReminder, said: list[Held]) -> None:
     reminder.update([state("w1", held_s=47 * MINUTE)])
     assert [held.minutes for held in said] == [47]
 
 
-def test_an_editor_ends_the_hold(reminder: Reminder, clock: SetClock, said: list[Held]) -> None:
+def test_an_editor_ends_the_hold(reminder: HoldReminder, clock: SetClock, said: list[Held]) -> None:
     reminder.update([state("w1")])
-    clock.move(LONG_S - 1)
+    clock.move(REMIND_AFTER_S - 1)
     reminder.update([state("w1", editor=True)])
-    clock.move(LONG_S)
+    clock.move(REMIND_AFTER_S)
     reminder.look()
     reminder.update([state("w1")])
-    clock.move(LONG_S - 1)
+    clock.move(REMIND_AFTER_S - 1)
     reminder.look()
     assert said == []
     clock.move(1)
@@ -87,30 +91,32 @@ def test_an_editor_ends_the_hold(reminder: Reminder, clock: SetClock, said: list
 
 @pytest.mark.parametrize("kind", ["running", "gone", "attaching"])
 def test_only_stopped_workers_are_held(
-    reminder: Reminder, clock: SetClock, said: list[Held], kind: str
+    reminder: HoldReminder, clock: SetClock, said: list[Held], kind: str
 ) -> None:
     reminder.update([state("w1", state=kind)])
-    clock.move(LONG_S)
+    clock.move(REMIND_AFTER_S)
     reminder.look()
     assert said == []
 
 
-def test_the_next_hold_is_said_again(reminder: Reminder, clock: SetClock, said: list[Held]) -> None:
+def test_the_next_hold_is_said_again(
+    reminder: HoldReminder, clock: SetClock, said: list[Held]
+) -> None:
     for _ in range(2):
         reminder.update([state("w1")])
-        clock.move(LONG_S)
+        clock.move(REMIND_AFTER_S)
         reminder.look()
         reminder.update([])
     assert len(said) == 2
 
 
 async def test_it_looks_again_by_itself(
-    reminder: Reminder, clock: SetClock, said: list[Held], monkeypatch: pytest.MonkeyPatch
+    reminder: HoldReminder, clock: SetClock, said: list[Held], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reminding, "_LOOK_S", 0.0)
+    monkeypatch.setattr(hold_reminder, "_LOOK_S", 0.0)
     reminder.update([state("w1")])
     running = asyncio.create_task(reminder.run())
-    clock.move(LONG_S)
+    clock.move(REMIND_AFTER_S)
     while not said:
         await asyncio.sleep(0)
     running.cancel()

@@ -11,7 +11,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.node_access import NodeRoutes
 from eagleray.features.pdb.pdb import Pdb
-from eagleray.features.pdb.sessions import PdbSession
+from eagleray.features.pdb.sessions import WaitingPdb
 from eagleray.protocol.control import CommandOutput, OpenedSocket
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.ray.rows import NodeRow
@@ -26,7 +26,7 @@ ON_HOST = "ssh://login/http://127.0.0.1:8265"
 HEAD = NodeRow("a", "10.77.0.10", "node-10", alive=True, head=True)
 OTHER = NodeRow("b", "10.77.0.9", "node-9", alive=True, head=False)
 NOBODY = NodeRow("", "", "one of 2 nodes", alive=True, head=False)
-SESSION = PdbSession("aaaa1111", HERE, "f.py", 3, "step", "", OTHER, 1, 4000, False, 0.0)
+SESSION = WaitingPdb("aaaa1111", HERE, "f.py", 3, "step", "", OTHER, 1, 4000, False, 0.0)
 
 
 @pytest.fixture

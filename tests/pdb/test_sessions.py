@@ -8,8 +8,14 @@ from typing import Any
 import pytest
 from attrs import evolve
 from eagleray.common.errors import EaglerayError
-from eagleray.features.pdb.sessions import Rows, chosen, names_no_worker, sessions
-from eagleray.features.pdb.target import Target, read
+from eagleray.features.pdb.sessions import (
+    DashboardRows,
+    PdbTarget,
+    chosen,
+    lacks_worker_ids,
+    read,
+    sessions,
+)
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.ray.rows import ActorRow, JobRow, NodeRow, RuntimeEnv, TaskRow, WorkerRow
 
@@ -17,7 +23,7 @@ HEAD = NodeRow("n1", "10.0.0.1", "node-1", alive=True, head=True)
 OTHER = NodeRow("n2", "10.0.0.2", "node-2", alive=True, head=False)
 WORKER = WorkerRow("w1", "worker", "n2", "10.0.0.2", 4711, 0, 0, 0)
 ACTOR = ActorRow("a1", "Policy", "policy-3", "", "ALIVE", "01", "n2", 4711, 0, "", RuntimeEnv())
-ROWS = Rows([WORKER], [ACTOR], [HEAD, OTHER])
+ROWS = DashboardRows([WORKER], [ACTOR], [HEAD, OTHER])
 # As Ray 2.60 writes it.
 VALUE: dict[str, Any] = {
     "id": "0af5c6e8d9c74d6d8c8e6f3ac1d2e3f4",
@@ -127,8 +133,8 @@ def _task(name: str, node: str) -> TaskRow:
 
 
 def test_an_old_ray_names_no_worker() -> None:
-    assert names_no_worker([OLD])
-    assert not names_no_worker([VALUE])
+    assert lacks_worker_ids([OLD])
+    assert not lacks_worker_ids([VALUE])
     rows = evolve(ROWS, jobs=[JOB], tasks=[_task("train_step", "n2"), _task("other", "n1")])
     (one,) = sessions("c", [OLD], rows)
     assert (one.node, one.pid) == (OTHER, 99)
@@ -158,12 +164,12 @@ def test_choosing_by_id_name_or_beginning() -> None:
 
 def test_a_target_fits_into_an_argument() -> None:
     routes = (RouteSpec(ssh="login", job="12", node="node-2"),)
-    target = Target("id", "c", 'a "name" é', "f:1", "node-2", routes, "127.0.0.1", 46821, True)
+    target = PdbTarget("id", "c", 'a "name" é', "f:1", "node-2", routes, "127.0.0.1", 46821, True)
     assert read(target.text()) == target
 
 
 def test_a_target_that_somebody_else_wrote_runs_nothing() -> None:
-    whole = json.loads(Target("i", "c", "n", "p", "no", (RouteSpec(),), "h", 1, True).text())
+    whole = json.loads(PdbTarget("i", "c", "n", "p", "no", (RouteSpec(),), "h", 1, True).text())
     for wrong in ("", "[]", "{}", json.dumps(whole | {"port": "x"})):
         with pytest.raises(EaglerayError) as raised:
             read(wrong)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from eagleray.features.source_mapping import local_files
 from eagleray.features.source_mapping.decision import decide
-from eagleray.features.source_mapping.mounts import Fit
+from eagleray.features.source_mapping.mounts import MountedFile
 from eagleray.protocol.control import PathMapping
 
 PACKAGE = "/tmp/ray/session_1/runtime_resources/working_dir_files/_ray_pkg_0a1b"
@@ -102,7 +102,7 @@ def test_the_mounts_are_after_the_setting_and_before_the_same_path(
     workspace: Path, write: Write, tmp_path: Path
 ) -> None:
     path, mounted = write("a.py", "of the image\n"), write("code/a.py", "mounted\n")
-    fit = Fit(mounted, PathMapping(str(workspace), f"{workspace}/code"))
+    fit = MountedFile(mounted, PathMapping(str(workspace), f"{workspace}/code"))
 
     def remote() -> str:
         return local_files.sha256(mounted)
@@ -119,7 +119,7 @@ def test_what_is_mounted_is_known_by_the_name_of_the_workspace(
     mounted = write("pkg/a.py")
     link = tmp_path / "home"
     link.symlink_to(workspace)
-    fit = Fit(mounted, PathMapping("/workspace", str(workspace)))
+    fit = MountedFile(mounted, PathMapping("/workspace", str(workspace)))
     decision = decide(
         "/workspace/pkg/a.py", [], [str(link)], lambda: local_files.sha256(mounted), [fit]
     )
@@ -129,8 +129,8 @@ def test_what_is_mounted_is_known_by_the_name_of_the_workspace(
 
 def test_a_mount_chooses_no_file_of_another_content(workspace: Path, write: Write) -> None:
     fits = [
-        Fit(write("secret.py"), PathMapping("/w", "/")),
-        Fit("/nowhere", PathMapping("/w", "/")),
+        MountedFile(write("secret.py"), PathMapping("/w", "/")),
+        MountedFile("/nowhere", PathMapping("/w", "/")),
     ]
     for remote_hash in ("another", ""):
         assert decide("/w/secret.py", [], [], lambda h=remote_hash: h, fits).local == ""
@@ -140,7 +140,7 @@ def test_rays_copy_of_a_package_is_not_looked_for_in_the_mounts(
     workspace: Path, write: Write
 ) -> None:
     local = write("train.py")
-    fit = Fit(write("copy/train.py"), PathMapping(PACKAGE, f"{workspace}/copy"))
+    fit = MountedFile(write("copy/train.py"), PathMapping(PACKAGE, f"{workspace}/copy"))
     decision = decide(f"{PACKAGE}/train.py", [], [str(workspace)], not_asked, [fit])
     assert (decision.how, decision.local) == ("working-dir", local)
 

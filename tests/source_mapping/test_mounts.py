@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.features.source_mapping import places
-from eagleray.features.source_mapping.mounts import Fit, fits, table
+from eagleray.features.source_mapping import worker_paths
+from eagleray.features.source_mapping.mounts import MountedFile, mounted_files, table
 from eagleray.protocol.control import Mounts, PathMapping
 
 DISK = "30 1 8:1 {root} {point} rw,relatime shared:1 - ext4 /dev/sda1 rw"
@@ -110,7 +110,9 @@ def lines(*mounts: str, boot: str = "boot\n") -> Mounts:
 def test_where_the_file_is_here(
     path: str, theirs: list[str], ours: list[str], local: str, mapping: PathMapping
 ) -> None:
-    assert fits(path, table(lines(*theirs)), table(lines(*ours))) == [Fit(local, mapping)]
+    assert mounted_files(path, table(lines(*theirs)), table(lines(*ours))) == [
+        MountedFile(local, mapping)
+    ]
 
 
 NOTHING = [
@@ -138,12 +140,12 @@ NOTHING = [
     ("path", "theirs", "ours"), [pytest.param(*case[1:], id=case[0]) for case in NOTHING]
 )
 def test_what_is_not_here(path: str, theirs: list[str], ours: list[str]) -> None:
-    assert fits(path, table(lines(*theirs)), table(lines(*ours))) == []
+    assert mounted_files(path, table(lines(*theirs)), table(lines(*ours))) == []
 
 
 def test_a_disk_of_another_machine_has_the_same_name_and_is_another() -> None:
     theirs = table(lines(disk("/home/alice", "/w"), boot="one"))
-    assert fits("/w/x.py", theirs, table(lines(disk("/", "/"), boot="other"))) == []
+    assert mounted_files("/w/x.py", theirs, table(lines(disk("/", "/"), boot="other"))) == []
 
 
 def test_a_table_that_was_cut_off_loses_its_last_line_only() -> None:
@@ -154,7 +156,7 @@ def test_a_table_that_was_cut_off_loses_its_last_line_only() -> None:
 
 
 def test_each_mount_of_a_large_table_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    below, calls = places.below, []
+    below, calls = worker_paths.below, []
 
     def counted(path: str, folder: str) -> bool:
         calls.append(path)
@@ -163,7 +165,7 @@ def test_each_mount_of_a_large_table_is_looked_up_once(monkeypatch: pytest.Monke
     monkeypatch.setattr(places, "below", counted)
     ours = table(Mounts("b", "".join(f"{disk('/', f'/mnt/{n}')}\n" for n in range(500))))
     theirs = table(Mounts("b", f"{LAYERS}\n{disk('/', '/workspace')}\n"))
-    assert len(fits("/workspace/x.py", theirs, ours)) == 500
+    assert len(mounted_files("/workspace/x.py", theirs, ours)) == 500
     # Comparing each mount with each other one would be a quarter of a million.
     assert len(calls) < 10 * len(ours)
 
@@ -171,4 +173,4 @@ def test_each_mount_of_a_large_table_is_looked_up_once(monkeypatch: pytest.Monke
 def test_a_path_that_no_kernel_follows_fits_nothing() -> None:
     theirs = table(Mounts("b", f"{LAYERS}\n{disk('/', '/workspace')}\n"))
     ours = table(Mounts("b", f"{disk('/', '/mnt')}\n"))
-    assert fits("/workspace" + "/x" * 30_000, theirs, ours) == []
+    assert mounted_files("/workspace" + "/x" * 30_000, theirs, ours) == []

@@ -1,7 +1,7 @@
 """Paths of a worker against paths of this machine, as tables and laws."""
 
 import pytest
-from eagleray.features.source_mapping import places
+from eagleray.features.source_mapping import worker_paths
 from eagleray.protocol.control import PathMapping
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +23,7 @@ MODULES = f"{RESOURCES}/py_modules_files/_ray_pkg_77"
     ],
 )
 def test_the_root_of_an_uploaded_package(path: str, root: str) -> None:
-    assert places.package_root(path) == root
+    assert worker_paths.package_root(path) == root
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_the_root_of_an_uploaded_package(path: str, root: str) -> None:
     ],
 )
 def test_a_mapping_is_a_prefix_of_whole_names(mapping: PathMapping, path: str, local: str) -> None:
-    assert places.apply(mapping, path) == local
+    assert worker_paths.apply(mapping, path) == local
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_mapping_is_a_prefix_of_whole_names(mapping: PathMapping, path: str, l
 def test_the_widest_mapping_within_the_workspace(
     remote: str, local: str, folders: list[str], mapping: PathMapping
 ) -> None:
-    assert places.mapping_between(remote, local, folders) == mapping
+    assert worker_paths.mapping_between(remote, local, folders) == mapping
 
 
 NAMES = st.lists(st.sampled_from(["a", "b", "c d", "é", "src"]), min_size=1, max_size=5)
@@ -78,19 +78,19 @@ def test_a_found_mapping_leads_back_to_the_file(
     remote_path = "/" + "/".join([*remote, *common, "x.py"])
     folder = "/" + "/".join(workspace)
     local = "/".join([folder, *common, "x.py"])
-    mapping = places.mapping_between(remote_path, local, [folder])
-    assert places.apply(mapping, remote_path) == local
-    assert places.below(mapping.local, folder)
+    mapping = worker_paths.mapping_between(remote_path, local, [folder])
+    assert worker_paths.apply(mapping, remote_path) == local
+    assert worker_paths.below(mapping.local, folder)
 
 
 @pytest.mark.parametrize(
     "path", ["<string>", "/a/<frozen x>", "/a/../b.py", "/a\0b.py", "rel.py", ""]
 )
 def test_what_is_no_file(path: str) -> None:
-    assert not places.is_file_name(path)
+    assert not worker_paths.is_file_name(path)
 
 
 def test_installed_libraries() -> None:
-    assert places.is_installed("/opt/env/lib/python3.11/site-packages/verl/a.py")
-    assert places.is_installed("/usr/lib/python3.11/threading.py")
-    assert not places.is_installed("/home/me/python/a.py")
+    assert worker_paths.is_installed("/opt/env/lib/python3.11/site-packages/verl/a.py")
+    assert worker_paths.is_installed("/usr/lib/python3.11/threading.py")
+    assert not worker_paths.is_installed("/home/me/python/a.py")

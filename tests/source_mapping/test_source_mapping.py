@@ -9,7 +9,7 @@ from attrs import define, field
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import no_worker_file, worker_gone
 from eagleray.features.source_mapping import messages as wire
-from eagleray.features.source_mapping.handlers import Handlers
+from eagleray.features.source_mapping.handlers import SourceMappingHandlers
 from eagleray.features.source_mapping.source_mapping import SourceMapping
 from eagleray.protocol.control import FileContent, Mounts, PathMapping, WorkerState, WorkerStop
 
@@ -235,7 +235,7 @@ async def test_comparison_by_hash(
 async def test_the_panels_requests(
     mapping: SourceMapping, adapters: FakeAdapters, workspace: Path
 ) -> None:
-    handlers = Handlers(mapping)
+    handlers = SourceMappingHandlers(mapping)
     adapters.files["/app/train.py"] = "theirs\n"
     place = wire.WorkerFile(CLUSTER, "w1", "/app/train.py", str(workspace / "train.py"))
     await handlers.configure(wire.Configure({CLUSTER: [wire.Mapping("/s", "/t")]}))

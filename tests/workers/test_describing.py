@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from eagleray.features.workers.describing import Describer, Wanted
-from eagleray.features.workers.lists import Lists
-from eagleray.features.workers.rows import Key
+from eagleray.features.workers.describer import Describer, ShownWorkers
+from eagleray.features.workers.model import Key
+from eagleray.features.workers.worker_facts import ClusterLists
 from eagleray.ray.rows import WorkerRow
 
 from tests.workers.fakes import FakeDashboard, until
@@ -15,8 +15,8 @@ from tests.workers.rows import CLUSTER, IP, SESSION, actor_row, job_row, task_ro
 KEY: Key = (SESSION, "w1")
 
 
-def wanted(*rows: WorkerRow, wait: int = 1, session: str = SESSION) -> Wanted:
-    return Wanted(session, {row.worker_id: row for row in rows}, frozenset({wait}))
+def wanted(*rows: WorkerRow, wait: int = 1, session: str = SESSION) -> ShownWorkers:
+    return ShownWorkers(session, {row.worker_id: row for row in rows}, frozenset({wait}))
 
 
 def describer(dashboard: FakeDashboard, again_s: tuple[float, ...] = ()) -> Describer:
@@ -93,7 +93,7 @@ async def test_a_held_worker_is_looked_for_among_all_workers() -> None:
     dashboard = FakeDashboard()
     dashboard.workers, dashboard.tasks = [worker_row(paused_threads=0)], [task_row()]
     asks = describer(dashboard)
-    asks.want(CLUSTER, Wanted(SESSION, {"w1": None}, frozenset({1})))
+    asks.want(CLUSTER, ShownWorkers(SESSION, {"w1": None}, frozenset({1})))
     await asks.settled()
     assert asks.homes[KEY].node_ip == IP and asks.facts[KEY].task_ids
     await asks.close()
@@ -126,20 +126,20 @@ async def test_nothing_is_asked_while_nobody_is_paused() -> None:
 
 def test_an_actor_in_its_init_is_found_by_pid_and_node() -> None:
     creating = task_row(worker_id="", pid=7, node_id="", actor_id="a1", name="Init.__init__")
-    lists = Lists([creating], [actor_row(name="init_1", pid=0, node_id="")], [], [])
+    lists = ClusterLists([creating], [actor_row(name="init_1", pid=0, node_id="")], [], [])
     facts = lists.describe("w1", worker_row(pid=7))
     assert (facts.name, facts.titles, facts.name_rank) == ("init_1", ("Init.__init__",), 1)
     assert lists.describe("w2", worker_row("w2", pid=8)).titles == ("worker 8",)
 
 
 def test_an_idle_actor_is_found_by_its_process() -> None:
-    lists = Lists([], [actor_row(pid=7)], [], [])
+    lists = ClusterLists([], [actor_row(pid=7)], [], [])
     assert lists.describe("w1", worker_row(pid=7)).titles == ("PolicyWorker",)
 
 
 def test_a_driver_is_found_by_its_process_or_by_its_job_id() -> None:
-    by_pid = Lists([], [], [job_row(driver_pid=9)], [])
+    by_pid = ClusterLists([], [], [job_row(driver_pid=9)], [])
     driver = worker_row("01000000" + "f" * 48, kind="driver", pid=9)
     assert by_pid.describe(driver.worker_id, driver).name == "driver train.py"
-    by_id = Lists([], [], [job_row(driver_pid=0)], [])
+    by_id = ClusterLists([], [], [job_row(driver_pid=0)], [])
     assert by_id.describe(driver.worker_id, driver).name == "driver train.py"

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from eagleray.features.workers.grouping import group
-from eagleray.features.workers.rows import Paused, PausedGroup, everyone
+from eagleray.features.workers.model import PausedGroup, PausedWorker, all_workers
+from eagleray.features.workers.paused_rows import group
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.workers.rows import CLUSTER, IP, NODE, SESSION
 
 
-def paused(worker_id: str, title: str = "train", **other: Any) -> Paused:
+def paused(worker_id: str, title: str = "train", **other: Any) -> PausedWorker:
     values: dict[str, Any] = {
         "cluster": CLUSTER,
         "session": SESSION,
@@ -33,17 +33,17 @@ def paused(worker_id: str, title: str = "train", **other: Any) -> Paused:
         "threads": 1,
         "attempt": 0,
     }
-    return Paused(**{**values, **other})
+    return PausedWorker(**{**values, **other})
 
 
-def failed(worker_id: str, runs: str = "", started_by: str = "", **other: Any) -> Paused:
+def failed(worker_id: str, runs: str = "", started_by: str = "", **other: Any) -> PausedWorker:
     ids = {"task_ids": frozenset({runs}) if runs else frozenset()}
     ids["parent_ids"] = frozenset({started_by}) if started_by else frozenset()
     return paused(worker_id, **{"kind": "post-mortem", **ids, **other})
 
 
 def tree(groups: tuple[PausedGroup, ...]) -> list[Any]:
-    def of(worker: Paused) -> Any:
+    def of(worker: PausedWorker) -> Any:
         return (
             [worker.worker_id, *map(of, worker.children)] if worker.children else worker.worker_id
         )
@@ -102,10 +102,10 @@ LETTERS = st.sampled_from("abcdefgh")
 @given(st.dictionaries(LETTERS, LETTERS, max_size=8))
 def test_nobody_is_lost_or_shown_twice_whatever_the_cluster_says(parents: dict[str, str]) -> None:
     workers = [failed(name, runs=name, started_by=parents.get(name, "")) for name in "abcdefgh"]
-    shown = [worker.worker_id for worker in everyone(group(workers))]
+    shown = [worker.worker_id for worker in all_workers(group(workers))]
     assert sorted(shown) == list("abcdefgh")
 
 
 def test_a_chain_of_a_thousand_relays_is_kept() -> None:
     workers = [failed(f"w{i}", runs=f"t{i}", started_by=f"t{i - 1}") for i in range(1_000)]
-    assert len(everyone(group(workers))) == 1_000
+    assert len(all_workers(group(workers))) == 1_000

@@ -16,7 +16,7 @@ from eagleray.adapter.held_record import HeldRecord
 from eagleray.adapter_client.held_elsewhere import BELIEVED_S, held_elsewhere
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import host_name
-from eagleray.features.debugging.attaching import Attaching
+from eagleray.features.debugging.attacher import WorkerAttacher
 
 from tests.debugging.fakes import Row
 from tests.workers.fakes import until
@@ -134,7 +134,7 @@ async def test_it_is_attached_to_there_alone() -> None:
     async def find(cluster: str, worker: str) -> Row:
         return Row("w1", held_on="login2", state="held")
 
-    attaching = Attaching(None, find, None)
+    attaching = WorkerAttacher(None, find, None)
     with pytest.raises(EaglerayError, match="held by Eagleray on login2") as error:
         await attaching.attach("c", "w1", [], lambda _: None)
     assert error.value.code == "worker-elsewhere"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eagleray.features.workers.live_workers import LiveWorker, ask_live_workers
+from eagleray.features.workers.live_workers import LiveWorker, fetch_live_workers
 from eagleray.ray.rows import RuntimeEnv
 
 from tests.workers.fakes import FakeDashboard
@@ -10,7 +10,7 @@ from tests.workers.rows import actor_row, job_row, task_row, worker_row
 
 
 async def live(dashboard: FakeDashboard) -> list[LiveWorker]:
-    return await ask_live_workers(dashboard)
+    return await fetch_live_workers(dashboard)
 
 
 async def test_every_kind_with_its_state_and_what_it_runs() -> None:

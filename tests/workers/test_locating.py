@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from eagleray.features.workers.locating import TRACES_AT_ONCE, Locator, Pause
-from eagleray.features.workers.rows import Key, Place, Stand
+from eagleray.features.workers.model import Key, Location, StopLocation
+from eagleray.features.workers.stop_location import TRACES_AT_ONCE, StopLocator, WorkerPause
 from eagleray.tools.pyspy import Dump, Frame, Stack
 
 from tests.workers.fakes import FakeDashboard, FakeSpy, until
 from tests.workers.rows import CLUSTER, IP, SESSION, worker_row
 
 TRACE = (Path(__file__).parent / "recorded" / "trace-actor.txt").read_text()
-SHORT = Stand("breakpoint", Place("prog.py", 11, "PolicyWorker.train"))
-WHOLE = Stand("breakpoint", Place("/code/prog.py", 11, "PolicyWorker.train"))
+SHORT = StopLocation("breakpoint", Location("prog.py", 11, "PolicyWorker.train"))
+WHOLE = StopLocation("breakpoint", Location("/code/prog.py", 11, "PolicyWorker.train"))
 FRAMES = (
     Frame("set_trace", "/v/ray/util/debugpy.py", 94),
     Frame("PolicyWorker.train", "/code/prog.py", 11),
@@ -29,8 +29,8 @@ def trace(pid: int) -> str:
     return TRACE.replace("7967", str(pid))
 
 
-def pause(worker_id: str = "w1", number: int = 1, pid: int = 100) -> Pause:
-    return Pause(CLUSTER, SESSION, worker_row(worker_id, pid=pid), number)
+def pause(worker_id: str = "w1", number: int = 1, pid: int = 100) -> WorkerPause:
+    return WorkerPause(CLUSTER, SESSION, worker_row(worker_id, pid=pid), number)
 
 
 class Setting:
@@ -39,15 +39,15 @@ class Setting:
     def __init__(self, local: bool = False) -> None:
         self.dashboard, self.spy, self.changes = FakeDashboard(), FakeSpy(), 0
         addresses = frozenset({IP} if local else ())
-        self.locator = Locator(
+        self.locator = StopLocator(
             lambda cluster: self.dashboard, self.spy, self._changed, lambda: addresses
         )
 
-    def want(self, *pauses: Pause) -> None:
+    def want(self, *pauses: WorkerPause) -> None:
         waiting = {one.key: one.number for one in pauses}
         self.locator.want(pauses, waiting.get)
 
-    async def stand(self) -> Stand | None:
+    async def stand(self) -> StopLocation | None:
         key: Key = (SESSION, "w1")
         await self.locator.settled()
         return self.locator.stands.get(key)

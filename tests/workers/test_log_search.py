@@ -7,10 +7,9 @@ import asyncio
 import psutil
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.workers import line_matching
-from eagleray.features.workers.line_matching import matcher
-from eagleray.features.workers.live_workers import LiveWorker, ask_live_workers
-from eagleray.features.workers.log_search import LOGS_AT_ONCE, MATCHES, choose, search
+from eagleray.features.workers import log_search
+from eagleray.features.workers.live_workers import LiveWorker, fetch_live_workers
+from eagleray.features.workers.log_search import LOGS_AT_ONCE, MATCHES, choose, matcher, search
 from eagleray.features.workers.logs import Logs
 
 from tests.workers.fakes import FakeDashboard, until
@@ -25,7 +24,7 @@ async def site(count: int) -> tuple[FakeDashboard, Logs, list[LiveWorker]]:
     for worker_id in IDS[:count]:
         dashboard.files[f"worker-{worker_id}-01-1.out"] = "start\nloss=nan at step 3\nend\n"
         dashboard.files[f"worker-{worker_id}-01-1.err"] = "Traceback\n"
-    return dashboard, Logs(lambda cluster: dashboard), await ask_live_workers(dashboard)
+    return dashboard, Logs(lambda cluster: dashboard), await fetch_live_workers(dashboard)
 
 
 def ignore(done: int, total: int, name: str) -> None:
@@ -55,7 +54,7 @@ async def test_no_more_lines_than_wanted(regex: bool) -> None:
 
 
 async def test_an_expression_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line_matching, "TIME_LIMIT_S", 0.5)
+    monkeypatch.setattr(log_search, "TIME_LIMIT_S", 0.5)
     with pytest.raises(EaglerayError) as error:
         await matcher("(a+)+$", True, True).lines("a" * 64 + "b", 9)
     assert error.value.code == "slow-pattern"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from eagleray.features.workers.log_text import LINE_LIMIT, LineFeed, clean_text, last_lines
+from eagleray.features.workers.logs import LINE_LIMIT, LineFeed, clean_text, last_lines
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from eagleray.features.workers.merging import Known, Listed, merge, stand_of_stop
-from eagleray.features.workers.rows import Facts, Key, Paused, Place, Stand
+from eagleray.features.workers.model import Key, Location, PausedWorker, StopLocation, WorkerFacts
+from eagleray.features.workers.paused_rows import ListedWorker, RowSources, merge, stop_location_of
 from eagleray.protocol.control import WorkerState
 
 from tests.workers.rows import CLUSTER, IP, NODE, SESSION, stop, worker_row, worker_state
 
 KEY: Key = (SESSION, "w1")
-STOOD = Stand("breakpoint", Place("/code/train.py", 11, "PolicyWorker.train"))
+STOOD = StopLocation("breakpoint", Location("/code/train.py", 11, "PolicyWorker.train"))
 
 
-def known(**other: Any) -> Known:
+def known(**other: Any) -> RowSources:
     values: dict[str, Any] = {
         "facts": {},
         "homes": {},
@@ -23,20 +23,20 @@ def known(**other: Any) -> Known:
         "waiting": lambda key: 0.0,
         "to_local": lambda cluster, path: "",
     }
-    return Known(**{**values, **other})
+    return RowSources(**{**values, **other})
 
 
-def listed(worker_id: str = "w1", **other: Any) -> Listed:
-    return Listed(CLUSTER, SESSION, worker_row(worker_id, **other))
+def listed(worker_id: str = "w1", **other: Any) -> ListedWorker:
+    return ListedWorker(CLUSTER, SESSION, worker_row(worker_id, **other))
 
 
 def test_on_a_dead_node_it_is_gone_unless_the_adapter_has_it() -> None:
-    dead = Listed(CLUSTER, SESSION, worker_row(), gone=True)
+    dead = ListedWorker(CLUSTER, SESSION, worker_row(), gone=True)
     assert one(merge([dead], [], known())).state == "gone"
     assert one(merge([dead], [STOPPED], known())).state == "held"
 
 
-def one(rows: list[Paused]) -> Paused:
+def one(rows: list[PausedWorker]) -> PausedWorker:
     (row,) = rows
     return row
 
@@ -79,7 +79,7 @@ def test_the_same_worker_id_in_a_restarted_cluster_is_another_worker() -> None:
 
 
 def test_a_listed_worker_is_shown_with_what_ray_says() -> None:
-    facts = Facts("policy_3", ("PolicyWorker.train",), name_rank=3, attempt=2)
+    facts = WorkerFacts("policy_3", ("PolicyWorker.train",), name_rank=3, attempt=2)
     row = one(
         merge(
             [listed(pid=8, debug_port=4444, paused_threads=3)],
@@ -97,7 +97,7 @@ def test_a_held_worker_is_shown_at_home_although_ray_lists_it_no_more() -> None:
     home = worker_row(pid=9)
     row = one(merge([], [state], known(homes={KEY: home}, waiting=lambda key: 1.0)))
     assert (row.node_ip, row.pid, row.rank, row.waiting_s) == (IP, 9, 4, 60.0)
-    assert row.place == Place("/code/train.py", 12, "PolicyWorker.train")
+    assert row.place == Location("/code/train.py", 12, "PolicyWorker.train")
 
 
 def test_a_held_worker_of_a_cluster_that_does_not_answer_keeps_its_name() -> None:
@@ -123,7 +123,7 @@ def test_a_running_worker_stands_nowhere() -> None:
 
 
 def test_of_several_coroutines_the_title_is_the_one_that_stands() -> None:
-    facts = Facts("server", ("Server.pull", "Server.train"))
+    facts = WorkerFacts("server", ("Server.pull", "Server.train"))
     row = one(merge([listed()], [], known(facts={KEY: facts}, stands={KEY: STOOD})))
     assert row.title == "Server.train"
     assert one(merge([listed()], [], known(facts={KEY: facts}))).title == "Server.pull"
@@ -146,7 +146,7 @@ def test_the_local_file_is_looked_up_with_the_cluster() -> None:
     [("exception", "post-mortem"), ("breakpoint", "breakpoint"), ("step", "breakpoint")],
 )
 def test_kind_of_a_stop(reason: str, kind: str) -> None:
-    assert stand_of_stop(stop(reason=reason)).kind == kind
+    assert stop_location_of(stop(reason=reason)).kind == kind
 
 
 def test_debugpy_s_remark_is_not_part_of_the_exception() -> None:
@@ -154,22 +154,22 @@ def test_debugpy_s_remark_is_not_part_of_the_exception() -> None:
         "ValueError       (note: full exception trace is shown but execution is paused at: "
         "ray._raylet.execute_task): bad reward\x1b[0m"
     )
-    stand = stand_of_stop(stop(reason="exception", exception=said))
+    stand = stop_location_of(stop(reason="exception", exception=said))
     assert stand.exception == "ValueError: bad reward [0m"
 
 
 def test_a_secret_in_an_exception_is_hidden() -> None:
     said = "KeyError: OPENAI_API_KEY=hunter22 is refused"
-    stand = stand_of_stop(stop(reason="exception", exception=said))
+    stand = stop_location_of(stop(reason="exception", exception=said))
     assert "hunter22" not in stand.exception and stand.exception.startswith("KeyError: OPENAI")
 
 
 def test_rows_are_ordered_by_what_runs_then_rank_with_the_unranked_last() -> None:
     facts = {
-        (SESSION, "w1"): Facts("b", ("train",), name_rank=10),
-        (SESSION, "w2"): Facts("a", ("train",)),
-        (SESSION, "w3"): Facts("c", ("train",), name_rank=2),
-        (SESSION, "w4"): Facts("d", ("eval",), name_rank=99),
+        (SESSION, "w1"): WorkerFacts("b", ("train",), name_rank=10),
+        (SESSION, "w2"): WorkerFacts("a", ("train",)),
+        (SESSION, "w3"): WorkerFacts("c", ("train",), name_rank=2),
+        (SESSION, "w4"): WorkerFacts("d", ("eval",), name_rank=99),
     }
     rows = merge([listed(f"w{i}") for i in (1, 2, 3, 4)], [], known(facts=facts))
     assert [row.worker_id for row in rows] == ["w4", "w3", "w1", "w2"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.features.workers.names import (
+from eagleray.features.workers.model import WorkerFacts
+from eagleray.features.workers.worker_facts import (
     NAME_LIMIT,
     clean,
     describe_worker,
@@ -12,7 +13,6 @@ from eagleray.features.workers.names import (
     rank_of_text,
     script_of,
 )
-from eagleray.features.workers.rows import Facts
 from eagleray.ray.rows import RuntimeEnv
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,7 +68,7 @@ def test_rank_of_an_environment(text: str, rank: int | None) -> None:
 def test_order_of_the_rules_of_rank(
     env: int | None, name: int | None, attached: str, rank: int | None
 ) -> None:
-    facts = Facts("policy", ("train",), env_rank=env, name_rank=name)
+    facts = WorkerFacts("policy", ("train",), env_rank=env, name_rank=name)
     assert rank_of(facts, attached) == rank
 
 

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Collection
 import pytest
 from eagleray.common.clock import SetClock
 from eagleray.common.errors import EaglerayError
+from eagleray.features.workers.model import PausedWorker, all_workers
 from eagleray.features.workers.paused_workers import PausedWorkers
-from eagleray.features.workers.rows import Paused, everyone
 from eagleray.tools.pyspy import Dump, Frame, Stack
 
 from tests.workers.fakes import FakeAdapters, FakeDashboard, FakeSpy, FakeWatch, until
@@ -37,7 +37,7 @@ class FakeFiles:
 
 
 class Setting:
-    """Paused workers on fakes, followed as the sidecar does."""
+    """PausedWorker workers on fakes, followed as the sidecar does."""
 
     def __init__(self) -> None:
         self.dashboard = FakeDashboard()
@@ -48,8 +48,8 @@ class Setting:
         self.files = FakeFiles()
         self.workers = PausedWorkers(self.watch, self.adapters, self.spy, self.clock, self.files)
 
-    def rows(self) -> list[Paused]:
-        return everyone(self.workers.groups())
+    def rows(self) -> list[PausedWorker]:
+        return all_workers(self.workers.groups())
 
     def states(self) -> list[str]:
         return [row.state for row in self.rows()]
@@ -135,7 +135,7 @@ async def test_a_worker_of_a_dead_node_is_marked_and_not_looked_into(on: Setting
     await on.workers.described(30)
     assert {row.worker_id: row.state for row in on.rows()} == {"w1": "gone", "w2": "paused"}
     await until(lambda: on.dashboard.asked.count("traceback") == 1)
-    assert [row.worker_id for row in on.workers.looked_at()].count("w1") == 1
+    assert [row.worker_id for row in on.workers.located()].count("w1") == 1
 
 
 async def test_a_cluster_that_does_not_answer_keeps_its_rows(on: Setting) -> None:
@@ -167,7 +167,7 @@ async def test_a_worker_attached_to_under_another_address_is_one_row(on: Setting
     on.adapters.hold(worker_state(cluster="http://10.0.0.1:8265"))
     await until(lambda: on.states() == ["held"])
     assert on.rows()[0].cluster == CLUSTER
-    assert len(everyone(on.workers.groups([CLUSTER]))) == 1
+    assert len(all_workers(on.workers.groups([CLUSTER]))) == 1
 
 
 async def test_a_run_worker_is_found_by_the_address_of_its_run(on: Setting) -> None:
@@ -208,7 +208,7 @@ async def test_the_command_line_asks_once_and_waits_for_lines() -> None:
     on.watch.show([worker_row()])
     on.adapters.states = [worker_state("w2")]
     groups = await on.workers.refresh([CLUSTER], locate_s=30)
-    kinds = {row.worker_id: (row.state, row.kind) for row in everyone(groups)}
+    kinds = {row.worker_id: (row.state, row.kind) for row in all_workers(groups)}
     assert kinds == {"w1": ("paused", "breakpoint"), "w2": ("held", "breakpoint")}
     assert on.watch.refreshed == [CLUSTER]
     await on.workers.close()

@@ -1,4 +1,4 @@
-"""Paused workers, all workers and logs of a real cluster, asked as the panel asks."""
+"""PausedWorker workers, all workers and logs of a real cluster, asked as the panel asks."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 from eagleray.adapter_client.client import AdapterClient
 from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.workers.line_matching import matcher
-from eagleray.features.workers.live_workers import ask_live_workers
-from eagleray.features.workers.log_search import search
+from eagleray.features.workers.live_workers import fetch_live_workers
+from eagleray.features.workers.log_search import matcher, search
 from eagleray.features.workers.logs import Logs
+from eagleray.features.workers.model import PausedWorker, all_workers
 from eagleray.features.workers.paused_workers import PausedWorkers
-from eagleray.features.workers.rows import Paused, everyone
-from eagleray.features.workers.stands import stand_of
+from eagleray.features.workers.stop_location import stop_in_dump
 from eagleray.protocol.control import AttachParams
 from eagleray.ray.dashboard import Dashboard
 from eagleray.tools.pyspy import PySpy
@@ -62,17 +61,17 @@ async def watch(cluster: RayCluster) -> AsyncIterator[ClusterWatch]:
     await watching.close()
 
 
-async def rows_of(watch: ClusterWatch, spy: PySpy) -> dict[str, Paused]:
+async def rows_of(watch: ClusterWatch, spy: PySpy) -> dict[str, PausedWorker]:
     """The rows by name, when Ray has told what each of them runs: it does so up to a second late."""
     workers = PausedWorkers(watch, FakeAdapters(), spy)
-    found: dict[str, Paused] = {}
+    found: dict[str, PausedWorker] = {}
     try:
         groups = await workers.refresh(locate_s=60)
-        found = {row.name: row for row in everyone(groups)}
+        found = {row.name: row for row in all_workers(groups)}
 
         def named() -> bool:
             found.clear()
-            found.update({row.name: row for row in everyone(workers.groups())})
+            found.update({row.name: row for row in all_workers(workers.groups())})
             return len(found) == WAITING and all(row.task_ids for row in found.values())
 
         await until(named)
@@ -117,14 +116,14 @@ async def test_py_spy_alone_finds_the_line(cluster: RayCluster) -> None:
     for row in cluster.paused():
         dump = await PySpy().dump(row["pid"])
         assert dump is not None
-        stands.append(stand_of(dump))
+        stands.append(stop_in_dump(dump))
     kinds = sorted(stand.kind for stand in stands if stand)
     assert kinds == ["breakpoint"] * (WAITING - 1) + ["post-mortem"]
 
 
 async def test_all_workers_are_shown_with_what_they_run(watch: ClusterWatch) -> None:
     (seen,) = watch.statuses()
-    live = await ask_live_workers(watch.dashboard(seen.cluster))
+    live = await fetch_live_workers(watch.dashboard(seen.cluster))
     shown = {(w.kind, w.name, w.state, w.running) for w in live if w.kind != "idle"}
     assert {
         ("driver", f"driver {PROGRAM.name}", "RUNNING", ""),
@@ -138,7 +137,7 @@ async def test_logs_are_opened_searched_and_followed_without_escapes_and_secrets
     watch: ClusterWatch,
 ) -> None:
     (seen,) = watch.statuses()
-    live = await ask_live_workers(watch.dashboard(seen.cluster))
+    live = await fetch_live_workers(watch.dashboard(seen.cluster))
     worker = next(worker for worker in live if worker.name == "policy_0")
     logs = Logs(watch.dashboard)
     end = await logs.tail(seen.cluster, worker.worker_id, "out", 100)
@@ -163,8 +162,8 @@ async def test_a_parent_that_relays_the_error_of_its_child_stands_under_it(
     workers = PausedWorkers(watching, adapters.sessions)
     following = asyncio.create_task(workers.run())
 
-    def row(name: str) -> Paused | None:
-        rows = everyone(workers.groups())
+    def row(name: str) -> PausedWorker | None:
+        rows = all_workers(workers.groups())
         return next((one for one in rows if one.name == name and one.task_ids), None)
 
     try:
@@ -192,11 +191,11 @@ async def test_a_parent_that_relays_the_error_of_its_child_stands_under_it(
         await adapters.close()
 
 
-def _has(worker: Paused | None, state: str, exception: str) -> bool:
+def _has(worker: PausedWorker | None, state: str, exception: str) -> bool:
     return worker is not None and (worker.state, worker.exception) == (state, exception)
 
 
-def _children(worker: Paused | None) -> tuple[Paused, ...]:
+def _children(worker: PausedWorker | None) -> tuple[PausedWorker, ...]:
     return worker.children if worker else ()
 
 

@@ -5,69 +5,72 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.features.workers.rows import Place, Stand
-from eagleray.features.workers.stands import stand_of
+from eagleray.features.workers.model import Location, StopLocation
+from eagleray.features.workers.stop_location import stop_in_dump
 from eagleray.tools.pyspy import Dump, Frame, Stack, parse_json, parse_text
 from hypothesis import given
 from hypothesis import strategies as st
 
 RECORDED = Path(__file__).parent / "recorded"
-POST_MORTEM = Stand("post-mortem")
+POST_MORTEM = StopLocation("post-mortem")
 
 
 @pytest.mark.parametrize(
     ("name", "stand"),
     [
-        ("actor", Stand("breakpoint", Place("prog.py", 11, "PolicyWorker.train"))),
-        ("actor-init", Stand("breakpoint", Place("prog.py", 34, "Init.__init__"))),
-        ("async-actor", Stand("breakpoint", Place("prog.py", 22, "AsyncOne.run"))),
-        ("threaded-actor", Stand("breakpoint", Place("prog.py", 28, "Threaded.run"))),
-        ("task", Stand("breakpoint", Place("prog.py", 51, "nested"))),
-        ("driver", Stand("breakpoint", Place("prog.py", 64, "<module>"))),
+        ("actor", StopLocation("breakpoint", Location("prog.py", 11, "PolicyWorker.train"))),
+        ("actor-init", StopLocation("breakpoint", Location("prog.py", 34, "Init.__init__"))),
+        ("async-actor", StopLocation("breakpoint", Location("prog.py", 22, "AsyncOne.run"))),
+        ("threaded-actor", StopLocation("breakpoint", Location("prog.py", 28, "Threaded.run"))),
+        ("task", StopLocation("breakpoint", Location("prog.py", 51, "nested"))),
+        ("driver", StopLocation("breakpoint", Location("prog.py", 64, "<module>"))),
         ("post-mortem", POST_MORTEM),
     ],
 )
-def test_a_trace_of_the_dashboard(name: str, stand: Stand) -> None:
+def test_a_trace_of_the_dashboard(name: str, stand: StopLocation) -> None:
     dump = parse_text((RECORDED / f"trace-{name}.txt").read_text())
     assert dump is not None
-    assert stand_of(dump) == stand
+    assert stop_in_dump(dump) == stand
 
 
 @pytest.mark.parametrize(
     ("name", "stand"),
     [
-        ("actor", Stand("breakpoint", Place("/home/me/code/prog.py", 11, "PolicyWorker.train"))),
-        ("driver", Stand("breakpoint", Place("/home/me/code/prog.py", 64, "<module>"))),
+        (
+            "actor",
+            StopLocation("breakpoint", Location("/home/me/code/prog.py", 11, "PolicyWorker.train")),
+        ),
+        ("driver", StopLocation("breakpoint", Location("/home/me/code/prog.py", 64, "<module>"))),
         ("post-mortem", POST_MORTEM),
     ],
 )
-def test_a_dump_of_our_own(name: str, stand: Stand) -> None:
+def test_a_dump_of_our_own(name: str, stand: StopLocation) -> None:
     dump = parse_json(1, (RECORDED / f"dump-{name}.json").read_bytes(), "/home/me/code")
     assert dump is not None
-    assert stand_of(dump) == stand
+    assert stop_in_dump(dump) == stand
 
 
 def test_the_title_tells_a_dump_of_another_process() -> None:
     dump = parse_text((RECORDED / "trace-actor.txt").read_text())
     assert dump is not None and (dump.pid, dump.title) == (7967, "ray::PolicyWorker.train")
-    assert stand_of(dump, "ray::") is not None
-    assert stand_of(dump, "python") is None
+    assert stop_in_dump(dump, "ray::") is not None
+    assert stop_in_dump(dump, "python") is None
 
 
 def test_a_worker_that_does_not_wait_stands_nowhere() -> None:
     running = Dump(1, "", (Stack("MainThread", (Frame("train", "/code/train.py", 3),)),))
-    assert stand_of(running) is None
+    assert stop_in_dump(running) is None
 
 
 def test_a_function_called_set_trace_elsewhere_is_the_person_s_own() -> None:
     own = Dump(1, "", (Stack("MainThread", (Frame("set_trace", "/code/pdb.py", 3),)),))
-    assert stand_of(own) is None
+    assert stop_in_dump(own) is None
 
 
 def test_a_hostile_path_is_made_printable() -> None:
     frames = (Frame("set_trace", "/v/ray/util/debugpy.py", 94), Frame("f\x1b[1m", "/c/a\nb.py", 2))
-    stand = stand_of(Dump(1, "", (Stack("", frames),)))
-    assert stand is not None and stand.place == Place("/c/a b.py", 2, "f [1m")
+    stand = stop_in_dump(Dump(1, "", (Stack("", frames),)))
+    assert stand is not None and stand.place == Location("/c/a b.py", 2, "f [1m")
 
 
 @pytest.mark.parametrize("text", ["", "Profiling is disabled", "<html>", "Process x: y", "{}"])
@@ -100,4 +103,4 @@ def test_a_long_line_of_brackets_is_read_in_linear_time(monkeypatch: pytest.Monk
 @given(st.text())
 def test_any_text_is_read_without_an_error(text: str) -> None:
     dump = parse_text("Process 1: ray::x\n" + text)
-    assert dump is None or stand_of(dump) is None or stand_of(dump) is not None
+    assert dump is None or stop_in_dump(dump) is None or stop_in_dump(dump) is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eagleray.common.clock import SetClock
-from eagleray.features.workers.waits import Waits
+from eagleray.features.workers.paused_workers import WaitTimer
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +12,7 @@ A, B = ("s", "a"), ("s", "b")
 
 def test_a_wait_counts_from_its_first_sight() -> None:
     clock = SetClock(100.0)
-    waits = Waits(clock)
+    waits = WaitTimer(clock)
     waits.update({A})
     clock.move(2.5)
     waits.update({A, B})
@@ -22,7 +22,7 @@ def test_a_wait_counts_from_its_first_sight() -> None:
 
 def test_the_next_pause_of_a_worker_is_another_wait() -> None:
     clock = SetClock()
-    waits = Waits(clock)
+    waits = WaitTimer(clock)
     waits.update({A})
     first = waits.number(A)
     clock.move(9)
@@ -34,7 +34,7 @@ def test_the_next_pause_of_a_worker_is_another_wait() -> None:
 
 @given(st.lists(st.sets(st.sampled_from([("s", letter) for letter in "abcd"]))))
 def test_numbers_are_never_used_twice(looks: list[set[tuple[str, str]]]) -> None:
-    waits = Waits(SetClock())
+    waits = WaitTimer(SetClock())
     before: dict[tuple[str, str], int] = {}
     used: set[int] = set()
     for waiting in looks:

@@ -15,17 +15,17 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.handlers import wire_cluster, wire_job
 from eagleray.features.clusters.jobs import Jobs, JobStatus
 from eagleray.features.clusters.model import ClusterView
-from eagleray.features.debugging.attaching import Attachment
+from eagleray.features.debugging.attacher import Attachment
 from eagleray.features.debugging.handlers import attached
 from eagleray.features.pdb.handlers import wire_session
-from eagleray.features.pdb.sessions import PdbSession
+from eagleray.features.pdb.sessions import WaitingPdb
 from eagleray.features.reports.handlers import wire_report, wire_table
 from eagleray.features.reports.model import LoadedReport, ReportTable
 from eagleray.features.runs.handlers import wire_run
 from eagleray.features.runs.records import StoredRun
 from eagleray.features.workers.handlers import wire_paused
 from eagleray.features.workers.logs import LogEnd
-from eagleray.features.workers.rows import Paused
+from eagleray.features.workers.model import PausedWorker
 
 Json = dict[str, Any]
 Shape = dict[str, str]
@@ -168,7 +168,7 @@ def job_json(job: JobStatus, jobs: Jobs) -> Json:
     return _shaped(wire_job(job, jobs.time_left_s(job)), JOB)
 
 
-def paused_json(worker: Paused) -> Json:
+def paused_json(worker: PausedWorker) -> Json:
     """Flat: workers that only relay the error of this one are rows of their own."""
     state = state_of(worker)
     return _shaped(
@@ -194,7 +194,7 @@ def log_json(log: LogEnd) -> Json:
     return _shaped(log, LOG)
 
 
-def pdb_session_json(session: PdbSession) -> Json:
+def pdb_session_json(session: WaitingPdb) -> Json:
     return _shaped(wire_session(session), PDB_SESSION)
 
 
@@ -207,14 +207,14 @@ def report_json(report: LoadedReport, tables: Sequence[ReportTable]) -> Json:
     return _shaped(wire_report(report), REPORT, tables=shown)
 
 
-def state_of(worker: Paused) -> str:
+def state_of(worker: PausedWorker) -> str:
     """The state on a terminal, where nothing is marked as new: what an adapter holds is held."""
     if worker.is_attached:
         return "attached"
     return "held" if worker.state == "paused" and worker.is_held else worker.state
 
 
-def waiting_s(worker: Paused) -> float | None:
+def waiting_s(worker: PausedWorker) -> float | None:
     """None unless an adapter has held it: Ray doesn't report since when a worker waits, and one command asks once."""
     return round(worker.held_s, 3) or None
 

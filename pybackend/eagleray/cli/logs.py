@@ -10,7 +10,7 @@ from eagleray.cli.json_shapes import log_json
 from eagleray.cli.output import print_json
 from eagleray.cli.targets import cluster_ids, fitting
 from eagleray.common.worker_errors import ambiguous_worker, no_such_worker
-from eagleray.features.workers.live_workers import ask_live_workers
+from eagleray.features.workers.live_workers import fetch_live_workers
 from eagleray.features.workers.logs import Logs, Stream
 
 
@@ -33,7 +33,7 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     stream: Stream = "err" if arguments.err else "out"
     reader = Logs(app.watch.dashboard)
     for cluster in await cluster_ids(app, arguments):
-        live = await ask_live_workers(app.watch.dashboard(cluster))
+        live = await fetch_live_workers(app.watch.dashboard(cluster))
         named = fitting([(w.worker_id, w.name) for w in live], arguments.worker)
         if len(named) > 1:
             raise ambiguous_worker(arguments.worker, len(named))

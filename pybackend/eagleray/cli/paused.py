@@ -12,7 +12,7 @@ from eagleray.cli.json_shapes import paused_json, state_of, waiting_s
 from eagleray.cli.output import duration, print_json, print_table
 from eagleray.cli.targets import cluster_ids
 from eagleray.common.errors import printable
-from eagleray.features.workers.rows import Paused, PausedGroup, everyone
+from eagleray.features.workers.model import PausedGroup, PausedWorker, all_workers
 
 # The line at which a worker waits is nice to have; a command does not wait longer for it.
 LOCATE_S = 3.0
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 async def run(app: App, arguments: argparse.Namespace) -> int:
     ids = await cluster_ids(app, arguments)
     groups = await app.workers.refresh(ids, locate_s=LOCATE_S)
-    waiting = [worker for worker in everyone(groups) if _is_listed(worker)]
+    waiting = [worker for worker in all_workers(groups) if _is_listed(worker)]
     if arguments.json:
         print_json([paused_json(worker) for worker in waiting])
     elif waiting:
@@ -36,7 +36,7 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _is_listed(worker: Paused) -> bool:
+def _is_listed(worker: PausedWorker) -> bool:
     """Whether it waits, or an editor debugs it."""
     return worker.state != "running" or worker.is_attached
 
@@ -49,7 +49,7 @@ def _print_groups(groups: Iterable[PausedGroup]) -> None:
             print_table(rows)
 
 
-def _rows(workers: Sequence[Paused], indent: str) -> Iterable[list[str]]:
+def _rows(workers: Sequence[PausedWorker], indent: str) -> Iterable[list[str]]:
     for worker in workers:
         if _is_listed(worker):
             yield [
@@ -73,7 +73,7 @@ def _duration_text(seconds: float | None) -> str:
     return duration(seconds).removesuffix(" left")
 
 
-def _where(worker: Paused) -> str:
+def _where(worker: PausedWorker) -> str:
     place = worker.place
     where = f"{place.local or place.path}:{place.line}" if place else ""
     said = worker.exception or ("post-mortem" if worker.kind == "post-mortem" else "")

@@ -18,9 +18,8 @@ from eagleray.cli.targets import cluster_ids
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.features.pdb.errors import ambiguous_pdb, pdb_refused, pdb_silent, unknown_pdb
 from eagleray.features.pdb.pdb import in_order, shown_node
-from eagleray.features.pdb.sessions import PdbSession, chosen
-from eagleray.features.pdb.target import Target
-from eagleray.features.pdb.target import read as read_target
+from eagleray.features.pdb.sessions import PdbTarget, WaitingPdb, chosen
+from eagleray.features.pdb.sessions import read as read_target
 from eagleray.tools.self_command import self_command
 
 LEAVE = "c, or Ctrl-D, lets it run on; `remote` goes into the next task."
@@ -51,7 +50,7 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     return await talk(app, app.pdb.target(await _named(app, ids, arguments.session)))
 
 
-async def talk(app: App, target: Target) -> int:
+async def talk(app: App, target: PdbTarget) -> int:
     """A terminal for each task into which `remote` leads, one after the other."""
     while True:
         code = await _terminal(await app.pdb.address(target), target)
@@ -82,12 +81,12 @@ async def _list(app: App, ids: Sequence[str], *, as_json: bool) -> int:
     return 0
 
 
-def _row(session: PdbSession) -> list[str]:
+def _row(session: WaitingPdb) -> list[str]:
     return [session.id, session.name, session.place, shown_node(session.node), session.error]
 
 
-async def _named(app: App, ids: Sequence[str], text: str) -> PdbSession:
-    found: list[PdbSession] = []
+async def _named(app: App, ids: Sequence[str], text: str) -> WaitingPdb:
+    found: list[WaitingPdb] = []
     for cluster in ids:
         with contextlib.suppress(EaglerayError) if len(ids) > 1 else contextlib.nullcontext():
             found.append(chosen(await app.pdb.waiting(cluster), text))
@@ -98,7 +97,7 @@ async def _named(app: App, ids: Sequence[str], text: str) -> PdbSession:
     return found[0]
 
 
-async def _terminal(address: str, target: Target) -> int:
+async def _terminal(address: str, target: PdbTarget) -> int:
     name, place, node = (
         printable(target.name),
         printable(target.place, 4200),

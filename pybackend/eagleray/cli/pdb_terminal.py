@@ -21,7 +21,7 @@ from types import FrameType
 # What `main` answers.
 ENDED, REFUSED, SILENT, WENT_ON = 0, 4, 3, 10
 SILENT_S = 30.0
-AGAIN_S = 0.1
+RETRY_DELAYS_S = 0.1
 
 _PROMPT = re.compile(r"(?:^|\n)(\((?:Pdb|com)\) )$")
 _BREAKS = frozenset({"b", "break", "tbreak"})
@@ -136,7 +136,7 @@ class Terminal:
         while numbers := woken.recv(64):
             for number in _URGENT.intersection(numbers):
                 while self._typing:
-                    time.sleep(AGAIN_S)
+                    time.sleep(RETRY_DELAYS_S)
                     signal.pthread_kill(ours, number)
 
     def _shown(self, first: str | None) -> str | None:

@@ -9,7 +9,7 @@ from eagleray.app import App
 from eagleray.cli.output import say
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import ambiguous_worker, unknown_worker
-from eagleray.features.workers.rows import Paused, everyone
+from eagleray.features.workers.model import PausedWorker, all_workers
 from eagleray.ray.errors import no_clusters
 
 
@@ -28,7 +28,7 @@ async def cluster_ids(app: App, arguments: argparse.Namespace) -> list[str]:
     raise next((one.error for one in seen if one.error is not None), no_clusters())
 
 
-async def find(app: App, ids: Sequence[str], worker: str) -> Paused:
+async def find(app: App, ids: Sequence[str], worker: str) -> PausedWorker:
     await app.workers.refresh(ids)
     found = []
     for cluster in ids:
@@ -44,9 +44,9 @@ async def find(app: App, ids: Sequence[str], worker: str) -> Paused:
     return found[0]
 
 
-async def chosen(app: App, ids: Sequence[str], arguments: argparse.Namespace) -> list[Paused]:
+async def chosen(app: App, ids: Sequence[str], arguments: argparse.Namespace) -> list[PausedWorker]:
     if arguments.all:
-        waiting = everyone(await app.workers.refresh(ids))
+        waiting = all_workers(await app.workers.refresh(ids))
         return [worker for worker in waiting if worker.state not in ("running", "gone")]
     return [await find(app, ids, worker) for worker in arguments.workers]
 

@@ -11,9 +11,9 @@ from typing import Any
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.job_head import starts
 from eagleray.features.pdb import sessions as pdb
-from eagleray.features.pdb.target import read as pdb_target
+from eagleray.features.pdb.sessions import read as pdb_target
 from eagleray.features.runs.remote_files import _parse_bytes, _parse_file
-from eagleray.features.workers.names import describe_worker, rank_of_name, script_of
+from eagleray.features.workers.worker_facts import describe_worker, rank_of_name, script_of
 from eagleray.ray import logs
 from eagleray.ray import rows as ray_rows
 from eagleray.ray.http import Reply
@@ -86,7 +86,7 @@ def pdb_rows(said: Any) -> None:
     node = ray_rows.node(NODE)
     assert node is not None
     rows = pdb.Rows([worker_row(node_id="n1")], [actor_row("a1")], [node], (), ())
-    pdb.names_no_worker(said)
+    pdb.lacks_worker_ids(said)
     for one in pdb.sessions("c", said, rows):
         assert 0 < one.port < 2**16 and one.line >= 0
         assert all(text.isprintable() for text in (one.file, one.name, one.error))

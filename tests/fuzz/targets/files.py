@@ -10,7 +10,7 @@ from typing import Any
 from eagleray.adapter_client.held_elsewhere import held_elsewhere
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.stored_lists import StoredClusters, StoredHosts
-from eagleray.features.debugging.ignoring import _read as ignored_breakpoints
+from eagleray.features.debugging.ignored_breakpoints import _read as ignored_breakpoints
 from eagleray.features.presets import user_presets
 from eagleray.features.presets.checkout.yaml_tree import read_yaml
 from eagleray.features.presets.job_submission import with_variables
@@ -22,7 +22,7 @@ from eagleray.features.runs.proxy_addresses import in_folder, joined_in
 from eagleray.features.runs.records import RunRecord, load_if_readable
 from eagleray.features.runs.scripts.bash_tokens import commands_of
 from eagleray.features.runs.scripts.script import read_script
-from eagleray.features.source_mapping.kept import KeptMappings
+from eagleray.features.source_mapping.stored_mappings import StoredMappings
 from eagleray.injected import settings
 from eagleray.injected.worker_patterns import matchable_names, split_patterns
 from eagleray.supervisor import nsight_refusal
@@ -173,7 +173,7 @@ def stored_lists(text: str) -> None:
 
 
 def kept_mappings(text: str) -> None:
-    for mapping in KeptMappings(written("lists/mappings.json", text)).of("c"):
+    for mapping in StoredMappings(written("lists/mappings.json", text)).of("c"):
         posixpath.join(mapping.remote, mapping.local)
 
 

@@ -10,9 +10,9 @@ from eagleray.common.paths import is_network_folder
 from eagleray.features.clusters.addresses import host_and_port, normalised, parse_address
 from eagleray.features.clusters.remote_listeners import belongs_to_other_user
 from eagleray.features.clusters.stored_access import stored_access
-from eagleray.features.source_mapping import places
-from eagleray.features.source_mapping.mounts import fits, table
-from eagleray.features.workers.stands import stand_of
+from eagleray.features.source_mapping import worker_paths
+from eagleray.features.source_mapping.mounts import mounted_files, table
+from eagleray.features.workers.stop_location import stop_in_dump
 from eagleray.injected.nsys.installations import is_newer, parse_version
 from eagleray.protocol.control import Mounts, PathMapping
 from eagleray.protocol.route_spec import RouteSpec
@@ -113,7 +113,7 @@ def mounts(text: str) -> None:
     """What is mounted leads to absolute paths, and nothing climbs out of a mount."""
     known = table(Mounts(boot="b", mountinfo=text + "\n"))
     for path in ("/home/a/train.py", "/mnt/x\\y/f", "/"):
-        for fit in fits(path, known, known[::-1]):
+        for fit in mounted_files(path, known, known[::-1]):
             assert ".." not in fit.local.split("/") or ".." in text
     is_network_folder(folder(), text)
 
@@ -127,14 +127,14 @@ def tcp_table(text: str) -> None:
 def pyspy_text(text: str) -> None:
     dump = parse_text(text)
     if dump is not None:
-        stand_of(dump)
-        stand_of(dump, "ray::")
+        stop_in_dump(dump)
+        stop_in_dump(dump, "ray::")
 
 
 def pyspy_json(text: str) -> None:
     dump = parse_json(1, text.encode("utf-8", "surrogatepass"), "/home/a")
     if dump is not None:
-        stand_of(dump)
+        stop_in_dump(dump)
 
 
 def nsys_messages(text: str) -> None:
@@ -150,19 +150,19 @@ def paths(said: Any) -> None:
         return
     remote, local, path = (str(said.get(key, "")) for key in ("remote", "local", "path"))
     mapping = PathMapping(remote, local)
-    if places.is_file_name(path):
-        mapped = places.apply(mapping, path)
+    if worker_paths.is_file_name(path):
+        mapped = worker_paths.apply(mapping, path)
         assert (
             not (mapped and local)
             or posixpath.normpath(mapped).startswith(posixpath.normpath(local).rstrip("/"))
             or not local.startswith("/")
             or ".." in local
         )
-        places.concrete(mapping, path)
-        between = places.mapping_between(path, local, ["/home/a"])
+        worker_paths.concrete(mapping, path)
+        between = worker_paths.mapping_between(path, local, ["/home/a"])
         assert between.remote and between.local
-    list(places.suffixes(path[:300]))
-    places.is_installed(path)
+    list(worker_paths.suffixes(path[:300]))
+    worker_paths.is_installed(path)
 
 
 def one_line(text: str) -> None:

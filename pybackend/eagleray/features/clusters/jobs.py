@@ -146,7 +146,7 @@ class Jobs:
             await asyncio.gather(*looks, return_exceptions=True)
 
     async def ready(self) -> None:
-        """Waits until the list of added hosts is read."""
+        """WaitTimer until the list of added hosts is read."""
         await self._stored.ready()
 
     async def polled_hosts(self) -> list[str]:

@@ -101,7 +101,7 @@ class StoredHosts:
         self._files = InOrder()
 
     async def ready(self) -> None:
-        """Waits for the first read."""
+        """WaitTimer for the first read."""
         await self._hosts.ready()
 
     def hosts(self) -> list[str]:

@@ -1,1 +1,1 @@
-"""Attaching to a paused worker, letting it go on, ignoring a breakpoint."""
+"""WorkerAttacher to a paused worker, letting it go on, ignoring a breakpoint."""

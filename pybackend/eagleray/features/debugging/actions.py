@@ -1,4 +1,4 @@
-"""Actions on several workers at once: continue, continue all others, release, ignore."""
+"""WorkerActions on several workers at once: continue, continue all others, release, ignore."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from attrs import frozen
 from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import not_at_breakpoint, worker_elsewhere, worker_ran_on
-from eagleray.features.debugging.attaching import Attaching
-from eagleray.features.debugging.ignoring import Ignoring, Rule
+from eagleray.features.debugging.attacher import WorkerAttacher
+from eagleray.features.debugging.ignored_breakpoints import BreakpointIgnorer, IgnoreRule
 from eagleray.features.debugging.needs import Find, ListTargets, Target
 
 # How many workers are attached to at a time when a group is continued.
@@ -35,14 +35,14 @@ class Result:
     failed: tuple[Failed, ...]
 
 
-class Actions:
+class WorkerActions:
     """What rows and groups can do without an editor being attached."""
 
     def __init__(
         self,
         sessions: AdapterSessions,
-        attaching: Attaching,
-        ignoring: Ignoring,
+        attaching: WorkerAttacher,
+        ignoring: BreakpointIgnorer,
         find: Find,
         targets: ListTargets,
     ) -> None:
@@ -80,13 +80,13 @@ class Actions:
         return await _gathered((w, w[:8], one(w)) for w in worker_ids)
 
     async def _continue(self, target: Target) -> None:
-        _must_be_here(target)
+        _check_held_here(target)
         if target.state in ("paused", "gone"):
             await self._attaching.connect(target)
         await self._sessions.continue_(target.session, target.worker_id)
 
     async def _release(self, target: Target) -> None:
-        _must_be_here(target)
+        _check_held_here(target)
         await self._sessions.release(target.session, target.worker_id)
 
     async def _ignore(self, target: Target) -> None:
@@ -97,11 +97,11 @@ class Actions:
             raise not_at_breakpoint(target.name)
         seen = target.place.line if target.place and target.state == "paused" else 0
         await self._ignoring.ignore(
-            Rule(target.cluster, target.session, stop.path, stop.line, seen)
+            IgnoreRule(target.cluster, target.session, stop.path, stop.line, seen)
         )
 
 
-def _must_be_here(target: Target) -> None:
+def _check_held_here(target: Target) -> None:
     if target.held_on:
         raise worker_elsewhere(target.name, target.held_on)
 

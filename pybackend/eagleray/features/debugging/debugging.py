@@ -11,11 +11,11 @@ from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import worker_ran_on
-from eagleray.features.debugging.actions import Actions
-from eagleray.features.debugging.attaching import Attaching
-from eagleray.features.debugging.ignoring import Ignoring
+from eagleray.features.debugging.actions import WorkerActions
+from eagleray.features.debugging.attacher import WorkerAttacher
+from eagleray.features.debugging.hold_reminder import REMIND_AFTER_S, Held, HoldReminder
+from eagleray.features.debugging.ignored_breakpoints import BreakpointIgnorer
 from eagleray.features.debugging.needs import Find, ListTargets, Maps, RoutesTo, Target, directly
-from eagleray.features.debugging.reminding import LONG_S, Held, Reminder
 
 _WHOLE_ID = re.compile(r"[0-9a-f]{56}")
 
@@ -35,16 +35,16 @@ class Debugging:
         maps: Maps,
         clock: Clock,
         ignored_file: Path,
-        remind_s: float = LONG_S,
+        remind_s: float = REMIND_AFTER_S,
         routes: RoutesTo = directly,
     ) -> None:
         self._clock = clock
         self._remind_s = remind_s
         self._listen = listen
         self._find = find
-        self.attaching = Attaching(sessions, self.find, maps, routes)
-        self.ignoring = Ignoring(sessions, ignored_file, routes)
-        self.actions = Actions(sessions, self.attaching, self.ignoring, self.find, targets)
+        self.attaching = WorkerAttacher(sessions, self.find, maps, routes)
+        self.ignoring = BreakpointIgnorer(sessions, ignored_file, routes)
+        self.actions = WorkerActions(sessions, self.attaching, self.ignoring, self.find, targets)
 
     async def find(self, cluster: str, worker: str) -> Target:
         """The worker; one that is named by its whole id stood in a list before, and has run on."""
@@ -55,10 +55,10 @@ class Debugging:
                 raise worker_ran_on(f"Worker {worker[:8]}") from error
             raise
 
-    def reminder(self, say: Callable[[Held], None]) -> Reminder:
-        return Reminder(self._clock, say, self._remind_s)
+    def reminder(self, say: Callable[[Held], None]) -> HoldReminder:
+        return HoldReminder(self._clock, say, self._remind_s)
 
-    async def pass_ignored(self) -> None:
+    async def continue_ignored(self) -> None:
         """Lets workers go by at ignored breakpoints until it is cancelled."""
         changed = asyncio.Event()
         latest: list[Sequence[Target]] = [()]
@@ -72,6 +72,6 @@ class Debugging:
             while True:
                 await changed.wait()
                 changed.clear()
-                await self.ignoring.pass_by(latest[0])
+                await self.ignoring.continue_ignored(latest[0])
         finally:
             end()

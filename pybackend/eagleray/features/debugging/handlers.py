@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from eagleray.features.debugging import messages
 from eagleray.features.debugging.actions import Result
-from eagleray.features.debugging.attaching import Attachment
-from eagleray.features.debugging.reminding import Held
+from eagleray.features.debugging.attacher import Attachment
+from eagleray.features.debugging.hold_reminder import Held
 from eagleray.protocol.control import WorkerState
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def register(server: RequestServer, debugging: Debugging, sessions: AdapterSessi
             end()
 
     server.in_background("reminder", remind)
-    server.in_background("ignored breakpoints", debugging.pass_ignored)
+    server.in_background("ignored breakpoints", debugging.continue_ignored)
 
 
 def attached(attachment: Attachment) -> messages.Attached:

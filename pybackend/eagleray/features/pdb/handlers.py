@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from eagleray.features.pdb import messages as wire
 from eagleray.features.pdb.pdb import Pdb, shown_node
-from eagleray.features.pdb.sessions import PdbSession
+from eagleray.features.pdb.sessions import WaitingPdb
 from eagleray.tools.self_command import self_command
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ NONE = (
 
 def register(server: RequestServer, pdb: Pdb, ssh: str) -> None:
     """Answers the requests of this feature; `ssh` is the ssh program of the editor's settings."""
-    handlers = Handlers(pdb, ssh)
+    handlers = PdbHandlers(pdb, ssh)
     server.on_request(wire.LIST, handlers.list)
     server.on_request(wire.TERMINAL, handlers.terminal)
 
 
-class Handlers:
+class PdbHandlers:
     """One method per request."""
 
     def __init__(self, pdb: Pdb, ssh: str) -> None:
@@ -45,7 +45,7 @@ class Handlers:
         return wire.Terminal(session.name, argv, env)
 
 
-def wire_session(session: PdbSession) -> wire.PdbSession:
+def wire_session(session: WaitingPdb) -> wire.PdbSession:
     return wire.PdbSession(
         id=session.id,
         cluster=session.cluster,

@@ -13,8 +13,14 @@ from attrs import evolve
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
 from eagleray.features.pdb.errors import pdb_not_followed, pdb_out_of_reach
-from eagleray.features.pdb.sessions import PdbSession, Rows, chosen, names_no_worker, sessions
-from eagleray.features.pdb.target import Target
+from eagleray.features.pdb.sessions import (
+    DashboardRows,
+    PdbTarget,
+    WaitingPdb,
+    chosen,
+    lacks_worker_ids,
+    sessions,
+)
 from eagleray.protocol.control import CommandOutput, OpenedSocket
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.ray.cluster_query import ClusterQuery
@@ -64,17 +70,17 @@ class Pdb:
         """Returns when no job of ours is left in the clusters that were asked."""
         await self._asking.close()
 
-    async def waiting(self, cluster: str) -> list[PdbSession]:
+    async def waiting(self, cluster: str) -> list[WaitingPdb]:
         """All workers of a cluster that wait in pdb now."""
         asked = {"follow": "", "seconds": 0}
         said = await self._ask(cluster, asked, ASK_S)
         return await self._sessions(cluster, said)
 
-    async def named(self, cluster: str, session: str) -> PdbSession:
+    async def named(self, cluster: str, session: str) -> WaitingPdb:
         """The one that waits as `session`; raises `unknown-pdb` or `ambiguous-pdb`."""
         return chosen(await self.waiting(cluster), session)
 
-    async def followed(self, target: Target) -> PdbSession | None:
+    async def followed(self, target: PdbTarget) -> WaitingPdb | None:
         """The same session in the next task, after `remote`; None when no other task was called."""
         asked = {"follow": target.id, "seconds": FOLLOW_S}
         said = await self._ask(target.cluster, asked, ASK_S + FOLLOW_S)
@@ -83,13 +89,13 @@ class Pdb:
             raise pdb_not_followed(target.name, FOLLOW_S)
         return found[0] if found else None
 
-    def target(self, session: PdbSession) -> Target:
+    def target(self, session: WaitingPdb) -> PdbTarget:
         """Raises `pdb-out-of-reach` where pdb listens for a node that no route ends on."""
         node = session.node
         routes = self._routes_to(session)
         if not routes:
             raise pdb_out_of_reach(session.name, shown_node(node))
-        return Target(
+        return PdbTarget(
             id=session.id,
             cluster=session.cluster,
             name=session.name,
@@ -101,7 +107,7 @@ class Pdb:
             is_local=not session.is_open,
         )
 
-    async def address(self, target: Target) -> str:
+    async def address(self, target: PdbTarget) -> str:
         """`HOST:PORT`, or the path of a socket of ours that leads there; nothing has connected yet.
 
         Only whoever connects at last may do so: pdb takes one connection, and its end fails the task.
@@ -122,7 +128,7 @@ class Pdb:
             raise pdb_out_of_reach(target.name, target.node, why) from error
         return opened.socket
 
-    def _routes_to(self, session: PdbSession) -> list[RouteSpec]:
+    def _routes_to(self, session: WaitingPdb) -> list[RouteSpec]:
         if session.is_open:
             return self._routes(session.cluster, session.node.ip)
         return self._own_routes(session.cluster, session.node)
@@ -131,11 +137,11 @@ class Pdb:
         text = await off_loop(partial(PROGRAM.read_text, "utf-8"))
         return await self._asking.ask(self._dashboard_of(cluster), WHAT, text, asked, seconds)
 
-    async def _sessions(self, cluster: str, said: object) -> list[PdbSession]:
+    async def _sessions(self, cluster: str, said: object) -> list[WaitingPdb]:
         dashboard = self._dashboard_of(cluster)
         lists = dashboard.all_workers(), dashboard.actors(), dashboard.nodes()
-        rows = Rows(*await asyncio.gather(*lists))
-        if names_no_worker(said):
+        rows = DashboardRows(*await asyncio.gather(*lists))
+        if lacks_worker_ids(said):
             more = dashboard.running_tasks(), dashboard.jobs()
             tasks, jobs = await asyncio.gather(*more)
             rows = evolve(rows, tasks=tasks, jobs=jobs)
@@ -146,6 +152,6 @@ def shown_node(node: NodeRow) -> str:
     return node.name or node.ip
 
 
-def in_order(waiting: Sequence[Sequence[PdbSession]]) -> list[PdbSession]:
+def in_order(waiting: Sequence[Sequence[WaitingPdb]]) -> list[WaitingPdb]:
     """Those of several clusters, the longest waiting first."""
     return sorted((one for ones in waiting for one in ones), key=lambda one: (one.since, one.id))

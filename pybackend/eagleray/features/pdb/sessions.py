@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,6 +11,8 @@ from attrs import frozen
 
 from eagleray.common.errors import printable
 from eagleray.features.pdb.errors import ambiguous_pdb, unknown_pdb
+from eagleray.protocol import route_spec
+from eagleray.protocol.route_spec import RouteSpec
 from eagleray.ray.rows import ActorRow, JobRow, NodeRow, TaskRow, WorkerRow
 
 _ID = re.compile(r"[0-9a-fA-F-]{8,64}")
@@ -24,7 +27,7 @@ _LOCALHOST = ("localhost", "127.0.0.1", "::1")
 
 
 @frozen
-class PdbSession:
+class WaitingPdb:
     """A worker that waits in pdb at `file:line` ("" and 0: where its task begins); `error` is what it failed with, "" at a breakpoint().
 
     `port` listens on the localhost of `node`, or on its address if `is_open`.  Texts are printable.
@@ -49,7 +52,7 @@ class PdbSession:
 
 
 @frozen
-class Rows:
+class DashboardRows:
     """What the dashboard knows of a cluster; tasks and jobs only where pdb does not name its worker."""
 
     workers: Sequence[WorkerRow]
@@ -59,20 +62,20 @@ class Rows:
     jobs: Sequence[JobRow] = ()
 
 
-def names_no_worker(said: Any) -> bool:
+def lacks_worker_ids(said: Any) -> bool:
     """Whether this is the pdb of an old Ray, which says neither worker nor node."""
     listed = said if isinstance(said, list) else []
     return any(isinstance(one, Mapping) and not _text(one, "worker_id") for one in listed)
 
 
-def sessions(cluster: str, said: Any, rows: Rows) -> list[PdbSession]:
+def sessions(cluster: str, said: Any, rows: DashboardRows) -> list[WaitingPdb]:
     """The sessions of live workers, the longest waiting first; what makes no sense is left out."""
     listed = said if isinstance(said, list) else []
     found = [_session(cluster, value, rows) for value in listed if isinstance(value, Mapping)]
     return sorted((one for one in found if one), key=lambda one: (one.since, one.id))
 
 
-def chosen(waiting: Sequence[PdbSession], text: str) -> PdbSession:
+def chosen(waiting: Sequence[WaitingPdb], text: str) -> WaitingPdb:
     """The session that `text` means: by its id, else by the name, else by the beginning of the id."""
     exact = [one for one in waiting if one.id == text]
     named = [one for one in waiting if one.name == text]
@@ -85,7 +88,7 @@ def chosen(waiting: Sequence[PdbSession], text: str) -> PdbSession:
     return fitting[0]
 
 
-def _session(cluster: str, value: Mapping[str, Any], rows: Rows) -> PdbSession | None:
+def _session(cluster: str, value: Mapping[str, Any], rows: DashboardRows) -> WaitingPdb | None:
     identity, address = _text(value, "id"), _ADDRESS.fullmatch(_text(value, "pdb_address"))
     home = _home(value, rows)
     if home is None or address is None or not _ID.fullmatch(identity):
@@ -96,7 +99,7 @@ def _session(cluster: str, value: Mapping[str, Any], rows: Rows) -> PdbSession |
         # Nobody but the node of the worker itself is to be connected with.
         return None
     file, line = _stand(value)
-    return PdbSession(
+    return WaitingPdb(
         id=identity,
         cluster=cluster,
         file=file,
@@ -111,7 +114,7 @@ def _session(cluster: str, value: Mapping[str, Any], rows: Rows) -> PdbSession |
     )
 
 
-def _home(value: Mapping[str, Any], rows: Rows) -> tuple[NodeRow, int] | None:
+def _home(value: Mapping[str, Any], rows: DashboardRows) -> tuple[NodeRow, int] | None:
     """The node and process id of the worker that waits; None for one that is gone.
 
     Ray forgets nothing by itself: what a worker that was killed left behind is listed for ever.
@@ -179,3 +182,40 @@ def _number(value: Mapping[str, Any], key: str) -> float:
         return 0.0
     # A number can be too large for what it is used for, or none at all.
     return float(found) if abs(found) < 2**53 else 0.0
+
+
+@frozen
+class PdbTarget:
+    """`host:port` is tried on `routes` in their order; `is_local`: it is the localhost of the node."""
+
+    id: str
+    cluster: str
+    name: str
+    place: str
+    node: str
+    routes: tuple[RouteSpec, ...]
+    host: str
+    port: int
+    is_local: bool
+
+    def text(self) -> str:
+        said = {name: getattr(self, name) for name in _TEXTS} | {"port": self.port}
+        said |= {"routes": [route_spec.to_json(route) for route in self.routes]}
+        return json.dumps(said | {"is_local": self.is_local})
+
+
+_TEXTS = ("id", "cluster", "name", "place", "node", "host")
+
+
+def read(text: str) -> PdbTarget:
+    """The target that `PdbTarget.text` wrote; raises `unknown-pdb`, or `bad-route`."""
+    try:
+        said = json.loads(text)
+        return PdbTarget(
+            **{name: str(said[name]) for name in _TEXTS},
+            routes=tuple(route_spec.of_json(route) for route in said["routes"]),
+            port=int(said["port"]),
+            is_local=said["is_local"] is True,
+        )
+    except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
+        raise unknown_pdb(printable(text)) from error

@@ -26,8 +26,8 @@ from typing import Literal
 
 from attrs import frozen
 
-from eagleray.features.source_mapping import local_files, places
-from eagleray.features.source_mapping.mounts import Fit
+from eagleray.features.source_mapping import local_files, worker_paths
+from eagleray.features.source_mapping.mounts import MountedFile
 from eagleray.protocol.control import PathMapping
 
 log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ def decide(
     mappings: list[PathMapping],
     folders: list[str],
     remote_hash: Callable[[], str],
-    mounted: Sequence[Fit] = (),
+    mounted: Sequence[MountedFile] = (),
 ) -> Decision:
     """Blocks while it looks through the workspace; `remote_hash` is asked only where content decides.
 
@@ -69,19 +69,19 @@ def decide(
 
 
 def _setting(path: str, mappings: list[PathMapping]) -> Decision | None:
-    if not places.is_file_name(path):
+    if not worker_paths.is_file_name(path):
         return None
     for mapping in sorted(mappings, key=lambda one: -len(one.remote)):
-        local = places.apply(mapping, path)
+        local = worker_paths.apply(mapping, path)
         if local and local_files.is_file(local):
-            return Decision("setting", local, mapping=places.concrete(mapping, path))
+            return Decision("setting", local, mapping=worker_paths.concrete(mapping, path))
     return None
 
 
 def _mounts(
-    path: str, folders: list[str], remote_hash: Callable[[], str], mounted: Sequence[Fit]
+    path: str, folders: list[str], remote_hash: Callable[[], str], mounted: Sequence[MountedFile]
 ) -> Decision | None:
-    if not places.is_file_name(path) or places.package_root(path):
+    if not worker_paths.is_file_name(path) or worker_paths.package_root(path):
         return None
     there = [fit for fit in mounted if local_files.is_file(fit.local)]
     if not there:
@@ -92,31 +92,31 @@ def _mounts(
         if wanted and local_files.sha256(fit.local) == wanted:
             known_as = local_files.in_workspace(fit.local, folders)
             if known_as and known_as != fit.local:
-                mapping = places.mapping_between(path, known_as, folders)
+                mapping = worker_paths.mapping_between(path, known_as, folders)
                 return Decision("mounts", known_as, mapping=mapping)
             return Decision("mounts", fit.local, mapping=fit.mapping)
     return None
 
 
 def _same_path(path: str, folders: list[str]) -> Decision | None:
-    if not places.is_file_name(path) or places.package_root(path) or not local_files.is_file(path):
+    if not worker_paths.is_file_name(path) or worker_paths.package_root(path) or not local_files.is_file(path):
         return None
     known_as = local_files.in_workspace(path, folders)
     if known_as and known_as != path:
-        mapping = places.mapping_between(path, known_as, folders)
+        mapping = worker_paths.mapping_between(path, known_as, folders)
         return Decision("same-path", known_as, mapping=mapping)
     return Decision("same-path", path)
 
 
 def _searched(path: str, folders: list[str], remote_hash: Callable[[], str]) -> Decision | None:
     """Rules 4 and 5, or the question when several files fit equally well."""
-    if not places.is_file_name(path) or places.is_installed(path) or not folders:
+    if not worker_paths.is_file_name(path) or worker_paths.is_installed(path) or not folders:
         return None
-    root = places.package_root(path)
+    root = worker_paths.package_root(path)
     tail = path.removeprefix(root).lstrip("/") if root else path.lstrip("/")
     files = local_files.named(posixpath.basename(path), folders)
-    best = max((places.common_suffix(tail, file) for file in files), default=0)
-    fitting = [file for file in files if places.common_suffix(tail, file) == best]
+    best = max((worker_paths.common_suffix(tail, file) for file in files), default=0)
+    fitting = [file for file in files if worker_paths.common_suffix(tail, file) == best]
     whole_package_path = bool(root) and best == len(tail.split("/"))
     if root and whole_package_path:
         fitting = _nearest(fitting, tail, folders)
@@ -129,7 +129,7 @@ def _searched(path: str, folders: list[str], remote_hash: Callable[[], str]) -> 
         fitting = same
     if not fitting:
         return None
-    mapping = places.mapping_between(path, fitting[0], folders)
+    mapping = worker_paths.mapping_between(path, fitting[0], folders)
     return Decision("working-dir" if whole_package_path else "suffix", fitting[0], mapping=mapping)
 
 
@@ -140,8 +140,8 @@ def _nearest(files: list[str], tail: str, folders: list[str]) -> list[str]:
 
 
 def _fallback(path: str, folders: list[str]) -> Decision:
-    if places.package_root(path) and local_files.is_file(path):
+    if worker_paths.package_root(path) and local_files.is_file(path):
         return Decision("none", path)
-    if not places.is_file_name(path) or places.is_installed(path) or not folders:
+    if not worker_paths.is_file_name(path) or worker_paths.is_installed(path) or not folders:
         return Decision("none")
     return Decision("ask")

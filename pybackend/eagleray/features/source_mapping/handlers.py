@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def register(server: RequestServer, mapping: SourceMapping) -> None:
     """Answers the requests of this feature."""
-    handlers = Handlers(mapping)
+    handlers = SourceMappingHandlers(mapping)
     server.on_request(wire.RESOLVE, handlers.resolve)
     server.on_request(wire.SET_FOLDER, handlers.set_folder)
     server.on_request(wire.MAPPINGS, handlers.mappings)
@@ -23,7 +23,7 @@ def register(server: RequestServer, mapping: SourceMapping) -> None:
     server.on_request(wire.WORKER_FILE, handlers.worker_file)
 
 
-class Handlers:
+class SourceMappingHandlers:
     """One method per request."""
 
     def __init__(self, mapping: SourceMapping) -> None:

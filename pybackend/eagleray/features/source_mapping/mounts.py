@@ -11,7 +11,7 @@ import re
 from attrs import frozen
 
 from eagleray.common.paths import NETWORK_FILE_SYSTEMS
-from eagleray.features.source_mapping import places
+from eagleray.features.source_mapping import worker_paths
 from eagleray.protocol.control import Mounts, PathMapping
 
 # No kernel follows a longer path.
@@ -20,7 +20,7 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 @frozen
-class Mount:
+class MountEntry:
     """`root` of a file system stands at `point`.
 
     Two mounts with the same `system` are of one file system: `root` then counts from the same place.
@@ -32,14 +32,14 @@ class Mount:
 
 
 @frozen
-class Fit:
+class MountedFile:
     """A file of this machine that the worker's path leads to, and the folders that correspond."""
 
     local: str
     mapping: PathMapping
 
 
-def table(mounts: Mounts) -> list[Mount]:
+def table(mounts: Mounts) -> list[MountEntry]:
     """The lines of a table, in its order: a later mount hides what stood there before."""
     whole, _, _ = mounts.mountinfo.rpartition("\n")
     found = []
@@ -52,7 +52,7 @@ def table(mounts: Mounts) -> list[Mount]:
     return found
 
 
-def fits(path: str, theirs: list[Mount], ours: list[Mount]) -> list[Fit]:
+def mounted_files(path: str, theirs: list[MountEntry], ours: list[MountEntry]) -> list[MountedFile]:
     """Where this machine has the file `path` of the worker, the latest mount first.
 
     Nothing if that is the same path: a worker without a container.  Nor for what lies in the image itself,
@@ -66,37 +66,39 @@ def fits(path: str, theirs: list[Mount], ours: list[Mount]) -> list[Fit]:
     return [] if any(fit.local == path for fit in found) else list(dict.fromkeys(found))
 
 
-def _fit(path: str, theirs: Mount, our: Mount, ours: dict[str, Mount]) -> Fit | None:
+def _fit(
+    path: str, theirs: MountEntry, our: MountEntry, ours: dict[str, MountEntry]
+) -> MountedFile | None:
     inside = _join(theirs.root, _below(path, theirs.point))
-    if our.system != theirs.system or not places.below(inside, our.root):
+    if our.system != theirs.system or not worker_paths.below(inside, our.root):
         return None
     local = _join(our.point, _below(inside, our.root))
     if _at(local, ours) is not our:
         return None  # Something else was mounted over it.
-    if places.below(theirs.root, our.root):
+    if worker_paths.below(theirs.root, our.root):
         mapping = PathMapping(theirs.point, _join(our.point, _below(theirs.root, our.root)))
     else:
         mapping = PathMapping(_join(theirs.point, _below(our.root, theirs.root)), our.point)
-    return Fit(local, mapping)
+    return MountedFile(local, mapping)
 
 
-def _mount(boot: str, device: str, root: str, point: str, kind: str, source: str) -> Mount:
+def _mount(boot: str, device: str, root: str, point: str, kind: str, source: str) -> MountEntry:
     if kind not in NETWORK_FILE_SYSTEMS:
         # A number of a device is one within one kernel only.
-        return Mount((boot, device), root, point)
+        return MountEntry((boot, device), root, point)
     host, colon, export = source.partition(":/")
     if not colon:
-        return Mount((kind, source), root, point)
+        return MountEntry((kind, source), root, point)
     # The same server may be mounted here at another depth of what it exports.
-    return Mount((kind.rstrip("4"), host), _join(f"/{export}", root.lstrip("/")), point)
+    return MountEntry((kind.rstrip("4"), host), _join(f"/{export}", root.lstrip("/")), point)
 
 
-def _by_point(mounts: list[Mount]) -> dict[str, Mount]:
+def _by_point(mounts: list[MountEntry]) -> dict[str, MountEntry]:
     """The mounts by where they are; a later one hides an earlier one."""
     return {mount.point.rstrip("/"): mount for mount in mounts}
 
 
-def _at(path: str, mounts: dict[str, Mount]) -> Mount | None:
+def _at(path: str, mounts: dict[str, MountEntry]) -> MountEntry | None:
     """The mount on which `path` lies: that of the longest folder."""
     if len(path) > _LONGEST_PATH:
         return None

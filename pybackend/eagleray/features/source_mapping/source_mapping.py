@@ -17,9 +17,9 @@ from eagleray.common.errors import EaglerayError, not_a_folder
 from eagleray.common.file_checks import FileChecks
 from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.worker_errors import unknown_worker
-from eagleray.features.source_mapping import local_files, mounts, places
+from eagleray.features.source_mapping import local_files, mounts, worker_paths
 from eagleray.features.source_mapping.decision import Decision, decide
-from eagleray.features.source_mapping.kept import KeptMappings
+from eagleray.features.source_mapping.stored_mappings import StoredMappings
 from eagleray.protocol.control import Mounts, PathMapping, WorkerState
 
 EVERY_CLUSTER = "*"
@@ -73,7 +73,7 @@ class SourceMapping:
     ) -> None:
         self._attached = attached
         self._own_mounts = own_mounts
-        self._kept = KeptMappings(home / "source_mappings.json")
+        self._kept = StoredMappings(home / "source_mappings.json")
         self._answers = InOrder()
         self._files = FileChecks(os.path.isfile)
         self._settings: dict[str, list[PathMapping]] = {}
@@ -107,7 +107,7 @@ class SourceMapping:
 
     def _candidates(self, cluster: str, path: str) -> Iterator[str]:
         for mapping in sorted(self.known(cluster), key=lambda one: -len(one.remote)):
-            if local := places.apply(mapping, path):
+            if local := worker_paths.apply(mapping, path):
                 yield local
         # A worker must not make this machine mount what it names.
         if path.startswith("/") and not self._files.is_unmounted(path):
@@ -193,7 +193,7 @@ class SourceMapping:
     def _for_worker(self, cluster: str, worker: WorkerState) -> list[PathMapping]:
         """The adapter knows plain prefixes only, so mappings of packages are said for the worker's own upload."""
         path = worker.stop.path if worker.stop else ""
-        return [places.concrete(mapping, path) for mapping in self.known(cluster)]
+        return [worker_paths.concrete(mapping, path) for mapping in self.known(cluster)]
 
     async def _find(self, cluster: str, worker_id: str) -> WorkerState | None:
         for worker in await self._attached.workers():
@@ -201,7 +201,7 @@ class SourceMapping:
                 return worker
         return None
 
-    async def _mounted(self, cluster: str, worker_id: str, path: str) -> list[mounts.Fit]:
+    async def _mounted(self, cluster: str, worker_id: str, path: str) -> list[mounts.MountedFile]:
         """Where this machine has the file by the mounts of the worker."""
         try:
             worker = await self._find(cluster, worker_id)
@@ -211,7 +211,7 @@ class SourceMapping:
         except EaglerayError as error:
             log.info("the mounts of %s cannot be had: %s", worker_id, error)
             return []
-        return mounts.fits(path, theirs, mounts.table(self._own_mounts()))
+        return mounts.mounted_files(path, theirs, mounts.table(self._own_mounts()))
 
     async def _remote_hash(self, cluster: str, worker_id: str, path: str) -> str:
         """The hash of the worker's file, or "" if it cannot be read."""
@@ -229,12 +229,12 @@ def _answer(remote: str, local: str) -> PathMapping:
     """The mapping that the person means by `remote` is `local`; blocks while it looks at files."""
     chosen = local_files.absolute(local)
     if local_files.is_file(chosen):
-        return places.mapping_between(remote, chosen, [])
+        return worker_paths.mapping_between(remote, chosen, [])
     if not Path(chosen).is_dir():
         raise not_a_folder(local)
     if not remote.endswith(".py"):
         return PathMapping(remote.rstrip("/") or "/", chosen)
-    for tail in places.suffixes(remote):
+    for tail in worker_paths.suffixes(remote):
         if local_files.is_file(f"{chosen}/{tail}"):
             return PathMapping(remote.removesuffix(f"/{tail}") or "/", chosen)
     return PathMapping(posixpath.dirname(remote), chosen)

@@ -11,10 +11,10 @@ from attrs import evolve
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal
 from eagleray.features.workers import log_search, messages
-from eagleray.features.workers.line_matching import matcher
-from eagleray.features.workers.live_workers import LiveWorker, ask_live_workers
+from eagleray.features.workers.live_workers import LiveWorker, fetch_live_workers
+from eagleray.features.workers.log_search import matcher
 from eagleray.features.workers.logs import Logs
-from eagleray.features.workers.rows import Paused, PausedGroup, everyone
+from eagleray.features.workers.model import PausedGroup, PausedWorker, all_workers
 
 if TYPE_CHECKING:
     from eagleray.features.clusters.cluster_watch import ClusterWatch
@@ -65,7 +65,7 @@ class Panel:
         changed = asyncio.Event()
         changed.set()
         end = self._workers.on_change(changed.set)
-        told: list[Paused] | None = None
+        told: list[PausedWorker] | None = None
         try:
             while True:
                 await changed.wait()
@@ -73,7 +73,7 @@ class Panel:
                 changed.clear()
                 groups = self._workers.groups()
                 # That time has passed is no news: the editor counts on by itself.
-                rows = [evolve(worker, waiting_s=0.0) for worker in everyone(groups)]
+                rows = [evolve(worker, waiting_s=0.0) for worker in all_workers(groups)]
                 if rows != told:
                     told = rows
                     self._server.notify(messages.CHANGED, snapshot(groups))
@@ -84,10 +84,10 @@ class Panel:
                 follower.cancel()
 
     async def all_workers(self, params: messages.AllWorkersOf) -> messages.AllWorkers:
-        live = await ask_live_workers(self._cluster_watch.dashboard(params.cluster))
+        live = await fetch_live_workers(self._cluster_watch.dashboard(params.cluster))
         paused = {
             worker.worker_id
-            for worker in everyone(self._workers.groups([params.cluster]))
+            for worker in all_workers(self._workers.groups([params.cluster]))
             if worker.state not in ("running", "gone")
         }
         return messages.AllWorkers(
@@ -139,7 +139,7 @@ class Panel:
         self, params: messages.SearchLogs, report: ReportProgress
     ) -> messages.LogMatches:
         matching = matcher(params.pattern, params.regex, params.match_case)
-        live = await ask_live_workers(self._cluster_watch.dashboard(params.cluster))
+        live = await fetch_live_workers(self._cluster_watch.dashboard(params.cluster))
 
         def progress(done: int, total: int, name: str) -> None:
             report(f"{done} of {total}: {name}", 100 * done // total)
@@ -161,7 +161,7 @@ class Panel:
 
 def snapshot(groups: tuple[PausedGroup, ...]) -> messages.Snapshot:
     """The rows as the editor gets them."""
-    states = [worker.state for worker in everyone(groups)]
+    states = [worker.state for worker in all_workers(groups)]
     return messages.Snapshot(
         [
             messages.Group(group.cluster, group.title, [wire_paused(w) for w in group.workers])
@@ -172,7 +172,7 @@ def snapshot(groups: tuple[PausedGroup, ...]) -> messages.Snapshot:
     )
 
 
-def wire_paused(worker: Paused) -> messages.PausedWorker:
+def wire_paused(worker: PausedWorker) -> messages.PausedWorker:
     """One row, with those that relay its error."""
     place = worker.place
     return messages.PausedWorker(

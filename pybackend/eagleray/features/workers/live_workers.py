@@ -8,8 +8,7 @@ from typing import Literal
 
 from attrs import frozen
 
-from eagleray.features.workers.lists import Lists
-from eagleray.features.workers.names import clean, describe_worker, rank_of
+from eagleray.features.workers.worker_facts import ClusterLists, clean, describe_worker, rank_of
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.rows import ActorRow, TaskRow, WorkerRow
 
@@ -37,16 +36,16 @@ class LiveWorker:
     actor_id: str
 
 
-async def ask_live_workers(dashboard: Dashboard) -> list[LiveWorker]:
+async def fetch_live_workers(dashboard: Dashboard) -> list[LiveWorker]:
     """All live workers of one cluster; an error of any of its lists is raised."""
     workers, tasks, actors, jobs = await asyncio.gather(
         dashboard.all_workers(), dashboard.running_tasks(), dashboard.actors(), dashboard.jobs()
     )
-    return live_workers(workers, actors, Lists(tasks, actors, jobs, workers))
+    return live_workers(workers, actors, ClusterLists(tasks, actors, jobs, workers))
 
 
 def live_workers(
-    workers: Sequence[WorkerRow], actors: Sequence[ActorRow], lists: Lists
+    workers: Sequence[WorkerRow], actors: Sequence[ActorRow], lists: ClusterLists
 ) -> list[LiveWorker]:
     """Sorted by kind, class, rank and name; actors that wait for a worker come with their class."""
     found = [_live(row, lists) for row in workers if row.kind != "other"]
@@ -55,7 +54,7 @@ def live_workers(
     return sorted([*found, *pending], key=_order)
 
 
-def _live(row: WorkerRow, lists: Lists) -> LiveWorker:
+def _live(row: WorkerRow, lists: ClusterLists) -> LiveWorker:
     facts = lists.describe(row.worker_id, row)
     tasks = lists.tasks(row.worker_id, row)
     actor = lists.actor(row, tasks) if row.kind == "worker" else None

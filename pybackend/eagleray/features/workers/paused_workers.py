@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine
 from dataclasses import replace
@@ -12,19 +13,17 @@ from typing import Any, Protocol
 
 from eagleray.common import tasks
 from eagleray.common.clock import Clock, SystemClock
+from eagleray.common.file_checks import FileChecks
 from eagleray.common.listeners import Listeners
 from eagleray.common.off_loop import off_loop
 from eagleray.common.worker_errors import ambiguous_worker, unknown_worker
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.model import ClusterStatus
-from eagleray.features.workers.describing import Describer, Wanted
-from eagleray.features.workers.grouping import group
-from eagleray.features.workers.local_places import LocalFiles, LocalPlaces, SamePaths
-from eagleray.features.workers.locating import Locator, Pause
-from eagleray.features.workers.merging import Known, Listed, merge, waits
-from eagleray.features.workers.names import clean
-from eagleray.features.workers.rows import Key, Paused, PausedGroup, everyone
-from eagleray.features.workers.waits import Waits
+from eagleray.features.workers.describer import Describer, ShownWorkers
+from eagleray.features.workers.model import Key, PausedGroup, PausedWorker, all_workers
+from eagleray.features.workers.paused_rows import ListedWorker, RowSources, group, merge, waits
+from eagleray.features.workers.stop_location import StopLocator, WorkerPause
+from eagleray.features.workers.worker_facts import clean
 from eagleray.protocol.control import WorkerState
 from eagleray.ray.rows import WorkerRow
 from eagleray.tools.pyspy import PySpy
@@ -60,20 +59,22 @@ class PausedWorkers:
     ) -> None:
         self._watch = watch
         self._adapters = adapters
-        self._places = LocalPlaces(files or SamePaths(), self._changed)
+        self._places = LocalFileLookup(files or SamePaths(), self._changed)
         self._elsewhere = elsewhere
         self._said: list[WorkerState] = []
-        self._said_elsewhere: list[WorkerState] = []
+        self._states_elsewhere: list[WorkerState] = []
         self._states: list[WorkerState] = []
-        self._waits = Waits(clock or SystemClock())
+        self._waits = WaitTimer(clock or SystemClock())
         self._describer = Describer(watch.dashboard, self._changed)
-        self._locator = Locator(watch.dashboard, spy or PySpy(), self._changed, is_local=is_local)
+        self._locator = StopLocator(
+            watch.dashboard, spy or PySpy(), self._changed, is_local=is_local
+        )
         self._listeners = Listeners[[]]()
         self._clusters: set[str] = set()
 
     def groups(self, clusters: Collection[str] | None = None) -> tuple[PausedGroup, ...]:
         """What is known now, of all clusters or of some."""
-        known = Known(
+        known = RowSources(
             self._describer.facts,
             self._describer.homes,
             self._locator.stands,
@@ -84,10 +85,10 @@ class PausedWorkers:
         states = [s for s in self._states if clusters is None or s.cluster in clusters]
         return group(merge(self._listed(clusters), states, known))
 
-    def looked_at(self) -> list[Paused]:
+    def located(self) -> list[PausedWorker]:
         """All workers but those whose line is still being looked for."""
         looking = self._locator.is_looking
-        return [w for w in everyone(self.groups()) if not looking((w.session, w.worker_id))]
+        return [w for w in all_workers(self.groups()) if not looking((w.session, w.worker_id))]
 
     def _adopt(self) -> None:
         """Keeps what the adapters said; a cluster may have been attached to under another address.
@@ -102,7 +103,7 @@ class PausedWorkers:
         here |= {(entry.session, entry.row.worker_id) for entry in self._listed()}
         there = [
             state
-            for state in self._said_elsewhere
+            for state in self._states_elsewhere
             if state.session in sessions and (state.session, state.worker_id) not in here
         ]
         self._states = [
@@ -121,7 +122,7 @@ class PausedWorkers:
         """
         watched = {seen.cluster for seen in self._watch.statuses()}
         asked = [None] if clusters is None else [one for one in clusters if one in watched]
-        _, self._said, self._said_elsewhere = await asyncio.gather(
+        _, self._said, self._states_elsewhere = await asyncio.gather(
             asyncio.gather(*(self._watch.refresh(cluster) for cluster in asked)),
             self._adapters.workers(),
             off_loop(self._elsewhere),
@@ -136,22 +137,22 @@ class PausedWorkers:
         return self.groups(clusters)
 
     async def described(self, limit_s: float) -> None:
-        """Waits until all workers have been asked about, but not longer than `limit_s`."""
+        """WaitTimer until all workers have been asked about, but not longer than `limit_s`."""
         loop = asyncio.get_running_loop()
         end = loop.time() + limit_s
         # A worker that came while we waited is waited for too: its row must not be nameless either.
         while self._describer.pending and (left := end - loop.time()) > 0:
             await _at_most(self._describer.settled(), left)
 
-    async def find(self, cluster: str, worker: str) -> Paused:
+    async def find(self, cluster: str, worker: str) -> PausedWorker:
         """The worker with this id, with this name, or whose id alone begins like this.
 
         `cluster` may also be an address at which a run found a cluster that is watched here under another one.
         """
-        found = _fitting(everyone(self.groups(self._listed_as(cluster))), worker)
+        found = _fitting(all_workers(self.groups(self._listed_as(cluster))), worker)
         if not found:
             await self.refresh([cluster])
-            found = _fitting(everyone(self.groups(self._listed_as(cluster))), worker)
+            found = _fitting(all_workers(self.groups(self._listed_as(cluster))), worker)
         if not found:
             raise unknown_worker(worker)
         if len(found) > 1:
@@ -170,7 +171,7 @@ class PausedWorkers:
     async def run(self) -> None:
         """Follows the watched clusters and the adapters until it is cancelled."""
         end = self._watch.listen(self._seen)
-        looking = tasks.lasting(self._look_elsewhere, "workers elsewhere")
+        looking = tasks.lasting(self._poll_elsewhere, "workers elsewhere")
         try:
             self._update()
             async for states in self._adapters.watch():
@@ -181,12 +182,12 @@ class PausedWorkers:
             looking.cancel()
             end()
 
-    async def _look_elsewhere(self) -> None:
+    async def _poll_elsewhere(self) -> None:
         """Reads beside the loop, since the home may lie on a slow file system."""
         while True:
             said = await off_loop(self._elsewhere)
-            if said != self._said_elsewhere:
-                self._said_elsewhere = said
+            if said != self._states_elsewhere:
+                self._states_elsewhere = said
                 self._adopt()
                 self._update()
             await asyncio.sleep(ELSEWHERE_S)
@@ -200,9 +201,9 @@ class PausedWorkers:
         self._adopt()
         self._update()
 
-    def _listed(self, clusters: Collection[str] | None = None) -> list[Listed]:
+    def _listed(self, clusters: Collection[str] | None = None) -> list[ListedWorker]:
         return [
-            Listed(seen.cluster, seen.session, row, row.node_id in seen.gone_nodes)
+            ListedWorker(seen.cluster, seen.session, row, row.node_id in seen.gone_nodes)
             for seen in self._watch.statuses()
             if clusters is None or seen.cluster in clusters
             for row in seen.paused
@@ -220,7 +221,7 @@ class PausedWorkers:
         # A stand that the adapter knows is certain and must not be asked for.
         self._locator.want(
             (
-                Pause(entry.cluster, entry.session, entry.row, number)
+                WorkerPause(entry.cluster, entry.session, entry.row, number)
                 for entry in listed
                 if (key := (entry.session, entry.row.worker_id)) not in states
                 and not entry.gone
@@ -230,7 +231,7 @@ class PausedWorkers:
         )
         self._changed()
 
-    def _describe(self, listed: list[Listed], states: dict[Key, WorkerState]) -> None:
+    def _describe(self, listed: list[ListedWorker], states: dict[Key, WorkerState]) -> None:
         rows: dict[tuple[str, str], dict[str, WorkerRow | None]] = defaultdict(dict)
         for (session, worker_id), state in states.items():
             rows[state.cluster, session][worker_id] = None
@@ -240,7 +241,7 @@ class PausedWorkers:
         for cluster, session in sessions.items():
             workers = rows.get((cluster, session), {})
             numbers = (self._waits.number((session, worker_id)) for worker_id in workers)
-            wanted = Wanted(session, workers, frozenset(n for n in numbers if n is not None))
+            wanted = ShownWorkers(session, workers, frozenset(n for n in numbers if n is not None))
             self._describer.want(cluster, wanted)
         for cluster in self._clusters - sessions.keys():
             self._describer.forget(cluster)
@@ -250,7 +251,7 @@ class PausedWorkers:
         self._listeners.tell()
 
 
-def _fitting(workers: list[Paused], text: str) -> list[Paused]:
+def _fitting(workers: list[PausedWorker], text: str) -> list[PausedWorker]:
     exact = [worker for worker in workers if worker.worker_id == text]
     named = [worker for worker in workers if worker.name and worker.name == clean(text)]
     begun = [worker for worker in workers if text and worker.worker_id.startswith(text)]
@@ -260,3 +261,97 @@ def _fitting(workers: list[Paused], text: str) -> list[Paused]:
 async def _at_most(waiting: Coroutine[Any, Any, None], limit_s: float) -> None:
     with contextlib.suppress(asyncio.TimeoutError):
         await asyncio.wait_for(waiting, limit_s)
+
+
+class WaitTimer:
+    """The beginning of every present wait.  One wait is one pause: its number tells it from the next one."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._since: dict[Key, float] = {}
+        self._number: dict[Key, int] = {}
+        self._count = 0
+
+    def update(self, waiting: Collection[Key]) -> None:
+        """`waiting` are all workers that wait now, whoever holds them."""
+        for gone in self._since.keys() - set(waiting):
+            del self._since[gone], self._number[gone]
+        for key in waiting:
+            if key not in self._since:
+                self._count += 1
+                self._since[key] = self._clock.now()
+                self._number[key] = self._count
+
+    def seconds(self, key: Key) -> float:
+        """How long it waits; 0.0 if it does not."""
+        since = self._since.get(key)
+        return 0.0 if since is None else max(0.0, self._clock.now() - since)
+
+    def number(self, key: Key) -> int | None:
+        """The number of its present wait, never used twice; None if it does not wait."""
+        return self._number.get(key)
+
+
+# A file of a worker: its cluster, and its path there.
+WorkerFile = tuple[str, str]
+
+
+class LocalFiles(Protocol):
+    """Knows which local file a worker's file is."""
+
+    def local(self, cluster: str, path: str) -> str:
+        """The local file as it was last seen; "" if there is none, or nothing is known yet."""
+
+    async def look(self, files: Collection[WorkerFile]) -> bool:
+        """Looks for local files; whether any answer of `local` may have changed."""
+
+
+class SamePaths:
+    """A file of a worker that this machine has under the same path."""
+
+    def __init__(self) -> None:
+        self._files = FileChecks(os.path.isfile)
+
+    def local(self, cluster: str, path: str) -> str:
+        return path if self._is_lookable(path) and self._files.answer(path) else ""
+
+    async def look(self, files: Collection[WorkerFile]) -> bool:
+        return await self._files.look(path for _, path in files if self._is_lookable(path))
+
+    def _is_lookable(self, path: str) -> bool:
+        return path.startswith("/") and not self._files.is_unmounted(path)
+
+
+class LocalFileLookup:
+    """Answers at once; `changed` is called when a later lookup has another result.
+
+    Owns one task, which looks for all that was asked meanwhile.
+    """
+
+    def __init__(self, files: LocalFiles, changed: Callable[[], None]) -> None:
+        self._files = files
+        self._changed = changed
+        self._asked: set[WorkerFile] = set()
+        self._looking: asyncio.Task[None] | None = None
+
+    def of(self, cluster: str, path: str) -> str:
+        self._asked.add((cluster, path))
+        if self._looking is None or self._looking.done():
+            self._looking = tasks.owned(self._look(), "local files", tasks.only_logged)
+        return self._files.local(cluster, path)
+
+    async def settled(self) -> None:
+        """Returns when all requested files have been looked up, or given up."""
+        if self._looking is not None:
+            await asyncio.wait([self._looking])
+
+    async def close(self) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
+
+    async def _look(self) -> None:
+        while self._asked:
+            asked, self._asked = self._asked, set()
+            if await self._files.look(asked):
+                self._changed()

@@ -11,8 +11,8 @@ from attrs import Factory, define, frozen
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
-from eagleray.features.workers.lists import ask_lists
-from eagleray.features.workers.rows import Facts, Key
+from eagleray.features.workers.model import Key, WorkerFacts
+from eagleray.features.workers.worker_facts import fetch_lists
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.rows import WorkerRow
 
@@ -20,12 +20,12 @@ log = logging.getLogger(__name__)
 
 # Ray reports what a worker runs up to a second late: every new pause is asked about twice, and
 # again later while a worker has no task yet.
-AGAIN_S: tuple[float, ...] = (1.5, 2.0, 4.0)
+RETRY_DELAYS_S: tuple[float, ...] = (1.5, 2.0, 4.0)
 ALWAYS = 2
 
 
 @frozen
-class Wanted:
+class ShownWorkers:
     """Workers of one cluster that are to be described: their rows of the list, None for held ones, and their waits."""
 
     session: str
@@ -34,8 +34,8 @@ class Wanted:
 
 
 @define(eq=False)
-class _Asked:
-    wanted: Wanted
+class _ClusterQuery:
+    wanted: ShownWorkers
     wake: asyncio.Event = Factory(asyncio.Event)
     answered: asyncio.Event = Factory(asyncio.Event)
     task: asyncio.Task[None] | None = None
@@ -51,19 +51,19 @@ class Describer:
         self,
         dashboard_of: Callable[[str], Dashboard],
         on_change: Callable[[], None],
-        again_s: Sequence[float] = AGAIN_S,
+        again_s: Sequence[float] = RETRY_DELAYS_S,
     ) -> None:
-        self.facts: dict[Key, Facts] = {}
+        self.facts: dict[Key, WorkerFacts] = {}
         self.homes: dict[Key, WorkerRow] = {}
         self._dashboard_of = dashboard_of
         self._on_change = on_change
         self._again_s = again_s
-        self._clusters: dict[str, _Asked] = {}
+        self._clusters: dict[str, _ClusterQuery] = {}
 
-    def want(self, cluster: str, wanted: Wanted) -> None:
+    def want(self, cluster: str, wanted: ShownWorkers) -> None:
         """Says which workers of a cluster are shown now; asks if one of their waits is new."""
         asked = self._clusters.get(cluster)
-        before = asked.wanted if asked else Wanted(wanted.session, {}, frozenset())
+        before = asked.wanted if asked else ShownWorkers(wanted.session, {}, frozenset())
         self._drop(before, wanted)
         for worker_id, row in wanted.rows.items():
             if row is not None:
@@ -73,8 +73,8 @@ class Describer:
         if asked is None:
             if not wanted.rows:
                 return
-            asked = self._clusters[cluster] = _Asked(wanted)
-            asking = partial(self._ask_on, cluster, asked)
+            asked = self._clusters[cluster] = _ClusterQuery(wanted)
+            asking = partial(self._query_repeatedly, cluster, asked)
             asked.task = tasks.lasting(asking, "names of workers")
         elif new:
             asked.answered.clear()
@@ -94,7 +94,7 @@ class Describer:
         """Ends the asking of a cluster that is not watched any more."""
         asked = self._clusters.pop(cluster, None)
         if asked is not None:
-            self._drop(asked.wanted, Wanted(asked.wanted.session, {}, frozenset()))
+            self._drop(asked.wanted, ShownWorkers(asked.wanted.session, {}, frozenset()))
             asked.answered.set()
             if asked.task is not None:
                 asked.task.cancel()
@@ -105,14 +105,14 @@ class Describer:
             self.forget(cluster)
         await asyncio.gather(*asking, return_exceptions=True)
 
-    def _drop(self, before: Wanted, now: Wanted) -> None:
+    def _drop(self, before: ShownWorkers, now: ShownWorkers) -> None:
         kept = {(now.session, worker_id) for worker_id in now.rows}
         for worker_id in before.rows:
             if (before.session, worker_id) not in kept:
                 self.facts.pop((before.session, worker_id), None)
                 self.homes.pop((before.session, worker_id), None)
 
-    async def _ask_on(self, cluster: str, asked: _Asked) -> None:
+    async def _query_repeatedly(self, cluster: str, asked: _ClusterQuery) -> None:
         round_ = 0
         while True:
             asked.wake.clear()
@@ -129,12 +129,12 @@ class Describer:
             except asyncio.TimeoutError:
                 continue
 
-    async def _ask(self, cluster: str, wanted: Wanted) -> bool:
+    async def _ask(self, cluster: str, wanted: ShownWorkers) -> bool:
         """Stores what is known now; the answer is whether every worker has a task."""
         if not wanted.rows:
             return True
         try:
-            lists = await ask_lists(self._dashboard_of(cluster), list(wanted.rows.values()))
+            lists = await fetch_lists(self._dashboard_of(cluster), list(wanted.rows.values()))
         except EaglerayError as error:
             log.info("Names of paused workers of %s: %s %s", cluster, error, error.detail)
             return False

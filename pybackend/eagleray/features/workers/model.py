@@ -14,7 +14,7 @@ Key = tuple[str, str]
 
 
 @frozen
-class Place:
+class Location:
     """A line of a file as the worker names it; `local` is the person's own file, or ""."""
 
     path: str
@@ -24,19 +24,19 @@ class Place:
 
 
 @frozen
-class Stand:
+class StopLocation:
     """Where a worker waits, as far as that is known."""
 
     kind: Kind
-    place: Place | None = None
+    place: Location | None = None
     exception: str = ""
 
 
-UNKNOWN = Stand("unknown")
+UNKNOWN_STOP = StopLocation("unknown")
 
 
 @frozen
-class Facts:
+class WorkerFacts:
     """What a worker is and runs, from the lists of Ray.
 
     `titles` names what it runs, oldest first ("PolicyWorker.train").  `env_rank` is RANK of the
@@ -53,7 +53,7 @@ class Facts:
 
 
 @frozen
-class Paused:
+class PausedWorker:
     """A worker that waits for a debugger, or that the adapter is attached to.
 
     `port` is its debug port, 0 when Ray no longer says (a worker that is held).  `children` are the
@@ -77,13 +77,13 @@ class Paused:
     kind: Kind
     state: State
     waiting_s: float
-    place: Place | None
+    place: Location | None
     exception: str
     threads: int
     attempt: int
     task_ids: frozenset[str] = field(default=frozenset(), repr=False)
     parent_ids: frozenset[str] = field(default=frozenset(), repr=False)
-    children: tuple[Paused, ...] = ()
+    children: tuple[PausedWorker, ...] = ()
     held_on: str = ""
     is_held: bool = False
     is_attached: bool = False
@@ -96,16 +96,16 @@ class Paused:
 
 @frozen
 class PausedGroup:
-    """Paused workers of one cluster that run the same thing."""
+    """PausedWorker workers of one cluster that run the same thing."""
 
     cluster: str
     title: str
-    workers: tuple[Paused, ...]
+    workers: tuple[PausedWorker, ...]
 
 
-def everyone(groups: tuple[PausedGroup, ...]) -> list[Paused]:
+def all_workers(groups: tuple[PausedGroup, ...]) -> list[PausedWorker]:
     """All workers of `groups`, those that relay an error included."""
-    found: list[Paused] = []
+    found: list[PausedWorker] = []
     waiting = [worker for group in reversed(groups) for worker in reversed(group.workers)]
     while waiting:
         worker = waiting.pop()

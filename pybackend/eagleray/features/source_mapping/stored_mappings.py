@@ -17,7 +17,7 @@ FORMAT = 1
 log = logging.getLogger(__name__)
 
 
-class KeptMappings:
+class StoredMappings:
     """One JSON file, `{cluster id: [{"remote", "local"}]}`, which several windows share.
 
     `of` answers from memory, since the home may be slow; `refresh` reads what others have written.

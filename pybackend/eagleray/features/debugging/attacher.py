@@ -1,4 +1,4 @@
-"""Attaching to a paused worker: from a row of the list to a socket that any DAP client can use."""
+"""WorkerAttacher to a paused worker: from a row of the list to a socket that any DAP client can use."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Attachment:
     local: str
 
 
-class Attaching:
+class WorkerAttacher:
     """Attaches through the adapter; lives as long as the sidecar or one command.
 
     1. The worker is looked up in the list.
@@ -53,7 +53,7 @@ class Attaching:
         target = await self._find(cluster, worker)
         if unless_taken and target.state != "paused":
             raise worker_taken(target.name)
-        say(f"Attaching to {target.name}")
+        say(f"WorkerAttacher to {target.name}")
         result = await self.connect(target, unless_taken)
         if result.worker.state == "running" and _was_at_breakpoint(target):
             await self._sessions.release(target.session, target.worker_id)

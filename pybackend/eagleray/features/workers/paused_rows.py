@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from eagleray.common.errors import printable
 from eagleray.common.redact import redact_text
-from eagleray.features.workers.names import clean, rank_of
-from eagleray.features.workers.rows import UNKNOWN, Facts, Key, Kind, Paused, Place, Stand, State
-from eagleray.features.workers.stands import PATH_LIMIT
+from eagleray.features.workers.model import (
+    UNKNOWN_STOP,
+    Key,
+    Kind,
+    Location,
+    PausedGroup,
+    PausedWorker,
+    State,
+    StopLocation,
+    WorkerFacts,
+)
+from eagleray.features.workers.stop_location import PATH_LIMIT
+from eagleray.features.workers.worker_facts import clean, rank_of
 from eagleray.protocol.control import WorkerState, WorkerStop
 from eagleray.ray.rows import WorkerRow
 
@@ -20,7 +31,7 @@ _REMARK = re.compile(r"\s*\(note: full exception trace is shown[^)]*\)")
 
 
 @frozen
-class Listed:
+class ListedWorker:
     """A worker that Ray lists as paused, with the cluster that lists it.
 
     `gone`: on a node that Ray itself calls dead.
@@ -33,17 +44,19 @@ class Listed:
 
 
 @frozen
-class Known:
+class RowSources:
     """What else is known of workers, by key: facts, home row (for held ones), stand, wait in seconds."""
 
-    facts: Mapping[Key, Facts]
+    facts: Mapping[Key, WorkerFacts]
     homes: Mapping[Key, WorkerRow]
-    stands: Mapping[Key, Stand]
+    stands: Mapping[Key, StopLocation]
     waiting: Callable[[Key], float]
     to_local: Callable[[str, str], str]
 
 
-def merge(listed: Sequence[Listed], states: Sequence[WorkerState], known: Known) -> list[Paused]:
+def merge(
+    listed: Sequence[ListedWorker], states: Sequence[WorkerState], known: RowSources
+) -> list[PausedWorker]:
     """Every worker once, in a stable order.
 
     Ray stops listing a worker the moment the adapter attaches, and its list is older than the
@@ -57,7 +70,7 @@ def merge(listed: Sequence[Listed], states: Sequence[WorkerState], known: Known)
     return sorted(rows, key=order)
 
 
-def order(worker: Paused) -> tuple[str, str, float, str, str]:
+def order(worker: PausedWorker) -> tuple[str, str, float, str, str]:
     """By cluster, what runs, rank (those without one last), name and id."""
     rank = float("inf") if worker.rank is None else float(worker.rank)
     return (worker.cluster, worker.title, rank, worker.name, worker.worker_id)
@@ -68,7 +81,9 @@ def waits(state: WorkerState) -> bool:
     return state.state in ("attaching", "stopped")
 
 
-def _row(key: Key, listed: Listed | None, state: WorkerState | None, known: Known) -> Paused:
+def _row(
+    key: Key, listed: ListedWorker | None, state: WorkerState | None, known: RowSources
+) -> PausedWorker:
     home = listed.row if listed else known.homes.get(key)
     facts = known.facts.get(key) or _fallback(home, state)
     stand = _stand(key, state, known)
@@ -77,7 +92,7 @@ def _row(key: Key, listed: Listed | None, state: WorkerState | None, known: Know
     place = stand.place
     if place and not place.local:
         place = _with_local(place, known.to_local(cluster, place.path))
-    return Paused(
+    return PausedWorker(
         cluster=cluster,
         session=key[0],
         worker_id=key[1],
@@ -104,7 +119,7 @@ def _row(key: Key, listed: Listed | None, state: WorkerState | None, known: Know
     )
 
 
-def _state(state: WorkerState | None, listed: Listed | None) -> State:
+def _state(state: WorkerState | None, listed: ListedWorker | None) -> State:
     # Attaching is a matter of moments and nobody looks yet: the row stays as it was.
     if state is None or state.state == "attaching":
         return "gone" if listed and listed.gone else "paused"
@@ -115,21 +130,21 @@ def _state(state: WorkerState | None, listed: Listed | None) -> State:
     return "held" if state.seen or state.host else "paused"
 
 
-def _stand(key: Key, state: WorkerState | None, known: Known) -> Stand:
-    before = known.stands.get(key, UNKNOWN)
+def _stand(key: Key, state: WorkerState | None, known: RowSources) -> StopLocation:
+    before = known.stands.get(key, UNKNOWN_STOP)
     if state is None or state.state == "attaching":
         return before
     if state.state == "running" or state.stop is None:
         # What it stood at is over, but what kind of stop it was tells a relayed error from its cause.
-        return Stand(before.kind)
-    return stand_of_stop(state.stop)
+        return StopLocation(before.kind)
+    return stop_location_of(state.stop)
 
 
-def stand_of_stop(stop: WorkerStop) -> Stand:
+def stop_location_of(stop: WorkerStop) -> StopLocation:
     """The adapter's word on where a worker stands, which is certain."""
     kind: Kind = "post-mortem" if stop.reason == "exception" else "breakpoint"
-    place = Place(printable(stop.path, PATH_LIMIT), stop.line, printable(stop.function))
-    return Stand(kind, place if stop.path else None, _shown(stop.exception))
+    place = Location(printable(stop.path, PATH_LIMIT), stop.line, printable(stop.function))
+    return StopLocation(kind, place if stop.path else None, _shown(stop.exception))
 
 
 def _shown(exception: str) -> str:
@@ -138,19 +153,87 @@ def _shown(exception: str) -> str:
     return printable(f"{name}{colon}{redact_text(message)}")
 
 
-def _title(facts: Facts, stand: Stand) -> str:
+def _title(facts: WorkerFacts, stand: StopLocation) -> str:
     """What the worker runs; of several coroutines or threads, the one that stands there."""
     function = stand.place.function.rsplit(".", 1)[-1] if stand.place else ""
     fitting = (title for title in facts.titles if title.rsplit(".", 1)[-1] == function)
     return next(fitting, facts.titles[0])
 
 
-def _fallback(home: WorkerRow | None, state: WorkerState | None) -> Facts:
+def _fallback(home: WorkerRow | None, state: WorkerState | None) -> WorkerFacts:
     name = clean(state.name) if state and state.name else f"worker {home.pid}" if home else "worker"
     if home and home.kind == "driver":
         name = "driver"
-    return Facts(name, (name,))
+    return WorkerFacts(name, (name,))
 
 
-def _with_local(place: Place, local: str) -> Place:
-    return Place(place.path, place.line, place.function, local)
+def _with_local(place: Location, local: str) -> Location:
+    return Location(place.path, place.line, place.function, local)
+
+
+def group(workers: Sequence[PausedWorker]) -> tuple[PausedGroup, ...]:
+    """One group per cluster and title; inside, by rank and name."""
+    causes = causes_of(workers)
+    relays: dict[Key, list[PausedWorker]] = defaultdict(list)
+    for worker in workers:
+        if worker.key in causes:
+            relays[causes[worker.key]].append(worker)
+    groups: dict[tuple[str, str], list[PausedWorker]] = defaultdict(list)
+    for worker in sorted(workers, key=order):
+        if worker.key not in causes:
+            groups[worker.cluster, worker.title].append(_with_relays(worker, relays))
+    return tuple(
+        PausedGroup(cluster, title, tuple(members)) for (cluster, title), members in groups.items()
+    )
+
+
+def causes_of(workers: Sequence[PausedWorker]) -> dict[Key, Key]:
+    """For each worker that only relays the error of another one of `workers`: that other one.
+
+    A relay is a worker in post-mortem whose own running task started a task that failed in another
+    worker: its error is then a RayTaskError, or not yet known.
+    """
+    parents = {
+        (worker.session, task): worker
+        for worker in workers
+        if _may_relay(worker)
+        for task in worker.task_ids
+    }
+    causes: dict[Key, Key] = {}
+    for child in sorted(workers, key=order):
+        if child.kind == "breakpoint":
+            continue
+        for task in sorted(child.parent_ids):
+            parent = parents.get((child.session, task))
+            if parent and parent.key not in causes and not _leads_to(causes, child.key, parent.key):
+                causes[parent.key] = child.key
+    return causes
+
+
+def _may_relay(worker: PausedWorker) -> bool:
+    return worker.kind == "post-mortem" and (
+        not worker.exception
+        or worker.exception.startswith(("RayTaskError", "ray.exceptions.RayTaskError"))
+    )
+
+
+def _leads_to(causes: dict[Key, Key], start: Key, end: Key) -> bool:
+    """Whether following causes from `start` comes to `end`; a cluster's word must not make a circle."""
+    here: Key | None = start
+    while here is not None and here != end:
+        here = causes.get(here)
+    return here == end
+
+
+def _with_relays(worker: PausedWorker, relays: dict[Key, list[PausedWorker]]) -> PausedWorker:
+    """The worker with its relays, theirs included; chains may be longer than Python's stack is deep."""
+    chain = [worker]
+    for known in chain:
+        chain.extend(relays.get(known.key, ()))
+    done: dict[Key, PausedWorker] = {}
+    for known in reversed(chain):
+        below = [done[relay.key] for relay in relays.get(known.key, ())]
+        done[known.key] = (
+            evolve(known, children=tuple(sorted(below, key=order))) if below else known
+        )
+    return done[worker.key]

@@ -10,7 +10,7 @@ from attrs import frozen
 from eagleray.common.clock import Clock
 from eagleray.protocol.control import WorkerState
 
-LONG_S = 15 * 60.0
+REMIND_AFTER_S = 15 * 60.0
 _LOOK_S = 15.0
 
 
@@ -24,10 +24,12 @@ class Held:
     minutes: int
 
 
-class Reminder:
+class HoldReminder:
     """Watches how long workers are held, by an injected clock.  A hold begins when the last editor goes."""
 
-    def __init__(self, clock: Clock, say: Callable[[Held], None], long_s: float = LONG_S) -> None:
+    def __init__(
+        self, clock: Clock, say: Callable[[Held], None], long_s: float = REMIND_AFTER_S
+    ) -> None:
         self._clock = clock
         self._say = say
         self._long_s = long_s

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 @frozen
-class Rule:
+class IgnoreRule:
     """`line` is where a worker stands after attaching; `seen_line` where the list showed it, 0 if unknown."""
 
     cluster: str
@@ -44,7 +44,7 @@ class Rule:
     seen_line: int = 0
 
 
-class Ignoring:
+class BreakpointIgnorer:
     """Keeps the rules and lets workers go by; lives on the sidecar's event loop."""
 
     def __init__(self, sessions: AdapterSessions, file: Path, routes: RoutesTo = directly) -> None:
@@ -53,11 +53,11 @@ class Ignoring:
         self._routes = routes
         self._files = InOrder()
 
-    async def rules(self) -> list[Rule]:
+    async def rules(self) -> list[IgnoreRule]:
         """Read each time, since several windows share them."""
         return await self._files.run(partial(_read, self._file))
 
-    async def ignore(self, rule: Rule) -> None:
+    async def ignore(self, rule: IgnoreRule) -> None:
         """From now on no worker of the cluster is to stop there."""
         await self._files.run(partial(self._add, rule))
         await self._sessions.ignore(IgnoreParams(rule.session, rule.path, rule.line))
@@ -68,7 +68,7 @@ class Ignoring:
             params = IgnoreParams(rule.session, rule.path, rule.line, ignore=False)
             await self._sessions.ignore(params)
 
-    async def pass_by(self, targets: Sequence[Target]) -> None:
+    async def continue_ignored(self, targets: Sequence[Target]) -> None:
         """Lets those of the paused workers run on that wait at an ignored place."""
         rules = await self.rules()
         if not rules:
@@ -76,14 +76,14 @@ class Ignoring:
 
         async def let_by(target: Target) -> None:
             try:
-                await self._let_by(target, rules)
+                await self._continue_if_ignored(target, rules)
             except EaglerayError as error:
                 log.info("%s is not let by: %s", target.name, error.code)
 
         waiting = [t for t in targets if t.state == "paused" and _may_concern(t, rules)]
         await gather_bounded(let_by, waiting, AT_ONCE)
 
-    async def _let_by(self, target: Target, rules: list[Rule]) -> None:
+    async def _continue_if_ignored(self, target: Target, rules: list[IgnoreRule]) -> None:
         result = await self._sessions.attach(
             AttachParams(
                 session=target.session,
@@ -106,12 +106,12 @@ class Ignoring:
                 # An adapter that was started since the rule was made does not know it yet.
                 await self._sessions.ignore(IgnoreParams(rule.session, rule.path, rule.line))
 
-    def _add(self, rule: Rule) -> None:
+    def _add(self, rule: IgnoreRule) -> None:
         with self._alone():
             kept = [r for r in _read(self._file) if not _same_place(r, rule)]
             self._keep([r for r in kept if not _outdated(r, rule)] + [rule])
 
-    def _removed(self, cluster: str, path: str, line: int) -> list[Rule]:
+    def _removed(self, cluster: str, path: str, line: int) -> list[IgnoreRule]:
         with self._alone():
             rules = _read(self._file)
             gone = [r for r in rules if (r.cluster, r.path, r.line) == (cluster, path, line)]
@@ -125,12 +125,12 @@ class Ignoring:
             check_replaceable(self._file, FORMAT)
             yield
 
-    def _keep(self, rules: list[Rule]) -> None:
+    def _keep(self, rules: list[IgnoreRule]) -> None:
         plain = [asdict(rule) for rule in rules]
         replace_text(self._file, json.dumps(plain))
 
 
-def _may_concern(target: Target, rules: list[Rule]) -> bool:
+def _may_concern(target: Target, rules: list[IgnoreRule]) -> bool:
     of_session = [r for r in rules if r.session == target.session]
     place = target.place
     if place is None:
@@ -139,16 +139,16 @@ def _may_concern(target: Target, rules: list[Rule]) -> bool:
     return bool(lines & {0, place.line})
 
 
-def _same_place(a: Rule, b: Rule) -> bool:
+def _same_place(a: IgnoreRule, b: IgnoreRule) -> bool:
     return (a.session, a.path, a.line) == (b.session, b.path, b.line)
 
 
-def _outdated(old: Rule, new: Rule) -> bool:
+def _outdated(old: IgnoreRule, new: IgnoreRule) -> bool:
     """The cluster was restarted since."""
     return old.cluster == new.cluster and old.session != new.session
 
 
-def _read(file: Path) -> list[Rule]:
+def _read(file: Path) -> list[IgnoreRule]:
     try:
         return [_rule(said) for said in json.loads(file.read_text("utf-8"))]
     except FileNotFoundError:
@@ -158,9 +158,9 @@ def _read(file: Path) -> list[Rule]:
         return []
 
 
-def _rule(said: dict[str, Any]) -> Rule:
+def _rule(said: dict[str, Any]) -> IgnoreRule:
     """Raises ValueError for values of other types."""
-    rule = Rule(**said)
+    rule = IgnoreRule(**said)
     texts = (rule.cluster, rule.session, rule.path)
     lines = (rule.line, rule.seen_line)
     if not all(isinstance(one, str) for one in texts) or any(type(one) is not int for one in lines):

@@ -10,13 +10,12 @@ from functools import partial
 from attrs import frozen
 
 from eagleray.common import tasks
-from eagleray.common.errors import EaglerayError
-from eagleray.features.workers.rows import Key, Stand
-from eagleray.features.workers.stands import stand_of
+from eagleray.common.errors import EaglerayError, printable
+from eagleray.features.workers.model import Key, Location, StopLocation
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.rows import WorkerRow
 from eagleray.tools.processes import local_addresses
-from eagleray.tools.pyspy import PySpy, parse_text
+from eagleray.tools.pyspy import Dump, Frame, PySpy, Stack, parse_text
 
 log = logging.getLogger(__name__)
 
@@ -24,8 +23,8 @@ TRACES_AT_ONCE = 4
 
 
 @frozen
-class Pause:
-    """One wait of one worker, by the number that `Waits` gave it."""
+class WorkerPause:
+    """One wait of one worker, by the number that `WaitTimer` gave it."""
 
     cluster: str
     session: str
@@ -37,7 +36,7 @@ class Pause:
         return (self.session, self.row.worker_id)
 
 
-class Locator:
+class StopLocator:
     """Keeps `stands` of the present pauses; `on_change` is called when one has been looked at.
 
     For each pause once, in this order:
@@ -54,7 +53,7 @@ class Locator:
         addresses: Callable[[], frozenset[str]] = local_addresses,
         is_local: Callable[[str], bool] = lambda cluster: True,
     ) -> None:
-        self.stands: dict[Key, Stand] = {}
+        self.stands: dict[Key, StopLocation] = {}
         self._dashboard_of = dashboard_of
         self._spy = spy
         self._on_change = on_change
@@ -65,7 +64,7 @@ class Locator:
         self._tasks: dict[Key, asyncio.Task[None]] = {}
         self._may_trace: dict[Key, asyncio.Task[bool]] = {}
 
-    def want(self, pauses: Iterable[Pause], waiting: Callable[[Key], int | None]) -> None:
+    def want(self, pauses: Iterable[WorkerPause], waiting: Callable[[Key], int | None]) -> None:
         """`pauses` are to be looked at; a known stand is kept as long as its wait lasts."""
         for key in [key for key, number in self._numbers.items() if waiting(key) != number]:
             self._forget(key)
@@ -100,7 +99,7 @@ class Locator:
         if task is not None:
             task.cancel()
 
-    async def _find(self, pause: Pause) -> None:
+    async def _find(self, pause: WorkerPause) -> None:
         try:
             stand = await self._locate(pause)
         except EaglerayError as error:
@@ -111,12 +110,12 @@ class Locator:
             self.stands[pause.key] = stand
         self._on_change()
 
-    def _unknown(self, pause: Pause, error: BaseException) -> None:
+    def _unknown(self, pause: WorkerPause, error: BaseException) -> None:
         """Ends the waits for a location that can't be found."""
         self._tasks.pop(pause.key, None)
         self._on_change()
 
-    async def _locate(self, pause: Pause) -> Stand | None:
+    async def _locate(self, pause: WorkerPause) -> StopLocation | None:
         stand = await self._traced(pause)
         shortened = stand is None or (stand.place and not stand.place.path.startswith("/"))
         # Beyond a route the same address is another machine's.
@@ -127,7 +126,7 @@ class Locator:
             log.info("Where worker %s stands: unknown until somebody attaches", pause.row.pid)
         return stand
 
-    async def _traced(self, pause: Pause) -> Stand | None:
+    async def _traced(self, pause: WorkerPause) -> StopLocation | None:
         row = pause.row
         try:
             if not await self._tracing(pause.cluster, pause.session):
@@ -141,7 +140,7 @@ class Locator:
         if dump is None or dump.pid != row.pid:
             log.info("Trace of worker %s by the dashboard: it is of another process", row.pid)
             return None
-        stand = stand_of(dump, "" if row.kind == "driver" else "ray::")
+        stand = stop_in_dump(dump, "" if row.kind == "driver" else "ray::")
         log.info("Trace of worker %s by the dashboard: %s", row.pid, stand)
         return stand
 
@@ -159,8 +158,47 @@ class Locator:
             self._may_trace.pop(key, None)
             raise
 
-    async def _spied(self, pause: Pause) -> Stand | None:
+    async def _spied(self, pause: WorkerPause) -> StopLocation | None:
         dump = await self._spy.dump(pause.row.pid)
-        stand = stand_of(dump) if dump else None
+        stand = stop_in_dump(dump) if dump else None
         log.info("Trace of worker %s by py-spy: %s", pause.row.pid, stand)
         return stand
+
+
+_WAITING_IN = "ray/util/debugpy.py"
+_RAYS_OWN = (_WAITING_IN, "ray/util/rpdb.py", "ray/util/pdb.py")
+PATH_LIMIT = 4096
+
+
+def stop_in_dump(dump: Dump, title_prefix: str = "") -> StopLocation | None:
+    """Where the dumped worker waits; None if it does not wait in Ray's set_trace.
+
+    A dump whose title is known and lacks `title_prefix` is of another process: old dashboards
+    answer for the first node when they do not know the address.
+    """
+    if dump.title and not dump.title.startswith(title_prefix):
+        return None
+    stands = [stand for stack in dump.stacks if (stand := _stop_of_thread(stack))]
+    return next((stand for stand in stands if stand.place), stands[0] if stands else None)
+
+
+def _stop_of_thread(stack: Stack) -> StopLocation | None:
+    frames = stack.frames
+    start = next((i for i, frame in enumerate(frames) if _waits(frame)), None)
+    if start is None:
+        return None
+    end = start
+    while end < len(frames) and frames[end].path.endswith(_RAYS_OWN):
+        end += 1
+    # The frames of an unhandled exception are gone from the stack: only the adapter sees its line.
+    if any(frame.function.endswith("_post_mortem") for frame in frames[start:end]):
+        return StopLocation("post-mortem")
+    return StopLocation("breakpoint", _place(frames[end]) if end < len(frames) else None)
+
+
+def _waits(frame: Frame) -> bool:
+    return frame.path.endswith(_WAITING_IN) and frame.function.endswith("set_trace")
+
+
+def _place(frame: Frame) -> Location:
+    return Location(printable(frame.path, PATH_LIMIT), frame.line, printable(frame.function))
