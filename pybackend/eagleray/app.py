@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal
 
 from attrs import field, frozen
@@ -25,7 +25,6 @@ from eagleray.features.clusters.stored_lists import StoredHosts
 from eagleray.features.clusters.token_rules import TokenRules
 from eagleray.features.debugging.debugging import Debugging
 from eagleray.features.debugging.hold_reminder import REMIND_AFTER_S
-from eagleray.features.debugging.needs import Target
 from eagleray.features.pdb.pdb import Pdb
 from eagleray.features.presets.debug_runs import DebugRuns
 from eagleray.features.presets.user_presets import OwnPresets
@@ -40,7 +39,6 @@ from eagleray.features.runs.program_python import PythonVersions
 from eagleray.features.runs.records import RunRecords
 from eagleray.features.runs.runs import Runs
 from eagleray.features.source_mapping.source_mapping import SourceMapping
-from eagleray.features.workers.model import all_workers
 from eagleray.features.workers.paused_workers import PausedWorkers
 from eagleray.protocol.control import SshSettings
 from eagleray.ray.dashboard import Dashboard
@@ -174,20 +172,6 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
     )
     monitor.on_change(clusters.notify_changed)
 
-    async def id_of(cluster: str) -> str:
-        # A worker can be held of a cluster that nobody watches any more, and a driver of a run of none at all.
-        held = not cluster or any(state.cluster == cluster for state in adapters.sessions.known())
-        return cluster if held else await clusters.id_of(cluster)
-
-    async def find(cluster: str, worker: str) -> Target:
-        return await workers.find(await id_of(cluster), worker)
-
-    async def targets(cluster: str) -> Sequence[Target]:
-        return all_workers(await workers.refresh([await id_of(cluster)]))
-
-    def listen(update: Callable[[Sequence[Target]], None]) -> Callable[[], None]:
-        return workers.on_change(lambda: update(workers.located()))
-
     versions = PythonVersions(commands, watch.dashboard)
     runs_of_adapter = AdapterRunGateway(adapters)
     runs = Runs(RunRecords(run_records()), runs_of_adapter, tokens.given)
@@ -217,14 +201,13 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         workers=workers,
         debugging=Debugging(
             sessions=adapters.sessions,
-            find=find,
-            targets=targets,
-            listen=listen,
-            maps=source_mapping,
+            clusters=clusters,
+            connections=connections,
+            workers=workers,
+            source_mapping=source_mapping,
             clock=clock,
             ignored_file=home() / "ignored_breakpoints.json",
             remind_s=settings.remind_s,
-            routes=connections.routes,
         ),
         source_mapping=source_mapping,
         pdb=Pdb(

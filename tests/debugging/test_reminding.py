@@ -9,7 +9,7 @@ import pytest
 from eagleray.app import Settings
 from eagleray.common.clock import SetClock
 from eagleray.features.debugging import hold_reminder
-from eagleray.features.debugging.hold_reminder import REMIND_AFTER_S, Held, HoldReminder
+from eagleray.features.debugging.hold_reminder import REMIND_AFTER_S, HeldLong, HoldReminder
 
 from tests.fakes.adapter import state
 
@@ -22,27 +22,27 @@ def clock() -> SetClock:
 
 
 @pytest.fixture
-def said() -> list[Held]:
+def said() -> list[HeldLong]:
     return []
 
 
 @pytest.fixture
-def reminder(clock: SetClock, said: list[Held]) -> HoldReminder:
+def reminder(clock: SetClock, said: list[HeldLong]) -> HoldReminder:
     return HoldReminder(clock, said.append)
 
 
 def test_it_says_so_after_fifteen_minutes_and_once(
-    reminder: HoldReminder, clock: SetClock, said: list[Held]
+    reminder: HoldReminder, clock: SetClock, said: list[HeldLong]
 ) -> None:
     reminder.update([state("w1")])
     clock.move(REMIND_AFTER_S - 1)
-    reminder.look()
+    reminder.remind()
     assert said == []
     clock.move(1)
-    reminder.look()
-    assert said == [Held("http://c:8265", "w1", "name of w1", 15)]
+    reminder.remind()
+    assert said == [HeldLong("http://c:8265", "w1", "name of w1", 15)]
     clock.move(REMIND_AFTER_S)
-    reminder.look()
+    reminder.remind()
     reminder.update([state("w1")])
     assert len(said) == 1
 
@@ -55,65 +55,65 @@ def test_the_environment_may_shorten_it(said: str, limit: float) -> None:
 
 
 def test_a_hold_that_began_before_us(
-    reminder: HoldReminder, clock: SetClock, said: list[Held]
+    reminder: HoldReminder, clock: SetClock, said: list[HeldLong]
 ) -> None:
     reminder.update([state("w1", held_s=14 * MINUTE)])
     assert said == []
     clock.move(MINUTE)
-    reminder.look()
+    reminder.remind()
     assert [held.minutes for held in said] == [15]
 
 
-def test_a_stop_that_nobody_has_seen_is_no_hold(reminder: HoldReminder, said: list[Held]) -> None:
+def test_a_stop_that_nobody_has_seen_is_no_hold(reminder: HoldReminder, said: list[HeldLong]) -> None:
     reminder.update([state("w1", held_s=47 * MINUTE, seen=False)])
     assert said == []
 
 
-def test_a_very_old_hold_is_said_at_once(reminder: HoldReminder, said: list[Held]) -> None:
+def test_a_very_old_hold_is_said_at_once(reminder: HoldReminder, said: list[HeldLong]) -> None:
     reminder.update([state("w1", held_s=47 * MINUTE)])
     assert [held.minutes for held in said] == [47]
 
 
-def test_an_editor_ends_the_hold(reminder: HoldReminder, clock: SetClock, said: list[Held]) -> None:
+def test_an_editor_ends_the_hold(reminder: HoldReminder, clock: SetClock, said: list[HeldLong]) -> None:
     reminder.update([state("w1")])
     clock.move(REMIND_AFTER_S - 1)
     reminder.update([state("w1", editor=True)])
     clock.move(REMIND_AFTER_S)
-    reminder.look()
+    reminder.remind()
     reminder.update([state("w1")])
     clock.move(REMIND_AFTER_S - 1)
-    reminder.look()
+    reminder.remind()
     assert said == []
     clock.move(1)
-    reminder.look()
+    reminder.remind()
     assert len(said) == 1
 
 
 @pytest.mark.parametrize("kind", ["running", "gone", "attaching"])
 def test_only_stopped_workers_are_held(
-    reminder: HoldReminder, clock: SetClock, said: list[Held], kind: str
+    reminder: HoldReminder, clock: SetClock, said: list[HeldLong], kind: str
 ) -> None:
     reminder.update([state("w1", state=kind)])
     clock.move(REMIND_AFTER_S)
-    reminder.look()
+    reminder.remind()
     assert said == []
 
 
 def test_the_next_hold_is_said_again(
-    reminder: HoldReminder, clock: SetClock, said: list[Held]
+    reminder: HoldReminder, clock: SetClock, said: list[HeldLong]
 ) -> None:
     for _ in range(2):
         reminder.update([state("w1")])
         clock.move(REMIND_AFTER_S)
-        reminder.look()
+        reminder.remind()
         reminder.update([])
     assert len(said) == 2
 
 
 async def test_it_looks_again_by_itself(
-    reminder: HoldReminder, clock: SetClock, said: list[Held], monkeypatch: pytest.MonkeyPatch
+    reminder: HoldReminder, clock: SetClock, said: list[HeldLong], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hold_reminder, "_LOOK_S", 0.0)
+    monkeypatch.setattr(hold_reminder, "_POLL_S", 0.0)
     reminder.update([state("w1")])
     running = asyncio.create_task(reminder.run())
     clock.move(REMIND_AFTER_S)

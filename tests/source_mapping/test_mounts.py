@@ -162,7 +162,7 @@ def test_each_mount_of_a_large_table_is_looked_up_once(monkeypatch: pytest.Monke
         calls.append(path)
         return below(path, folder)
 
-    monkeypatch.setattr(places, "below", counted)
+    monkeypatch.setattr(worker_paths, "below", counted)
     ours = table(Mounts("b", "".join(f"{disk('/', f'/mnt/{n}')}\n" for n in range(500))))
     theirs = table(Mounts("b", f"{LAYERS}\n{disk('/', '/workspace')}\n"))
     assert len(mounted_files("/workspace/x.py", theirs, ours)) == 500

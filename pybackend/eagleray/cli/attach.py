@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 async def run(app: App, arguments: argparse.Namespace) -> int:
     target = await find(app, await cluster_ids(app, arguments), arguments.worker)
-    attachment = await app.debugging.attaching.attach(
+    attachment = await app.debugging.attacher.attach(
         target.cluster, target.worker_id, _folders(arguments), lambda _: None
     )
     if arguments.json:

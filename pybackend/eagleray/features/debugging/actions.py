@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from attrs import frozen
 
 from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import not_at_breakpoint, worker_elsewhere, worker_ran_on
-from eagleray.features.debugging.attacher import WorkerAttacher
+from eagleray.features.debugging.attacher import FindWorker, WorkerAttacher
 from eagleray.features.debugging.ignored_breakpoints import BreakpointIgnorer, IgnoreRule
-from eagleray.features.debugging.needs import Find, ListTargets, Target
+from eagleray.features.workers.model import PausedWorker
 
 # How many workers are attached to at a time when a group is continued.
 AT_ONCE = 16
 
 
 @frozen
-class Failed:
+class FailedAction:
     """One worker for which an action failed."""
 
     worker_id: str
@@ -28,11 +28,11 @@ class Failed:
 
 
 @frozen
-class Result:
-    """How many were done, and each failure."""
+class ActionResult:
+    """How many workers succeeded, and each failure."""
 
     done: int
-    failed: tuple[Failed, ...]
+    failed: tuple[FailedAction, ...]
 
 
 class WorkerActions:
@@ -41,82 +41,82 @@ class WorkerActions:
     def __init__(
         self,
         sessions: AdapterSessions,
-        attaching: WorkerAttacher,
-        ignoring: BreakpointIgnorer,
-        find: Find,
-        targets: ListTargets,
+        attacher: WorkerAttacher,
+        ignorer: BreakpointIgnorer,
+        find: FindWorker,
+        workers_of: Callable[[str], Awaitable[Sequence[PausedWorker]]],
     ) -> None:
         self._sessions = sessions
-        self._attaching = attaching
-        self._ignoring = ignoring
+        self._attacher = attacher
+        self._ignorer = ignorer
         self._find = find
-        self._targets = targets
+        self._workers_of = workers_of
 
-    async def continue_(self, cluster: str, worker_ids: list[str]) -> Result:
-        """Lets workers run on; one that nobody is attached to is attached to and released."""
+    async def continue_(self, cluster: str, worker_ids: list[str]) -> ActionResult:
+        """Continues workers; one that is not attached is attached to first."""
         return await self._each(cluster, worker_ids, self._continue)
 
-    async def continue_others(self, cluster: str, left: list[str]) -> Result:
-        """Lets all workers of the cluster run on that wait, except those `left`."""
-        targets = await self._targets(cluster)
+    async def continue_others(self, cluster: str, left: list[str]) -> ActionResult:
+        """Continues all waiting workers of the cluster, except those `left`."""
+        targets = await self._workers_of(cluster)
         waiting = [t for t in targets if t.state not in ("running", "gone") and not t.held_on]
         others = [t for t in waiting if t.worker_id not in left]
         return await _gathered((t.worker_id, t.name, self._continue(t)) for t in others)
 
-    async def release(self, cluster: str, worker_ids: list[str]) -> Result:
-        """Lets held or attached workers run on and gives them up."""
+    async def release(self, cluster: str, worker_ids: list[str]) -> ActionResult:
+        """Continues held or attached workers and detaches from them."""
         return await self._each(cluster, worker_ids, self._release)
 
-    async def ignore(self, cluster: str, worker_ids: list[str]) -> Result:
+    async def ignore(self, cluster: str, worker_ids: list[str]) -> ActionResult:
         """Ignores the breakpoint() at which each of them waits, for the life of the cluster; they run on."""
         return await self._each(cluster, worker_ids, self._ignore)
 
     async def _each(
-        self, cluster: str, worker_ids: list[str], act: Callable[[Target], Awaitable[None]]
-    ) -> Result:
+        self, cluster: str, worker_ids: list[str], act: Callable[[PausedWorker], Awaitable[None]]
+    ) -> ActionResult:
         async def one(worker_id: str) -> None:
             await act(await self._find(cluster, worker_id))
 
         return await _gathered((w, w[:8], one(w)) for w in worker_ids)
 
-    async def _continue(self, target: Target) -> None:
+    async def _continue(self, target: PausedWorker) -> None:
         _check_held_here(target)
         if target.state in ("paused", "gone"):
-            await self._attaching.connect(target)
+            await self._attacher.connect(target)
         await self._sessions.continue_(target.session, target.worker_id)
 
-    async def _release(self, target: Target) -> None:
+    async def _release(self, target: PausedWorker) -> None:
         _check_held_here(target)
         await self._sessions.release(target.session, target.worker_id)
 
-    async def _ignore(self, target: Target) -> None:
-        stop = (await self._attaching.connect(target)).worker.stop
+    async def _ignore(self, target: PausedWorker) -> None:
+        stop = (await self._attacher.connect(target)).worker.stop
         if stop is None:
             raise worker_ran_on(target.name)
         if stop.reason != "breakpoint":
             raise not_at_breakpoint(target.name)
-        seen = target.place.line if target.place and target.state == "paused" else 0
-        await self._ignoring.ignore(
-            IgnoreRule(target.cluster, target.session, stop.path, stop.line, seen)
+        listed = target.place.line if target.place and target.state == "paused" else 0
+        await self._ignorer.ignore(
+            IgnoreRule(target.cluster, target.session, stop.path, stop.line, listed)
         )
 
 
-def _check_held_here(target: Target) -> None:
+def _check_held_here(target: PausedWorker) -> None:
     if target.held_on:
         raise worker_elsewhere(target.name, target.held_on)
 
 
-async def _gathered(jobs: Iterable[tuple[str, str, Awaitable[None]]]) -> Result:
+async def _gathered(jobs: Iterable[tuple[str, str, Awaitable[None]]]) -> ActionResult:
     at_once = asyncio.Semaphore(AT_ONCE)
 
-    async def one(worker_id: str, name: str, job: Awaitable[None]) -> Failed | None:
+    async def one(worker_id: str, name: str, job: Awaitable[None]) -> FailedAction | None:
         async with at_once:
             try:
                 await job
             except EaglerayError as error:
-                return Failed(worker_id, name, error)
+                return FailedAction(worker_id, name, error)
             return None
 
     answers = await asyncio.gather(*(one(*job) for job in jobs))
     failed = tuple(answer for answer in answers if answer is not None)
-    return Result(len(answers) - len(failed), failed)
+    return ActionResult(len(answers) - len(failed), failed)

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from attrs import frozen
 
 from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.worker_errors import node_gone, worker_elsewhere, worker_ran_on, worker_taken
-from eagleray.features.debugging.needs import Find, Maps, RoutesTo, Target, directly
+from eagleray.features.source_mapping.source_mapping import SourceMapping
+from eagleray.features.workers.model import PausedWorker
 from eagleray.protocol.control import AttachParams, AttachResult
+from eagleray.protocol.route_spec import DIRECT, RouteSpec
 
-Say = Callable[[str], None]
+# Finds a worker of a cluster by its id, an unambiguous beginning of it, or its name.
+FindWorker = Callable[[str, str], Awaitable[PausedWorker]]
+# The routes on which a node of a cluster, given by its address, is tried.
+RoutesTo = Callable[[str, str], list[RouteSpec]]
+
+
+def directly(cluster: str, node_ip: str) -> list[RouteSpec]:
+    return [DIRECT]
 
 
 @frozen
 class Attachment:
-    """An attached worker; `path` and `line` are where it stands in its own words, "" and 0 if it runs."""
+    """An attached worker; `path` and `line` are the worker's stop location, "" and 0 if it runs."""
 
     socket: str
     cluster: str
@@ -33,27 +42,36 @@ class WorkerAttacher:
     """Attaches through the adapter; lives as long as the sidecar or one command.
 
     1. The worker is looked up in the list.
-    2. The adapter attaches with the mappings that are known, or finds that it has the worker.
-    3. A worker that ran on meanwhile is given up again: `worker-ran-on`.
-    4. The file where it stands is looked for on this machine.
+    2. The adapter attaches with the known mappings, or already has the worker.
+    3. A worker that has continued meanwhile is released again: `worker-ran-on`.
+    4. The local file of its stop location is resolved.
     """
 
     def __init__(
-        self, sessions: AdapterSessions, find: Find, maps: Maps, routes: RoutesTo = directly
+        self,
+        sessions: AdapterSessions,
+        find: FindWorker,
+        source_mapping: SourceMapping,
+        routes: RoutesTo = directly,
     ) -> None:
         self._sessions = sessions
         self._find = find
-        self._maps = maps
+        self._source_mapping = source_mapping
         self._routes = routes
 
     async def attach(
-        self, cluster: str, worker: str, folders: list[str], say: Say, unless_taken: bool = False
+        self,
+        cluster: str,
+        worker: str,
+        folders: list[str],
+        report: Callable[[str], None],
+        unless_taken: bool = False,
     ) -> Attachment:
-        """`unless_taken`: a worker that somebody attached to before is left alone, by `worker-taken`."""
+        """Attaches to a worker; with `unless_taken`, one that is attached already raises `worker-taken`."""
         target = await self._find(cluster, worker)
         if unless_taken and target.state != "paused":
             raise worker_taken(target.name)
-        say(f"WorkerAttacher to {target.name}")
+        report(f"WorkerAttacher to {target.name}")
         result = await self.connect(target, unless_taken)
         if result.worker.state == "running" and _was_at_breakpoint(target):
             await self._sessions.release(target.session, target.worker_id)
@@ -61,9 +79,11 @@ class WorkerAttacher:
         stop = result.worker.stop
         local = ""
         if stop is not None:
-            say("Looking for its file")
-            found = await self._maps.resolve(target.cluster, target.worker_id, stop.path, folders)
-            local = found.local
+            report("Looking for its file")
+            resolved = await self._source_mapping.resolve(
+                target.cluster, target.worker_id, stop.path, folders
+            )
+            local = resolved.local
         return Attachment(
             socket=result.socket,
             cluster=target.cluster,
@@ -76,8 +96,8 @@ class WorkerAttacher:
             local=local,
         )
 
-    async def connect(self, target: Target, unless_taken: bool = False) -> AttachResult:
-        """The adapter's connection to a worker, which it has already or makes now."""
+    async def connect(self, target: PausedWorker, unless_taken: bool = False) -> AttachResult:
+        """The adapter's connection to a worker, existing or new."""
         if target.held_on:
             raise worker_elsewhere(target.name, target.held_on)
         if target.state == "gone":
@@ -90,14 +110,14 @@ class WorkerAttacher:
                 name=target.name,
                 host=target.node_ip,
                 port=target.port,
-                mappings=self._maps.known(target.cluster),
+                mappings=self._source_mapping.known(target.cluster),
                 routes=self._routes(target.cluster, target.node_ip),
                 unless_taken=unless_taken,
             )
         )
 
 
-def _was_at_breakpoint(target: Target) -> bool:
+def _was_at_breakpoint(target: PausedWorker) -> bool:
     """Whether it was listed as waiting at Ray's breakpoint(); a row may still say that the adapter holds it there.
 
     A worker of a run has no port of Ray's, and may be attached to while it runs.
@@ -105,7 +125,7 @@ def _was_at_breakpoint(target: Target) -> bool:
     return target.state == "paused" or (target.state == "held" and target.port != 0)
 
 
-def _rank(target: Target, result: AttachResult) -> int | None:
-    """As the row says it; RANK of the worker's environment if the row knew none."""
-    said = result.worker.rank
-    return int(said) if target.rank is None and said.isdecimal() else target.rank
+def _rank(target: PausedWorker, result: AttachResult) -> int | None:
+    """The rank of the row; RANK of the worker's environment if the row has none."""
+    rank = result.worker.rank
+    return int(rank) if target.rank is None and rank.isdecimal() else target.rank

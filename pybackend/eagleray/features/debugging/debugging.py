@@ -1,4 +1,4 @@
-"""The core of debugging: attaching, actions on workers, ignored breakpoints, the reminder."""
+"""Debugging: attaches to workers, acts on several of them, ignores breakpoints and reminds of held workers."""
 
 from __future__ import annotations
 
@@ -11,67 +11,80 @@ from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import worker_ran_on
+from eagleray.features.clusters.clusters import Clusters
+from eagleray.features.clusters.connections import ConnectionResolver
 from eagleray.features.debugging.actions import WorkerActions
 from eagleray.features.debugging.attacher import WorkerAttacher
-from eagleray.features.debugging.hold_reminder import REMIND_AFTER_S, Held, HoldReminder
+from eagleray.features.debugging.hold_reminder import REMIND_AFTER_S, HeldLong, HoldReminder
 from eagleray.features.debugging.ignored_breakpoints import BreakpointIgnorer
-from eagleray.features.debugging.needs import Find, ListTargets, Maps, RoutesTo, Target, directly
+from eagleray.features.source_mapping.source_mapping import SourceMapping
+from eagleray.features.workers.model import PausedWorker, all_workers
+from eagleray.features.workers.paused_workers import PausedWorkers
 
 _WHOLE_ID = re.compile(r"[0-9a-f]{56}")
 
-# Calls back with all paused and held workers whenever they change; the answer ends that.
-ListenTargets = Callable[[Callable[[Sequence[Target]], None]], Callable[[], None]]
-
 
 class Debugging:
-    """What `handlers.py` and the command line use; owns nothing that must be closed."""
+    """Used by `handlers.py` and the command line; owns nothing that must be closed."""
 
     def __init__(
         self,
         sessions: AdapterSessions,
-        find: Find,
-        targets: ListTargets,
-        listen: ListenTargets,
-        maps: Maps,
+        clusters: Clusters,
+        connections: ConnectionResolver,
+        workers: PausedWorkers,
+        source_mapping: SourceMapping,
         clock: Clock,
         ignored_file: Path,
         remind_s: float = REMIND_AFTER_S,
-        routes: RoutesTo = directly,
     ) -> None:
+        self._sessions = sessions
+        self._clusters = clusters
+        self._workers = workers
         self._clock = clock
         self._remind_s = remind_s
-        self._listen = listen
-        self._find = find
-        self.attaching = WorkerAttacher(sessions, self.find, maps, routes)
-        self.ignoring = BreakpointIgnorer(sessions, ignored_file, routes)
-        self.actions = WorkerActions(sessions, self.attaching, self.ignoring, self.find, targets)
+        routes = connections.routes
+        self.attacher = WorkerAttacher(sessions, self.find, source_mapping, routes)
+        self.ignorer = BreakpointIgnorer(sessions, ignored_file, routes)
+        self.actions = WorkerActions(
+            sessions, self.attacher, self.ignorer, self.find, self._workers_of
+        )
 
-    async def find(self, cluster: str, worker: str) -> Target:
-        """The worker; one that is named by its whole id stood in a list before, and has run on."""
+    async def find(self, cluster: str, worker: str) -> PausedWorker:
+        """The worker with this id or name; a whole id that is not listed any more raises `worker-ran-on`."""
         try:
-            return await self._find(cluster, worker)
+            return await self._workers.find(await self._cluster_id(cluster), worker)
         except EaglerayError as error:
             if error.code == "unknown-worker" and _WHOLE_ID.fullmatch(worker):
                 raise worker_ran_on(f"Worker {worker[:8]}") from error
             raise
 
-    def reminder(self, say: Callable[[Held], None]) -> HoldReminder:
-        return HoldReminder(self._clock, say, self._remind_s)
+    async def _workers_of(self, cluster: str) -> Sequence[PausedWorker]:
+        """All workers of a cluster that are paused, held or attached."""
+        return all_workers(await self._workers.refresh([await self._cluster_id(cluster)]))
+
+    async def _cluster_id(self, cluster: str) -> str:
+        # A worker may be held of a cluster that is not watched any more, and a driver of a run has no cluster.
+        held = not cluster or any(state.cluster == cluster for state in self._sessions.known())
+        return cluster if held else await self._clusters.id_of(cluster)
+
+    def reminder(self, remind: Callable[[HeldLong], None]) -> HoldReminder:
+        return HoldReminder(self._clock, remind, self._remind_s)
 
     async def continue_ignored(self) -> None:
-        """Lets workers go by at ignored breakpoints until it is cancelled."""
+        """Continues workers at ignored breakpoints until it is cancelled."""
         changed = asyncio.Event()
-        latest: list[Sequence[Target]] = [()]
+        latest: list[Sequence[PausedWorker]] = [()]
 
-        def update(targets: Sequence[Target]) -> None:
-            latest[0] = targets
+        def update() -> None:
+            latest[0] = self._workers.located()
             changed.set()
 
-        end = self._listen(update)
+        end = self._workers.on_change(update)
         try:
             while True:
                 await changed.wait()
                 changed.clear()
-                await self.ignoring.continue_ignored(latest[0])
+                await self.ignorer.continue_ignored(latest[0])
         finally:
             end()

@@ -1,13 +1,13 @@
-"""The wire face of debugging."""
+"""Handles the requests about debugging."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from eagleray.features.debugging import messages
-from eagleray.features.debugging.actions import Result
+from eagleray.features.debugging.actions import ActionResult
 from eagleray.features.debugging.attacher import Attachment
-from eagleray.features.debugging.hold_reminder import Held
+from eagleray.features.debugging.hold_reminder import HeldLong
 from eagleray.protocol.control import WorkerState
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def register(server: RequestServer, debugging: Debugging, sessions: AdapterSessi
 
     async def attach(asked: messages.Attach, report: ReportProgress) -> messages.Attached:
         return attached(
-            await debugging.attaching.attach(
+            await debugging.attacher.attach(
                 asked.cluster,
                 asked.worker,
                 asked.workspace_folders,
@@ -44,12 +44,12 @@ def register(server: RequestServer, debugging: Debugging, sessions: AdapterSessi
         return outcome(await actions.ignore(asked.cluster, asked.worker_ids))
 
     async def ignored() -> messages.IgnoredBreakpoints:
-        rules = await debugging.ignoring.rules()
+        rules = await debugging.ignorer.rules()
         listed = [messages.IgnoredBreakpoint(r.cluster, r.path, r.line) for r in rules]
         return messages.IgnoredBreakpoints(listed)
 
     async def forget(asked: messages.IgnoredBreakpoint) -> None:
-        await debugging.ignoring.forget(asked.cluster, asked.path, asked.line)
+        await debugging.ignorer.forget(asked.cluster, asked.path, asked.line)
 
     server.on_request(messages.ATTACH, attach)
     server.on_request(messages.CONTINUE, continue_)
@@ -59,7 +59,7 @@ def register(server: RequestServer, debugging: Debugging, sessions: AdapterSessi
     server.on_request(messages.IGNORED, ignored)
     server.on_request(messages.FORGET_IGNORED, forget)
 
-    def say(held: Held) -> None:
+    def say(held: HeldLong) -> None:
         said = messages.HeldLong(held.cluster, held.worker_id, held.name, held.minutes)
         server.notify(messages.HELD_LONG, said)
 
@@ -93,7 +93,7 @@ def attached(attachment: Attachment) -> messages.Attached:
     )
 
 
-def outcome(result: Result) -> messages.Outcome:
+def outcome(result: ActionResult) -> messages.Outcome:
     """A result with the sentences of the catalogue."""
     failures = [
         messages.Failure(f.worker_id, f.name, f.error.code, f.error.message, f.error.shown_step)

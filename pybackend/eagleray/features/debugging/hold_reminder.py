@@ -1,4 +1,4 @@
-"""The reminder: a worker that is held for a long time is said once, for it holds up a training run."""
+"""Reminds once of a worker that is held for a long time, since it blocks a training run."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from eagleray.common.clock import Clock
 from eagleray.protocol.control import WorkerState
 
 REMIND_AFTER_S = 15 * 60.0
-_LOOK_S = 15.0
+_POLL_S = 15.0
 
 
 @frozen
-class Held:
+class HeldLong:
     """A worker that has been held for `minutes`."""
 
     cluster: str
@@ -25,44 +25,44 @@ class Held:
 
 
 class HoldReminder:
-    """Watches how long workers are held, by an injected clock.  A hold begins when the last editor goes."""
+    """Measures how long workers are held, by an injected clock.  A hold starts when the last editor leaves."""
 
     def __init__(
-        self, clock: Clock, say: Callable[[Held], None], long_s: float = REMIND_AFTER_S
+        self, clock: Clock, remind: Callable[[HeldLong], None], long_s: float = REMIND_AFTER_S
     ) -> None:
         self._clock = clock
-        self._say = say
+        self._remind = remind
         self._long_s = long_s
         self._since: dict[tuple[str, str], float] = {}
         self._held: dict[tuple[str, str], WorkerState] = {}
-        self._said: set[tuple[str, str]] = set()
+        self._reminded: set[tuple[str, str]] = set()
 
     def update(self, states: Sequence[WorkerState]) -> None:
-        """What the adapters hold now."""
+        """Updates the workers that adapters hold."""
         held = {
             (s.session, s.worker_id): s
             for s in states
             if s.state == "stopped" and s.seen and not s.editor
         }
         now = self._clock.now()
-        # A hold that we have seen begin keeps its beginning; `held_s` is what others saw before us.
+        # A hold keeps its first start; `held_s` covers the time before this process.
         self._since = {k: self._since.get(k, now - state.held_s) for k, state in held.items()}
         self._held = held
-        self._said &= held.keys()
-        self.look()
+        self._reminded &= held.keys()
+        self.remind()
 
-    def look(self) -> None:
-        """Says those that are held for long by now and were not said yet."""
+    def remind(self) -> None:
+        """Reminds of workers that have been held for long and were not reminded of yet."""
         now = self._clock.now()
         for key, state in self._held.items():
             seconds = now - self._since[key]
-            if seconds >= self._long_s and key not in self._said:
-                self._said.add(key)
+            if seconds >= self._long_s and key not in self._reminded:
+                self._reminded.add(key)
                 minutes = int(seconds // 60)
-                self._say(Held(state.cluster, state.worker_id, state.name, minutes))
+                self._remind(HeldLong(state.cluster, state.worker_id, state.name, minutes))
 
     async def run(self) -> None:
-        """Looks again and again until it is cancelled."""
+        """Reminds repeatedly until it is cancelled."""
         while True:
-            self.look()
-            await asyncio.sleep(_LOOK_S)
+            self.remind()
+            await asyncio.sleep(_POLL_S)

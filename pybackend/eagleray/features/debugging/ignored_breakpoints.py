@@ -1,8 +1,8 @@
-"""Ignored breakpoints: places at which workers of a cluster are let run on as soon as they wait there.
+"""Ignored breakpoints: lines at which workers of a cluster are continued as soon as they stop there.
 
 A rule holds for the life of a cluster (its session) and outlives the sidecar in a small file.  The
-adapter applies it to the workers that it is attached to; others are attached to when they wait.  They
-stay attached: a debugpy that is left and joined again at once goes deaf, and the next time is faster.
+adapter applies it to its attached workers; others are attached to when they stop.  They stay attached: a
+debugpy whose client detaches and attaches again at once stops responding, and the next stop is faster.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from eagleray.common.atomic_file import alone, check_replaceable, replace_text
 from eagleray.common.errors import UNREADABLE_JSON, EaglerayError
 from eagleray.common.gather import gather_bounded
 from eagleray.common.off_loop import InOrder
-from eagleray.features.debugging.needs import RoutesTo, Target, directly
+from eagleray.features.debugging.attacher import RoutesTo, directly
+from eagleray.features.workers.model import PausedWorker
 from eagleray.protocol.control import AttachParams, IgnoreParams
 
-# How many workers are let by at a time.
+# How many workers are continued at a time.
 AT_ONCE = 16
 # A file without a version has this format.
 FORMAT = 1
@@ -35,7 +36,7 @@ log = logging.getLogger(__name__)
 
 @frozen
 class IgnoreRule:
-    """`line` is where a worker stands after attaching; `seen_line` where the list showed it, 0 if unknown."""
+    """An ignored breakpoint; `line` is the stop after attaching, `seen_line` the line in the list, 0 if unknown."""
 
     cluster: str
     session: str
@@ -45,7 +46,7 @@ class IgnoreRule:
 
 
 class BreakpointIgnorer:
-    """Keeps the rules and lets workers go by; lives on the sidecar's event loop."""
+    """Stores the rules and continues workers that stop at them; lives on the sidecar's event loop."""
 
     def __init__(self, sessions: AdapterSessions, file: Path, routes: RoutesTo = directly) -> None:
         self._sessions = sessions
@@ -54,36 +55,36 @@ class BreakpointIgnorer:
         self._files = InOrder()
 
     async def rules(self) -> list[IgnoreRule]:
-        """Read each time, since several windows share them."""
+        """All rules, read each time, since several windows share them."""
         return await self._files.run(partial(_read, self._file))
 
     async def ignore(self, rule: IgnoreRule) -> None:
-        """From now on no worker of the cluster is to stop there."""
+        """Ignores a breakpoint from now on."""
         await self._files.run(partial(self._add, rule))
         await self._sessions.ignore(IgnoreParams(rule.session, rule.path, rule.line))
 
     async def forget(self, cluster: str, path: str, line: int) -> None:
-        """Takes a rule back."""
+        """Removes a rule."""
         for rule in await self._files.run(partial(self._removed, cluster, path, line)):
             params = IgnoreParams(rule.session, rule.path, rule.line, ignore=False)
             await self._sessions.ignore(params)
 
-    async def continue_ignored(self, targets: Sequence[Target]) -> None:
-        """Lets those of the paused workers run on that wait at an ignored place."""
+    async def continue_ignored(self, targets: Sequence[PausedWorker]) -> None:
+        """Continues those of the paused workers that wait at an ignored breakpoint."""
         rules = await self.rules()
         if not rules:
             return
 
-        async def let_by(target: Target) -> None:
+        async def continue_worker(target: PausedWorker) -> None:
             try:
                 await self._continue_if_ignored(target, rules)
             except EaglerayError as error:
-                log.info("%s is not let by: %s", target.name, error.code)
+                log.info("%s is not continued: %s", target.name, error.code)
 
         waiting = [t for t in targets if t.state == "paused" and _may_concern(t, rules)]
-        await gather_bounded(let_by, waiting, AT_ONCE)
+        await gather_bounded(continue_worker, waiting, AT_ONCE)
 
-    async def _continue_if_ignored(self, target: Target, rules: list[IgnoreRule]) -> None:
+    async def _continue_if_ignored(self, target: PausedWorker, rules: list[IgnoreRule]) -> None:
         result = await self._sessions.attach(
             AttachParams(
                 session=target.session,
@@ -107,30 +108,30 @@ class BreakpointIgnorer:
                 await self._sessions.ignore(IgnoreParams(rule.session, rule.path, rule.line))
 
     def _add(self, rule: IgnoreRule) -> None:
-        with self._alone():
+        with self._locked():
             kept = [r for r in _read(self._file) if not _same_place(r, rule)]
-            self._keep([r for r in kept if not _outdated(r, rule)] + [rule])
+            self._write([r for r in kept if not _outdated(r, rule)] + [rule])
 
     def _removed(self, cluster: str, path: str, line: int) -> list[IgnoreRule]:
-        with self._alone():
+        with self._locked():
             rules = _read(self._file)
             gone = [r for r in rules if (r.cluster, r.path, r.line) == (cluster, path, line)]
-            self._keep([r for r in rules if r not in gone])
+            self._write([r for r in rules if r not in gone])
         return gone
 
     @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Two windows that change the rules at once must not lose one another's change."""
+    def _locked(self) -> Iterator[None]:
+        """Locks the file: two windows that change the rules at once must not lose a change."""
         with alone(self._file):
             check_replaceable(self._file, FORMAT)
             yield
 
-    def _keep(self, rules: list[IgnoreRule]) -> None:
+    def _write(self, rules: list[IgnoreRule]) -> None:
         plain = [asdict(rule) for rule in rules]
         replace_text(self._file, json.dumps(plain))
 
 
-def _may_concern(target: Target, rules: list[IgnoreRule]) -> bool:
+def _may_concern(target: PausedWorker, rules: list[IgnoreRule]) -> bool:
     of_session = [r for r in rules if r.session == target.session]
     place = target.place
     if place is None:
@@ -150,7 +151,7 @@ def _outdated(old: IgnoreRule, new: IgnoreRule) -> bool:
 
 def _read(file: Path) -> list[IgnoreRule]:
     try:
-        return [_rule(said) for said in json.loads(file.read_text("utf-8"))]
+        return [_rule(value) for value in json.loads(file.read_text("utf-8"))]
     except FileNotFoundError:
         return []
     except UNREADABLE_JSON as error:
@@ -158,11 +159,11 @@ def _read(file: Path) -> list[IgnoreRule]:
         return []
 
 
-def _rule(said: dict[str, Any]) -> IgnoreRule:
+def _rule(value: dict[str, Any]) -> IgnoreRule:
     """Raises ValueError for values of other types."""
-    rule = IgnoreRule(**said)
+    rule = IgnoreRule(**value)
     texts = (rule.cluster, rule.session, rule.path)
     lines = (rule.line, rule.seen_line)
-    if not all(isinstance(one, str) for one in texts) or any(type(one) is not int for one in lines):
+    if not all(isinstance(text, str) for text in texts) or any(type(n) is not int for n in lines):
         raise ValueError("a rule has texts and lines")
     return rule

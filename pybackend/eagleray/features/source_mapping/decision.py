@@ -99,7 +99,11 @@ def _mounts(
 
 
 def _same_path(path: str, folders: list[str]) -> Decision | None:
-    if not worker_paths.is_file_name(path) or worker_paths.package_root(path) or not local_files.is_file(path):
+    if (
+        not worker_paths.is_file_name(path)
+        or worker_paths.package_root(path)
+        or not local_files.is_file(path)
+    ):
         return None
     known_as = local_files.in_workspace(path, folders)
     if known_as and known_as != path:
