@@ -64,7 +64,9 @@ def test_a_hold_that_began_before_us(
     assert [held.minutes for held in said] == [15]
 
 
-def test_a_stop_that_nobody_has_seen_is_no_hold(reminder: HoldReminder, said: list[HeldLong]) -> None:
+def test_a_stop_that_nobody_has_seen_is_no_hold(
+    reminder: HoldReminder, said: list[HeldLong]
+) -> None:
     reminder.update([state("w1", held_s=47 * MINUTE, seen=False)])
     assert said == []
 
@@ -74,7 +76,9 @@ def test_a_very_old_hold_is_said_at_once(reminder: HoldReminder, said: list[Held
     assert [held.minutes for held in said] == [47]
 
 
-def test_an_editor_ends_the_hold(reminder: HoldReminder, clock: SetClock, said: list[HeldLong]) -> None:
+def test_an_editor_ends_the_hold(
+    reminder: HoldReminder, clock: SetClock, said: list[HeldLong]
+) -> None:
     reminder.update([state("w1")])
     clock.move(REMIND_AFTER_S - 1)
     reminder.update([state("w1", editor=True)])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.job_head import starts
+from eagleray.features.clusters.job_head import start_time
 from eagleray.features.pdb import sessions as pdb
 from eagleray.features.pdb.sessions import read as pdb_target
 from eagleray.features.runs.remote_files import _parse_bytes, _parse_file
@@ -85,7 +85,7 @@ def names(text: str) -> None:
 def pdb_rows(said: Any) -> None:
     node = ray_rows.node(NODE)
     assert node is not None
-    rows = pdb.Rows([worker_row(node_id="n1")], [actor_row("a1")], [node], (), ())
+    rows = pdb.DashboardRows([worker_row(node_id="n1")], [actor_row("a1")], [node], (), ())
     pdb.lacks_worker_ids(said)
     for one in pdb.sessions("c", said, rows):
         assert 0 < one.port < 2**16 and one.line >= 0
@@ -109,7 +109,7 @@ def every(jobs: Sequence[slurm_jobs.SlurmJob]) -> None:
     for one in jobs:
         assert all(text.isprintable() for text in (one.name, one.word, one.reason, one.partition))
         assert one.id.isdecimal()
-        starts(one.started)
+        start_time(one.started)
         assert all(0 <= seconds < 1e16 for seconds in (one.ran_s, one.time_left_s or 0.0))
 
 

@@ -108,11 +108,11 @@ class Clusters:
 
 @frozen
 class SshHost:
-    """A host that the person's ssh config names; `located`: their jobs are looked for there."""
+    """A host that the person's ssh config names; `looked_at`: their jobs are looked for there."""
 
     name: str
     detail: str
-    located: bool
+    looked_at: bool
 
 
 @frozen
