@@ -86,7 +86,7 @@ async def test_report_is_collected_while_the_run_continues(tmp_path: Path) -> No
 
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[LocalFolder]:
-    """Grows with each look into a folder."""
+    """Grows with each scan of a folder."""
     found, names = [], LocalFolder.names
 
     async def counted(folder: LocalFolder) -> list[str]:
@@ -148,7 +148,7 @@ async def test_report_that_completes_during_a_scan_is_returned_with_its_worker(
 
 
 class Silent(Dashboard):
-    """A cluster of which nothing is heard, however often it is asked."""
+    """A cluster that never answers."""
 
     asked = 0
 

@@ -183,7 +183,7 @@ class Breaking(LocalFolder):
 async def looked(
     source: Source, made: databases.DatabaseDownloads, here: Path, scanner: Scanner
 ) -> tuple[int, list[str]]:
-    """One look of who gathers: how many databases are waited for then, and why others are not."""
+    """One poll of a collector: how many databases it then waits for, and why it leaves others out."""
     gathering = ReportStore(RUN, here)
     with gathering.locked():
         look = await scanner.scan([source])

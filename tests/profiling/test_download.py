@@ -95,7 +95,7 @@ async def test_false_description_leaves_no_files(tmp_path: Path, size: int) -> N
 
 
 class Broken:
-    """A source that breaks off after so many bytes, each time it is asked, and may not know parts of a file."""
+    """A source that disconnects after a number of bytes in each request, and may not support ranges."""
 
     name = "n1"
 

@@ -75,7 +75,7 @@ class Cluster:
 
 
 async def looking(reports: Reports, cluster: Cluster, times: int) -> MatchingCollector:
-    """One that has asked so many times and was ended then."""
+    """A collector that was cancelled after a number of polls of the classes."""
     home: Any = ("c", cluster)
     made = MatchingCollector(cast("ReportCollector", reports), ["*policy*"], lambda: home)
     running = asyncio.create_task(made.run())

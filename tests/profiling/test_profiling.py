@@ -72,7 +72,7 @@ async def nobody(*asked: object, **more: object) -> NoReturn:
 
 
 def profiling(known: Known, gates: Gates, dashboard: Any = nobody) -> Profiling:
-    """On this machine alone: unless with a dashboard, no cluster is asked and no command is run elsewhere."""
+    """Without a dashboard, it contacts no cluster and runs no command on another machine."""
     adapters: Any = Mock(open_socket=nobody)
     gateway = cast(AdapterRunGateway, gates)
     collectors = ReportCollectorFactory(
@@ -140,7 +140,7 @@ async def test_gather_right_after_a_stop_waits_for_the_report(
 
 
 class Finished(Known):
-    """One whose supervisor was asked to end it."""
+    """A run whose supervisor has been asked to end it."""
 
     async def end(self, run: str) -> None: ...
 
@@ -174,7 +174,7 @@ async def test_finish_without_room_is_an_error(
 async def test_unsupervised_program_ends_after_its_reports_are_collected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody else has its recordings ended, and its end may be that of the disk with its reports."""
+    """Nothing else ends its recordings, and the disk with its reports may end with the program."""
     monkeypatch.setattr(collector, "REACTION_LIMIT_S", 0.0)
     story: list[str] = []
 

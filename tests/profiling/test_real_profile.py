@@ -41,7 +41,7 @@ def words(*more: str) -> list[str]:
 
 
 def gathered(folder: Path, run: str) -> list[dict[str, Any]]:
-    """The reports that the list names, each of which is here as it says."""
+    """The reports of the manifest, after checking size and hash of each."""
     said = json.loads((folder / "eagleray-profiles" / run / "manifest.json").read_text())
     for report in said["reports"]:
         content = (folder / "eagleray-profiles" / run / report["file"]).read_bytes()

@@ -112,7 +112,7 @@ async def test_full_disk_is_an_error_and_leaves_no_partial_file(
 async def test_too_large_report_is_skipped_and_others_are_collected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever says that its report is huge, on a disk with room for one of the honest two."""
+    """A report of a false size beside two others, on a disk with room for one of these."""
     async with cluster("n1", "n2", "n3", "n4") as (fake, dashboard):
         for name, size in (("n1", 2**36 + 1), ("n2", 2**62), ("n3", 399_999)):
             lie = described(b"little", size=size, node_id=name, host=name)

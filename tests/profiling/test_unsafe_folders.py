@@ -81,7 +81,7 @@ def test_description_is_readable_by_this_user_only(tmp_path: Path) -> None:
 
 @unsafe
 async def test_the_folder_on_the_login_node_is_refused(tmp_path: Path, make: Make) -> None:
-    """Also where the folder around it is another user's, who could put another one in its place."""
+    """Also if the parent folder is of another user, who could replace it."""
     files = RemoteFiles(Commands(Login()), "login", str(tmp_path / ".eagleray-reports" / RUN))
     make(tmp_path / ".eagleray-reports")
     with pytest.raises(EaglerayError) as failed:

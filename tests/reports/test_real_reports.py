@@ -64,7 +64,7 @@ async def test_truncated_report_is_refused_with_the_message_of_nsys(
 
 
 async def test_recording_without_ranges_names_the_nvtx_package(tmp_path: Path) -> None:
-    """As nsys records them when the nvtx package does not fit: asked for, and none is there."""
+    """As nsys records them when the nvtx package does not fit: ranges were traced, and there are none."""
     report = record(tmp_path, steps=3, sleep_us=100, trace="osrt")
     note = report.with_name(report.name + ".json")
     note.write_text(json.dumps({"options": ["--trace=nvtx,osrt"]}))

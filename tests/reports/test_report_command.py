@@ -65,7 +65,7 @@ Threads (1)
 
 
 def silent(_: str, percentage: int | None = None) -> None:
-    """Nobody asked for progress."""
+    """Ignores progress."""
 
 
 @pytest.fixture
