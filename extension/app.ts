@@ -6,7 +6,7 @@ import type { Readable, Store } from "./common/readable";
 import type { ErrorMessages } from "./error_messages";
 import type { Clusters } from "./features/clusters/messages";
 import type { ProfiledRuns } from "./features/profiling/messages";
-import type { Run, Runs } from "./features/runs/messages";
+import type { Run, StoredRuns } from "./features/runs/messages";
 import type { Snapshot } from "./features/workers/messages";
 import type { Panel, Selection } from "./panel";
 import type { Sidecar } from "./sidecar/sidecar";
@@ -23,7 +23,7 @@ export interface App {
   /** The newest lists that the sidecar sent. */
   readonly clusters: Readable<Clusters>;
   readonly paused: Readable<Snapshot>;
-  readonly runs: Readable<Runs>;
+  readonly runs: Readable<StoredRuns>;
   readonly profiled: Readable<ProfiledRuns>;
   /** Workers whose stops come to the front without a notification, by their ids: those of this window's runs. */
   readonly broughtUp: Store<ReadonlySet<string>>;

@@ -17,7 +17,7 @@ import {
   CHANGED as RUNS_CHANGED,
   LIST as LIST_RUNS,
   type Run,
-  type Runs,
+  type StoredRuns,
 } from "./features/runs/messages";
 import {
   CHANGED as WORKERS_CHANGED,
@@ -33,7 +33,7 @@ import type { Sidecar } from "./sidecar/sidecar";
 export class SidecarLists implements Disposable {
   readonly clusters = new Store<Clusters>({ clusters: [], hints: [], jobs: [], hosts: [] });
   readonly paused = new Store<Snapshot>({ groups: [], paused: 0, held: 0 });
-  readonly runs = new Store<Runs>({ runs: [] });
+  readonly runs = new Store<StoredRuns>({ runs: [] });
   readonly profiled = new Store<ProfiledRuns>({ runs: [] });
   private readonly listening: readonly Disposable[];
 

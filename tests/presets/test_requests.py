@@ -10,7 +10,7 @@ from eagleray.cli.main import main
 from eagleray.common.errors import EaglerayError
 from eagleray.features.presets import messages as wire
 from eagleray.features.presets.debug_runs import DebugRuns
-from eagleray.features.presets.handlers import Handlers
+from eagleray.features.presets.handlers import PresetHandlers
 from eagleray.features.presets.user_presets import OwnPresets
 from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.preparing import RunPreparation
@@ -23,9 +23,9 @@ async def nothing(asked: str) -> str:
 
 
 @pytest.fixture
-def handlers(tmp_path: Path) -> Handlers:
+def handlers(tmp_path: Path) -> PresetHandlers:
     presets = DebugRuns(OwnPresets(tmp_path / "home" / "presets"), lambda: NOW)
-    return Handlers(RunPreparation(nothing, nothing, nothing), presets)
+    return PresetHandlers(RunPreparation(nothing, nothing, nothing), presets)
 
 
 @pytest.fixture
@@ -41,11 +41,11 @@ def prepare(folder: Path, path: str, preset: str, **answers: str) -> wire.Prepar
     return wire.Prepare(path, [], str(folder), preset=preset, workspace="/w", options=options)
 
 
-def plan_in(handlers: Handlers, proposal: wire.Proposal) -> RunPlan:
+def plan_in(handlers: PresetHandlers, proposal: wire.Proposal) -> RunPlan:
     return handlers._preparing.plans.get(proposal.plan)
 
 
-async def test_the_form_and_the_plan(handlers: Handlers, folder: Path) -> None:
+async def test_the_form_and_the_plan(handlers: PresetHandlers, folder: Path) -> None:
     said = await handlers.prepare(prepare(folder, "verl_quoted.sh", "", steps="4", name="off"))
     assert (said.title, said.framework, said.framework_version) == (
         *("Debug run of verl 0.7.0", "verl", "0.7.0"),
@@ -59,7 +59,7 @@ async def test_the_form_and_the_plan(handlers: Handlers, folder: Path) -> None:
     assert {one.outcome for one in said.changes} == {"will apply", "no such option"}
 
 
-async def test_a_copy_travels_with_the_plan(handlers: Handlers, folder: Path) -> None:
+async def test_a_copy_travels_with_the_plan(handlers: PresetHandlers, folder: Path) -> None:
     said = await handlers.prepare(prepare(folder, "verl_plain.sh", "debug"))
     assert (
         plan_in(handlers, said).copy_of == "verl_plain.sh"
@@ -69,7 +69,7 @@ async def test_a_copy_travels_with_the_plan(handlers: Handlers, folder: Path) ->
     assert (folder / "verl_plain.sh").read_text() == (SCRIPTS / "verl_plain.sh").read_text()
 
 
-async def test_without_a_preset_nothing_changes(handlers: Handlers, folder: Path) -> None:
+async def test_without_a_preset_nothing_changes(handlers: PresetHandlers, folder: Path) -> None:
     said = await handlers.prepare(prepare(folder, "verl_plain.sh", "none"))
     assert (
         said.before == said.after
@@ -79,7 +79,7 @@ async def test_without_a_preset_nothing_changes(handlers: Handlers, folder: Path
     assert said.changes == [] and said.questions == ()
 
 
-async def test_presets_are_saved_and_deleted(handlers: Handlers, folder: Path) -> None:
+async def test_presets_are_saved_and_deleted(handlers: PresetHandlers, folder: Path) -> None:
     text = json.dumps({"format": 1, "name": "short", "answers": {"steps": "1"}})
     saved = await handlers.save(wire.SavePreset("/w", "", text))
     assert [(one.name, one.own) for one in saved.presets][-1] == ("short", True)

@@ -38,7 +38,7 @@ export interface Prepare {
 }
 
 /** Something that the user should know before the start, with what to do about it. */
-export interface Problem {
+export interface RunProblem {
   readonly code: string;
   readonly message: string;
   readonly next_step: string;
@@ -80,7 +80,7 @@ export interface Proposal {
   readonly framework_version: string;
   readonly text: readonly string[];
   readonly presets: readonly PresetRow[];
-  readonly problems: readonly Problem[];
+  readonly problems: readonly RunProblem[];
   readonly confirm: string;
 }
 

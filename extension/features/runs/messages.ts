@@ -1,16 +1,16 @@
 // Printed from pybackend/eagleray/features/runs/messages.py by `npm run messages`; do not edit.
 import { notification, request, type Nothing } from "../../common/wire";
 
-export const LIST = request<Nothing, Runs>("eagleray/runs/list");
-export const CHANGED = notification<Runs>("eagleray/runs/changed");
+export const LIST = request<Nothing, StoredRuns>("eagleray/runs/list");
+export const CHANGED = notification<StoredRuns>("eagleray/runs/changed");
 export const START = request<Start, RunRef>("eagleray/runs/start");
 export const STOP = request<Stop, Nothing>("eagleray/runs/stop");
 export const RESTART = request<Restart, RunRef>("eagleray/runs/restart");
 export const PYTHONS = request<Nothing, Pythons>("eagleray/runs/pythons");
 export const FORGET = request<RunRef, Nothing>("eagleray/runs/forget");
-export const COMMAND = request<RunRef, Command>("eagleray/runs/command");
+export const COMMAND = request<RunRef, RunCommand>("eagleray/runs/command");
 export const BREAKPOINTS = request<SetBreakpoints, Nothing>("eagleray/runs/breakpoints");
-export const PAUSE = request<Pause, Nothing>("eagleray/runs/pause");
+export const PAUSE = request<PauseWorker, Nothing>("eagleray/runs/pause");
 export const OUTPUT = request<OutputFrom, OutputPiece>("eagleray/runs/output");
 
 /**
@@ -42,7 +42,7 @@ export interface Run {
 }
 
 /** All stored runs, the newest first. */
-export interface Runs {
+export interface StoredRuns {
   readonly runs: readonly Run[];
 }
 
@@ -85,13 +85,13 @@ export interface SetBreakpoints {
 }
 
 /** A worker of a run that is to stop where it is. */
-export interface Pause {
+export interface PauseWorker {
   readonly run: string;
   readonly worker_id: string;
 }
 
 /** The exact command of a run, with its secrets: for the clipboard, never for a view. */
-export interface Command {
+export interface RunCommand {
   readonly text: string;
 }
 

@@ -5,11 +5,11 @@ import { count, duration, plain } from "../../common/texts";
 import { ROWS } from "../../contributions";
 import type { Clusters } from "../clusters/messages";
 import type { ProfiledRun, ProfiledRuns, ProfiledWorker } from "../profiling/messages";
-import type { Run, BreakpointStatus, Runs, RunWorkerStatus } from "./messages";
+import type { Run, BreakpointStatus, StoredRuns, RunWorkerStatus } from "./messages";
 
 /** The view's input: the lists, and the time in seconds since 1970. */
 export interface RunsView {
-  readonly runs: Runs;
+  readonly runs: StoredRuns;
   readonly clusters: Clusters;
   readonly profiled: ProfiledRuns;
   readonly now_s: number;
@@ -66,7 +66,7 @@ export function runsTexts(view: RunsView, row: RunsRow): RowTexts {
 
 /** Notes about the breakpoints in a file that were moved or are unreachable, by their line. */
 export function lineNotes(
-  { runs }: Runs,
+  { runs }: StoredRuns,
   path: string,
 ): readonly { readonly line: number; readonly text: string }[] {
   const notes = runs

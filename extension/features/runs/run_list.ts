@@ -7,7 +7,7 @@ import { asEaglerayError, EaglerayError } from "../../common/errors";
 import { plain } from "../../common/texts";
 import type { App } from "../../app";
 import { windowName } from "../../workspace";
-import type { Run, Runs } from "./messages";
+import type { Run, StoredRuns } from "./messages";
 import { isLive } from "./rows";
 
 /** Resolves when the run is over; rejects when `cancel` is requested first. */
@@ -49,7 +49,7 @@ function until(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const owned = new Disposables();
-    const check = ({ runs }: Runs): void => {
+    const check = ({ runs }: StoredRuns): void => {
       try {
         if (isDone(runs.find((run) => run.id === id))) {
           owned.dispose();

@@ -9,7 +9,7 @@ import { setting } from "../../settings";
 import { AutoAttach } from "../debugging/auto_attach";
 import { targetKey, type Target } from "../debugging/model";
 import type { StopTracker } from "../debugging/stop_tracker";
-import type { Run, Runs } from "./messages";
+import type { Run, StoredRuns } from "./messages";
 import { isLive } from "./rows";
 import { isOfThisWindow } from "./run_list";
 
@@ -61,7 +61,7 @@ export class RunStops implements Disposable {
     }
   }
 
-  private update(runs: Runs): void {
+  private update(runs: StoredRuns): void {
     const ours = setting("runs.showStops") ? runs.runs.filter((run) => this.isOurs(run)) : [];
     const ids = ours.flatMap((run) => run.workers.map((worker) => worker.worker_id));
     this.app.broughtUp.set(new Set(ids));
@@ -134,7 +134,7 @@ export interface NextStopInput {
 }
 
 /** The stopped workers, those of the newest run first. */
-export function stoppedIn({ runs }: Runs): StoppedWorker[] {
+export function stoppedIn({ runs }: StoredRuns): StoppedWorker[] {
   // The workers of a run that is being stopped are about to end.
   const live = runs.filter((run) => isLive(run) && run.state !== "stopping");
   return live.flatMap((run) =>

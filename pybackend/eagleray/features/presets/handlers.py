@@ -29,7 +29,7 @@ def register(
     server: RequestServer, preparing: RunPreparation, debug_runs: DebugRuns, *, trusted: bool
 ) -> None:
     """Answers the requests of this feature; `trusted`: the user trusts the workspace."""
-    handlers = Handlers(preparing, debug_runs, trusted=trusted)
+    handlers = PresetHandlers(preparing, debug_runs, trusted=trusted)
     server.on_request(messages.PREPARE, handlers.prepare)
     server.on_request(messages.COMPOSE, handlers.compose)
     server.on_request(messages.LIST_PRESETS, handlers.list_presets)
@@ -37,7 +37,7 @@ def register(
     server.on_request(messages.DELETE_PRESET, handlers.delete)
 
 
-class Handlers:
+class PresetHandlers:
     """One method per request."""
 
     def __init__(
@@ -64,7 +64,9 @@ class Handlers:
             framework_version=made.framework_version,
             text=lines_of(made, details=True),
             presets=await self._rows(asked.workspace),
-            problems=[messages.Problem(one.code, one.message, one.next_step) for one in problems],
+            problems=[
+                messages.RunProblem(one.code, one.message, one.next_step) for one in problems
+            ],
             confirm=confirm_text(made.plan),
         )
 

@@ -43,7 +43,7 @@ class Prepare:
 
 
 @frozen
-class Problem:
+class RunProblem:
     """Something that the user should know before the start, with what to do about it."""
 
     code: str
@@ -90,7 +90,7 @@ class Proposal:
     framework_version: str
     text: list[str]
     presets: list[PresetRow]
-    problems: list[Problem]
+    problems: list[RunProblem]
     confirm: str
 
 

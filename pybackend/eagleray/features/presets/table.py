@@ -131,7 +131,7 @@ class Absence:
 
 
 @frozen
-class Workers:
+class WorkerVariables:
     """How a variable reaches the workers; `needs` is a key that the configuration must have for it.
 
     `fixed` are those that the framework itself sets in its workers, whatever the environment says.
@@ -205,7 +205,7 @@ class FrameworkTable:
     imports: tuple[str, ...]
     version_files: tuple[tuple[str, str], ...]
     releases: tuple[Release, ...]
-    workers: Workers
+    workers: WorkerVariables
     sections: tuple[tuple[str, str], ...]
     configuration: Configuration | None
     offers: Mapping[str, Offer]

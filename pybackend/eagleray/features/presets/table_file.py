@@ -24,7 +24,7 @@ from eagleray.features.presets.table import (
     Switch,
     Variable,
     Variables,
-    Workers,
+    WorkerVariables,
     order_of,
 )
 
@@ -153,8 +153,8 @@ class _TableReader:
         entries = self._entries(value, "set"), self._entries(value, "environment")
         return Switch(value["groups"], value["first"], value["why"], *entries)
 
-    def _workers(self, value: Mapping[str, Any]) -> Workers:
-        return Workers(
+    def _workers(self, value: Mapping[str, Any]) -> WorkerVariables:
+        return WorkerVariables(
             way=value["way"],
             why=value["why"],
             checked=self._checks(value["checked"]),

@@ -8,7 +8,7 @@ from eagleray.features.presets.analysis import ProgramAnalysis
 from eagleray.features.presets.checkout.yaml_tree import read_yaml
 from eagleray.features.presets.hydra_overrides import hydra_quoted, hydra_word
 from eagleray.features.presets.job_submission import submits, with_variables
-from eagleray.features.presets.table import Workers
+from eagleray.features.presets.table import WorkerVariables
 from eagleray.features.presets.table_file import tables
 from eagleray.features.runs.model import RunPlan
 
@@ -64,13 +64,15 @@ def variable_route(
     return _environment(name, value, plan, analysis, why)
 
 
-def _hands_on(workers: Workers, name: str) -> bool:
+def _hands_on(workers: WorkerVariables, name: str) -> bool:
     if workers.way == "prefix":
         return name.startswith(workers.names)
     return workers.way == "environment" or name in workers.names
 
 
-def _override(name: str, value: str, workers: Workers, analysis: ProgramAnalysis) -> VariableRoute:
+def _override(
+    name: str, value: str, workers: WorkerVariables, analysis: ProgramAnalysis
+) -> VariableRoute:
     if workers.needs and not read_yaml(analysis.config).at(workers.needs):
         return VariableRoute(
             why=f"The configuration has no {workers.needs}, which it would stand in."

@@ -37,7 +37,7 @@ def register(
     cluster_pythons: Callable[[], list[str]],
 ) -> None:
     """Answers the requests of this feature."""
-    handlers = Handlers(runs, preparing, cluster_pythons)
+    handlers = RunHandlers(runs, preparing, cluster_pythons)
     server.on_request(messages.LIST, handlers.list_runs)
     server.on_request(messages.START, handlers.start)
     server.on_request(messages.STOP, handlers.stop)
@@ -58,7 +58,7 @@ def register(
     server.in_background("rows of runs", lambda: publish_changes(changed, publish))
 
 
-class Handlers:
+class RunHandlers:
     """One method per request."""
 
     def __init__(
@@ -71,11 +71,11 @@ class Handlers:
         self._preparing = preparing
         self._cluster_pythons = cluster_pythons
 
-    async def list_runs(self) -> messages.Runs:
+    async def list_runs(self) -> messages.StoredRuns:
         return await off_loop(self._all)
 
-    def _all(self) -> messages.Runs:
-        return messages.Runs([wire_run(one) for one in self._runs.listed()])
+    def _all(self) -> messages.StoredRuns:
+        return messages.StoredRuns([wire_run(one) for one in self._runs.listed()])
 
     async def start(self, asked: messages.Start) -> messages.RunRef:
         plan = self._preparing.plans.get(asked.plan)
@@ -108,14 +108,14 @@ class Handlers:
     async def forget(self, asked: messages.RunRef) -> None:
         await self._runs.forget(asked.id)
 
-    async def command(self, asked: messages.RunRef) -> messages.Command:
+    async def command(self, asked: messages.RunRef) -> messages.RunCommand:
         found = await off_loop(partial(self._runs.load, asked.id))
-        return messages.Command(exact_command(found.plan))
+        return messages.RunCommand(exact_command(found.plan))
 
     async def set_breakpoints(self, asked: messages.SetBreakpoints) -> None:
         await self._runs.set_breakpoints(asked.workspace, asked.breakpoints)
 
-    async def pause(self, asked: messages.Pause) -> None:
+    async def pause(self, asked: messages.PauseWorker) -> None:
         await self._runs.pause(asked.run, asked.worker_id)
 
     async def output(self, asked: messages.OutputFrom) -> messages.OutputPiece:

@@ -39,7 +39,7 @@ class Run:
 
 
 @frozen
-class Runs:
+class StoredRuns:
     """All stored runs, the newest first."""
 
     runs: list[Run]
@@ -91,7 +91,7 @@ class SetBreakpoints:
 
 
 @frozen
-class Pause:
+class PauseWorker:
     """A worker of a run that is to stop where it is."""
 
     run: str
@@ -99,7 +99,7 @@ class Pause:
 
 
 @frozen
-class Command:
+class RunCommand:
     """The exact command of a run, with its secrets: for the clipboard, never for a view."""
 
     text: str
@@ -130,14 +130,14 @@ class Pythons:
     paths: list[str]
 
 
-LIST = Request("eagleray/runs/list", NoneType, Runs)
-CHANGED = Notification("eagleray/runs/changed", Runs)
+LIST = Request("eagleray/runs/list", NoneType, StoredRuns)
+CHANGED = Notification("eagleray/runs/changed", StoredRuns)
 START = Request("eagleray/runs/start", Start, RunRef)
 STOP = Request("eagleray/runs/stop", Stop, NoneType)
 RESTART = Request("eagleray/runs/restart", Restart, RunRef)
 PYTHONS = Request("eagleray/runs/pythons", NoneType, Pythons)
 FORGET = Request("eagleray/runs/forget", RunRef, NoneType)
-COMMAND = Request("eagleray/runs/command", RunRef, Command)
+COMMAND = Request("eagleray/runs/command", RunRef, RunCommand)
 BREAKPOINTS = Request("eagleray/runs/breakpoints", SetBreakpoints, NoneType)
-PAUSE = Request("eagleray/runs/pause", Pause, NoneType)
+PAUSE = Request("eagleray/runs/pause", PauseWorker, NoneType)
 OUTPUT = Request("eagleray/runs/output", OutputFrom, OutputPiece)
