@@ -48,8 +48,8 @@ class PresetHandlers:
         self._trusted = trusted
         self._preset_files = InOrder()
 
-    async def prepare(self, asked: messages.Prepare) -> messages.Proposal:
-        plan, made = await self._proposed(asked)
+    async def prepare(self, request: messages.Prepare) -> messages.Proposal:
+        plan, made = await self._proposed(request)
         problems = await self._preparing.problems(made.plan)
         return messages.Proposal(
             plan=self._preparing.plans.add(made.plan),
@@ -63,41 +63,43 @@ class PresetHandlers:
             framework=made.framework,
             framework_version=made.framework_version,
             text=lines_of(made, details=True),
-            presets=await self._rows(asked.workspace),
+            presets=await self._rows(request.workspace),
             problems=[
                 messages.RunProblem(one.code, one.message, one.next_step) for one in problems
             ],
             confirm=confirm_text(made.plan),
         )
 
-    async def compose(self, asked: messages.Prepare) -> messages.Composition:
+    async def compose(self, request: messages.Prepare) -> messages.Composition:
         """Runs the program's imports."""
         if not self._trusted:
             raise untrusted_workspace()
-        plan, made = await self._proposed(asked)
+        plan, made = await self._proposed(request)
         composed = await self._debug_runs.composed(plan, made.plan)
         if error := error_of(composed):
             raise error
         return messages.Composition(shown_values(composed))
 
-    async def _proposed(self, asked: messages.Prepare) -> tuple[RunPlan, DebugRunProposal]:
+    async def _proposed(self, request: messages.Prepare) -> tuple[RunPlan, DebugRunProposal]:
         """The plan without the preset, and the proposal for it."""
-        plan = await self._preparing.plan(_asked(asked))
-        answers, python = asked.options.answers, asked.python
-        propose = partial(self._debug_runs.proposal, plan, asked.preset, answers, python)
+        plan = await self._preparing.plan(_run_request(request))
+        answers, python = request.options.answers, request.python
+        propose = partial(self._debug_runs.proposal, plan, request.preset, answers, python)
         return plan, await off_loop(propose)
 
-    async def list_presets(self, asked: messages.PresetsOf) -> messages.Presets:
-        return messages.Presets(await self._rows(asked.workspace))
+    async def list_presets(self, request: messages.PresetsOf) -> messages.Presets:
+        return messages.Presets(await self._rows(request.workspace))
 
-    async def save(self, asked: messages.SavePreset) -> messages.Presets:
-        save = partial(self._debug_runs.save, asked.workspace, asked.name, asked.text)
+    async def save(self, request: messages.SavePreset) -> messages.Presets:
+        save = partial(self._debug_runs.save, request.workspace, request.name, request.text)
         await self._preset_files.run(save)
-        return messages.Presets(await self._rows(asked.workspace))
+        return messages.Presets(await self._rows(request.workspace))
 
-    async def delete(self, asked: messages.PresetRef) -> messages.Presets:
-        await self._preset_files.run(partial(self._debug_runs.delete, asked.workspace, asked.name))
-        return messages.Presets(await self._rows(asked.workspace))
+    async def delete(self, request: messages.PresetRef) -> messages.Presets:
+        await self._preset_files.run(
+            partial(self._debug_runs.delete, request.workspace, request.name)
+        )
+        return messages.Presets(await self._rows(request.workspace))
 
     async def _rows(self, workspace: str) -> list[PresetRow]:
         rows = await self._preset_files.run(partial(self._debug_runs.rows, workspace))
@@ -108,16 +110,16 @@ def wire_change(one: ProposedChange) -> Change:
     return Change(one.asked, one.outcome, one.where, one.why, setting_of(one))
 
 
-def _asked(asked: messages.Prepare) -> RunRequest:
-    options = asked.options
+def _run_request(request: messages.Prepare) -> RunRequest:
+    options = request.options
     return RunRequest(
-        path=asked.path,
-        args=asked.args,
-        cwd=asked.cwd,
-        kind=asked.kind or None,
-        cluster=asked.cluster,
-        python=asked.python,
-        workspace=asked.workspace,
+        path=request.path,
+        args=request.args,
+        cwd=request.cwd,
+        kind=request.kind or None,
+        cluster=request.cluster,
+        python=request.python,
+        workspace=request.workspace,
         breakpoints=options.breakpoints,
         workers=options.workers,
         ranks=options.ranks,

@@ -75,25 +75,25 @@ class RunHandlers:
         return await off_loop(self._all)
 
     def _all(self) -> messages.StoredRuns:
-        return messages.StoredRuns([wire_run(one) for one in self._runs.listed()])
+        return messages.StoredRuns([wire_run(run) for run in self._runs.listed()])
 
-    async def start(self, asked: messages.Start) -> messages.RunRef:
-        plan = self._preparing.plans.get(asked.plan)
-        if asked.python:
-            plan = with_python(plan, asked.python)
-        if not asked.anyway:
+    async def start(self, request: messages.Start) -> messages.RunRef:
+        plan = self._preparing.plans.get(request.plan)
+        if request.python:
+            plan = with_python(plan, request.python)
+        if not request.anyway:
             await self._require_ray(plan)
-        return messages.RunRef(await self._runs.start(plan, confirmed=asked.confirmed))
+        return messages.RunRef(await self._runs.start(plan, confirmed=request.confirmed))
 
-    async def stop(self, asked: messages.Stop) -> None:
-        await self._runs.stop(asked.id, confirmed=asked.confirmed)
+    async def stop(self, request: messages.Stop) -> None:
+        await self._runs.stop(request.id, confirmed=request.confirmed)
 
-    async def restart(self, asked: messages.Restart) -> messages.RunRef:
-        if not asked.anyway:
-            plan = (await off_loop(partial(self._runs.load, asked.id))).plan
-            await self._require_ray(with_python(plan, asked.python) if asked.python else plan)
+    async def restart(self, request: messages.Restart) -> messages.RunRef:
+        if not request.anyway:
+            plan = (await off_loop(partial(self._runs.load, request.id))).plan
+            await self._require_ray(with_python(plan, request.python) if request.python else plan)
         again = await self._runs.restart(
-            asked.id, asked.breakpoints, confirmed=asked.confirmed, python=asked.python
+            request.id, request.breakpoints, confirmed=request.confirmed, python=request.python
         )
         return messages.RunRef(again)
 
@@ -105,32 +105,32 @@ class RunHandlers:
     async def pythons(self) -> messages.Pythons:
         return messages.Pythons(await off_loop(self._cluster_pythons))
 
-    async def forget(self, asked: messages.RunRef) -> None:
-        await self._runs.forget(asked.id)
+    async def forget(self, request: messages.RunRef) -> None:
+        await self._runs.forget(request.id)
 
-    async def command(self, asked: messages.RunRef) -> messages.RunCommand:
-        found = await off_loop(partial(self._runs.load, asked.id))
+    async def command(self, request: messages.RunRef) -> messages.RunCommand:
+        found = await off_loop(partial(self._runs.load, request.id))
         return messages.RunCommand(exact_command(found.plan))
 
-    async def set_breakpoints(self, asked: messages.SetBreakpoints) -> None:
-        await self._runs.set_breakpoints(asked.workspace, asked.breakpoints)
+    async def set_breakpoints(self, request: messages.SetBreakpoints) -> None:
+        await self._runs.set_breakpoints(request.workspace, request.breakpoints)
 
-    async def pause(self, asked: messages.PauseWorker) -> None:
-        await self._runs.pause(asked.run, asked.worker_id)
+    async def pause(self, request: messages.PauseWorker) -> None:
+        await self._runs.pause(request.run, request.worker_id)
 
-    async def output(self, asked: messages.OutputFrom) -> messages.OutputPiece:
-        record = await off_loop(partial(self._runs.find, asked.id))
-        if asked.offset < 0:
+    async def output(self, request: messages.OutputFrom) -> messages.OutputPiece:
+        record = await off_loop(partial(self._runs.find, request.id))
+        if request.offset < 0:
             await self._runs.adopt(record)
-        piece = await next_piece(record.output, asked.offset, lambda: output_is_complete(record))
+        piece = await next_piece(record.output, request.offset, lambda: output_is_complete(record))
         return messages.OutputPiece(**asdict(piece))
 
 
-def wire_run(one: StoredRun) -> messages.Run:
-    plan, state = one.plan, one.state
-    tail = tail_of(one)
+def wire_run(run: StoredRun) -> messages.Run:
+    plan, state = run.plan, run.state
+    tail = tail_of(run)
     return messages.Run(
-        id=one.record.id,
+        id=run.record.id,
         name=redact_text(plan.name),
         kind=plan.kind,
         state=state.phase,
@@ -147,7 +147,7 @@ def wire_run(one: StoredRun) -> messages.Run:
         note=redact_text(state.note),
         reason=tail.reason,
         tail=tail.lines,
-        output=str(one.record.output),
+        output=str(run.record.output),
         python=python_of(plan),
         can_restart=True,
         confirm_stop=f"Cancel SLURM job {state.external_id}?"

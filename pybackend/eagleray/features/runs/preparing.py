@@ -98,31 +98,31 @@ class RunPreparation:
         self._ray = RayCheck()
         self.plans = PreparedPlans()
 
-    async def plan(self, asked: RunRequest) -> RunPlan:
+    async def plan(self, request: RunRequest) -> RunPlan:
         """The plan without any preset.
 
         With a cluster it is a job there, unless the user gave a kind; a script for SLURM may name a host by it.
         """
-        start = await off_loop(partial(_start_of, asked))
+        start = await off_loop(partial(_start_of, request))
         found = start.kind
-        job = found == "job" or (asked.cluster and asked.kind is None and found != "sbatch")
-        cluster = await self._cluster(asked.cluster, found)
+        job = found == "job" or (request.cluster and request.kind is None and found != "sbatch")
+        cluster = await self._cluster(request.cluster, found)
         plan = RunPlan(
             kind="job" if job else found,
             argv=start.argv,
             cwd=start.cwd,
             name=kinds.name_of(start.of_words, start.argv),
-            env=dict(asked.env or {}),
+            env=dict(request.env or {}),
             cluster=cluster,
-            breakpoints=asked.breakpoints,
-            workers=tuple(split_patterns(asked.workers)),
-            ranks=asked.ranks,
-            post_mortem=asked.post_mortem,
-            children=asked.children,
-            overrides=asked.overrides,
-            workspace=asked.workspace,
-            profile=asked.profile,
-            python=asked.python,
+            breakpoints=request.breakpoints,
+            workers=tuple(split_patterns(request.workers)),
+            ranks=request.ranks,
+            post_mortem=request.post_mortem,
+            children=request.children,
+            overrides=request.overrides,
+            workspace=request.workspace,
+            profile=request.profile,
+            python=request.python,
         )
         script = kinds.script_at(start.of_words, start.argv)
         return await off_loop(partial(_with_plain_line_ends, plan, script))
@@ -164,13 +164,15 @@ class StartCommand:
     cwd: str
 
 
-def _start_of(asked: RunRequest) -> StartCommand:
+def _start_of(request: RunRequest) -> StartCommand:
     """Reads files; raises what keeps it from being a command."""
-    cwd = _folder(asked.cwd)
-    found = asked.kind or kinds.kind_of(asked.path, asked.args, asked.cwd)
-    of_words = found if found != "job" else kinds.kind_of(asked.path, asked.args, asked.cwd)
-    python = asked.python if not asked.cluster or asked.kind not in (None, "job") else "python"
-    argv = kinds.words(of_words, asked.path, asked.args, python, asked.cwd)
+    cwd = _folder(request.cwd)
+    found = request.kind or kinds.kind_of(request.path, request.args, request.cwd)
+    of_words = found if found != "job" else kinds.kind_of(request.path, request.args, request.cwd)
+    python = (
+        request.python if not request.cluster or request.kind not in (None, "job") else "python"
+    )
+    argv = kinds.words(of_words, request.path, request.args, python, request.cwd)
     return StartCommand(found, of_words, argv, cwd)
 
 
