@@ -10,7 +10,7 @@ import {
   RECONNECT,
   REFRESH,
   type Cluster,
-  type Route,
+  type ClusterRoute,
 } from "../../extension/features/clusters/messages";
 import {
   clustersTexts,
@@ -92,7 +92,7 @@ test("a cluster beyond a host says how it is reached and how much time its job h
   ]);
 });
 
-const ROUTES: readonly (readonly [Route["state"], string])[] = [
+const ROUTES: readonly (readonly [ClusterRoute["state"], string])[] = [
   ["connecting", "loading~spin"],
   ["ready", "server-environment"],
   ["degraded", "warning"],

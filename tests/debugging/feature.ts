@@ -3,15 +3,15 @@
 import { afterEach, beforeEach } from "node:test";
 
 import { REFRESH as REFRESH_CLUSTERS } from "../../extension/features/clusters/messages";
-import { ATTACH, type Attached } from "../../extension/features/debugging/messages";
-import { CHANGED, REFRESH, type PausedWorker } from "../../extension/features/workers/messages";
+import { ATTACH, type Attachment } from "../../extension/features/debugging/messages";
+import { CHANGED, REFRESH, type PausedWorkerRow } from "../../extension/features/workers/messages";
 import { fakeApp, settled, type FakeApp } from "../fakes/app";
 import { registerDebugging } from "../fakes/registered";
 import { debug, editor } from "../fakes/vscode";
 
 export const CLUSTER = "http://c:1";
 
-export function worker(id: string, more: Partial<PausedWorker> = {}): PausedWorker {
+export function worker(id: string, more: Partial<PausedWorkerRow> = {}): PausedWorkerRow {
   const own = {
     cluster: CLUSTER,
     worker_id: id,
@@ -39,7 +39,7 @@ export function worker(id: string, more: Partial<PausedWorker> = {}): PausedWork
   };
 }
 
-export function attached(id: string): Attached {
+export function attached(id: string): Attachment {
   const place = { path: "/r/x.py", line: 3, local: "/l/x.py" };
   return {
     socket: `/s/${id}`,
@@ -52,7 +52,7 @@ export function attached(id: string): Attached {
 }
 
 /** The row of a worker in the tree. */
-export function row(one: PausedWorker): object {
+export function row(one: PausedWorkerRow): object {
   return {
     row: "worker",
     worker: one,
@@ -76,7 +76,7 @@ export class Feature {
     });
   }
 
-  async show(...workers: PausedWorker[]): Promise<void> {
+  async show(...workers: PausedWorkerRow[]): Promise<void> {
     const held = workers.filter((one) => one.state === "held").length;
     const groups = [{ cluster: CLUSTER, title: "Policy.train", workers }];
     this.fakes.sidecar.notify(CHANGED, { groups, paused: workers.length - held, held });

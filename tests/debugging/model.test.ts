@@ -18,9 +18,9 @@ import {
   targetOf,
   waiting,
 } from "../../extension/features/debugging/model";
-import type { PausedWorker, Snapshot } from "../../extension/features/workers/messages";
+import type { PausedWorkerRow, Snapshot } from "../../extension/features/workers/messages";
 
-function worker(id: string, state: PausedWorker["state"], rank: number | null): PausedWorker {
+function worker(id: string, state: PausedWorkerRow["state"], rank: number | null): PausedWorkerRow {
   return {
     cluster: "http://c:1",
     worker_id: id,
@@ -41,7 +41,7 @@ function worker(id: string, state: PausedWorker["state"], rank: number | null): 
   };
 }
 
-function snapshot(...workers: PausedWorker[]): Snapshot {
+function snapshot(...workers: PausedWorkerRow[]): Snapshot {
   const held = workers.filter((one) => one.state === "held").length;
   return {
     groups: [{ cluster: "http://c:1", title: "Policy.train", workers }],
@@ -50,7 +50,7 @@ function snapshot(...workers: PausedWorker[]): Snapshot {
   };
 }
 
-const ids = (workers: readonly PausedWorker[]): string[] => workers.map((one) => one.worker_id);
+const ids = (workers: readonly PausedWorkerRow[]): string[] => workers.map((one) => one.worker_id);
 
 describe("the next paused worker", () => {
   const all = snapshot(

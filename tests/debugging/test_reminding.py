@@ -9,7 +9,8 @@ import pytest
 from eagleray.app import Settings
 from eagleray.common.clock import SetClock
 from eagleray.features.debugging import hold_reminder
-from eagleray.features.debugging.hold_reminder import REMIND_AFTER_S, HeldLong, HoldReminder
+from eagleray.features.debugging.hold_reminder import REMIND_AFTER_S, HoldReminder
+from eagleray.features.debugging.model import HeldLong
 
 from tests.fakes.adapter import state
 

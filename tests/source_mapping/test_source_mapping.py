@@ -10,6 +10,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import no_worker_file, worker_gone
 from eagleray.features.source_mapping import messages as wire
 from eagleray.features.source_mapping.handlers import SourceMappingHandlers
+from eagleray.features.source_mapping.model import FileText
 from eagleray.features.source_mapping.source_mapping import SourceMapping
 from eagleray.protocol.control import FileContent, Mounts, PathMapping, WorkerState, WorkerStop
 
@@ -251,7 +252,7 @@ async def test_the_panels_requests(
     ]
     assert await handlers.resolve(asked) == wire.Resolution("setting", place.local, [])
     assert await handlers.compare(place) == wire.Comparison("different")
-    assert await handlers.worker_file(place) == wire.FileText("theirs\n", False)
+    assert await handlers.worker_file(place) == FileText("theirs\n", False)
 
 
 async def test_a_file_that_no_attached_worker_has(mapping: SourceMapping) -> None:

@@ -1,10 +1,15 @@
 // Workers and clusters as the sidecar sends them, for tests.
-import type { Cluster, Clusters, Job, Route } from "../../extension/features/clusters/messages";
-import type { PausedWorker, Snapshot, Worker } from "../../extension/features/workers/messages";
+import type {
+  Cluster,
+  Clusters,
+  Job,
+  ClusterRoute,
+} from "../../extension/features/clusters/messages";
+import type { PausedWorkerRow, Snapshot, Worker } from "../../extension/features/workers/messages";
 
 export const CLUSTER_ID = "http://127.0.0.1:8265";
 
-export function pausedWorker(changes: Partial<PausedWorker> = {}): PausedWorker {
+export function pausedWorker(changes: Partial<PausedWorkerRow> = {}): PausedWorkerRow {
   return {
     cluster: CLUSTER_ID,
     worker_id: "0badcafe",
@@ -27,7 +32,7 @@ export function pausedWorker(changes: Partial<PausedWorker> = {}): PausedWorker 
 }
 
 export function snapshotOf(
-  workers: readonly PausedWorker[],
+  workers: readonly PausedWorkerRow[],
   title = "PolicyWorker.train",
 ): Snapshot {
   return {
@@ -60,7 +65,7 @@ export function clustersOf(clusters: readonly Cluster[], more: Partial<Clusters>
   return { clusters, hints: [], jobs: [], hosts: [], ...more };
 }
 
-export function route(changes: Partial<Route> = {}): Route {
+export function route(changes: Partial<ClusterRoute> = {}): ClusterRoute {
   return {
     kind: "ssh",
     via: "login",

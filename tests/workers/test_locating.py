@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from eagleray.features.workers.model import Key, Location, StopLocation
-from eagleray.features.workers.stop_location import TRACES_AT_ONCE, StopLocator, WorkerPause
+from eagleray.features.workers.stop_location import TRACES_AT_ONCE, PauseLocator, WorkerPause
 from eagleray.tools.pyspy import Dump, Frame, Stack
 
 from tests.workers.fakes import FakeDashboard, FakeSpy, until
@@ -39,7 +39,7 @@ class Setting:
     def __init__(self, local: bool = False) -> None:
         self.dashboard, self.spy, self.changes = FakeDashboard(), FakeSpy(), 0
         addresses = frozenset({IP} if local else ())
-        self.locator = StopLocator(
+        self.locator = PauseLocator(
             lambda cluster: self.dashboard, self.spy, self._changed, lambda: addresses
         )
 

@@ -25,21 +25,6 @@ export interface Problem {
 }
 
 /**
- * How a cluster that is not reached directly is reached, and how that goes.
- *
- * `via`: "login", "job 12345 on node-1", "job 12345 on node-1, through login".  `sentence` is the
- * reason of
- * the state in words, "" when all is well; `message` the last words of ssh or srun.
- */
-export interface Route {
-  readonly kind: "direct" | "ssh" | "srun";
-  readonly via: string;
-  readonly state: "connecting" | "ready" | "degraded" | "lost" | "reconnecting";
-  readonly sentence: string;
-  readonly message: string;
-}
-
-/**
  * A Ray cluster as the panel shows it.
  *
  * `id` is opaque: the normalised address of a dashboard, alone or beyond an ssh host, or a SLURM
@@ -62,7 +47,7 @@ export interface Cluster {
   readonly ray_version: string;
   readonly sentence: string;
   readonly problems: readonly Problem[];
-  readonly route: Route | null;
+  readonly route: ClusterRoute | null;
   readonly job: string;
   readonly host: string;
   readonly time_left_s: number | null;
@@ -170,13 +155,6 @@ export interface TerminalRef {
   readonly node_id?: string;
 }
 
-/** A terminal to be opened: `argv` is run as it is, without a shell, with `env` added. */
-export interface Terminal {
-  readonly title: string;
-  readonly argv: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-}
-
 /**
  * What ssh asks on the way to `host`; "notice" wants no answer and is over by itself (touch the
  * key).
@@ -197,4 +175,26 @@ export interface QuestionRef {
 export interface Answer {
   readonly id: string;
   readonly text: string | null;
+}
+
+/**
+ * The route to a cluster that is not reached directly, and its state.
+ *
+ * `via`: "login", "job 12345 on node-1", "job 12345 on node-1, through login".  `sentence` is the
+ * reason of
+ * the state, "" when all is well; `message` the last message of ssh or srun.
+ */
+export interface ClusterRoute {
+  readonly kind: "direct" | "ssh" | "srun";
+  readonly via: string;
+  readonly state: "connecting" | "ready" | "degraded" | "lost" | "reconnecting";
+  readonly sentence: string;
+  readonly message: string;
+}
+
+/** A terminal to open: `argv` runs as it is, without a shell, with `env` added. */
+export interface Terminal {
+  readonly title: string;
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
 }

@@ -4,7 +4,7 @@ import { dotted, lines, spokenText, type RowTexts } from "../../common/row_texts
 import { count, duration, plain } from "../../common/texts";
 import { ROWS } from "../../contributions";
 import type { Row } from "../../rows";
-import type { Cluster, Clusters, Job, JobHost, Problem, Route } from "./messages";
+import type { Cluster, Clusters, Job, JobHost, Problem, ClusterRoute } from "./messages";
 
 /** The view's input: the lists, the addresses that are just being connected, and how old the lists are. */
 export interface ClustersView {
@@ -146,7 +146,7 @@ const CLUSTER_ICONS: Readonly<Record<Cluster["state"], ClusterIcon>> = {
   failing: { icon: "warning", color: "list.warningForeground", word: "failing" },
 };
 
-const ROUTE_ICONS: Readonly<Record<Route["state"], ClusterIcon | undefined>> = {
+const ROUTE_ICONS: Readonly<Record<ClusterRoute["state"], ClusterIcon | undefined>> = {
   // With a ready route the row shows the state of the cluster.
   ready: undefined,
   connecting: { icon: "loading~spin", word: "connecting" },
@@ -193,7 +193,7 @@ export function clusterSentence(cluster: Cluster): string {
 }
 
 /** The route of a cluster, where that isn't ready. */
-export function failingRoute({ route }: Cluster): Route | undefined {
+export function failingRoute({ route }: Cluster): ClusterRoute | undefined {
   return route !== null && route.state !== "ready" ? route : undefined;
 }
 
@@ -220,11 +220,11 @@ function iconOf({ state, route }: Cluster): ClusterIcon {
   return (route === null ? undefined : ROUTE_ICONS[route.state]) ?? CLUSTER_ICONS[state];
 }
 
-function viaOf(route: Route | null): string {
+function viaOf(route: ClusterRoute | null): string {
   return route === null || route.via === "" ? "" : plain(`through ${route.via}`);
 }
 
-function routeLines(route: Route | null): string[] {
+function routeLines(route: ClusterRoute | null): string[] {
   if (route === null || route.kind === "direct") {
     return [];
   }

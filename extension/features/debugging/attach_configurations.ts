@@ -11,7 +11,7 @@ import { workspaceFolders } from "../../workspace";
 import { ID_OF } from "../clusters/messages";
 import { LocalFileQuestion } from "../source_mapping/local_file_question";
 import type { AdapterFactory } from "./adapter_factory";
-import { ATTACH, type Attached } from "./messages";
+import { ATTACH, type Attachment } from "./messages";
 import { sessionName, targetOf, UNLESS_TAKEN, waiting, type Target } from "./model";
 import { pickWaiting, waitingNow } from "./worker_picker";
 
@@ -66,7 +66,7 @@ export class AttachConfigurations {
   }
 
   /** Undefined for a worker of another window, where that is not to be disturbed. */
-  private async attached(target: Target, unlessTaken: boolean): Promise<Attached | undefined> {
+  private async attached(target: Target, unlessTaken: boolean): Promise<Attachment | undefined> {
     try {
       return await this.request(target, unlessTaken);
     } catch (error) {
@@ -78,7 +78,7 @@ export class AttachConfigurations {
     }
   }
 
-  private request(target: Target, unlessTaken: boolean): Promise<Attached> {
+  private request(target: Target, unlessTaken: boolean): Promise<Attachment> {
     const params = { ...target, workspace_folders: workspaceFolders(), unless_taken: unlessTaken };
     return longWork("Attaching", (options) => this.app.sidecar.request(ATTACH, params, options));
   }
@@ -149,7 +149,7 @@ function text(value: unknown): string {
 /** The configuration of a session of ours: other features read `path`, `line` and `local` from it. */
 function configurationOf(
   config: vscode.DebugConfiguration,
-  attached: Attached,
+  attached: Attachment,
 ): vscode.DebugConfiguration {
   return {
     ...config,

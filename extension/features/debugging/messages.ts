@@ -1,7 +1,7 @@
 // Printed from pybackend/eagleray/features/debugging/messages.py by `npm run messages`; do not edit.
 import { notification, request, type Nothing } from "../../common/wire";
 
-export const ATTACH = request<Attach, Attached>("eagleray/debugging/attach");
+export const ATTACH = request<Attach, Attachment>("eagleray/debugging/attach");
 export const CONTINUE = request<Workers, Outcome>("eagleray/debugging/continue");
 export const CONTINUE_OTHERS = request<Workers, Outcome>("eagleray/debugging/continueOthers");
 export const RELEASE = request<Workers, Outcome>("eagleray/debugging/release");
@@ -20,18 +20,6 @@ export interface Attach {
   readonly worker: string;
   readonly workspace_folders: readonly string[];
   readonly unless_taken?: boolean;
-}
-
-/** The Unix socket on which any DAP client can now speak to the worker, and where it stands. */
-export interface Attached {
-  readonly socket: string;
-  readonly cluster: string;
-  readonly worker_id: string;
-  readonly name: string;
-  readonly rank: number | null;
-  readonly path: string;
-  readonly line: number;
-  readonly local: string;
 }
 
 /** Some workers of one cluster, by worker id. */
@@ -67,7 +55,22 @@ export interface IgnoredBreakpoints {
   readonly ignored: readonly IgnoredBreakpoint[];
 }
 
-/** A worker that has been held for a long time, said once per hold. */
+/**
+ * An attached worker: the Unix socket for any DAP client, and its stop location ("" and 0 if it
+ * runs).
+ */
+export interface Attachment {
+  readonly socket: string;
+  readonly cluster: string;
+  readonly worker_id: string;
+  readonly name: string;
+  readonly rank: number | null;
+  readonly path: string;
+  readonly line: number;
+  readonly local: string;
+}
+
+/** A worker that has been held for `minutes`; sent once per hold. */
 export interface HeldLong {
   readonly cluster: string;
   readonly worker_id: string;

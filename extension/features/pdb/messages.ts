@@ -1,5 +1,6 @@
 // Printed from pybackend/eagleray/features/pdb/messages.py by `npm run messages`; do not edit.
 import { request } from "../../common/wire";
+import type { Terminal } from "../clusters/messages";
 
 export const LIST = request<PdbOf, PdbSessions>("eagleray/pdb/list");
 export const TERMINAL = request<PdbRef, Terminal>("eagleray/pdb/terminal");
@@ -36,11 +37,4 @@ export interface PdbSessions {
 export interface PdbRef {
   readonly cluster: string;
   readonly id: string;
-}
-
-/** A terminal to be opened: `argv` is run as it is, without a shell, with `env` added. */
-export interface Terminal {
-  readonly title: string;
-  readonly argv: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
 }

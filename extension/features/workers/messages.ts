@@ -11,14 +11,6 @@ export const STOP_FOLLOWING = request<StopFollowing, Nothing>("eagleray/workers/
 export const CHANGED = notification<Snapshot>("eagleray/workers/changed");
 export const LOG_TEXT = notification<LogText>("eagleray/workers/logText");
 
-/** A line of a file as the worker names it; `local` is the person's own file, or "" when unknown. */
-export interface Location {
-  readonly path: string;
-  readonly line: number;
-  readonly function: string;
-  readonly local: string;
-}
-
 /**
  * A worker that waits in breakpoint() or in post-mortem, or that we hold.
  *
@@ -33,7 +25,7 @@ export interface Location {
  * with the same home whose adapter is connected to it, where alone it can be debugged; "" for this
  * one.
  */
-export interface PausedWorker {
+export interface PausedWorkerRow {
   readonly cluster: string;
   readonly worker_id: string;
   readonly name: string;
@@ -48,7 +40,7 @@ export interface PausedWorker {
   readonly exception: string;
   readonly threads: number;
   readonly attempt: number;
-  readonly children: readonly PausedWorker[];
+  readonly children: readonly PausedWorkerRow[];
   readonly held_on: string;
 }
 
@@ -56,7 +48,7 @@ export interface PausedWorker {
 export interface Group {
   readonly cluster: string;
   readonly title: string;
-  readonly workers: readonly PausedWorker[];
+  readonly workers: readonly PausedWorkerRow[];
 }
 
 /** All paused and held workers of all clusters, grouped. */
@@ -166,4 +158,12 @@ export interface LogMatches {
   readonly truncated: boolean;
   readonly unread: readonly string[];
   readonly lines: number;
+}
+
+/** A line of a file as the worker names it; `local` is the person's own file, or "". */
+export interface Location {
+  readonly path: string;
+  readonly line: number;
+  readonly function: string;
+  readonly local: string;
 }

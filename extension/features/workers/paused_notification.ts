@@ -8,7 +8,7 @@ import { COMMANDS } from "../../contributions";
 import type { App } from "../../app";
 import { setting } from "../../settings";
 import type { Clusters } from "../clusters/messages";
-import type { Group, PausedWorker, Snapshot } from "./messages";
+import type { Group, PausedWorkerRow, Snapshot } from "./messages";
 import type { WorkerRow } from "./rows";
 
 /** The workers of a group reach their breakpoint() one after another: one notification covers all of them. */
@@ -64,7 +64,7 @@ async function offer({ sentence, worker, group }: Announcement): Promise<void> {
 interface Announcement {
   readonly sentence: string;
   /** The worker of the button "Attach". */
-  readonly worker: PausedWorker;
+  readonly worker: PausedWorkerRow;
   readonly group: Group;
 }
 

@@ -3,20 +3,20 @@
 import type { Row } from "../../rows";
 import type { Cluster } from "../clusters/messages";
 import type { ClusterRow, ProblemRow } from "../clusters/rows";
-import type { PausedWorker, Worker } from "./messages";
+import type { PausedWorkerRow, Worker } from "./messages";
 
 /** Paused workers that run the same thing. */
 export interface GroupRow {
   readonly row: "group";
   readonly cluster: string;
   readonly title: string;
-  readonly workers: readonly PausedWorker[];
+  readonly workers: readonly PausedWorkerRow[];
 }
 
 /** One paused, held or attached worker; `group` is its parent row. */
 export interface WorkerRow {
   readonly row: "worker";
-  readonly worker: PausedWorker;
+  readonly worker: PausedWorkerRow;
   readonly group: GroupRow;
 }
 
@@ -43,8 +43,8 @@ interface AnyWorkerRow {
 /**
  * The paused workers of rows, each once.  Rows of other kinds give none.
  */
-export function pausedWorkersOf(rows: readonly Row[]): PausedWorker[] {
-  const found = new Map<string, PausedWorker>();
+export function pausedWorkersOf(rows: readonly Row[]): PausedWorkerRow[] {
+  const found = new Map<string, PausedWorkerRow>();
   for (const row of rows) {
     const workers = row.row === "group" ? row.workers : row.row === "worker" ? [row.worker] : [];
     for (const worker of workers) {

@@ -15,8 +15,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.handlers import wire_cluster, wire_job
 from eagleray.features.clusters.jobs import Jobs, JobStatus
 from eagleray.features.clusters.model import ClusterView
-from eagleray.features.debugging.attacher import Attachment
-from eagleray.features.debugging.handlers import attached
+from eagleray.features.debugging.model import Attachment
 from eagleray.features.pdb.handlers import wire_session
 from eagleray.features.pdb.sessions import WaitingPdb
 from eagleray.features.reports.handlers import wire_report, wire_table
@@ -182,7 +181,7 @@ def paused_json(worker: PausedWorker) -> Json:
 
 
 def attachment_json(attachment: Attachment) -> Json:
-    return _shaped(attached(attachment), ATTACHMENT)
+    return _shaped(attachment, ATTACHMENT)
 
 
 def outcome_json(done: int, failures: Sequence[tuple[str, EaglerayError]]) -> Json:

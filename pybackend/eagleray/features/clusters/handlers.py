@@ -19,7 +19,7 @@ from eagleray.features.clusters.jobs import (
     add_options,
     job_sentence,
 )
-from eagleray.features.clusters.model import ClusterList, ClusterView, Problem
+from eagleray.features.clusters.model import ClusterList, ClusterView, Problem, Terminal
 from eagleray.features.clusters.node_access import Terminals
 
 if TYPE_CHECKING:
@@ -127,9 +127,8 @@ class ClusterHandlers:
     async def reconnect(self, params: wire.ClusterRef) -> None:
         await self._connection_monitor.reconnect(params.cluster)
 
-    async def terminal(self, params: wire.TerminalRef) -> wire.Terminal:
-        terminal = await self._terminals.on(params.cluster, params.node_id)
-        return wire.Terminal(terminal.title, [*terminal.argv], {})
+    async def terminal(self, params: wire.TerminalRef) -> Terminal:
+        return await self._terminals.on(params.cluster, params.node_id)
 
     async def answer(self, params: wire.Answer) -> None:
         if params.id.isdecimal():
@@ -174,7 +173,6 @@ def wire_job(status: JobStatus, time_left_s: float | None) -> wire.Job:
 
 
 def wire_cluster(view: ClusterView) -> wire.Cluster:
-    route = view.route
     return wire.Cluster(
         id=view.id,
         name=view.name,
@@ -184,9 +182,7 @@ def wire_cluster(view: ClusterView) -> wire.Cluster:
         ray_version=view.ray_version,
         sentence=view.sentence,
         problems=_problems(view.problems),
-        route=wire.Route(route.kind, route.via, route.state, route.sentence, route.message)
-        if route
-        else None,
+        route=view.route,
         job=view.job,
         host=view.host,
         time_left_s=view.time_left_s,

@@ -7,6 +7,7 @@ from typing import Literal
 
 from attrs import field, frozen
 
+from eagleray.features.clusters.model import ClusterRoute, Terminal
 from eagleray.wire.requests import LongRequest, Notification, Request
 
 
@@ -17,21 +18,6 @@ class Problem:
     code: str
     message: str
     next_step: str
-
-
-@frozen
-class Route:
-    """How a cluster that is not reached directly is reached, and how that goes.
-
-    `via`: "login", "job 12345 on node-1", "job 12345 on node-1, through login".  `sentence` is the reason of
-    the state in words, "" when all is well; `message` the last words of ssh or srun.
-    """
-
-    kind: Literal["direct", "ssh", "srun"]
-    via: str
-    state: Literal["connecting", "ready", "degraded", "lost", "reconnecting"]
-    sentence: str
-    message: str
 
 
 @frozen
@@ -54,7 +40,7 @@ class Cluster:
     ray_version: str
     sentence: str
     problems: list[Problem]
-    route: Route | None
+    route: ClusterRoute | None
     job: str
     host: str
     time_left_s: float | None
@@ -168,15 +154,6 @@ class TerminalRef:
 
     cluster: str
     node_id: str = ""
-
-
-@frozen
-class Terminal:
-    """A terminal to be opened: `argv` is run as it is, without a shell, with `env` added."""
-
-    title: str
-    argv: list[str]
-    env: dict[str, str]
 
 
 @frozen

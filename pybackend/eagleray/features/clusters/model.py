@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from attrs import frozen
+from attrs import field, frozen
 
 from eagleray.common.errors import EaglerayError
 from eagleray.ray.rows import WorkerRow
@@ -103,3 +103,12 @@ class ClusterList:
 
     clusters: tuple[ClusterView, ...]
     hints: tuple[Problem, ...]
+
+
+@frozen
+class Terminal:
+    """A terminal to open: `argv` runs as it is, without a shell, with `env` added."""
+
+    title: str
+    argv: tuple[str, ...]
+    env: dict[str, str] = field(factory=dict)

@@ -7,26 +7,17 @@ import shlex
 from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
-from attrs import frozen
-
 from eagleray.common.errors import EaglerayError
 from eagleray.common.slurm_errors import unknown_node
 from eagleray.features.clusters.addresses import ClusterAddress, parse_address
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.connections import ConnectionResolver
 from eagleray.features.clusters.job_head import JobHead, is_loopback
+from eagleray.features.clusters.model import Terminal
 from eagleray.protocol.route_spec import DIRECT, RouteSpec, checked
 from eagleray.ray.rows import NodeRow
 from eagleray.tools.host_names import host_of
 from eagleray.tools.processes import local_addresses
-
-
-@frozen
-class Terminal:
-    """A command that opens a terminal on a node; it is run without a shell."""
-
-    title: str
-    argv: tuple[str, ...]
 
 
 class Terminals:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from attrs import frozen
-
 from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.worker_errors import node_gone, worker_elsewhere, worker_ran_on, worker_taken
+from eagleray.features.debugging.model import Attachment
 from eagleray.features.source_mapping.source_mapping import SourceMapping
 from eagleray.features.workers.model import PausedWorker
 from eagleray.protocol.control import AttachParams, AttachResult
@@ -21,21 +20,6 @@ RoutesTo = Callable[[str, str], list[RouteSpec]]
 
 def directly(cluster: str, node_ip: str) -> list[RouteSpec]:
     return [DIRECT]
-
-
-@frozen
-class Attachment:
-    """An attached worker; `path` and `line` are the worker's stop location, "" and 0 if it runs."""
-
-    socket: str
-    cluster: str
-    session: str
-    worker_id: str
-    name: str
-    rank: int | None
-    path: str
-    line: int
-    local: str
 
 
 class WorkerAttacher:
@@ -87,7 +71,6 @@ class WorkerAttacher:
         return Attachment(
             socket=result.socket,
             cluster=target.cluster,
-            session=target.session,
             worker_id=target.worker_id,
             name=target.name,
             rank=_rank(target, result),

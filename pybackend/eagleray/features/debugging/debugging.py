@@ -15,8 +15,9 @@ from eagleray.features.clusters.clusters import Clusters
 from eagleray.features.clusters.connections import ConnectionResolver
 from eagleray.features.debugging.actions import WorkerActions
 from eagleray.features.debugging.attacher import WorkerAttacher
-from eagleray.features.debugging.hold_reminder import REMIND_AFTER_S, HeldLong, HoldReminder
+from eagleray.features.debugging.hold_reminder import REMIND_AFTER_S, HoldReminder
 from eagleray.features.debugging.ignored_breakpoints import BreakpointIgnorer
+from eagleray.features.debugging.model import HeldLong
 from eagleray.features.source_mapping.source_mapping import SourceMapping
 from eagleray.features.workers.model import PausedWorker, all_workers
 from eagleray.features.workers.paused_workers import PausedWorkers

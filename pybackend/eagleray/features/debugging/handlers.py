@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from eagleray.features.debugging import messages
 from eagleray.features.debugging.actions import ActionResult
-from eagleray.features.debugging.attacher import Attachment
-from eagleray.features.debugging.hold_reminder import HeldLong
+from eagleray.features.debugging.model import Attachment, HeldLong
 from eagleray.protocol.control import WorkerState
 
 if TYPE_CHECKING:
@@ -20,15 +19,13 @@ def register(server: RequestServer, debugging: Debugging, sessions: AdapterSessi
     """Answers the requests of this feature, and runs the reminder and the ignored breakpoints."""
     actions = debugging.actions
 
-    async def attach(asked: messages.Attach, report: ReportProgress) -> messages.Attached:
-        return attached(
-            await debugging.attacher.attach(
-                asked.cluster,
-                asked.worker,
-                asked.workspace_folders,
-                report,
-                asked.unless_taken,
-            )
+    async def attach(asked: messages.Attach, report: ReportProgress) -> Attachment:
+        return await debugging.attacher.attach(
+            asked.cluster,
+            asked.worker,
+            asked.workspace_folders,
+            report,
+            asked.unless_taken,
         )
 
     async def continue_(asked: messages.Workers) -> messages.Outcome:
@@ -59,12 +56,11 @@ def register(server: RequestServer, debugging: Debugging, sessions: AdapterSessi
     server.on_request(messages.IGNORED, ignored)
     server.on_request(messages.FORGET_IGNORED, forget)
 
-    def say(held: HeldLong) -> None:
-        said = messages.HeldLong(held.cluster, held.worker_id, held.name, held.minutes)
-        server.notify(messages.HELD_LONG, said)
+    def notify(held: HeldLong) -> None:
+        server.notify(messages.HELD_LONG, held)
 
     async def remind() -> None:
-        reminder = debugging.reminder(say)
+        reminder = debugging.reminder(notify)
 
         def update(states: list[WorkerState]) -> None:
             reminder.update(states)
@@ -77,20 +73,6 @@ def register(server: RequestServer, debugging: Debugging, sessions: AdapterSessi
 
     server.in_background("reminder", remind)
     server.in_background("ignored breakpoints", debugging.continue_ignored)
-
-
-def attached(attachment: Attachment) -> messages.Attached:
-    """An attachment as the panel and `attach --json` say it."""
-    return messages.Attached(
-        socket=attachment.socket,
-        cluster=attachment.cluster,
-        worker_id=attachment.worker_id,
-        name=attachment.name,
-        rank=attachment.rank,
-        path=attachment.path,
-        line=attachment.line,
-        local=attachment.local,
-    )
 
 
 def outcome(result: ActionResult) -> messages.Outcome:

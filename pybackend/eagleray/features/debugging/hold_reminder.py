@@ -5,23 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from attrs import frozen
-
 from eagleray.common.clock import Clock
+from eagleray.features.debugging.model import HeldLong
 from eagleray.protocol.control import WorkerState
 
 REMIND_AFTER_S = 15 * 60.0
 _POLL_S = 15.0
-
-
-@frozen
-class HeldLong:
-    """A worker that has been held for `minutes`."""
-
-    cluster: str
-    worker_id: str
-    name: str
-    minutes: int
 
 
 class HoldReminder:

@@ -6,6 +6,7 @@ from types import NoneType
 
 from attrs import frozen
 
+from eagleray.features.debugging.model import Attachment, HeldLong
 from eagleray.wire.requests import LongRequest, Notification, Request
 
 
@@ -20,20 +21,6 @@ class Attach:
     worker: str
     workspace_folders: list[str]
     unless_taken: bool = False
-
-
-@frozen
-class Attached:
-    """The Unix socket on which any DAP client can now speak to the worker, and where it stands."""
-
-    socket: str
-    cluster: str
-    worker_id: str
-    name: str
-    rank: int | None
-    path: str
-    line: int
-    local: str
 
 
 @frozen
@@ -79,17 +66,7 @@ class IgnoredBreakpoints:
     ignored: list[IgnoredBreakpoint]
 
 
-@frozen
-class HeldLong:
-    """A worker that has been held for a long time, said once per hold."""
-
-    cluster: str
-    worker_id: str
-    name: str
-    minutes: int
-
-
-ATTACH = LongRequest("eagleray/debugging/attach", Attach, Attached)
+ATTACH = LongRequest("eagleray/debugging/attach", Attach, Attachment)
 CONTINUE = Request("eagleray/debugging/continue", Workers, Outcome)
 CONTINUE_OTHERS = Request("eagleray/debugging/continueOthers", Workers, Outcome)
 RELEASE = Request("eagleray/debugging/release", Workers, Outcome)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eagleray.features.clusters.model import Terminal
 from eagleray.features.pdb import messages as wire
 from eagleray.features.pdb.pdb import Pdb, shown_node
 from eagleray.features.pdb.sessions import WaitingPdb
@@ -36,13 +37,13 @@ class PdbHandlers:
         waiting = await self._pdb.waiting(asked.cluster)
         return wire.PdbSessions([wire_session(one) for one in waiting], "" if waiting else NONE)
 
-    async def terminal(self, asked: wire.PdbRef) -> wire.Terminal:
+    async def terminal(self, asked: wire.PdbRef) -> Terminal:
         session = await self._pdb.named(asked.cluster, asked.id)
         target = self._pdb.target(session)
         argv = self_command("cli", "pdb", "--at", target.text())
         # The command is another process, which knows nothing of the editor's settings.
         env = {"EAGLERAY_SSH": self._ssh} if self._ssh else {}
-        return wire.Terminal(session.name, argv, env)
+        return Terminal(session.name, tuple(argv), env)
 
 
 def wire_session(session: WaitingPdb) -> wire.PdbSession:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from eagleray.features.clusters.model import Terminal
 from eagleray.wire.requests import Request
 
 
@@ -46,15 +47,6 @@ class PdbRef:
 
     cluster: str
     id: str
-
-
-@frozen
-class Terminal:
-    """A terminal to be opened: `argv` is run as it is, without a shell, with `env` added."""
-
-    title: str
-    argv: list[str]
-    env: dict[str, str]
 
 
 LIST = Request("eagleray/pdb/list", PdbOf, PdbSessions)

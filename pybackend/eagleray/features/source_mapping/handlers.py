@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eagleray.features.source_mapping import messages as wire
+from eagleray.features.source_mapping.model import FileText
 from eagleray.features.source_mapping.source_mapping import SourceMapping
 from eagleray.protocol import control
 
@@ -56,9 +57,8 @@ class SourceMappingHandlers:
         )
         return wire.Comparison(verdict)
 
-    async def worker_file(self, asked: wire.WorkerFile) -> wire.FileText:
-        file = await self._mapping.worker_file(asked.cluster, asked.worker_id, asked.path)
-        return wire.FileText(file.text, file.truncated)
+    async def worker_file(self, asked: wire.WorkerFile) -> FileText:
+        return await self._mapping.worker_file(asked.cluster, asked.worker_id, asked.path)
 
 
 def _mappings(cluster: str, mappings: list[control.PathMapping]) -> wire.Mappings:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from attrs import frozen
 
+from eagleray.features.source_mapping.model import FileText
 from eagleray.wire.requests import Request
 
 
@@ -93,14 +94,6 @@ class Comparison:
     """The worker's file against the local one, by hash."""
 
     verdict: Literal["same", "different", "only-worker", "only-local", "unknown"]
-
-
-@frozen
-class FileText:
-    """The worker's version of a file."""
-
-    text: str
-    truncated: bool
 
 
 RESOLVE = Request("eagleray/sourceMapping/resolve", Resolve, Resolution)

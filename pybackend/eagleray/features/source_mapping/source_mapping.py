@@ -11,14 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, Protocol
 
-from attrs import frozen
-
 from eagleray.common.errors import EaglerayError, not_a_folder
 from eagleray.common.file_checks import FileChecks
 from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.worker_errors import unknown_worker
 from eagleray.features.source_mapping import local_files, mounts, worker_paths
 from eagleray.features.source_mapping.decision import Decision, decide
+from eagleray.features.source_mapping.model import FileText
 from eagleray.features.source_mapping.stored_mappings import StoredMappings
 from eagleray.protocol.control import Mounts, PathMapping, WorkerState
 
@@ -48,14 +47,6 @@ class AttachedWorkers(Protocol):
     ) -> None: ...
     async def read_file(self, session: str, worker_id: str, path: str) -> WorkerFileText: ...
     async def mounts(self, session: str, worker_id: str) -> Mounts: ...
-
-
-@frozen
-class ReadText:
-    """The worker's version of a file."""
-
-    text: str
-    truncated: bool
 
 
 class SourceMapping:
@@ -158,13 +149,13 @@ class SourceMapping:
             return "only-worker"
         return "only-local" if ours and await self._find(cluster, worker_id) else "unknown"
 
-    async def worker_file(self, cluster: str, worker_id: str, path: str) -> ReadText:
+    async def worker_file(self, cluster: str, worker_id: str, path: str) -> FileText:
         """The text of the file as an attached worker sees it."""
         worker = await self._find(cluster, worker_id)
         if worker is None:
             raise unknown_worker(worker_id)
         file = await self._attached.read_file(worker.session, worker_id, path)
-        return ReadText(file.text, file.truncated)
+        return FileText(file.text, file.truncated)
 
     def _said(self, cluster: str) -> list[PathMapping]:
         """What the person said: the setting of this cluster, the answers, the setting of every cluster."""

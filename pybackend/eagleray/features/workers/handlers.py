@@ -172,10 +172,9 @@ def snapshot(groups: tuple[PausedGroup, ...]) -> messages.Snapshot:
     )
 
 
-def wire_paused(worker: PausedWorker) -> messages.PausedWorker:
+def wire_paused(worker: PausedWorker) -> messages.PausedWorkerRow:
     """One row, with those that relay its error."""
-    place = worker.place
-    return messages.PausedWorker(
+    return messages.PausedWorkerRow(
         cluster=worker.cluster,
         worker_id=worker.worker_id,
         name=worker.name,
@@ -186,9 +185,7 @@ def wire_paused(worker: PausedWorker) -> messages.PausedWorker:
         kind=worker.kind,
         state=worker.state,
         waiting_s=round(worker.waiting_s, 3),
-        location=messages.Location(place.path, place.line, place.function, place.local)
-        if place
-        else None,
+        location=worker.place,
         exception=worker.exception,
         threads=worker.threads,
         attempt=worker.attempt,

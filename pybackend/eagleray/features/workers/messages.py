@@ -7,21 +7,12 @@ from typing import Literal
 
 from attrs import frozen
 
+from eagleray.features.workers.model import Location
 from eagleray.wire.requests import LongRequest, Notification, Request
 
 
 @frozen
-class Location:
-    """A line of a file as the worker names it; `local` is the person's own file, or "" when unknown."""
-
-    path: str
-    line: int
-    function: str
-    local: str = ""
-
-
-@frozen
-class PausedWorker:
+class PausedWorkerRow:
     """A worker that waits in breakpoint() or in post-mortem, or that we hold.
 
     `waiting_s` is how long *we* have seen it wait.  `state`: "paused" nobody is attached; "held" our
@@ -46,7 +37,7 @@ class PausedWorker:
     exception: str
     threads: int
     attempt: int
-    children: list[PausedWorker]
+    children: list[PausedWorkerRow]
     held_on: str = ""
 
 
@@ -56,7 +47,7 @@ class Group:
 
     cluster: str
     title: str
-    workers: list[PausedWorker]
+    workers: list[PausedWorkerRow]
 
 
 @frozen

@@ -22,7 +22,7 @@ from eagleray.features.clusters.model import ClusterStatus
 from eagleray.features.workers.describer import Describer, ShownWorkers
 from eagleray.features.workers.model import Key, PausedGroup, PausedWorker, all_workers
 from eagleray.features.workers.paused_rows import ListedWorker, RowSources, group, merge, waits
-from eagleray.features.workers.stop_location import StopLocator, WorkerPause
+from eagleray.features.workers.stop_location import PauseLocator, WorkerPause
 from eagleray.features.workers.worker_facts import clean
 from eagleray.protocol.control import WorkerState
 from eagleray.ray.rows import WorkerRow
@@ -66,7 +66,7 @@ class PausedWorkers:
         self._states: list[WorkerState] = []
         self._waits = WaitTimer(clock or SystemClock())
         self._describer = Describer(watch.dashboard, self._changed)
-        self._locator = StopLocator(
+        self._locator = PauseLocator(
             watch.dashboard, spy or PySpy(), self._changed, is_local=is_local
         )
         self._listeners = Listeners[[]]()

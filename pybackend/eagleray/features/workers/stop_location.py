@@ -36,7 +36,7 @@ class WorkerPause:
         return (self.session, self.row.worker_id)
 
 
-class StopLocator:
+class PauseLocator:
     """Keeps `stands` of the present pauses; `on_change` is called when one has been looked at.
 
     For each pause once, in this order:
