@@ -186,21 +186,19 @@ def test_nsys_is_found_in_order(tmp_path: Path) -> None:
         return fake_nsys.install((tmp_path / Path(*parts)).parent, "exports")
 
     root = str(tmp_path)
-    assert nsys.find_nsys({"PATH": ""}, root) is None
+    assert nsys.find({"PATH": ""}, root) is None
     sdk = place("opt/nvidia/hpc_sdk/Linux_x86_64/24.5/profilers/Nsight_Systems/bin/nsys")
-    assert nsys.find_nsys({"PATH": ""}, root) == nsys.NsysTool(str(sdk))
+    assert nsys.find({"PATH": ""}, root) == nsys.NsysTool(str(sdk))
     old = place("opt/nvidia/nsight-systems/2024.10.1/bin/nsys")
     new = place("opt/nvidia/nsight-systems/2024.9.1/bin/nsys")
-    assert nsys.find_nsys({"PATH": ""}, root) == nsys.NsysTool(str(old))
+    assert nsys.find({"PATH": ""}, root) == nsys.NsysTool(str(old))
     cuda = place("usr/local/cuda/bin/nsys")
-    assert nsys.find_nsys({"PATH": "relative:"}, root) == nsys.NsysTool(str(cuda))
+    assert nsys.find({"PATH": "relative:"}, root) == nsys.NsysTool(str(cuda))
     on_path = place("some/bin/nsys")
-    assert nsys.find_nsys({"PATH": f"relative:{on_path.parent}"}, root) == nsys.NsysTool(
-        str(on_path)
-    )
+    assert nsys.find({"PATH": f"relative:{on_path.parent}"}, root) == nsys.NsysTool(str(on_path))
     named = {"EAGLERAY_NSYS": str(new), "PATH": str(on_path.parent)}
-    assert nsys.find_nsys(named, root) == nsys.NsysTool(str(new))
-    assert nsys.find_nsys({**named, "EAGLERAY_NSYS": "/nowhere"}, root) is None
+    assert nsys.find(named, root) == nsys.NsysTool(str(new))
+    assert nsys.find({**named, "EAGLERAY_NSYS": "/nowhere"}, root) is None
 
 
 async def test_cached_summary_is_used_until_its_file_changes(

@@ -137,7 +137,7 @@ async def _run(
 
 
 async def _read_output(process: asyncio.subprocess.Process, on_percent: OnPercent) -> str:
-    """The kill of the output; calls `on_percent` for the progress bar in it."""
+    """The end of the output; calls `on_percent` for the progress bar in it."""
     assert process.stdout
     tail, before = b"", -1
     while chunk := await process.stdout.read(2**14):
