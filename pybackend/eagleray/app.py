@@ -102,7 +102,7 @@ class App:
     queue: SlurmQueue
     watch: ClusterWatch
     clusters: Clusters
-    tokens: TokenRules
+    tokens: TokenRules = field(repr=False)
     jobs: Jobs
     connections: ConnectionResolver
     connection_monitor: ConnectionMonitor

@@ -64,17 +64,17 @@ def module(**declared: Any) -> types.ModuleType:
 
 
 def test_how_each_type_is_printed() -> None:
-    text = printed(module(DO=Request("eagleray/t/do", Everything, Inner)), [Inner])
+    text = printed(module(DO=Request("eagleray/t/do", Everything, Inner)), [Inner], [])
     assert text.split("\n\n", 1)[1] == EXPECTED
 
 
 def test_fields_that_the_editor_receives_are_never_optional() -> None:
-    text = printed(module(DO=Request("eagleray/t/do", Everything, NoneType)), [Everything])
+    text = printed(module(DO=Request("eagleray/t/do", Everything, NoneType)), [Everything], [])
     assert "  readonly given: number;\n" in text
 
 
 def test_a_record_of_another_feature_is_imported() -> None:
-    text = printed(module(SHOW=Notification("eagleray/t/show", clusters.Clusters)), [])
+    text = printed(module(SHOW=Notification("eagleray/t/show", clusters.Clusters)), [], [])
     assert 'import type { Clusters } from "../clusters/messages";' in text
     assert "interface" not in text
 
@@ -82,7 +82,7 @@ def test_a_record_of_another_feature_is_imported() -> None:
 def test_two_records_of_one_name_are_refused() -> None:
     other = attrs.make_class("Inner", ["y"], frozen=True)
     with pytest.raises(AssertionError, match="two records are named Inner"):
-        printed(module(DO=Request("eagleray/t/do", other, Inner)), [])
+        printed(module(DO=Request("eagleray/t/do", other, Inner)), [], [])
 
 
 def test_a_value_that_has_no_wire_form_is_refused() -> None:

@@ -85,7 +85,8 @@ def printed(
 ) -> str:
     """The text of `messages.ts` for one `messages` module: its requests, and the records of its feature.
 
-    The editor may leave out fields with a default, except in the records that it also receives (`received`).  `every` are the records of all features.
+    The editor may leave out fields with a default, except in the records that it also receives (`received`).
+    `every`: the records of all features.
     """
     declared = requests_of(module)
     used = [record for value in declared.values() for record in _types(value)]
