@@ -20,17 +20,17 @@ export class Panel implements Disposable {
     this.views.push(view);
     this.owned.add(
       view.onDidChangeVisibility(() => {
-        this.look();
+        this.update();
       }),
     );
-    this.look();
+    this.update();
   }
 
   dispose(): void {
     this.owned.dispose();
   }
 
-  private look(): void {
+  private update(): void {
     const visible = this.views.some((view) => view.visible);
     if (visible !== this.shown.value) {
       this.shown.set(visible);

@@ -91,7 +91,8 @@ export function someFailed(
 ): EaglerayError {
   const errors = failed.map(([, error]) => error);
   const [first] = errors;
-  const isOne = failed.length === total && new Set(errors.map((one) => one.sentence)).size === 1;
+  const isOne =
+    failed.length === total && new Set(errors.map((error) => error.sentence)).size === 1;
   if (first !== undefined && isOne) {
     return first;
   }

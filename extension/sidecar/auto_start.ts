@@ -8,7 +8,7 @@ import { setting } from "../settings";
 
 const REMEMBERED = "eagleray.hadCluster";
 /** The poll interval: a poll takes a few milliseconds, a new cluster is noticed at most this much later. */
-const LOOK_AGAIN_MS = 15_000;
+const POLL_INTERVAL_MS = 15_000;
 
 export function startAutomatically(app: App): Disposable[] {
   const { workspaceState } = app.context;
@@ -24,7 +24,7 @@ export function startAutomatically(app: App): Disposable[] {
       return;
     }
     if (reason === undefined) {
-      timer = setTimeout(() => void look(), LOOK_AGAIN_MS);
+      timer = setTimeout(() => void look(), POLL_INTERVAL_MS);
       return;
     }
     app.log.info(`The sidecar is started: ${reason}`);

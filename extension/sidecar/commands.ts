@@ -13,7 +13,7 @@ import { changeSetting, onSettingChanged } from "../settings";
 import type { FoundPython } from "./interpreter";
 
 /** Settings that the sidecar, or the search for its Python, takes up when it starts. */
-const TOLD_AT_THE_START = ["python", "discovery", "slurm", "ssh", "profiling.nsys"] as const;
+const RESTARTING_SETTINGS = ["python", "discovery", "slurm", "ssh", "profiling.nsys"] as const;
 
 export function sidecarCommands(app: App): Disposable[] {
   return [
@@ -33,7 +33,7 @@ export function sidecarCommands(app: App): Disposable[] {
         () => vscode.commands.executeCommand(`workbench.view.extension.${VIEW_CONTAINER}`),
       ],
     ]),
-    ...TOLD_AT_THE_START.map((name) =>
+    ...RESTARTING_SETTINGS.map((name) =>
       onSettingChanged(name, () => {
         // A sidecar that isn't running reads them when it starts.
         if (app.sidecar.state.value !== "idle") {

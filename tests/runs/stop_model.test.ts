@@ -14,7 +14,7 @@ const two = aRun({
 });
 const FREE: NextStopInput = {
   seen: new Set(),
-  wanted: new Set(),
+  requested: new Set(),
   attached: new Set(),
   isStopped: false,
   isOurs: () => true,
@@ -30,7 +30,12 @@ const CASES: readonly (readonly [string, Partial<NextStopInput>, string | undefi
   ["none by itself when that is not wanted", { isAutomatic: false }, undefined],
   [
     "one that the person paused, wherever they look",
-    { isStopped: true, isAutomatic: false, isOurs: () => false, wanted: new Set(["http://c:1 c"]) },
+    {
+      isStopped: true,
+      isAutomatic: false,
+      isOurs: () => false,
+      requested: new Set(["http://c:1 c"]),
+    },
     "c",
   ],
 ];

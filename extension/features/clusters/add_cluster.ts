@@ -72,7 +72,7 @@ export class AddClusterWizard {
       return chosen;
     }
     const { host } = chosen;
-    const lookedAt = choices.ssh_hosts.some((one) => one.name === host && one.looked_at);
+    const lookedAt = choices.ssh_hosts.some(({ name, looked_at }) => name === host && looked_at);
     return pickChoice({
       title: `Ray behind ssh ${plain(host)}`,
       placeholder: "Choose one, or type an address as seen from there: 8265, node-1:8265",

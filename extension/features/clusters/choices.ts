@@ -81,8 +81,8 @@ export function lookSections(hosts: readonly SshHost[], typed: string): readonly
     section(
       "Hosts of your ssh config",
       hosts
-        .filter((one) => !one.looked_at)
-        .map((one) => ({ ...hostChoice(one), action: looking(one.name) })),
+        .filter((host) => !host.looked_at)
+        .map((host) => ({ ...hostChoice(host), action: looking(host.name) })),
     ),
     section("", [hint === undefined ? undefined : explaining(hint)]),
   ]);
@@ -93,7 +93,7 @@ function filled(sections: readonly Section[]): readonly Section[] {
 }
 
 function section(title: string, choices: readonly (Choice | undefined)[]): Section {
-  return { title, choices: choices.filter((one) => one !== undefined) };
+  return { title, choices: choices.filter((choice) => choice !== undefined) };
 }
 
 /** Jobs with a Ray that answers come first, else in the order of the list. */

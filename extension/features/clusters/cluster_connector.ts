@@ -46,7 +46,7 @@ export class ClusterConnector {
       try {
         const cluster = await this.add(address, given, title);
         if (Object.keys(given).length > 0) {
-          await this.access.keep(cluster.id, given);
+          await this.access.store(cluster.id, given);
         }
         return cluster;
       } catch (error) {

@@ -57,9 +57,9 @@ export class ClusterCommands {
 
   /** Several at once need a confirmation that names them. */
   async remove(rows: readonly Row[]): Promise<void> {
-    const added = this.app.clusters.value.clusters.filter((one) => one.origin === "added");
+    const added = this.app.clusters.value.clusters.filter((cluster) => cluster.origin === "added");
     const clusters = await clustersOf(rows, added, "Remove which cluster?");
-    const title = `Remove ${words(clusters)}?`;
+    const title = `Remove ${clusterNames(clusters)}?`;
     if (clusters.length < 2 || (await isConfirmed(title, namesText(clusters), "Remove"))) {
       await withEach(clusters, nameOf, async ({ id }) => {
         await this.app.sidecar.request(REMOVE, { cluster: id });
@@ -85,7 +85,7 @@ export class ClusterCommands {
     }
     const logs = "Show Logs";
     const detail = messagesText(clusters);
-    const title = `The last message on the way to ${words(clusters)}`;
+    const title = `The last message on the way to ${clusterNames(clusters)}`;
     const answer = await vscode.window.showInformationMessage(title, { modal: true, detail }, logs);
     if (answer === logs) {
       this.app.log.show();
@@ -101,7 +101,7 @@ export class ClusterCommands {
     }
     const kept = await Promise.all(chosen.map(({ id }) => this.access.of(id)));
     const names = new Set(kept.flatMap(({ headers }) => Object.keys(headers)));
-    const change = await askFor(wanted, words(chosen), [...names]);
+    const change = await askFor(wanted, clusterNames(chosen), [...names]);
     if (change !== undefined) {
       await withEach(chosen, nameOf, async ({ id }) => {
         const { headers } = await this.access.of(id);
@@ -134,7 +134,7 @@ function nameOf({ name }: Cluster): string {
 }
 
 /** The name of the only cluster, else their number. */
-function words(clusters: readonly Cluster[]): string {
+function clusterNames(clusters: readonly Cluster[]): string {
   const [first] = clusters;
   return first !== undefined && clusters.length === 1
     ? plain(first.name)
@@ -147,7 +147,9 @@ function namesText(clusters: readonly Cluster[]): string {
 
 /** The ssh message of one route, or of several below the names of their clusters. */
 function messagesText(clusters: readonly Cluster[]): string {
-  const texts = clusters.map((one) => (clusters.length === 1 ? routeMessage(one) : titled(one)));
+  const texts = clusters.map((cluster) =>
+    clusters.length === 1 ? routeMessage(cluster) : titled(cluster),
+  );
   return texts.join("\n\n");
 }
 

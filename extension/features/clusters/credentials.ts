@@ -37,26 +37,26 @@ export class CredentialStore {
   /** Sends `changes` to the sidecar, then stores them. */
   async set(cluster: string, changes: Partial<Credentials>): Promise<void> {
     await this.sidecar.request(SET_ACCESS, { cluster, ...changes });
-    await this.keep(cluster, changes);
+    await this.store(cluster, changes);
   }
 
-  async keep(cluster: string, changes: Partial<Credentials>): Promise<void> {
+  async store(cluster: string, changes: Partial<Credentials>): Promise<void> {
     const all = { ...(await this.of(cluster)), ...changes };
     if (all.token === "" && all.ca_file === "" && Object.keys(all.headers).length === 0) {
       await this.forget(cluster);
       return;
     }
     await this.secrets.store(secretName(cluster), JSON.stringify(all));
-    await this.remember([...this.clusters().filter((one) => one !== cluster), cluster]);
+    await this.remember([...this.clusters().filter((id) => id !== cluster), cluster]);
   }
 
   async forget(cluster: string): Promise<void> {
     await this.secrets.delete(secretName(cluster));
-    await this.remember(this.clusters().filter((one) => one !== cluster));
+    await this.remember(this.clusters().filter((id) => id !== cluster));
   }
 
   /** Sends all credentials to the sidecar. */
-  async tell(): Promise<void> {
+  async sendAll(): Promise<void> {
     for (const cluster of this.clusters()) {
       try {
         await this.sidecar.request(SET_ACCESS, { cluster, ...(await this.of(cluster)) });

@@ -24,7 +24,7 @@ export function register(app: App): Disposable[] {
     clustersView(app, connecting),
     new SshQuestions(app),
     timeWarnings(app),
-    sidecar.onStarted(() => void access.tell()),
+    sidecar.onStarted(() => void access.sendAll()),
     ...registerCommands(app, commands, [
       [COMMANDS.addCluster, "adding a cluster", (to, _, [address]) => to.adding.add(address)],
       [COMMANDS.connectJob, "connecting to a job", (to, rows) => to.connectJob(rows)],

@@ -31,27 +31,27 @@ export class SshQuestions implements Disposable {
     const { sidecar } = app;
     this.owned = [
       sidecar.onNotification(QUESTION, (question) => {
-        this.asked(question);
+        this.add(question);
       }),
       sidecar.onNotification(QUESTION_OVER, ({ id }) => {
-        this.over(id);
+        this.close(id);
       }),
       sidecar.state.onChanged((state) => {
         if (state !== "ready") {
-          this.allOver();
+          this.closeAll();
         }
       }),
     ];
   }
 
   dispose(): void {
-    for (const one of this.owned) {
-      one.dispose();
+    for (const disposable of this.owned) {
+      disposable.dispose();
     }
-    this.allOver();
+    this.closeAll();
   }
 
-  private asked(question: Question): void {
+  private add(question: Question): void {
     if (question.kind === "notice") {
       this.notify(question);
       return;
@@ -75,12 +75,12 @@ export class SshQuestions implements Disposable {
     const wanted = this.shown === shown;
     if (wanted) {
       this.shown = undefined;
-      await this.tell(shown.question.id, text ?? null);
+      await this.sendAnswer(shown.question.id, text ?? null);
     }
     this.next();
   }
 
-  private async tell(id: string, text: string | null): Promise<void> {
+  private async sendAnswer(id: string, text: string | null): Promise<void> {
     try {
       await this.app.sidecar.request(ANSWER, { id, text });
     } catch (error) {
@@ -89,7 +89,7 @@ export class SshQuestions implements Disposable {
     }
   }
 
-  private over(id: string): void {
+  private close(id: string): void {
     this.notices.get(id)?.();
     const at = this.waiting.findIndex((question) => question.id === id);
     if (at !== -1) {
@@ -102,10 +102,10 @@ export class SshQuestions implements Disposable {
     }
   }
 
-  private allOver(): void {
+  private closeAll(): void {
     const shown = this.shown === undefined ? [] : [this.shown.question];
     for (const { id } of [...this.waiting, ...shown]) {
-      this.over(id);
+      this.close(id);
     }
     for (const end of [...this.notices.values()]) {
       end();

@@ -42,7 +42,7 @@ export function clustersView(app: App, connecting: Readable<ReadonlySet<string>>
   );
   tree.redrawEvery(REDRAW_MS, () => {
     const { clusters, jobs } = app.clusters.value;
-    return [...clusters, ...jobs].some((one) => one.time_left_s !== null);
+    return [...clusters, ...jobs].some(({ time_left_s }) => time_left_s !== null);
   });
   return owned;
 }

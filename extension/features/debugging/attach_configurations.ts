@@ -119,9 +119,9 @@ export class AttachConfigurations {
       this.app,
       ({ worker_id, name }) => worker_id.startsWith(worker) || name === worker,
     );
-    const named = new Set(listed.map((one) => one.cluster));
+    const named = new Set(listed.map(({ cluster }) => cluster));
     const clusters =
-      named.size > 0 ? [...named] : this.app.clusters.value.clusters.map((one) => one.id);
+      named.size > 0 ? [...named] : this.app.clusters.value.clusters.map((cluster) => cluster.id);
     const [only] = clusters;
     if (only === undefined || clusters.length > 1) {
       throw new EaglerayError(

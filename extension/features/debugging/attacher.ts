@@ -8,7 +8,7 @@ import { targetKey, UNLESS_TAKEN, type Target } from "./model";
 
 /** One attach per worker at a time: a double click is one. */
 export class Attacher {
-  private readonly underWay = new Map<string, Promise<boolean>>();
+  private readonly pending = new Map<string, Promise<boolean>>();
 
   constructor(private readonly app: App) {}
 
@@ -24,12 +24,12 @@ export class Attacher {
 
   private once(target: Target, more: object): Promise<boolean> {
     const key = targetKey(target);
-    const present = this.underWay.get(key);
+    const present = this.pending.get(key);
     if (present) {
       return present;
     }
-    const started = this.start({ ...target, ...more }).finally(() => this.underWay.delete(key));
-    this.underWay.set(key, started);
+    const started = this.start({ ...target, ...more }).finally(() => this.pending.delete(key));
+    this.pending.set(key, started);
     return started;
   }
 

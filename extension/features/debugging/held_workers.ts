@@ -12,7 +12,7 @@ import { heldSentence, nextWaiting, targetOf } from "./model";
 import { requestAction } from "./worker_actions";
 
 const ATTACH = "Attach";
-const RUN_ON = "Let It Run On";
+const RESUME = "Let It Run On";
 
 /** Listens to the list of paused workers; owned by the feature. */
 export class HeldWorkers implements Disposable {
@@ -59,11 +59,11 @@ export class HeldWorkers implements Disposable {
   private async remind(held: HeldLong): Promise<void> {
     const time = count(held.minutes, "minute");
     const sentence = plain(`${held.name} has been held for ${time}.`);
-    const answer = await vscode.window.showInformationMessage(sentence, ATTACH, RUN_ON);
+    const answer = await vscode.window.showInformationMessage(sentence, ATTACH, RESUME);
     const target = { cluster: held.cluster, worker: held.worker_id };
     if (answer === ATTACH) {
       await this.attacher.attach(target);
-    } else if (answer === RUN_ON) {
+    } else if (answer === RESUME) {
       await requestAction(this.app, "releasing", RELEASE, target.cluster, [target.worker]);
     }
   }

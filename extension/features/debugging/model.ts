@@ -34,7 +34,9 @@ export function isControllable(worker: PausedWorkerRow): boolean {
 
 /** The rows as the list has them now: the selection may be old. */
 export function currentRows(rows: readonly Row[], { groups }: Snapshot): Row[] {
-  const all = groups.flatMap(({ workers }) => workers.flatMap((one) => [one, ...one.children]));
+  const all = groups.flatMap(({ workers }) =>
+    workers.flatMap((worker) => [worker, ...worker.children]),
+  );
   return rows.flatMap((row): Row[] => {
     if (row.row === "group") {
       return groups
@@ -44,7 +46,7 @@ export function currentRows(rows: readonly Row[], { groups }: Snapshot): Row[] {
     if (row.row === "worker") {
       const key = targetKey(targetOf(row.worker));
       return all
-        .filter((one) => targetKey(targetOf(one)) === key)
+        .filter((worker) => targetKey(targetOf(worker)) === key)
         .map((worker) => ({ ...row, worker }));
     }
     return [row];

@@ -9,8 +9,8 @@ import { asksToStop, type Target } from "./model";
 import { targetOfSession } from "./sessions";
 import { requestAction } from "./worker_actions";
 
-const RUN_ON = "Let It Run On";
-const KEEP = "Keep It Stopped";
+const RESUME = "Let It Run On";
+const KEEP_STOPPED = "Keep It Stopped";
 
 /**
  * The adapter handles the other ends: Disconnect resumes the worker, and a closed window holds it.  Stop
@@ -38,8 +38,8 @@ export class StopPrompt implements vscode.DebugAdapterTrackerFactory {
 
   private async ask(name: string, target: Target): Promise<void> {
     const question = plain(`${name} stays stopped where it is. Let it run on?`);
-    const answer = await vscode.window.showInformationMessage(question, RUN_ON, KEEP);
-    if (answer === RUN_ON) {
+    const answer = await vscode.window.showInformationMessage(question, RESUME, KEEP_STOPPED);
+    if (answer === RESUME) {
       await requestAction(this.app, "releasing", RELEASE, target.cluster, [target.worker]);
     }
   }

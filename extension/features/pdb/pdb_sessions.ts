@@ -52,14 +52,14 @@ async function chosenSession(
   const found = await longWork("Looking for waiting pdb sessions", (options) =>
     Promise.allSettled(clusters.map((cluster) => app.sidecar.request(LIST, { cluster }, options))),
   );
-  const answers = found.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-  const failed = found.find((one) => one.status === "rejected");
-  const sessions = answers.flatMap((one) => one.sessions);
+  const answers = found.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+  const failed = found.find((result) => result.status === "rejected");
+  const sessions = answers.flatMap((answer) => answer.sessions);
   if (sessions.length === 0) {
     if (failed !== undefined && answers.length === 0) {
       throw failed.reason;
     }
-    const note = answers.find((one) => one.note !== "")?.note ?? "No pdb session waits.";
+    const note = answers.find((answer) => answer.note !== "")?.note ?? "No pdb session waits.";
     void vscode.window.showInformationMessage(plain(note, 300));
     return undefined;
   }

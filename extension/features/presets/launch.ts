@@ -63,7 +63,7 @@ function doAfter(app: App, config: DebugConfiguration, id: string | undefined): 
  */
 async function doPostDebugTask(name: string): Promise<void> {
   const tasks = await vscode.tasks.fetchTasks();
-  const task = tasks.find((one) => one.name === name || `${one.source}: ${one.name}` === name);
+  const task = tasks.find((task) => task.name === name || `${task.source}: ${task.name}` === name);
   if (task === undefined) {
     throw new EaglerayError(
       "no-task",
@@ -107,7 +107,7 @@ async function ended(task: vscode.Task): Promise<number | undefined> {
     const execution = await vscode.tasks.executeTask(task);
     return await new Promise((resolve) => {
       check = () => {
-        const own = ends.find((one) => one.execution === execution);
+        const own = ends.find((end) => end.execution === execution);
         if (own !== undefined) {
           resolve(own.code);
         }

@@ -14,7 +14,7 @@ import { GATHER, LIST, RECORD, STOP } from "./messages";
 import { reportsOf, targetsOf, type RecordingTarget } from "./recording_targets";
 
 /** How long the status bar shows what was requested. */
-const SAID_MS = 5000;
+const SHOWN_MS = 5000;
 
 /** `isMeant`: it was called on the rows, and not with whatever is selected somewhere. */
 export async function record(app: App, rows: readonly Row[], isMeant: boolean): Promise<void> {
@@ -25,7 +25,7 @@ export async function record(app: App, rows: readonly Row[], isMeant: boolean): 
       app.sidecar.request(RECORD, target, options),
     );
     workers += asked.workers;
-    vscode.window.setStatusBarMessage(`${count(workers, "worker")} asked to record`, SAID_MS);
+    vscode.window.setStatusBarMessage(`${count(workers, "worker")} asked to record`, SHOWN_MS);
   });
 }
 
@@ -121,7 +121,7 @@ async function targets(
     return { targets: named, nameOf, runOf };
   }
   const items = runs
-    .filter((run) => fits(run) && profiled.runs.some((one) => one.run === run.id))
+    .filter((run) => fits(run) && profiled.runs.some((profiledRun) => profiledRun.run === run.id))
     .map(({ id, name, command }) => ({ label: plain(name), description: plain(command), id }));
   if (items.length === 0) {
     void vscode.window.showInformationMessage("There is no such run that is profiled.");

@@ -80,7 +80,7 @@ export function noReportSentence(
   named: readonly { readonly run: string }[],
   { runs }: ProfiledRuns,
 ): string {
-  const run = runs.find((one) => named.some((target) => target.run === one.run));
+  const run = runs.find((profiled) => named.some((target) => target.run === profiled.run));
   const isOver = run?.state === "gathered" || run?.state === "failed";
   const reason = run === undefined ? "" : isOver ? gatheredSentence(run) : run.sentence;
   const hint = "“Record Now” and “Stop Recording” make one; it comes here by itself.";

@@ -33,20 +33,20 @@ export function register(app: App): Disposable[] {
 /** Follows the list of profiled runs; the notifier is read when the first run is listed. */
 class ProfiledRunsWatcher implements Disposable {
   private readonly listening: Disposable;
-  private telling: Promise<Disposable> | undefined;
+  private notifier: Promise<Disposable> | undefined;
 
   constructor(private readonly app: App) {
     this.listening = app.profiled.onChanged((profiled) => {
-      this.take(profiled);
+      this.update(profiled);
     });
   }
 
   dispose(): void {
     this.listening.dispose();
-    void this.telling?.then((telling) => telling.dispose());
+    void this.notifier?.then((telling) => telling.dispose());
   }
 
-  private take(profiled: ProfiledRuns): void {
+  private update(profiled: ProfiledRuns): void {
     // A worker whose reports are all gathered can record again while its run is live.
     const goesOn = profiled.runs.some(
       ({ state, workers }) =>
@@ -54,11 +54,11 @@ class ProfiledRunsWatcher implements Disposable {
     );
     setContextKey("eagleray.hasProfiled", goesOn);
     if (profiled.runs.length > 0) {
-      this.telling ??= this.tell(profiled);
+      this.notifier ??= this.startNotifier(profiled);
     }
   }
 
-  private async tell(first: ProfiledRuns): Promise<Disposable> {
+  private async startNotifier(first: ProfiledRuns): Promise<Disposable> {
     const { ReportNotifier } = await import("./report_notifier.js");
     return new ReportNotifier(this.app, first);
   }

@@ -40,7 +40,7 @@ export function reportsOf(
   { run, workers }: RecordingTarget,
   { runs }: ProfiledRuns,
 ): GatheredReport[] {
-  const profiled = runs.find((one) => one.run === run)?.workers ?? [];
+  const profiled = runs.find((profiled) => profiled.run === run)?.workers ?? [];
   return profiled
     .filter(({ worker_id }) => workers.length === 0 || workers.includes(worker_id))
     .flatMap(({ reports, name, node }) =>

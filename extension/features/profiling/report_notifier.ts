@@ -38,10 +38,10 @@ export class ReportNotifier implements Disposable {
       return;
     }
     const { runs } = await this.app.sidecar.request(RUNS, {});
-    for (const one of ended) {
-      const workspace = runs.find(({ id }) => id === one.run)?.workspace ?? "";
+    for (const run of ended) {
+      const workspace = runs.find(({ id }) => id === run.run)?.workspace ?? "";
       if (workspace === "" || workspace === windowName()) {
-        void this.app.errors.shown("telling of reports", () => this.notify(one));
+        void this.app.errors.shown("telling of reports", () => this.notify(run));
       }
     }
   }

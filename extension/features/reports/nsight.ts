@@ -12,7 +12,7 @@ import { setting } from "../../settings";
 import { startDetached } from "../../sidecar/processes";
 
 /** How much of its output goes into our log. */
-const MOST_SAID = 2000;
+const LOG_TAIL_CHARS = 2000;
 const DOING = "opening Nsight Systems";
 
 /** Runs on the machine where the window’s files are; an error offers other ways to open the report. */
@@ -40,7 +40,7 @@ function start(app: App, uri: vscode.Uri, show: (error: EaglerayError) => void):
   mkdirSync(folder, { recursive: true });
   const log = join(folder, "nsight-systems.log");
   startDetached(program, [uri.fsPath], log, (how) => {
-    show(failed(program, how, readFileSync(log, "utf8").slice(-MOST_SAID)));
+    show(failed(program, how, readFileSync(log, "utf8").slice(-LOG_TAIL_CHARS)));
   });
 }
 

@@ -10,13 +10,13 @@ import { isLive, lineNotes } from "./rows";
 import { isOfThisWindow } from "./run_list";
 
 /** Dragging and "Remove All Breakpoints" change many at once: they are sent together. */
-const TOGETHER_MS = 150;
+const DEBOUNCE_MS = 150;
 
 /** All breakpoints of the editor that workers can stop at. */
 export function gutterBreakpoints(): Breakpoint[] {
   return breakpointsOf(
     vscode.debug.breakpoints
-      .filter((one) => one instanceof vscode.SourceBreakpoint)
+      .filter((breakpoint) => breakpoint instanceof vscode.SourceBreakpoint)
       .filter(({ location }) => location.uri.scheme === "file")
       .map(editorBreakpoint),
   );
@@ -59,14 +59,14 @@ export class GutterBreakpoints implements Disposable {
 
   dispose(): void {
     clearTimeout(this.timer);
-    for (const one of this.subscriptions) {
-      one.dispose();
+    for (const subscription of this.subscriptions) {
+      subscription.dispose();
     }
   }
 
   private schedule(): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.send(), TOGETHER_MS);
+    this.timer = setTimeout(() => void this.send(), DEBOUNCE_MS);
   }
 
   private async send(): Promise<void> {
@@ -151,8 +151,8 @@ export class BreakpointNotes implements Disposable {
   }
 
   dispose(): void {
-    for (const one of [this.look, ...this.subscriptions]) {
-      one.dispose();
+    for (const disposable of [this.look, ...this.subscriptions]) {
+      disposable.dispose();
     }
   }
 

@@ -52,7 +52,7 @@ export class RunCommands {
   async stop(rows: readonly Row[]): Promise<void> {
     const runs = await this.allOf(rows, isLive, "Stop which run?");
     const asking = runs.map((run) => run.confirm_stop).filter((text) => text !== "");
-    const title = `Stop ${words(runs)}?`;
+    const title = `Stop ${runNames(runs)}?`;
     if (asking.length === 0 || (await isConfirmed(title, asking.join("\n"), "Stop"))) {
       await withEach(runs, nameOf, ({ id, confirm_stop }) =>
         this.app.sidecar.request(STOP, { id, confirmed: confirm_stop !== "" }),
@@ -79,7 +79,7 @@ export class RunCommands {
   async forget(rows: readonly Row[]): Promise<void> {
     const runs = await this.allOf(rows, (one) => !isLive(one), "Forget which run?");
     const names = runs.map((run) => plain(run.name)).join("\n");
-    if (runs.length < 2 || (await isConfirmed(`Forget ${words(runs)}?`, names, "Forget"))) {
+    if (runs.length < 2 || (await isConfirmed(`Forget ${runNames(runs)}?`, names, "Forget"))) {
       await withEach(runs, nameOf, ({ id }) => this.app.sidecar.request(FORGET, { id }));
     }
   }
@@ -144,7 +144,7 @@ function nameOf({ name }: Run): string {
 }
 
 /** The name of the only run, else their number. */
-function words(runs: readonly Run[]): string {
+function runNames(runs: readonly Run[]): string {
   const [first] = runs;
   return first !== undefined && runs.length === 1 ? first.name : count(runs.length, "run");
 }

@@ -152,7 +152,7 @@ function ranks(config: Config): readonly number[] | null {
 function environment(config: Config): Readonly<Record<string, string>> {
   const value = config["env"] ?? {};
   const isTexts =
-    typeof value === "object" && Object.values(value).every((one) => typeof one === "string");
+    typeof value === "object" && Object.values(value).every((entry) => typeof entry === "string");
   if (!isTexts || Array.isArray(value)) {
     throw wrong("“env” of the configuration is no list of variables.", 'Write {"NAME": "value"}.');
   }

@@ -73,8 +73,8 @@ export function lineNotes(
     .filter(isLive)
     .flatMap((run) =>
       run.lines
-        .filter((one) => one.path === path && /^(moved|unreachable)$/.test(one.state))
-        .map((one) => [one.line, plain(lineSentence(run, one), 500)] as const),
+        .filter((line) => line.path === path && /^(moved|unreachable)$/.test(line.state))
+        .map((line) => [line.line, plain(lineSentence(run, line), 500)] as const),
     );
   // Of several runs of one program the newest counts.
   return [...new Map(notes.reverse())].map(([line, text]) => ({ line, text }));
@@ -276,7 +276,7 @@ const WORKER_CONTEXTS: Partial<Record<ProfiledWorker["state"], string>> = {
 const NOT_PROFILED: RecordingTexts = { text: "", sentence: "", context: "" };
 
 export function runRecording({ runs }: ProfiledRuns, { id }: Run): RecordingTexts {
-  const run = runs.find((one) => one.run === id);
+  const run = runs.find(({ run }) => run === id);
   if (run === undefined) {
     return NOT_PROFILED;
   }
@@ -293,8 +293,8 @@ function workerRecording(
   { id }: Run,
   { worker_id }: RunWorkerStatus,
 ): RecordingTexts {
-  const workers = runs.find((one) => one.run === id)?.workers ?? [];
-  const worker = workers.find((one) => one.worker_id === worker_id);
+  const workers = runs.find(({ run }) => run === id)?.workers ?? [];
+  const worker = workers.find((worker) => worker.worker_id === worker_id);
   if (worker === undefined) {
     return NOT_PROFILED;
   }

@@ -126,7 +126,9 @@ export class RunStarter {
 
   /** Problems with breakpoints don't prevent a start. */
   private warn({ problems }: Proposal): void {
-    for (const { code, message, next_step } of problems.filter((one) => one.code !== "no-ray")) {
+    for (const { code, message, next_step } of problems.filter(
+      (problem) => problem.code !== "no-ray",
+    )) {
       this.app.log.warn(`the run: ${code}: ${message} ${next_step}`);
       void vscode.window.showWarningMessage(plain(`${message} ${next_step}`.trim(), 600));
     }

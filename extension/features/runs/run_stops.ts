@@ -89,7 +89,7 @@ export class RunStops implements Disposable {
   private async bring(stopped: readonly StoppedWorker[]): Promise<void> {
     const next = nextStop(stopped, {
       seen: this.autoAttach.tried,
-      wanted: this.requested,
+      requested: this.requested,
       attached: this.tracker.attached,
       isStopped: this.tracker.isStopped,
       isOurs: (run) => this.isOurs(run),
@@ -123,7 +123,7 @@ export interface NextStopInput {
   /** Stops that came to the front before, or that the user left. */
   readonly seen: ReadonlySet<string>;
   /** Workers that the user asked to pause. */
-  readonly wanted: ReadonlySet<string>;
+  readonly requested: ReadonlySet<string>;
   /** Those that have a session. */
   readonly attached: ReadonlySet<string>;
   /** Some session is stopped. */
@@ -156,7 +156,7 @@ export function nextStop(
   looking: NextStopInput,
 ): StoppedWorker | undefined {
   const free = stopped.filter((worker) => !looking.attached.has(targetKey(worker)));
-  const wanted = free.find((worker) => looking.wanted.has(targetKey(worker)));
+  const wanted = free.find((worker) => looking.requested.has(targetKey(worker)));
   if (wanted !== undefined || looking.isStopped || !looking.isAutomatic) {
     return wanted;
   }

@@ -38,7 +38,7 @@ export class RunTerminal implements vscode.Pseudoterminal {
 
   open(): void {
     const look = (): void => {
-      this.notice();
+      this.writeNotices();
     };
     this.owned.add(this.app.runs.onChanged(look));
     this.owned.add(this.app.profiled.onChanged(look));
@@ -73,11 +73,11 @@ export class RunTerminal implements vscode.Pseudoterminal {
   }
 
   private get run(): Run | undefined {
-    return this.app.runs.value.runs.find((one) => one.id === this.id);
+    return this.app.runs.value.runs.find((run) => run.id === this.id);
   }
 
   private async follow(): Promise<void> {
-    this.notice();
+    this.writeNotices();
     let offset = -1;
     for (;;) {
       const piece = await this.next(offset);
@@ -121,7 +121,7 @@ export class RunTerminal implements vscode.Pseudoterminal {
   }
 
   /** Writes the news of the run's row since the last update, as separate lines. */
-  private notice(): void {
+  private writeNotices(): void {
     const run = this.run;
     if (run !== undefined && !this.isOver && isLive(run)) {
       for (const line of this.notices.of(run, this.app.profiled.value)) {

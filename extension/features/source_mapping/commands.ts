@@ -34,7 +34,7 @@ export async function setLocalFolder(app: App, rows: readonly Row[]): Promise<vo
   const local = remote === undefined ? undefined : await askFolder(remote);
   if (remote !== undefined && local !== undefined) {
     const { mappings } = await app.sidecar.request(SET_FOLDER, { cluster, remote, local });
-    const pair = mappings.find((one) => one.local === local);
+    const pair = mappings.find((mapping) => mapping.local === local);
     void vscode.window.showInformationMessage(
       plain(`${pair?.remote ?? remote} of the worker is ${local}.`),
     );
@@ -84,7 +84,10 @@ async function clusterFor(app: App, rows: readonly Row[]): Promise<string | unde
   if (clusters.length === 1) {
     return only.id;
   }
-  const items = clusters.map((one) => ({ label: plain(one.name), description: one.id }));
+  const items = clusters.map((cluster) => ({
+    label: plain(cluster.name),
+    description: cluster.id,
+  }));
   return (await vscode.window.showQuickPick(items, { placeHolder: "Of which cluster?" }))
     ?.description;
 }

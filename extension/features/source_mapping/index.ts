@@ -6,14 +6,14 @@ import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS } from "../../contributions";
 import type { App } from "../../app";
-import { keepConfigured } from "./path_mappings";
-import { sayDifferences, WORKER_SCHEME, WorkerFiles } from "./worker_files";
+import { sendMappings } from "./path_mappings";
+import { reportDifferences, WORKER_SCHEME, WorkerFiles } from "./worker_files";
 
 export function register(app: App): Disposable[] {
   return [
-    ...keepConfigured(app),
+    ...sendMappings(app),
     vscode.workspace.registerTextDocumentContentProvider(WORKER_SCHEME, new WorkerFiles(app)),
-    sayDifferences(app),
+    reportDifferences(app),
     ...registerCommands(app, () => import("./commands.js"), [
       [
         COMMANDS.setLocalFolder,

@@ -24,7 +24,7 @@ type FileAnswer = { readonly local: string } | "folder" | "worker";
  * worker's file" for as long as this window is open.
  */
 export class LocalFileQuestion {
-  private readonly left = new Set<string>();
+  private readonly declined = new Set<string>();
 
   constructor(private readonly app: App) {}
 
@@ -43,7 +43,7 @@ export class LocalFileQuestion {
   /** The local file for `place`, or "" when the worker's own text is shown instead. */
   private async localFile(place: StopPlace): Promise<string> {
     const key = `${place.cluster} ${posix.dirname(place.path)}`;
-    if (this.left.has(key)) {
+    if (this.declined.has(key)) {
       return "";
     }
     const resolution = await this.resolve(place);
@@ -52,7 +52,7 @@ export class LocalFileQuestion {
     }
     const local = await ask(place.path, resolution.candidates);
     if (local === undefined) {
-      this.left.add(key);
+      this.declined.add(key);
       return "";
     }
     const { cluster, path } = place;

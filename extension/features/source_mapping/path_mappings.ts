@@ -58,7 +58,7 @@ function isPair(value: unknown): value is PathMapping {
   return typeof remote === "string" && typeof local === "string" && remote !== "" && local !== "";
 }
 
-export function keepConfigured({ sidecar, log }: App): Disposable[] {
+export function sendMappings({ sidecar, log }: App): Disposable[] {
   const configure = async (): Promise<void> => {
     try {
       await sidecar.request(CONFIGURE, { mappings: configured() });

@@ -41,7 +41,7 @@ export class WorkerFiles implements vscode.TextDocumentContentProvider {
 const SHOW = "Show Difference";
 
 /** Compares the file of a session's first stop when the session begins; each pair of files is reported once. */
-export function sayDifferences(app: App): Disposable {
+export function reportDifferences(app: App): Disposable {
   const said = new Set<string>();
   return vscode.debug.onDidStartDebugSession((session) => {
     const place = stopPlaceOf(session.configuration);

@@ -11,7 +11,7 @@ import { allRows, allTexts, type AllView, type Grouping, type Loaded } from "./a
 import { ALL } from "./messages";
 import type { AllRow } from "./rows";
 
-const ASK_AGAIN_MS = 5_000;
+const POLL_INTERVAL_MS = 5_000;
 
 /** Owns the view, what was loaded for it, and the timer that loads it again. */
 export class AllWorkersView implements Disposable {
@@ -32,7 +32,7 @@ export class AllWorkersView implements Disposable {
     );
     app.panel.add(this.tree.view);
     const ask = (): void => void this.ask();
-    const timer = setInterval(ask, ASK_AGAIN_MS);
+    const timer = setInterval(ask, POLL_INTERVAL_MS);
     this.owned = [
       this.tree,
       this.tree.view.onDidChangeVisibility(ask),
@@ -64,8 +64,8 @@ export class AllWorkersView implements Disposable {
   }
 
   dispose(): void {
-    for (const one of this.owned) {
-      one.dispose();
+    for (const disposable of this.owned) {
+      disposable.dispose();
     }
   }
 

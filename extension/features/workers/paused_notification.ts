@@ -75,8 +75,8 @@ class Announcer {
   /** The announcement to show now, if any; each is returned once. */
   next(snapshot: Snapshot, { clusters }: Clusters): Announcement | undefined {
     for (const group of snapshot.groups) {
-      const worker = group.workers.find((one) => one.state === "paused");
-      const cluster = clusters.find((one) => one.id === group.cluster);
+      const worker = group.workers.find((worker) => worker.state === "paused");
+      const cluster = clusters.find(({ id }) => id === group.cluster);
       if (worker === undefined || cluster === undefined) {
         continue;
       }

@@ -86,7 +86,7 @@ function groupTexts(view: PausedView, group: GroupRow): RowTexts {
   const states = stateCounts(group.workers);
   const several = view.clusters.clusters.length > 1;
   const cluster = several ? plain(clusterName(view.clusters, group.cluster)) : "";
-  const total = view.snapshot.groups.reduce((sum, one) => sum + one.workers.length, 0);
+  const total = view.snapshot.groups.reduce((sum, { workers }) => sum + workers.length, 0);
   return {
     id: `group ${group.cluster} ${group.title}`,
     label: title,

@@ -62,7 +62,7 @@ export class RunForm {
     const clusters = this.app.clusters.value.clusters.map(({ id }) => id);
     const asked = cluster !== "" || clusters.length === 0 ? [cluster] : clusters;
     return async (patterns) =>
-      mergedClasses(await Promise.all(asked.map((one) => this.classesIn(one, patterns))));
+      mergedClasses(await Promise.all(asked.map((id) => this.classesIn(id, patterns))));
   }
 
   /** Without a list the patterns stay as they are. */

@@ -92,8 +92,8 @@ export function formLines(draft: Draft, view: FormView): FormLine[] {
 }
 
 function programLines(draft: Draft, { clusters, presets }: FormView): FormLine[] {
-  const cluster = clusters.clusters.find((one) => one.id === draft.cluster)?.name ?? draft.cluster;
-  const preset = presets.find((one) => one.name === draft.preset)?.title ?? draft.preset;
+  const cluster = clusters.clusters.find(({ id }) => id === draft.cluster)?.name ?? draft.cluster;
+  const preset = presets.find(({ name }) => name === draft.preset)?.title ?? draft.preset;
   const kind = KINDS[draft.kind];
   return [
     ...(draft.path === ""

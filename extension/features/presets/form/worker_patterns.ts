@@ -11,7 +11,7 @@ import { patternsOf } from "./parse_input";
 export type ClassPreview = (patterns: readonly string[]) => Promise<readonly ClassMatch[]>;
 
 /** The list is requested again after a pause in typing of this length. */
-const TYPED_MS = 200;
+const DEBOUNCE_MS = 200;
 
 interface PatternItem extends vscode.QuickPickItem {
   /** The class that it adds to the patterns; "" for the line that takes them as they are. */
@@ -68,7 +68,7 @@ class MatchingClasses {
   schedule(): void {
     this.draw();
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.update(), TYPED_MS);
+    this.timer = setTimeout(() => void this.update(), DEBOUNCE_MS);
   }
 
   end(): void {
@@ -95,9 +95,9 @@ class MatchingClasses {
 /** The classes of several clusters, each once. */
 export function mergedClasses(lists: readonly (readonly ClassMatch[])[]): ClassMatch[] {
   const classes = new Map<string, ClassMatch>();
-  for (const one of lists.flat()) {
-    const running = one.running + (classes.get(one.name)?.running ?? 0);
-    classes.set(one.name, { ...one, running });
+  for (const entry of lists.flat()) {
+    const running = entry.running + (classes.get(entry.name)?.running ?? 0);
+    classes.set(entry.name, { ...entry, running });
   }
   return [...classes.values()];
 }
@@ -108,12 +108,12 @@ export function previewItems(
   answer: readonly ClassMatch[] | undefined,
 ): PatternItem[] {
   const seen = answer ?? [];
-  const matched = seen.filter((one) => one.matched_by !== "");
+  const matched = seen.filter(({ matched_by }) => matched_by !== "");
   const first =
     patterns.length === 0
       ? { label: "Type patterns", description: "or choose a class below" }
       : { label: plain(patterns.join(", ")), description: matchText(matched.length, answer) };
-  const classes = [...matched, ...seen.filter((one) => one.matched_by === "")];
+  const classes = [...matched, ...seen.filter(({ matched_by }) => matched_by === "")];
   return [
     { ...first, iconPath: new vscode.ThemeIcon("arrow-right"), alwaysShow: true, adds: "" },
     ...classes.map(classItem),

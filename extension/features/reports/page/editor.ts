@@ -3,15 +3,15 @@
 import type { FromPage, TableQuery, ToPage } from "../page_messages";
 
 /** The user's position: the scroll offset, and the query of each table. */
-interface Kept {
+interface PageState {
   readonly scroll: number;
   readonly looks: Readonly<Partial<Record<TableQuery["table"], TableQuery>>>;
 }
 
 interface Api {
   postMessage(message: FromPage): void;
-  getState(): Kept | undefined;
-  setState(kept: Kept): void;
+  getState(): PageState | undefined;
+  setState(kept: PageState): void;
 }
 
 // The editor puts this function into every page of an extension.
@@ -19,20 +19,20 @@ declare function acquireVsCodeApi(): Api;
 
 const api = acquireVsCodeApi();
 
-export function tell(message: FromPage): void {
+export function post(message: FromPage): void {
   api.postMessage(message);
 }
 
-export function onTold(listener: (message: ToPage) => void): void {
+export function onMessage(listener: (message: ToPage) => void): void {
   window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
     listener(data);
   });
 }
 
-export function kept(): Kept {
+export function pageState(): PageState {
   return api.getState() ?? { scroll: 0, looks: {} };
 }
 
-export function keep(changes: Partial<Kept>): void {
-  api.setState({ ...kept(), ...changes });
+export function savePageState(changes: Partial<PageState>): void {
+  api.setState({ ...pageState(), ...changes });
 }

@@ -24,7 +24,7 @@ export class GpuView {
   constructor(private readonly gpu: Gpu) {
     const label = `How busy ${gpuName(gpu)} was over time`;
     this.place = element("div", { class: "curve", role: "img", "aria-label": label });
-    const words = gpuFacts(gpu).map((one) => element("li", {}, oneLine(one)));
+    const words = gpuFacts(gpu).map((gpuFact) => element("li", {}, oneLine(gpuFact)));
     this.root = element(
       "section",
       { class: "gpu" },

@@ -6,13 +6,13 @@ import type { VscodeButton } from "@vscode-elements/elements/dist/vscode-button/
 import "@vscode-elements/elements/dist/vscode-progress-bar/index.js";
 import "@vscode-elements/elements/dist/vscode-textfield/index.js";
 
-import { keep, kept, onTold, tell } from "./editor";
+import { savePageState, pageState, onMessage, post } from "./editor";
 import "./page.css";
 import { ReportView } from "./report_view";
 import { failure, Loading } from "./states";
 
 /** How long a message such as “is in the clipboard” is shown. */
-const SAID_MS = 4000;
+const SHOWN_MS = 4000;
 
 const page = document.getElementById("page") ?? document.body;
 const said = document.getElementById("said") ?? document.body;
@@ -20,7 +20,7 @@ let loading: Loading | undefined;
 let report: ReportView | undefined;
 let forgetting: number | undefined;
 
-onTold((message) => {
+onMessage((message) => {
   switch (message.kind) {
     case "loading":
       if (loading === undefined) {
@@ -35,10 +35,10 @@ onTold((message) => {
     case "report":
       report = new ReportView(message.report);
       show(report.root);
-      window.scrollTo(0, kept().scroll);
+      window.scrollTo(0, pageState().scroll);
       break;
     case "table":
-      report?.take(message.look, message.table);
+      report?.update(message.look, message.table);
       break;
     case "noTable":
       report?.fail(message.look, message.reason);
@@ -50,9 +50,9 @@ onTold((message) => {
 });
 
 window.addEventListener("scrollend", () => {
-  keep({ scroll: window.scrollY });
+  savePageState({ scroll: window.scrollY });
 });
-tell({ kind: "ready" });
+post({ kind: "ready" });
 
 function show(root: HTMLElement): void {
   if (root !== loading?.root) {
@@ -81,5 +81,5 @@ function say(sentence: string): void {
   window.clearTimeout(forgetting);
   forgetting = window.setTimeout(() => {
     said.textContent = "";
-  }, SAID_MS);
+  }, SHOWN_MS);
 }

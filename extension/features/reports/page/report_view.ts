@@ -2,7 +2,7 @@
 
 import type { Report, Table } from "../messages";
 import type { TableQuery } from "../page_messages";
-import { tell } from "./editor";
+import { post } from "./editor";
 import { button, element } from "./elements";
 import { factsOf } from "./facts";
 import { GpuView } from "./gpu_view";
@@ -30,12 +30,12 @@ export class ReportView {
     );
   }
 
-  take(look: TableQuery, table: Table): void {
-    this.tables.find((one) => one.id === table.id)?.take(look, table);
+  update(look: TableQuery, table: Table): void {
+    this.tables.find(({ id }) => id === table.id)?.update(look, table);
   }
 
   fail(look: TableQuery, reason: string): void {
-    this.tables.find((one) => one.id === look.table)?.fail(look, reason);
+    this.tables.find(({ id }) => id === look.table)?.fail(look, reason);
   }
 
   end(): void {
@@ -47,7 +47,7 @@ export class ReportView {
 
 function head({ name, host, duration_ns }: Report): HTMLElement {
   const told = (kind: "openInNsight" | "copyReport" | "copyPath" | "reveal") => (): void => {
-    tell({ kind });
+    post({ kind });
   };
   const from = host === "" ? [] : [element("p", { class: "from" }, oneLine(host))];
   return element(

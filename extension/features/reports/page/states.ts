@@ -1,6 +1,6 @@
 /** The page without a report: its progress, or why it can't be read. */
 
-import { tell } from "./editor";
+import { post } from "./editor";
 import { button, element, withCode } from "./elements";
 
 export class Loading {
@@ -10,7 +10,7 @@ export class Loading {
 
   constructor() {
     const cancel = button("Cancel", () => {
-      tell({ kind: "cancel" });
+      post({ kind: "cancel" });
     });
     this.root = element(
       "section",
@@ -35,7 +35,7 @@ export function failure(message: string, nextStep: string): HTMLElement {
   const again = button(
     "Read It Again",
     () => {
-      tell({ kind: "again" });
+      post({ kind: "again" });
     },
     true,
   );
@@ -47,7 +47,7 @@ export function failure(message: string, nextStep: string): HTMLElement {
     ] as const
   ).map(([title, kind]) =>
     button(title, () => {
-      tell({ kind });
+      post({ kind });
     }),
   );
   return element(

@@ -4,13 +4,13 @@ import type { VscodeTextfield } from "@vscode-elements/elements/dist/vscode-text
 
 import type { Column, Table } from "../messages";
 import type { TableQuery } from "../page_messages";
-import { keep, kept, tell } from "./editor";
+import { savePageState, pageState, post } from "./editor";
 import { button, element, withCode } from "./elements";
 import { movedTo, sortedBy, type CellPosition } from "./grid";
 import { cellText, isNumber, oneLine, type Cell } from "./quantities";
 
 /** A search begins after a pause in typing of this length. */
-const TYPED_MS = 150;
+const DEBOUNCE_MS = 150;
 /** How many rows more “Show More” asks for. */
 const MORE = 200;
 
@@ -35,10 +35,10 @@ export class TableView {
       search: "",
       limit: Math.max(table.rows.length, 1),
     };
-    this.look = kept().looks[table.id] ?? usual;
+    this.look = pageState().looks[table.id] ?? usual;
     this.field = searchField(table.title, this.look.search);
     this.field.addEventListener("input", () => {
-      this.search(TYPED_MS);
+      this.search(DEBOUNCE_MS);
     });
     this.field.addEventListener("change", () => {
       this.search(0);
@@ -46,12 +46,12 @@ export class TableView {
     this.root = this.section();
     this.draw();
     if (JSON.stringify(this.look) !== JSON.stringify(usual)) {
-      tell({ kind: "look", look: this.look });
+      post({ kind: "look", look: this.look });
     }
   }
 
   /** Shows requested rows; those of an older query are ignored. */
-  take(look: TableQuery, table: Table, reason = ""): void {
+  update(look: TableQuery, table: Table, reason = ""): void {
     if (JSON.stringify(look) === JSON.stringify(this.look)) {
       this.table = table;
       this.reason = reason;
@@ -62,13 +62,13 @@ export class TableView {
   /** Shows no rows of another query beside one that failed. */
   fail(look: TableQuery, reason: string): void {
     const { sort, descending } = look;
-    this.take(look, { ...this.table, rows: [], total: 0, sorted_by: sort, descending }, reason);
+    this.update(look, { ...this.table, rows: [], total: 0, sorted_by: sort, descending }, reason);
   }
 
   private section(): HTMLElement {
     const copy = (title: string, format: "markdown" | "csv"): HTMLElement =>
       button(title, () => {
-        tell({ kind: "copy", look: this.look, format });
+        post({ kind: "copy", look: this.look, format });
       });
     const { id, title, note } = this.table;
     const name = element("h2", { id: `${id}-title` }, title, " ", this.count);
@@ -100,8 +100,8 @@ export class TableView {
 
   private ask(changes: Partial<TableQuery>): void {
     this.look = { ...this.look, ...changes };
-    keep({ looks: { ...kept().looks, [this.id]: this.look } });
-    tell({ kind: "look", look: this.look });
+    savePageState({ looks: { ...pageState().looks, [this.id]: this.look } });
+    post({ kind: "look", look: this.look });
   }
 
   private draw(): void {
@@ -119,7 +119,7 @@ export class TableView {
       ...(rows.length === 0 ? [empty] : []),
       ...(left > 0 ? [more] : []),
     );
-    this.stand(this.at, hadFocus);
+    this.focusCell(this.at, hadFocus);
   }
 
   private grid(): HTMLElement {
@@ -138,7 +138,7 @@ export class TableView {
       const cell = (target as HTMLElement).closest<HTMLTableCellElement>("th, td");
       if (cell !== null) {
         const row = cell.closest("tr")?.rowIndex ?? 0;
-        this.stand({ row, column: cell.cellIndex }, false);
+        this.focusCell({ row, column: cell.cellIndex }, false);
       }
     });
     return made;
@@ -178,12 +178,12 @@ export class TableView {
     const to = movedTo(event, this.at, rows.length + 1, columns.length);
     if (to !== undefined && !event.altKey && !event.metaKey) {
       event.preventDefault();
-      this.stand(to, true);
+      this.focusCell(to, true);
     }
   }
 
   /** The Tab key leads to one cell of the table, the one that it was left at. */
-  private stand(to: CellPosition, withFocus: boolean): void {
+  private focusCell(to: CellPosition, withFocus: boolean): void {
     this.cell(this.at)?.setAttribute("tabindex", "-1");
     this.at = { row: Math.min(to.row, this.table.rows.length), column: to.column };
     const cell = this.cell(this.at);

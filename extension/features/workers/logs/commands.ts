@@ -58,7 +58,7 @@ export class LogCommands implements Disposable {
 
   async stopFollowing(rows: readonly Row[]): Promise<void> {
     const ids = workersOf(rows).map((worker) => worker.worker_id);
-    const ofRows = this.followers.active.filter((one) => ids.includes(one.worker.worker_id));
+    const ofRows = this.followers.active.filter(({ worker }) => ids.includes(worker.worker_id));
     const stopped = ofRows.length > 0 ? ofRows : await this.pickFollowers();
     for (const follower of stopped) {
       await this.followers.stop(follower);
@@ -93,7 +93,7 @@ export class LogCommands implements Disposable {
     }
     const search = searchOf(typed);
     const nameOfCluster = (id: string): string =>
-      plain(clusters.find((one) => one.id === id)?.name ?? id);
+      plain(clusters.find((cluster) => cluster.id === id)?.name ?? id);
     const progress = {
       location: vscode.ProgressLocation.Notification,
       title: `Searching the logs of ${scope.where}`,

@@ -68,8 +68,11 @@ export class LogFollowers implements Disposable {
   }
 
   dispose(): void {
-    for (const one of [...this.owned, ...[...this.followers.values()].map((one) => one.channel)]) {
-      one.dispose();
+    for (const disposable of [
+      ...this.owned,
+      ...[...this.followers.values()].map((follower) => follower.channel),
+    ]) {
+      disposable.dispose();
     }
   }
 
@@ -79,7 +82,7 @@ export class LogFollowers implements Disposable {
   }
 
   private append({ follow_id, text, ended }: LogText): void {
-    const follower = this.active.find((one) => one.id === follow_id);
+    const follower = this.active.find(({ id }) => id === follow_id);
     if (follower === undefined) {
       return;
     }

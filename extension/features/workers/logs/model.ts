@@ -77,7 +77,7 @@ export function matchesText(
   const text = [
     `${count(matches.length, "line")} with “${search.pattern}” in the logs of ${where}`,
     ...(found.some(({ truncated }) => truncated) ? ["There are more; these are the first."] : []),
-    ...found.flatMap(({ unread }) => unread).map((one) => `Not read: ${plain(one, 500)}`),
+    ...found.flatMap(({ unread }) => unread).map((log) => `Not read: ${plain(log, 500)}`),
   ];
   const links: LineLink[] = [];
   for (const [title, ofLog] of byLog(matches)) {
@@ -134,7 +134,7 @@ export function scopeOf(rows: readonly Row[], clusters: readonly Cluster[]): Sco
     return { where: rows.length === 1 ? plain(title) : logsText(logs), logs };
   }
   const named = rows.flatMap((row) => ("cluster" in row ? [clusterId(row.cluster)] : []));
-  const meant = clusters.filter((one) => named.includes(one.id));
+  const meant = clusters.filter((cluster) => named.includes(cluster.id));
   const searched = meant.length > 0 ? meant : clusters.slice(0, 1);
   return searched.length === 0
     ? undefined
@@ -151,10 +151,10 @@ export async function searchEach(
   search: (logs: LogsOf) => Promise<LogMatches>,
 ): Promise<readonly ClusterMatches[]> {
   const failed: [name: string, error: EaglerayError][] = [];
-  const searched = logs.map(async (one): Promise<ClusterMatches> => {
-    const { cluster } = one;
+  const searched = logs.map(async (log): Promise<ClusterMatches> => {
+    const { cluster } = log;
     try {
-      return { cluster, ...(await search(one)) };
+      return { cluster, ...(await search(log)) };
     } catch (error) {
       if (isCancellation(error)) {
         throw error;
