@@ -39,7 +39,7 @@ class Output:
         self.fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
     def write(self, text: bytes) -> None:
-        """What a full disk does not take is lost; the run is kept all the same."""
+        """Output that a full disk does not take is lost; the run continues."""
         try:
             if text and self._is_anew:
                 self._is_anew = False
@@ -51,7 +51,7 @@ class Output:
             log.warning("%d bytes of what was printed are lost: %s", len(text), error)
 
     def begin_anew(self) -> None:
-        """What comes next takes the place of all that is there, which stays as long as nothing comes."""
+        """The next output replaces everything before it, which stays until then."""
         self._is_anew = True
 
     def trim(self) -> None:
@@ -202,7 +202,7 @@ class Growth:
 
 
 def _has_begun(path: Path) -> bool:
-    """A run whose keeper never began has printed nothing."""
+    """A run whose supervisor never began has no output file."""
     return path.exists()
 
 

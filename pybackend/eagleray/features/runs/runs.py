@@ -113,7 +113,7 @@ class Runs:
         return self._records.create(plan, state)
 
     async def stop(self, written: str, *, confirmed: bool) -> None:
-        """Asks a run to end; asked again it is ended harder.  One without a keeper is ended from here."""
+        """Ends a run, more urgently when called again; ends the program of an orphaned run of this machine itself."""
         found = await off_loop(partial(self.load, written))
         record, plan, state = found.record, found.plan, found.state
         if state.is_over:
@@ -135,9 +135,9 @@ class Runs:
         self.changed()
 
     async def adopt(self, record: RunRecord) -> None:
-        """A job elsewhere whose keeper died gets a new one, which follows it from its beginning.
+        """Starts a new supervisor for an orphaned job, which reads its output from the beginning.
 
-        Of several who want that at once one starts it, and the others get the same.
+        Of several callers at once one starts it, and the others get the same one.
         """
         state = await off_loop(record.state)
         if not state.external_id or state.is_over:
