@@ -102,6 +102,8 @@ class FakeAdapter:
             self._subscribed.append(writer)
         if op == control.ATTACH.name:
             return self._attach(params)
+        if op == control.RUN_COMMAND.name:
+            return {"code": 255, "stdout": "", "stderr": "no such host"}
         if op == control.READ_FILE.name:
             return {"text": "x = 1\n", "truncated": False, "sha256": "00"}
         if op == control.RUN_COMMAND.name:

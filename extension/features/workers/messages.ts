@@ -160,7 +160,7 @@ export interface LogMatches {
   readonly lines: number;
 }
 
-/** A line of a file as the worker names it; `local` is the person's own file, or "". */
+/** A line of a file by the worker's path; `local` is the user's own file, or "". */
 export interface Location {
   readonly path: string;
   readonly line: number;

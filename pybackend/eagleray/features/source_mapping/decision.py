@@ -1,9 +1,9 @@
-"""Decides which local file the worker's file is.
+"""Decides which local file is the file of a worker.
 
 The rules, in this order; each says in the log what it chose:
 
-1. setting: a mapping of the person (setting or answer) leads to a local file.  It is first since it is the
-   only thing that the person said.
+1. setting: a mapping of the user (setting or answer) leads to a local file.  It is first because the user
+   chose it.
 2. mounts: the worker's folder is mounted into its container from one that this machine has too, and there
    the file is with the same content.
 3. same-path: there is a local file of this path, and it is not Ray's copy of an uploaded package.  If the
@@ -86,7 +86,7 @@ def _mounts(
     there = [fit for fit in mounted if local_files.is_file(fit.local)]
     if not there:
         return None
-    # The worker said what is mounted: that alone must not choose a file for it.
+    # The list of mounts comes from the worker: it alone must not choose a file.
     wanted = remote_hash()
     for fit in there:
         if wanted and local_files.sha256(fit.local) == wanted:

@@ -1,4 +1,4 @@
-"""The panel's requests about source mapping: wire types in, wire types out."""
+"""Handles the panel's requests about source mapping."""
 
 from __future__ import annotations
 

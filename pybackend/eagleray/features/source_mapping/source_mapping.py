@@ -1,4 +1,4 @@
-"""Source mapping: the core that finds, keeps and applies which local file a worker's file is."""
+"""Source mapping: finds, stores and applies which local file is the file of a worker."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class SourceMapping:
         self._found: dict[str, list[PathMapping]] = {}
 
     def configure(self, mappings: dict[str, list[PathMapping]]) -> None:
-        """The person's setting: by cluster id, or "*" for every cluster."""
+        """Sets the user's mappings of the setting: by cluster id, or "*" for every cluster."""
         self._settings = {
             cluster: [
                 PathMapping(one.remote, local_files.absolute(one.local)) for one in of_cluster

@@ -1,4 +1,4 @@
-"""The person's answers: which folder of a cluster is which folder here, kept in the home."""
+"""The user's answers to which local folder is a folder of a cluster, stored in the home."""
 
 from __future__ import annotations
 

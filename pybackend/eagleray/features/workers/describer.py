@@ -1,4 +1,4 @@
-"""Asks a cluster who its paused workers are and what they run, only when there are new pauses."""
+"""Queries the names of paused workers and what they run, only when there are new pauses."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from eagleray.ray.rows import WorkerRow
 
 log = logging.getLogger(__name__)
 
-# Ray reports what a worker runs up to a second late: every new pause is asked about twice, and
-# again later while a worker has no task yet.
+# Ray reports what a worker runs up to a second late: every new pause is queried twice, and again
+# later while a worker has no task yet.
 RETRY_DELAYS_S: tuple[float, ...] = (1.5, 2.0, 4.0)
 ALWAYS = 2
 
 
 @frozen
 class ShownWorkers:
-    """Workers of one cluster that are to be described: their rows of the list, None for held ones, and their waits."""
+    """The shown workers of one cluster: their rows of Ray's list, None for held ones, and the numbers of their waits."""
 
     session: str
     rows: Mapping[str, WorkerRow | None]
@@ -42,7 +42,7 @@ class _ClusterQuery:
 
 
 class Describer:
-    """Keeps `facts` and `homes` of all wanted workers; `on_change` is called when they became better.
+    """Keeps `facts` and `homes` of all shown workers; calls `on_change` when they are updated.
 
     One task per cluster, from its first paused worker until `forget` or `close`.
     """
@@ -61,7 +61,7 @@ class Describer:
         self._clusters: dict[str, _ClusterQuery] = {}
 
     def want(self, cluster: str, wanted: ShownWorkers) -> None:
-        """Says which workers of a cluster are shown now; asks if one of their waits is new."""
+        """Sets the shown workers of a cluster; queries them if one of their waits is new."""
         asked = self._clusters.get(cluster)
         before = asked.wanted if asked else ShownWorkers(wanted.session, {}, frozenset())
         self._drop(before, wanted)
@@ -83,15 +83,15 @@ class Describer:
 
     @property
     def pending(self) -> bool:
-        """Whether a wanted worker has not been asked about yet."""
+        """Whether a shown worker has not been queried yet."""
         return any(not asked.answered.is_set() for asked in self._clusters.values())
 
     async def settled(self) -> None:
-        """Returns when every wanted worker has been asked about once."""
+        """Returns when every shown worker has been queried once."""
         await asyncio.gather(*(asked.answered.wait() for asked in self._clusters.values()))
 
     def forget(self, cluster: str) -> None:
-        """Ends the asking of a cluster that is not watched any more."""
+        """Ends the queries of a cluster that is not watched any more."""
         asked = self._clusters.pop(cluster, None)
         if asked is not None:
             self._drop(asked.wanted, ShownWorkers(asked.wanted.session, {}, frozenset()))
@@ -130,7 +130,7 @@ class Describer:
                 continue
 
     async def _ask(self, cluster: str, wanted: ShownWorkers) -> bool:
-        """Stores what is known now; the answer is whether every worker has a task."""
+        """Queries and stores the facts; returns whether every worker has a task."""
         if not wanted.rows:
             return True
         try:

@@ -1,4 +1,4 @@
-"""The panel's requests about workers and logs: wire types in, wire types out."""
+"""Handles the panel's requests about workers and logs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 # A new row waits this long for its name, not for its line.
 NAMES_S = 0.3
-# Changes are told at most this often, many rows less often: their lines come in one by one.
+# Changes are sent at most this often, many rows less often: their lines arrive one by one.
 GAP_S = 0.2
 GAP_PER_ROW_S = 0.001
 
@@ -72,7 +72,7 @@ class Panel:
                 await self._workers.described(NAMES_S)
                 changed.clear()
                 groups = self._workers.groups()
-                # That time has passed is no news: the editor counts on by itself.
+                # Passing time is no change: the editor counts the seconds itself.
                 rows = [evolve(worker, waiting_s=0.0) for worker in all_workers(groups)]
                 if rows != told:
                     told = rows

@@ -1,4 +1,4 @@
-"""Search in the logs of some workers at once, a few at a time, with progress."""
+"""Searches the logs of several workers, a few at a time, for plain text or a regular expression."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Match:
 
 @frozen
 class Found:
-    """All matches in the order of the workers; `unread` says whose log could not be read, and why."""
+    """All matches in the order of the workers; `unread` lists the workers whose log could not be read, and why."""
 
     matches: tuple[Match, ...]
     truncated: bool
@@ -134,7 +134,7 @@ class PlainText:
     match_case: bool
 
     async def lines(self, text: str, most: int) -> list[int]:
-        # Off the loop: a large log would keep everybody else waiting.
+        # Off the loop: a large log would block it.
         return await asyncio.to_thread(self._lines, text, most)
 
     def _lines(self, text: str, most: int) -> list[int]:

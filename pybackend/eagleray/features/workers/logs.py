@@ -1,4 +1,4 @@
-"""Logs of workers: where they lie, their last lines, and what is appended to them."""
+"""Reads logs of workers: finds the files, returns their last lines, follows them, and cleans the text for display."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A paused worker and a group of them, as the core knows them: every text in here is printable."""
+"""Records of workers: paused ones, groups of them and their stop locations; all texts are printable."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Key = tuple[str, str]
 
 @frozen
 class Location:
-    """A line of a file as the worker names it; `local` is the person's own file, or ""."""
+    """A line of a file by the worker's path; `local` is the user's own file, or ""."""
 
     path: str
     line: int
@@ -25,7 +25,7 @@ class Location:
 
 @frozen
 class StopLocation:
-    """Where a worker waits, as far as that is known."""
+    """Where a worker is stopped, as far as it is known."""
 
     kind: Kind
     place: Location | None = None
@@ -37,7 +37,7 @@ UNKNOWN_STOP = StopLocation("unknown")
 
 @frozen
 class WorkerFacts:
-    """What a worker is and runs, from the lists of Ray.
+    """What a worker is and runs, by Ray's lists.
 
     `titles` names what it runs, oldest first ("PolicyWorker.train").  `env_rank` is RANK of the
     runtime_env, `name_rank` the number that ends the actor's name.

@@ -1,4 +1,4 @@
-"""One row per worker out of what Ray lists as paused and what the adapter holds."""
+"""Builds the rows of paused workers from Ray's list and the adapter's workers, and groups them by what they run."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ListedWorker:
 
 @frozen
 class RowSources:
-    """What else is known of workers, by key: facts, home row (for held ones), stand, wait in seconds."""
+    """Further sources of rows, by key: facts, home row (for held ones), stop location, seconds of waiting."""
 
     facts: Mapping[Key, WorkerFacts]
     homes: Mapping[Key, WorkerRow]
@@ -77,7 +77,7 @@ def order(worker: PausedWorker) -> tuple[str, str, float, str, str]:
 
 
 def waits(state: WorkerState) -> bool:
-    """Whether a worker that the adapter knows stands still."""
+    """Whether a worker of the adapter is stopped."""
     return state.state in ("attaching", "stopped")
 
 
@@ -120,7 +120,7 @@ def _row(
 
 
 def _state(state: WorkerState | None, listed: ListedWorker | None) -> State:
-    # Attaching is a matter of moments and nobody looks yet: the row stays as it was.
+    # Attaching takes moments and no editor is attached yet: the row stays as it was.
     if state is None or state.state == "attaching":
         return "gone" if listed and listed.gone else "paused"
     if state.state == "running":
@@ -135,13 +135,13 @@ def _stand(key: Key, state: WorkerState | None, known: RowSources) -> StopLocati
     if state is None or state.state == "attaching":
         return before
     if state.state == "running" or state.stop is None:
-        # What it stood at is over, but what kind of stop it was tells a relayed error from its cause.
+        # The stop is over, but its kind tells a relayed error from its cause.
         return StopLocation(before.kind)
     return stop_location_of(state.stop)
 
 
 def stop_location_of(stop: WorkerStop) -> StopLocation:
-    """The adapter's word on where a worker stands, which is certain."""
+    """The stop location by the adapter, which is certain."""
     kind: Kind = "post-mortem" if stop.reason == "exception" else "breakpoint"
     place = Location(printable(stop.path, PATH_LIMIT), stop.line, printable(stop.function))
     return StopLocation(kind, place if stop.path else None, _shown(stop.exception))

@@ -1,4 +1,4 @@
-"""All paused and held workers of all watched clusters: the one place that puts the parts together."""
+"""All paused and held workers of all watched clusters: joins Ray's lists, the adapters' states and local files."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class HeldWorkers(Protocol):
 
 
 class PausedWorkers:
-    """Who is paused, held or attached; lives on one event loop, owns its lookups until `close`.
+    """The paused, held and attached workers; lives on one event loop, owns its lookups until `close`.
 
     The sidecar keeps `run` going and listens; the command line calls `refresh` once.
     """
@@ -73,20 +73,20 @@ class PausedWorkers:
         self._clusters: set[str] = set()
 
     def groups(self, clusters: Collection[str] | None = None) -> tuple[PausedGroup, ...]:
-        """What is known now, of all clusters or of some."""
+        """The current groups, of all clusters or of some."""
         known = RowSources(
             self._describer.facts,
             self._describer.homes,
             self._locator.stands,
             self._waits.seconds,
-            # Most rows stand in the same few files.
+            # Most workers are stopped in the same few files.
             cache(self._places.of),
         )
         states = [s for s in self._states if clusters is None or s.cluster in clusters]
         return group(merge(self._listed(clusters), states, known))
 
     def located(self) -> list[PausedWorker]:
-        """All workers but those whose line is still being looked for."""
+        """All workers except those whose stop location is still being looked up."""
         looking = self._locator.is_looking
         return [w for w in all_workers(self.groups()) if not looking((w.session, w.worker_id))]
 
@@ -116,9 +116,9 @@ class PausedWorkers:
     async def refresh(
         self, clusters: Collection[str] | None = None, locate_s: float = 0.0
     ) -> tuple[PausedGroup, ...]:
-        """Asks everything anew; lines of paused workers are waited for at most `locate_s`.
+        """Queries everything again; waits at most `locate_s` for stop locations.
 
-        Of a cluster that nobody watches there is what the adapters hold.
+        Of a cluster that is not watched, only the adapters' workers are returned.
         """
         watched = {seen.cluster for seen in self._watch.statuses()}
         asked = [None] if clusters is None else [one for one in clusters if one in watched]
@@ -140,7 +140,7 @@ class PausedWorkers:
         """WaitTimer until all workers have been asked about, but not longer than `limit_s`."""
         loop = asyncio.get_running_loop()
         end = loop.time() + limit_s
-        # A worker that came while we waited is waited for too: its row must not be nameless either.
+        # A worker that is paused meanwhile is waited for too: its row must not be nameless either.
         while self._describer.pending and (left := end - loop.time()) > 0:
             await _at_most(self._describer.settled(), left)
 
@@ -165,7 +165,7 @@ class PausedWorkers:
         return {cluster, *(to.cluster for said, to in listed if said.cluster == cluster)}
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Calls `listener`, which must return quickly, whenever `groups` may have changed; the answer ends that."""
+        """Calls `listener`, which must return quickly, whenever `groups` may have changed; returns a function that ends that."""
         return self._listeners.add(listener)
 
     async def run(self) -> None:
@@ -218,7 +218,7 @@ class PausedWorkers:
         }
         self._waits.update(waiting)
         self._describe(listed, states)
-        # A stand that the adapter knows is certain and must not be asked for.
+        # A stop location of the adapter is certain and is not looked up.
         self._locator.want(
             (
                 WorkerPause(entry.cluster, entry.session, entry.row, number)
@@ -264,7 +264,7 @@ async def _at_most(waiting: Coroutine[Any, Any, None], limit_s: float) -> None:
 
 
 class WaitTimer:
-    """The beginning of every present wait.  One wait is one pause: its number tells it from the next one."""
+    """Times waits: a wait starts when it is first listed and ends when the worker runs; each has its own number."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -283,12 +283,12 @@ class WaitTimer:
                 self._number[key] = self._count
 
     def seconds(self, key: Key) -> float:
-        """How long it waits; 0.0 if it does not."""
+        """The seconds of its current wait; 0.0 if it does not wait."""
         since = self._since.get(key)
         return 0.0 if since is None else max(0.0, self._clock.now() - since)
 
     def number(self, key: Key) -> int | None:
-        """The number of its present wait, never used twice; None if it does not wait."""
+        """The number of its current wait, never used twice; None if it does not wait."""
         return self._number.get(key)
 
 
@@ -300,10 +300,10 @@ class LocalFiles(Protocol):
     """Knows which local file a worker's file is."""
 
     def local(self, cluster: str, path: str) -> str:
-        """The local file as it was last seen; "" if there is none, or nothing is known yet."""
+        """The local file by the last lookup; "" if there is none, or before the lookup."""
 
     async def look(self, files: Collection[WorkerFile]) -> bool:
-        """Looks for local files; whether any answer of `local` may have changed."""
+        """Looks up local files; returns whether a result of `local` may have changed."""
 
 
 class SamePaths:

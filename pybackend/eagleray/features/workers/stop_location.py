@@ -1,4 +1,4 @@
-"""Finds out where paused workers stand before anybody attaches: once per pause, few at a time, never in the way."""
+"""Locates where paused workers are stopped before anyone attaches: once per pause, few at a time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TRACES_AT_ONCE = 4
 
 @frozen
 class WorkerPause:
-    """One wait of one worker, by the number that `WaitTimer` gave it."""
+    """One wait of one worker, with the number that `WaitTimer` gave it."""
 
     cluster: str
     session: str
@@ -37,12 +37,12 @@ class WorkerPause:
 
 
 class PauseLocator:
-    """Keeps `stands` of the present pauses; `on_change` is called when one has been looked at.
+    """Keeps the stop locations (`stands`) of the current pauses; calls `on_change` after each lookup.
 
     For each pause once, in this order:
     1. The dashboard's trace endpoint, where it allows that.
     2. py-spy, for a process of this user on this machine, also when 1 gave only a shortened path.
-    3. Else the pause stays unknown until somebody attaches.
+    3. Otherwise the location is unknown until an editor attaches.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class PauseLocator:
         self._may_trace: dict[Key, asyncio.Task[bool]] = {}
 
     def want(self, pauses: Iterable[WorkerPause], waiting: Callable[[Key], int | None]) -> None:
-        """`pauses` are to be looked at; a known stand is kept as long as its wait lasts."""
+        """Locates `pauses`; a known location is kept as long as its wait lasts."""
         for key in [key for key, number in self._numbers.items() if waiting(key) != number]:
             self._forget(key)
         for pause in pauses:
@@ -78,11 +78,11 @@ class PauseLocator:
                 )
 
     def is_looking(self, key: Key) -> bool:
-        """Whether it is not known yet if the stand of this worker can be found."""
+        """Whether the lookup of this worker's location is running."""
         return key in self._tasks
 
     async def settled(self) -> None:
-        """Returns when every pause that is wanted now has been looked at."""
+        """Returns when every current pause has been looked up."""
         if self._tasks:
             await asyncio.wait(list(self._tasks.values()))
 
@@ -103,7 +103,7 @@ class PauseLocator:
         try:
             stand = await self._locate(pause)
         except EaglerayError as error:
-            log.info("Where worker %s stands: %s %s", pause.row.pid, error, error.detail)
+            log.info("stop location of worker %s: %s %s", pause.row.pid, error, error.detail)
             stand = None
         self._tasks.pop(pause.key, None)
         if stand is not None:
@@ -118,12 +118,12 @@ class PauseLocator:
     async def _locate(self, pause: WorkerPause) -> StopLocation | None:
         stand = await self._traced(pause)
         shortened = stand is None or (stand.place and not stand.place.path.startswith("/"))
-        # Beyond a route the same address is another machine's.
+        # Behind a route the same address belongs to another machine.
         here = self._is_local(pause.cluster) and pause.row.node_ip in self._addresses()
         if shortened and here:
             stand = await self._spied(pause) or stand
         if stand is None:
-            log.info("Where worker %s stands: unknown until somebody attaches", pause.row.pid)
+            log.info("stop location of worker %s: unknown until an editor attaches", pause.row.pid)
         return stand
 
     async def _traced(self, pause: WorkerPause) -> StopLocation | None:
@@ -145,14 +145,14 @@ class PauseLocator:
         return stand
 
     async def _tracing(self, cluster: str, session: str) -> bool:
-        """Whether the cluster allows traces, asked once per start of the cluster."""
+        """Whether the cluster allows traces, queried once per session of the cluster."""
         key = (cluster, session)
         if key not in self._may_trace:
             dashboard = self._dashboard_of(cluster)
             self._may_trace[key] = tasks.shared(dashboard.profiling_enabled(), "tracing")
         asked = self._may_trace[key]
         try:
-            # The others who wait for the same answer must not lose it when one of them is cancelled.
+            # Other callers that wait for the same answer must not lose it when one is cancelled.
             return await asyncio.shield(asked)
         except Exception:
             self._may_trace.pop(key, None)
@@ -171,7 +171,7 @@ PATH_LIMIT = 4096
 
 
 def stop_in_dump(dump: Dump, title_prefix: str = "") -> StopLocation | None:
-    """Where the dumped worker waits; None if it does not wait in Ray's set_trace.
+    """The stop location of the dumped worker; None if it does not wait in Ray's set_trace.
 
     A dump whose title is known and lacks `title_prefix` is of another process: old dashboards
     answer for the first node when they do not know the address.

@@ -1,4 +1,4 @@
-"""Names, titles and ranks of workers, out of what Ray says about their actor, tasks and job."""
+"""Names, titles and ranks of workers, from Ray's lists of actors, tasks and jobs."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ class ClusterLists:
 async def fetch_lists(dashboard: Dashboard, rows: Sequence[WorkerRow | None]) -> ClusterLists:
     """The lists that describe `rows`, None being a worker whose row is to be found.
 
-    A list that cannot be had is empty, unless it is that of the tasks.
+    A list that fails is empty, except that of the tasks.
     """
     held = any(row is None for row in rows)
     drivers = held or any(row is not None and row.kind == "driver" for row in rows)
@@ -192,7 +192,7 @@ async def _or(asked: Awaitable[T], otherwise: T) -> T:
     try:
         return await asked
     except EaglerayError as error:
-        log.info("A list of a cluster could not be had: %s %s", error, error.detail)
+        log.info("a list of a cluster failed: %s %s", error, error.detail)
         return otherwise
 
 
