@@ -170,8 +170,8 @@ class RunDebugging:
         self.client = proxy.debug()
         files = (proxy.having("waiting") or [proxy.hello])[-1]["files"]
         lines = self._lines = {
-            one["path"]: [line["line"] for line in one["lines"]]
-            for one in run.settings["breakpoints"]
+            setting["path"]: [line["line"] for line in setting["lines"]]
+            for setting in run.settings["breakpoints"]
         }
         self.client.attach(
             breakpoints={files[path]: lines[path] for path in files if path in lines},

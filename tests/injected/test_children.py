@@ -43,7 +43,7 @@ def test_spawned_child_of_a_debugged_process_stops_and_continues(
                     )
                 pid, child = until(
                     lambda: next(
-                        (one for one in children.items() if one[1].events("stopped")), None
+                        (child for child in children.items() if child[1].events("stopped")), None
                     ),
                     "a child stops",
                 )

@@ -19,8 +19,8 @@ def settings(reports: Path | str) -> RunSettings:
 
 def said(folder: Path) -> list[list[str]]:
     found = [json.loads(path.read_text()) for path in folder.iterdir()]
-    assert all(one["run"] == "r" for one in found)
-    return sorted(one["classes"] for one in found)
+    assert all(item["run"] == "r" for item in found)
+    return sorted(item["classes"] for item in found)
 
 
 def test_each_class_is_listed_once_and_each_new_class_renames_the_file(
@@ -32,7 +32,7 @@ def test_each_class_is_listed_once_and_each_new_class_renames_the_file(
         seen.note(module, name)
         names.append([path.name for path in tmp_path.iterdir()])
     assert said(tmp_path) == [["m:A", "n:A", "m:Outer.B"]]
-    assert names[0] == names[1] and len({tuple(one) for one in names}) == 3
+    assert names[0] == names[1] and len({tuple(name) for name in names}) == 3
     other = CreatedClasses(settings(tmp_path))
     other.note("m", "C")
     assert said(tmp_path) == [["m:A", "n:A", "m:Outer.B"], ["m:C"]]

@@ -30,7 +30,7 @@ def test_reports_of_the_frameworks_nsys_are_found_by_pid(tmp_path: Path) -> None
     for name in ("w[_12.nsys-rep", "w[_12.3.nsys-rep", "w[_123.nsys-rep", "w[_12.qdstrm"):
         (tmp_path / name).touch()
     found = framework_nsys.reports_of(str(tmp_path / "w[_12"))
-    assert [Path(one).name for one in found] == ["w[_12.3.nsys-rep", "w[_12.nsys-rep"]
+    assert [Path(item).name for item in found] == ["w[_12.3.nsys-rep", "w[_12.nsys-rep"]
 
 
 def test_arguments_of_nsys_end_before_the_interpreter() -> None:

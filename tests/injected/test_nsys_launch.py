@@ -68,6 +68,6 @@ def test_options_of_ray_describe_the_worker(tmp_path: Path) -> None:
 def test_workers_with_equal_hosts_and_pids_get_files_of_their_own() -> None:
     said = {"module": "m", "class": "A", "name": "", "pattern": "*"}
     words = [["--worker-id=5f3c21ab00"], ["--worker-id=aa3c21ab00"], [], []]
-    known = [launch.worker_facts(settings(), said, one) for one in words]
+    known = [launch.worker_facts(settings(), said, word) for word in words]
     stems = [node_reports.stem({**one, "host": "n", "pid": 7}) for one in known]
     assert stems[:2] == ["A.n.7-5f3c21ab", "A.n.7-aa3c21ab"] and len(set(stems)) == 4

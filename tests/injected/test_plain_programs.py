@@ -338,7 +338,7 @@ def test_requested_children_have_proxies_of_their_own(
     parent = run.wait_proxy_file()
 
     def of_child() -> dict[str, Any] | None:
-        return next((one for one in run.proxy_files() if one["pid"] != parent["pid"]), None)
+        return next((file for file in run.proxy_files() if file["pid"] != parent["pid"]), None)
 
     file = wait_for("the debug proxy of the child", of_child)
     assert file is not None and file["kind"] == "child"

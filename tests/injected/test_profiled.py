@@ -45,7 +45,7 @@ def profiled(
 def statuses(folder: Path) -> dict[str, dict[str, Any]]:
     """What the workers say beside their reports, by their class or name."""
     found = [json.loads(path.read_text()) for path in (folder / "reports").glob("*.worker.json")]
-    return {one["name"] or one["class"]: one for one in found}
+    return {item["name"] or item["class"]: item for item in found}
 
 
 def wait_for_state(proxy: ProxyTestClient, state: str, reports: int) -> dict[str, Any]:
@@ -98,14 +98,14 @@ def test_selected_actors_of_a_family_are_recorded_several_times(
         assert run.program.wait() == 0, run.program.output()
         wait_for(
             "the end of all three",
-            lambda: [one["state"] for one in statuses(tmp_path).values()] == ["ended"] * 3,
+            lambda: [status["state"] for status in statuses(tmp_path).values()] == ["ended"] * 3,
         )
     of_workers = statuses(tmp_path)
     assert set(of_workers) == {"PolicyWorker", "inner-1", "Rollout"}
     policy = of_workers["PolicyWorker"]
     assert policy["problem"] == "" and policy["worker_id"] and policy["node_id"]
     reports = [tmp_path / "reports" / name for name in policy["reports"]]
-    assert [calls_in(one, "fsync", tmp_path) for one in reports] == [5, 7, 3]
+    assert [calls_in(report, "fsync", tmp_path) for report in reports] == [5, 7, 3]
     for report in reports:
         entry = json.loads(Path(f"{report}.json").read_text())
         assert entry["size"] == report.stat().st_size and entry["problem"] == ""
@@ -113,7 +113,7 @@ def test_selected_actors_of_a_family_are_recorded_several_times(
     assert of_workers["Rollout"]["reports"] == []
     lists = [json.loads(p.read_text()) for p in (tmp_path / "reports").glob("*.classes.json")]
     of_creators = [["PolicyWorker", "Controller"], ["Rollout"], ["PolicyWorker", "RewardWorker"]]
-    assert sorted(one["classes"] for one in lists) == sorted(
+    assert sorted(list_["classes"] for list_ in lists) == sorted(
         [f"__main__:{name}" for name in names] for names in of_creators
     )
 
@@ -172,7 +172,9 @@ def test_worker_is_recorded_from_its_first_line_and_keeps_its_exit_code(tmp_path
     assert ended.returncode == 3, ended.stderr
     assert """['--node-id=ab', 'it\\'s "one" word'] False""" in ended.stdout
     assert "Nsight profiling enabled for worker 'a-1' (matched pattern 'A')" in ended.stderr
-    wait_for("its end", lambda: [one["state"] for one in statuses(tmp_path).values()] == ["ended"])
+    wait_for(
+        "its end", lambda: [status["state"] for status in statuses(tmp_path).values()] == ["ended"]
+    )
     (known,) = statuses(tmp_path).values()
     (name,) = known["reports"]
     assert known["node_id"] == "ab" and known["problem"] == ""
@@ -192,7 +194,7 @@ def test_nsys_of_frameworks_stays_and_its_reports_are_gathered(
         )
         wait_for(
             "their end",
-            lambda: [one["state"] for one in statuses(tmp_path).values()] == ["ended"] * 2,
+            lambda: [status["state"] for status in statuses(tmp_path).values()] == ["ended"] * 2,
         )
     counts = {"Framework": 4, "around": 3}
     for name, known in statuses(tmp_path).items():

@@ -97,7 +97,7 @@ def test_effect_is_not_verified_for_a_trainer_that_no_table_lists(tmp_path: Path
 
     def outcome(*argv: str) -> str:
         made = debug_run(plan_of(folder, "python3", *argv, kind="program"))
-        (steps,) = [one for one in made.changes if one.asked.startswith("Few steps")]
+        (steps,) = [change for change in made.changes if change.asked.startswith("Few steps")]
         assert "++trainer.total_training_steps=2" in steps.where
         return steps.outcome
 
@@ -128,7 +128,7 @@ def test_other_program_of_a_framework_gets_breakpoints_only(
     argv = ("python3", name) if start == "program" else ("bash", "run.sh")
     made = debug_run(plan_of(tmp_path, *argv, kind=start))
     assert (made.plan.overrides, made.plan.copy_text, made.plan.post_mortem) == ((), "", True)
-    assert [one.outcome for one in made.changes] == ["no framework", "will apply"]
+    assert [change.outcome for change in made.changes] == ["no framework", "will apply"]
     assert said in remark(made) and remark(made).endswith("so nothing is shortened.")
 
 

@@ -82,7 +82,7 @@ def test_words(
 
 
 def outcomes(made: DebugRunProposal) -> dict[str, str]:
-    return {one.where.partition(" (")[0]: one.outcome for one in made.changes}
+    return {change.where.partition(" (")[0]: change.outcome for change in made.changes}
 
 
 def test_what_is_so_already_is_not_said_twice(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_what_is_so_already_is_not_said_twice(tmp_path: Path) -> None:
         "++trainer.val_before_train=false": "will apply",
         "++trainer.test_freq=-1": "will apply",
     }
-    settings = [setting_of(one) for one in made.changes if one.option == "no_validation"]
+    settings = [setting_of(change) for change in made.changes if change.option == "no_validation"]
     assert settings == ["trainer.val_before_train = false", "trainer.test_freq = 5 -> -1"]
 
 
@@ -115,7 +115,9 @@ def test_words_behind_the_script_count_as_said(tmp_path: Path) -> None:
 def test_nothing_is_claimed_for_an_unknown_version(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "verl", "1.5.0")
     made = debug_run(plan_of(folder, *VERL, kind="program"))
-    assert {one.id: one.value for one in made.questions if one.id != "post_mortem"} == {
+    assert {
+        question.id: question.value for question in made.questions if question.id != "post_mortem"
+    } == {
         **dict.fromkeys(("steps", "name", "gpus", "replay"), ""),
         **dict.fromkeys(("no_resume", "no_checkpoint", "no_validation"), "off"),
         **dict.fromkeys(("no_trackers", "hang_details"), "off"),
@@ -124,7 +126,10 @@ def test_nothing_is_claimed_for_an_unknown_version(tmp_path: Path) -> None:
     assert made.changes[0].why.startswith("Eagleray's settings for verl were checked in 0.6.0 to")
     assert "Written for verl 0.6.0 to 0.10.0.dev; yours is 1.5.0." in made.questions[0].detail
     asked = proposed(plan_of(folder, *VERL, kind="program"), steps="2")
-    assert [one.outcome for one in asked.changes] == ["unknown version", "set, effect not verified"]
+    assert [change.outcome for change in asked.changes] == [
+        "unknown version",
+        "set, effect not verified",
+    ]
     assert asked.plan.overrides == ("++trainer.total_training_steps=2",)
 
 
@@ -138,20 +143,22 @@ def test_a_version_that_is_nowhere(tmp_path: Path) -> None:
 def test_an_unknown_framework(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("import ray\n")
     made = debug_run(plan_of(tmp_path, "python3", "train.py", kind="program"))
-    assert [(one.asked, one.outcome) for one in made.changes] == [
+    assert [(change.asked, change.outcome) for change in made.changes] == [
         ("Debug run", "no framework"),
         ("Break on Failure", "will apply"),
     ]
-    assert [one.id for one in made.questions] == ["hang_details", "post_mortem"]
+    assert [question.id for question in made.questions] == ["hang_details", "post_mortem"]
     assert made.plan.post_mortem and made.plan.overrides == ()
 
 
 def test_a_missing_option_is_reported_only_if_it_was_asked_for(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "nemo_rl", "0.6.0")
     plan = plan_of(folder, "uv", "run", "run_grpo.py", kind="program")
-    assert {one.outcome for one in debug_run(plan).changes} == {"will apply"}
+    assert {change.outcome for change in debug_run(plan).changes} == {"will apply"}
     made = debug_run(plan, timeouts="60")
-    missing = [(one.asked, one.why) for one in made.changes if one.outcome == "no such option"]
+    missing = [
+        (change.asked, change.why) for change in made.changes if change.outcome == "no such option"
+    ]
     assert missing == [
         (
             "Longer collective timeouts",
@@ -163,7 +170,7 @@ def test_a_missing_option_is_reported_only_if_it_was_asked_for(tmp_path: Path) -
 def test_an_option_for_a_program_without_a_framework_is_not_changed(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("import ray\n")
     made = debug_run(plan_of(tmp_path, "python3", "train.py", kind="program"), steps="2")
-    assert [(one.asked, one.outcome) for one in made.changes] == [
+    assert [(change.asked, change.outcome) for change in made.changes] == [
         ("Debug run", "no framework"),
         ("Few steps", "not changed"),
         ("Break on Failure", "will apply"),
@@ -179,7 +186,7 @@ def test_a_program_in_a_quoted_text(tmp_path: Path) -> None:
         no_resume="on",
         no_trackers="on",
     )
-    assert {one.outcome for one in made.changes} == {"not changed"}
+    assert {change.outcome for change in made.changes} == {"not changed"}
     assert made.changes[0].why == "The program stands in a quoted text (line 3)."
     assert made.plan.copy_text == "" and made.plan.overrides == ()
 
@@ -233,7 +240,11 @@ def test_an_own_preset_and_answers_before_it(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "verl", "0.7.0")
     plan = plan_of(folder, *VERL, kind="program", env={"KEPT": "1"})
     preset = Preset("mine", "NeMo RL", {"steps": "9"}, ("data.train_batch_size=8",), {"A": "x"})
-    off = {one.id: "off" for one in propose(plan, read(plan), {}).questions if one.id != "steps"}
+    off = {
+        question.id: "off"
+        for question in propose(plan, read(plan), {}).questions
+        if question.id != "steps"
+    }
     made = propose(plan, read(plan), off, preset)
     assert made.plan.overrides == (
         *("++trainer.total_training_steps=9", f"{ENV}.A='x'", "data.train_batch_size=8"),
@@ -271,9 +282,9 @@ def test_every_option_of_every_table_can_be_asked_for(tmp_path: Path) -> None:
             section = "grpo" if table.sections else ""
             recognised = Recognised(table, FoundVersion(table.versions.last, ""), section)
             forced = ProgramAnalysis(found.launch, recognised, stamp="s")
-            off = {one.id: "off" for one in propose(plan, forced, {}).questions}
+            off = {question.id: "off" for question in propose(plan, forced, {}).questions}
             made = propose(plan, forced, {**off, name: values[offer.kind]})
-            entries = [one for one in offer.entries if not (one.present_only or one.when)]
+            entries = [entry for entry in offer.entries if not (entry.present_only or entry.when)]
             keys = [entry.key for entry in entries if entry.check(table.versions.last)]
             words = " ".join(made.plan.overrides)
             assert all(key.replace("{section}", section) in words for key in keys)

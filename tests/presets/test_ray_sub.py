@@ -74,8 +74,8 @@ def test_pattern_that_matches_no_class_of_the_framework_is_reported(
     profile = ProfilePlan(patterns)
     made = evolve(made, profile=profile) if profiled else evolve(made, workers=patterns)
     problems = unmatched(made)
-    assert [one.code for one in problems] == ["unmatched-workers"] * len(missing)
-    assert [one.message.partition("”")[0].lstrip("“") for one in problems] == missing
+    assert [problem.code for problem in problems] == ["unmatched-workers"] * len(missing)
+    assert [problem.message.partition("”")[0].lstrip("“") for problem in problems] == missing
 
 
 def test_unknown_frameworks_report_no_pattern(folder: Path) -> None:

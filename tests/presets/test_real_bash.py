@@ -85,7 +85,7 @@ def test_python_gets_the_words_that_are_shown(
     with_script(folder, name, newline)
     made = debug_run(plain, hang_details="on", steps="3")
     with_script(folder, name)
-    applied = [one.where for one in made.changes if one.outcome == "will apply"]
+    applied = [change.where for change in made.changes if change.outcome == "will apply"]
     words = [where.partition(" (")[0] for where in applied if where.startswith("++")]
     assert words and added(evolve(plain, env=made.plan.env), made.plan, folder) == words
     assert (folder / name).read_bytes() == before
@@ -194,7 +194,7 @@ def test_the_environment_reaches_the_program_unless_the_script_sets_it(tmp_path:
     assert run(made.plan, folder)[0]["env"]["NCCL_DEBUG"] == "INFO"
     (folder / "rlinf.sh").write_text("export NCCL_DEBUG=WARN\npython3 train.py\n")
     made = proposed(plan_of(folder, "bash", "rlinf.sh"), hang_details="on")
-    (change,) = [one for one in made.changes if one.where.startswith("NCCL_DEBUG")]
+    (change,) = [change for change in made.changes if change.where.startswith("NCCL_DEBUG")]
     assert change.outcome == "not changed"
     assert change.why == "Line 1 of rlinf.sh sets it after us."
     assert run(made.plan, folder)[0]["env"]["NCCL_DEBUG"] == "WARN"

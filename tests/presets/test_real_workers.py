@@ -63,13 +63,17 @@ def test_what_is_said_is_what_arrives(
         made.plan.command, cwd=folder, env=env, capture_output=True, text=True, timeout=90
     )
     assert ran.returncode == 0, ran.stderr
-    (line,) = [one for one in ran.stdout.splitlines() if one.startswith("WORKER ")]
+    (line,) = [
+        splitline for splitline in ran.stdout.splitlines() if splitline.startswith("WORKER ")
+    ]
     has = json.loads(line.removeprefix("WORKER "))
     wanted = {one.name: one.value for one in variables().acting} | (
         {"RLINF_TIMEOUT": "33"} if timeouts else {}
     )
     said = {
-        name: any(name in one.where and one.outcome == "will apply" for one in made.changes)
+        name: any(
+            name in change.where and change.outcome == "will apply" for change in made.changes
+        )
         for name in wanted
     }
     assert {name: has.get(name) == value for name, value in wanted.items()} == said

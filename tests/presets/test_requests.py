@@ -50,13 +50,13 @@ async def test_the_form_and_the_plan(handlers: PresetHandlers, folder: Path) -> 
     assert (said.title, said.framework, said.framework_version) == (
         *("Debug run of verl 0.7.0", "verl", "0.7.0"),
     )
-    answers = {one.id: one.value for one in said.questions}
+    answers = {question.id: question.value for question in said.questions}
     assert (answers["steps"], answers["name"], answers["no_resume"]) == ("4", "off", "on")
     assert plan_in(handlers, said).overrides[0] == "++trainer.total_training_steps=4"
     assert plan_in(handlers, said).preset == "verl" and plan_in(handlers, said).post_mortem
     assert plan_in(handlers, said).command[:2] == ("bash", "verl_quoted.sh")
     assert said.before != said.after
-    assert {one.outcome for one in said.changes} == {"will apply", "no such option"}
+    assert {change.outcome for change in said.changes} == {"will apply", "no such option"}
 
 
 async def test_a_copy_travels_with_the_plan(handlers: PresetHandlers, folder: Path) -> None:
@@ -82,12 +82,12 @@ async def test_without_a_preset_nothing_changes(handlers: PresetHandlers, folder
 async def test_presets_are_saved_and_deleted(handlers: PresetHandlers, folder: Path) -> None:
     text = json.dumps({"format": 1, "name": "short", "answers": {"steps": "1"}})
     saved = await handlers.save(wire.SavePreset("/w", "", text))
-    assert [(one.name, one.own) for one in saved.presets][-1] == ("short", True)
+    assert [(preset.name, preset.own) for preset in saved.presets][-1] == ("short", True)
     assert (await handlers.list_presets(wire.PresetsOf("/w"))) == saved
     said = await handlers.prepare(prepare(folder, "verl_quoted.sh", "short"))
     assert plan_in(handlers, said).overrides[0] == "++trainer.total_training_steps=1"
     left = await handlers.delete(wire.PresetRef("/w", "short"))
-    assert not [one for one in left.presets if one.own]
+    assert not [preset for preset in left.presets if preset.own]
     with pytest.raises(EaglerayError, match="There is no preset"):
         await handlers.prepare(prepare(folder, "verl_quoted.sh", "short"))
 

@@ -137,7 +137,7 @@ def test_unread_version_gets_a_switch_that_the_checkout_has(tmp_path: Path) -> N
         path.write_text("NRL_NSYS_WORKER_PATTERNS, NRL_NSYS_PROFILE_STEP_RANGE\n")
     made = proposed(tmp_path, NEMO_RL, "nemo_rl", "9.0.0", steps("*policy*"))
     assert made.plan.env["NRL_NSYS_PROFILE_STEP_RANGE"] == "3:5"
-    assert {one.outcome for one in made.changes} == {"set, effect not verified"}
+    assert {change.outcome for change in made.changes} == {"set, effect not verified"}
     assert made.summary.startswith(
         "NeMo RL 9.0.0 should run nsys itself, for steps 3 to 4 of *policy*;"
     )
@@ -157,7 +157,7 @@ def block(keys: list[str], indent: str = "") -> str:
 def test_unread_version_gets_overrides_that_the_checkout_defines(
     tmp_path: Path, missing: bool
 ) -> None:
-    (table,) = [one for one in tables() if one.framework == "verl" and one.profile]
+    (table,) = [table for table in tables() if table.framework == "verl" and table.profile]
     assert table.profile
     nearest = table.nearest("90.0.0")
     keys = [entry.key for entry in table.profile.entries if entry.check(nearest)]
@@ -168,7 +168,7 @@ def test_unread_version_gets_overrides_that_the_checkout_defines(
     if missing:
         assert f"your checkout has no {keys[0]}." in the_reason(made)
     else:
-        assert {one.outcome for one in made.changes} == {"set, effect not verified"}
+        assert {change.outcome for change in made.changes} == {"set, effect not verified"}
         assert len(made.plan.overrides) == len(keys)
 
 

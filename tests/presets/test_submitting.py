@@ -25,11 +25,13 @@ def test_quoted_value_reaches_hydra_through_each_version_of_ray(
     tmp_path: Path, joined: Callable[[list[str]], str]
 ) -> None:
     made = proposed(plan_of(script(tmp_path, "0.7.0"), "bash", "run.sh"), hang_details="on")
-    (line,) = [one for one in made.plan.copy_text.splitlines() if "TRACE_BUFFER" in one]
+    (line,) = [
+        splitline for splitline in made.plan.copy_text.splitlines() if "TRACE_BUFFER" in splitline
+    ]
     (word,) = shlex.split(line.removesuffix("\\"))
     (received,) = shlex.split(joined([word]))
     assert received.endswith('.TORCH_NCCL_TRACE_BUFFER_SIZE="20000"')
-    shown = [one.where for one in made.changes if "TRACE_BUFFER" in one.where]
+    shown = [change.where for change in made.changes if "TRACE_BUFFER" in change.where]
     assert '="20000"' in shown[0]
 
 
@@ -39,7 +41,7 @@ def test_runtime_env_json_is_not_added_beside_a_runtime_env_file(
 ) -> None:
     made = proposed(plan_of(script(tmp_path, "0.4.1", option), "bash", "run.sh"), hang_details="on")
     assert "--runtime-env-json" not in made.plan.copy_text
-    (change,) = [one for one in made.changes if "TRACE_BUFFER" in one.where]
+    (change,) = [change for change in made.changes if "TRACE_BUFFER" in change.where]
     assert change.outcome not in ("will apply", "already so")
     file = option.replace("=", " ").split()[1]
     assert f"--runtime-env {file}" in change.why and "env_vars" in change.why

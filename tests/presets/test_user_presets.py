@@ -85,14 +85,14 @@ def test_they_are_kept_for_each_workspace(tmp_path: Path) -> None:
     kept.save("/w", "", to_text(MINE))
     kept.save("/w", "from the file's name", to_text(MINE))
     kept.save("/w", "", said(words=[]))
-    assert [(one.name, one.own) for one in runs(tmp_path).rows("/w") if one.own] == [
+    assert [(row.name, row.own) for row in runs(tmp_path).rows("/w") if row.own] == [
         ("from the file's name", True),
         ("mine", True),
     ]
-    assert not [one for one in kept.rows("/other") if one.own]
+    assert not [row for row in kept.rows("/other") if row.own]
     assert of_text(kept.rows("/w")[-1].text).words == ()
     kept.delete("/w", "mine")
-    assert [one.name for one in kept.rows("/w") if one.own] == ["from the file's name"]
+    assert [row.name for row in kept.rows("/w") if row.own] == ["from the file's name"]
     with pytest.raises(EaglerayError, match="no preset “mine”"):
         kept.delete("/w", "mine")
     (file,) = (tmp_path / "presets").glob("*.json")
@@ -134,7 +134,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_ours_are_there_with_a_text_to_begin_with(tmp_path: Path) -> None:
     rows = runs(tmp_path).rows("/w")
-    assert [one.name for one in rows] == [
+    assert [row.name for row in rows] == [
         *("areal", "nemo_rl", "openrlhf", "rlinf", "verl", "debug")
     ]
     for row in rows:

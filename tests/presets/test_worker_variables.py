@@ -95,7 +95,7 @@ def test_the_way_of_a_variable(
 ) -> None:
     folder = folder_of(tmp_path, framework, version)
     made = proposed(plan_of(folder, *argv, kind=kind, cluster=cluster), hang_details="on")
-    (change,) = [one for one in made.changes if "TRACE_BUFFER" in one.where]
+    (change,) = [change for change in made.changes if "TRACE_BUFFER" in change.where]
     assert (change.outcome, change.where.startswith(where)) == (outcome, True), change
     assert ("TORCH_NCCL_TRACE_BUFFER_SIZE" in made.plan.env) == ("environment" in where)
     assert (outcome == "not changed") == (change.why.startswith("A variable of the shell"))
@@ -137,12 +137,12 @@ def test_a_batch_job_gets_the_variables_whatever_else_it_exports(
     by_script = line.partition("=")[2] or "ALL"
     (exported, *_) = submission(made.plan.command, made.plan.env, by_script)[1:]
     assert "NCCL_DEBUG" in exported.partition("=")[2].split(",")
-    assert all(one.outcome == "will apply" for one in made.changes)
+    assert all(change.outcome == "will apply" for change in made.changes)
 
 
 def test_areal_without_a_place_for_variables(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "areal", "1.0.4")
     (folder / "c.yaml").write_text("actor:\n  backend: x\n")
     made = proposed(plan_of(folder, *AREAL, kind="program"), hang_details="on")
-    assert {one.outcome for one in made.changes} == {"not changed"}
+    assert {change.outcome for change in made.changes} == {"not changed"}
     assert made.plan.overrides == () and made.plan.env == {}

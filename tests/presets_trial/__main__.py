@@ -43,7 +43,7 @@ def main() -> int:
         print(f"Not executed: {without}")
     results = list(_results(found, options, None if without else Sandbox()))
     if options.json:
-        options.json.write_text(json.dumps([asdict(one) for one in results], indent=1))
+        options.json.write_text(json.dumps([asdict(result) for result in results], indent=1))
     print(tables.counts(results), *tables.failures(results), sep="\n")
     failed = sum(bool(result.reasons) for result in results)
     print(f"{len(results) - failed} passed, {failed} failed")

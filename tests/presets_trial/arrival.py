@@ -107,7 +107,9 @@ def _holds(call: Call, words: Sequence[str]) -> bool:
 def _at_end(call: Call, words: Sequence[str]) -> bool:
     if call.arguments[-len(words) :] == tuple(words):
         return True
-    within = next((one for one in call.arguments if set(words) <= set(_split(one))), "")
+    within = next(
+        (argument for argument in call.arguments if set(words) <= set(_split(argument))), ""
+    )
     inner = _split(within)
     return any(
         inner[at : at + len(words)] == list(words) for at in range(len(inner) - len(words) + 1)

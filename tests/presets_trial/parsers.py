@@ -36,7 +36,7 @@ def parser_of(file: Path) -> argparse.ArgumentParser:
     """The parser that the calls of `add_argument` in the file make."""
     parser = _Parser(prog=file.name)
     for call, names in _calls(ast.parse(file.read_text("utf-8")), {}):
-        flags = [text for one in call.args if (text := _text(one, names))]
+        flags = [text for arg in call.args if (text := _text(arg, names))]
         if flags:
             parser.add_argument(*flags, **_options(call, names))
     return parser
@@ -62,7 +62,7 @@ def _text(node: ast.AST, names: Mapping[str, str]) -> str:
     if isinstance(node, ast.FormattedValue) and isinstance(node.value, ast.Name):
         return names.get(node.value.id, "")
     if isinstance(node, ast.JoinedStr):
-        return "".join(_text(one, names) for one in node.values)
+        return "".join(_text(value, names) for value in node.values)
     return ""
 
 

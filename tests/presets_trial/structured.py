@@ -64,7 +64,7 @@ def _field(classes: dict[str, Class], name: str, field: str) -> frozenset[str] |
     if field in fields:
         return fields[field]
     found = (_field(classes, base, field) for base in bases)
-    return next((one for one in found if one is not None), None)
+    return next((item for item in found if item is not None), None)
 
 
 def _class(node: ast.ClassDef) -> Class:

@@ -24,7 +24,7 @@ _COMPOSED = {
 def counts(results: Sequence[Result]) -> str:
     """Three tables in Markdown: recognition, outcomes, arrival and composition; a row for each checkout."""
     names = list(dict.fromkeys(result.checkout for result in results))
-    rows = {name: [one for one in results if one.checkout == name] for name in names}
+    rows = {name: [result for result in results if result.checkout == name] for name in names}
     causes = _seen(result.cause for result in results)
     outcomes = _seen(outcome for result in results for outcome in result.outcomes)
     return "\n\n".join(

@@ -10,7 +10,7 @@ from tests.presets_trial.read_version import lines_of
 
 
 def test_lines_are_shown_as_they_are_in_the_checkout(tmp_path: Path) -> None:
-    table = next(one for one in tables() if one.framework == "areal")
+    table = next(table for table in tables() if table.framework == "areal")
     entry = table.offers["no_resume"].entries[0]
     check = entry.check(table.versions.last)
     assert check is not None

@@ -27,7 +27,8 @@ def fitting(
     actors: list[ActorRow], patterns: list[str], known: list[str]
 ) -> list[tuple[str, int, str]]:
     return [
-        (one.name, one.running, one.matched_by) for one in match_classes(actors, patterns, known)
+        (class_.name, class_.running, class_.matched_by)
+        for class_ in match_classes(actors, patterns, known)
     ]
 
 
@@ -100,9 +101,9 @@ def test_preview_matches_the_same_workers_as_the_run(
         matchable_names(module, class_name, name)
     )
     (seen,) = {
-        one.matched_by
-        for one in match_classes([actor(class_name, name)], patterns, [f"{module}:{class_name}"])
-        if one.running
+        class_.matched_by
+        for class_ in match_classes([actor(class_name, name)], patterns, [f"{module}:{class_name}"])
+        if class_.running
     }
     assert (meant, seen) == (expected, expected)
 
@@ -168,7 +169,7 @@ async def test_preview_includes_recent_runs_with_and_without_a_cluster() -> None
     class Several(Known):
         def listed(self) -> list[RunProfile]:
             lists = [("m:Learner",), (), ("n:Old",)] + [()] * 10 + [("n:Older",)]
-            seen = [ProfileState("/o", classes=one) for one in lists]
+            seen = [ProfileState("/o", classes=list_) for list_ in lists]
             return [RunProfile("r", Path(), Path(), "", True, False, one) for one in seen]
 
     async def dashboard(cluster: str) -> Any:

@@ -144,7 +144,7 @@ async def test_report_that_completes_during_a_scan_is_returned_with_its_worker(
         (tmp_path / NAME).write_bytes(b"on")
     look = await Scanner().scan([Late(tmp_path)])
     assert [worker.state for worker in look.workers] == ["armed"]
-    assert [one.entry.source for one in look.reports] == [NAME]
+    assert [report.entry.source for report in look.reports] == [NAME]
 
 
 class Silent(Dashboard):
@@ -228,7 +228,9 @@ async def test_node_without_nsys_is_named(tmp_path: Path) -> None:
     made = reports(there, tmp_path / "here", Nsys(asked=0))
     await made.collect_rest()
     await made.close()
-    assert [(one.state, one.problem) for one in made.state.workers] == [("missing", problem)]
+    assert [(worker.state, worker.problem) for worker in made.state.workers] == [
+        ("missing", problem)
+    ]
 
 
 async def test_run_that_another_process_collects_is_refused(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ async def test_database_made_during_the_last_scan_is_returned(tmp_path: Path) ->
     put(tmp_path, "p.nsys-rep", REPORT)
     (tmp_path / "p.worker.json").write_bytes(status("writing", reports=["p.nsys-rep"]))
     look = await Scanner().scan([Late(tmp_path)])
-    assert ([one.state for one in look.workers], len(look.databases)) == (["ended"], 1)
+    assert ([worker.state for worker in look.workers], len(look.databases)) == (["ended"], 1)
 
 
 async def test_databases_of_two_nodes_are_downloaded_through_the_head(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ async def test_dead_node_costs_only_its_own_reports(tmp_path: Path) -> None:
         ("p.n1.nsys-rep", "n1")
     ]
     assert [failure.code for failure in again.failures] == ["dashboard-failed"]
-    assert [one.entry.node_id for one in again.reports] == ["n2"]
+    assert [report.entry.node_id for report in again.reports] == ["n2"]
 
 
 @pytest.mark.parametrize("size", [10, 400_000])

@@ -126,7 +126,9 @@ async def test_unreadable_description_is_requested_again(
     with monkeypatch.context() as patched:
         patched.setattr(script, "read", stale)
         assert (await scanner.scan([source])).reports == ()
-    assert [one.entry.source for one in (await scanner.scan([source])).reports] == ["p.nsys-rep"]
+    assert [report.entry.source for report in (await scanner.scan([source])).reports] == [
+        "p.nsys-rep"
+    ]
 
 
 async def test_only_files_of_the_run_are_read(tmp_path: Path) -> None:
@@ -269,7 +271,7 @@ def test_departed_nodes_are_asked_for_folders_of_the_run_only() -> None:
         worker(f"x/logs/eagleray/{RUN}"),
         worker(LOGS.replace(RUN, "0" * 12)),
     ]
-    assert [one.name for one in left.folders(asked, served=["n2"])] == [f"node-1:{LOGS}"]
+    assert [folder.name for folder in left.folders(asked, served=["n2"])] == [f"node-1:{LOGS}"]
     assert left.folders(asked, served=["n2"]) == left.folders(asked, served=["n2"])
 
 
@@ -309,7 +311,9 @@ async def test_reports_are_collected_after_ray_has_ended(tmp_path: Path) -> None
     await made.collect()
     await made.close()
     assert (tmp_path / "here" / "p.nsys-rep").read_bytes() == b"one" and there.exists()
-    assert [one.reports for one in made.state.workers] == [(str(tmp_path / "here/p.nsys-rep"),)]
+    assert [worker.reports for worker in made.state.workers] == [
+        (str(tmp_path / "here/p.nsys-rep"),)
+    ]
     login.asked.clear()
     again = ReportCollector(
         RUN, ReportStore(RUN, tmp_path / "here"), sources, lambda: None, Nsys(), workers=(worker,)

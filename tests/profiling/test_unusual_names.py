@@ -130,11 +130,11 @@ async def test_name_that_ray_cannot_list_does_not_hide_the_others(
         fake.files["n1"][f"eagleray/{RUN}/{odd}"] = b"x"
         dashboard = LikeRay(fake.address)
         made, failures = await gathered(tmp_path, node(dashboard, "n1"))
-        assert [one.code for one in failures] == ([code] if code else [])
+        assert [failure.code for failure in failures] == ([code] if code else [])
         assert len(made.entries) == (0 if code else 1)
         dashboard.agent = False
         look = await Scanner().scan([node(dashboard, "n1")])
-        assert [one.code for one in look.failures] == ["dashboard-failed"]
+        assert [failure.code for failure in look.failures] == ["dashboard-failed"]
         await dashboard.close()
 
 

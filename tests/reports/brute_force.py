@@ -11,12 +11,17 @@ from tests.reports.databases import Kernel, Range
 
 def busy(kernels: Sequence[Kernel], device: int) -> set[int]:
     """Every nanosecond in which a kernel runs on that GPU."""
-    return {at for one in kernels if one.device == device for at in range(one.start, one.end)}
+    return {
+        at
+        for kernel in kernels
+        if kernel.device == device
+        for at in range(kernel.start, kernel.end)
+    }
 
 
 def gaps(kernels: Sequence[Kernel], device: int) -> list[tuple[int, int]]:
     """The pauses as (begin, duration) between the first and the last kernel of all GPUs, the longest first."""
-    begin, end = min(one.start for one in kernels), max(one.end for one in kernels)
+    begin, end = min(kernel.start for kernel in kernels), max(kernel.end for kernel in kernels)
     running = busy(kernels, device)
     found: list[tuple[int, int]] = []
     since = None
@@ -34,9 +39,9 @@ def around(ranges: Sequence[Range], begin: int, duration: int) -> int | None:
     """How long the shortest range is that holds the whole pause."""
     return min(
         (
-            one.end - one.start
-            for one in ranges
-            if one.end is not None and one.start <= begin and begin + duration <= one.end
+            range_.end - range_.start
+            for range_ in ranges
+            if range_.end is not None and range_.start <= begin and begin + duration <= range_.end
         ),
         default=None,
     )
@@ -45,8 +50,8 @@ def around(ranges: Sequence[Range], begin: int, duration: int) -> int | None:
 def by_name(ranges: Sequence[Range], last: int) -> dict[str, tuple[int, int, int, int]]:
     """Count, total, p50 and max of each name; what has no end lasts to the last event."""
     found: dict[str, list[int]] = defaultdict(list)
-    for one in ranges:
-        found[one.name].append((last if one.end is None else one.end) - one.start)
+    for range_ in ranges:
+        found[range_.name].append((last if range_.end is None else range_.end) - range_.start)
     return {
         name: (len(times), sum(times), int(median(times)), max(times))
         for name, times in found.items()

@@ -205,8 +205,20 @@ def _nvtx(said: Recording, strings: Strings) -> Iterator[tuple[object, ...]]:
     for number, name in said.domains.items():
         where = global_tid(PID, PID)
         yield (0, None, DOMAIN_CREATE, None, None, None, name, where, None, None, number)
-    for one in said.ranges:
-        text = None if one.registered else one.name
-        text_id = strings.id(one.name) if one.registered else None
-        where = global_tid(one.pid, one.tid)
-        yield (one.start, one.end, one.kind, 1, None, 255, text, where, None, text_id, one.domain)
+    for range_ in said.ranges:
+        text = None if range_.registered else range_.name
+        text_id = strings.id(range_.name) if range_.registered else None
+        where = global_tid(range_.pid, range_.tid)
+        yield (
+            range_.start,
+            range_.end,
+            range_.kind,
+            1,
+            None,
+            255,
+            text,
+            where,
+            None,
+            text_id,
+            range_.domain,
+        )

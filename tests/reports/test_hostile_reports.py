@@ -276,7 +276,7 @@ def test_diagnostics_of_nsys_become_warnings(tmp_path: Path) -> None:
         "CREATE TABLE DIAGNOSTIC_EVENT (timestamp INTEGER, severity INTEGER, text TEXT)",
         "INSERT INTO DIAGNOSTIC_EVENT VALUES (1, 3, 'Not all events were collected'), (1, 1, 'x')",
     )
-    assert [one.message for one in read(path).warnings] == [
+    assert [warning.message for warning in read(path).warnings] == [
         "nsys says: Not all events were collected"
     ]
 

@@ -77,10 +77,10 @@ def rows(seen: Summary, name: TableId) -> list[dict[str, Any]]:
 def test_gpu_usage_equals_brute_force(kernels: list[Kernel], ordered: bool) -> None:
     said = sorted(kernels, key=lambda one: one.start) if ordered else kernels
     seen = read(Recording(kernels=said))
-    assert [gpu.id for gpu in seen.gpus] == sorted({one.device for one in kernels})
+    assert [gpu.id for gpu in seen.gpus] == sorted({kernel.device for kernel in kernels})
     for gpu in seen.gpus:
-        others = [one for one in kernels if not one.name.startswith("nccl")]
-        reductions = [one for one in kernels if one.name.startswith("nccl")]
+        others = [kernel for kernel in kernels if not kernel.name.startswith("nccl")]
+        reductions = [kernel for kernel in kernels if kernel.name.startswith("nccl")]
         running = brute_force.busy(kernels, gpu.id)
         nccl = brute_force.busy(reductions, gpu.id)
         assert gpu.busy == len(running)
@@ -98,14 +98,14 @@ def test_gpu_usage_equals_brute_force(kernels: list[Kernel], ordered: bool) -> N
 @settings(max_examples=60)
 def test_ranges_and_gaps_equal_brute_force(ranges: list[Range], kernels: list[Kernel]) -> None:
     seen = read(Recording(ranges=ranges, kernels=kernels))
-    last = max((one.start if one.end is None else one.end for one in ranges), default=0)
+    last = max((range_.start if range_.end is None else range_.end for range_ in ranges), default=0)
     expected = brute_force.by_name(ranges, last)
     found = {
         row["range"]: (row["count"], row["total"], row["p50"], row["max"])
         for row in rows(seen, "nvtx")
     }
     assert found == expected
-    lengths = {one.name: set[int]() for one in ranges}
+    lengths = {range_.name: set[int]() for range_ in ranges}
     for one in ranges:
         lengths[one.name].add((last if one.end is None else one.end) - one.start)
     for gap in rows(seen, "gaps"):
@@ -118,9 +118,9 @@ def test_ranges_and_gaps_equal_brute_force(ranges: list[Range], kernels: list[Ke
 @settings(max_examples=30)
 def test_kernels_are_summed_by_name(kernels: list[Kernel]) -> None:
     found = {row["kernel"]: row for row in rows(read(Recording(kernels=kernels)), "kernels")}
-    assert set(found) == {one.name for one in kernels}
+    assert set(found) == {kernel.name for kernel in kernels}
     for name, row in found.items():
-        times = [one.end - one.start for one in kernels if one.name == name]
+        times = [kernel.end - kernel.start for kernel in kernels if kernel.name == name]
         assert (row["count"], row["total"]) == (len(times), sum(times))
         assert (row["min"], row["max"]) == (min(times), max(times))
 

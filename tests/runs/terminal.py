@@ -84,4 +84,4 @@ def listed() -> list[dict[str, Any]]:
 
 
 def row(run: str) -> dict[str, Any]:
-    return next(one for one in listed() if one["id"] == run)
+    return next(item for item in listed() if item["id"] == run)

@@ -79,7 +79,7 @@ def test_what_is_no_run_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "strange").mkdir()
     (tmp_path / "newer").mkdir()
     (tmp_path / "newer" / "plan.json").write_text('{"kind": "teleport"}')
-    assert [one.record.id for one in records.listed()] == [record.id]
+    assert [item.record.id for item in records.listed()] == [record.id]
     with pytest.raises(EaglerayError) as raised:
         records.find("zz")
     assert raised.value.code == "unknown-run"
@@ -101,7 +101,7 @@ def test_torn_runs_are_removed_after_a_week(tmp_path: Path, torn: str, file: str
     assert held is not None and not records.forget(broken, is_over=False)
     os.close(held)
     assert records.forget(broken, is_over=False) and not broken.folder.exists()
-    assert [one.record for one in records.listed()] == [whole] and newer.folder.exists()
+    assert [item.record for item in records.listed()] == [whole] and newer.folder.exists()
 
 
 def test_what_a_full_disk_does_not_take_ends_nothing() -> None:

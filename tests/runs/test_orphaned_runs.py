@@ -63,7 +63,7 @@ def now(record: RunRecord) -> RunState:
 def remaining(records: RunRecords, limit: int = 1) -> set[str]:
     every = records.listed()
     gone = {one.record.id for one in outdated(every, limit)}
-    return {one.record.id for one in every} - gone
+    return {item.record.id for item in every} - gone
 
 
 def test_what_is_said_of_them(records: RunRecords, program: ProcessIdentity) -> None:
@@ -101,7 +101,7 @@ def test_they_are_thrown_away_with_the_others(
     for one in (goes_on, old_job, old_profiled):
         silent(one, ORPHAN_RETENTION_S + 60)
     assert remaining(records) == {goes_on.id, job.id, profiled.id}
-    assert remaining(records, limit=7) == {one.id for one in every}
+    assert remaining(records, limit=7) == {item.id for item in every}
 
 
 async def test_a_start_throws_them_away(
@@ -114,8 +114,8 @@ async def test_a_start_throws_them_away(
     monkeypatch.setattr("eagleray.features.runs.supervisor_process.start", started)
     startable = evolve(PLAN, kind="command", argv=("true",))
     new = await Runs(records, AdapterRunGateway(None)).start(startable, confirmed=False)
-    left = [one.record.id for one in records.listed()]
-    assert left == [new, *(one.id for one in reversed(every[6:]))]
+    left = [item.record.id for item in records.listed()]
+    assert left == [new, *(item.id for item in reversed(every[6:]))]
 
 
 async def test_one_that_is_being_taken_over_is_not_thrown_away(records: RunRecords) -> None:

@@ -25,7 +25,11 @@ def line(number: int) -> bytes:
 
 
 def numbers(printed: bytes) -> list[int]:
-    return [int(one) for one in printed.splitlines() if one.isdigit() and len(one) == LINE - 1]
+    return [
+        int(splitline)
+        for splitline in printed.splitlines()
+        if splitline.isdigit() and len(splitline) == LINE - 1
+    ]
 
 
 def write(output: Output, first: int, last: int) -> None:

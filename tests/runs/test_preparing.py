@@ -49,14 +49,14 @@ async def test_with_a_cluster_it_is_a_job_there(asked: RunRequest) -> None:
 async def test_a_program_that_joins_a_cluster_of_another_python(asked: RunRequest) -> None:
     plan = await PREPARING.plan(evolve(asked, cluster="8265", kind="program"))
     assert (plan.kind, plan.argv[0]) == ("program", "/opt/python")
-    assert [one.code for one in await PREPARING.problems(plan)] == ["other-python"]
+    assert [problem.code for problem in await PREPARING.problems(plan)] == ["other-python"]
 
 
 async def test_a_breakpoint_in_a_file_that_is_not_here(asked: RunRequest) -> None:
     plan = await PREPARING.plan(
         evolve(asked, breakpoints=(Breakpoint("/no/x.py", (LineBreakpoint(1),)),))
     )
-    assert [one.code for one in await PREPARING.problems(plan)] == ["breakpoint-elsewhere"]
+    assert [problem.code for problem in await PREPARING.problems(plan)] == ["breakpoint-elsewhere"]
 
 
 async def test_line_ends_of_windows_become_a_copy(asked: RunRequest) -> None:
@@ -92,8 +92,8 @@ async def test_a_job_that_is_handed_only_some_variables(
     (Path(asked.cwd) / "run.sh").write_text(f"#!/bin/sh\n#SBATCH --export=NONE\n{line}\n")
     plan = await PREPARING.plan(evolve(asked, path="run.sh", kind=kind))
     problems = await PREPARING.problems(plan)
-    assert [one.code for one in problems] == (["narrow-export"] if said else [])
-    assert all(said in one.message for one in problems)
+    assert [problem.code for problem in problems] == (["narrow-export"] if said else [])
+    assert all(said in problem.message for problem in problems)
 
 
 def test_oldest_prepared_plan_expires() -> None:

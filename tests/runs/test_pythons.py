@@ -82,4 +82,6 @@ async def test_a_cluster_that_takes_no_job_is_said(own_home: Path, tmp_path: Pat
             assert shown["state"] == "failed"
 
         await asyncio.to_thread(refused)
-    assert ("POST", "/api/jobs/") not in [(one.method, one.path) for one in fake.requests]
+    assert ("POST", "/api/jobs/") not in [
+        (request.method, request.path) for request in fake.requests
+    ]

@@ -50,7 +50,7 @@ class Window:
         self.runs.on_change(self._hear)
 
     def _hear(self) -> None:
-        self.heard.put_nowait([one.state.phase for one in self.runs.listed()])
+        self.heard.put_nowait([item.state.phase for item in self.runs.listed()])
 
     async def until(self, phases: list[str]) -> None:
         while await asyncio.wait_for(self.heard.get(), 60) != phases:

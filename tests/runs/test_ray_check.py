@@ -94,7 +94,7 @@ def test_in_a_terminal_it_is_a_warning(
     assert done.returncode == 0
     assert done.stderr.startswith(f"The selected Python ({python} ")
     assert "has no “ray” package." in done.stderr
-    assert [one["id"] for one in listed()] == [done.stdout.strip()]
+    assert [item["id"] for item in listed()] == [done.stdout.strip()]
 
 
 async def test_in_the_editor_nothing_starts_until_the_user_decides(

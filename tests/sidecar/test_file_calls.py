@@ -199,7 +199,7 @@ async def ask_about_runs(panel: Panel, folder: Path) -> None:
         piece = await panel.ask(runs.OUTPUT, **run, offset=offset)
         offset, is_over = piece["next"], piece["is_over"]
     listed = await panel.ask(runs.LIST)
-    assert "it failed" in [one["reason"] for one in listed["runs"]]
+    assert "it failed" in [item["reason"] for item in listed["runs"]]
     again = await panel.ask(runs.RESTART, **run, anyway=True)
     await panel.ask(runs.STOP, **again)
     await panel.ask(runs.FORGET, **run)

@@ -132,7 +132,7 @@ async def test_ignored_breakpoints_let_workers_by(
     assert await panel.result(debugging.IGNORED) == {"ignored": [rule]}
     # Nobody knows where the others wait: they are looked at, and let by.
     ids = {row["worker_id"] for row in others}
-    while any(one not in fake_adapter.states or fake_adapter.states[one].stop for one in ids):
+    while any(id_ not in fake_adapter.states or fake_adapter.states[id_].stop for id_ in ids):
         await panel.result(workers.REFRESH)
     await panel.result(debugging.FORGET_IGNORED, rule)
     assert await panel.result(debugging.IGNORED) == {"ignored": []}

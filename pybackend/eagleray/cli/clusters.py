@@ -23,19 +23,21 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
         wanted = await app.clusters.inspect(arguments.cluster, say)
         await app.jobs.poll_clusters()
         every = app.clusters.current().clusters
-        known = ClusterList(tuple(one for one in every if one.id == wanted), ())
+        known = ClusterList(tuple(item for item in every if item.id == wanted), ())
     else:
         await app.clusters.refresh()
         await app.jobs.poll_clusters()
         known = app.clusters.current()
     if arguments.json:
-        print_json([cluster_json(one) for one in known.clusters])
+        print_json([cluster_json(cluster) for cluster in known.clusters])
     else:
         _print_clusters(known)
         if not known.clusters and not known.hints:
             say(str(no_clusters()))
     # Of all clusters, one that doesn't answer is nothing special; the one that was named is.
-    is_failed = arguments.cluster and any(one.state != "connected" for one in known.clusters)
+    is_failed = arguments.cluster and any(
+        cluster.state != "connected" for cluster in known.clusters
+    )
     return 1 if is_failed else 0
 
 

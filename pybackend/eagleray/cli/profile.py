@@ -177,7 +177,7 @@ def preview_lines(seen: list[ClassMatch], patterns: tuple[str, ...]) -> list[str
     others = len(seen) - len(fitting)
     if seen and not fitting:
         lines.append(f"None of the {others} classes that were seen fits.")
-        if any("." in one for one in patterns):
+        if any("." in pattern for pattern in patterns):
             # Its table of actors names classes alone.
             lines.append(
                 "Of which module a class is Ray does not say, only an earlier profile; "

@@ -77,7 +77,7 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
 
 
 def _table(read: LoadedReport, name: TableId) -> ReportTable:
-    found = (one for one in read.summary.tables if one.name == name)
+    found = (table for table in read.summary.tables if table.name == name)
     return next(found, ReportTable(name, (), 0))
 
 
@@ -89,11 +89,11 @@ def _shown(
     One in which a search finds nothing is left out.
     """
     top = usual if arguments.top is None else arguments.top
-    found = (one.searched(arguments.search) for one in tables)
+    found = (table.searched(arguments.search) for table in tables)
     return [
-        one.ordered(arguments.sort, not arguments.ascending).first(top)
-        for one in found
-        if one.total or not arguments.search
+        item.ordered(arguments.sort, not arguments.ascending).first(top)
+        for item in found
+        if item.total or not arguments.search
     ]
 
 

@@ -60,17 +60,17 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
 def _list(app: App, arguments: argparse.Namespace) -> int:
     listed = app.runs.listed()
     if arguments.json:
-        print_json([run_json(one) for one in listed])
+        print_json([run_json(item) for item in listed])
         return 0
     rows = [
         [
-            one.record.id,
-            _phase(one),
-            "" if one.state.code is None else str(one.state.code),
-            printable(command_text(one.plan), 100),
-            printable(redact_text(one.state.note), 200),
+            item.record.id,
+            _phase(item),
+            "" if item.state.code is None else str(item.state.code),
+            printable(command_text(item.plan), 100),
+            printable(redact_text(item.state.note), 200),
         ]
-        for one in listed
+        for item in listed
     ]
     if rows:
         print_table(rows)

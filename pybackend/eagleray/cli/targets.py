@@ -22,7 +22,9 @@ async def cluster_ids(app: App, arguments: argparse.Namespace) -> list[str]:
     seen = app.watch.statuses()
     answering = [one.cluster for one in seen if one.error is None]
     # A worker of a run is held whether its cluster is known here or not.
-    held = [one.cluster for one in await app.adapters.sessions.workers() if one.state != "gone"]
+    held = [
+        worker.cluster for worker in await app.adapters.sessions.workers() if worker.state != "gone"
+    ]
     if found := list(dict.fromkeys([*answering, *held])):
         return found
     raise next((one.error for one in seen if one.error is not None), no_clusters())

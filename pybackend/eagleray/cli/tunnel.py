@@ -56,10 +56,12 @@ def _print_changes() -> Callable[[list[RouteState]], None]:
     said: dict[RouteSpec, str] = {}
 
     def tell(states: list[RouteState]) -> None:
-        for one in states:
-            if said.setdefault(one.route, "ready") != one.state:
-                said[one.route] = one.state
-                say(f"{route_text(one.route) or 'direct'}: {one.state}. {one.reason}".rstrip())
+        for state in states:
+            if said.setdefault(state.route, "ready") != state.state:
+                said[state.route] = state.state
+                say(
+                    f"{route_text(state.route) or 'direct'}: {state.state}. {state.reason}".rstrip()
+                )
 
     return tell
 

@@ -135,7 +135,11 @@ class RunWatch:
         if self._cluster.found is None and not self._status.workers:
             return no_cluster_found() if end.code == 0 else ""
         pending = {line.path for line in self._status.lines if line.state == "pending"}
-        unseen = [one.path for one in self._plan.breakpoints if one.path in pending]
+        unseen = [
+            breakpoint_.path
+            for breakpoint_ in self._plan.breakpoints
+            if breakpoint_.path in pending
+        ]
         return nothing_imported(unseen) if unseen else ended_before_stopping()
 
     async def close(self) -> None:

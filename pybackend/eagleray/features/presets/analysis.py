@@ -67,7 +67,7 @@ def analyze(plan: RunPlan, python: str, now: datetime) -> ProgramAnalysis:
 
 def _hints(plan: RunPlan, script: Script | None) -> list[str]:
     """What may be the name of a configuration: arguments of the script, then the values that it assigns."""
-    assigned = [one.raw for one in script.assignments] if script else []
+    assigned = [assignment.raw for assignment in script.assignments] if script else []
     return [*plan.command, *(name for raw in assigned for name in re.findall(r"[\w.-]+", raw))]
 
 
@@ -146,7 +146,7 @@ class _Frameworks:
     def quoted_in(self, script: Script) -> Identity:
         """A module that the script runs in a quoted text: the last one of a framework."""
         found = [self.of(Launch(module, True, (), ())) for module in modules_in(script.text)]
-        return next((one for one in reversed(found) if one.tables), Identity())
+        return next((item for item in reversed(found) if item.tables), Identity())
 
     def of_lines(self, root: ScriptNode) -> list[tuple[TrainingLine, Identity]]:
         return [
@@ -238,7 +238,9 @@ def _version(
 
 def _release(found: Sequence[FrameworkTable], package: str, root: Path, version: str) -> str:
     """The version of the checkout `root`, which may be a release whose version file names an earlier one."""
-    releases = [one for table in found if table.package == package for one in table.releases]
+    releases = [
+        release for table in found if table.package == package for release in table.releases
+    ]
     for release in releases:
         text = text_of(root / release.path) if release.says == version else ""
         if re.search(release.pattern, text, re.MULTILINE):

@@ -64,7 +64,7 @@ def program_of(analysis: ProgramAnalysis) -> str:
 def checked(answers: Mapping[str, str], analysis: ProgramAnalysis) -> dict[str, str]:
     """The answers that ask for something, by the names of their options; raises what is wrong with one."""
     known = {name: value for name, value in answers.items() if name in ANSWERS}
-    asked = {one.id: one.value.strip() for one in questions(analysis, known)}
+    asked = {question.id: question.value.strip() for question in questions(analysis, known)}
     # An answer to an option that this framework doesn't have is kept, so that its outcome is reported.
     asked |= {name: value.strip() for name, value in known.items() if name not in asked}
     wanted = {name: value for name, value in asked.items() if value not in ("", OFF)}

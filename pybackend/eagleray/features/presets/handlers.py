@@ -58,14 +58,15 @@ class PresetHandlers:
             title=made.title or title(plan),
             before=made.before,
             after=made.after,
-            changes=[wire_change(one) for one in made.changes],
+            changes=[wire_change(change) for change in made.changes],
             questions=made.questions,
             framework=made.framework,
             framework_version=made.framework_version,
             text=lines_of(made, details=True),
             presets=await self._rows(request.workspace),
             problems=[
-                messages.RunProblem(one.code, one.message, one.next_step) for one in problems
+                messages.RunProblem(problem.code, problem.message, problem.next_step)
+                for problem in problems
             ],
             confirm=confirm_text(made.plan),
         )
@@ -103,7 +104,7 @@ class PresetHandlers:
 
     async def _rows(self, workspace: str) -> list[PresetRow]:
         rows = await self._preset_files.run(partial(self._debug_runs.rows, workspace))
-        return [PresetRow(**asdict(one, recurse=False)) for one in rows]
+        return [PresetRow(**asdict(row, recurse=False)) for row in rows]
 
 
 def wire_change(one: ProposedChange) -> Change:

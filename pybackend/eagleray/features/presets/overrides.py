@@ -179,7 +179,7 @@ def _without(
     asked: str, flag: str, words: Sequence[LineWord], analysis: ProgramAnalysis
 ) -> Override:
     """An argument that is to be removed from a line with these `words`."""
-    word = next((one for one in words if one.text == flag), None)
+    word = next((word for word in words if word.text == flag), None)
     if analysis.launch is None:
         change = ProposedChange(asked, "not changed", flag, nothing_found(analysis.script))
         return Override(asked, change=change)

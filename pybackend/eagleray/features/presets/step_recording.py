@@ -54,14 +54,14 @@ def with_step_recording(
         return _not_changed(made, "not changed", f"{why}, and your checkout has no {missing}.")
     overrides = _overrides(switch, values, plan, analysis, _nearest(known))
     after, changes = put(plan, analysis, overrides)
-    if refused := [one.why for one in changes if one.outcome == "not changed"]:
+    if refused := [change.why for change in changes if change.outcome == "not changed"]:
         # The framework refuses or ignores an incomplete switch.
         return _not_changed(made, "not changed", refused[0])
     before = made.before
     if after.copy_text and not plan.copy_text and analysis.script:
         # Otherwise every line of the copied script would be an added one.
         before = effective(original, *originals(analysis, after))
-    unsure = any(one.outcome == "set, effect not verified" for one in changes)
+    unsure = any(change.outcome == "set, effect not verified" for change in changes)
     made = evolve(made, plan=after, before=before, after=effective(after))
     return _added(made, changes, _recorded(name, profile, unsure))
 
@@ -119,7 +119,7 @@ def _values(
     if int(first) < switch.first:
         return f"The first step of {title} is {switch.first}."
     groups = ["all"] if "*" in profile.workers else list(profile.workers)
-    if switch.groups == "names" and any(_WILD.intersection(one) for one in groups):
+    if switch.groups == "names" and any(_WILD.intersection(group) for group in groups):
         return f"{title} takes names of worker groups, not patterns."
     if switch.groups == "all" and "*" not in profile.workers:
         return f"{title} can only record all of its workers (--workers '*')."

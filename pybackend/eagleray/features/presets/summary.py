@@ -28,19 +28,22 @@ def summary(
     """`name` is the framework and its version; `answers` ask for something, `texts` are their questions."""
     phrases: dict[str, list[str]] = {_SURE: [], _UNSURE: []}
     verbs = {
-        name: _verb({one.outcome for one in changes if one.option == name}) for name in answers
+        name: _verb({change.outcome for change in changes if change.option == name})
+        for name in answers
     }
     for option, phrase in _phrases(answers, texts):
         if verb := verbs[option]:
             phrases[verb].append(phrase)
     subject = f"This debug run of {name}" if name else "This debug run"
-    parts = [one.why for one in changes if one.outcome in _OF_RUN]
+    parts = [change.why for change in changes if change.outcome in _OF_RUN]
     if sure := phrases[_SURE]:
         parts.append(f"{subject} will {_listed(sure)}.")
     if unsure := phrases[_UNSURE]:
         start = "It should also" if sure else f"{subject} should"
         parts.append(f"{start} {_listed(unsure)}; this is not verified for this version.")
-    if failed := {one.option: one.asked for one in changes if one.outcome == "not changed"}:
+    if failed := {
+        change.option: change.asked for change in changes if change.outcome == "not changed"
+    }:
         listed = _listed([f"“{text.partition(': ')[0]}”" for text in failed.values()])
         parts.append(f"Eagleray couldn't apply {listed}; the reasons are below.")
     if POST_MORTEM.name in answers:

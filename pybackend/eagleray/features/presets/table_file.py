@@ -99,7 +99,7 @@ class _TableReader:
             ),
             offers={name: self._offer(one) for name, one in value["options"].items()},
             absent={
-                name: tuple(Absence(self._range(one), one["why"]) for one in listed)
+                name: tuple(Absence(self._range(item), item["why"]) for item in listed)
                 for name, listed in value["absent"].items()
             },
             profile=self._switch(value["profile"]) if "profile" in value else None,
@@ -115,12 +115,12 @@ class _TableReader:
     def _checks(self, listed: Any) -> tuple[Check, ...]:
         return tuple(
             Check(
-                versions=(versions := self._range(one)),
+                versions=(versions := self._range(item)),
                 commit=self._commits.get(versions.last, ""),
-                exists=one["exists"],
-                acts=_places(one.get("acts", [])),
+                exists=item["exists"],
+                acts=_places(item.get("acts", [])),
             )
-            for one in listed
+            for item in listed
         )
 
     def _entry(self, value: Mapping[str, Any]) -> KeyEntry:

@@ -34,7 +34,7 @@ def lines_of(made: DebugRunProposal, columns: int = WIDEST, details: bool = Fals
     """At most `columns` wide; `details` shows values in full.  No lines if nothing was asked for."""
     lines = textwrap.wrap(printable(made.summary, 2000), columns, break_on_hyphens=False)
     for outcome, title in _SECTIONS:
-        changes = [one for one in made.changes if one.outcome == outcome]
+        changes = [change for change in made.changes if change.outcome == outcome]
         if changes:
             lines += [*([""] if lines else []), title, *_section(changes, columns, details)]
     return lines

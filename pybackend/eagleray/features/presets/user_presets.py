@@ -136,8 +136,8 @@ class OwnPresets:
             log.warning("the presets of %s cannot be read: %s", workspace, error)
             return []
         listed = said.get("presets") if isinstance(said, dict) else None
-        found = [_kept(one) for one in listed] if isinstance(listed, list) else []
-        return sorted((one for one in found if one), key=lambda one: one.name)
+        found = [_kept(item) for item in listed] if isinstance(listed, list) else []
+        return sorted((item for item in found if item), key=lambda one: one.name)
 
     def named(self, workspace: str, name: str) -> Preset | None:
         return next((one for one in self.of(workspace) if one.name == name), None)
@@ -171,7 +171,7 @@ class OwnPresets:
         value = {
             "version": FORMAT,
             "workspace": workspace,
-            "presets": [json.loads(to_text(one)) for one in presets],
+            "presets": [json.loads(to_text(preset)) for preset in presets],
         }
         replace_text(self._file(workspace), json.dumps(value, indent=1))
 

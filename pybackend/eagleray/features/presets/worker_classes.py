@@ -23,7 +23,7 @@ _LARGEST = 2**20
 def unmatched(plan: RunPlan) -> list[EaglerayError]:
     """One problem for each pattern of the plan that matches no class of its framework."""
     patterns = (*plan.workers, *(plan.profile.workers if plan.profile else ()))
-    wanted = [one for one in patterns if not first_match([one], ["driver"])[0]]
+    wanted = [pattern for pattern in patterns if not first_match([pattern], ["driver"])[0]]
     if not wanted:
         return []
     analysis = analyze(plan, plan.python or plan.argv[0], datetime.now().astimezone())

@@ -64,8 +64,8 @@ class AdapterRunGateway:
         for state in await self._adapters.runs.states():
             if state.run == run:
                 stops = {
-                    (one.session, one.worker_id): one.stop
-                    for one in await self._adapters.sessions.workers()
+                    (worker.session, worker.worker_id): worker.stop
+                    for worker in await self._adapters.sessions.workers()
                 }
                 return _status(state, stops)
         return None
@@ -108,19 +108,25 @@ class AdapterRunGateway:
 def _file_lines(breakpoints: Iterable[Breakpoint]) -> list[FileLines]:
     return [
         FileLines(
-            one.path, [BreakpointLine(at.line, at.condition, at.hit, at.log) for at in one.lines]
+            breakpoint_.path,
+            [BreakpointLine(at.line, at.condition, at.hit, at.log) for at in breakpoint_.lines],
         )
-        for one in breakpoints
+        for breakpoint_ in breakpoints
     ]
 
 
 def _status(
     state: AdapterRunState, stops: Mapping[tuple[str, str], WorkerStop | None]
 ) -> AdapterRunStatus:
-    problems = dict.fromkeys(printable(one.problem, 400) for one in state.workers if one.problem)
+    problems = dict.fromkeys(
+        printable(worker.problem, 400) for worker in state.workers if worker.problem
+    )
     return AdapterRunStatus(
-        tuple(_worker(one, stops.get((one.session, one.worker_id))) for one in state.workers),
-        tuple(_line(one) for one in state.lines),
+        tuple(
+            _worker(worker, stops.get((worker.session, worker.worker_id)))
+            for worker in state.workers
+        ),
+        tuple(_line(line) for line in state.lines),
         tuple(problems),
     )
 

@@ -67,7 +67,9 @@ def _is_narrow(names: str, script: str) -> bool:
     if variable is None:
         return False
     values = [
-        one.value.text for one in read_script(script).assignments if one.name == variable["name"]
+        assignment.value.text
+        for assignment in read_script(script).assignments
+        if assignment.name == variable["name"]
     ]
     # A variable that refers to itself or to another one may hold anything.
     return bool(values) and all("$" not in value and _is_narrow(value, "") for value in values)

@@ -55,7 +55,7 @@ def encode_config(plan: RunPlan, config: InjectedConfig) -> str:
         "package": config.package.name,
         "path": config.path,
         "uri": config.uri,
-        "breakpoints": [asdict(one) for one in plan.breakpoints],
+        "breakpoints": [asdict(breakpoint_) for breakpoint_ in plan.breakpoints],
         "workers": list(plan.workers),
         "ranks": None if plan.ranks is None else list(plan.ranks),
         "post_mortem": plan.post_mortem,

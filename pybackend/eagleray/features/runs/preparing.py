@@ -190,7 +190,9 @@ def _shown(path: str) -> str:
 
 def _missing(plan: RunPlan) -> list[str]:
     """Files with breakpoints that are not here."""
-    return [one.path for one in plan.breakpoints if not Path(one.path).is_file()]
+    return [
+        breakpoint_.path for breakpoint_ in plan.breakpoints if not Path(breakpoint_.path).is_file()
+    ]
 
 
 def _with_plain_line_ends(plan: RunPlan, script: str) -> RunPlan:

@@ -63,7 +63,7 @@ def outdated(every: Sequence[StoredRun], limit: int = MAX_STORED_RUNS) -> list[S
     The oldest of those that are over.  An orphaned run is among them a week after its last heartbeat, but never as
     long as its program lives.
     """
-    now = [(one, with_current_state(one).state) for one in every]
+    now = [(item, with_current_state(item).state) for item in every]
     left = [
         (one, state)
         for one, state in now

@@ -83,7 +83,7 @@ class Runs:
 
     def listed(self) -> list[StoredRun]:
         """All runs as they are now, the newest first."""
-        return [with_current_state(one) for one in self._records.listed()]
+        return [with_current_state(item) for item in self._records.listed()]
 
     async def start(self, plan: RunPlan, *, confirmed: bool) -> str:
         """The id of the new run; raises what keeps it from starting, `needs-consent`, or `keeper-not-started`."""

@@ -44,10 +44,10 @@ class Module:
     def imported(self) -> dict[str, tuple[int, str, str]]:
         """The level, module and name behind each imported name."""
         return {
-            one.asname or one.name: (node.level, node.module or "", one.name)
+            name.asname or name.name: (node.level, node.module or "", name.name)
             for node in ast.walk(self.tree)
             if isinstance(node, ast.ImportFrom)
-            for one in node.names
+            for name in node.names
         }
 
 
@@ -102,8 +102,8 @@ class ClassFields:
     def _first(
         self, module: Module, types: Sequence[ast.expr], path: Sequence[str], depth: int
     ) -> Definition | None:
-        found = (self._in_type(module, one, path, depth + 1) for one in types)
-        return next((one for one in found if one), None)
+        found = (self._in_type(module, type_, path, depth + 1) for type_ in types)
+        return next((item for item in found if item), None)
 
     def _in_named(
         self, module: Module, name: str, path: Sequence[str], depth: int

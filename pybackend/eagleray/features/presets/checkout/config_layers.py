@@ -133,14 +133,14 @@ class _Composer:
         found = [self._interpolated(one) for one in written]
         if len(found) == 1:
             self.chosen[group] = found[0]
-        return [one for one in found if one not in ("", "null")]
+        return [item for item in found if item not in ("", "null")]
 
     def _interpolated(self, written: str) -> str:
         return _CHOICE.sub(lambda one: self.chosen.get(one[1], one[0]), written)
 
     def _file(self, path: str) -> Path | None:
         name = path.removesuffix(".yaml") + ".yaml"
-        return next((one / name for one in self.folders if (one / name).is_file()), None)
+        return next((folder / name for folder in self.folders if (folder / name).is_file()), None)
 
     def _search(self, root: YamlNode) -> None:
         """Adds the folders that the primary configuration names."""

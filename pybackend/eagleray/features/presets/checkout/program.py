@@ -45,7 +45,11 @@ def hydra_main(tree: ast.Module) -> HydraMain | None:
             if isinstance(decorator, ast.Call) and _name(decorator.func) in ("hydra.main", "main"):
                 names = ("config_path", "config_name")
                 given = dict(zip(names, map(_text, decorator.args), strict=False))
-                given |= {one.arg: _text(one.value) for one in decorator.keywords if one.arg}
+                given |= {
+                    keyword.arg: _text(keyword.value)
+                    for keyword in decorator.keywords
+                    if keyword.arg
+                }
                 return HydraMain(given.get("config_path", ""), given.get("config_name", ""))
     return None
 
@@ -54,7 +58,7 @@ def default_config(tree: ast.Module) -> str:
     """The YAML file that the program reads if the command names none, relative to the program."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            parts = [part for one in node.args if (part := _text(one))]
+            parts = [part for arg in node.args if (part := _text(arg))]
             if parts and parts[-1].endswith((".yaml", ".yml")):
                 return "/".join(parts)
     return ""
@@ -64,7 +68,7 @@ def loaded_class(tree: ast.Module, loader: str) -> ast.expr | None:
     """The class that the program passes to the function `loader` as its second argument."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _name(node.func).rpartition(".")[2] == loader:
-            named = [one.value for one in node.keywords if one.arg == "config_cls"]
+            named = [keyword.value for keyword in node.keywords if keyword.arg == "config_cls"]
             found = [*node.args[1:2], *named]
             if found:
                 return found[0]
@@ -93,7 +97,7 @@ def flags_of(tree: ast.Module) -> dict[str, int]:
             and isinstance(node.func, ast.Attribute)
             and node.func.attr == "add_argument"
         ):
-            for one in node.args:
-                if isinstance(one, ast.Constant) and str(one.value).startswith("-"):
-                    found.setdefault(str(one.value), node.lineno)
+            for arg in node.args:
+                if isinstance(arg, ast.Constant) and str(arg.value).startswith("-"):
+                    found.setdefault(str(arg.value), node.lineno)
     return found

@@ -144,7 +144,7 @@ def commands_of(text: str) -> tuple[BashCommand, ...]:
 
 def moved(command: BashCommand, by: int) -> BashCommand:
     """The same command, `by` characters further on."""
-    words = tuple(BashWord(one.raw, one.start + by, one.end + by) for one in command.words)
+    words = tuple(BashWord(word.raw, word.start + by, word.end + by) for word in command.words)
     return evolve(command, words=words, end=command.end + by)
 
 

@@ -97,4 +97,4 @@ def array_words(raw: str) -> tuple[BashWord, ...]:
     # Line ends separate the words of an array as blanks do.
     inside = re.sub(r"(?:(?<=\s)|^)#[^\n]*", lambda found: " " * len(found[0]), raw[1:-1])
     found = [word for command in commands_of(inside) for word in command.words]
-    return tuple(BashWord(one.raw, one.start + 1, one.end + 1) for one in found)
+    return tuple(BashWord(item.raw, item.start + 1, item.end + 1) for item in found)

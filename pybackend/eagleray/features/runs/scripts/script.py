@@ -90,8 +90,8 @@ class Script:
     def assigned(self, name: str) -> Assignment | None:
         """The last one of this name that stands before the training line."""
         bound = self.launch.line if self.launch else 0
-        found = [one for one in self.assignments if one.name == name]
-        return next((one for one in reversed(found) if not bound or one.line <= bound), None)
+        found = [assignment for assignment in self.assignments if assignment.name == name]
+        return next((item for item in reversed(found) if not bound or item.line <= bound), None)
 
     def uses(self, name: str) -> bool:
         """Whether the script reads the variable `name`."""
@@ -111,7 +111,7 @@ def read_script(
     return Script(
         text=text,
         crlf=text != raw,
-        launch=next((one for one in reversed(launches) if prefers(one)), last),
+        launch=next((launch for launch in reversed(launches) if prefers(launch)), last),
         launches=launches,
         starts=tuple(line for line in found if isinstance(line, ScriptStart)),
         assignments=tuple(reader.assignments),
@@ -162,12 +162,12 @@ class _ScriptReader:
         held = self._last.get(whole["name"]) if whole else None
         if whole and held and held.raw.startswith("(") and whole["array"]:
             return [
-                self._of_raw(one.raw, held.line + held.raw.count("\n", 0, one.start))
-                for one in array_words(held.raw)
+                self._of_raw(word.raw, held.line + held.raw.count("\n", 0, word.start))
+                for word in array_words(held.raw)
             ]
         if held and not word.raw.startswith('"') and " " in held.raw and held.raw.startswith('"'):
             inner = commands_of(held.raw[1:-1])
-            return [self._of_raw(one.raw, held.line) for c in inner[:1] for one in c.words]
+            return [self._of_raw(word.raw, held.line) for c in inner[:1] for word in c.words]
         said = self._of_raw(word.raw, self._line(word))
         return [evolve(said, span=(word.start, word.end))]
 

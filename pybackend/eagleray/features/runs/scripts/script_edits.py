@@ -77,10 +77,10 @@ def _own_places(
 ) -> Iterator[tuple[int, int, str]]:
     found = list(_OWN_PLACE.finditer(text, start, end))
     left = list(_left_alone(text, start, end)) if found else []
-    for one in found:
-        if not any(begin < one.start() < closing for begin, closing in left):
-            variable = variables["BASH_SOURCE" not in one[0]]
-            yield one.start(), one.end(), "${" + variable + ("" if one["open"] else "}")
+    for item in found:
+        if not any(begin < item.start() < closing for begin, closing in left):
+            variable = variables["BASH_SOURCE" not in item[0]]
+            yield item.start(), item.end(), "${" + variable + ("" if item["open"] else "}")
 
 
 def _left_alone(
