@@ -30,8 +30,8 @@ class DirectConnections:
     def __init__(self, tokens: TokenRules) -> None:
         self._tokens = tokens
 
-    def find_way(self, cluster: str) -> FindEndpoint:
-        return self._tokens.find_way(cluster)
+    def find_endpoint(self, cluster: str) -> FindEndpoint:
+        return self._tokens.find_endpoint(cluster)
 
     async def prepare(
         self, cluster: str, report: ShowProgress, *, wait: bool = True, clicked: bool = True

@@ -177,7 +177,7 @@ async def test_who_is_paused_stays_so_while_only_the_way_is_lost(
             raise error
         return Endpoint(fake.address)
 
-    watch.add(patient("ssh://login/http://node-1:8265", find_way=way), poll=False)
+    watch.add(patient("ssh://login/http://node-1:8265", find_endpoint=way), poll=False)
     await watch.refresh()
     lost.append(EaglerayError(code, "The way is lost."))
     watch.reset("ssh://login/http://node-1:8265")

@@ -90,7 +90,7 @@ class Hour:
         commands, tokens = Commands(self._counted, {}), TokenRules({}, folder=self._folder)
         connections = ConnectionResolver(FakeRoutes(), commands, self.heads(), tokens)
         watch.set_visible(visible)
-        watch.add(Dashboard(JOB, find_way=connections.find_way(JOB)))
+        watch.add(Dashboard(JOB, find_endpoint=connections.find_endpoint(JOB)))
         try:
             yield watch
         finally:

@@ -45,7 +45,7 @@ class World:
             return Endpoint(self._fake.address)
 
         if cluster not in [seen.cluster for seen in self._watch.statuses()]:
-            self._watch.add(Dashboard(cluster, find_way=way), poll=False)
+            self._watch.add(Dashboard(cluster, find_endpoint=way), poll=False)
         return (await self._terminals.on(cluster, node_id)).argv
 
 
@@ -65,7 +65,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 
 
 async def test_a_step_of_the_job(world: World) -> None:
-    await world.around.connections.find_way(JOB)()
+    await world.around.connections.find_endpoint(JOB)()
     step = " ".join([*SRUN, "--pty", "bash", "-l"])
     assert await world.argv(JOB) == ("my-ssh", "-t", "--", "login", step)
     on_other = await world.argv(JOB, "b")
@@ -80,12 +80,12 @@ async def test_a_job_of_this_machine_needs_no_ssh(
         "eagleray.tools.commands._run_here",
         lambda argv, stdin, limit_s, environ: site.run("", list(argv), stdin, limit_s),
     )
-    await world.around.connections.find_way("slurm://12")()
+    await world.around.connections.find_endpoint("slurm://12")()
     assert await world.argv("slurm://12") == (*SRUN, "--pty", "bash", "-l")
 
 
 async def test_a_node_that_is_not_of_the_job(world: World) -> None:
-    await world.around.connections.find_way(JOB)()
+    await world.around.connections.find_endpoint(JOB)()
     world.nodes(("c", "10.9.9.9", "elsewhere", False))
     for node_id in ("c", "nobody"):
         with pytest.raises(EaglerayError, match="no node"):

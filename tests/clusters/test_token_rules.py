@@ -112,7 +112,7 @@ def test_token_that_nobody_can_overhear_is_not_reported(cluster: str) -> None:
 async def test_headers_over_plain_http_are_reported() -> None:
     rules = TokenRules({}, listener=lambda host, port: None, uid=ME)
     rules.set_access(FAR, headers={"X-Key": "secret"})
-    (await rules.find_way(FAR)()).headers(True)
+    (await rules.find_endpoint(FAR)()).headers(True)
     problem = rules.problem(FAR)
     assert problem is not None
     assert "secret" not in problem.message

@@ -57,7 +57,7 @@ async def test_routes_to_the_localhost_of_a_node(
     site: Around, cluster: str, node: NodeRow, routes: list[RouteSpec]
 ) -> None:
     if cluster == JOB:
-        await site.connections.find_way(JOB)()
+        await site.connections.find_endpoint(JOB)()
     ports = NodeRoutes(site.connections, lambda: frozenset({"10.77.0.10"}))
     assert ports.routes(cluster, node) == routes
 

@@ -54,9 +54,11 @@ class Connections:
     a request that carries secrets.
     """
 
-    def __init__(self, address: str, find_way: FindEndpoint, token_source: TokenSource) -> None:
+    def __init__(
+        self, address: str, find_endpoint: FindEndpoint, token_source: TokenSource
+    ) -> None:
         self._address = address
-        self._find_way = find_way
+        self._find_endpoint = find_endpoint
         self._token_source = token_source
         self._opened: OpenSession | None = None
         self._doubted = False
@@ -105,7 +107,7 @@ class Connections:
         await asyncio.gather(*self._closing, return_exceptions=True)
 
     async def _open(self) -> OpenSession:
-        way = await self._find_way()
+        way = await self._find_endpoint()
         before = self._opened
         if before is not None and before.endpoint == way:
             # The failed connection was one of many: the others, such as a log that is followed, live on.

@@ -35,7 +35,7 @@ T = TypeVar("T")
 class Dashboard:
     """One dashboard, used from one event loop.
 
-    `address` is the id of the cluster, which is also its URL (`http://host:port`) unless `find_way` is given.
+    `address` is the id of the cluster, which is also its URL (`http://host:port`) unless `find_endpoint` is given.
     It owns its HTTP connections, which end with `close()`.  `token_source` is asked anew whenever a
     token is to be sent, which happens only after the cluster asked for one; None means that this
     cluster must not get a token (or that there is none).  A question of the state of one thing may
@@ -46,7 +46,7 @@ class Dashboard:
         self,
         address: str,
         token_source: TokenSource = lambda look: None,
-        find_way: FindEndpoint | None = None,
+        find_endpoint: FindEndpoint | None = None,
         *,
         quick_s: float = QUICK_SECONDS,
         list_s: float = LIST_SECONDS,
@@ -54,7 +54,7 @@ class Dashboard:
         self.address = address
         self._quick_s = quick_s
         self._list_s = list_s
-        self._http = RayHttp(address, token_source, find_way or direct_endpoint(address))
+        self._http = RayHttp(address, token_source, find_endpoint or direct_endpoint(address))
         self.job_api = RayJobs(address, self._http)
         self._marks_logs: bool | None = None
 

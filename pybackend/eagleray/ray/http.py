@@ -76,10 +76,12 @@ class RayHttp:
     more before a connection is made for such a request: the listener may have become another one.
     """
 
-    def __init__(self, address: str, token_source: TokenSource, find_way: FindEndpoint) -> None:
+    def __init__(
+        self, address: str, token_source: TokenSource, find_endpoint: FindEndpoint
+    ) -> None:
         self.address = address
         self._token_source = token_source
-        self._connections = Connections(address, find_way, token_source)
+        self._connections = Connections(address, find_endpoint, token_source)
         self._token_wanted = False
         self._accepted: str | None = None
         self._places = asyncio.Semaphore(AT_ONCE)

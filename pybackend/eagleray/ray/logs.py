@@ -70,8 +70,8 @@ class RayAgent:
     It is sent no token ever: whoever listens at that port of a node is not known to be of the cluster.
     """
 
-    def __init__(self, address: str, find_way: FindEndpoint) -> None:
-        self._http = RayHttp(address, lambda look: None, find_way)
+    def __init__(self, address: str, find_endpoint: FindEndpoint) -> None:
+        self._http = RayHttp(address, lambda look: None, find_endpoint)
 
     async def close(self) -> None:
         await self._http.close()

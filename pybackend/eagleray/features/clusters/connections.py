@@ -102,14 +102,14 @@ class ConnectionResolver:
         self._clicked: dict[str, JobSteps] = {}
         self._started: dict[str, JobSteps] = {}
 
-    def find_way(self, cluster: str) -> FindEndpoint:
+    def find_endpoint(self, cluster: str) -> FindEndpoint:
         """The endpoint source of a cluster's dashboard: called before its first request and after each failure.
 
         It starts a step of a job only right after a click on Reconnect.
         """
         address = parse_address(cluster)
         if address.is_direct:
-            return self._tokens.find_way(address.url)
+            return self._tokens.find_endpoint(address.url)
 
         async def find() -> Endpoint:
             if prepared := self._prepared.get(cluster, []):
@@ -403,8 +403,8 @@ class ConnectionMonitor:
         """Calls `listener` whenever the result of `status` may have changed."""
         self._listeners.add(listener)
 
-    def find_way(self, cluster: str) -> FindEndpoint:
-        return self._resolver.find_way(cluster)
+    def find_endpoint(self, cluster: str) -> FindEndpoint:
+        return self._resolver.find_endpoint(cluster)
 
     def is_local(self, cluster: str) -> bool:
         return self._resolver.is_local(cluster)

@@ -115,7 +115,7 @@ class TokenRules:
             self._used.add(cluster)
         return credentials
 
-    def find_way(self, url: str) -> FindEndpoint:
+    def find_endpoint(self, url: str) -> FindEndpoint:
         """The endpoint source of a dashboard that this machine reaches directly."""
 
         async def find() -> Endpoint:

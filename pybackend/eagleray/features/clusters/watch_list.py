@@ -96,7 +96,7 @@ class WatchList:
 
     def _dashboard(self, address: str) -> Dashboard:
         tokens = self._tokens.source(address, partial(self._is_added, address))
-        return self._make_dashboard(address, tokens, self._connections.find_way(address))
+        return self._make_dashboard(address, tokens, self._connections.find_endpoint(address))
 
 
 class Duplicates:

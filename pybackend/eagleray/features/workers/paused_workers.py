@@ -6,11 +6,12 @@ import asyncio
 import contextlib
 import os
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from dataclasses import replace
 from functools import cache
 from typing import Any, Protocol
 
+from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common import tasks
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.file_checks import FileChecks
@@ -33,14 +34,6 @@ FACTS_LIMIT_S = 10.0
 ELSEWHERE_S = 5.0
 
 
-class HeldWorkers(Protocol):
-    """What is needed of the adapters' client."""
-
-    async def workers(self) -> list[WorkerState]: ...
-
-    def watch(self) -> AsyncIterator[list[WorkerState]]: ...
-
-
 class PausedWorkers:
     """The paused, held and attached workers; lives on one event loop, owns its lookups until `close`.
 
@@ -50,7 +43,7 @@ class PausedWorkers:
     def __init__(
         self,
         watch: ClusterWatch,
-        adapters: HeldWorkers,
+        sessions: AdapterSessions,
         spy: PySpy | None = None,
         clock: Clock | None = None,
         files: LocalFiles | None = None,
@@ -58,7 +51,7 @@ class PausedWorkers:
         elsewhere: Callable[[], list[WorkerState]] = list,
     ) -> None:
         self._watch = watch
-        self._adapters = adapters
+        self._sessions = sessions
         self._places = LocalFileLookup(files or SamePaths(), self._changed)
         self._elsewhere = elsewhere
         self._said: list[WorkerState] = []
@@ -124,7 +117,7 @@ class PausedWorkers:
         asked = [None] if clusters is None else [one for one in clusters if one in watched]
         _, self._said, self._states_elsewhere = await asyncio.gather(
             asyncio.gather(*(self._watch.refresh(cluster) for cluster in asked)),
-            self._adapters.workers(),
+            self._sessions.workers(),
             off_loop(self._elsewhere),
         )
         self._adopt()
@@ -174,7 +167,7 @@ class PausedWorkers:
         looking = tasks.lasting(self._poll_elsewhere, "workers elsewhere")
         try:
             self._update()
-            async for states in self._adapters.watch():
+            async for states in self._sessions.watch():
                 self._said = states
                 self._adopt()
                 self._update()

@@ -30,7 +30,7 @@ def world(tmp_path: Path) -> Around:
 
 
 async def test_a_dashboard_beyond_ssh(world: Around) -> None:
-    assert await world.connections.find_way(BEYOND)() == Endpoint("http://node-1:8265", "/t")
+    assert await world.connections.find_endpoint(BEYOND)() == Endpoint("http://node-1:8265", "/t")
     assert world.connections.routes(BEYOND, "10.77.0.12") == [LOGIN]
     assert world.connections.dashboard_address(BEYOND) == ("node-1", 8265)
     assert not world.connections.is_local(BEYOND)
@@ -40,22 +40,22 @@ async def test_on_the_host_itself_also_by_its_own_address(world: Around) -> None
     """A dashboard that is bound to the address of its node refuses on localhost."""
     world.routes.reachable[(LOGIN, "login.site", 8265)] = "/u"
     world.site.answers = {"hostname": CommandOutput(0, "login.site\n", "")}
-    way = await world.connections.find_way("ssh://login/http://127.0.0.1:8265")()
+    way = await world.connections.find_endpoint("ssh://login/http://127.0.0.1:8265")()
     assert (way.url, way.socket) == ("http://127.0.0.1:8265", "/u")
     world.site.answers = {"hostname": CommandOutput(0, "$(id)\n", "")}
     with pytest.raises(EaglerayError, match="refused"):
-        await world.connections.find_way("ssh://login/http://127.0.0.1:8266")()
+        await world.connections.find_endpoint("ssh://login/http://127.0.0.1:8266")()
 
 
 async def test_what_fails_before_the_port_is_not_tried_elsewhere(world: Around) -> None:
     world.routes.refusal = EaglerayError("ssh-key-refused", "no")
     with pytest.raises(EaglerayError, match="no"):
-        await world.connections.find_way("ssh://login/http://127.0.0.1:8266")()
+        await world.connections.find_endpoint("ssh://login/http://127.0.0.1:8266")()
     assert world.site.asked == []
 
 
 async def test_into_a_job(world: Around) -> None:
-    assert await world.connections.find_way(JOB)() == Endpoint("http://node-10:8265", "/s")
+    assert await world.connections.find_endpoint(JOB)() == Endpoint("http://node-10:8265", "/s")
     assert world.connections.routes(JOB, "10.77.0.9") == [LOGIN, BRIDGE]
     # On the login node's localhost there is somebody else.
     assert world.connections.routes(JOB, "127.0.0.1") == [BRIDGE]
@@ -67,7 +67,7 @@ async def test_into_a_job(world: Around) -> None:
 async def test_through_the_bridge_where_ssh_does_not_reach(world: Around) -> None:
     world.routes.reachable = {(BRIDGE, "node-10", 8265): "/b"}
     await world.connections.prepare(JOB, lambda _: None)
-    assert (await world.connections.find_way(JOB)()).socket == "/b"
+    assert (await world.connections.find_endpoint(JOB)()).socket == "/b"
     world.routes.become(BRIDGE, "ready")
     state = world.connections.route_state(JOB)
     assert state is not None
@@ -77,7 +77,7 @@ async def test_through_the_bridge_where_ssh_does_not_reach(world: Around) -> Non
 async def test_what_was_prepared_is_used_for_the_first_questions(world: Around) -> None:
     await world.connections.prepare(JOB, lambda _: None)
     asked = len(world.site.asked)
-    find = world.connections.find_way(JOB)
+    find = world.connections.find_endpoint(JOB)
     assert await find() == await find()
     assert len(world.site.asked) == asked
     # Later failures ask no more often than the schedules allow, unless the user wants a new connection.
@@ -91,7 +91,7 @@ async def test_what_was_prepared_is_used_for_the_first_questions(world: Around) 
 async def test_no_bridge_is_started_without_a_click(world: Around) -> None:
     """Neither the step that looks for a dashboard nor the one that carries connections."""
     world.routes.reachable = {(BRIDGE, "node-10", 8265): "/b"}
-    find = world.connections.find_way(JOB)
+    find = world.connections.find_endpoint(JOB)
     with pytest.raises(EaglerayError, match="refused"):
         await find()
     assert world.routes.tried == [((LOGIN,), "node-10", 8265)]
@@ -134,7 +134,7 @@ async def test_while_it_is_looked_for_it_is_said_what_is_waited_for(world: Aroun
 
 async def test_a_direct_one_takes_no_route(world: Around) -> None:
     direct = "http://127.0.0.1:8265"
-    assert (await world.connections.find_way(direct)()).socket == ""
+    assert (await world.connections.find_endpoint(direct)()).socket == ""
     assert world.connections.routes(direct, "127.0.0.1") == [DIRECT]
     assert world.connections.route_state(direct) is None
     assert world.connections.is_local(direct)
@@ -143,7 +143,7 @@ async def test_a_direct_one_takes_no_route(world: Around) -> None:
 
 
 async def test_only_what_nobody_else_needs_is_left(world: Around) -> None:
-    await world.connections.find_way(JOB)()
+    await world.connections.find_endpoint(JOB)()
     await world.connections.release(JOB, [BEYOND], [])
     assert world.routes.left == [BRIDGE]
     await world.connections.release(BEYOND, [], ["login"])
@@ -153,7 +153,7 @@ async def test_only_what_nobody_else_needs_is_left(world: Around) -> None:
 
 
 async def test_reconnecting(world: Around) -> None:
-    await world.connections.find_way(JOB)()
+    await world.connections.find_endpoint(JOB)()
     await world.connections.reconnect(JOB)
     assert world.routes.reconnected == [LOGIN]
 

@@ -66,7 +66,7 @@ async def code_of(client: Dashboard) -> str:
 
 
 async def test_through_a_socket_the_cluster_keeps_its_id(fake: FakeDashboard, relay: Relay) -> None:
-    client = patient(CLUSTER, find_way=through(relay))
+    client = patient(CLUSTER, find_endpoint=through(relay))
     assert (await client.version()).session == fake.session
     assert len(await client.paused_workers()) == 3
     assert fake.requests[0].headers["Host"] == "node-1:8265"
@@ -81,7 +81,7 @@ async def test_through_a_socket_the_cluster_keeps_its_id(fake: FakeDashboard, re
 async def test_a_socket_that_was_rebuilt_is_found_within_the_same_question(
     fake: FakeDashboard, relay: Relay
 ) -> None:
-    client = patient(CLUSTER, find_way=through(relay))
+    client = patient(CLUSTER, find_endpoint=through(relay))
     await client.version()
     await relay.stop()
     await relay.start()
@@ -103,7 +103,7 @@ async def test_why_the_way_is_closed_is_what_the_person_reads(relay: Relay) -> N
         return Endpoint("http://node-1:8265", relay.path)
 
     answers += [refused, there, refused, there]
-    client = patient(CLUSTER, find_way=find)
+    client = patient(CLUSTER, find_endpoint=find)
     assert [await code(client) for _ in range(2)] == ["ssh-refused", ""]
     await relay.stop()
     assert await code(client) == "ssh-refused"
@@ -132,7 +132,7 @@ async def test_a_way_that_takes_long_is_looked_for_once_and_outlasts_the_questio
         await answered.wait()
         return Endpoint("http://node-1:8265", relay.path)
 
-    client = Dashboard(CLUSTER, find_way=find, quick_s=0.1)
+    client = Dashboard(CLUSTER, find_endpoint=find, quick_s=0.1)
     assert [await code(client) for _ in range(3)] == ["cluster-connecting"] * 3
     answered.set()
     client._quick_s = PATIENCE_S
@@ -153,7 +153,7 @@ async def test_closing_ends_the_search_for_the_way() -> None:
             ended.set()
         raise AssertionError
 
-    client = patient(CLUSTER, find_way=find)
+    client = patient(CLUSTER, find_endpoint=find)
     asking = asyncio.create_task(code(client))
     await began.wait()
     await client.close()
@@ -162,7 +162,7 @@ async def test_closing_ends_the_search_for_the_way() -> None:
 
 
 async def test_after_a_reset_what_hangs_is_asked_again(fake: FakeDashboard, relay: Relay) -> None:
-    client = patient(CLUSTER, find_way=through(relay))
+    client = patient(CLUSTER, find_endpoint=through(relay))
     await client.version()
     relay.silent = True
     asking = [asyncio.create_task(client.paused_workers()) for _ in range(20)]
@@ -178,7 +178,7 @@ async def test_questions_do_not_pile_up_behind_a_silent_link(
     fake: FakeDashboard, relay: Relay
 ) -> None:
     watch = ClusterWatch()
-    watch.add(patient(CLUSTER, find_way=through(relay)), poll=False)
+    watch.add(patient(CLUSTER, find_endpoint=through(relay)), poll=False)
     await watch.refresh()
     before = len(fake.requests)
     relay.silent = True
@@ -201,7 +201,7 @@ async def test_a_reset_wakes_a_watch_that_had_given_up_for_a_while(
     watch = ClusterWatch()
     seen = asyncio.Queue[str]()
     watch.listen(lambda now: seen.put_nowait(now.state))
-    watch.add(patient(CLUSTER, find_way=through(relay)))
+    watch.add(patient(CLUSTER, find_endpoint=through(relay)))
     while await asyncio.wait_for(seen.get(), PATIENCE_S) != "unreachable":
         pass
     await relay.start()
@@ -222,14 +222,14 @@ async def test_tls_with_an_authority_of_one_s_own_a_prefix_and_a_header(
         assert (await client.version()).session == fake.session
         assert len(await client.paused_workers()) == 3
         await client.close()
-        without = patient(url, find_way=to(evolve(way, headers=lambda look: {})))
+        without = patient(url, find_endpoint=to(evolve(way, headers=lambda look: {})))
         assert await code_of(without) == "proxy-refused"
         wrong = patient(url, lambda look: "wrong", to(way))
         assert await code_of(wrong) == "token-refused"
         untrusted = patient(url, lambda look: "token-of-ray", to(evolve(way, ca_file="")))
         assert await code_of(untrusted) == "ca-needed"
         heads = len(proxy.heads)
-        bad = patient(url, find_way=to(evolve(way, ca_file="/nowhere.pem")))
+        bad = patient(url, find_endpoint=to(evolve(way, ca_file="/nowhere.pem")))
         assert await code_of(bad) == "bad-ca-file"
         assert len(proxy.heads) == heads
 
@@ -240,14 +240,14 @@ async def test_tls_through_a_socket_proves_the_far_host(
     context = authority.server("DNS:proxy.example")
     async with proxy_before(fake.port, context) as proxy, relay_to(proxy.port) as relay:
         url = f"https://proxy.example{IN_URL}"
-        client = patient(CLUSTER, find_way=through(relay, url, authority.file))
+        client = patient(CLUSTER, find_endpoint=through(relay, url, authority.file))
         assert (await client.version()).session == fake.session
         assert "Host: proxy.example\r\n" in proxy.heads[-1]
         await client.close()
         other = f"https://other.example{IN_URL}"
-        client = patient(CLUSTER, find_way=through(relay, other, authority.file))
+        client = patient(CLUSTER, find_endpoint=through(relay, other, authority.file))
         assert await code_of(client) == "certificate-refused"
-        assert await code_of(patient(CLUSTER, find_way=through(relay, url))) == "ca-needed"
+        assert await code_of(patient(CLUSTER, find_endpoint=through(relay, url))) == "ca-needed"
 
 
 async def test_a_proxy_that_wants_the_usual_header_leaves_ray_its_own(
@@ -269,7 +269,7 @@ async def test_a_proxy_that_wants_the_usual_header_leaves_ray_its_own(
 
 async def test_headers_follow_no_redirect(fake: FakeDashboard) -> None:
     async with dashboard() as elsewhere:
-        client = patient(CLUSTER, find_way=to(Endpoint(fake.address, headers=given)))
+        client = patient(CLUSTER, find_endpoint=to(Endpoint(fake.address, headers=given)))
         fake.fault = "redirect"
         assert await code_of(client) == "redirected"
         assert elsewhere.requests == []
@@ -282,7 +282,7 @@ async def test_headers_are_kept_back_from_who_came_after(fake: FakeDashboard) ->
     def headers(look: bool) -> dict[str, str]:
         return {} if look and strangers else {NAME: VALUE}
 
-    client = patient(fake.address, find_way=to(Endpoint(fake.address, headers=headers)))
+    client = patient(fake.address, find_endpoint=to(Endpoint(fake.address, headers=headers)))
     await client.version()
     assert fake.requests[-1].headers[NAME] == VALUE
     await fake.stop()

@@ -88,7 +88,7 @@ async def test_what_was_given_for_one_cluster_goes_to_no_other(tmp_path: Path) -
     kept(tmp_path, SAID)
     rules = TokenRules({}, listener=lambda host, port: None, folder=tmp_path)
     rules.set_access("ssh://login/http://node-1:8265", headers={"X-Key": "other"})
-    way = await rules.find_way(PROXY)()
+    way = await rules.find_endpoint(PROXY)()
     assert (way.url, way.ca_file, way.headers(True)) == (PROXY, "/etc/ca.pem", {"X-Key": "secret"})
     assert rules.token_for(PROXY, added=False) == "t"
     assert rules.headers_for("ssh://login/http://node-1:8265") == {"X-Key": "other"}
@@ -127,7 +127,7 @@ async def test_a_broken_file_is_said_where_the_way_is_looked_for(tmp_path: Path)
     rules = TokenRules({}, listener=lambda host, port: None, folder=tmp_path)
     assert rules.token_for(PROXY, added=True) is None
     with pytest.raises(EaglerayError) as failed:
-        await rules.find_way(PROXY)()
+        await rules.find_endpoint(PROXY)()
     assert failed.value.code == "bad-access-file"
 
 

@@ -89,7 +89,7 @@ async def test_behind_a_proxy_with_tls_a_prefix_and_headers_of_its_own(
         assert (await client.version()).session == cluster.session
         assert [node.head for node in await client.nodes()] == [True]
         await client.close()
-        assert await code_of(patient(url, find_way=to(way))) == "token-needed"
+        assert await code_of(patient(url, find_endpoint=to(way))) == "token-needed"
         assert await code_of(patient(url, lambda look: "wrong", to(way))) == "token-refused"
         headers.clear()
         assert await code_of(patient(url, lambda look: TOKEN, to(way))) == "proxy-refused"
