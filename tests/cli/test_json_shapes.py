@@ -16,14 +16,18 @@ from eagleray.cli.json_shapes import (
     PDB_SESSION,
     REPORT,
     RUN,
+    RUN_WORKER,
     SHAPES,
     Shape,
+    run_json,
 )
 from eagleray.features.clusters import handlers as clusters
-from eagleray.features.debugging import handlers as debugging
+from eagleray.features.debugging.model import Attachment
 from eagleray.features.pdb import handlers as pdb
 from eagleray.features.reports import handlers as reports
 from eagleray.features.runs import handlers as runs
+from eagleray.features.runs.model import RunPlan, RunState, RunWorkerStatus
+from eagleray.features.runs.records import RunRecord, StoredRun
 from eagleray.features.workers import handlers as workers
 from eagleray.features.workers.logs import LogEnd
 
@@ -66,7 +70,7 @@ def test_every_shape_is_documented(commands: str) -> None:
         (CLUSTER, get_type_hints(clusters.wire_cluster)["return"]),
         (JOB, get_type_hints(clusters.wire_job)["return"]),
         (PAUSED, get_type_hints(workers.wire_paused)["return"]),
-        (ATTACHMENT, get_type_hints(debugging.attached)["return"]),
+        (ATTACHMENT, Attachment),
         (LOG, LogEnd),
         (PDB_SESSION, get_type_hints(pdb.wire_session)["return"]),
         (RUN, get_type_hints(runs.wire_run)["return"]),
@@ -76,3 +80,12 @@ def test_every_shape_is_documented(commands: str) -> None:
 )
 def test_every_field_of_a_shape_is_a_field_of_its_record(shape: Shape, record: type) -> None:
     assert set(shape) - COMPUTED - set(get_type_hints(record)) == set()
+
+
+def test_workers_of_a_run_have_the_documented_fields(tmp_path: Path) -> None:
+    worker = RunWorkerStatus("w1", 7, "driver", "train.py", "running", ("/a.py",))
+    plan = RunPlan(kind="process", argv=("python", "a.py"), cwd="/", name="a.py")
+    state = RunState("running", 1.0, cluster="http://head:8265", workers=[worker])
+    (shown,) = run_json(StoredRun(RunRecord("r1", tmp_path), plan, state))["workers"]
+    assert list(shown) == RUN_WORKER
+    assert (shown["cluster"], shown["worker_id"]) == ("http://head:8265", "w1")

@@ -6,7 +6,7 @@ by adding a line here; none is renamed or removed without a word in CHANGELOG.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from attrs import asdict
@@ -107,6 +107,18 @@ PDB_SESSION: Shape = {
     "error": 'what it failed with, "" at a breakpoint()',
     "since": "seconds since 1970",
 }
+RUN_WORKER = [
+    "cluster",
+    "worker_id",
+    "pid",
+    "kind",
+    "name",
+    "state",
+    "rank",
+    "path",
+    "line",
+    "python",
+]
 RUN: Shape = {
     "id": "what `eagleray runs` takes",
     "name": "name of the run",
@@ -120,7 +132,7 @@ RUN: Shape = {
     "cwd": "its folder",
     "workspace": "folder of the window that started it",
     "preset": 'name of the preset, "" for none',
-    "workers": "list of {cluster, worker_id, pid, kind, name, state, rank, path, line, python}",
+    "workers": f"list of {{{', '.join(RUN_WORKER)}}}",
     "lines": "breakpoints, list of {path, line, state, moved_to, workers, reason}",
     "note": "a sentence about its state",
     "reason": "why it failed",
@@ -197,8 +209,11 @@ def pdb_session_json(session: WaitingPdb) -> Json:
     return _shaped(wire_session(session), PDB_SESSION)
 
 
-def run_json(listed: StoredRun) -> Json:
-    return _shaped(wire_run(listed), RUN)
+def run_json(run: StoredRun) -> Json:
+    workers = [
+        _shaped(worker, RUN_WORKER, cluster=run.state.cluster) for worker in run.state.workers
+    ]
+    return _shaped(wire_run(run), RUN, workers=workers)
 
 
 def report_json(report: LoadedReport, tables: Sequence[ReportTable]) -> Json:
@@ -218,7 +233,7 @@ def waiting_s(worker: PausedWorker) -> float | None:
     return round(worker.held_s, 3) or None
 
 
-def _shaped(record: Any, shape: Shape, **instead: object) -> Json:
+def _shaped(record: Any, shape: Iterable[str], **instead: object) -> Json:
     """The fields of `record` that the shape names, in its order."""
     values = {**asdict(record), **instead}
     return {name: values[name] for name in shape}
