@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { Disposable } from "./common/disposables";
 import type { CommandId } from "./contributions";
 import type { App } from "./app";
-import type { Row } from "./rows";
+import type { Row } from "./panel";
 
 type Work<H> = (handlers: H, rows: readonly Row[], args: readonly unknown[]) => unknown;
 

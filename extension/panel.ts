@@ -1,10 +1,12 @@
-/** The panel of Eagleray: whether any of its views is visible, and which rows are selected in it. */
+/** The panel of Eagleray: the rows of its views, which of them are selected, and whether any view is visible. */
 
 import type { TreeView } from "vscode";
 
 import { Disposables, type Disposable } from "./common/disposables";
 import { Store, type Readable } from "./common/readable";
-import { isRow, type Row } from "./rows";
+import type { ClustersRow } from "./features/clusters/rows";
+import type { RunsRow } from "./features/runs/rows";
+import type { AllRow, PausedRow } from "./features/workers/rows";
 
 export class Panel implements Disposable {
   private readonly shown = new Store(false);
@@ -61,3 +63,9 @@ export class Selection {
     return isRow(first) ? [first] : this.rows;
   }
 }
+
+/** Whether `value` is a row: commands may be called with anything, by keys, other extensions and tests. */
+export function isRow(value: unknown): value is Row {
+  return typeof value === "object" && value !== null && "row" in value;
+}
+export type Row = PausedRow | ClustersRow | AllRow | RunsRow;

@@ -3,9 +3,8 @@
 import * as vscode from "vscode";
 
 import { Disposables, type Disposable } from "./common/disposables";
-import type { RowTexts } from "./common/row_texts";
-import type { Selection } from "./panel";
-import type { Row } from "./rows";
+import type { RowTexts } from "./common/texts";
+import type { Row, Selection } from "./panel";
 
 /** What a view shows; pure, so that it is tested without an editor. */
 interface TreeModel<R extends Row> {

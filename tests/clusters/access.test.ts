@@ -5,7 +5,7 @@ import { EaglerayError } from "../../extension/common/errors";
 import { register } from "../../extension/features/clusters";
 import { headerOf } from "../../extension/features/clusters/credential_boxes";
 import { CHANGED, REMOVE, SET_ACCESS } from "../../extension/features/clusters/messages";
-import type { Row } from "../../extension/rows";
+import type { Row } from "../../extension/panel";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
 import { editor, type Asked } from "../fakes/vscode";

@@ -21,7 +21,7 @@ import {
   CHANGED as PAUSED_CHANGED,
   REFRESH as REFRESH_WORKERS,
 } from "../../extension/features/workers/messages";
-import type { Row } from "../../extension/rows";
+import type { Row } from "../../extension/panel";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
 import { editor } from "../fakes/vscode";

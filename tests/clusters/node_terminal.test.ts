@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { Row } from "../../extension/rows";
+import type { Row } from "../../extension/panel";
 import { register } from "../../extension/features/clusters";
 import { CHANGED, TERMINAL, type TerminalRef } from "../../extension/features/clusters/messages";
 import { nodesOf } from "../../extension/features/clusters/node_terminal";

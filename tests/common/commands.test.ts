@@ -1,11 +1,9 @@
-// How commands are registered: once what they do has been read, they do it with what was selected when they were called.
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
-import { registerCommands } from "../../extension/commands";
-import { lazily } from "../../extension/commands";
-import type { Row } from "../../extension/rows";
+import { lazily, registerCommands } from "../../extension/commands";
 import { COMMANDS } from "../../extension/contributions";
+import type { Row } from "../../extension/panel";
 import { fakeApp } from "../fakes/app";
 import { editor } from "../fakes/vscode";
 import { cluster } from "../workers/samples";

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { Row } from "../../extension/rows";
-import { Selection } from "../../extension/panel";
 import { pausedWorkersOf, workersOf, type GroupRow } from "../../extension/features/workers/rows";
+import { Selection, type Row } from "../../extension/panel";
 import { pausedWorker } from "../workers/samples";
 
 const workers = ["a", "b", "c"].map((worker_id) => pausedWorker({ worker_id }));

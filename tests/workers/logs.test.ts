@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
-import type { Row } from "../../extension/rows";
+import type { Row } from "../../extension/panel";
 import { CHANGED as CLUSTERS_CHANGED } from "../../extension/features/clusters/messages";
 import { register } from "../../extension/features/workers";
 import { logTitle, searchOf } from "../../extension/features/workers/logs/model";

@@ -3,10 +3,10 @@
 import * as vscode from "vscode";
 import type { CancellationToken } from "vscode";
 
+import type { App } from "../../app";
 import { asEaglerayError, isCancellation } from "../../common/errors";
 import { plain } from "../../common/texts";
 import { longWork } from "../../dialogs";
-import type { App } from "../../app";
 import {
   addSections,
   hostSections,

@@ -1,7 +1,6 @@
 /** The choices of “Add Cluster…”: SLURM jobs, hosts of the ssh config, and the typed address. */
 
-import { dotted } from "../../common/row_texts";
-import { duration, plain } from "../../common/texts";
+import { dotted, duration, plain } from "../../common/texts";
 import { addressBeyond, addressProblem, beyondProblem, hostProblem } from "./address";
 import type { Choices, Job, SshHost } from "./messages";
 import { jobLabels, timeLeft } from "./rows";

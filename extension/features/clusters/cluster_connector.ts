@@ -2,11 +2,11 @@
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import { asEaglerayError } from "../../common/errors";
 import type { Store } from "../../common/readable";
 import { VIEWS } from "../../contributions";
 import { longWork } from "../../dialogs";
-import type { App } from "../../app";
 import { askedBy, askFor } from "./credential_boxes";
 import type { Credentials, CredentialStore } from "./credentials";
 import { ADD, type Cluster } from "./messages";

@@ -2,13 +2,13 @@
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import { withEach } from "../../common/errors";
 import type { Store } from "../../common/readable";
 import { count, plain } from "../../common/texts";
 import { VIEWS } from "../../contributions";
 import { isConfirmed } from "../../dialogs";
-import type { App } from "../../app";
-import type { Row } from "../../rows";
+import type { Row } from "../../panel";
 import { AddClusterWizard } from "./add_cluster";
 import { ClusterConnector } from "./cluster_connector";
 import { askFor } from "./credential_boxes";

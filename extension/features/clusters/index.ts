@@ -1,10 +1,10 @@
 /** Clusters: the list of them, adding one, credentials, and questions of ssh. */
 
+import type { App } from "../../app";
 import { lazily, registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { Store } from "../../common/readable";
 import { COMMANDS } from "../../contributions";
-import type { App } from "../../app";
 import { CredentialStore } from "./credentials";
 import { SshQuestions } from "./ssh_questions";
 import { timeWarnings } from "./time_warnings";

@@ -2,11 +2,11 @@
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import { noCluster, withEach } from "../../common/errors";
 import { plain } from "../../common/texts";
 import { longWork } from "../../dialogs";
-import type { App } from "../../app";
-import type { Row } from "../../rows";
+import type { Row } from "../../panel";
 import { TERMINAL, type TerminalRef } from "./messages";
 
 /** The nodes of rows, each once. */

@@ -1,10 +1,17 @@
 /** The rows of the view Clusters, and the texts of a cluster in every view. */
 
-import { dotted, lines, spokenText, type RowTexts } from "../../common/row_texts";
-import { count, duration, plain } from "../../common/texts";
+import {
+  count,
+  dotted,
+  duration,
+  lines,
+  plain,
+  spokenText,
+  type RowTexts,
+} from "../../common/texts";
 import { ROWS } from "../../contributions";
-import type { Row } from "../../rows";
-import type { Cluster, Clusters, Job, JobHost, Problem, ClusterRoute } from "./messages";
+import type { Row } from "../../panel";
+import type { Cluster, ClusterRoute, Clusters, Job, JobHost, Problem } from "./messages";
 
 /** The view's input: the lists, the addresses that are just being connected, and how old the lists are. */
 export interface ClustersView {

@@ -2,9 +2,9 @@
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
 import { plain } from "../../common/texts";
-import type { App } from "../../app";
 import { ANSWER, QUESTION, QUESTION_OVER, type Question } from "./messages";
 
 /** A box on the screen: its answer, and how to close it. */

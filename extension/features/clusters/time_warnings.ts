@@ -2,10 +2,10 @@
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
 import { plain } from "../../common/texts";
 import { COMMANDS } from "../../contributions";
-import type { App } from "../../app";
 import type { Cluster, Clusters } from "./messages";
 
 /** Remembers which jobs were warned of; one per window. */

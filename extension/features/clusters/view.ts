@@ -1,9 +1,9 @@
 /** The view Clusters. */
 
+import type { App } from "../../app";
 import { Disposables, type Disposable } from "../../common/disposables";
 import type { Readable } from "../../common/readable";
 import { VIEWS } from "../../contributions";
-import type { App } from "../../app";
 import { RowTree } from "../../tree_view";
 import { clustersRows, clustersTexts, type ClustersRow, type ClustersView } from "./rows";
 

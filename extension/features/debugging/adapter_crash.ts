@@ -2,8 +2,8 @@
 
 import type * as vscode from "vscode";
 
-import { adapterLost } from "../../common/errors";
 import type { App } from "../../app";
+import { adapterLost } from "../../common/errors";
 import { endsSession } from "./model";
 
 /** In an orderly end one side announces it before the connection breaks. */

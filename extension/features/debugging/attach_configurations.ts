@@ -2,11 +2,11 @@
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import { EaglerayError } from "../../common/errors";
 import { plain } from "../../common/texts";
 import { COMMANDS, DEBUG_TYPE } from "../../contributions";
 import { longWork } from "../../dialogs";
-import type { App } from "../../app";
 import { workspaceFolders } from "../../workspace";
 import { ID_OF } from "../clusters/messages";
 import { LocalFileQuestion } from "../source_mapping/local_file_question";

@@ -2,8 +2,8 @@
 
 import * as vscode from "vscode";
 
-import { DEBUG_TYPE } from "../../contributions";
 import type { App } from "../../app";
+import { DEBUG_TYPE } from "../../contributions";
 import { targetKey, UNLESS_TAKEN, type Target } from "./model";
 
 /** One attach per worker at a time: a double click is one. */

@@ -1,7 +1,7 @@
 /** Attaches to workers without a click: one at a time, and each only as its rule allows. */
 
-import type { Disposable } from "../../common/disposables";
 import type { App } from "../../app";
+import type { Disposable } from "../../common/disposables";
 import { setting } from "../../settings";
 import type { Snapshot } from "../workers/messages";
 import type { Attacher } from "./attacher";

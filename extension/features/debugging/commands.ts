@@ -4,10 +4,10 @@ import { basename } from "node:path";
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import { plain } from "../../common/texts";
 import type { RequestMethod } from "../../common/wire";
-import type { App } from "../../app";
-import { isRow, type Row } from "../../rows";
+import { isRow, type Row } from "../../panel";
 import type { PausedWorkerRow } from "../workers/messages";
 import { pausedWorkersOf } from "../workers/rows";
 import type { Attacher } from "./attacher";

@@ -2,9 +2,9 @@
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
 import { count, plain } from "../../common/texts";
-import type { App } from "../../app";
 import type { Snapshot } from "../workers/messages";
 import type { Attacher } from "./attacher";
 import { HELD_LONG, RELEASE, type HeldLong } from "./messages";

@@ -2,10 +2,10 @@
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import { lazily, registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS, DEBUG_TYPE } from "../../contributions";
-import type { App } from "../../app";
 import { AdapterCrash } from "./adapter_crash";
 import { AdapterFactory } from "./adapter_factory";
 import { AttachConfigurations } from "./attach_configurations";

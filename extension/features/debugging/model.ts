@@ -1,7 +1,7 @@
 /** The decisions of debugging: which workers to attach to, and the texts of messages. */
 
 import { count } from "../../common/texts";
-import type { Row } from "../../rows";
+import type { Row } from "../../panel";
 import type { PausedWorkerRow, Snapshot } from "../workers/messages";
 import type { Failure, Outcome } from "./messages";
 

@@ -2,8 +2,8 @@
 
 import * as vscode from "vscode";
 
-import { plain } from "../../common/texts";
 import type { App } from "../../app";
+import { plain } from "../../common/texts";
 import { RELEASE } from "./messages";
 import { asksToStop, type Target } from "./model";
 import { targetOfSession } from "./sessions";

@@ -2,9 +2,9 @@
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import { plain } from "../../common/texts";
 import type { RequestMethod } from "../../common/wire";
-import type { App } from "../../app";
 import type { Outcome, Workers } from "./messages";
 import { failureLine, failureSentence } from "./model";
 

@@ -4,8 +4,8 @@ import { basename } from "node:path";
 
 import * as vscode from "vscode";
 
-import { plain } from "../../common/texts";
 import type { App } from "../../app";
+import { plain } from "../../common/texts";
 import type { PausedWorkerRow } from "../workers/messages";
 import { sessionName, targetOf, waiting, type Target } from "./model";
 

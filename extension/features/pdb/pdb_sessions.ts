@@ -2,12 +2,11 @@
 
 import * as vscode from "vscode";
 
-import { noCluster } from "../../common/errors";
-import { dotted } from "../../common/row_texts";
-import { duration, plain } from "../../common/texts";
-import { longWork } from "../../dialogs";
 import type { App } from "../../app";
-import type { Row } from "../../rows";
+import { noCluster } from "../../common/errors";
+import { dotted, duration, plain } from "../../common/texts";
+import { longWork } from "../../dialogs";
+import type { Row } from "../../panel";
 import { clusterIdOf } from "../clusters/rows";
 import { LIST, TERMINAL, type PdbSession } from "./messages";
 

@@ -3,8 +3,8 @@
 import * as vscode from "vscode";
 import type { DebugConfiguration } from "vscode";
 
-import { EaglerayError } from "../../common/errors";
 import type { App } from "../../app";
+import { EaglerayError } from "../../common/errors";
 import { setting } from "../../settings";
 import { NO_PRESET } from "../runs/draft";
 import { draftOfLaunch } from "../runs/launch_json";

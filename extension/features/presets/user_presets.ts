@@ -5,8 +5,8 @@ import { basename } from "node:path";
 
 import * as vscode from "vscode";
 
-import { plain } from "../../common/texts";
 import type { App } from "../../app";
+import { plain } from "../../common/texts";
 import { windowName } from "../../workspace";
 import type { Draft } from "../runs/draft";
 import { presetLabels } from "./form/lines";

@@ -2,11 +2,11 @@
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import { withEach } from "../../common/errors";
 import { count, plain } from "../../common/texts";
 import { isConfirmed, longWork } from "../../dialogs";
-import type { App } from "../../app";
-import type { Row } from "../../rows";
+import type { Row } from "../../panel";
 import { LIST as RUNS, type Run } from "../runs/messages";
 import { isLive } from "../runs/rows";
 import { noReportSentence, openOneOf } from "./gathered_reports";

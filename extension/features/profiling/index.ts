@@ -1,10 +1,10 @@
 /** Profiling: recording the workers of a run with nsys, and gathering their reports. */
 
+import type { App } from "../../app";
 import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS } from "../../contributions";
-import type { App } from "../../app";
-import { isRow } from "../../rows";
+import { isRow } from "../../panel";
 import { setContextKey } from "../../settings";
 import type { ProfiledRuns } from "./messages";
 

@@ -1,8 +1,7 @@
 /** The workers of profiled runs that rows are about. */
 
-import { dotted } from "../../common/row_texts";
-import { plain } from "../../common/texts";
-import type { Row } from "../../rows";
+import { dotted, plain } from "../../common/texts";
+import type { Row } from "../../panel";
 import type { ProfiledRun, ProfiledRuns } from "./messages";
 
 /** Workers of a run; none of them means all. */

@@ -2,8 +2,8 @@
 
 import * as vscode from "vscode";
 
-import type { Disposable } from "../../common/disposables";
 import type { App } from "../../app";
+import type { Disposable } from "../../common/disposables";
 import { windowName } from "../../workspace";
 import { LIST as RUNS } from "../runs/messages";
 import { gatheredSentence, isEmpty, newlyGathered, openOneOf } from "./gathered_reports";

@@ -2,9 +2,9 @@
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
 import { EDITORS } from "../../contributions";
-import type { App } from "../../app";
 
 /** Nothing else of this feature is loaded before a report is opened. */
 export function register(app: App): Disposable[] {

@@ -5,9 +5,9 @@ import { delimiter, isAbsolute, join } from "node:path";
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import { EaglerayError } from "../../common/errors";
 import type { Action } from "../../error_messages";
-import type { App } from "../../app";
 import { setting } from "../../settings";
 import { startDetached } from "../../sidecar/processes";
 

@@ -5,9 +5,9 @@ import { basename } from "node:path";
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import { asEaglerayError, EaglerayError, isCancellation } from "../../common/errors";
 import { plain } from "../../common/texts";
-import type { App } from "../../app";
 import type { Progress } from "../../sidecar/sidecar";
 import { REPORT, REPORT_TEXT, TABLE, TABLE_TEXT, type TableTextRequest } from "./messages";
 import { openInNsight, revealReport } from "./nsight";

@@ -2,8 +2,8 @@
 
 import * as vscode from "vscode";
 
-import type { Disposable } from "../../common/disposables";
 import type { App } from "../../app";
+import type { Disposable } from "../../common/disposables";
 import { windowName } from "../../workspace";
 import { BREAKPOINTS, type Breakpoint, type LineBreakpoint, type Run } from "./messages";
 import { isLive, lineNotes } from "./rows";

@@ -2,11 +2,11 @@
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import { withEach } from "../../common/errors";
 import { count, plain } from "../../common/texts";
 import { isConfirmed } from "../../dialogs";
-import type { App } from "../../app";
-import type { Row } from "../../rows";
+import type { Row } from "../../panel";
 import { draftOf, noProgram } from "./draft";
 import { COMMAND, FORGET, PAUSE, STOP, type Run, type RunWorkerStatus } from "./messages";
 import type { RunOutput } from "./output";

@@ -1,9 +1,9 @@
 /** Runs: programs that are started ready to debug, and their state. */
 
+import type { App } from "../../app";
 import { lazily, registerCommands, type CommandDefinition } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS } from "../../contributions";
-import type { App } from "../../app";
 import { ifTrusted } from "../../workspace";
 import type { StopTracker } from "../debugging/stop_tracker";
 import { BreakpointNotes, GutterBreakpoints } from "./breakpoints";

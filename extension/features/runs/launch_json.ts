@@ -1,7 +1,7 @@
 /** Reads the draft of a run from a configuration of launch.json. */
 
 import { EaglerayError } from "../../common/errors";
-import { PLAIN, type Draft, type RunKind, type Profile } from "./draft";
+import { PLAIN, type Draft, type Profile, type RunKind } from "./draft";
 import { NEW_PROFILE, nsysProblem, stepsOf, WHENS } from "./profile_options";
 
 /** Exactly one of these attributes names what is run. */

@@ -2,9 +2,9 @@
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
 import { plain } from "../../common/texts";
-import type { App } from "../../app";
 
 export class RunOutput implements Disposable {
   private readonly terminals = new Map<string, vscode.Terminal>();

@@ -5,9 +5,9 @@ import { join } from "node:path";
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import { asEaglerayError } from "../../common/errors";
 import { plain } from "../../common/texts";
-import type { App } from "../../app";
 import { changeWorkspaceSetting, setting } from "../../settings";
 import { activeEnvironment, hasPythonExtension, workspaceFolder } from "../../workspace";
 import { PYTHONS } from "./messages";

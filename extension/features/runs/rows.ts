@@ -1,11 +1,18 @@
 /** The rows of the view Runs: runs, their processes, and breakpoints that were not reached. */
 
-import { dotted, lines, spokenText, type RowTexts } from "../../common/row_texts";
-import { count, duration, plain } from "../../common/texts";
+import {
+  count,
+  dotted,
+  duration,
+  lines,
+  plain,
+  spokenText,
+  type RowTexts,
+} from "../../common/texts";
 import { ROWS } from "../../contributions";
 import type { Clusters } from "../clusters/messages";
 import type { ProfiledRun, ProfiledRuns, ProfiledWorker } from "../profiling/messages";
-import type { Run, BreakpointStatus, StoredRuns, RunWorkerStatus } from "./messages";
+import type { BreakpointStatus, Run, RunWorkerStatus, StoredRuns } from "./messages";
 
 /** The view's input: the lists, and the time in seconds since 1970. */
 export interface RunsView {

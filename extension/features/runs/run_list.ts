@@ -2,10 +2,10 @@
 
 import type { CancellationToken } from "vscode";
 
+import type { App } from "../../app";
 import { Disposables } from "../../common/disposables";
 import { asEaglerayError, EaglerayError } from "../../common/errors";
 import { plain } from "../../common/texts";
-import type { App } from "../../app";
 import { windowName } from "../../workspace";
 import type { Run, StoredRuns } from "./messages";
 import { isLive } from "./rows";

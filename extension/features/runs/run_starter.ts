@@ -2,10 +2,9 @@
 
 import * as vscode from "vscode";
 
-import { lines } from "../../common/row_texts";
-import { plain } from "../../common/texts";
-import { isConfirmed, longWork } from "../../dialogs";
 import type { App } from "../../app";
+import { lines, plain } from "../../common/texts";
+import { isConfirmed, longWork } from "../../dialogs";
 import { setting } from "../../settings";
 import { windowName } from "../../workspace";
 import {

@@ -2,9 +2,9 @@
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS } from "../../contributions";
-import type { App } from "../../app";
 import { setting } from "../../settings";
 import { AutoAttach } from "../debugging/auto_attach";
 import { targetKey, type Target } from "../debugging/model";

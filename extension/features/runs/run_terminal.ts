@@ -2,12 +2,12 @@
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import { Backoff } from "../../common/backoff";
 import { Disposables } from "../../common/disposables";
 import { asEaglerayError, isCancellation } from "../../common/errors";
 import { count, duration, plain } from "../../common/texts";
 import { COMMANDS } from "../../contributions";
-import type { App } from "../../app";
 import type { ProfiledRuns } from "../profiling/messages";
 import { OUTPUT, STOP, type OutputPiece, type Run } from "./messages";
 import { isLive, runRecording } from "./rows";

@@ -1,8 +1,8 @@
 /** The view Runs. */
 
+import type { App } from "../../app";
 import { Disposables, type Disposable } from "../../common/disposables";
 import { COMMANDS, VIEWS } from "../../contributions";
-import type { App } from "../../app";
 import { RowTree } from "../../tree_view";
 import { isLive, runsRows, runsTexts, type RunsRow, type RunsView } from "./rows";
 

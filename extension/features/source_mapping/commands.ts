@@ -2,10 +2,10 @@
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import { EaglerayError, noCluster } from "../../common/errors";
 import { plain } from "../../common/texts";
-import type { App } from "../../app";
-import type { Row } from "../../rows";
+import type { Row } from "../../panel";
 import { clusterIdOf } from "../clusters/rows";
 import { pausedWorkersOf } from "../workers/rows";
 import { askFolder, localOf, stopPlaceOf } from "./local_file_question";

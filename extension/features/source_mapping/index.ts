@@ -2,10 +2,10 @@
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS } from "../../contributions";
-import type { App } from "../../app";
 import { sendMappings } from "./path_mappings";
 import { reportDifferences, WORKER_SCHEME, WorkerFiles } from "./worker_files";
 

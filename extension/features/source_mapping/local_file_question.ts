@@ -4,9 +4,9 @@ import { basename, posix } from "node:path";
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import { plain } from "../../common/texts";
 import { DEBUG_TYPE } from "../../contributions";
-import type { App } from "../../app";
 import { workspaceFolders } from "../../workspace";
 import { RESOLVE, SET_FOLDER, type Resolution } from "./messages";
 

@@ -5,9 +5,9 @@ import * as path from "node:path";
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
 import type { PathMapping } from "../../contributions";
-import type { App } from "../../app";
 import { onSettingChanged, setting } from "../../settings";
 import { CONFIGURE } from "./messages";
 

@@ -4,10 +4,10 @@ import { basename } from "node:path";
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
 import { asEaglerayError } from "../../common/errors";
 import { plain } from "../../common/texts";
-import type { App } from "../../app";
 import { localOf, stopPlaceOf } from "./local_file_question";
 import { COMPARE, WORKER_FILE, type WorkerFile } from "./messages";
 

@@ -1,7 +1,6 @@
 /** The rows of the view All Workers. */
 
-import { dotted, lines, spokenText, type RowTexts } from "../../common/row_texts";
-import { count, plain } from "../../common/texts";
+import { count, dotted, lines, plain, spokenText, type RowTexts } from "../../common/texts";
 import { ROWS } from "../../contributions";
 import type { Cluster, Problem } from "../clusters/messages";
 import { clusterTexts, problemTexts } from "../clusters/rows";

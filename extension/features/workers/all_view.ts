@@ -1,10 +1,10 @@
 /** The view All Workers: requests the workers only while it is visible. */
 
+import type { App } from "../../app";
 import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { asEaglerayError } from "../../common/errors";
 import { COMMANDS, VIEWS } from "../../contributions";
-import type { App } from "../../app";
 import { setContextKey } from "../../settings";
 import { RowTree } from "../../tree_view";
 import { allRows, allTexts, type AllView, type Grouping, type Loaded } from "./all_rows";

@@ -1,7 +1,7 @@
 /** Workers: the paused ones, all of them, and their logs. */
 
-import type { Disposable } from "../../common/disposables";
 import type { App } from "../../app";
+import type { Disposable } from "../../common/disposables";
 import { AllWorkersView } from "./all_view";
 import * as logs from "./logs";
 import { WATCH } from "./messages";

@@ -2,10 +2,10 @@
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
 import { count, plain } from "../../common/texts";
 import { COMMANDS } from "../../contributions";
-import type { App } from "../../app";
 import { setting } from "../../settings";
 import type { Clusters } from "../clusters/messages";
 import type { Group, PausedWorkerRow, Snapshot } from "./messages";

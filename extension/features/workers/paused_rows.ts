@@ -1,7 +1,14 @@
 /** The rows of the view Paused Workers. */
 
-import { dotted, lines, spokenText, type RowTexts } from "../../common/row_texts";
-import { count, duration, plain } from "../../common/texts";
+import {
+  count,
+  dotted,
+  duration,
+  lines,
+  plain,
+  spokenText,
+  type RowTexts,
+} from "../../common/texts";
 import { ROWS } from "../../contributions";
 import type { Cluster, Clusters } from "../clusters/messages";
 import { clusterContext, clusterSentence, failingRoute, problemTexts } from "../clusters/rows";

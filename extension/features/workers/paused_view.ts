@@ -1,8 +1,8 @@
 /** The view Paused Workers, with its badge. */
 
+import type { App } from "../../app";
 import { Disposables, type Disposable } from "../../common/disposables";
 import { COMMANDS, VIEWS } from "../../contributions";
-import type { App } from "../../app";
 import { RowTree } from "../../tree_view";
 import type { Snapshot } from "./messages";
 import { pausedRows, pausedTexts, routeTrouble, type PausedView } from "./paused_rows";

@@ -1,6 +1,6 @@
 /** The row types of both views of workers, and the workers that rows are about. */
 
-import type { Row } from "../../rows";
+import type { Row } from "../../panel";
 import type { Cluster } from "../clusters/messages";
 import type { ClusterRow, ProblemRow } from "../clusters/rows";
 import type { PausedWorkerRow, Worker } from "./messages";

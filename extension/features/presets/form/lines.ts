@@ -1,9 +1,8 @@
 /** The lines of the form: one for each choice, with its present value. */
 
-import { dotted } from "../../../common/row_texts";
-import { plain } from "../../../common/texts";
+import { dotted, plain } from "../../../common/texts";
 import type { Clusters } from "../../clusters/messages";
-import { NO_PRESET, type Draft, type RunKind, type Profile } from "../../runs/draft";
+import { NO_PRESET, type Draft, type Profile, type RunKind } from "../../runs/draft";
 import { WHENS } from "../../runs/profile_options";
 import type { PresetQuestion, PresetRow } from "../messages";
 import { textOf } from "./parse_input";

@@ -2,8 +2,7 @@
 
 import * as vscode from "vscode";
 
-import { dotted } from "../../../common/row_texts";
-import { count, plain } from "../../../common/texts";
+import { count, dotted, plain } from "../../../common/texts";
 import type { ClassMatch } from "../../profiling/messages";
 import { patternsOf } from "./parse_input";
 

@@ -6,7 +6,7 @@ import type { VscodeButton } from "@vscode-elements/elements/dist/vscode-button/
 import "@vscode-elements/elements/dist/vscode-progress-bar/index.js";
 import "@vscode-elements/elements/dist/vscode-textfield/index.js";
 
-import { savePageState, pageState, onMessage, post } from "./editor";
+import { onMessage, pageState, post, savePageState } from "./editor";
 import "./page.css";
 import { ReportView } from "./report_view";
 import { failure, Loading } from "./states";

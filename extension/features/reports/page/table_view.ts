@@ -4,7 +4,7 @@ import type { VscodeTextfield } from "@vscode-elements/elements/dist/vscode-text
 
 import type { Column, Table } from "../messages";
 import type { TableQuery } from "../page_messages";
-import { savePageState, pageState, post } from "./editor";
+import { pageState, post, savePageState } from "./editor";
 import { button, element, withCode } from "./elements";
 import { movedTo, sortedBy, type CellPosition } from "./grid";
 import { cellText, isNumber, oneLine, type Cell } from "./quantities";

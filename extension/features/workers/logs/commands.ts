@@ -2,11 +2,11 @@
 
 import * as vscode from "vscode";
 
+import type { App } from "../../../app";
 import type { Disposable } from "../../../common/disposables";
 import { noCluster, withEach } from "../../../common/errors";
 import { plain } from "../../../common/texts";
-import type { App } from "../../../app";
-import type { Row } from "../../../rows";
+import type { Row } from "../../../panel";
 import { OPEN_LOG, SEARCH_LOGS } from "../messages";
 import { workersOf, type WorkerName } from "../rows";
 import { linksTo, type LogDocuments } from "./documents";

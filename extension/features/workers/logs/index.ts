@@ -1,9 +1,9 @@
 /** The logs of workers: opened, followed and searched. */
 
+import type { App } from "../../../app";
 import { lazily, registerCommands } from "../../../commands";
 import { Disposables, type Disposable } from "../../../common/disposables";
 import { COMMANDS } from "../../../contributions";
-import type { App } from "../../../app";
 import { OPEN_LOG } from "../messages";
 import { LogDocuments } from "./documents";
 

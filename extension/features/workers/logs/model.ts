@@ -7,7 +7,7 @@ import {
   type EaglerayError,
 } from "../../../common/errors";
 import { count, plain } from "../../../common/texts";
-import type { Row } from "../../../rows";
+import type { Row } from "../../../panel";
 import type { Cluster } from "../../clusters/messages";
 import type { LogMatch, LogMatches, LogText } from "../messages";
 import { workersOf, type WorkerName } from "../rows";
