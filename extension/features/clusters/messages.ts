@@ -55,7 +55,7 @@ export interface Cluster {
 }
 
 /**
- * A SLURM job of the person's own.
+ * A SLURM job of the user's own.
  *
  * `address` is what `AddCluster` takes, and the id of its cluster once it was added.  `host` is
  * the ssh
@@ -78,7 +78,7 @@ export interface Job {
   readonly starts_s: number | null;
 }
 
-/** An ssh host that the person added to have their jobs looked for there. */
+/** An ssh host that the user added to have their jobs looked for there. */
 export interface JobHost {
   readonly host: string;
   readonly state: "ok" | "asking" | "failing";
@@ -97,17 +97,14 @@ export interface Clusters {
   readonly hosts: readonly JobHost[];
 }
 
-/** A host that the person's ssh config names; `looked_at`: their jobs are looked for there. */
+/** A host that the user's ssh config names; `looked_at`: their jobs are looked for there. */
 export interface SshHost {
   readonly name: string;
   readonly detail: string;
   readonly looked_at: boolean;
 }
 
-/**
- * What can be added: all jobs of one's own, hosts of one's ssh config; `problems`: what could not
- * be asked.
- */
+/** What can be added: the user's jobs and hosts of the ssh config; `problems` are failed polls. */
 export interface Choices {
   readonly jobs: readonly Job[];
   readonly ssh_hosts: readonly SshHost[];
@@ -117,7 +114,7 @@ export interface Choices {
 /**
  * `address`: `8265`, `host:8265`, `http(s)://…`, `ssh://HOST/8265`, `ssh://HOST/node:8265`,
  * `slurm://JOB`,
- * `ssh://HOST/slurm://JOB`.  The rest only if the person gave it, see `Access`.
+ * `ssh://HOST/slurm://JOB`.  The rest only if the user gave it, see `Access`.
  */
 export interface AddCluster {
   readonly address: string;
@@ -171,7 +168,7 @@ export interface QuestionRef {
   readonly id: string;
 }
 
-/** What the person typed (for "confirm": yes or no), None if they closed the box.  Kept nowhere. */
+/** What the user typed (for "confirm": yes or no), None if they closed the box.  Kept nowhere. */
 export interface Answer {
   readonly id: string;
   readonly text: string | null;

@@ -49,7 +49,7 @@ class Cluster:
 
 @frozen
 class Job:
-    """A SLURM job of the person's own.
+    """A SLURM job of the user's own.
 
     `address` is what `AddCluster` takes, and the id of its cluster once it was added.  `host` is the ssh
     destination where it was seen, "" for here.  `ray`: whether a Ray dashboard answers in it.  `nodes`
@@ -72,7 +72,7 @@ class Job:
 
 @frozen
 class JobHost:
-    """An ssh host that the person added to have their jobs looked for there."""
+    """An ssh host that the user added to have their jobs looked for there."""
 
     host: str
     state: Literal["ok", "asking", "failing"]
@@ -94,7 +94,7 @@ class Clusters:
 
 @frozen
 class SshHost:
-    """A host that the person's ssh config names; `looked_at`: their jobs are looked for there."""
+    """A host that the user's ssh config names; `looked_at`: their jobs are looked for there."""
 
     name: str
     detail: str
@@ -103,7 +103,7 @@ class SshHost:
 
 @frozen
 class Choices:
-    """What can be added: all jobs of one's own, hosts of one's ssh config; `problems`: what could not be asked."""
+    """What can be added: the user's jobs and hosts of the ssh config; `problems` are failed polls."""
 
     jobs: list[Job]
     ssh_hosts: list[SshHost]
@@ -113,7 +113,7 @@ class Choices:
 @frozen
 class AddCluster:
     """`address`: `8265`, `host:8265`, `http(s)://…`, `ssh://HOST/8265`, `ssh://HOST/node:8265`, `slurm://JOB`,
-    `ssh://HOST/slurm://JOB`.  The rest only if the person gave it, see `Access`."""
+    `ssh://HOST/slurm://JOB`.  The rest only if the user gave it, see `Access`."""
 
     address: str
     token: str | None = field(default=None, repr=False)
@@ -175,7 +175,7 @@ class QuestionRef:
 
 @frozen
 class Answer:
-    """What the person typed (for "confirm": yes or no), None if they closed the box.  Kept nowhere."""
+    """What the user typed (for "confirm": yes or no), None if they closed the box.  Kept nowhere."""
 
     id: str
     text: str | None = field(repr=False)

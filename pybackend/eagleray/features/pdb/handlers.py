@@ -1,4 +1,4 @@
-"""The panel's requests about Ray's own pdb: wire types in, wire types out."""
+"""Handles the panel's requests about Ray's own pdb."""
 
 from __future__ import annotations
 

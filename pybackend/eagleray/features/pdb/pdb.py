@@ -1,4 +1,4 @@
-"""Ray's own pdb: who waits in it, and how the one connection that it takes is made."""
+"""Ray's own pdb: lists the workers that wait in it and opens the one connection that each accepts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class OpensRoutes(Protocol):
 
 
 class Pdb:
-    """Asks clusters only when it is asked itself, since each question is a job of the cluster.
+    """Queries clusters only on request, since each query is a job of the cluster.
 
     `routes` lead to addresses of a cluster, `own_routes` to the localhost of one of its nodes.
     """
@@ -67,7 +67,7 @@ class Pdb:
         self._asking = ClusterQuery()
 
     async def close(self) -> None:
-        """Returns when no job of ours is left in the clusters that were asked."""
+        """Returns when no query job is left in the clusters."""
         await self._asking.close()
 
     async def waiting(self, cluster: str) -> list[WaitingPdb]:
@@ -77,11 +77,11 @@ class Pdb:
         return await self._sessions(cluster, said)
 
     async def named(self, cluster: str, session: str) -> WaitingPdb:
-        """The one that waits as `session`; raises `unknown-pdb` or `ambiguous-pdb`."""
+        """The session with this id or name; raises `unknown-pdb` or `ambiguous-pdb`."""
         return chosen(await self.waiting(cluster), session)
 
     async def followed(self, target: PdbTarget) -> WaitingPdb | None:
-        """The same session in the next task, after `remote`; None when no other task was called."""
+        """The session in the next task, after `remote`; None if no other task was called."""
         asked = {"follow": target.id, "seconds": FOLLOW_S}
         said = await self._ask(target.cluster, asked, ASK_S + FOLLOW_S)
         found = await self._sessions(target.cluster, said)
@@ -110,14 +110,14 @@ class Pdb:
     async def address(self, target: PdbTarget) -> str:
         """`HOST:PORT`, or the path of a socket of ours that leads there; nothing has connected yet.
 
-        Only whoever connects at last may do so: pdb takes one connection, and its end fails the task.
+        Only the final client may connect: pdb accepts one connection, and its end fails the task.
         """
         if target.routes == (DIRECT,):
             return f"{target.host}:{target.port}"
         try:
             for route in target.routes:
                 if route.kind == "ssh":
-                    # So that what is wrong with the connection is said before pdb is spoken to.
+                    # So that a failing connection is reported before anything is sent to pdb.
                     await self._opens.run(route.ssh, ["true"])
             routes = list(target.routes)
             opened = await self._opens.open_socket(routes, target.host, target.port, probe=False)

@@ -1,4 +1,4 @@
-"""The workers that wait in Ray's own pdb, as values, out of what Ray keeps of them."""
+"""The workers that wait in Ray's own pdb, parsed from Ray's records, and the target to connect to one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ADDRESS = re.compile(
     r"(?:\[(?P<bare>[0-9A-Fa-f:.]+)\]|(?P<host>[A-Za-z0-9_.-]{1,253})):(?P<port>\d{1,5})"
 )
 _FRAME = re.compile(r'^ *File "([^"\n]{1,4096})", line (\d{1,9})', re.MULTILINE)
-# pdb was entered by Ray itself after an error, when its place is in one of these.
+# Ray itself entered pdb after an error if its location is in one of these.
 _OF_RAY = ("/ray/_private/", "/ray/util/", "/ray/_raylet")
 _NO_ERROR = "NoneType: None"
 _LOCALHOST = ("localhost", "127.0.0.1", "::1")
@@ -53,7 +53,7 @@ class WaitingPdb:
 
 @frozen
 class DashboardRows:
-    """What the dashboard knows of a cluster; tasks and jobs only where pdb does not name its worker."""
+    """The dashboard's lists of a cluster; tasks and jobs only where pdb does not name its worker."""
 
     workers: Sequence[WorkerRow]
     actors: Sequence[ActorRow]
@@ -90,15 +90,15 @@ def chosen(waiting: Sequence[WaitingPdb], text: str) -> WaitingPdb:
 
 def _session(cluster: str, value: Mapping[str, Any], rows: DashboardRows) -> WaitingPdb | None:
     identity, address = _text(value, "id"), _ADDRESS.fullmatch(_text(value, "pdb_address"))
-    home = _home(value, rows)
-    if home is None or address is None or not _ID.fullmatch(identity):
+    process = _worker_process(value, rows)
+    if process is None or address is None or not _ID.fullmatch(identity):
         return None
-    node, pid = home
+    node, pid = process
     host, port = (address["bare"] or address["host"]).lower(), int(address["port"])
     if not 0 < port < 2**16 or host not in (*_LOCALHOST, node.ip):
-        # Nobody but the node of the worker itself is to be connected with.
+        # Only the node of the worker itself may be connected to.
         return None
-    file, line = _stand(value)
+    file, line = _stop_location(value)
     return WaitingPdb(
         id=identity,
         cluster=cluster,
@@ -114,14 +114,14 @@ def _session(cluster: str, value: Mapping[str, Any], rows: DashboardRows) -> Wai
     )
 
 
-def _home(value: Mapping[str, Any], rows: DashboardRows) -> tuple[NodeRow, int] | None:
+def _worker_process(value: Mapping[str, Any], rows: DashboardRows) -> tuple[NodeRow, int] | None:
     """The node and process id of the worker that waits; None for one that is gone.
 
-    Ray forgets nothing by itself: what a worker that was killed left behind is listed for ever.
+    Ray never removes the records of killed workers.
 
-    1. By the id of the worker, which Ray says today.
+    1. By the id of the worker, in newer versions of Ray.
     2. An old Ray: by the one task of that name in the job.
-    3. Else by the nodes on which such tasks run, or all: certain if it is one.
+    3. Otherwise by the nodes on which such tasks run, or all: certain if it is one.
     """
     if worker_id := _text(value, "worker_id"):
         worker = next((one for one in rows.workers if one.worker_id == worker_id), None)
@@ -142,8 +142,8 @@ def _entered_by_ray(value: Mapping[str, Any]) -> bool:
     return any(part in _text(value, "filename") for part in _OF_RAY)
 
 
-def _stand(value: Mapping[str, Any]) -> tuple[str, int]:
-    """Where the worker stands: for pdb that Ray entered, the last frame of the error that is not Ray's."""
+def _stop_location(value: Mapping[str, Any]) -> tuple[str, int]:
+    """The stop location: for pdb that Ray entered, the last frame of the error that is not Ray's."""
     if _entered_by_ray(value):
         frames = _FRAME.findall(_text(value, "traceback"))
         own = [frame for frame in frames if not any(part in frame[0] for part in _OF_RAY)]
@@ -157,7 +157,7 @@ def _error(value: Mapping[str, Any]) -> str:
 
 
 def _name(value: Mapping[str, Any], actors: Sequence[ActorRow]) -> str:
-    """The actor's name or class with the method, else what the process calls itself."""
+    """The actor's name or class with the method, otherwise the process title."""
     title = _title(value)
     actor = next((one for one in actors if one.actor_id == _text(value, "actor_id")), None)
     if actor is None or not _text(value, "actor_id"):
@@ -180,7 +180,7 @@ def _number(value: Mapping[str, Any], key: str) -> float:
     found = value.get(key)
     if isinstance(found, bool) or not isinstance(found, int | float):
         return 0.0
-    # A number can be too large for what it is used for, or none at all.
+    # A number can be too large, infinite or NaN.
     return float(found) if abs(found) < 2**53 else 0.0
 
 

@@ -13,7 +13,7 @@ _MOST_ENTRIES = 300_000
 
 
 def absolute(path: str) -> str:
-    """`path` as the person means it, links left as they are: the editor knows files by these names."""
+    """`path` as the user means it, links left as they are: the editor knows files by these names."""
     return str(Path(path).expanduser().absolute())
 
 

@@ -29,7 +29,7 @@ class Mappings:
 
 @frozen
 class Configure:
-    """The person's own mappings (setting `eagleray.pathMappings`): cluster id, or "*" for every cluster."""
+    """The user's own mappings (setting `eagleray.pathMappings`): cluster id, or "*" for every cluster."""
 
     mappings: dict[str, list[Mapping]]
 
@@ -56,7 +56,7 @@ class Resolution:
     """What came of it.
 
     `how` names the rule that decided: "setting", "mounts", "same-path", "working-dir", "suffix", or "none".
-    "ask" means that several local files fit or none does: put the one question to the person, whose
+    "ask" means that several local files fit or none does: put the one question to the user, whose
     answer is a SetFolder.  "none": there is nothing to ask; `local` is "" (show the worker's own file) or Ray's
     copy of an uploaded package on this machine.  `candidates` are local files that fit.
     """
@@ -68,7 +68,7 @@ class Resolution:
 
 @frozen
 class SetFolder:
-    """The person's answer: the folder `remote` of the worker is `local`; applied to attached workers at once.
+    """The user's answer: the folder `remote` of the worker is `local`; applied to attached workers at once.
 
     `remote` may be a file (….py): then `local` is that file or a folder that holds it at any depth, and the
     folders that correspond are worked out.

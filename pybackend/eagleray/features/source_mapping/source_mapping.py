@@ -127,7 +127,7 @@ class SourceMapping:
         return decision
 
     async def set_folder(self, cluster: str, remote: str, local: str) -> list[PathMapping]:
-        """The person's answer, kept for the cluster and applied to its attached workers at once.
+        """The user's answer, kept for the cluster and applied to its attached workers at once.
 
         `remote` may be a file: then the folders that correspond are worked out from `local`, which is the
         file itself or a folder that holds it at any depth.
@@ -158,7 +158,7 @@ class SourceMapping:
         return FileText(file.text, file.truncated)
 
     def _said(self, cluster: str) -> list[PathMapping]:
-        """What the person said: the setting of this cluster, the answers, the setting of every cluster."""
+        """What the user said: the setting of this cluster, the answers, the setting of every cluster."""
         return [
             *self._settings.get(cluster, []),
             *self._kept.of(cluster),
@@ -217,7 +217,7 @@ class SourceMapping:
 
 
 def _answer(remote: str, local: str) -> PathMapping:
-    """The mapping that the person means by `remote` is `local`; blocks while it looks at files."""
+    """The mapping that the user means by `remote` is `local`; blocks while it looks at files."""
     chosen = local_files.absolute(local)
     if local_files.is_file(chosen):
         return worker_paths.mapping_between(remote, chosen, [])

@@ -1,4 +1,4 @@
-"""The process in which a person's regular expression runs: some need time without end, and only a process can be ended.
+"""The process in which a user's regular expression runs: some need time without end, and only a process can be ended.
 
 Started by `log_search`.  Standard input: one line of JSON (`pattern`, `ignore_case`, `most`,
 `width`), then the text.  Standard output: the indexes of the first `most` lines that fit, as JSON.
