@@ -172,7 +172,7 @@ async def test_the_log_is_followed_to_its_last_byte(server: Server) -> None:
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_query, "RAY_LOOKS_S", 0.0)
+    monkeypatch.setattr(cluster_query, "RAY_POLL_S", 0.0)
     monkeypatch.setattr(cluster_query, "END_S", 0.0)
 
 

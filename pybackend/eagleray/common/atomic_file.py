@@ -1,9 +1,9 @@
-"""A file that is replaced as a whole: a reader sees what was there before, or all that is there now.
+"""Replaces files atomically: a reader sees the old text or the complete new one.
 
 That holds after a power failure too: without a sync of the file before it gets its name, file systems may keep
 the new name and lose the text.
 
-Code that writes what depends on what it has read does both `alone`, and calls `check_replaceable` in between.
+Code that reads, changes and writes a file does so within `alone`, and calls `check_replaceable` in between.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _UNFINISHED_S = 3600.0
 
 
 def replace_text(file: Path, text: str) -> None:
-    """Puts `text` there for this user alone; raises OSError, and then nothing of it is left behind."""
+    """Replaces the file by `text`, readable by this user only; raises OSError and leaves nothing behind then."""
     descriptor, name = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.parent)
     made = Path(name)
     try:
@@ -43,7 +43,7 @@ def replace_text(file: Path, text: str) -> None:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Removes what processes that were killed while they wrote have left in a folder."""
+    """Removes unfinished files of killed processes from a folder."""
     with contextlib.suppress(OSError):
         for path in folder.iterdir():
             # Another process may remove it first.
@@ -54,7 +54,7 @@ def remove_unfinished(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes new names in a folder last; not all file systems can."""
+    """Makes new names in a folder permanent; not all file systems can."""
     with contextlib.suppress(OSError):
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -65,9 +65,9 @@ def sync_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def alone(file: Path) -> Iterator[None]:
-    """No other window writes the file meanwhile; where the home has no locks, the last one wins.
+    """Locks the file against other windows; where the home has no locks, the last writer wins.
 
-    The lock is a file beside it, which stays: one that is removed could be locked by two.
+    The lock is a file beside it, which stays: a removed one could be locked by two processes.
     """
     lock = file.with_name(f".{file.name}.lock")
     fd = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -82,7 +82,7 @@ def alone(file: Path) -> Iterator[None]:
 def check_replaceable(file: Path, version: int) -> None:
     """Raises `newer-file` if a newer version of Eagleray has written the file, so that this one must not replace it.
 
-    What can't be read at all may be replaced: a power failure or an editor has left it.
+    An unreadable file may be replaced: a power failure or an editor damaged it.
     """
     try:
         said = json.loads(file.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""The clock as a value, so that tests of waiting and holding need not wait."""
+"""The clock as a value, so that tests of time limits needn't wait."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SystemClock:
 
 
 class SetClock:
-    """A clock that stands until it is moved."""
+    """A clock for tests that changes only by `move`."""
 
     def __init__(self, seconds: float = 0.0) -> None:
         self._seconds = seconds

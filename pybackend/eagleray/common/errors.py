@@ -46,7 +46,7 @@ def with_retry(next_step: str, retries: bool) -> str:
 
 
 def printable(text: str, limit: int = 200) -> str:
-    """`text` on one line, without control characters, at most `limit` characters long."""
+    """Returns `text` on one line, without control characters, at most `limit` characters long."""
     clean = "".join(c if c.isprintable() else " " for c in text)
     return clean if len(clean) <= limit else clean[: limit - 1] + "…"
 

@@ -1,4 +1,4 @@
-"""Doing many things at once, but not too many."""
+"""Runs coroutines concurrently with a limit."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ async def gather_bounded(
 
     The first exception ends the others and is raised, and so does a cancellation: nothing runs on.
     """
-    gate = asyncio.Semaphore(at_once)
+    semaphore = asyncio.Semaphore(at_once)
 
     async def one(thing: A) -> R:
-        async with gate:
+        async with semaphore:
             return await do(thing)
 
     tasks = [asyncio.ensure_future(one(thing)) for thing in things]

@@ -1,4 +1,4 @@
-"""Who wants to be told of something: each comes and goes by itself, also while the others are told."""
+"""A list of callbacks; each can be added and removed at any time, also during a call."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ P = ParamSpec("P")
 
 
 class Listeners(Generic[P]):
-    """Callables that are told in the order in which they came; one may be there more than once."""
+    """Callbacks, called in the order in which they were added; one may be added more than once."""
 
     def __init__(self) -> None:
         self._all: list[Callable[P, object]] = []
@@ -18,7 +18,7 @@ class Listeners(Generic[P]):
         return iter(list(self._all))
 
     def add(self, listener: Callable[P, object]) -> Callable[[], None]:
-        """The answer takes it away again; calling that once more does nothing."""
+        """Adds a callback; returns a function that removes it, and that may be called more than once."""
         self._all.append(listener)
         here = True
 

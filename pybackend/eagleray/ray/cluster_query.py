@@ -1,4 +1,4 @@
-"""A question that only the cluster's own Python can answer: sent as a job, which is taken away afterwards."""
+"""Queries that only the cluster's own Python can answer: sent as a job, which is removed afterwards."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from eagleray.ray.jobs import JobState
 
 log = logging.getLogger(__name__)
 
-LOOK_S = 0.1
+POLL_S = 0.1
 END_S = 5.0
-RAY_LOOKS_S = 1.5
-# Runs what the variable holds, with the Ray of the process whose id is its argument.  The folder in which Ray
-# was started is on the path first, and may hold what is called like a library.
+RAY_POLL_S = 1.5
+# Runs the text of the variable with the Ray of the process whose id is its argument.  The folder in which Ray
+# was started is first on the path, and may contain modules named like libraries.
 _START = """\
 import sys
 sys.path[:] = filter(None, sys.path)
@@ -40,13 +40,13 @@ if ends:
     sys.path.insert(others[0] if others else len(sys.path), packages)
 exec(os.environ["EAGLERAY_TEXT"])
 """
-# The shell's parent is a process of Ray itself; what is called `python` there may be another one, without Ray.
+# The shell's parent is a process of Ray; `python` may be another interpreter, without Ray.
 _PYTHON = '"$(readlink /proc/$PPID/exe || echo python)"'
 ENTRYPOINT = f"exec {_PYTHON} -c {shlex.quote(_START)} $PPID"
 
 
 class ClusterQuery:
-    """Asks such questions on one event loop; `close` returns when nothing of ours is left in any list of jobs."""
+    """Runs queries on one event loop; `close` returns when none of our jobs is left in any list."""
 
     def __init__(self) -> None:
         self._leaving: set[asyncio.Task[None]] = set()
@@ -62,9 +62,9 @@ class ClusterQuery:
         asked: Mapping[str, object],
         seconds: float,
     ) -> Any:
-        """What the program `text` prints as JSON behind the mark that it finds in `EAGLERAY_ASKED`.
+        """Returns the JSON value that the program `text` prints after the mark that it finds in `EAGLERAY_ASKED`.
 
-        `what` names it in the person's list of jobs and in errors.  The answer is unchecked.
+        `what` names it in the user's list of jobs and in errors.  The value is unchecked.
         """
         mark = secrets.token_hex(16)
         env = {"EAGLERAY_TEXT": text, "EAGLERAY_ASKED": json.dumps({**asked, "mark": mark})}
@@ -81,10 +81,9 @@ class ClusterQuery:
                 raise job_unfinished(dashboard.address, what, seconds)
             return _answer(dashboard, what, state, await dashboard.job_api.logs(job), mark)
         finally:
-            # Also when whoever asked has gone.
-            # One that stays is in Ray's list of jobs, and harms nothing.
+            # Also after a cancellation.  A job that can't be removed stays in Ray's list of jobs and does no harm.
             taking = tasks.owned(
-                _take_away(dashboard, job, ended=state is not None), "removal", tasks.only_logged
+                _remove(dashboard, job, ended=state is not None), "removal", tasks.only_logged
             )
             self._leaving.add(taking)
             taking.add_done_callback(self._leaving.discard)
@@ -107,22 +106,22 @@ async def _ended(dashboard: Dashboard, job: str, seconds: float) -> JobState | N
         state = await dashboard.job_api.state(job)
         if state.ended:
             return state
-        await asyncio.sleep(LOOK_S)
+        await asyncio.sleep(POLL_S)
     return None
 
 
-async def _take_away(dashboard: Dashboard, job: str, ended: bool) -> None:
+async def _remove(dashboard: Dashboard, job: str, ended: bool) -> None:
     """Deletes the record of a job.
 
-    Ray looks after a job once a second, and writes a record of its failure if it finds none: one that
-    has ended is left until then, and looked for once more.
+    Ray checks a job once a second, and writes a record of its failure if it finds none: an ended job is deleted
+    after that time, and once more later.
     """
     try:
         if not ended:
             await dashboard.job_api.stop(job)
             await _ended(dashboard, job, END_S)
         for _ in range(2):
-            await asyncio.sleep(RAY_LOOKS_S)
+            await asyncio.sleep(RAY_POLL_S)
             await dashboard.job_api.delete(job)
     except EaglerayError as error:
         if error.code != "no-job":

@@ -1,4 +1,4 @@
-"""The HTTP connections to one dashboard: the way there, found anew when it failed, and one session over it."""
+"""The HTTP connections to one dashboard: its endpoint, found again after a failure, and a session over it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BeforeConnecting = Callable[
 
 @frozen
 class Secrets:
-    """What one request sends that is nobody else's business."""
+    """The secrets of one request."""
 
     token: str | None = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
@@ -40,7 +40,7 @@ class Secrets:
 
 @frozen(eq=False)
 class OpenSession:
-    """A session and the way that it takes."""
+    """A session and its endpoint."""
 
     endpoint: Endpoint
     session: aiohttp.ClientSession
@@ -49,9 +49,9 @@ class OpenSession:
 class Connections:
     """Owned by one `RayHttp`, on one event loop; ended by `close`.
 
-    Looking for the way outlasts the request that wanted it, since it may ask the person for a code: whoever
-    asks next waits for the same answer.  `token_source` is asked once more before a connection is made for
-    a request that carries secrets.
+    Finding the endpoint outlasts the request that needed it, since the user may be asked for a code: the next
+    request waits for the same result.  `token_source` is called once more before a connection is made for a
+    request with secrets.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Connections:
         self._closed = False
 
     async def session(self, seconds: float) -> OpenSession:
-        """The session in use; `cluster-connecting` when the way is not found within `seconds`."""
+        """Returns the session in use; raises `cluster-connecting` if the endpoint isn't found within `seconds`."""
         if self._opened is not None and not self._doubted:
             return self._opened
         if self._closed:
@@ -85,14 +85,14 @@ class Connections:
         return opening.result()
 
     def doubt(self, opened: OpenSession) -> bool:
-        """Has the way looked for anew after a failure; whether asking again may then help."""
+        """Finds the endpoint again after a failure; returns whether a retry may help then."""
         if self._opened is not opened:
-            return True  # Another way has been found since that request began.
+            return True  # Another endpoint was found since that request began.
         self._doubted = True
         return bool(opened.endpoint.socket)
 
     def reset(self) -> None:
-        """Throws all connections away; what is being asked through them fails at once."""
+        """Drops all connections; requests over them fail at once."""
         opened, self._opened = self._opened, None
         if opened is not None:
             self._end(opened)
@@ -110,7 +110,7 @@ class Connections:
         way = await self._find_endpoint()
         before = self._opened
         if before is not None and before.endpoint == way:
-            # The failed connection was one of many: the others, such as a log that is followed, live on.
+            # The failed connection was one of many: the others, such as a followed log, stay.
             opened = OpenSession(way, before.session)
         else:
             opened = OpenSession(way, await self._session(way))
@@ -129,7 +129,7 @@ class Connections:
             if way.socket
             else aiohttp.TCPConnector(limit=0, ssl=context or True),
             cookie_jar=aiohttp.DummyCookieJar(),
-            # Unpacking is a way to make a small answer large, and the dashboard does not pack.
+            # A small compressed response could become large, and the dashboard doesn't compress.
             headers={"Accept-Encoding": "identity", "User-Agent": "eagleray"},
             auto_decompress=False,
             trust_env=False,
@@ -160,7 +160,7 @@ class Connections:
             with contextlib.suppress(Exception):
                 connector = opened.session.connector
                 if connector is not None:
-                    # A link that is dead never says goodbye, so TLS must not wait for it.
+                    # A dead link never closes TLS, so don't wait for it.
                     await connector.close(abort_ssl=True)
                 await opened.session.close()
 
@@ -170,7 +170,7 @@ class Connections:
 
 
 def trusting(ca_file: str) -> ssl.SSLContext:
-    """A context that verifies by the system's authorities and those of `ca_file`; raises `bad-ca-file`."""
+    """Returns a context that trusts the system's authorities and those of `ca_file`; raises `bad-ca-file`."""
     context = ssl.create_default_context()
     if ca_file:
         try:
@@ -183,7 +183,11 @@ def trusting(ca_file: str) -> ssl.SSLContext:
 
 
 class SocketConnector(aiohttp.UnixConnector):
-    """`context` verifies the server by the host of the URL, as on a direct connection."""
+    """Connects through a Unix socket, with TLS to the server behind it.
+
+    aiohttp's own connector for Unix sockets speaks plain HTTP whatever the URL says.  `context` verifies the
+    server by the host of the URL, as on a direct connection.
+    """
 
     def __init__(self, path: str, context: ssl.SSLContext | None) -> None:
         super().__init__(path, limit=0)

@@ -1,4 +1,4 @@
-"""How a dashboard is reached, as a value: its URL, the socket that leads there, whom to trust, what to send."""
+"""The endpoint of a dashboard: its URL, the socket that leads there, trusted authorities and headers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TokenSource = Callable[[bool], str | None]
 HeaderSource = Callable[[bool], Mapping[str, str]]
 
 
-# Raises an error of the catalogue if who listens must not be sent secrets.
+# Raises an error of the catalogue if the listener must not get secrets.
 CheckListener = Callable[[], Awaitable[None]]
 
 
@@ -22,12 +22,12 @@ def no_headers(look: bool) -> Mapping[str, str]:
 
 
 async def no_check() -> None:
-    """Nothing is known of who listens, or it is looked at by the sources themselves."""
+    """Checks nothing: the listener is unknown, or the sources check it."""
 
 
 @frozen
 class Endpoint:
-    """One way to a dashboard.
+    """The endpoint of one dashboard.
 
     `url` is `http(s)://host:port[/prefix]` as it is where the connection comes out.  `socket` is the path of
     a Unix socket each connection to which leads to that host and port; "" means TCP from this machine.
@@ -42,13 +42,13 @@ class Endpoint:
     check: CheckListener = field(default=no_check, repr=False, eq=False)
 
 
-# Finds the way, which may take as long as a person needs to type in a code.  It is asked before the first
-# request and anew after a connection failed; an error of the catalogue that it raises reaches the person.
+# Finds the endpoint, which may take as long as a user needs to type a code.  It is called before the first
+# request and again after a connection failed; an error of the catalogue that it raises reaches the user.
 FindEndpoint = Callable[[], Awaitable[Endpoint]]
 
 
 def direct_endpoint(url: str) -> FindEndpoint:
-    """The way to a dashboard that this machine reaches by itself."""
+    """Returns the endpoint of a dashboard that this machine reaches directly."""
 
     async def find() -> Endpoint:
         return Endpoint(url)

@@ -1,4 +1,4 @@
-"""Errors of clusters: their addresses, dashboards, tokens and certificates."""
+"""Errors of Ray dashboards, tokens, certificates and jobs, and the mapping of foreign errors to them."""
 
 from __future__ import annotations
 
@@ -222,19 +222,19 @@ def no_clusters() -> EaglerayError:
     )
 
 
-# OpenSSL's numbers of what a missing or private authority looks like.
+# OpenSSL's error numbers of a missing or private authority.
 _UNKNOWN_AUTHORITY = (18, 19, 20, 21)
 
 
 def is_broken_connection(error: BaseException) -> bool:
-    """Whether the connection failed or ended early, rather than being slow or refused by TLS."""
+    """Whether the connection failed or ended early, instead of being slow or rejected by TLS."""
     if isinstance(error, asyncio.TimeoutError | aiohttp.ClientSSLError):
         return False
     return isinstance(error, aiohttp.ClientConnectionError | aiohttp.ClientPayloadError | OSError)
 
 
 def map_foreign(error: BaseException, address: str, seconds: float) -> EaglerayError:
-    """The error that the person gets to see."""
+    """Returns the error of the catalogue for a foreign one."""
     detail = f"{type(error).__name__}: {printable(str(error))}"
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return _of_certificate(address, error.certificate_error)
@@ -257,7 +257,7 @@ def _of_certificate(address: str, error: Exception) -> EaglerayError:
     return certificate_refused(address, str(error))
 
 
-# Ray's own words, since it says 403 for both.
+# Ray's own messages, since it answers 403 for both.
 PROFILING_OFF = "rofiling is disabled"
 ABOUT_A_TOKEN = "authentication token"  # noqa: S105 (no token, but what Ray calls one)
 
@@ -265,13 +265,13 @@ ABOUT_A_TOKEN = "authentication token"  # noqa: S105 (no token, but what Ray cal
 def explain_refusal(
     address: str, way: Endpoint, status: int, said: str, token: str | None, accepted: str | None
 ) -> EaglerayError | None:
-    """The error for an answer `status` to a request with `token`, None when it is not about credentials.
+    """Returns the error for a response `status` to a request with `token`, None if it isn't about credentials.
 
     1. Ray has switched profiling off.
-    2. A proxy that is known to stand there says so in other words than Ray's.
-    3. The token's own date is over, or the cluster took it before.
-    4. The token is a wrong one.
-    5. Something that no token was sent to forbids what was asked.
+    2. A configured proxy answers with another message than Ray's.
+    3. The token has expired, or the cluster accepted it before.
+    4. The token is wrong.
+    5. A server that got no token rejects the request.
     """
     if status == 403 and PROFILING_OFF in said:
         return None
@@ -284,20 +284,20 @@ def explain_refusal(
 
 
 def explain_foreign_server(address: str, way: Endpoint, status: int) -> EaglerayError:
-    """The error for a server that wants credentials and does not know Ray's question about them."""
+    """Returns the error for a server that wants credentials but doesn't answer Ray's request about them."""
     if status in (401, 403) and is_behind_proxy(way):
         return proxy_refused(address, status)
     return not_ray(address, "it asks for credentials but not as Ray does")
 
 
 def is_behind_proxy(way: Endpoint) -> bool:
-    """Whether the person said so: Ray's dashboard has no prefix, no TLS and wants no other headers."""
+    """Whether the user configured a proxy: Ray's dashboard has no prefix, no TLS and needs no other headers."""
     url = URL(way.url)
     return url.scheme == "https" or url.path not in ("", "/") or bool(way.headers(False))
 
 
 def job_refused(address: str, said: str) -> EaglerayError:
-    """`said` is what the dashboard answered: often a traceback, the last line of which says why."""
+    """`said` is the response of the dashboard: often a traceback whose last line is the reason."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     return EaglerayError(
         "job-refused",

@@ -1,8 +1,8 @@
-"""Asking a Ray dashboard over HTTP within limits, with every failure mapped to the catalogue.
+"""HTTP requests to a Ray dashboard, with limits; every failure is mapped to the catalogue.
 
-Nothing is trusted: no redirect is followed, no cookie kept, no proxy of the environment used, an answer
-is dropped when it grows over the limit, and a token is only sent to a server that says of itself
-that it is a Ray dashboard which wants one.
+Nothing is trusted: no redirect is followed, no cookie kept, no proxy of the environment used, a response
+over the limit is dropped, and a token is only sent to a server that identifies itself as a Ray dashboard
+which needs one.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from eagleray.ray.endpoint import FindEndpoint, TokenSource
 
 MAX_ANSWER = 32 * 2**20
 CONNECT_SECONDS = 4.0
-# More at a time would only wait in the dashboard, which has one thread for lists.
+# More would only wait in the dashboard, which has one thread for lists.
 AT_ONCE = 8
 MODE = "/api/authentication_mode"
 
 Query = Sequence[tuple[str, str]]
-# Sends one question, with a token or without.
+# Sends one request, with or without a token.
 Send = Callable[[str, Query, "str | None"], Awaitable[aiohttp.ClientResponse]]
 
 
 @frozen
 class RequestSpec:
-    """What a question is besides its path: the method, and the bytes that go with it.
+    """A request without its path: the method and the body.
 
-    `start` asks for the rest of a file from there on; who does not understand that sends all of it.
+    `start` requests a file from there on; a server that doesn't support that sends all of it.
     """
 
     method: str = "GET"
@@ -52,7 +52,7 @@ GET = RequestSpec()
 
 @frozen
 class Reply:
-    """An answer that was read wholly; its status may be any but 3xx, 401 and 429."""
+    """A response that was read completely; its status is none of 3xx, 401 and 429."""
 
     status: int
     body: bytes
@@ -62,7 +62,7 @@ class Reply:
         return self.body.decode("utf-8", errors="replace")
 
     def json(self) -> Any:
-        """The value of the body; ValueError if it is no JSON."""
+        """Returns the value of the body; raises ValueError if it isn't JSON."""
         try:
             return json.loads(self.body)
         except RecursionError as error:
@@ -70,7 +70,7 @@ class Reply:
 
 
 class RayHttp:
-    """The questions to one dashboard; used from one event loop, ended by `close`.
+    """Sends requests to one dashboard; used on one event loop, ended by `close`.
 
     `address` is how errors name it.  `token_source` is asked for every request that needs a token, and once
     more before a connection is made for such a request: the listener may have become another one.
@@ -90,15 +90,15 @@ class RayHttp:
         await self._connections.close()
 
     def reset(self) -> None:
-        """The way there has become another one: a question that is under way is asked again through it."""
+        """Drops the connections because the endpoint has changed; requests in flight are sent again."""
         self._connections.reset()
 
     async def get(
         self, path: str, query: Query = (), *, seconds: float, limit: int = MAX_ANSWER
     ) -> Reply:
-        """The answer to one GET; raises unless it came whole, within `seconds` and `limit` bytes.
+        """Returns the response to one GET; raises unless it is complete within `seconds` and `limit` bytes.
 
-        If the connection broke on a way that can be found anew, the question is asked a second time.
+        Sends the request a second time if the connection broke and its endpoint can be found again.
         """
         async with self._places:
             with self._mapping(seconds):
@@ -121,7 +121,7 @@ class RayHttp:
         seconds: float,
         kind: str = "application/json",
     ) -> Reply:
-        """The answer to something that changes the cluster, which is therefore never sent a second time."""
+        """Sends a request that changes the cluster, which is never sent a second time; returns the response."""
         said = RequestSpec(method, body, kind)
         async with self._places:
             with self._mapping(seconds):
@@ -136,7 +136,7 @@ class RayHttp:
     async def open(
         self, path: str, query: Query = (), *, seconds: float | None, start: int = 0
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """The answer to one GET, to be read by the caller; `seconds` None: it may take for ever."""
+        """Opens the response to one GET, which the caller reads; no time limit if `seconds` is None."""
         with self._mapping(seconds or CONNECT_SECONDS):
             opened = await self._connections.session(seconds or CONNECT_SECONDS)
             try:
@@ -149,7 +149,7 @@ class RayHttp:
                 raise
 
     async def read(self, answer: aiohttp.ClientResponse, limit: int) -> Reply:
-        """All of an answer that was opened."""
+        """Reads all of an open response."""
         body = bytearray()
         async for chunk in answer.content.iter_any():
             body += chunk
@@ -183,7 +183,7 @@ class RayHttp:
         )
 
         async def send(path: str, query: Query, token: str | None) -> aiohttp.ClientResponse:
-            # The question whether a token is wanted is none of those that change something.
+            # The request for the authentication mode changes nothing.
             as_said = GET if path == MODE else said
             return await self._send(opened, path, query, timeout, token, as_said)
 
@@ -191,7 +191,7 @@ class RayHttp:
         try:
             yield answer
         finally:
-            # What was not read is thrown away with its connection: reading it out could take for ever.
+            # An unread rest is dropped with its connection: reading it could take forever.
             answer.close()
 
     async def _ask(
@@ -243,7 +243,7 @@ class RayHttp:
         return answer
 
     async def _token_for(self, opened: OpenSession, send: Send) -> str:
-        """The token for a server that answered 401; raises if it is no Ray or must not get one."""
+        """Returns the token for a server that answered 401; raises if it isn't Ray or must not get one."""
         answer = await send(MODE, (), None)
         try:
             mode = (await self.read(answer, 4096)).json()
@@ -259,7 +259,7 @@ class RayHttp:
         token = await off_loop(partial(self._token_source, True))
         if token is None:
             raise errors.token_needed(self.address)
-        # This connection was made when there was nothing to keep back.
+        # This connection was made for a request without secrets.
         await opened.endpoint.check()
         self._token_wanted = True
         return token
@@ -267,7 +267,7 @@ class RayHttp:
     async def _check_refusal(
         self, opened: OpenSession, answer: aiohttp.ClientResponse, token: str | None
     ) -> None:
-        """Raises what a 401 or 403 means, unless it is Ray's way to say that profiling is switched off."""
+        """Raises the error of a 401 or 403, unless Ray says that profiling is switched off."""
         said = (await self.read(answer, 64 * 1024)).text
         meaning = partial(
             errors.explain_refusal,
@@ -292,7 +292,7 @@ class RayHttp:
 
 
 def _of_token(token: str | None, others: Mapping[str, str]) -> dict[str, str]:
-    """The header that carries the token; Ray has one of its own for where a proxy wants the usual one."""
+    """Returns the header with the token: Ray's own if a proxy uses the usual one."""
     if token is None:
         return {}
     taken = any(name.lower() == "authorization" for name in others)

@@ -1,4 +1,4 @@
-"""The text of a log as a Ray dashboard sends it, chunk by chunk."""
+"""Logs of a cluster: chunks from a dashboard, files from a node's agent, and the output of a job."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from eagleray.ray.jobs import JobState
 if TYPE_CHECKING:
     from eagleray.ray.dashboard import Dashboard
 
-# From this version on a chunk is the log's own bytes; before, each chunk begins with one byte more:
-# "1", or "0" when what follows is what went wrong.
+# From this version on a chunk has the log's bytes only; before, each chunk begins with one byte more: "1", or
+# "0" before an error message.
 FIRST_UNMARKED = (2, 33)
 FAILED = b"0"
 
 
 class LogFailed(Exception):
-    """The dashboard says, in the text of the log, that it could not read it."""
+    """The dashboard couldn't read the log; its message came in place of the text."""
 
 
 def is_marked(ray_version: str) -> bool:
-    """Whether that version of Ray marks each chunk of a log with a byte in front."""
+    """Whether that version of Ray puts a byte before each chunk of a log."""
     numbers = re.match(r"(\d{1,9})\.(\d{1,9})", ray_version)
     return numbers is not None and (int(numbers[1]), int(numbers[2])) < FIRST_UNMARKED
 
 
 async def texts(answer: aiohttp.ClientResponse, marked: bool) -> AsyncIterator[str]:
-    """The text of `answer` as it comes; a character that a chunk cuts in two is put together.
+    """Yields the text of `answer` as it arrives; joins characters that two chunks share.
 
-    Raises `LogFailed` with the words of the dashboard.
+    Raises `LogFailed` with the message of the dashboard.
     """
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     async for piece in pieces(answer, marked):
@@ -49,7 +49,7 @@ async def texts(answer: aiohttp.ClientResponse, marked: bool) -> AsyncIterator[s
 
 
 async def pieces(answer: aiohttp.ClientResponse, marked: bool) -> AsyncIterator[bytes]:
-    """The bytes of `answer` as they come; raises as `texts` does."""
+    """Yields the bytes of `answer` as they arrive; raises as `texts` does."""
     at_start = True
     async for data, ends in answer.content.iter_chunks():
         has_mark = marked and at_start and bool(data)
@@ -65,9 +65,9 @@ _WHOLE, _PART, _PAST_THE_END = 200, 206, 416
 
 
 class RayAgent:
-    """Owns its connections, which end with `close()`.
+    """Ray's agent on one node, which serves parts of files without the head; owns its connections until `close()`.
 
-    It is sent no token ever: whoever listens at that port of a node is not known to be of the cluster.
+    It never gets a token: the listener on that port of a node may not belong to the cluster.
     """
 
     def __init__(self, address: str, find_endpoint: FindEndpoint) -> None:
@@ -77,9 +77,9 @@ class RayAgent:
         await self._http.close()
 
     async def log_bytes(self, filename: str, start: int) -> AsyncIterator[bytes]:
-        """The bytes of a file from `start` on; first an empty piece if it begins anew instead.
+        """Yields the bytes of a file from `start` on; first an empty piece if it starts from the beginning instead.
 
-        Raises `no-log`, or what the way there came to.
+        Raises `no-log`, or an error of the connection.
         """
         async with self._http.open(f"/logs/{filename}", seconds=None, start=start) as answer:
             if answer.status == _PAST_THE_END:
@@ -94,17 +94,19 @@ class RayAgent:
 
 log = logging.getLogger(__name__)
 
-LOOK_S = 0.5
+POLL_S = 0.5
 STREAM_S = 0.1
 WHOLE = -1
 
 
 async def follow(dashboard: Dashboard, job: str) -> AsyncGenerator[str, None]:
-    """The text of a job from its beginning; ends when the job has ended and all of it was said.
+    """Yields the text of a job from its beginning until the job has ended.
 
-    1. Until the job has a node its log is nowhere.
-    2. Then its file is streamed; where that fails it is asked for whole again and again.
-    3. When the job has ended, what the stream had not yet brought is taken from the whole.
+    The dashboard's own WebSocket for it polls once a second and ends seconds late, so it isn't used.
+
+    1. Until the job has a node there is no log.
+    2. Then its file is streamed; if that fails, the whole log is requested repeatedly.
+    3. When the job has ended, the rest is taken from the whole log.
     """
     said = 0
     state = await _begun(dashboard, job)
@@ -121,14 +123,14 @@ async def follow(dashboard: Dashboard, job: str) -> AsyncGenerator[str, None]:
                 yield rest
             if is_last:
                 return
-            await asyncio.wait([ended], timeout=LOOK_S)
+            await asyncio.wait([ended], timeout=POLL_S)
     finally:
         ended.cancel()
         await asyncio.gather(ended, return_exceptions=True)
 
 
-async def wait_ended(dashboard: Dashboard, job: str, look_s: float = LOOK_S) -> JobState:
-    """Returns when the job has ended, however long that takes."""
+async def wait_ended(dashboard: Dashboard, job: str, look_s: float = POLL_S) -> JobState:
+    """Waits for the end of the job without a limit."""
     while True:
         state = await dashboard.job_api.state(job)
         if state.ended:
@@ -141,20 +143,20 @@ async def _begun(dashboard: Dashboard, job: str) -> JobState:
         state = await dashboard.job_api.state(job)
         if state.ended or (state.driver_node_id and state.status == "RUNNING"):
             return state
-        await asyncio.sleep(LOOK_S)
+        await asyncio.sleep(POLL_S)
 
 
 async def _ended(dashboard: Dashboard, job: str) -> None:
-    """A dashboard that fails to answer now and then says nothing about the job."""
+    """Waits for the end of the job; ignores failed requests, which say nothing about it."""
     while True:
         with contextlib.suppress(EaglerayError):
             await wait_ended(dashboard, job)
             return
-        await asyncio.sleep(LOOK_S)
+        await asyncio.sleep(POLL_S)
 
 
 async def _rest(dashboard: Dashboard, job: str, node_id: str, said: int) -> AsyncIterator[str]:
-    """What is there beyond the first `said` letters; a log that is too large for one answer comes piece by piece."""
+    """Yields the text after the first `said` characters; reads a log that is too large for one response in pieces."""
     try:
         text = await dashboard.job_api.logs(job)
     except EaglerayError as error:
@@ -176,7 +178,7 @@ async def _rest(dashboard: Dashboard, job: str, node_id: str, said: int) -> Asyn
 async def _streamed(
     dashboard: Dashboard, job: str, node_id: str, ended: asyncio.Task[None]
 ) -> AsyncIterator[str]:
-    """What the stream brings until the job has ended or the stream fails."""
+    """Yields the streamed text until the job has ended or the stream fails."""
     stream = dashboard.log_stream(node_id, f"job-driver-{job}.log", WHOLE, STREAM_S)
     try:
         while True:

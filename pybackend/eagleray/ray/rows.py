@@ -1,6 +1,7 @@
-"""From the JSON of Ray's state API to values, for every version of it and for nonsense too.
+"""Rows of Ray's state API, parsed from the JSON of every version, and from invalid JSON.
 
-A row that lacks what names it is dropped; a field of another type counts as missing.
+A row without its id is dropped; a field of another type counts as missing.  Every text comes from the cluster
+and is unchecked: it may contain markup, terminal escapes and newlines.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from attrs import field, frozen
 
 Row = Mapping[str, Any]
 
-# What makes the Python of a worker another one than that of the node.
+# Keys of a runtime_env that give a worker another Python than the node's.
 PYTHON_KEYS = ("pip", "uv", "conda", "py_executable", "container", "image_uri")
 
 
@@ -158,7 +159,7 @@ def mapping(row: Row, key: str) -> dict[str, Any]:
 
 @frozen
 class RayVersion:
-    """What runs behind an address.
+    """The version and session behind an address.
 
     `session` is Ray's session name, new with every start of the cluster; an old Ray does not tell it,
     there it is `head-` and the id of the head node.

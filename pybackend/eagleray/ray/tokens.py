@@ -1,4 +1,4 @@
-"""Ray's own authentication token: where Ray itself looks for it, in the same order."""
+"""Ray's own authentication token, found where Ray itself looks for it, in the same order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 def own_token(environ: Mapping[str, str]) -> str | None:
-    """The token that Ray's own tools would use here, or None.
+    """Returns the token that Ray's own tools would use here, or None.
 
     1. The variable RAY_AUTH_TOKEN.
     2. The file that RAY_AUTH_TOKEN_PATH names.
@@ -30,13 +30,13 @@ def own_token(environ: Mapping[str, str]) -> str | None:
 
 
 def sendable(token: str) -> str | None:
-    """`token` if it can stand in a header of HTTP, without white space around it."""
+    """Returns `token` without surrounding white space, or None if it can't be sent in an HTTP header."""
     token = token.strip()
     return token if token and token.isascii() and token.isprintable() else None
 
 
 def is_over(token: str, now_s: float) -> bool:
-    """Whether `token` bears a date of its own (a JWT, as Kubernetes gives) and that is past."""
+    """Whether `token` has an expiry date (a JWT, as from Kubernetes) that has passed."""
     parts = token.split(".")
     if len(parts) != 3:
         return False

@@ -1,7 +1,6 @@
-"""SLURM's commands, here or on a login node: which jobs there are, and which Ray dashboards run in one.
+"""SLURM's commands on this machine or a login node: lists jobs, and finds Ray dashboards in a job.
 
-No answer is trusted: names and lists are data of whoever submitted a job, and all that is handed on to a
-command was checked.
+No output is trusted: names and lists are data of a job's submitter, and every argument of a command is checked.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ SQUEUE_S = 20.0
 ASK_S = 30.0
 SRUN_S = 25
 
-# What a person's profile sets to see less, or otherwise; what we ask for says all by itself.
+# Variables with which a user's profile changes the output of squeue.
 _SETTINGS = (
     "SQUEUE_ACCOUNT",
     "SQUEUE_ALL",
@@ -47,7 +46,7 @@ _SETTINGS = (
     "SQUEUE_STATES",
     "SQUEUE_USERS",
 )
-# An allocation in which we ourselves run must not shape the step in another one.
+# Variables of an allocation in which we run, which must not affect steps of other jobs.
 _STEP_SETTINGS = (
     "SLURM_JOB_ID",
     "SLURM_JOBID",
@@ -66,9 +65,9 @@ _STEP_SETTINGS = (
 
 @frozen
 class NodeAnswer:
-    """What a node of a job said on Ray's usual port; `ips` are the nodes of the Ray that answered.
+    """The answer of a job's node on Ray's usual port; `ips` are the nodes of the Ray that answered.
 
-    `said`: "ray", "other", "refused", "silent" or "unknown" (there is no such name).
+    `answer`: "ray", "other", "refused", "silent" or "unknown" (there is no such name).
     """
 
     node: str
@@ -81,7 +80,7 @@ class NodeAnswer:
 
 @frozen
 class JobDashboard:
-    """A dashboard of one's own that was seen from inside a node of the job."""
+    """A dashboard of this user that was found from inside a node of the job."""
 
     node: str
     address: str
@@ -91,7 +90,7 @@ class JobDashboard:
 
 
 class SlurmClient:
-    """Asks through `Commands`, on one event loop; every method takes the ssh destination, "" for here."""
+    """Runs SLURM's commands on one event loop; `ssh` is the destination, "" for this machine."""
 
     def __init__(self, commands: Commands) -> None:
         self._commands = commands
@@ -117,7 +116,7 @@ class SlurmClient:
         return await self._surely_exclusive(ssh, query, jobs, before)
 
     async def nodes(self, ssh: str, nodelist: str) -> list[str]:
-        """The names of the nodes of a list: by ourselves, else by `scontrol`."""
+        """Returns the names of the nodes of a list; asks `scontrol` for forms that we can't expand."""
         try:
             return hostlist.expand(nodelist)
         except ValueError:
@@ -133,7 +132,7 @@ class SlurmClient:
             raise slurm_failed("scontrol", str(error)) from error
 
     async def ask_nodes(self, ssh: str, nodes: Sequence[str]) -> list[NodeAnswer]:
-        """What each node answers on Ray's usual port, asked at once from the host where SLURM was asked."""
+        """Asks all nodes at once on Ray's usual port, from the host on which SLURM's commands run."""
         python = "python3" if ssh else sys.executable
         said = await self._script(
             ssh, "ask_nodes", [python], [str(USUAL_PORT), *nodes], limit_s=ASK_S
@@ -142,7 +141,7 @@ class SlurmClient:
         return [answer for row in rows if (answer := _node_answer(row))]
 
     async def find_dashboards(self, ssh: str, job: str, nodes: Sequence[str]) -> list[JobDashboard]:
-        """Dashboards of one's own in a job, looked for from inside its nodes by one step of it."""
+        """Finds this user's dashboards in a job, by one step on its nodes."""
         checked(RouteSpec(job=job, node=nodes[0]))
         step = [*step_of(job, nodes), "python3"]
         said = await self._script(ssh, "find_dashboards", step, [job], limit_s=SRUN_S + 5)
@@ -155,7 +154,7 @@ class SlurmClient:
         jobs: list[SlurmJob],
         before: Sequence[SlurmJob],
     ) -> list[SlurmJob]:
-        """`jobs`, of which only those are exclusive that a newer SLURM, too, says to have their nodes alone.
+        """Returns `jobs`; exclusive are only those that a newer SLURM, too, lists as having their nodes alone.
 
         Only running jobs are checked, each once: a second `squeue` is one more query for the controller.
         """
@@ -180,7 +179,7 @@ class SlurmClient:
     async def _script(
         self, ssh: str, name: str, before: Sequence[str], arguments: Sequence[str], limit_s: float
     ) -> list[Any]:
-        """What a script of `remote_scripts` says; raises `job-not-looked-into` if that is nothing."""
+        """Returns the values that a script of `remote_scripts` prints; raises `job-not-looked-into` if there are none."""
         found, why = await run_remote_script(self._commands, ssh, name, before, arguments, limit_s)
         if not found:
             raise job_not_looked_into(why)
@@ -188,7 +187,7 @@ class SlurmClient:
 
 
 def step_of(job: str, nodes: Sequence[str]) -> list[str]:
-    """The words before a command that is run once on each of these nodes of a job."""
+    """Returns the arguments before a command that runs once on each of these nodes of a job."""
     return [
         *("timeout", str(SRUN_S), "env", *(f"-u{name}" for name in _STEP_SETTINGS)),
         *("srun", "--overlap", "--quiet", f"--jobid={job}", f"--nodelist={','.join(nodes)}"),

@@ -1,4 +1,4 @@
-"""SLURM's short form of many node names: `node-12,node-[22,030-032],rack[1-2]n[1-4]`."""
+"""Expands SLURM's lists of nodes: `node-12,node-[22,030-032],rack[1-2]n[1-4]`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import re
 from eagleray.common.errors import EaglerayError
 from eagleray.protocol.route_spec import RouteSpec, checked
 
-# More than the largest systems have; a list that grows beyond it is nonsense.
+# More nodes than the largest systems have.
 MOST = 20_000
 
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 
 
 def expand(nodelist: str) -> list[str]:
-    """The names of all nodes, in the order of the list; ValueError for what is no list of names."""
+    """Returns the names of all nodes, in the order of the list; raises ValueError for an invalid list."""
     names: list[str] = []
     for item in _items(nodelist.strip()):
         for name in _names(item):
@@ -26,7 +26,7 @@ def expand(nodelist: str) -> list[str]:
 
 
 def _items(nodelist: str) -> list[str]:
-    """The parts between commas that stand outside brackets."""
+    """Splits at the commas outside brackets."""
     items, depth, begin = [], 0, 0
     for at, char in enumerate(nodelist):
         depth += {"[": 1, "]": -1}.get(char, 0)
@@ -42,7 +42,7 @@ def _items(nodelist: str) -> list[str]:
 
 def _names(item: str) -> list[str]:
     pieces = re.split(r"\[([^\]]*)\]", item)
-    # Every second piece stood in brackets.
+    # Every second piece was in brackets.
     choices = [[p] if at % 2 == 0 else _numbers(p) for at, p in enumerate(pieces)]
     count = 1
     for choice in choices:

@@ -1,4 +1,4 @@
-"""Whether a Ray dashboard answers on the nodes of jobs: asked of all jobs at once, shared by all windows."""
+"""Polls the nodes of jobs for a Ray dashboard: all jobs at once, shared by all windows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Nodes = Mapping[str, Sequence[str]]
 
 
 class JobNodes:
-    """Asks the nodes of a job more often while it is young: a Ray that starts does so at the beginning."""
+    """Polls the nodes of a young job more often, since Ray starts at its beginning."""
 
     def __init__(
         self, slurm: SlurmClient, answers: SharedAnswers, clock: Clock | None = None
@@ -36,9 +36,9 @@ class JobNodes:
     async def get(
         self, ssh: str, jobs: Sequence[SlurmJob], nodes: Nodes, max_age_s: float | None = None
     ) -> dict[str, list[NodeAnswer]]:
-        """What the `nodes` of each of these running jobs answer, by the id of the job.
+        """Returns the answers of the `nodes` of each of these running jobs, by the id of the job.
 
-        Without `max_age_s` a job is asked as its schedule says; with 0, after a click, now.
+        Without `max_age_s` a job's nodes are polled by its schedule; with 0, after a click, now.
         """
         now = self._clock.now()
         has_asked = False
@@ -67,7 +67,7 @@ class JobNodes:
         value = last.value if last and isinstance(last.value, dict) else {}
         failed = last is not None and last.error is not None and max_age_s is None
         while not has_asked and _due(value, jobs, now, max_age_s):
-            # Another window may have asked meanwhile, about other jobs: then it is our turn next.
+            # Another window may have polled meanwhile, about other jobs.
             answer = await self._answers.get(key, RETRY_S if failed else 0.0, ask)
             if answer.error is not None:
                 raise answer.error

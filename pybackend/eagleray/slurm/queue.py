@@ -31,14 +31,14 @@ class JobQueue:
 
 
 class SlurmQueue:
-    """Asks `squeue` at most as often as the most impatient of all who ask wants it."""
+    """Runs `squeue` at most as often as the caller with the shortest `max_age_s` needs."""
 
     def __init__(self, slurm: SlurmClient, answers: SharedAnswers) -> None:
         self._slurm = slurm
         self._answers = answers
 
     async def get(self, ssh: str, max_age_s: float) -> JobQueue:
-        """The queue on the host `ssh`, "" for this machine; raises what went wrong when it was asked.
+        """Returns the queue on the host `ssh`, "" for this machine; raises the error of the last query.
 
         With a `max_age_s` of 0, after a click, SLURM is asked now.
         """

@@ -1,4 +1,4 @@
-"""Processes and listening sockets of this machine, and whose they are."""
+"""Processes and listening sockets of this machine, and their owners."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def _leads_to(address: ipaddress.IPv4Address | ipaddress.IPv6Address, bound: str
 
 
 def born(pid: int) -> float:
-    """When a process began, 0.0 if it is gone or only waits for somebody to reap it."""
+    """Returns when a process began, 0.0 if it is gone or a zombie."""
     try:
         process = psutil.Process(pid)
         if process.status() == psutil.STATUS_ZOMBIE:
@@ -213,13 +213,13 @@ def born(pid: int) -> float:
 
 
 def lives(pid: int, birth: float) -> bool:
-    """Whether the process of that id still is the one that began then."""
-    # The clock may be set between two looks, by which the kernel's own count is translated.
+    """Whether the process of that id is still the one that began then."""
+    # The wall clock, which translates the kernel's own count, may be set between two calls.
     return pid > 0 and birth > 0 and abs(born(pid) - birth) < 2.0
 
 
 def group_lives(group: int) -> bool:
-    """Whether any process of a group of one's own is left."""
+    """Whether any process of a group of this user is left."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:
@@ -232,10 +232,10 @@ def group_lives(group: int) -> bool:
 def start_detached(
     command: list[str], output: BinaryIO, stdin: int = subprocess.DEVNULL
 ) -> subprocess.Popen[bytes]:
-    """Starts it in a session of its own, whose signals are not ours; raises OSError."""
+    """Starts a process that outlives us, in a session of its own; raises OSError."""
     process = subprocess.Popen(
         command, stdin=stdin, stdout=output, stderr=output, cwd="/", start_new_session=True
     )
-    # Somebody must wait for it, or it would stay as a zombie once it ends by itself.
+    # Without a wait it would stay a zombie after its end.
     threading.Thread(target=process.wait, daemon=True, name="waits for a process").start()
     return process

@@ -1,4 +1,4 @@
-"""Scripts of ours that run elsewhere: sent as text to a Python there, heard by a mark that nobody else prints."""
+"""Runs our scripts on other hosts: sent as text to a Python there; a random mark identifies their output."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ async def run_remote_script(
     limit_s: float,
     wrap: Callable[[list[str]], list[str]] = list,
 ) -> tuple[list[Any], str]:
-    """The values that a script of `remote_scripts` prints, one for each place where it ran; with why there are none.
+    """Returns the values that a script of `remote_scripts` prints, one per process, and the reason if there are none.
 
-    `before` are the words that end with a Python, and `wrap` makes of all of them what is run; what is no JSON is None.
+    `before` are the arguments up to a Python, and `wrap` makes the final command; invalid JSON becomes None.
     """
     text = resources.files("eagleray.remote_scripts").joinpath(f"{name}.py").read_text("utf-8")
     mark = secrets.token_hex(8)

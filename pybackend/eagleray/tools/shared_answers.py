@@ -1,4 +1,4 @@
-"""Answers shared by all processes of this user on this machine: of several that need one, one asks."""
+"""Answers shared by all processes of this user on this machine: one process asks for all."""
 
 from __future__ import annotations
 

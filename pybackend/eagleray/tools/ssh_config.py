@@ -1,4 +1,4 @@
-"""The names of hosts in the person's ssh config, to choose from; what they mean is for ssh alone to say."""
+"""The host names of the user's ssh config, for pickers; only ssh itself resolves them."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ log = logging.getLogger(__name__)
 
 @frozen
 class ConfiguredHost:
-    """A host with a name of its own; `detail` is "alice@10.0.0.1" as far as it is written right below it."""
+    """A host of the config; `detail` is "alice@10.0.0.1" as far as its own section says so."""
 
     name: str
     detail: str
 
 
 def configured_hosts(config: Path | None = None) -> list[ConfiguredHost]:
-    """The hosts of `~/.ssh/config` and what it includes, without patterns, in the order of the file."""
+    """Returns the hosts of `~/.ssh/config` and the files that it includes, without patterns, in their order."""
     file = config or Path.home() / ".ssh" / "config"
     found: dict[str, dict[str, str]] = {}
     names: list[str] = []

@@ -1,4 +1,4 @@
-"""What the processes of one's own workers on this machine say of their Python environment."""
+"""The Python environments of this user's worker processes on this machine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class WorkerEnvironment:
 
 
 def environment_of(pid: int) -> WorkerEnvironment | None:
-    """The environment of a worker or driver of this user; None if the process does not let itself be looked at."""
+    """Returns the environment of a worker or driver of this user; None if the process can't be read."""
     if not is_own(pid):
         return None
     try:
