@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from attrs import evolve
 
+from eagleray.adapter_client.routes import AdapterRoutes
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
 from eagleray.features.pdb.errors import pdb_not_followed, pdb_out_of_reach
@@ -21,7 +21,6 @@ from eagleray.features.pdb.sessions import (
     lacks_worker_ids,
     sessions,
 )
-from eagleray.protocol.control import CommandOutput, OpenedSocket
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.ray.cluster_query import ClusterQuery
 from eagleray.ray.dashboard import Dashboard
@@ -35,18 +34,6 @@ PROGRAM = Path(__file__).parents[2] / "remote_scripts" / "pdb_sessions.py"
 WHAT = "list of waiting pdb sessions"
 
 
-class OpensRoutes(Protocol):
-    """What owns the connections: `AdapterRoutes`."""
-
-    async def open_socket(
-        self, routes: list[RouteSpec], host: str, port: int, *, probe: bool = True
-    ) -> OpenedSocket: ...
-
-    async def run(
-        self, ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0
-    ) -> CommandOutput: ...
-
-
 class Pdb:
     """Queries clusters only on request, since each query is a job of the cluster.
 
@@ -56,12 +43,12 @@ class Pdb:
     def __init__(
         self,
         dashboard_of: Callable[[str], Dashboard],
-        opens: OpensRoutes,
+        adapter_routes: AdapterRoutes,
         routes: Callable[[str, str], list[RouteSpec]],
         own_routes: Callable[[str, NodeRow], list[RouteSpec]],
     ) -> None:
         self._dashboard_of = dashboard_of
-        self._opens = opens
+        self._adapter_routes = adapter_routes
         self._routes = routes
         self._own_routes = own_routes
         self._asking = ClusterQuery()
@@ -118,9 +105,11 @@ class Pdb:
             for route in target.routes:
                 if route.kind == "ssh":
                     # So that a failing connection is reported before anything is sent to pdb.
-                    await self._opens.run(route.ssh, ["true"])
+                    await self._adapter_routes.run(route.ssh, ["true"])
             routes = list(target.routes)
-            opened = await self._opens.open_socket(routes, target.host, target.port, probe=False)
+            opened = await self._adapter_routes.open_socket(
+                routes, target.host, target.port, probe=False
+            )
         except EaglerayError as error:
             if not target.is_local:
                 raise

@@ -9,8 +9,9 @@ import posixpath
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
+from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.errors import EaglerayError, not_a_folder
 from eagleray.common.file_checks import FileChecks
 from eagleray.common.off_loop import InOrder, off_loop
@@ -27,28 +28,6 @@ Verdict = Literal["same", "different", "only-worker", "only-local", "unknown"]
 log = logging.getLogger(__name__)
 
 
-class WorkerFileText(Protocol):
-    """What the adapter reads of a worker's file: `sha256` is of all its bytes, also if `truncated`."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def truncated(self) -> bool: ...
-    @property
-    def sha256(self) -> str: ...
-
-
-class AttachedWorkers(Protocol):
-    """The part of `AdapterSessions` that is used here."""
-
-    async def workers(self) -> list[WorkerState]: ...
-    async def set_mappings(
-        self, session: str, worker_id: str, mappings: list[PathMapping]
-    ) -> None: ...
-    async def read_file(self, session: str, worker_id: str, path: str) -> WorkerFileText: ...
-    async def mounts(self, session: str, worker_id: str) -> Mounts: ...
-
-
 class SourceMapping:
     """Shared by the panel and the command line; used from one event loop.
 
@@ -58,11 +37,11 @@ class SourceMapping:
 
     def __init__(
         self,
-        attached: AttachedWorkers,
+        sessions: AdapterSessions,
         home: Path,
         own_mounts: Callable[[], Mounts] = local_files.own_mounts,
     ) -> None:
-        self._attached = attached
+        self._sessions = sessions
         self._own_mounts = own_mounts
         self._kept = StoredMappings(home / "source_mappings.json")
         self._answers = InOrder()
@@ -154,7 +133,7 @@ class SourceMapping:
         worker = await self._find(cluster, worker_id)
         if worker is None:
             raise unknown_worker(worker_id)
-        file = await self._attached.read_file(worker.session, worker_id, path)
+        file = await self._sessions.read_file(worker.session, worker_id, path)
         return FileText(file.text, file.truncated)
 
     def _said(self, cluster: str) -> list[PathMapping]:
@@ -172,11 +151,11 @@ class SourceMapping:
 
     async def _tell(self, cluster: str, worker_id: str = "") -> None:
         """Gives the mappings to an attached worker, or to all of the cluster."""
-        for worker in await self._attached.workers():
+        for worker in await self._sessions.workers():
             if worker.cluster == cluster and worker_id in ("", worker.worker_id):
                 mappings = self._for_worker(cluster, worker)
                 try:
-                    await self._attached.set_mappings(worker.session, worker.worker_id, mappings)
+                    await self._sessions.set_mappings(worker.session, worker.worker_id, mappings)
                 except EaglerayError as error:
                     # It ended meanwhile; the others are still to be told.
                     log.info("no new mappings for %s: %s", worker.worker_id, error)
@@ -187,7 +166,7 @@ class SourceMapping:
         return [worker_paths.concrete(mapping, path) for mapping in self.known(cluster)]
 
     async def _find(self, cluster: str, worker_id: str) -> WorkerState | None:
-        for worker in await self._attached.workers():
+        for worker in await self._sessions.workers():
             if (worker.cluster, worker.worker_id) == (cluster, worker_id):
                 return worker
         return None
@@ -198,7 +177,7 @@ class SourceMapping:
             worker = await self._find(cluster, worker_id)
             if worker is None:
                 return []
-            theirs = mounts.table(await self._attached.mounts(worker.session, worker_id))
+            theirs = mounts.table(await self._sessions.mounts(worker.session, worker_id))
         except EaglerayError as error:
             log.info("the mounts of %s cannot be had: %s", worker_id, error)
             return []
@@ -210,7 +189,7 @@ class SourceMapping:
             worker = await self._find(cluster, worker_id)
             if worker is None:
                 return ""
-            return (await self._attached.read_file(worker.session, worker_id, path)).sha256
+            return (await self._sessions.read_file(worker.session, worker_id, path)).sha256
         except EaglerayError as error:
             log.info("%s of %s cannot be read: %s", path, worker_id, error)
             return ""
