@@ -31,7 +31,9 @@ const chunks = {
   setup: ({ onEnd }) => {
     onEnd(async ({ outputFiles, metafile, errors }) => {
       if (errors.length > 0) return;
-      const texts = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
+      const texts = new Map(
+        outputFiles.map(({ path, text }) => [basename(path), withoutCopies(text)]),
+      );
       const initial = initialChunks(metafile.outputs);
       const lazy = [...texts.keys()].filter((name) => !initial.includes(name));
       const modules = [
@@ -86,7 +88,7 @@ async function firstModule(texts, initial) {
     supported: { "dynamic-import": false },
     plugins: [memory],
   });
-  return withoutCopies(outputFiles[0].text);
+  return outputFiles[0].text;
 }
 
 /** A lazy chunk as CommonJS; it takes shared code from the first file. */
@@ -103,19 +105,20 @@ async function lazyModule(name, text, initial) {
     platform: "neutral",
     supported: { "dynamic-import": false },
   });
-  const shared = withoutCopies(transformed.code);
-  return shared.replaceAll(/require\("\.\/([\w.-]+)"\)/g, (call, other) =>
+  return transformed.code.replaceAll(/require\("\.\/([\w.-]+)"\)/g, (call, other) =>
     initial.includes(other) ? `require("./${FIRST}").${idOf(other, initial)}` : call,
   );
 }
 
 /**
- * `import * as vscode` without the copy of the namespace that esbuild makes in each module.  The editor's interface has
- * about 400 members: 34 copies of it took more than half of the time in which the extension loaded.
+ * `import * as vscode` as a call of `require`: for the import esbuild copies the namespace into each module.  The editor's
+ * interface has about 400 members: 34 copies of it took more than half of the time in which the extension loaded.
  */
 function withoutCopies(text) {
-  // A match starts at the start of a name: within the source map, a name may have a million letters.
-  return text.replaceAll(/(?<![\w$])[\w$]+\((require\("vscode"\))(?:, ?1)?\)/g, "$1");
+  return text.replaceAll(
+    /import ?\* ?as ([\w$]+) from ?"vscode";/g,
+    (_, name) => `var ${name} = require("vscode");`,
+  );
 }
 
 /** The name under which the first file exports a chunk; short, since every file that needs the chunk repeats it. */

@@ -44,7 +44,7 @@ export function registerRuns(app: App): readonly Registered[] {
   const { owned, launch } = presets.register(app, feature);
   const factory = new AdapterFactory(app.errors);
   const attaching = new AttachConfigurations(app, factory);
-  registerConfigurations(() => Promise.resolve(attaching), launch);
+  registerConfigurations(attaching, launch);
   return [stops, ...feature.owned, ...owned];
 }
 

@@ -1,4 +1,4 @@
-/** The commands of the debugging feature; read when the first of them is called. */
+/** The commands of the debugging feature. */
 
 import { basename } from "node:path";
 

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import type { App } from "../../app";
-import { lazily, registerCommands } from "../../commands";
+import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS, DEBUG_TYPE } from "../../contributions";
 import { AdapterCrash } from "./adapter_crash";
@@ -11,6 +11,7 @@ import { AdapterFactory } from "./adapter_factory";
 import { AttachConfigurations } from "./attach_configurations";
 import { Attacher } from "./attacher";
 import { PausedAutoAttach } from "./auto_attach";
+import { DebugCommands } from "./commands";
 import { HeldWorkers } from "./held_workers";
 import { CONTINUE, CONTINUE_OTHERS, IGNORE, RELEASE } from "./messages";
 import { DebugSessions } from "./sessions";
@@ -20,7 +21,7 @@ import { StopTracker } from "./stop_tracker";
 /** What later features need of this one. */
 interface DebuggingFeature {
   readonly owned: readonly Disposable[];
-  readonly configurations: () => Promise<AttachConfigurations>;
+  readonly configurations: AttachConfigurations;
   readonly stops: StopTracker;
 }
 
@@ -30,10 +31,7 @@ export function register(app: App): DebuggingFeature {
   const sessions = new DebugSessions();
   const stops = new StopTracker();
   const trackers = [new StopPrompt(app), new AdapterCrash(app), stops];
-  const commands = lazily(async () => {
-    const { DebugCommands } = await import("./commands.js");
-    return new DebugCommands(app, attacher, sessions);
-  });
+  const commands = new DebugCommands(app, attacher, sessions);
   const owned = [
     sessions,
     stops,
@@ -43,7 +41,7 @@ export function register(app: App): DebuggingFeature {
     ),
     new PausedAutoAttach(app, attacher, sessions),
     new HeldWorkers(app, attacher),
-    ...registerCommands(app, commands, [
+    ...registerCommands(app, () => Promise.resolve(commands), [
       [COMMANDS.attach, "attaching", (to, rows, args) => to.attach(rows, args)],
       [COMMANDS.attachNext, "attaching", (to) => to.attachNext()],
       [
@@ -66,9 +64,5 @@ export function register(app: App): DebuggingFeature {
       [COMMANDS.forgetIgnored, "taking back an ignored breakpoint()", (to) => to.forgetIgnored()],
     ]),
   ];
-  const configurations = lazily(async () => {
-    const { AttachConfigurations } = await import("./attach_configurations.js");
-    return new AttachConfigurations(app, factory);
-  });
-  return { owned, configurations, stops };
+  return { owned, configurations: new AttachConfigurations(app, factory), stops };
 }
