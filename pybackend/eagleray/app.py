@@ -16,7 +16,7 @@ from eagleray.common.paths import reports as report_records
 from eagleray.common.paths import runs as run_records
 from eagleray.features.clusters import stored_access
 from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.clusters import Clusters
+from eagleray.features.clusters.clusters import ClusterRegistry
 from eagleray.features.clusters.connections import ConnectionMonitor, ConnectionResolver, jobs_of
 from eagleray.features.clusters.job_head import JobHeadFinder
 from eagleray.features.clusters.jobs import Jobs
@@ -101,7 +101,7 @@ class App:
     commands: Commands
     queue: SlurmQueue
     watch: ClusterWatch
-    clusters: Clusters
+    clusters: ClusterRegistry
     tokens: TokenRules = field(repr=False)
     jobs: Jobs
     connections: ConnectionResolver
@@ -167,7 +167,7 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         elsewhere=held_elsewhere,
     )
     monitor = ConnectionMonitor(connections, jobs, watch, adapters.routes, adapters.sessions)
-    clusters = Clusters(
+    clusters = ClusterRegistry(
         watch, dict(os.environ), settings.discovery, tokens=tokens, connections=monitor
     )
     monitor.on_change(clusters.notify_changed)

@@ -11,7 +11,7 @@ import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters import examiner
 from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.clusters import Clusters
+from eagleray.features.clusters.clusters import ClusterRegistry
 from eagleray.features.clusters.connections import ConnectionStatus
 from eagleray.features.clusters.discovery import DashboardProcess, Machine
 from eagleray.features.clusters.job_head import ShowProgress
@@ -72,7 +72,7 @@ class Here:
         ]
 
 
-Make = Callable[..., Clusters]
+Make = Callable[..., ClusterRegistry]
 
 
 @pytest.fixture
@@ -87,13 +87,13 @@ async def make(tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch) -> A
     monkeypatch.setattr(examiner, "local_addresses", frozenset)
     async with AsyncExitStack() as ends:
 
-        def made(**environ: str) -> Clusters:
+        def made(**environ: str) -> ClusterRegistry:
             watch = ClusterWatch()
             ends.push_async_callback(watch.close)
             tokens = TokenRules(environ, folder=tmp_path)
             if here.is_far:
                 tokens = TokenRules(environ, listener=lambda host, port: None)
-            clusters = Clusters(
+            clusters = ClusterRegistry(
                 watch,
                 environ,
                 folder=tmp_path,

@@ -12,7 +12,7 @@ from attrs import frozen
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters import messages as wire
 from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.clusters import Clusters
+from eagleray.features.clusters.clusters import ClusterRegistry
 from eagleray.features.clusters.discovery import Machine
 from eagleray.features.clusters.handlers import ClusterHandlers
 from eagleray.features.clusters.model import ClusterView
@@ -68,7 +68,7 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 class World:
     around: Around
     watch: ClusterWatch
-    clusters: Clusters
+    clusters: ClusterRegistry
     handlers: ClusterHandlers
     relay: Relay
 
@@ -93,7 +93,7 @@ class World:
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     watch = ClusterWatch()
     made = around(tmp_path, watch)
-    clusters = Clusters(
+    clusters = ClusterRegistry(
         watch,
         {},
         "off",

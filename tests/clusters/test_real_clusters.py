@@ -16,7 +16,7 @@ import pytest
 from eagleray.features.clusters import discovery
 from eagleray.features.clusters.addresses import host_and_port
 from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.clusters import Clusters
+from eagleray.features.clusters.clusters import ClusterRegistry
 from eagleray.features.clusters.discovery import DashboardProcess, Machine
 from eagleray.features.clusters.model import ClusterView
 from eagleray.features.clusters.token_rules import TokenRules
@@ -43,10 +43,10 @@ def machine_with(cluster: RayCluster) -> Machine:
 @asynccontextmanager
 async def clusters(
     home: Path, environ: dict[str, str], which: str = "own", machine: Machine | None = None
-) -> AsyncIterator[Clusters]:
+) -> AsyncIterator[ClusterRegistry]:
     watch = ClusterWatch()
     tokens = TokenRules(environ, folder=home)
-    known = Clusters(
+    known = ClusterRegistry(
         watch,
         environ,
         which,  # type: ignore[arg-type]

@@ -223,7 +223,7 @@ def test_a_terminal_that_closes_as_pdb_ends(monkeypatch: pytest.MonkeyPatch) -> 
     pdb.close()
     monkeypatch.setattr(sys, "stdout", ClosedTerminal())
     with ours:
-        assert pdb_terminal.Terminal(ours).run() == ENDED
+        assert pdb_terminal.PdbTerminal(ours).run() == ENDED
 
 
 @contextmanager
@@ -244,7 +244,7 @@ def test_a_pdb_that_somebody_else_has_says_nothing() -> None:
         taken.listen(1)
         host, port = taken.getsockname()
         with pdb_terminal.connected(f"{host}:{port}") as connection:
-            assert pdb_terminal.Terminal(connection, silent_s=0.05).run() == SILENT
+            assert pdb_terminal.PdbTerminal(connection, silent_s=0.05).run() == SILENT
 
 
 def _body() -> int:

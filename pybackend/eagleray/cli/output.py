@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.model import Problem
+from eagleray.features.clusters.model import ClusterProblem
 
 
 def print_json(value: Any) -> None:
@@ -32,7 +32,7 @@ def duration(seconds: float) -> str:
     return f"{hours}{minutes % 60} min left"
 
 
-def step_now(error: EaglerayError | Problem) -> str:
+def step_now(error: EaglerayError | ClusterProblem) -> str:
     """Returns the next step for a command that ends, which doesn't retry."""
     return error.next_step or ("Try again later." if error.retries else "")
 

@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
         print(os.strerror(error.errno) if error.errno else error, file=sys.stderr)
         return REFUSED
     with connection:
-        return Terminal(connection).run()
+        return PdbTerminal(connection).run()
 
 
 def connected(address: str) -> socket.socket:
@@ -70,7 +70,7 @@ def connected(address: str) -> socket.socket:
     return connection
 
 
-class Terminal:
+class PdbTerminal:
     """Reads commands where pdb asks for them; used by the main thread of a process that does nothing else."""
 
     def __init__(self, connection: socket.socket, silent_s: float = SILENT_S) -> None:

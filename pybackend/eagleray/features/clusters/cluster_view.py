@@ -9,19 +9,26 @@ from attrs import evolve
 from eagleray.features.clusters.addresses import parse_address
 from eagleray.features.clusters.connections import ConnectionStatus
 from eagleray.features.clusters.job_head import is_loopback
-from eagleray.features.clusters.model import ClusterRoute, ClusterStatus, ClusterView, Problem
+from eagleray.features.clusters.model import (
+    ClusterProblem,
+    ClusterRoute,
+    ClusterStatus,
+    ClusterView,
+)
 
 
 def cluster_view(
     status: ClusterStatus,
     added: bool,
-    problems: tuple[Problem, ...],
+    problems: tuple[ClusterProblem, ...],
     connection: ConnectionStatus,
 ) -> ClusterView:
     """The view of a cluster; `problems` are those of its examination and credentials."""
     if connection.is_pending:
         status = evolve(status, state="connecting")
-    failure = [Problem.of(status.error)] if status.error and status.state != "connecting" else []
+    failure = (
+        [ClusterProblem.of(status.error)] if status.error and status.state != "connecting" else []
+    )
     job_problem = [connection.problem] if connection.problem else []
     by_code = {problem.code: problem for problem in (*job_problem, *failure)}
     return ClusterView(

@@ -25,7 +25,7 @@ from eagleray.features.clusters.connections import ConnectionMonitor
 from eagleray.features.clusters.discovery import DiscoveredCluster, Machine
 from eagleray.features.clusters.examiner import Examiner
 from eagleray.features.clusters.job_head import ShowProgress
-from eagleray.features.clusters.model import ClusterList, ClusterStatus, ClusterView, Problem
+from eagleray.features.clusters.model import ClusterList, ClusterProblem, ClusterStatus, ClusterView
 from eagleray.features.clusters.stored_lists import StoredClusters
 from eagleray.features.clusters.token_rules import TokenRules
 from eagleray.features.clusters.watch_list import Duplicates, MakeDashboard, WatchList
@@ -39,7 +39,7 @@ STEP_S = 1.0
 log = logging.getLogger(__name__)
 
 
-class Clusters:
+class ClusterRegistry:
     """Lives on one event loop; `run` discovers clusters repeatedly, `discover` once.
 
     It adds clusters to `watch`, makes their dashboards and removes them; `close` ends what it started, but
@@ -75,7 +75,7 @@ class Clusters:
         self._added: dict[str, None] = {}
         self._named: dict[str, None] = {}
         self._duplicates = Duplicates()
-        self._hints: tuple[Problem, ...] = ()
+        self._hints: tuple[ClusterProblem, ...] = ()
         self._listeners = Listeners[[]]()
         self._changing = asyncio.Lock()
         self._end_listening = watch.listen(lambda _: self.notify_changed())

@@ -28,7 +28,7 @@ from eagleray.features.clusters.job_head import (
     start_time,
 )
 from eagleray.features.clusters.jobs import Jobs, JobStatus
-from eagleray.features.clusters.model import Problem
+from eagleray.features.clusters.model import ClusterProblem
 from eagleray.features.clusters.remote_listeners import owner_check
 from eagleray.features.clusters.token_rules import TokenRules
 from eagleray.protocol.control import OpenedSocket, RouteState
@@ -82,7 +82,7 @@ class ConnectionStatus:
     time_warning: str = ""
     waits_for: str = ""
     is_pending: bool = False
-    problem: Problem | None = None
+    problem: ClusterProblem | None = None
 
 
 class ConnectionResolver:
@@ -464,10 +464,10 @@ class ConnectionMonitor:
         job, host = self._jobs.job(address.ssh, address.job), self._jobs.host(address.ssh)
         return job.job.state == "over" if job else host is not None and host.state == "ok"
 
-    def _unchecked(self, cluster: str) -> Problem | None:
+    def _unchecked(self, cluster: str) -> ClusterProblem | None:
         if not self._resolver.is_unchecked(cluster):
             return None
-        return Problem.of(listener_unchecked(parse_address(cluster).ssh))
+        return ClusterProblem.of(listener_unchecked(parse_address(cluster).ssh))
 
     def _warning(self, cluster: str, job: str, left_s: float | None) -> str:
         stopped = self._count_stopped(cluster) if left_s is not None and left_s < WARN_S else 0
@@ -525,8 +525,8 @@ def _waiting_text(job: JobStatus | None) -> str:
     return job_waits(job.job.id, job.job.reason, start_time(job.job.started)).message
 
 
-def _job_problem(job: JobStatus | None) -> Problem | None:
+def _job_problem(job: JobStatus | None) -> ClusterProblem | None:
     """What is wrong with the job itself, whatever its dashboard answers: a Ray can outlive its job."""
     if job is None or job.job.state not in ("over", "ending"):
         return None
-    return Problem.of(job_over(job.job.id, job.job.word))
+    return ClusterProblem.of(job_over(job.job.id, job.job.word))

@@ -12,7 +12,7 @@ from attrs import frozen
 
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.features.clusters.addresses import normalised
-from eagleray.features.clusters.model import Problem
+from eagleray.features.clusters.model import ClusterProblem
 from eagleray.tools import processes
 from eagleray.tools.processes import Listener
 
@@ -39,7 +39,7 @@ class Discovery:
     """All discovered clusters, each address once, and hints about what was ignored."""
 
     clusters: tuple[DiscoveredCluster, ...]
-    hints: tuple[Problem, ...]
+    hints: tuple[ClusterProblem, ...]
 
 
 @frozen
@@ -68,7 +68,7 @@ def discover(environ: Mapping[str, str], machine: Machine, *, own: bool) -> Disc
     3. Port 8265, if its listener belongs to this user (only if `own`): a tunnel, for example.
     """
     found: list[DiscoveredCluster] = []
-    hints: list[Problem] = []
+    hints: list[ClusterProblem] = []
     for name in VARIABLES:
         _of_variable(name, environ.get(name, "").strip(), found, hints)
     if own:
@@ -83,7 +83,7 @@ def discover(environ: Mapping[str, str], machine: Machine, *, own: bool) -> Disc
 
 
 def _of_variable(
-    name: str, value: str, found: list[DiscoveredCluster], hints: list[Problem]
+    name: str, value: str, found: list[DiscoveredCluster], hints: list[ClusterProblem]
 ) -> None:
     if not value or (name == "RAY_ADDRESS" and not re.match(r"https?://", value)):
         return
@@ -91,7 +91,7 @@ def _of_variable(
         found.append(DiscoveredCluster(normalised(value), "variable"))
     except EaglerayError as error:
         text = f"{name}: {error.message}"
-        hints.append(Problem("bad-variable", text, f"Correct {name}, or unset it."))
+        hints.append(ClusterProblem("bad-variable", text, f"Correct {name}, or unset it."))
 
 
 def address_of(process: DashboardProcess) -> DiscoveredCluster | None:
@@ -108,13 +108,13 @@ def address_of(process: DashboardProcess) -> DiscoveredCluster | None:
     return DiscoveredCluster(normalised(f"{host}:{first.port}"), "process")
 
 
-def _switched_off(dashboards: Iterable[DashboardProcess]) -> list[Problem]:
+def _switched_off(dashboards: Iterable[DashboardProcess]) -> list[ClusterProblem]:
     """Hints on why a Ray head of this user has no dashboard to query."""
     minimal = any("--minimal" in dashboard.arguments for dashboard in dashboards)
     disabled = any("--disable-frontend" in dashboard.arguments for dashboard in dashboards)
     if minimal:
         return [
-            Problem(
+            ClusterProblem(
                 "no-ray-default",
                 "A Ray cluster of yours runs on this machine without a dashboard, because `ray` was installed without its extra.",
                 "Install `ray[default]` in the head's environment and start the cluster again.",
@@ -122,7 +122,7 @@ def _switched_off(dashboards: Iterable[DashboardProcess]) -> list[Problem]:
         ]
     if disabled:
         return [
-            Problem(
+            ClusterProblem(
                 "no-dashboard",
                 "A Ray cluster of yours runs on this machine with its dashboard switched off.",
                 "Start it with `--include-dashboard=true` (in a program: ray.init(include_dashboard=True)).",
@@ -131,7 +131,9 @@ def _switched_off(dashboards: Iterable[DashboardProcess]) -> list[Problem]:
     return []
 
 
-def _of_usual_port(machine: Machine, found: list[DiscoveredCluster], hints: list[Problem]) -> None:
+def _of_usual_port(
+    machine: Machine, found: list[DiscoveredCluster], hints: list[ClusterProblem]
+) -> None:
     if any(cluster.address == USUAL_ADDRESS for cluster in found):
         return
     at_port = [listener for listener in machine.listeners() if listener.port == USUAL_PORT]
@@ -141,7 +143,7 @@ def _of_usual_port(machine: Machine, found: list[DiscoveredCluster], hints: list
     elif owners:
         others = ", ".join(sorted(_user(uid) for uid in owners if uid != machine.uid))
         hints.append(
-            Problem(
+            ClusterProblem(
                 "not-owner",
                 f"Port {USUAL_PORT} of this machine belongs to {others} and was left alone.",
                 "If it is your cluster all the same, add it by its address.",

@@ -14,7 +14,7 @@ from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.gather import gather_bounded
 from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.model import ClusterStatus, Problem
+from eagleray.features.clusters.model import ClusterProblem, ClusterStatus
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.rows import JobRow, WorkerRow
 from eagleray.tools import worker_processes
@@ -37,7 +37,7 @@ class Examination:
 
     session: str
     at: float
-    problems: tuple[Problem, ...] = field(default=())
+    problems: tuple[ClusterProblem, ...] = field(default=())
 
 
 class Examiner:
@@ -72,7 +72,7 @@ class Examiner:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
 
-    def problems(self, status: ClusterStatus) -> tuple[Problem, ...]:
+    def problems(self, status: ClusterStatus) -> tuple[ClusterProblem, ...]:
         """The problems of the current session."""
         examined = self._examined.get(status.cluster)
         current = examined is not None and examined.session == status.session
@@ -198,7 +198,7 @@ class Evidence:
     logs: tuple[str, ...] = ()
 
 
-def diagnose(evidence: Evidence) -> list[Problem]:
+def diagnose(evidence: Evidence) -> list[ClusterProblem]:
     """The problems of a cluster, the most certain first.
 
     1. The version is too old to list paused workers.
@@ -212,15 +212,15 @@ def diagnose(evidence: Evidence) -> list[Problem]:
     return [problem for problem in found if problem is not None]
 
 
-def _too_old(ray_version: str) -> Problem:
-    return Problem(
+def _too_old(ray_version: str) -> ClusterProblem:
+    return ClusterProblem(
         "ray-too-old",
         f"Ray {printable(ray_version, 40)} does not say which workers are paused.",
         "Use Ray 2.9.1 or newer.",
     )
 
 
-def _debugger_setting(evidence: Evidence, version: tuple[int, int] | None) -> Problem | None:
+def _debugger_setting(evidence: Evidence, version: tuple[int, int] | None) -> ClusterProblem | None:
     values = [environment.ray_debug for environment in evidence.environments]
     values += [setting.get("RAY_DEBUG") for setting in evidence.settings if "RAY_DEBUG" in setting]
     legacy = "legacy" in values or any(LEGACY_LINE in text for text in evidence.logs)
@@ -228,7 +228,7 @@ def _debugger_setting(evidence: Evidence, version: tuple[int, int] | None) -> Pr
         unset = bool(evidence.environments) and not any(values)
         return _needs_ray_debug(evidence.ray_version) if legacy or unset else None
     if legacy:
-        return Problem(
+        return ClusterProblem(
             "legacy-debugger",
             "Ray's own pdb is switched on: breakpoint() waits for a terminal and is not listed here.",
             "“Open Waiting pdb Session…” or `eagleray pdb` leads there; or take RAY_DEBUG=legacy out of"
@@ -237,32 +237,32 @@ def _debugger_setting(evidence: Evidence, version: tuple[int, int] | None) -> Pr
     off = next((value for value in values if value is not None and value != "1"), None)
     if off is None:
         return None
-    return Problem(
+    return ClusterProblem(
         "debugger-off",
         f"RAY_DEBUG is “{printable(off, 40)}”, which switches breakpoint() off.",
         "Unset RAY_DEBUG, or set it to 1, and start the program again.",
     )
 
 
-def _needs_ray_debug(ray_version: str) -> Problem:
-    return Problem(
+def _needs_ray_debug(ray_version: str) -> ClusterProblem:
+    return ClusterProblem(
         "legacy-debugger",
         f"Ray {printable(ray_version, 40)} opens its own pdb at breakpoint() unless RAY_DEBUG is set.",
         "“Open Waiting pdb Session…” or `eagleray pdb` leads there; or start the cluster and the program with RAY_DEBUG=1.",
     )
 
 
-def _without_debugpy(evidence: Evidence) -> Iterable[Problem]:
+def _without_debugpy(evidence: Evidence) -> Iterable[ClusterProblem]:
     lacking = [e.folder for e in evidence.environments if not e.has_debugpy]
     for folder in dict.fromkeys(lacking):
         workers = "1 worker" if lacking.count(folder) == 1 else f"{lacking.count(folder)} workers"
-        yield Problem(
+        yield ClusterProblem(
             "no-debugpy",
             f"debugpy is missing in the environment of {workers}: breakpoint() does nothing there.",
             f"Install debugpy>=1.8 into {printable(folder, 300)} and start the program again.",
         )
     if not lacking and any(NO_DEBUGPY_LINE in text for text in evidence.logs):
-        yield Problem(
+        yield ClusterProblem(
             "no-debugpy",
             "debugpy is missing in the environment of a worker: breakpoint() did nothing there.",
             "Install debugpy>=1.8 into the Python environment of the workers and start the program again.",

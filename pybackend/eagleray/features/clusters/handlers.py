@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from eagleray.adapter_client.routes import AdapterRoutes
 from eagleray.common.errors import with_retry
 from eagleray.features.clusters import messages as wire
-from eagleray.features.clusters.clusters import Clusters
+from eagleray.features.clusters.clusters import ClusterRegistry
 from eagleray.features.clusters.connections import ConnectionMonitor
 from eagleray.features.clusters.jobs import (
     AddOptions,
@@ -19,7 +19,7 @@ from eagleray.features.clusters.jobs import (
     add_options,
     job_sentence,
 )
-from eagleray.features.clusters.model import ClusterList, ClusterView, Problem, Terminal
+from eagleray.features.clusters.model import ClusterList, ClusterProblem, ClusterView, Terminal
 from eagleray.features.clusters.node_access import Terminals
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def register(
     server: RequestServer,
-    clusters: Clusters,
+    clusters: ClusterRegistry,
     jobs: Jobs,
     connection_monitor: ConnectionMonitor,
     terminals: Terminals,
@@ -68,7 +68,7 @@ class ClusterHandlers:
 
     def __init__(
         self,
-        clusters: Clusters,
+        clusters: ClusterRegistry,
         jobs: Jobs,
         connection_monitor: ConnectionMonitor,
         terminals: Terminals,
@@ -198,5 +198,5 @@ def _question(question: SshQuestion) -> wire.Question:
     return wire.Question(str(question.id), question.ssh, question.prompt, question.kind)
 
 
-def _problems(problems: Iterable[Problem]) -> list[wire.Problem]:
+def _problems(problems: Iterable[ClusterProblem]) -> list[wire.Problem]:
     return [wire.Problem(p.code, p.message, with_retry(p.next_step, p.retries)) for p in problems]

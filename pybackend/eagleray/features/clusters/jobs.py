@@ -16,7 +16,7 @@ from eagleray.common.listeners import Listeners
 from eagleray.common.off_loop import off_loop
 from eagleray.common.retry import JOB_STATE, Backoff, jittered
 from eagleray.features.clusters.job_head import is_within_job
-from eagleray.features.clusters.model import Problem
+from eagleray.features.clusters.model import ClusterProblem
 from eagleray.features.clusters.stored_lists import StoredHosts
 from eagleray.slurm.client import NodeAnswer, SlurmClient
 from eagleray.slurm.jobs import SlurmJob
@@ -344,7 +344,7 @@ class AddOptions:
 
     jobs: tuple[JobStatus, ...]
     ssh_hosts: tuple[ConfiguredHost, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[ClusterProblem, ...]
 
 
 async def add_options(
@@ -357,7 +357,7 @@ async def add_options(
         for host in ("", *(added.host for added in jobs.hosts()))
         if (status := jobs.host(host))
     ]
-    failed = (Problem.of(status.error) for status in hosts if status.error)
+    failed = (ClusterProblem.of(status.error) for status in hosts if status.error)
     ssh_hosts = await off_loop(configured)
     return AddOptions(tuple(jobs.all()), tuple(ssh_hosts), tuple(failed))
 

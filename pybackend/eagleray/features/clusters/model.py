@@ -15,7 +15,7 @@ ClusterState = Literal[
 
 
 @frozen
-class Problem:
+class ClusterProblem:
     """Something that is wrong with a cluster, in one sentence, and the fix."""
 
     code: str
@@ -24,8 +24,8 @@ class Problem:
     retries: bool = False
 
     @staticmethod
-    def of(error: EaglerayError) -> Problem:
-        return Problem(error.code, error.message, error.next_step, error.retries)
+    def of(error: EaglerayError) -> ClusterProblem:
+        return ClusterProblem(error.code, error.message, error.next_step, error.retries)
 
 
 @frozen
@@ -89,7 +89,7 @@ class ClusterView:
     session: str
     ray_version: str
     sentence: str
-    problems: tuple[Problem, ...]
+    problems: tuple[ClusterProblem, ...]
     route: ClusterRoute | None
     job: str
     host: str
@@ -102,7 +102,7 @@ class ClusterList:
     """All clusters, added ones first, and hints on why there is none, or on what was ignored."""
 
     clusters: tuple[ClusterView, ...]
-    hints: tuple[Problem, ...]
+    hints: tuple[ClusterProblem, ...]
 
 
 @frozen

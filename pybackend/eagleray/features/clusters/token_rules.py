@@ -15,7 +15,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
 from eagleray.features.clusters.addresses import host_and_port, normalised, parse_address
 from eagleray.features.clusters.job_head import is_loopback
-from eagleray.features.clusters.model import Problem
+from eagleray.features.clusters.model import ClusterProblem
 from eagleray.features.clusters.stored_access import ClusterAccess, checked_headers, stored_access
 from eagleray.ray.endpoint import Endpoint, FindEndpoint, HeaderSource, TokenSource
 from eagleray.ray.errors import plain_text_credentials
@@ -100,14 +100,14 @@ class TokenRules:
 
         return headers
 
-    def problem(self, cluster: str) -> Problem | None:
+    def problem(self, cluster: str) -> ClusterProblem | None:
         """The problem with how credentials were sent to this cluster, None if there is none."""
         address = parse_address(cluster)
         is_plain = address.is_direct and cluster in self._used and address.url.startswith("http://")
         host, _ = host_and_port(address.url)
         if not is_plain or is_loopback(host) or host in local_addresses():
             return None
-        return Problem.of(plain_text_credentials(cluster))
+        return ClusterProblem.of(plain_text_credentials(cluster))
 
     def _noted(self, cluster: str, credentials: Credentials) -> Credentials:
         """Remembers that credentials were sent; returns them."""

@@ -11,7 +11,7 @@ from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import worker_ran_on
-from eagleray.features.clusters.clusters import Clusters
+from eagleray.features.clusters.clusters import ClusterRegistry
 from eagleray.features.clusters.connections import ConnectionResolver
 from eagleray.features.debugging.actions import WorkerActions
 from eagleray.features.debugging.attacher import WorkerAttacher
@@ -31,7 +31,7 @@ class Debugging:
     def __init__(
         self,
         sessions: AdapterSessions,
-        clusters: Clusters,
+        clusters: ClusterRegistry,
         connections: ConnectionResolver,
         workers: PausedWorkers,
         source_mapping: SourceMapping,
