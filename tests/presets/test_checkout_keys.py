@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from eagleray.features.presets.checkout.files import Files
-from eagleray.features.presets.checkout.keys import Started, key_finder
+from eagleray.features.presets.checkout.keys import StartedProgram, key_finder
 from eagleray.features.presets.table import Configuration
 
 HYDRA = {
@@ -58,10 +58,10 @@ FLAGS = {
     ),
 }
 STARTED = {
-    "hydra": (HYDRA, Started("pkg.trainer.main", True, ())),
-    "yaml": (YAML, Started("examples/run_grpo.py", False, ())),
-    "class": (CLASS, Started("train.py", False, ("--config", "c.yaml"))),
-    "flags": (FLAGS, Started("pkg.cli.train", True, ())),
+    "hydra": (HYDRA, StartedProgram("pkg.trainer.main", True, ())),
+    "yaml": (YAML, StartedProgram("examples/run_grpo.py", False, ())),
+    "class": (CLASS, StartedProgram("train.py", False, ("--config", "c.yaml"))),
+    "flags": (FLAGS, StartedProgram("pkg.cli.train", True, ())),
 }
 NAMES = {"yaml": "MasterConfig", "class": "load_config"}
 
@@ -111,7 +111,7 @@ def test_key_is_found_where_it_is_defined(tmp_path: Path, kind: str, key: str, p
 
 def test_config_of_the_command_replaces_that_of_the_program(tmp_path: Path) -> None:
     folder = written(tmp_path, {**YAML, "own.yaml": "grpo:\n  seed: 1\n"})
-    started = Started("examples/run_grpo.py", False, ("--config=own.yaml",))
+    started = StartedProgram("examples/run_grpo.py", False, ("--config=own.yaml",))
     find = key_finder(started, Configuration("yaml", "MasterConfig"), Files([folder]))
     assert find
     assert str(find("grpo.seed")) == "own.yaml:2"
@@ -131,7 +131,10 @@ def test_program_without_a_configuration_has_no_keys(tmp_path: Path) -> None:
     for name in ("train.py", "broken.py", "missing.py"):
         for kind in STARTED:
             configuration = Configuration(kind, "MasterConfig")
-            assert key_finder(Started(name, False, ()), configuration, Files([tmp_path])) is None
+            assert (
+                key_finder(StartedProgram(name, False, ()), configuration, Files([tmp_path]))
+                is None
+            )
 
 
 def test_classes_that_inherit_from_each_other_end(tmp_path: Path) -> None:

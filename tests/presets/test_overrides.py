@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.presets.hydra_overrides import (
-    argparse_words,
+    argparse_arguments,
+    hydra_override,
     hydra_quoted,
     hydra_text,
-    hydra_word,
 )
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -34,13 +34,13 @@ def hydra(config: dict[str, Any], *overrides: str) -> Any:
 
 
 def test_the_last_of_two_counts() -> None:
-    assert hydra({"a": 0}, "a=1", hydra_word("a", "2")) == {"a": 2}
-    assert hydra({"a": 0}, "+b=1", hydra_word("b", "2")) == {"a": 0, "b": 2}
+    assert hydra({"a": 0}, "a=1", hydra_override("a", "2")) == {"a": 2}
+    assert hydra({"a": 0}, "+b=1", hydra_override("b", "2")) == {"a": 0, "b": 2}
     assert hydra({"a": 0}, "++a=1", "a=3") == {"a": 3}
 
 
 def test_two_plus_signs_take_known_keys_and_new_ones() -> None:
-    assert hydra({"a": 0}, hydra_word("a", "1"), hydra_word("b.c.d", "2")) == {
+    assert hydra({"a": 0}, hydra_override("a", "1"), hydra_override("b.c.d", "2")) == {
         "a": 1,
         "b": {"c": {"d": 2}},
     }
@@ -55,11 +55,11 @@ def test_two_plus_signs_take_known_keys_and_new_ones() -> None:
     [("-1", -1), ("false", False), ("null", None), ("[console]", ["console"]), ("0", 0)],
 )
 def test_the_constants_of_the_tables(value: str, read: Any) -> None:
-    assert hydra({"a": 5}, hydra_word("a", value)) == {"a": read}
+    assert hydra({"a": 5}, hydra_override("a", value)) == {"a": read}
 
 
 def test_a_variable_of_the_workers_is_a_text() -> None:
-    word = hydra_word("ray_init.runtime_env.env_vars.N", hydra_quoted("1"))
+    word = hydra_override("ray_init.runtime_env.env_vars.N", hydra_quoted("1"))
     assert hydra({"ray_init": {"num_cpus": None}}, word)["ray_init"]["runtime_env"] == {
         "env_vars": {"N": "1"}
     }
@@ -67,7 +67,7 @@ def test_a_variable_of_the_workers_is_a_text() -> None:
 
 def test_an_entry_of_a_list_is_reached_by_its_number() -> None:
     config = {"actor": {"spec": [{"env_vars": {}}]}, "rollout": {"spec": "${actor.spec}"}}
-    made = hydra(config, hydra_word("actor.spec.0.env_vars.N", hydra_quoted("a=b,c")))
+    made = hydra(config, hydra_override("actor.spec.0.env_vars.N", hydra_quoted("a=b,c")))
     assert made["rollout"]["spec"] == [{"env_vars": {"N": "a=b,c"}}]
     with pytest.raises(HydraException):
         hydra(config, "++actor.spec[0].env_vars.N=1")
@@ -83,7 +83,7 @@ def test_a_text_comes_back_as_itself(text: str) -> None:
         with pytest.raises(EaglerayError, match="cannot be used"):
             hydra_text(text)
     else:
-        assert hydra({"a": 0}, hydra_word("a", hydra_text(text))) == {"a": text}
+        assert hydra({"a": 0}, hydra_override("a", hydra_text(text))) == {"a": text}
 
 
 @pytest.mark.parametrize("text", ["a\nb", "\x1b[0m", "${oc.env:HOME}", "a\0"])
@@ -106,9 +106,9 @@ def parsed(*words: str) -> argparse.Namespace:
 def test_options_with_dots_and_the_last_of_two() -> None:
     words = ["--train.num_episodes", "20", "--logger.wandb.key", "abc", "--ckpt.load_enable"]
     ours = [
-        *argparse_words("--train.num_episodes", "1"),
-        *argparse_words("--ckpt.save_steps", "-1"),
-        *argparse_words("--logger.wandb.key", ""),
+        *argparse_arguments("--train.num_episodes", "1"),
+        *argparse_arguments("--ckpt.save_steps", "-1"),
+        *argparse_arguments("--logger.wandb.key", ""),
     ]
     made = vars(parsed(*words, *ours))
     assert made["train.num_episodes"] == 1
@@ -120,12 +120,12 @@ def test_options_with_dots_and_the_last_of_two() -> None:
 
 def test_end_of_the_options_is_no_value_of_an_option() -> None:
     with pytest.raises(EaglerayError, match="end of the options"):
-        argparse_words("--logger.wandb.key", "--")
+        argparse_arguments("--logger.wandb.key", "--")
 
 
 @given((PRINTABLE | ODD).filter(lambda value: value != "--"))
 def test_any_value_of_an_option_comes_back(value: str) -> None:
-    words = argparse_words("--logger.wandb.key", value)
+    words = argparse_arguments("--logger.wandb.key", value)
     assert vars(parsed(*words))["logger.wandb.key"] == value
 
 
@@ -143,9 +143,9 @@ def test_a_real_hydra_program(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text(MAIN)
     (tmp_path / "config.yaml").write_text("trainer:\n  total_epochs: 30\n  logger: [wandb]\n")
     words = [
-        *("trainer.total_epochs=10", hydra_word("trainer.total_epochs", "1")),
-        hydra_word("trainer.experiment_name", hydra_text("it's my run, a=b")),
-        hydra_word("trainer.logger", "[console]"),
+        *("trainer.total_epochs=10", hydra_override("trainer.total_epochs", "1")),
+        hydra_override("trainer.experiment_name", hydra_text("it's my run, a=b")),
+        hydra_override("trainer.logger", "[console]"),
     ]
     command = [sys.executable, "main.py", "hydra.run.dir=out", *words]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)

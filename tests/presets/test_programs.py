@@ -97,7 +97,7 @@ def test_effect_is_not_verified_for_a_trainer_that_no_table_lists(tmp_path: Path
 
     def outcome(*argv: str) -> str:
         made = debug_run(plan_of(folder, "python3", *argv, kind="program"))
-        (steps,) = [change for change in made.changes if change.asked.startswith("Few steps")]
+        (steps,) = [change for change in made.changes if change.request.startswith("Few steps")]
         assert "++trainer.total_training_steps=2" in steps.where
         return steps.outcome
 

@@ -10,7 +10,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.presets.analysis import ProgramAnalysis
 from eagleray.features.presets.model import DebugRunProposal
 from eagleray.features.presets.propose import propose
-from eagleray.features.presets.recognition import FoundVersion, Recognised
+from eagleray.features.presets.recognition import DetectedVersion, Recognised
 from eagleray.features.presets.table_file import tables
 from eagleray.features.presets.text import setting_of
 from eagleray.features.presets.user_presets import Preset
@@ -136,14 +136,14 @@ def test_nothing_is_claimed_for_an_unknown_version(tmp_path: Path) -> None:
 def test_a_version_that_is_nowhere(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "verl", "")
     (change, _) = debug_run(plan_of(folder, *VERL, kind="program")).changes
-    assert change.asked == "Which verl this is"
+    assert change.request == "Which verl this is"
     assert "no version was found in verl/version/version of the checkout" in change.why
 
 
 def test_an_unknown_framework(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("import ray\n")
     made = debug_run(plan_of(tmp_path, "python3", "train.py", kind="program"))
-    assert [(change.asked, change.outcome) for change in made.changes] == [
+    assert [(change.request, change.outcome) for change in made.changes] == [
         ("Debug run", "no framework"),
         ("Break on Failure", "will apply"),
     ]
@@ -157,7 +157,9 @@ def test_a_missing_option_is_reported_only_if_it_was_asked_for(tmp_path: Path) -
     assert {change.outcome for change in debug_run(plan).changes} == {"will apply"}
     made = debug_run(plan, timeouts="60")
     missing = [
-        (change.asked, change.why) for change in made.changes if change.outcome == "no such option"
+        (change.request, change.why)
+        for change in made.changes
+        if change.outcome == "no such option"
     ]
     assert missing == [
         (
@@ -170,7 +172,7 @@ def test_a_missing_option_is_reported_only_if_it_was_asked_for(tmp_path: Path) -
 def test_an_option_for_a_program_without_a_framework_is_not_changed(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("import ray\n")
     made = debug_run(plan_of(tmp_path, "python3", "train.py", kind="program"), steps="2")
-    assert [(change.asked, change.outcome) for change in made.changes] == [
+    assert [(change.request, change.outcome) for change in made.changes] == [
         ("Debug run", "no framework"),
         ("Few steps", "not changed"),
         ("Break on Failure", "will apply"),
@@ -211,7 +213,7 @@ def test_a_variable_that_acts_on_nothing_is_pointed_out(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "verl", "0.7.0")
     with_script(folder, "verl_quoted.sh")
     (change,) = proposed(plan_of(folder, "bash", "verl_quoted.sh")).changes
-    assert (change.asked, change.where) == (
+    assert (change.request, change.where) == (
         *("NCCL_TIMEOUT, which you set", "line 3 of verl_quoted.sh"),
     )
 
@@ -280,7 +282,7 @@ def test_every_option_of_every_table_can_be_asked_for(tmp_path: Path) -> None:
             plan = plan_of(folder, "python3", target, kind="program")
             found = read(plan)
             section = "grpo" if table.sections else ""
-            recognised = Recognised(table, FoundVersion(table.versions.last, ""), section)
+            recognised = Recognised(table, DetectedVersion(table.versions.last, ""), section)
             forced = ProgramAnalysis(found.launch, recognised, stamp="s")
             off = {question.id: "off" for question in propose(plan, forced, {}).questions}
             made = propose(plan, forced, {**off, name: values[offer.kind]})

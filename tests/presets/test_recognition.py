@@ -62,7 +62,7 @@ def test_frameworks(
     found = read(plan_of(folder, *argv, kind="program")).recognised
     assert found is not None
     assert (found.table.framework, str(found.table.versions)) == (framework, versions)
-    assert (found.version.text, found.known) == (version, known)
+    assert (found.version.text, found.in_range) == (version, known)
     assert found.version.where.startswith(str(folder)) == bool(version)
 
 
@@ -89,7 +89,7 @@ def test_the_program_of_a_script_that_finds_it_beside_itself(tmp_path: Path) -> 
     with_script(inner, "rlinf.sh")
     for cwd, word in ((folder, "examples/embodiment/rlinf.sh"), (inner, "rlinf.sh")):
         found = read(plan_of(cwd, "bash", word)).recognised
-        assert found is not None and (found.table.framework, found.known) == ("rlinf", True)
+        assert found is not None and (found.table.framework, found.in_range) == ("rlinf", True)
 
 
 def test_a_program_in_a_quoted_text_is_recognised_by_its_module(tmp_path: Path) -> None:
@@ -111,11 +111,11 @@ def test_an_installed_package_says_its_version(tmp_path: Path) -> None:
     plan = plan_of(work, python, "-m", "verl.trainer.main_ppo", kind="module")
     found = read(plan, python).recognised
     assert found is not None
-    assert (found.version.text, found.known) == ("0.6.1", True)
+    assert (found.version.text, found.in_range) == ("0.6.1", True)
     # What lies in the folder that the program runs in is what Python imports.
     checkout(work, "verl", "0.10.9")
     found = read(plan, python).recognised
-    assert found is not None and (found.version.text, found.known) == ("0.10.9", False)
+    assert found is not None and (found.version.text, found.in_range) == ("0.10.9", False)
 
 
 def test_nothing_of_the_checkout_is_executed(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_copies_find_the_folders_of_their_originals(folder: Path) -> None:
 def test_the_diff_shows_the_lines_of_each_script(folder: Path) -> None:
     write(folder, outer="bash jobs/inner.sh\n", jobs__inner=f"{LINE} a=1\n")
     made = proposed(plan_of(folder, "bash", "outer.sh"), steps="2")
-    (steps,) = [change for change in made.changes if change.asked.startswith("Few steps")]
+    (steps,) = [change for change in made.changes if change.request.startswith("Few steps")]
     assert steps.where == f"{ADDED} (line 1 of jobs/inner.sh, in copies)"
     assert made.changes[0].where.startswith("copies of it and of scripts that it starts run, with")
     assert f"# {folder}/jobs/inner.sh: as it is\n{LINE} a=1\n" in made.before
@@ -148,7 +148,7 @@ def test_script_that_is_not_started_is_not_followed(folder: Path, line: str) -> 
 def test_script_in_a_container_is_left_unless_it_passes_its_arguments_on(folder: Path) -> None:
     write(folder, outer="srun --container-image=x bash inner.sh\n", inner=LINE)
     made = proposed(plan_of(folder, "bash", "outer.sh"), steps="2")
-    (steps,) = [change for change in made.changes if change.asked.startswith("Few steps")]
+    (steps,) = [change for change in made.changes if change.request.startswith("Few steps")]
     assert (steps.outcome, made.plan.copy_text) == ("not changed", "")
     assert steps.why.endswith("Pass the arguments to it yourself.")
     write(folder, inner=f'{LINE} "$@"')
@@ -202,7 +202,7 @@ def test_lines_of_another_trainer_are_listed(tmp_path: Path) -> None:
     write(folder, run="python3 prepare.py\npython3 run_sft.py\npython3 run_grpo.py\n")
     made = debug_run(plan_of(folder, "bash", "run.sh"))
     (left,) = [change for change in made.changes if change.outcome == "not changed"]
-    assert (left.asked, left.where) == ("Another training line", "line 2 of run.sh")
+    assert (left.request, left.where) == ("Another training line", "line 2 of run.sh")
     assert left.why == "It starts another trainer, run_sft.py. Run it separately to shorten it."
     first, second, third = (said["argv"] for said in ran(made.plan, folder))
     assert (first, second) == (["prepare.py"], ["run_sft.py"])

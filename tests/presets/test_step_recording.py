@@ -42,7 +42,7 @@ def the_reason(made: DebugRunProposal) -> str:
     """Why the program is left as it is: nothing of a switch is set."""
     assert (made.plan.env, made.plan.overrides) == ({}, ())
     (change,) = made.changes
-    assert change.asked == REQUEST and "cudaProfilerApi" in change.why + change.where
+    assert change.request == REQUEST and "cudaProfilerApi" in change.why + change.where
     return f"{change.outcome}: {change.why}"
 
 

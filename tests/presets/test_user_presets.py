@@ -90,7 +90,7 @@ def test_they_are_kept_for_each_workspace(tmp_path: Path) -> None:
         ("mine", True),
     ]
     assert not [row for row in kept.rows("/other") if row.own]
-    assert of_text(kept.rows("/w")[-1].text).words == ()
+    assert of_text(kept.rows("/w")[-1].text).arguments == ()
     kept.delete("/w", "mine")
     assert [row.name for row in kept.rows("/w") if row.own] == ["from the file's name"]
     with pytest.raises(EaglerayError, match="no preset “mine”"):

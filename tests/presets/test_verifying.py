@@ -43,14 +43,14 @@ def test_keys_of_the_checkout_are_set_and_marked(tmp_path: Path) -> None:
         "++trainer.test_freq=-1",
         "++trainer.logger=[console]",
     )
-    steps = next(change for change in made.changes if change.asked == "Few steps: 2")
+    steps = next(change for change in made.changes if change.request == "Few steps: 2")
     assert steps.outcome == "set, effect not verified"
     assert steps.why == "Defined in verl/trainer/config/ppo_trainer.yaml:2."
     about = [change for change in made.changes if change.outcome == "unknown version"]
-    assert [one.asked for one in about] == ["Which verl this is"]
+    assert [one.request for one in about] == ["Which verl this is"]
     assert "Only keys that your code defines are set" in about[0].why
     assert "will apply" not in {
-        change.outcome for change in made.changes if change.asked != "Break on Failure"
+        change.outcome for change in made.changes if change.request != "Break on Failure"
     }
 
 
@@ -64,7 +64,7 @@ def test_key_of_the_table_that_the_checkout_lacks_is_not_proposed(tmp_path: Path
 def test_option_that_was_asked_for_and_has_no_key_is_not_changed(tmp_path: Path) -> None:
     plan = plan_of(verl(tmp_path), *VERL, kind="program")
     made = debug_run(plan, no_checkpoint="on")
-    change = next(change for change in made.changes if change.asked == "No checkpoints")
+    change = next(change for change in made.changes if change.request == "No checkpoints")
     assert (change.outcome, change.where) == ("not changed", "trainer.save_freq")
     assert not any("save_freq" in word for word in made.plan.overrides)
 
@@ -107,5 +107,5 @@ def test_installed_package_is_looked_into_without_a_checkout(tmp_path: Path) -> 
     plan = plan_of(work, python, *VERL[1:], kind="program")
     made = propose(plan, read(plan, python), {})
     assert "++trainer.total_training_steps=2" in made.plan.overrides
-    steps = next(change for change in made.changes if change.asked == "Few steps: 2")
+    steps = next(change for change in made.changes if change.request == "Few steps: 2")
     assert steps.why == "Defined in site-packages/verl/trainer/config/ppo_trainer.yaml:2."

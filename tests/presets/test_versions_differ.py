@@ -153,7 +153,7 @@ def test_time_outs_are_not_proposed_where_no_worker_reads_them(tmp_path: Path) -
     folder = folder_of(tmp_path, "verl", "0.7.1")
     line = ("trainer.use_legacy_worker_impl=disable",)
     made = debug_run(plan_of(folder, *VERL, *line, kind="program"))
-    assert not [change for change in made.changes if "time-outs" in change.asked]
+    assert not [change for change in made.changes if "time-outs" in change.request]
     asked = proposed(plan_of(folder, *VERL, *line, kind="program"), timeouts="60")
     assert outcomes(asked) == {"not changed"}
 

@@ -102,7 +102,7 @@ def _recorded(words: list[str], removed: list[str]) -> Iterator[None]:
     ) -> RunPlan:
         if place.kind != "nowhere":
             words.extend(added)
-            removed.extend(edit.word.text for edit in edits if not edit.text)
+            removed.extend(edit.token.text for edit in edits if not edit.text)
         return placed(plan, facts, place, added, edits)
 
     with mock.patch.object(propose, "placed", recording):
@@ -112,7 +112,7 @@ def _recorded(words: list[str], removed: list[str]) -> Iterator[None]:
 def cause(facts: ProgramAnalysis) -> str:
     """Why no framework was recognised; "" if one was."""
     if facts.recognised:
-        return "" if facts.recognised.known else "version not read"
+        return "" if facts.recognised.in_range else "version not read"
     # What the proposal says of a program of a framework that doesn't train.
     if getattr(facts, "remark", ""):
         return "not a trainer"

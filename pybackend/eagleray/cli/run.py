@@ -89,7 +89,7 @@ async def start(app: App, arguments: argparse.Namespace, profile: ProfilePlan | 
         return 0
     for change in made.changes:
         if change.outcome in WITHOUT_EFFECT:
-            say(printable(f"{change.asked}: {change.why or change.outcome}", 400))
+            say(printable(f"{change.request}: {change.why or change.outcome}", 400))
     question = confirm_text(plan)
     is_confirmed = bool(question) and (arguments.yes or await confirmed(question))
     run_id = await app.runs.start(plan, confirmed=is_confirmed)

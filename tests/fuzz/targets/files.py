@@ -201,7 +201,7 @@ def preset(text: str) -> None:
     """A preset that is taken can be shared, and is the same then."""
     found = user_presets.of_text(text)
     assert user_presets.of_text(user_presets.to_text(found)) == found
-    assert all(word.isprintable() for word in (found.name, *found.words, *found.env.values()))
+    assert all(word.isprintable() for word in (found.name, *found.arguments, *found.env.values()))
 
 
 def kept_presets(text: str) -> None:

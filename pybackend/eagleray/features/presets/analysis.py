@@ -11,10 +11,10 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from eagleray.features.presets.checkout.files import near, roots, text_of
-from eagleray.features.presets.checkout.keys import CheckoutKeys, looked_up
+from eagleray.features.presets.checkout.keys import CheckoutKeys, checkout_keys
 from eagleray.features.presets.programs import ProgramFiles
 from eagleray.features.presets.recognition import (
-    FoundVersion,
+    DetectedVersion,
     Identity,
     Recognised,
     chosen,
@@ -50,9 +50,9 @@ def analyze(plan: RunPlan, python: str, now: datetime) -> ProgramAnalysis:
     """What can be read of the program that `plan` starts; `python` is the interpreter whose packages it has."""
     cwd = Path(plan.cwd)
     stamp = now.strftime("%m%d-%H%M%S")
-    if script_word := _script_word(plan, cwd):
-        return _of_script(plan, script_word, python, stamp)
-    launch = launch_of([LineWord(word) for word in plan.command])
+    if script := _script_argument(plan, cwd):
+        return _of_script(plan, script, python, stamp)
+    launch = launch_of(list(map(LineWord, plan.command)))
     identity = _Frameworks([cwd]).of(launch) if launch else Identity()
     recognised, keys = _recognised(identity, launch, [cwd], python, _hints(plan, None))
     return ProgramAnalysis(
@@ -71,14 +71,14 @@ def _hints(plan: RunPlan, script: Script | None) -> list[str]:
     return [*plan.command, *(name for raw in assigned for name in re.findall(r"[\w.-]+", raw))]
 
 
-def _of_script(plan: RunPlan, word: str, python: str, stamp: str) -> ProgramAnalysis:
+def _of_script(plan: RunPlan, name: str, python: str, stamp: str) -> ProgramAnalysis:
     """A script, the scripts that it starts, and COMMAND if none of them starts a trainer."""
     cwd = Path(plan.cwd)
-    file = cwd / word
-    arguments = plan.command[plan.command.index(word) + 1 :]
+    file = cwd / name
+    arguments = plan.command[plan.command.index(name) + 1 :]
     frameworks = _Frameworks([cwd, file.parent])
     tree = ScriptTree(lambda start, folder: _inner(plan, start, [cwd, folder]))
-    outer = tree.of(ScriptFile(word, str(file), plan.copy_text or text_of(file)), arguments)
+    outer = tree.of(ScriptFile(name, str(file), plan.copy_text or text_of(file)), arguments)
     root, in_variable = outer, ""
     lines = frameworks.of_lines(root)
     if plan.env.get(COMMAND) and not any(identity.trains for _, identity in lines):
@@ -96,7 +96,7 @@ def _of_script(plan: RunPlan, word: str, python: str, stamp: str) -> ProgramAnal
         recognised=recognised,
         keys=keys,
         script=evolve(node.script, launch=None if in_variable else launch),
-        script_word=node.name,
+        script_argument=node.name,
         in_variable=in_variable,
         config=_config(launch, near_line),
         stamp=stamp,
@@ -109,9 +109,9 @@ def _of_script(plan: RunPlan, word: str, python: str, stamp: str) -> ProgramAnal
 
 def _main(lines: Sequence[tuple[TrainingLine, Identity]]) -> tuple[TrainingLine, Identity] | None:
     """The last line that starts a trainer, else the last one of a framework, else the last one."""
-    for wanted in (lambda one: one.trains, lambda one: one.tables, lambda one: True):
-        if found := [(line, identity) for line, identity in lines if wanted(identity)]:
-            return found[-1]
+    for wanted in (lambda item: item.trains, lambda item: item.tables, lambda item: True):
+        if matching := [(line, identity) for line, identity in lines if wanted(identity)]:
+            return matching[-1]
     return None
 
 
@@ -145,8 +145,8 @@ class _Frameworks:
 
     def quoted_in(self, script: Script) -> Identity:
         """A module that the script runs in a quoted text: the last one of a framework."""
-        found = [self.of(Launch(module, True, (), ())) for module in modules_in(script.text)]
-        return next((item for item in reversed(found) if item.tables), Identity())
+        identities = [self.of(Launch(module, True, (), ())) for module in modules_in(script.text)]
+        return next((item for item in reversed(identities) if item.tables), Identity())
 
     def of_lines(self, root: ScriptNode) -> list[tuple[TrainingLine, Identity]]:
         return [
@@ -186,7 +186,7 @@ def _recognised(
         table.package: _version(identity.tables, table.package, folders, python)
         for table in identity.tables
     }
-    return looked_up(chosen(identity, versions), identity.tables, launch, near, python, hints)
+    return checkout_keys(chosen(identity, versions), identity.tables, launch, near, python, hints)
 
 
 def _remark(identity: Identity, target: str) -> str:
@@ -201,13 +201,13 @@ def _remark(identity: Identity, target: str) -> str:
     return f"{name} uses {title} but starts none of its trainers, so nothing is shortened."
 
 
-def _script_word(plan: RunPlan, cwd: Path) -> str:
+def _script_argument(plan: RunPlan, cwd: Path) -> str:
     """The word of the command that names a shell script."""
     first = Path(plan.argv[0]).name
     if first not in _SHELLS:
         return plan.argv[0] if _is_shell_script(cwd / plan.argv[0]) else ""
-    words = (word for word in plan.argv[1:] if not word.startswith("-"))
-    return next((word for word in words if (cwd / word).is_file()), "")
+    arguments = (argument for argument in plan.argv[1:] if not argument.startswith("-"))
+    return next((argument for argument in arguments if (cwd / argument).is_file()), "")
 
 
 def _is_shell_script(file: Path) -> bool:
@@ -218,10 +218,10 @@ def _is_shell_script(file: Path) -> bool:
 
 
 def _version(
-    found: Sequence[FrameworkTable], package: str, roots: Sequence[Path], python: str
-) -> FoundVersion:
+    candidates: Sequence[FrameworkTable], package: str, roots: Sequence[Path], python: str
+) -> DetectedVersion:
     """The checkout that the program runs in comes before what is installed, as it does for Python."""
-    for table in found:
+    for table in candidates:
         if table.package != package:
             continue
         for root in roots:
@@ -229,20 +229,22 @@ def _version(
                 continue
             for path, pattern in table.version_files:
                 if version := parse_version(text_of(root / path), pattern):
-                    return FoundVersion(_release(found, package, root, version), str(root / path))
+                    return DetectedVersion(
+                        _release(candidates, package, root, version), str(root / path)
+                    )
         for metadata in _metadata(table.distribution, python):
             if version := metadata_version(text_of(metadata)):
-                return FoundVersion(version, str(metadata.parent))
-    return FoundVersion("", "")
+                return DetectedVersion(version, str(metadata.parent))
+    return DetectedVersion("", "")
 
 
-def _release(found: Sequence[FrameworkTable], package: str, root: Path, version: str) -> str:
+def _release(candidates: Sequence[FrameworkTable], package: str, root: Path, version: str) -> str:
     """The version of the checkout `root`, which may be a release whose version file names an earlier one."""
     releases = [
-        release for table in found if table.package == package for release in table.releases
+        release for table in candidates if table.package == package for release in table.releases
     ]
     for release in releases:
-        text = text_of(root / release.path) if release.says == version else ""
+        text = text_of(root / release.path) if release.stated == version else ""
         if re.search(release.pattern, text, re.MULTILINE):
             return release.version
     return version
@@ -259,8 +261,8 @@ def _metadata(distribution: str, python: str) -> Iterator[Path]:
 
 
 def _config(launch: Launch | None, folders: Sequence[Path]) -> str:
-    said = value_of(launch.words, "--config", "argparse") if launch else None
-    file = near(said[1], folders) if said and said[1] else None
+    option = value_of(launch.words, "--config", "argparse") if launch else None
+    file = near(option[1], folders) if option and option[1] else None
     return text_of(file) if file else ""
 
 
@@ -286,7 +288,7 @@ class ProgramAnalysis:
     launch: Launch | None
     recognised: Recognised | None
     script: Script | None = None
-    script_word: str = ""
+    script_argument: str = ""
     in_variable: str = ""
     config: str = ""
     stamp: str = ""
@@ -306,14 +308,14 @@ class ProgramAnalysis:
         """The assignment of a variable that the training line gets, and the name of its script."""
         main = next((line for line in self.lines if line.launch is self.launch), None)
         if self.script is None or self.root is None or main is None:
-            found = self.script.assigned(name) if self.script else None
-            return (found, self.script_word) if found else None
+            assignment = self.script.assigned(name) if self.script else None
+            return (assignment, self.script_argument) if assignment else None
         for node in reversed(self.root.path_to(main.node)):
             script = self.script if node is main.node else node.script
-            if found := script.assigned(name):
-                return found, node.name
-        found = self.script.assigned(name)
-        return (found, self.script_word) if found else None
+            if assignment := script.assigned(name):
+                return assignment, node.name
+        assignment = self.script.assigned(name)
+        return (assignment, self.script_argument) if assignment else None
 
 
 def with_training_line(plan: RunPlan, environ: Mapping[str, str]) -> RunPlan:

@@ -25,37 +25,37 @@ def value_at(config: Any, key: str) -> Any:
 
 def values_of(config: Any, keys: list[str]) -> dict[str, str]:
     """The values of the keys that exist."""
-    found = {}
+    values = {}
     for key in keys:
         try:
             value = value_at(config, key)
         except (AttributeError, IndexError, KeyError, TypeError):
             continue
-        found[key] = "null" if value is None else str(value)
-    return found
+        values[key] = "null" if value is None else str(value)
+    return values
 
 
 def main() -> NoReturn:
     """The first argument says what to run; the others are the program's."""
-    asked = json.loads(sys.argv[1])
-    module, _, path = asked["complete"].partition(":")
+    request = json.loads(sys.argv[1])
+    module, _, path = request["complete"].partition(":")
     owner = importlib.import_module(module)
     *above, name = path.split(".")
-    for one in above:
-        owner = getattr(owner, one)
+    for attribute in above:
+        owner = getattr(owner, attribute)
     original = getattr(owner, name)
 
     def completed(*args: Any, **kwargs: Any) -> NoReturn:
-        values = values_of(original(*args, **kwargs), asked["keys"])
+        values = values_of(original(*args, **kwargs), request["keys"])
         sys.stdout.flush()
-        os.write(1, f"\n{asked['mark']}{json.dumps(values)}\n".encode())
+        os.write(1, f"\n{request['mark']}{json.dumps(values)}\n".encode())
         # Libraries that were imported start nothing at an end like this.
         os._exit(0)
 
     setattr(owner, name, completed)
-    target = asked["target"]
+    target = request["target"]
     sys.argv = [target, *sys.argv[2:]]
-    if asked["module"]:
+    if request["module"]:
         sys.path.insert(0, str(Path.cwd()))
         runpy.run_module(target, run_name="__main__", alter_sys=True)
     else:

@@ -89,24 +89,26 @@ def _composition(
             error="No configuration of a known framework was recognised.",
             next_step="Start the run without the check.",
         )
-    files = Files([Path(plan.cwd), Path(plan.cwd, analysis.script_word or "_").parent])
-    words = _words(_line(plan, analysis), files)
-    if isinstance(words, Composed):
-        return words
+    files = Files([Path(plan.cwd), Path(plan.cwd, analysis.script_argument or "_").parent])
+    arguments = _arguments(_line(plan, analysis), files)
+    if isinstance(arguments, Composed):
+        return arguments
     program = program_of(launch.target, launch.module, files)
     if program is None:
         return Composed(
             error=f"{launch.target} was not found.",
             next_step="Check the folder in which the program starts.",
         )
-    keys = _keys([word for word in words if word not in original], recognised.table.syntax)
+    keys = _keys(
+        [argument for argument in arguments if argument not in original], recognised.table.syntax
+    )
     environ = _environment(plan, files, recognised.table.package)
     interpreter = python or _interpreter(launch.all_words, Path(plan.cwd))
     target = ["-m", launch.target] if launch.module else [str(program)]
     if configuration.kind == "hydra":
-        return CompositionCommand([interpreter, *target, *words, "--cfg", "job"], environ, keys)
+        return CompositionCommand([interpreter, *target, *arguments, "--cfg", "job"], environ, keys)
     mark = secrets.token_hex(16)
-    asked = {
+    request = {
         "complete": configuration.complete,
         "target": target[-1],
         "module": launch.module,
@@ -115,52 +117,54 @@ def _composition(
     }
     text = _PROGRAM.read_text(encoding="utf-8")
     return CompositionCommand(
-        [interpreter, "-c", text, json.dumps(asked), *words], environ, keys, mark
+        [interpreter, "-c", text, json.dumps(request), *arguments], environ, keys, mark
     )
 
 
-def line_words(plan: RunPlan, analysis: ProgramAnalysis) -> list[str]:
+def line_arguments(plan: RunPlan, analysis: ProgramAnalysis) -> list[str]:
     """The words of the training line as they are written, with those that its script passes on."""
-    return [word.text for word in _line(plan, analysis)]
+    return [token.text for token in _line(plan, analysis)]
 
 
 def _line(plan: RunPlan, analysis: ProgramAnalysis) -> list[LineWord]:
     launch = analysis.launch.words if analysis.launch else ()
-    words = [word for word in launch if not _ALL_ARGUMENTS.fullmatch(word.text)]
+    tokens = [token for token in launch if not _ALL_ARGUMENTS.fullmatch(token.text)]
     if analysis.script and analysis.script.forwards:
-        behind = plan.command[plan.command.index(analysis.script_word) + 1 :]
-        words += [LineWord(word) for word in behind]
-    return words
+        behind = plan.command[plan.command.index(analysis.script_argument) + 1 :]
+        tokens += [LineWord(token) for token in behind]
+    return tokens
 
 
-def _words(line: Sequence[LineWord], files: Files) -> list[str] | Composed:
+def _arguments(line: Sequence[LineWord], files: Files) -> list[str] | Composed:
     """The arguments as the program gets them, or an error if they aren't known.
 
     Values that the script computes are left out: they don't decide whether a key exists.
     """
-    found = []
-    for word in line:
-        if word.known:
-            found.append(word.text)
-        elif file := files.located(word.text, files.near[0]):
-            found.append(str(file))
-        elif re.match(r"\+*[\w.@/~-]+=", word.text) and not word.text.startswith("-"):
+    arguments = []
+    for token in line:
+        if token.known:
+            arguments.append(token.text)
+        elif file := files.located(token.text, files.near[0]):
+            arguments.append(str(file))
+        elif re.match(r"\+*[\w.@/~-]+=", token.text) and not token.text.startswith("-"):
             continue
         else:
-            shown = redact_text(word.text)
+            shown = redact_text(token.text)
             return Composed(
                 error=f"The script computes {shown}, so it is known only when the script runs.",
                 next_step="Write its value into the script, or start the run without the check.",
             )
-    return found
+    return arguments
 
 
-def _keys(words: Sequence[str], syntax: str) -> tuple[str, ...]:
+def _keys(arguments: Sequence[str], syntax: str) -> tuple[str, ...]:
     """The keys that these words set."""
     if syntax == "hydra":
-        named = (word.partition("=")[0].lstrip("+") for word in words if "=" in word)
+        named = (
+            argument.partition("=")[0].lstrip("+") for argument in arguments if "=" in argument
+        )
     else:
-        named = (word.partition("=")[0] for word in words if word.startswith("--"))
+        named = (argument.partition("=")[0] for argument in arguments if argument.startswith("--"))
     return tuple(dict.fromkeys(named))
 
 
@@ -179,11 +183,11 @@ def _environment(plan: RunPlan, files: Files, package: str) -> dict[str, str]:
     }
 
 
-def _interpreter(words: Sequence[LineWord], cwd: Path) -> str:
+def _interpreter(tokens: Sequence[LineWord], cwd: Path) -> str:
     """The Python of the training line; that of the project's environment for `uv run`."""
-    named = (word.text for word in words if word.known and _PYTHON.fullmatch(word.text))
+    named = (token.text for token in tokens if token.known and _PYTHON.fullmatch(token.text))
     project = cwd / ".venv" / "bin" / "python"
-    if any(word.text.endswith("uv") for word in words) and project.is_file():
+    if any(token.text.endswith("uv") for token in tokens) and project.is_file():
         return str(project)
     return next(named, "python3")
 
@@ -204,16 +208,18 @@ def _values(ended: CommandResult, made: CompositionCommand) -> dict[str, str] | 
 
 def _shown(node: YamlNode) -> str:
     if node.is_list:
-        return f"[{', '.join(_shown(one) for one in node.items())}]"
+        return f"[{', '.join(_shown(element) for element in node.items())}]"
     return "{…}" if node.children is not None else node.value
 
 
 def _failed(ended: CommandResult, python: str) -> Composed:
     """The error of the program in one or two sentences."""
     lines = ended.stderr.decode("utf-8", "replace").splitlines()
-    if found := next((one for line in reversed(lines) if (one := _NOT_IMPORTED.match(line))), None):
+    if import_error := next(
+        (match for line in reversed(lines) if (match := _NOT_IMPORTED.match(line))), None
+    ):
         return Composed(
-            error=f"{python} can't import the program: {found['what']}.",
+            error=f"{python} can't import the program: {import_error['what']}.",
             next_step="Select the Python of the training environment, or activate it.",
         )
     printed = [line for line in lines if line.strip() and not _NOISE.match(line)]

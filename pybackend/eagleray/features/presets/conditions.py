@@ -18,7 +18,7 @@ PROGRAM = "{program}"
 class TrainingLineContext:
     """A training line: its words, the name of the program, the text of its configuration file."""
 
-    words: tuple[LineWord, ...]
+    arguments: tuple[LineWord, ...]
     program: str
     config: str
     syntax: Syntax
@@ -34,10 +34,10 @@ class Verdict:
 
 def verdict(entry: KeyEntry, line: TrainingLineContext) -> Verdict:
     """Whether one of the entry's conditions holds in `line`."""
-    found = [_holds(condition, line) for condition in entry.when]
-    if not found or True in found:
+    results = [_holds(condition, line) for condition in entry.when]
+    if not results or True in results:
         return Verdict("acts")
-    if None in found:
+    if None in results:
         return Verdict("unknown", f"The value of {entry.when[0].key} is not known.")
     return Verdict("fails", entry.when[0].why)
 
@@ -47,18 +47,18 @@ def multiplied(entry: KeyEntry, answer: str, line: TrainingLineContext) -> tuple
     if entry.times is None or not answer.isdecimal():
         return answer, ""
     key, default = entry.times
-    found = value_of(line.words, key, line.syntax)
-    if found is None:
+    setting = value_of(line.arguments, key, line.syntax)
+    if setting is None:
         return str(int(answer) * default), ""
-    if found[1] and found[1].isdecimal():
-        return str(int(answer) * int(found[1])), ""
+    if setting[1] and setting[1].isdecimal():
+        return str(int(answer) * int(setting[1])), ""
     return str(int(answer) * default), f"The value of {key} is not known; {default} is assumed."
 
 
 def _holds(condition: Condition, line: TrainingLineContext) -> bool | None:
     value = _value(condition, line)
-    found = None if value is None else bool(fullmatch(condition.matches, value))
-    results = [found, *(_holds(other, line) for other in condition.also)]
+    result = None if value is None else bool(fullmatch(condition.matches, value))
+    results = [result, *(_holds(other, line) for other in condition.also)]
     return False if False in results else (None if None in results else True)
 
 
@@ -68,8 +68,8 @@ def _value(condition: Condition, line: TrainingLineContext) -> str | None:
         return line.program
     # Options of Hydra itself, such as `--config-name`, are written as argparse has them.
     syntax = "argparse" if condition.key.startswith("--") else line.syntax
-    found = value_of(line.words, condition.key, syntax)
-    if found is not None:
-        return found[1]
+    setting = value_of(line.arguments, condition.key, syntax)
+    if setting is not None:
+        return setting[1]
     in_config = read_yaml(line.config).at(condition.key) if condition.in_config else None
     return condition.default if in_config is None else in_config.value

@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from eagleray.common.off_loop import off_loop
 from eagleray.features.presets import user_presets
 from eagleray.features.presets.analysis import ProgramAnalysis, analyze
-from eagleray.features.presets.composing import Composed, compose, line_words
+from eagleray.features.presets.composing import Composed, compose, line_arguments
 from eagleray.features.presets.errors import bad_preset, unknown_preset
 from eagleray.features.presets.form import OFF, ON
 from eagleray.features.presets.model import HANG_DETAILS, POST_MORTEM, DebugRunProposal
@@ -65,11 +65,11 @@ class DebugRuns:
         """
         before, after = await off_loop(
             lambda: [
-                analyze(one, python or one.python or one.argv[0], self._now())
-                for one in (original, plan)
+                analyze(candidate, python or candidate.python or candidate.argv[0], self._now())
+                for candidate in (original, plan)
             ]
         )
-        return await compose(plan, after, line_words(original, before), python)
+        return await compose(plan, after, line_arguments(original, before), python)
 
     def _by_preset(
         self, plan: RunPlan, name: str, answers: Mapping[str, str], python: str
@@ -96,8 +96,8 @@ class DebugRuns:
             newest.setdefault(table.framework, table)
         ours = [_row(table) for name, table in sorted(newest.items()) if table.package]
         of_user = [
-            Row(one.name, one.name, one.framework, True, user_presets.to_text(one))
-            for one in self._presets.of(workspace)
+            Row(preset.name, preset.name, preset.framework, True, user_presets.to_text(preset))
+            for preset in self._presets.of(workspace)
         ]
         any_program = Row(
             DEBUG, "Debug run of any program", "", False, _template("my debug run", "", {})
@@ -117,8 +117,8 @@ class DebugRuns:
         self._presets.delete(workspace, name)
 
     def _chosen(self, workspace: str, name: str, analysis: ProgramAnalysis) -> Preset:
-        if name and (found := self._presets.named(workspace, name)):
-            return found
+        if name and (own := self._presets.named(workspace, name)):
+            return own
         recognised = analysis.recognised.table.framework if analysis.recognised else ""
         if name in ("", DEBUG, recognised):
             return Preset(recognised or DEBUG)

@@ -29,7 +29,7 @@ def bad_preset(why: str) -> EaglerayError:
     )
 
 
-def presets_not_kept(path: str, why: str) -> EaglerayError:
+def presets_not_stored(path: str, why: str) -> EaglerayError:
     return EaglerayError(
         "presets-not-kept",
         f"Your presets cannot be kept in {printable(path, 300)}: {printable(why)}.",

@@ -26,11 +26,12 @@ def questions(analysis: ProgramAnalysis, answers: Mapping[str, str]) -> tuple[Pr
 
     For a version that the table was not read from, only what has a key in the user's checkout is proposed.
     """
-    said = analysis.recognised
-    asked = [
-        _question(option, offer, said, analysis, answers)
+    recognised = analysis.recognised
+    of_framework = [
+        _question(option, offer, recognised, analysis, answers)
         for option in OPTIONS
-        if said is not None and (offer := said.table.offer(option.name, said.version.text))
+        if recognised is not None
+        and (offer := recognised.table.offer(option.name, recognised.version.text))
     ]
     common = [
         PresetQuestion(
@@ -48,7 +49,7 @@ def questions(analysis: ProgramAnalysis, answers: Mapping[str, str]) -> tuple[Pr
             answers.get(POST_MORTEM.name, ON),
         ),
     ]
-    return (*asked, *common)
+    return (*of_framework, *common)
 
 
 def fresh(analysis: ProgramAnalysis) -> str:
@@ -63,11 +64,11 @@ def program_of(analysis: ProgramAnalysis) -> str:
 
 def checked(answers: Mapping[str, str], analysis: ProgramAnalysis) -> dict[str, str]:
     """The answers that ask for something, by the names of their options; raises what is wrong with one."""
-    known = {name: value for name, value in answers.items() if name in ANSWERS}
-    asked = {question.id: question.value.strip() for question in questions(analysis, known)}
+    given = {name: value for name, value in answers.items() if name in ANSWERS}
+    values = {question.id: question.value.strip() for question in questions(analysis, given)}
     # An answer to an option that this framework doesn't have is kept, so that its outcome is reported.
-    asked |= {name: value.strip() for name, value in known.items() if name not in asked}
-    wanted = {name: value for name, value in asked.items() if value not in ("", OFF)}
+    values |= {name: value.strip() for name, value in given.items() if name not in values}
+    wanted = {name: value for name, value in values.items() if value not in ("", OFF)}
     recognised = analysis.recognised
     for name, value in wanted.items():
         if recognised and (offer := recognised.table.offer(name, recognised.version.text)):
@@ -89,15 +90,15 @@ def _check(offer: Offer, value: str) -> None:
 def _question(
     option: Option,
     offer: Offer,
-    said: Recognised,
+    recognised: Recognised,
     analysis: ProgramAnalysis,
     answers: Mapping[str, str],
 ) -> PresetQuestion:
     nothing = OFF if offer.kind == "tick" else ""
-    verified = analysis.keys.of_offer(offer, said) if analysis.keys else said.known
-    proposes = option.default and verified and _can_act(offer, said, analysis)
+    verified = analysis.keys.of_offer(offer, recognised) if analysis.keys else recognised.in_range
+    proposes = option.default and verified and _can_act(offer, recognised, analysis)
     proposed = offer.value.replace("{fresh}", fresh(analysis)) if proposes else nothing
-    doubt = "" if said.known else _doubt(said)
+    doubt = "" if recognised.in_range else _doubt(recognised)
     return PresetQuestion(
         id=option.name,
         text=offer.text or option.text,
@@ -107,16 +108,18 @@ def _question(
     )
 
 
-def _doubt(said: Recognised) -> str:
-    yours = said.version.text or "unknown"
-    return f"Written for {said.table.title} {said.table.versions}; yours is {yours}."
+def _doubt(recognised: Recognised) -> str:
+    yours = recognised.version.text or "unknown"
+    return f"Written for {recognised.table.title} {recognised.table.versions}; yours is {yours}."
 
 
-def _can_act(offer: Offer, said: Recognised, analysis: ProgramAnalysis) -> bool:
+def _can_act(offer: Offer, recognised: Recognised, analysis: ProgramAnalysis) -> bool:
     """Whether one of the offer's entries acts in this line."""
-    version = said.table.nearest(said.version.text)
-    words = analysis.launch.words if analysis.launch else ()
-    line = TrainingLineContext(words, program_of(analysis), analysis.config, said.table.syntax)
+    version = recognised.table.nearest(recognised.version.text)
+    tokens = analysis.launch.words if analysis.launch else ()
+    line = TrainingLineContext(
+        tokens, program_of(analysis), analysis.config, recognised.table.syntax
+    )
     return any(
         verdict(entry, line).result != "fails"
         for entry in offer.all_entries

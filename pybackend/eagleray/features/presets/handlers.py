@@ -107,8 +107,8 @@ class PresetHandlers:
         return [PresetRow(**asdict(row, recurse=False)) for row in rows]
 
 
-def wire_change(one: ProposedChange) -> Change:
-    return Change(one.asked, one.outcome, one.where, one.why, setting_of(one))
+def wire_change(change: ProposedChange) -> Change:
+    return Change(change.request, change.outcome, change.where, change.why, setting_of(change))
 
 
 def _run_request(request: messages.Prepare) -> RunRequest:

@@ -13,7 +13,7 @@ _NOT_TEXTS = frozenset(
 )
 
 
-def hydra_word(key: str, value: str) -> str:
+def hydra_override(key: str, value: str) -> str:
     """`key` set to `value`, which is written in Hydra's grammar; `++` takes known keys and new ones."""
     return f"++{key}={value}"
 
@@ -30,11 +30,11 @@ def hydra_text(text: str) -> str:
 def hydra_quoted(text: str) -> str:
     """`text` in quotes: a text for Hydra even if it looks like a number."""
     # Backslashes are taken as they are, unless a quote comes after them.
-    escaped = re.sub(r"(\\*)('|$)", lambda found: found[1] * 2 + ("\\'" if found[2] else ""), text)
+    escaped = re.sub(r"(\\*)('|$)", lambda match: match[1] * 2 + ("\\'" if match[2] else ""), text)
     return f"'{escaped}'"
 
 
-def argparse_words(key: str, value: str) -> tuple[str, ...]:
+def argparse_arguments(key: str, value: str) -> tuple[str, ...]:
     """An option with its value; the last one of several counts.
 
     A value that looks like an option is joined to it by `=`, except a negative number.

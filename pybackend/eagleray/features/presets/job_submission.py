@@ -22,7 +22,7 @@ _MERGES = {"RAY_OVERRIDE_JOB_RUNTIME_ENV": "1"}
 class Edit:
     """A word of the training line and what is to stand there, "" for nothing."""
 
-    word: LineWord
+    token: LineWord
     text: str
 
 
@@ -31,28 +31,28 @@ def submits(launch: Launch | None) -> bool:
     return _submit(launch) is not None
 
 
-def for_submission(words: Sequence[str]) -> tuple[str, ...]:
+def for_submission(overrides: Sequence[str]) -> tuple[str, ...]:
     """Hydra overrides whose quotes survive the shell of the job.
 
     Before ray-project/ray#63797 `ray job submit` joins its arguments by `list2cmdline`, which protects double quotes
     and no single ones.
     """
-    return tuple(_SINGLE_QUOTED.sub(r'\g<key>"\g<text>"', word) for word in words)
+    return tuple(_SINGLE_QUOTED.sub(r'\g<key>"\g<text>"', override) for override in overrides)
 
 
 def returns_at_once(launch: Launch | None) -> bool:
     """Whether the line ends when its job is submitted, before the job does."""
-    words = launch.all_words[: len(launch.all_words) - len(launch.words)] if launch else ()
-    return submits(launch) and any(word.text == "--no-wait" for word in words)
+    tokens = launch.all_words[: len(launch.all_words) - len(launch.words)] if launch else ()
+    return submits(launch) and any(token.text == "--no-wait" for token in tokens)
 
 
 def with_variables(launch: Launch, env: Mapping[str, str]) -> Edit | str:
     """The edit that adds the variables `env` to the job's runtime_env, or why there is none."""
-    words = launch.all_words[: len(launch.all_words) - len(launch.words)]
-    if file := _runtime_env_file(words):
+    tokens = launch.all_words[: len(launch.all_words) - len(launch.words)]
+    if file := _runtime_env_file(tokens):
         names = ", ".join(sorted(env))
         return f"The job has {_FILE} {file}, and Ray takes no {_OPTION} beside it. Add {names} to env_vars there."
-    at = next((i for i, word in enumerate(words) if word.text.startswith(_OPTION)), None)
+    at = next((i for i, token in enumerate(tokens) if token.text.startswith(_OPTION)), None)
     if at is None:
         submit = _submit(launch)
         if submit is None or submit.span is None:
@@ -60,42 +60,44 @@ def with_variables(launch: Launch, env: Mapping[str, str]) -> Edit | str:
         return Edit(
             submit, f"submit {_quoted(_OPTION + '=' + json.dumps({'env_vars': dict(env)}))}"
         )
-    joined = words[at].text.startswith(_OPTION + "=")
-    word = words[at] if joined or at + 1 == len(words) else words[at + 1]
-    text = word.text.removeprefix(_OPTION + "=")
-    merged = _merged(text, env) if word.known and word.span else ""
+    joined = tokens[at].text.startswith(_OPTION + "=")
+    token = tokens[at] if joined or at + 1 == len(tokens) else tokens[at + 1]
+    text = token.text.removeprefix(_OPTION + "=")
+    merged = _merged(text, env) if token.known and token.span else ""
     if not merged:
         return f"The {_OPTION} of `ray job submit` is not written out."
-    return Edit(word, _quoted((_OPTION + "=" if joined else "") + merged))
+    return Edit(token, _quoted((_OPTION + "=" if joined else "") + merged))
 
 
-def _runtime_env_file(words: Sequence[LineWord]) -> str:
+def _runtime_env_file(tokens: Sequence[LineWord]) -> str:
     """The value of `--runtime-env`, as written if it is not known."""
-    for i, word in enumerate(words):
-        if word.text.startswith(_FILE + "="):
-            return word.text.partition("=")[2]
-        if word.text == _FILE:
-            return words[i + 1].text if i + 1 < len(words) else "FILE"
+    for i, token in enumerate(tokens):
+        if token.text.startswith(_FILE + "="):
+            return token.text.partition("=")[2]
+        if token.text == _FILE:
+            return tokens[i + 1].text if i + 1 < len(tokens) else "FILE"
     return ""
 
 
 def _submit(launch: Launch | None) -> LineWord | None:
-    words = launch.all_words if launch else ()
-    for before, word in pairwise(words):
-        if before.text == "job" and word.text == "submit":
-            return word
+    tokens = launch.all_words if launch else ()
+    for before, token in pairwise(tokens):
+        if before.text == "job" and token.text == "submit":
+            return token
     return None
 
 
 def _merged(text: str, env: Mapping[str, str]) -> str:
     """The runtime_env with `env` in it; "" if `text` is none."""
     try:
-        said = json.loads(text)
+        runtime_env = json.loads(text)
     except (ValueError, RecursionError):
         return ""
-    if not isinstance(said, dict) or not isinstance(said.get("env_vars", {}), dict):
+    if not isinstance(runtime_env, dict) or not isinstance(runtime_env.get("env_vars", {}), dict):
         return ""
-    return json.dumps({**said, "env_vars": {**said.get("env_vars", {}), **env, **_MERGES}})
+    return json.dumps(
+        {**runtime_env, "env_vars": {**runtime_env.get("env_vars", {}), **env, **_MERGES}}
+    )
 
 
 def _quoted(text: str) -> str:

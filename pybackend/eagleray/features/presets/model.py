@@ -36,7 +36,7 @@ class ProposedChange:
     it; `key`, `value` and `place` are the setting as it is shown, "" where there is none.
     """
 
-    asked: str
+    request: str
     outcome: Outcome
     where: str
     why: str = ""

@@ -10,14 +10,14 @@ from eagleray.common.redact import redact_text
 from eagleray.features.presets.analysis import ProgramAnalysis
 from eagleray.features.presets.conditions import TrainingLineContext, multiplied, verdict
 from eagleray.features.presets.form import fresh, program_of
-from eagleray.features.presets.hydra_overrides import argparse_words, hydra_text, hydra_word
+from eagleray.features.presets.hydra_overrides import argparse_arguments, hydra_override, hydra_text
 from eagleray.features.presets.job_submission import Edit
 from eagleray.features.presets.model import HANG_DETAILS, OPTIONS, ProposedChange
-from eagleray.features.presets.placement import nothing_found
+from eagleray.features.presets.placement import no_training_line
 from eagleray.features.presets.recognition import Recognised
 from eagleray.features.presets.table import Check, KeyEntry, Offer
 from eagleray.features.presets.table_file import variables
-from eagleray.features.presets.text import NOT_SET, SettingText, of_said
+from eagleray.features.presets.text import NOT_SET, SettingText, of_current
 from eagleray.features.presets.worker_variables import variable_route
 from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.scripts.launch_lines import LineWord, value_of
@@ -30,8 +30,8 @@ class Override:
     `change` is set where nothing has to be put anywhere any more.  `verified` says that its effect was.
     """
 
-    asked: str
-    words: tuple[str, ...] = ()
+    request: str
+    arguments: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
     job: tuple[tuple[str, str], ...] = ()
     edit: Edit | None = None
@@ -45,17 +45,21 @@ def overrides_for(
     name: str, value: str, plan: RunPlan, analysis: ProgramAnalysis
 ) -> Iterator[Override]:
     """What the option `name` with the answer `value` takes."""
-    option = next((one for one in OPTIONS if one.name == name), None)
-    known = analysis.recognised
+    option = next((item for item in OPTIONS if item.name == name), None)
+    recognised = analysis.recognised
     if name == HANG_DETAILS.name:
-        for one in variables().acting:
+        for variable in variables().acting:
             yield variable_override(
-                f"{HANG_DETAILS.text}: {one.why}", one.name, one.value, plan, analysis
+                f"{HANG_DETAILS.text}: {variable.why}",
+                variable.name,
+                variable.value,
+                plan,
+                analysis,
             )
-    elif option and known and (offer := known.table.offer(name, known.version.text)):
+    elif option and recognised and (offer := recognised.table.offer(name, recognised.version.text)):
         yield from _of_offer(offer, option.text, value, plan, analysis)
-    elif option and known:
-        why = known.table.absence(name, known.version.text) + "."
+    elif option and recognised:
+        why = recognised.table.absence(name, recognised.version.text) + "."
         yield Override(option.text, change=ProposedChange(option.text, "no such option", "", why))
     elif option:
         why = "No framework was recognised. Set it in your program."
@@ -63,138 +67,142 @@ def overrides_for(
 
 
 def variable_override(
-    asked: str, name: str, value: str, plan: RunPlan, analysis: ProgramAnalysis
+    request: str, name: str, value: str, plan: RunPlan, analysis: ProgramAnalysis
 ) -> Override:
     """A variable of the workers."""
     if plan.env.get(name) == value:
         shown = SettingText(name, value, "environment")
         return Override(
-            asked,
+            request,
             change=ProposedChange(
-                asked, "already so", f"{name}={value}", **asdict(shown, recurse=False)
+                request, "already so", f"{name}={value}", **asdict(shown, recurse=False)
             ),
         )
-    way = variable_route(name, value, plan, analysis)
-    if not (way.words or way.env or way.job):
-        return Override(asked, change=ProposedChange(asked, "not changed", name, way.why))
-    return Override(asked, words=way.words, env=way.env, job=way.job, why=way.why)
+    route = variable_route(name, value, plan, analysis)
+    if not (route.arguments or route.env or route.job):
+        return Override(request, change=ProposedChange(request, "not changed", name, route.why))
+    return Override(request, arguments=route.arguments, env=route.env, job=route.job, why=route.why)
 
 
 def _of_offer(
     offer: Offer, text: str, value: str, plan: RunPlan, analysis: ProgramAnalysis
 ) -> Iterator[Override]:
-    asked = offer.text or text
+    request = offer.text or text
     if offer.kind != "tick":
-        asked = f"{asked}: {value}"
-    known = analysis.recognised
-    assert known is not None
-    version = known.table.nearest(known.version.text)
-    if analysis.keys and not offer.environment and not analysis.keys.of_offer(offer, known):
+        request = f"{request}: {value}"
+    recognised = analysis.recognised
+    assert recognised is not None
+    version = recognised.table.nearest(recognised.version.text)
+    if analysis.keys and not offer.environment and not analysis.keys.of_offer(offer, recognised):
         where = ", ".join(entry.key for entry in (*offer.entries, *offer.flags))
-        why = f"Your {known.table.title} doesn't define it; set what it has instead."
-        yield Override(asked, change=ProposedChange(asked, "not changed", where, why))
+        why = f"Your {recognised.table.title} doesn't define it; set what it has instead."
+        yield Override(request, change=ProposedChange(request, "not changed", where, why))
         return
     for entry in offer.entries:
         if check := entry.check(version):
-            yield from _where_it_acts(asked, entry, check, value, plan, analysis, known)
+            yield from _where_it_acts(request, entry, check, value, plan, analysis, recognised)
     for entry in offer.environment:
         if check := entry.check(version):
             exact = entry.value.replace("{value}", value)
-            override = variable_override(asked, entry.key, exact, plan, analysis)
+            override = variable_override(request, entry.key, exact, plan, analysis)
             yield evolve(override, verified=bool(check.acts))
     for flag in offer.flags:
         if check := flag.check(version):
-            for words in _lines_with(flag.key, plan, analysis):
-                yield evolve(_without(asked, flag.key, words, analysis), verified=bool(check.acts))
+            for tokens in _lines_with(flag.key, plan, analysis):
+                yield evolve(
+                    _without(request, flag.key, tokens, analysis), verified=bool(check.acts)
+                )
 
 
 def _where_it_acts(
-    asked: str,
+    request: str,
     entry: KeyEntry,
     check: Check,
     answer: str,
     plan: RunPlan,
     analysis: ProgramAnalysis,
-    known: Recognised,
+    recognised: Recognised,
 ) -> Iterator[Override]:
     """The entry, unless the line's other keys keep it from acting."""
     line = TrainingLineContext(
-        line_of(plan, analysis), program_of(analysis), analysis.config, known.table.syntax
+        line_of(plan, analysis), program_of(analysis), analysis.config, recognised.table.syntax
     )
-    found = verdict(entry, line)
-    if found.result == "fails":
-        if found.why:
-            change = ProposedChange(asked, "not changed", entry.key, found.why)
-            yield Override(asked, change=change)
+    result = verdict(entry, line)
+    if result.result == "fails":
+        if result.why:
+            change = ProposedChange(request, "not changed", entry.key, result.why)
+            yield Override(request, change=change)
         return
-    place = analysis.keys.of_entry(entry, known) if analysis.keys else None
+    place = analysis.keys.of_entry(entry, recognised) if analysis.keys else None
     if analysis.keys and place is None:
         return
     value, assumed = multiplied(entry, answer, line)
-    override = _of_entry(asked, entry, value, plan, analysis, known)
+    override = _of_entry(request, entry, value, plan, analysis, recognised)
     defined = f"Defined in {place}." if place and not override.change else ""
-    why = " ".join(part for part in (override.why, defined, found.why, assumed) if part)
-    yield evolve(override, why=why, verified=bool(check.acts) and not (found.why or assumed))
+    why = " ".join(part for part in (override.why, defined, result.why, assumed) if part)
+    yield evolve(override, why=why, verified=bool(check.acts) and not (result.why or assumed))
 
 
 def _of_entry(
-    asked: str,
+    request: str,
     entry: KeyEntry,
     value: str,
     plan: RunPlan,
     analysis: ProgramAnalysis,
-    known: Recognised,
+    recognised: Recognised,
 ) -> Override:
     """Whether it is so already, is set by a variable of the script, or takes words."""
-    key = entry.key.replace("{section}", known.section)
+    key = entry.key.replace("{section}", recognised.section)
     exact = entry.value.replace("{value}", value).replace("{fresh}", fresh(analysis))
-    said = value_of(line_of(plan, analysis), key, known.table.syntax)
-    if entry.present_only and said is None and analysis.launch:
-        return _not_set(asked, key)
-    others = [value_of(launch.words, key, known.table.syntax) for launch in analysis.launches[1:]]
+    current = value_of(line_of(plan, analysis), key, recognised.table.syntax)
+    if entry.present_only and current is None and analysis.launch:
+        return _not_set(request, key)
+    others = [
+        value_of(launch.words, key, recognised.table.syntax) for launch in analysis.launches[1:]
+    ]
     if (
-        said
-        and said[1] is not None
-        and all(other and _is(other[1], exact) for other in (said, *others))
+        current
+        and current[1] is not None
+        and all(other and _is(other[1], exact) for other in (current, *others))
     ):
-        shown = of_said(key, said[1], said[0])
+        shown = of_current(key, current[1], current[0])
         return Override(
-            asked,
+            request,
             change=ProposedChange(
-                asked, "already so", _at(analysis, said[0]), **asdict(shown, recurse=False)
+                request, "already so", _at(analysis, current[0]), **asdict(shown, recurse=False)
             ),
         )
     if analysis.script and entry.variable and analysis.script.uses(entry.variable):
         why = f"The script sets {key} to it."
-        return Override(asked, env=((entry.variable, exact),), why=why)
-    if known.table.syntax == "argparse":
-        words = argparse_words(key, exact)
+        return Override(request, env=((entry.variable, exact),), why=why)
+    if recognised.table.syntax == "argparse":
+        arguments = argparse_arguments(key, exact)
     else:
         text = "{" in entry.value and not exact.isdecimal()
-        words = (hydra_word(key, hydra_text(exact) if text else exact),)
-    return Override(asked, words=words)
+        arguments = (hydra_override(key, hydra_text(exact) if text else exact),)
+    return Override(request, arguments=arguments)
 
 
 def _without(
-    asked: str, flag: str, words: Sequence[LineWord], analysis: ProgramAnalysis
+    request: str, flag: str, tokens: Sequence[LineWord], analysis: ProgramAnalysis
 ) -> Override:
     """An argument that is to be removed from a line with these `words`."""
-    word = next((word for word in words if word.text == flag), None)
+    token = next((token for token in tokens if token.text == flag), None)
     if analysis.launch is None:
-        change = ProposedChange(asked, "not changed", flag, nothing_found(analysis.script))
-        return Override(asked, change=change)
-    if word is None:
-        return _not_set(asked, flag)
-    if word.span is None:
+        change = ProposedChange(request, "not changed", flag, no_training_line(analysis.script))
+        return Override(request, change=change)
+    if token is None:
+        return _not_set(request, flag)
+    if token.span is None:
         why = f"{flag} has no opposite; take it out where it stands."
-        shown = SettingText(flag, "", f"line {word.line}" if word.line else "")
+        shown = SettingText(flag, "", f"line {token.line}" if token.line else "")
         return Override(
-            asked,
+            request,
             change=ProposedChange(
-                asked, "not changed", _at(analysis, word), why, **asdict(shown, recurse=False)
+                request, "not changed", _at(analysis, token), why, **asdict(shown, recurse=False)
             ),
         )
-    return Override(asked, edit=Edit(word, ""))
+    return Override(request, edit=Edit(token, ""))
 
 
 def _lines_with(
@@ -203,7 +211,7 @@ def _lines_with(
     """The main line, and those others that have the flag."""
     yield line_of(plan, analysis)
     for launch in analysis.launches[1:]:
-        if any(word.text == flag for word in launch.words):
+        if any(token.text == flag for token in launch.words):
             yield launch.words
 
 
@@ -214,14 +222,16 @@ def line_of(plan: RunPlan, analysis: ProgramAnalysis) -> tuple[LineWord, ...]:
     return (*of_line, *map(LineWord, behind))
 
 
-def _not_set(asked: str, key: str) -> Override:
-    return Override(asked, change=ProposedChange(asked, "already so", key, key=key, value=NOT_SET))
+def _not_set(request: str, key: str) -> Override:
+    return Override(
+        request, change=ProposedChange(request, "already so", key, key=key, value=NOT_SET)
+    )
 
 
-def _at(analysis: ProgramAnalysis, word: LineWord) -> str:
-    shown = redact_text(word.text)
-    if word.line:
-        return f"{shown} (line {word.line} of {analysis.script_word})"
+def _at(analysis: ProgramAnalysis, token: LineWord) -> str:
+    shown = redact_text(token.text)
+    if token.line:
+        return f"{shown} (line {token.line} of {analysis.script_argument})"
     return f"{shown} (in the command)"
 
 

@@ -38,18 +38,20 @@ class Placement:
     inner: bool = False
 
 
-def place_for(analysis: ProgramAnalysis, words: Sequence[str], edits: Sequence[Edit]) -> Placement:
+def place_for(
+    analysis: ProgramAnalysis, arguments: Sequence[str], edits: Sequence[Edit]
+) -> Placement:
     """The place for `words`, if the lines need these `edits` too."""
     root, launch = analysis.root, analysis.launch
     if launch is None:
-        return Placement("nowhere", "", nothing_found(analysis.script))
+        return Placement("nowhere", "", no_training_line(analysis.script))
     if root is None:
         if edits:
             return Placement(
                 "nowhere", "", "It stands in the command itself, where it is yours to change."
             )
         return Placement("command", "behind the command")
-    copies = ScriptCopies(analysis.lines, words, edits)
+    copies = ScriptCopies(analysis.lines, arguments, edits)
     if analysis.in_variable:
         copies.changed(root, copies=False)
         return _reached(analysis, copies, "variable", f"at the end of {analysis.in_variable}", "")
@@ -81,13 +83,13 @@ def placed(
     plan: RunPlan,
     analysis: ProgramAnalysis,
     place: Placement,
-    words: Sequence[str],
+    arguments: Sequence[str],
     edits: Sequence[Edit],
 ) -> RunPlan:
     """The plan with the words at their place."""
     if place.kind == "command":
-        return evolve(plan, overrides=(*plan.overrides, *words))
-    copies = ScriptCopies(analysis.lines, words, edits)
+        return evolve(plan, overrides=(*plan.overrides, *arguments))
+    copies = ScriptCopies(analysis.lines, arguments, edits)
     if place.kind == "variable" and analysis.root:
         text = copies.changed(analysis.root, copies=False).replace(" \\\n    ", " ")
         return evolve(plan, env={**plan.env, analysis.in_variable: text})
@@ -167,7 +169,7 @@ def _why_copied(analysis: ProgramAnalysis, copies: ScriptCopies, edits: Sequence
     return "The script does not pass its arguments on, or reads them itself."
 
 
-def nothing_found(script: Script | None) -> str:
+def no_training_line(script: Script | None) -> str:
     if script and script.hidden:
         return f"The program stands in a quoted text (line {script.hidden})."
     return "No line that starts a Python program was found."

@@ -109,12 +109,12 @@ def _attributes(function: ast.expr) -> Iterator[str]:
 def _config(nodes: list[ast.AST], origins: dict[str, str]) -> tuple[str, str]:
     for node in nodes:
         if isinstance(node, ast.Call) and _dotted(node.func, origins) == "hydra.main":
-            said = {
+            constants = {
                 keyword.arg: keyword.value.value
                 for keyword in node.keywords
                 if isinstance(keyword.value, ast.Constant)
             }
-            return str(said.get("config_path") or ""), str(said.get("config_name") or "")
+            return str(constants.get("config_path") or ""), str(constants.get("config_name") or "")
     return "", ""
 
 
@@ -161,19 +161,19 @@ class ProgramFiles:
         return ProgramFile(module, path, self._with_own_modules(path, module))
 
     def _with_own_modules(self, path: Path, module: str) -> Program:
-        found = program = read_program(text_of(path), module)
-        seen = {path}
+        merged = program = read_program(text_of(path), module)
+        visited = {path}
         waiting = deque(self._own(program, path, 1))
-        while waiting and len(seen) < _MOST_FILES:
+        while waiting and len(visited) < _MOST_FILES:
             file, name, depth = waiting.popleft()
-            if file in seen:
+            if file in visited:
                 continue
-            seen.add(file)
+            visited.add(file)
             program = read_program(text_of(file), name)
-            found |= program
+            merged |= program
             if depth < _DEEPEST:
                 waiting.extend(self._own(program, file, depth + 1))
-        return found
+        return merged
 
     def _own(self, program: Program, path: Path, depth: int) -> Iterator[tuple[Path, str, int]]:
         """The user's modules of which `program` uses something."""

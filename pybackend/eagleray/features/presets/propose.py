@@ -38,7 +38,13 @@ from eagleray.features.presets.placement import (
 from eagleray.features.presets.recognition import Recognised
 from eagleray.features.presets.summary import summary
 from eagleray.features.presets.table_file import variables
-from eagleray.features.presets.text import REMOVED, SettingText, effective, of_variable, of_words
+from eagleray.features.presets.text import (
+    REMOVED,
+    SettingText,
+    effective,
+    of_arguments,
+    of_variable,
+)
 from eagleray.features.presets.user_presets import Preset
 from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.scripts.script_edits import ORIGINAL
@@ -67,27 +73,27 @@ def propose(
     ]
     for name, value in preset.env.items():
         overrides.append(variable_override(f"Your variable {name}", name, value, plan, analysis))
-    if preset.words:
-        overrides.append(Override("Your own words", words=preset.words))
+    if preset.arguments:
+        overrides.append(Override("Your own words", arguments=preset.arguments))
     after, changes = put(plan, analysis, overrides)
     if POST_MORTEM.name in wanted:
         changes.append(_post_mortem(plan))
         after = evolve(after, post_mortem=True)
-    known = analysis.recognised
-    asked = questions(analysis, answers)
-    if known and known.known:
-        changes = _with_details(changes, {question.id: question.detail for question in asked})
+    recognised = analysis.recognised
+    form = questions(analysis, answers)
+    if recognised and recognised.in_range:
+        changes = _with_details(changes, {question.id: question.detail for question in form})
     changes = [*_about_framework(analysis, preset), *changes, *_about_variables(plan, analysis)]
     return DebugRunProposal(
         plan=after,
-        title=_title(known),
+        title=_title(recognised),
         before=effective(plan, *originals(analysis, after)),
         after=effective(after),
         changes=tuple(changes),
-        questions=asked,
-        framework=known.table.title if known else "",
-        framework_version=known.version.text if known else "",
-        summary=summary(_name(known), analysis, changes, wanted, {q.id: q.text for q in asked}),
+        questions=form,
+        framework=recognised.table.title if recognised else "",
+        framework_version=recognised.version.text if recognised else "",
+        summary=summary(_name(recognised), analysis, changes, wanted, {q.id: q.text for q in form}),
     )
 
 
@@ -97,12 +103,16 @@ def unchanged(plan: RunPlan) -> DebugRunProposal:
     return DebugRunProposal(plan, "", text, text, (), (), "", "")
 
 
-def _title(known: Recognised | None) -> str:
-    return f"Debug run of {_name(known)}" if known else "Debug run"
+def _title(recognised: Recognised | None) -> str:
+    return f"Debug run of {_name(recognised)}" if recognised else "Debug run"
 
 
-def _name(known: Recognised | None) -> str:
-    return f"{known.table.title} {known.version.text or '(version unknown)'}" if known else ""
+def _name(recognised: Recognised | None) -> str:
+    return (
+        f"{recognised.table.title} {recognised.version.text or '(version unknown)'}"
+        if recognised
+        else ""
+    )
 
 
 def put(
@@ -111,17 +121,19 @@ def put(
     """Everything at its place; where there is none for words, nothing of them is put anywhere."""
     if submits(analysis.launch):
         overrides = [
-            evolve(override, words=for_submission(override.words)) for override in overrides
+            evolve(override, arguments=for_submission(override.arguments)) for override in overrides
         ]
-    words = [word for override in overrides for word in override.words]
+    arguments = [argument for override in overrides for argument in override.arguments]
     edits = [override.edit for override in overrides if override.edit]
     for_job = dict(pair for override in overrides for pair in override.job)
     for launch in analysis.launches if for_job else ():
         if isinstance(edit := with_variables(launch, for_job), Edit):
             edits.append(edit)
-    place = place_for(analysis, words, edits) if words or edits else Placement("nowhere", "")
+    place = (
+        place_for(analysis, arguments, edits) if arguments or edits else Placement("nowhere", "")
+    )
     env = dict(pair for override in overrides for pair in override.env)
-    after = placed(evolve(plan, env={**plan.env, **env}), analysis, place, words, edits)
+    after = placed(evolve(plan, env={**plan.env, **env}), analysis, place, arguments, edits)
     changes = [_change(override, place, plan, analysis) for override in overrides]
     if plan.copy_text and place.kind != "copy":
         why = "It has Windows line endings, which no shell reads."
@@ -146,10 +158,10 @@ def _change(
 
 def _shown(override: Override, plan: RunPlan, analysis: ProgramAnalysis) -> SettingText:
     if override.edit:
-        return SettingText(override.edit.word.text, REMOVED, f"line {override.edit.word.line}")
-    if override.words:
+        return SettingText(override.edit.token.text, REMOVED, f"line {override.edit.token.line}")
+    if override.arguments:
         syntax = analysis.recognised.table.syntax if analysis.recognised else "none"
-        return of_words(override.words, line_of(plan, analysis), syntax)
+        return of_arguments(override.arguments, line_of(plan, analysis), syntax)
     for name, value in (*override.env, *override.job):
         where = "environment" if override.env else "runtime_env of the job"
         return of_variable(name, value, plan.env.get(name), where)
@@ -172,23 +184,23 @@ def _placed_change(
     override: Override, place: Placement, analysis: ProgramAnalysis
 ) -> ProposedChange:
     pairs = [f"{name}={value}" for name, value in (*override.env, *override.job)]
-    what = " ".join([*override.words, *pairs])
+    what = " ".join([*override.arguments, *pairs])
     if override.edit:
-        what = f"without {override.edit.word.text}"
-    if override.env and not override.words:
+        what = f"without {override.edit.token.text}"
+    if override.env and not override.arguments:
         return ProposedChange(
-            override.asked, _outcome(override, analysis), f"{what} (environment)", override.why
+            override.request, _outcome(override, analysis), f"{what} (environment)", override.why
         )
     if place.kind == "nowhere":
-        return ProposedChange(override.asked, "not changed", what, place.why)
+        return ProposedChange(override.request, "not changed", what, place.why)
     return ProposedChange(
-        override.asked, _outcome(override, analysis), f"{what} ({place.where})", override.why
+        override.request, _outcome(override, analysis), f"{what} ({place.where})", override.why
     )
 
 
 def _outcome(override: Override, analysis: ProgramAnalysis) -> Outcome:
-    known = analysis.recognised
-    read = known is None or known.verified
+    recognised = analysis.recognised
+    read = recognised is None or recognised.verified
     return "will apply" if read and override.verified else "set, effect not verified"
 
 
@@ -208,30 +220,30 @@ def _about_other_lines(analysis: ProgramAnalysis, place: Placement) -> list[Prop
 
 
 def _about_framework(analysis: ProgramAnalysis, preset: Preset) -> tuple[ProposedChange, ...]:
-    known = analysis.recognised
-    if known is None:
+    recognised = analysis.recognised
+    if recognised is None:
         why = analysis.remark or (
             "No framework was recognised, so the debug run doesn't shorten this program."
         )
         return (ProposedChange("Debug run", "no framework", "", why),)
-    found = _about_version(known, analysis)
-    if preset.framework not in ("", known.table.framework, known.table.title):
-        why = f"It was made for {preset.framework}; this is {known.table.title}."
+    of_version = _about_version(recognised, analysis)
+    if preset.framework not in ("", recognised.table.framework, recognised.table.title):
+        why = f"It was made for {preset.framework}; this is {recognised.table.title}."
         return (
-            *found,
+            *of_version,
             ProposedChange(f"Your preset {preset.name}", "set, effect not verified", "", why),
         )
-    return found
+    return of_version
 
 
-def _about_version(known: Recognised, analysis: ProgramAnalysis) -> tuple[ProposedChange, ...]:
+def _about_version(recognised: Recognised, analysis: ProgramAnalysis) -> tuple[ProposedChange, ...]:
     """What is proposed for a version that the table was not read from, and why."""
-    if known.known:
+    if recognised.in_range:
         return ()
-    table = known.table
+    table = recognised.table
     what = f"Eagleray's settings for {table.title} were checked in {table.versions}"
-    if known.version.text:
-        what += f", not in {known.version.text}"
+    if recognised.version.text:
+        what += f", not in {recognised.version.text}"
     else:
         files = ", ".join(path for path, _ in table.version_files)
         what += f"; no version was found in {files} of the checkout, nor of an installed {table.distribution}"
@@ -240,7 +252,9 @@ def _about_version(known: Recognised, analysis: ProgramAnalysis) -> tuple[Propos
     else:
         why = f"{what}, so nothing is proposed. Answer a question, or use --set steps=2, to set it anyway."
     return (
-        ProposedChange(f"Which {table.title} this is", "unknown version", known.version.where, why),
+        ProposedChange(
+            f"Which {table.title} this is", "unknown version", recognised.version.where, why
+        ),
     )
 
 
@@ -254,14 +268,14 @@ def _post_mortem(plan: RunPlan) -> ProposedChange:
 
 def _about_variables(plan: RunPlan, analysis: ProgramAnalysis) -> list[ProposedChange]:
     """Variables that the user sets and that have no effect."""
-    found = []
+    changes = []
     for name, why in variables().ineffective.items():
-        said = analysis.assigned(name)
-        if said or name in plan.env:
-            place = f"line {said[0].line}" if said else "environment"
-            where = f"{place} of {said[1]}" if said else place
+        assigned = analysis.assigned(name)
+        if assigned or name in plan.env:
+            place = f"line {assigned[0].line}" if assigned else "environment"
+            where = f"{place} of {assigned[1]}" if assigned else place
             shown = asdict(SettingText(name, "", place), recurse=False)
-            found.append(
+            changes.append(
                 ProposedChange(f"{name}, which you set", "no such option", where, why, **shown)
             )
-    return found
+    return changes

@@ -24,7 +24,7 @@ _RUN_MODULE = re.compile(r"(?<!\S)(?:-m|--module)\s+(?P<module>[A-Za-z_][\w.]*)"
 
 
 @frozen
-class FoundVersion:
+class DetectedVersion:
     """A version and where it was read."""
 
     text: str
@@ -54,12 +54,12 @@ class Recognised:
     """
 
     table: FrameworkTable
-    version: FoundVersion
+    version: DetectedVersion
     section: str = ""
     listed: bool = True
 
     @property
-    def known(self) -> bool:
+    def in_range(self) -> bool:
         return self.table.versions.holds(self.version.text)
 
     @property
@@ -84,13 +84,13 @@ def identify(file: ProgramFile, tables: Sequence[FrameworkTable]) -> Identity:
     imported = [table for table in tables if packages & set(table.imports)]
     for framework in dict.fromkeys(table.framework for table in imported):
         if training := training_of(framework, program):
-            found = tuple(table for table in imported if table.framework == framework)
+            matching = tuple(table for table in imported if table.framework == framework)
             calls = {name.removesuffix(".main") for name in program.uses if name.endswith(".main")}
-            only = any(_lists(table, name) for table in found for name in calls)
-            return Identity(found, training.section, trains=True, listed=only)
+            only = any(_lists(table, name) for table in matching for name in calls)
+            return Identity(matching, training.section, trains=True, listed=only)
     first = imported[0].framework if imported else ""
-    found = tuple(table for table in imported if table.framework == first)
-    return Identity(found, module=file.module)
+    matching = tuple(table for table in imported if table.framework == first)
+    return Identity(matching, module=file.module)
 
 
 def _by_name(module: str, tables: Sequence[FrameworkTable]) -> Identity:
@@ -105,30 +105,35 @@ def _by_name(module: str, tables: Sequence[FrameworkTable]) -> Identity:
 
 def modules_in(script: str) -> list[str]:
     """The modules that the text of a script runs, also within quotes."""
-    return [found["module"] for found in _RUN_MODULE.finditer(script)]
+    return [match["module"] for match in _RUN_MODULE.finditer(script)]
 
 
-def chosen(found: Identity, versions: Mapping[str, FoundVersion]) -> Recognised | None:
+def chosen(identity: Identity, versions: Mapping[str, DetectedVersion]) -> Recognised | None:
     """The table that was read from the version at hand, else the nearest one; None for what is not a trainer.
 
     `versions` are those found, by the package's name.
     """
-    if not found.trains:
+    if not identity.trains:
         return None
     fitting = [
         Recognised(
-            table, versions.get(table.package, FoundVersion("", "")), found.section, found.listed
+            table,
+            versions.get(table.package, DetectedVersion("", "")),
+            identity.section,
+            identity.listed,
         )
-        for table in found.tables
+        for table in identity.tables
     ]
-    oldest_first = sorted(fitting, key=lambda one: order_of(one.table.versions.first) or _NONE)
-    if known := next((one for one in fitting if one.known), None):
-        return known
+    oldest_first = sorted(
+        fitting, key=lambda candidate: order_of(candidate.table.versions.first) or _NONE
+    )
+    if covering := next((candidate for candidate in fitting if candidate.in_range), None):
+        return covering
     version = order_of(oldest_first[-1].version.text)
     older = [
-        one
-        for one in oldest_first
-        if not version or (order_of(one.table.versions.first) or _NONE) <= version
+        candidate
+        for candidate in oldest_first
+        if not version or (order_of(candidate.table.versions.first) or _NONE) <= version
     ]
     return older[-1] if older else oldest_first[0]
 
@@ -151,8 +156,8 @@ def _lists(table: FrameworkTable, module: str) -> bool:
 
 def parse_version(text: str, pattern: str) -> str:
     """The version that `pattern` finds in the text of a file; its groups are joined by dots."""
-    found = re.search(pattern, text, re.MULTILINE)
-    return ".".join(found.groups()) if found else ""
+    match = re.search(pattern, text, re.MULTILINE)
+    return ".".join(match.groups()) if match else ""
 
 
 def metadata_version(text: str) -> str:

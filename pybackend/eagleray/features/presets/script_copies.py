@@ -29,10 +29,10 @@ class ScriptCopies:
     """
 
     def __init__(
-        self, lines: Sequence[TrainingLine], words: Sequence[str], edits: Sequence[Edit]
+        self, lines: Sequence[TrainingLine], arguments: Sequence[str], edits: Sequence[Edit]
     ) -> None:
         self._lines = lines
-        self._words = words
+        self._arguments = arguments
         self._edits = edits
         self.inner: list[ScriptCopy] = []
         self.unreached: list[tuple[TrainingLine, str]] = []
@@ -45,7 +45,7 @@ class ScriptCopies:
         script = node.script
         return (
             not script.crlf
-            and not any(edit.word in launch.all_words for launch in lines for edit in self._edits)
+            and not any(edit.token in launch.all_words for launch in lines for edit in self._edits)
             and script.forwards_to(targets)
             and not self.spoils(script, targets)
             and all(self.accepts(inner) for _, inner in starts)
@@ -55,7 +55,7 @@ class ScriptCopies:
         """Whether bash changes one of the words where `$@` has no quotes."""
         pattern = r"[\s*?\[]" if script.globs else r"[\s*?]"
         return script.splits_for(targets) and any(
-            not word or re.search(pattern, word) for word in self._words
+            not argument or re.search(pattern, argument) for argument in self._arguments
         )
 
     def text(self, node: ScriptNode, variable: str = ORIGINAL, zero: str = "") -> str:
@@ -64,7 +64,7 @@ class ScriptCopies:
 
     def changed(self, node: ScriptNode, variable: str = ORIGINAL, *, copies: bool = True) -> str:
         """The script's text with the words; `copies` may replace inner scripts."""
-        added = added_words(self._words)
+        added = added_words(self._arguments)
         places: list[tuple[int, int, str]] = []
         for line in self._lines:
             if line.node is node:
@@ -92,8 +92,8 @@ class ScriptCopies:
 
     def _edits_of(self, launch: Launch) -> Iterator[tuple[int, int, str]]:
         for edit in self._edits:
-            if edit.word.span and edit.word in launch.all_words:
-                yield (*edit.word.span, edit.text)
+            if edit.token.span and edit.token in launch.all_words:
+                yield (*edit.token.span, edit.text)
 
     def _starts(self, node: ScriptNode) -> Iterator[tuple[ScriptStart, ScriptNode]]:
         """The inner scripts with training lines."""

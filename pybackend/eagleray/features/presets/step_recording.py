@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from eagleray.features.presets.analysis import ProgramAnalysis
-from eagleray.features.presets.hydra_overrides import hydra_text, hydra_word
+from eagleray.features.presets.hydra_overrides import hydra_override, hydra_text
 from eagleray.features.presets.model import DebugRunProposal, Outcome, ProposedChange
 from eagleray.features.presets.overrides import Override, variable_override
 from eagleray.features.presets.placement import originals
@@ -34,25 +34,25 @@ def with_step_recording(
        the switch's settings can't be set: likewise, and the steps are reported as not changed.
     3. Otherwise all of its settings are set, and the framework runs its workers under nsys; its reports are gathered.
     """
-    plan, known = made.plan, analysis.recognised
+    plan, recognised = made.plan, analysis.recognised
     profile = plan.profile
     assert profile is not None
     if not profile.steps:
         marks = ProposedChange(REQUEST, "will apply", f"between {_MARKS}")
         return _added(made, [marks], f"nsys records between {_MARKS}.")
-    if known is None:
+    if recognised is None:
         return _not_changed(made, "not changed", "No framework was recognised.")
-    name = f"{known.table.title} {known.version.text}".strip()
-    switch = known.table.profile
-    if switch is None or not switch.exists_in(_nearest(known)):
+    name = f"{recognised.table.title} {recognised.version.text}".strip()
+    switch = recognised.table.profile
+    if switch is None or not switch.exists_in(_nearest(recognised)):
         return _not_changed(made, "no such option", f"{name} has no option for steps to record.")
-    values = _values(profile, switch, plan, known.table)
+    values = _values(profile, switch, plan, recognised.table)
     if isinstance(values, str):
         return _not_changed(made, "not changed", values)
-    if missing := _not_in_checkout(switch, values, known, analysis):
-        why = f"Eagleray's table is for {known.table.title} {known.table.versions}"
+    if missing := _not_in_checkout(switch, values, recognised, analysis):
+        why = f"Eagleray's table is for {recognised.table.title} {recognised.table.versions}"
         return _not_changed(made, "not changed", f"{why}, and your checkout has no {missing}.")
-    overrides = _overrides(switch, values, plan, analysis, _nearest(known))
+    overrides = _overrides(switch, values, plan, analysis, _nearest(recognised))
     after, changes = put(plan, analysis, overrides)
     if refused := [change.why for change in changes if change.outcome == "not changed"]:
         # The framework refuses or ignores an incomplete switch.
@@ -76,24 +76,24 @@ def _recorded(name: str, profile: ProfilePlan, unsure: bool) -> str:
     return f"{name} {verb}, for {steps} of {workers}{doubt}. Eagleray gathers the reports."
 
 
-def _nearest(known: Recognised) -> str:
-    return known.table.nearest(known.version.text)
+def _nearest(recognised: Recognised) -> str:
+    return recognised.table.nearest(recognised.version.text)
 
 
 def _not_in_checkout(
-    switch: Switch, values: dict[str, str], known: Recognised, analysis: ProgramAnalysis
+    switch: Switch, values: dict[str, str], recognised: Recognised, analysis: ProgramAnalysis
 ) -> str:
     """The first setting of a version outside of the table that the user's checkout does not have."""
-    if known.known:
+    if recognised.in_range:
         return ""
     for entry in switch.entries:
-        if entry.check(_nearest(known)) and not (
-            analysis.keys and analysis.keys.of_entry(entry, known)
+        if entry.check(_nearest(recognised)) and not (
+            analysis.keys and analysis.keys.of_entry(entry, recognised)
         ):
             return entry.key
     for entry in switch.environment:
-        check = entry.check(_nearest(known)) if _filled(entry.value, values) else None
-        if check and not reads_variable(known, check.exists.rpartition(":")[0], entry.key):
+        check = entry.check(_nearest(recognised)) if _filled(entry.value, values) else None
+        if check and not reads_variable(recognised, check.exists.rpartition(":")[0], entry.key):
             return entry.key
     return ""
 
@@ -106,8 +106,8 @@ def _not_changed(made: DebugRunProposal, outcome: Outcome, why: str) -> DebugRun
 def _added(
     made: DebugRunProposal, changes: Sequence[ProposedChange], summary: str
 ) -> DebugRunProposal:
-    words = " ".join(part for part in (made.summary, summary) if part)
-    return evolve(made, changes=(*made.changes, *changes), summary=words)
+    sentences = " ".join(part for part in (made.summary, summary) if part)
+    return evolve(made, changes=(*made.changes, *changes), summary=sentences)
 
 
 def _values(
@@ -142,17 +142,17 @@ def _values(
 def _overrides(
     switch: Switch, values: dict[str, str], plan: RunPlan, analysis: ProgramAnalysis, version: str
 ) -> list[Override]:
-    found = []
+    overrides = []
     for entry in switch.entries:
         if check := entry.check(version):
-            word = hydra_word(entry.key, _filled(entry.value, values))
-            found.append(Override(REQUEST, words=(word,), verified=bool(check.acts)))
+            argument = hydra_override(entry.key, _filled(entry.value, values))
+            overrides.append(Override(REQUEST, arguments=(argument,), verified=bool(check.acts)))
     for entry in switch.environment:
         exact, check = _filled(entry.value, values), entry.check(version)
         if exact and check:
             override = variable_override(REQUEST, entry.key, exact, plan, analysis)
-            found.append(evolve(override, verified=bool(check.acts)))
-    return found
+            overrides.append(evolve(override, verified=bool(check.acts)))
+    return overrides
 
 
 def _filled(text: str, values: dict[str, str]) -> str:

@@ -42,7 +42,7 @@ def summary(
         start = "It should also" if sure else f"{subject} should"
         parts.append(f"{start} {_listed(unsure)}; this is not verified for this version.")
     if failed := {
-        change.option: change.asked for change in changes if change.outcome == "not changed"
+        change.option: change.request for change in changes if change.outcome == "not changed"
     }:
         listed = _listed([f"“{text.partition(': ')[0]}”" for text in failed.values()])
         parts.append(f"Eagleray couldn't apply {listed}; the reasons are below.")
@@ -75,10 +75,10 @@ def _phrases(answers: Mapping[str, str], texts: Mapping[str, str]) -> Iterator[t
 
 def _left_behind(analysis: ProgramAnalysis, name: str) -> Iterable[str]:
     """`name` is the experiment's new name, "" if it has none."""
-    known, left = analysis.recognised, []
-    for what, where in known.table.leaves if known and known.known else ():
-        is_known = where and (name or "{name}" not in where)
-        left.append(f"{what} ({where.replace('{name}', name)})" if is_known else what)
+    recognised, left = analysis.recognised, []
+    for what, where in recognised.table.leaves if recognised and recognised.in_range else ():
+        is_named = where and (name or "{name}" not in where)
+        left.append(f"{what} ({where.replace('{name}', name)})" if is_named else what)
     if left:
         yield f"It leaves behind {_listed(left)}."
 

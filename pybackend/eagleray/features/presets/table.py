@@ -18,13 +18,13 @@ Order = tuple[tuple[int, ...], int, int]
 
 def order_of(version: str) -> Order | None:
     """What versions are compared by; None for what is no version."""
-    found = _VERSION.fullmatch(version.strip())
-    if found is None or (found["stage"] or "") not in _STAGES:
+    match = _VERSION.fullmatch(version.strip())
+    if match is None or (match["stage"] or "") not in _STAGES:
         return None
-    numbers = [int(one) for one in found["numbers"].split(".")]
+    numbers = [int(number) for number in match["numbers"].split(".")]
     while numbers and numbers[-1] == 0:
         numbers.pop()
-    return tuple(numbers), _STAGES[found["stage"] or ""], int(found["count"] or 0)
+    return tuple(numbers), _STAGES[match["stage"] or ""], int(match["count"] or 0)
 
 
 @frozen
@@ -137,7 +137,7 @@ class WorkerVariables:
     `fixed` are those that the framework itself sets in its workers, whatever the environment says.
     """
 
-    way: VariableTransport
+    transport: VariableTransport
     why: str
     checked: tuple[Check, ...]
     key: str = ""
@@ -168,7 +168,7 @@ class Release:
     """A release whose version file still says `says`: recognised by `pattern` in the file `path`."""
 
     version: str
-    says: str
+    stated: str
     path: str
     pattern: str
 
@@ -223,7 +223,11 @@ class FrameworkTable:
         if not self.read:
             return ""
         order = order_of(version)
-        older = [one for one in self.read if not order or (order_of(one) or order) <= order]
+        older = [
+            candidate
+            for candidate in self.read
+            if not order or (order_of(candidate) or order) <= order
+        ]
         return older[-1] if older else self.read[0]
 
     def offer(self, name: str, version: str) -> Offer | None:
@@ -236,8 +240,10 @@ class FrameworkTable:
     def absence(self, name: str, version: str) -> str:
         """Why the option `name` doesn't exist in the version nearest to `version`; "" if it does."""
         nearest = self.nearest(version)
-        found = (one.why for one in self.absent.get(name, ()) if one.versions.holds(nearest))
-        return next(found, "")
+        reasons = (
+            absence.why for absence in self.absent.get(name, ()) if absence.versions.holds(nearest)
+        )
+        return next(reasons, "")
 
 
 @frozen

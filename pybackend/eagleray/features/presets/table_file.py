@@ -53,8 +53,10 @@ def variables() -> Variables:
     """The variables of `variables.json`."""
     file = resources.files(__package__) / "tables" / "variables.json"
     value = json.loads(file.read_text(encoding="utf-8"))
-    acting = tuple(Variable(**one) for one in value["variables"])
-    return Variables(acting, {one["name"]: one["why"] for one in value["ineffective"]})
+    acting = tuple(Variable(**variable) for variable in value["variables"])
+    return Variables(
+        acting, {variable["name"]: variable["why"] for variable in value["ineffective"]}
+    )
 
 
 def table_of(value: Mapping[str, Any]) -> FrameworkTable:
@@ -72,7 +74,7 @@ class _TableReader:
 
     def __init__(self, value: Mapping[str, Any]) -> None:
         self._value = value
-        self.read = tuple((one["version"], one["commit"]) for one in value["read"])
+        self.read = tuple((version["version"], version["commit"]) for version in value["read"])
         self._commits = dict(self.read)
 
     def table(self) -> FrameworkTable:
@@ -91,19 +93,22 @@ class _TableReader:
             version_files=tuple(
                 (file["path"], file["pattern"]) for file in recognise["version_files"]
             ),
-            releases=tuple(Release(**one) for one in recognise.get("releases", ())),
+            releases=tuple(
+                Release(item["version"], item["says"], item["path"], item["pattern"])
+                for item in recognise.get("releases", ())
+            ),
             workers=self._workers(value["workers"]),
-            sections=tuple((one["program"], one["name"]) for one in value["sections"]),
+            sections=tuple((item["program"], item["name"]) for item in value["sections"]),
             configuration=(
                 Configuration(**value["configuration"]) if "configuration" in value else None
             ),
-            offers={name: self._offer(one) for name, one in value["options"].items()},
+            offers={name: self._offer(offer) for name, offer in value["options"].items()},
             absent={
                 name: tuple(Absence(self._range(item), item["why"]) for item in listed)
                 for name, listed in value["absent"].items()
             },
             profile=self._switch(value["profile"]) if "profile" in value else None,
-            leaves=tuple((one["what"], one["where"]) for one in value.get("leaves", ())),
+            leaves=tuple((item["what"], item["where"]) for item in value.get("leaves", ())),
         )
 
     def _range(self, value: Mapping[str, str]) -> Range:
@@ -136,7 +141,7 @@ class _TableReader:
         )
 
     def _entries(self, value: Mapping[str, Any], name: str) -> tuple[KeyEntry, ...]:
-        return tuple(self._entry(one) for one in value.get(name, ()))
+        return tuple(self._entry(entry) for entry in value.get(name, ()))
 
     def _offer(self, value: Mapping[str, Any]) -> Offer:
         return Offer(
@@ -155,7 +160,7 @@ class _TableReader:
 
     def _workers(self, value: Mapping[str, Any]) -> WorkerVariables:
         return WorkerVariables(
-            way=value["way"],
+            transport=value["way"],
             why=value["why"],
             checked=self._checks(value["checked"]),
             key=value.get("key", ""),
@@ -198,7 +203,7 @@ def _check_table(table: FrameworkTable, read: tuple[tuple[str, str], ...]) -> No
         asks = any("{value}" in entry.value for entry in offer.all_entries)
         if asks != (offer.kind != "tick"):
             raise TableError(f"{table.framework}: {name} asks for a value that it does not use")
-    if table.workers.way == "override" and "{name}" not in table.workers.key:
+    if table.workers.transport == "override" and "{name}" not in table.workers.key:
         raise TableError(f"{table.framework}: no place for the name of a variable")
 
 

@@ -55,7 +55,7 @@ def _section(changes: Sequence[ProposedChange], columns: int, details: bool) -> 
     """Two columns: what was asked for, and its settings.  What is equal in the row above is left out."""
     label_before = why_before = ""
     for change in changes:
-        label, why = change.asked.partition(": ")[0], printable(change.why, 1000)
+        label, why = change.request.partition(": ")[0], printable(change.why, 1000)
         setting = setting_of(change, details) or printable(change.where, 1000)
         texts = [text for text in (setting, "" if why == why_before else why) if text]
         yield from _row("" if label == label_before else label, texts, columns)
@@ -98,22 +98,22 @@ def of_variable(name: str, value: str, old: str | None, place: str) -> SettingTe
     return SettingText(name, _changed(name, old, value), place)
 
 
-def of_words(words: Sequence[str], line: Sequence[LineWord], syntax: str) -> SettingText:
+def of_arguments(arguments: Sequence[str], line: Sequence[LineWord], syntax: str) -> SettingText:
     """One override or option; several of them have no key."""
-    key, value = _parsed(words)
+    key, value = _parsed(arguments)
     if key is None:
-        return SettingText("", redact_text(" ".join(words)))
-    said = value_of(line, key, syntax)
-    return SettingText(key, _changed(key, said[1] if said else None, value))
+        return SettingText("", redact_text(" ".join(arguments)))
+    current = value_of(line, key, syntax)
+    return SettingText(key, _changed(key, current[1] if current else None, value))
 
 
-def of_said(key: str, value: str, word: LineWord) -> SettingText:
+def of_current(key: str, value: str, token: LineWord) -> SettingText:
     """A setting that the line has already."""
-    return SettingText(key, _visible(key, value), f"line {word.line}" if word.line else "command")
+    return SettingText(key, _visible(key, value), f"line {token.line}" if token.line else "command")
 
 
-def _parsed(words: Sequence[str]) -> tuple[str | None, str]:
-    first, *rest = words
+def _parsed(arguments: Sequence[str]) -> tuple[str | None, str]:
+    first, *rest = arguments
     if len(rest) == 1 and first.startswith("--") and "=" not in first:
         return first, rest[0]
     key, equals, value = first.partition("=")
@@ -140,7 +140,7 @@ _OPTION = re.compile(r" (?=--\w|\+{0,2}[\w.]+=)")
 
 def effective(plan: RunPlan, script: str = "", inner: Sequence[ScriptCopy] = ()) -> str:
     """The command, its environment and the scripts that are run: the plan's copies, else `script` and `inner`."""
-    lines = [f"# in {plan.cwd}", *_words(plan.command)]
+    lines = [f"# in {plan.cwd}", *_argument_lines(plan.command)]
     lines += ["", "# environment"]
     for name, value in sorted(redact_env(plan.env).items()):
         lines += _OPTION.sub("\n    ", f"{name}={value}").splitlines() or [f"{name}="]
@@ -154,12 +154,15 @@ def effective(plan: RunPlan, script: str = "", inner: Sequence[ScriptCopy] = ())
     return "\n".join(lines) + "\n"
 
 
-def _words(words: Sequence[str]) -> list[str]:
+def _argument_lines(arguments: Sequence[str]) -> list[str]:
     """One word a line."""
-    return [("    " if i else "") + _quoted(word) for i, word in enumerate(redact_words(words))]
+    return [
+        ("    " if i else "") + _quoted(argument)
+        for i, argument in enumerate(redact_words(arguments))
+    ]
 
 
-def _quoted(word: str) -> str:
+def _quoted(argument: str) -> str:
     """The mark of a redacted value needs no quotes."""
-    is_plain = shell_quoted(bare := word.replace(HIDDEN, "_")) == bare
-    return word if is_plain else shell_quoted(word)
+    is_plain = shell_quoted(bare := argument.replace(HIDDEN, "_")) == bare
+    return argument if is_plain else shell_quoted(argument)

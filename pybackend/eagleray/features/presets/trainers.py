@@ -100,14 +100,14 @@ def training_of(framework: str, program: Program) -> Training | None:
             re.fullmatch(trainer.calls, name) for name in program.methods
         )
         names = sorted(program.uses | program.imports)
-        found = [match for name in names if (match := re.fullmatch(trainer.trains, name))]
-        if loads and calls and found:
-            return Training(_section(found))
+        matches = [match for name in names if (match := re.fullmatch(trainer.trains, name))]
+        if loads and calls and matches:
+            return Training(_section(matches))
     return None
 
 
-def _section(found: Iterable[re.Match[str]]) -> str:
-    for match in found:
+def _section(matches: Iterable[re.Match[str]]) -> str:
+    for match in matches:
         if section := match.groupdict().get("section"):
             return _SECTIONS.get(section, section)
         if match[0].endswith("SingleControllerActor"):

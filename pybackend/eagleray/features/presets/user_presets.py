@@ -16,7 +16,7 @@ from attrs import field, frozen
 from eagleray.common.atomic_file import alone, check_replaceable, replace_text
 from eagleray.common.errors import EaglerayError
 from eagleray.common.redact import is_secret
-from eagleray.features.presets.errors import bad_preset, presets_not_kept, unknown_preset
+from eagleray.features.presets.errors import bad_preset, presets_not_stored, unknown_preset
 from eagleray.features.presets.model import ANSWERS
 
 FORMAT = 1
@@ -38,21 +38,21 @@ class Preset:
     name: str
     framework: str = ""
     answers: Mapping[str, str] = field(factory=dict)
-    words: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
     env: Mapping[str, str] = field(factory=dict)
 
 
 def to_text(preset: Preset) -> str:
     """The JSON that is shared."""
-    said = {
+    content = {
         "format": FORMAT,
         "name": preset.name,
         "framework": preset.framework,
         "answers": dict(preset.answers),
-        "words": list(preset.words),
+        "words": list(preset.arguments),
         "env": dict(preset.env),
     }
-    return json.dumps(said, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def of_text(text: str) -> Preset:
@@ -60,42 +60,42 @@ def of_text(text: str) -> Preset:
     if len(text) > _LARGEST:
         raise bad_preset(f"it is larger than {_LARGEST // 1024} kB")
     try:
-        said = json.loads(text)
+        content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise bad_preset(f"it is not JSON ({error})") from error
-    if not isinstance(said, dict):
+    if not isinstance(content, dict):
         raise bad_preset("it is not a JSON object")
-    return _of_json(said)
+    return _of_json(content)
 
 
-def _of_json(said: dict[str, Any]) -> Preset:
-    if said.get("format") != FORMAT:
+def _of_json(content: dict[str, Any]) -> Preset:
+    if content.get("format") != FORMAT:
         raise bad_preset(f"its “format” is not {FORMAT}; it may come from a newer Eagleray")
-    if unknown := sorted(set(said) - _KEYS):
+    if unknown := sorted(set(content) - _KEYS):
         raise bad_preset(f"it has “{unknown[0]}”, which no preset has")
-    name = _text(said.get("name"), "name", 80).strip()
+    name = _text(content.get("name"), "name", 80).strip()
     if name.lower() in RESERVED or name.startswith("-"):
         raise bad_preset(f"“{name}” is no name for it")
-    answers = _texts(said.get("answers", {}), "answers")
+    answers = _texts(content.get("answers", {}), "answers")
     if strange := sorted(set(answers) - ANSWERS):
         raise bad_preset(f"there is no option “{strange[0]}”")
     return Preset(
         name=name,
-        framework=_text(said.get("framework", ""), "framework", 40),
+        framework=_text(content.get("framework", ""), "framework", 40),
         answers=answers,
-        words=_words(said.get("words", [])),
-        env=_env(said.get("env", {})),
+        arguments=_arguments(content.get("words", [])),
+        env=_env(content.get("env", {})),
     )
 
 
-def _words(said: Any) -> tuple[str, ...]:
-    if not isinstance(said, list) or len(said) > _MOST:
+def _arguments(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or len(value) > _MOST:
         raise bad_preset(f"“words” is no list of at most {_MOST} texts")
-    return tuple(_text(word, "words", _LONGEST) for word in said)
+    return tuple(_text(argument, "words", _LONGEST) for argument in value)
 
 
-def _env(said: Any) -> dict[str, str]:
-    env = _texts(said, "env")
+def _env(value: Any) -> dict[str, str]:
+    env = _texts(value, "env")
     for name in env:
         if not _VARIABLE.fullmatch(name):
             raise bad_preset(f"“{name}” is no name of a variable")
@@ -106,18 +106,18 @@ def _env(said: Any) -> dict[str, str]:
     return env
 
 
-def _texts(said: Any, key: str) -> dict[str, str]:
-    if not isinstance(said, dict) or len(said) > _MOST:
+def _texts(content: Any, key: str) -> dict[str, str]:
+    if not isinstance(content, dict) or len(content) > _MOST:
         raise bad_preset(f"“{key}” is no object of at most {_MOST} texts")
-    return {_text(name, key, 200): _text(value, key, _LONGEST) for name, value in said.items()}
+    return {_text(name, key, 200): _text(value, key, _LONGEST) for name, value in content.items()}
 
 
-def _text(said: Any, key: str, longest: int) -> str:
-    if not isinstance(said, str) or len(said) > longest:
+def _text(value: Any, key: str, longest: int) -> str:
+    if not isinstance(value, str) or len(value) > longest:
         raise bad_preset(f"“{key}” holds what is no text of at most {longest} characters")
-    if not all(sign.isprintable() for sign in said):
+    if not all(sign.isprintable() for sign in value):
         raise bad_preset(f"“{key}” holds a control character")
-    return said
+    return value
 
 
 class OwnPresets:
@@ -129,30 +129,30 @@ class OwnPresets:
     def of(self, workspace: str) -> list[Preset]:
         """In the order of their names; what cannot be read is left out."""
         try:
-            said = json.loads(self._file(workspace).read_text(encoding="utf-8"))
+            content = json.loads(self._file(workspace).read_text(encoding="utf-8"))
         except FileNotFoundError:
             return []
         except (OSError, ValueError, RecursionError) as error:
             log.warning("the presets of %s cannot be read: %s", workspace, error)
             return []
-        listed = said.get("presets") if isinstance(said, dict) else None
-        found = [_kept(item) for item in listed] if isinstance(listed, list) else []
-        return sorted((item for item in found if item), key=lambda one: one.name)
+        listed = content.get("presets") if isinstance(content, dict) else None
+        presets = [_readable(item) for item in listed] if isinstance(listed, list) else []
+        return sorted((item for item in presets if item), key=lambda preset: preset.name)
 
     def named(self, workspace: str, name: str) -> Preset | None:
-        return next((one for one in self.of(workspace) if one.name == name), None)
+        return next((preset for preset in self.of(workspace) if preset.name == name), None)
 
     def save(self, workspace: str, preset: Preset) -> None:
         """It replaces one of the same name."""
         with self._alone(workspace):
-            others = [one for one in self.of(workspace) if one.name != preset.name]
+            others = [other for other in self.of(workspace) if other.name != preset.name]
             self._write(workspace, [*others, preset])
 
     def delete(self, workspace: str, name: str) -> None:
         if self.named(workspace, name) is None:
             raise unknown_preset(name)
         with self._alone(workspace):
-            self._write(workspace, [one for one in self.of(workspace) if one.name != name])
+            self._write(workspace, [preset for preset in self.of(workspace) if preset.name != name])
 
     @contextlib.contextmanager
     def _alone(self, workspace: str) -> Iterator[None]:
@@ -162,7 +162,7 @@ class OwnPresets:
                 check_replaceable(self._file(workspace), FORMAT)
                 yield
         except OSError as error:
-            raise presets_not_kept(str(self._folder), error.strerror or str(error)) from error
+            raise presets_not_stored(str(self._folder), error.strerror or str(error)) from error
 
     def _file(self, workspace: str) -> Path:
         return self._folder / f"{hashlib.sha256(workspace.encode()).hexdigest()[:16]}.json"
@@ -176,9 +176,9 @@ class OwnPresets:
         replace_text(self._file(workspace), json.dumps(value, indent=1))
 
 
-def _kept(said: Any) -> Preset | None:
+def _readable(content: Any) -> Preset | None:
     try:
-        return of_text(json.dumps(said))
+        return of_text(json.dumps(content))
     except EaglerayError as error:
         # One of another version does not hide the others.
         log.warning("a preset is left out: %s", error)

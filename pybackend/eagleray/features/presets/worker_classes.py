@@ -27,37 +27,39 @@ def unmatched(plan: RunPlan) -> list[EaglerayError]:
     if not wanted:
         return []
     analysis = analyze(plan, plan.python or plan.argv[0], datetime.now().astimezone())
-    known = analysis.recognised
+    recognised = analysis.recognised
     # Where a framework names groups of workers, the names are in its configuration.
-    if known is None or (known.table.profile and known.table.profile.groups == "names"):
+    if recognised is None or (
+        recognised.table.profile and recognised.table.profile.groups == "names"
+    ):
         return []
-    names = list(_names(known))
-    missing = [one for one in wanted if names and not first_match([one], names)[0]]
-    return [unmatched_workers(one, known.table.title) for one in missing]
+    names = list(_names(recognised))
+    missing = [item for item in wanted if names and not first_match([item], names)[0]]
+    return [unmatched_workers(item, recognised.table.title) for item in missing]
 
 
-def _names(known: Recognised) -> Iterator[str]:
-    package = _package(known)
+def _names(recognised: Recognised) -> Iterator[str]:
+    package = _package(recognised)
     if package is None:
         return
     for file in sorted(package.rglob("*.py"))[:_MOST_FILES]:
         module = ".".join(file.relative_to(package.parent).with_suffix("").parts)
-        for found in _DEFINITION.finditer(_text(file)):
-            yield from matchable_names(module, found["name"])
+        for match in _DEFINITION.finditer(_text(file)):
+            yield from matchable_names(module, match["name"])
 
 
-def reads_variable(known: Recognised, file: str, name: str) -> bool:
+def reads_variable(recognised: Recognised, file: str, name: str) -> bool:
     """Whether the `file` of the framework, relative to its repository, has the variable `name`."""
-    package = _package(known)
+    package = _package(recognised)
     return package is not None and name in _text(package.parent / file)
 
 
-def _package(known: Recognised) -> Path | None:
+def _package(recognised: Recognised) -> Path | None:
     """The framework's package beside the file that its version was read from."""
-    where = known.version.where
-    paths = [path for path, _ in known.table.version_files if where.endswith(f"/{path}")]
+    where = recognised.version.where
+    paths = [path for path, _ in recognised.table.version_files if where.endswith(f"/{path}")]
     root = Path(where.removesuffix(paths[0])) if paths else Path(where).parent
-    folder = root / known.table.package
+    folder = root / recognised.table.package
     return folder if where and folder.is_dir() else None
 
 

@@ -6,7 +6,7 @@ from attrs import frozen
 
 from eagleray.features.presets.analysis import ProgramAnalysis
 from eagleray.features.presets.checkout.yaml_tree import read_yaml
-from eagleray.features.presets.hydra_overrides import hydra_quoted, hydra_word
+from eagleray.features.presets.hydra_overrides import hydra_override, hydra_quoted
 from eagleray.features.presets.job_submission import submits, with_variables
 from eagleray.features.presets.table import WorkerVariables
 from eagleray.features.presets.table_file import tables
@@ -20,7 +20,7 @@ class VariableRoute:
     None of them if there is no way, and `why` says why.
     """
 
-    words: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
     job: tuple[tuple[str, str], ...] = ()
     why: str = ""
@@ -38,7 +38,7 @@ def variable_route(
     7. A cluster that runs already: there is no way.
     """
     workers = analysis.recognised.table.workers if analysis.recognised else tables()[-1].workers
-    if workers.way == "override":
+    if workers.transport == "override":
         return _override(name, value, workers, analysis)
     if name in workers.fixed and analysis.recognised:
         return VariableRoute(
@@ -65,9 +65,9 @@ def variable_route(
 
 
 def _hands_on(workers: WorkerVariables, name: str) -> bool:
-    if workers.way == "prefix":
+    if workers.transport == "prefix":
         return name.startswith(workers.names)
-    return workers.way == "environment" or name in workers.names
+    return workers.transport == "environment" or name in workers.names
 
 
 def _override(
@@ -77,15 +77,15 @@ def _override(
         return VariableRoute(
             why=f"The configuration has no {workers.needs}, which it would stand in."
         )
-    word = hydra_word(workers.key.format(name=name), hydra_quoted(value))
-    return VariableRoute(words=(word,), why=workers.why + ".")
+    override = hydra_override(workers.key.format(name=name), hydra_quoted(value))
+    return VariableRoute(arguments=(override,), why=workers.why + ".")
 
 
 def _environment(
     name: str, value: str, plan: RunPlan, analysis: ProgramAnalysis, why: str
 ) -> VariableRoute:
-    said = analysis.assigned(name)
-    if said and not said[0].keeps:
-        return VariableRoute(why=f"Line {said[0].line} of {said[1]} sets it after us.")
+    assigned = analysis.assigned(name)
+    if assigned and not assigned[0].keeps:
+        return VariableRoute(why=f"Line {assigned[0].line} of {assigned[1]} sets it after us.")
     # A submission hands every variable of the plan on by its name, whatever else it exports.
     return VariableRoute(env=((name, value),), why=why)

@@ -102,8 +102,8 @@ class ClassFields:
     def _first(
         self, module: Module, types: Sequence[ast.expr], path: Sequence[str], depth: int
     ) -> Definition | None:
-        found = (self._in_type(module, type_, path, depth + 1) for type_ in types)
-        return next((item for item in found if item), None)
+        definitions = (self._in_type(module, type_, path, depth + 1) for type_ in types)
+        return next((item for item in definitions if item), None)
 
     def _in_named(
         self, module: Module, name: str, path: Sequence[str], depth: int
@@ -124,18 +124,18 @@ class ClassFields:
         field = _field(node, path[0])
         if field is None:
             return self._first(module, node.bases, path, depth + 1)
-        here = Definition(self._files.shown(module.file), field.lineno)
+        definition = Definition(self._files.shown(module.file), field.lineno)
         rest = path[1:]
         if not rest or _holds_anything(field.annotation, rest):
-            return here
+            return definition
         return self._in_type(module, field.annotation, rest, depth + 1)
 
     def _resolved(
         self, module: Module, name: str, depth: int
     ) -> tuple[Module, ast.ClassDef | ast.expr] | None:
         """The class or type alias called `name` in `module`, in the module that defines it."""
-        if found := module.classes.get(name) or module.aliases.get(name):
-            return module, found
+        if definition := module.classes.get(name) or module.aliases.get(name):
+            return module, definition
         origin = module.imported.get(name)
         if origin is None or depth > _DEEPEST:
             return None
@@ -144,8 +144,8 @@ class ClassFields:
         return self._resolved(other, origin[2], depth + 1) if other else None
 
     def _imported_file(self, importer: Path, level: int, name: str) -> Path | None:
-        if not level and (found := self._files.module(name)):
-            return found
+        if not level and (module := self._files.module(name)):
+            return module
         # A program finds the modules beside it by their bare names.
         level = max(level, 1)
         base = importer.parents[min(level, len(importer.parents)) - 1].joinpath(*name.split("."))
@@ -154,11 +154,11 @@ class ClassFields:
 
 
 def _field(node: ast.ClassDef, name: str) -> ast.AnnAssign | None:
-    for one in node.body:
-        if not isinstance(one, ast.AnnAssign) or not isinstance(one.target, ast.Name):
+    for statement in node.body:
+        if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
             continue
-        if one.target.id == name:
-            return one
+        if statement.target.id == name:
+            return statement
     return None
 
 

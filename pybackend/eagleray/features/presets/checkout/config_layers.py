@@ -33,13 +33,17 @@ _OPTIONS = {
 
 
 def hydra_layers(
-    program: Path, main: HydraMain, words: Sequence[str], files: Files, hints: Sequence[str] = ()
+    program: Path,
+    main: HydraMain,
+    arguments: Sequence[str],
+    files: Files,
+    hints: Sequence[str] = (),
 ) -> list[Layer]:
     """The layers of the configuration that `program` composes with these words; none if it isn't found.
 
     If the name of the configuration is a variable, the first of `hints` that names one is taken.
     """
-    given = _given(words)
+    given = _given(arguments)
     folder = files.located(given.get("path") or main.config_path or ".", program.parent)
     name = (given.get("name") or main.config_name).removesuffix(".yaml")
     if main.config_path.startswith("pkg://") and "path" not in given:
@@ -49,7 +53,9 @@ def hydra_layers(
     if folder is None or not name:
         return []
     extra = files.located(given["dir"], program.parent) if "dir" in given else None
-    composer = _Composer(files, program, [one for one in (folder, extra) if one], _choices(words))
+    composer = _Composer(
+        files, program, [item for item in (folder, extra) if item], _choices(arguments)
+    )
     composer.add(name, (), 0)
     composer.add_groups()
     return composer.layers
@@ -128,15 +134,15 @@ class _Composer:
         if place == _package(group):
             names.append(group)
         self.used.update(names)
-        said = next((self.choices[name] for name in names if name in self.choices), "")
-        written = [said] if said else [one.value for one in option.items()]
-        found = [self._interpolated(one) for one in written]
-        if len(found) == 1:
-            self.chosen[group] = found[0]
-        return [item for item in found if item not in ("", "null")]
+        override = next((self.choices[name] for name in names if name in self.choices), "")
+        written = [override] if override else [item.value for item in option.items()]
+        options = [self._interpolated(item) for item in written]
+        if len(options) == 1:
+            self.chosen[group] = options[0]
+        return [item for item in options if item not in ("", "null")]
 
     def _interpolated(self, written: str) -> str:
-        return _CHOICE.sub(lambda one: self.chosen.get(one[1], one[0]), written)
+        return _CHOICE.sub(lambda reference: self.chosen.get(reference[1], reference[0]), written)
 
     def _file(self, path: str) -> Path | None:
         name = path.removesuffix(".yaml") + ".yaml"
@@ -146,30 +152,34 @@ class _Composer:
         """Adds the folders that the primary configuration names."""
         hydra = root.child("hydra")
         named = hydra.child("searchpath") if hydra else None
-        for one in named.items() if named else ():
-            kind, _, written = one.value.partition("://")
-            found = (
+        for entry in named.items() if named else ():
+            kind, _, written = entry.value.partition("://")
+            folder = (
                 self.files.package(written)
                 if kind == "pkg"
                 else self.files.located(written or kind, self.files.near[0])
             )
-            if found:
-                self.folders.append(found)
+            if folder:
+                self.folders.append(folder)
 
 
-def _given(words: Sequence[str]) -> dict[str, str]:
+def _given(arguments: Sequence[str]) -> dict[str, str]:
     """The options of Hydra itself, by what they say."""
     given: dict[str, str] = {}
-    for i, word in enumerate(words):
-        name, equals, value = word.partition("=")
-        if name in _OPTIONS and (equals or i + 1 < len(words)):
-            given[_OPTIONS[name]] = value if equals else words[i + 1]
+    for i, argument in enumerate(arguments):
+        name, equals, value = argument.partition("=")
+        if name in _OPTIONS and (equals or i + 1 < len(arguments)):
+            given[_OPTIONS[name]] = value if equals else arguments[i + 1]
     return given
 
 
-def _choices(words: Sequence[str]) -> dict[str, str]:
+def _choices(arguments: Sequence[str]) -> dict[str, str]:
     """Overrides that may choose an option of a group."""
-    pairs = (word.lstrip("+").partition("=") for word in words if not word.startswith("-"))
+    pairs = (
+        argument.lstrip("+").partition("=")
+        for argument in arguments
+        if not argument.startswith("-")
+    )
     return {key: value.strip("\"'") for key, equals, value in pairs if equals and value}
 
 
@@ -234,8 +244,8 @@ def chain(file: Path, files: Files, depth: int = 0) -> list[Layer]:
     defaults = root.child("defaults")
     below = [
         layer
-        for one in (defaults.items() if defaults and depth < _DEEPEST else ())
-        if (parent := file.parent / one.value).is_file()
+        for entry in (defaults.items() if defaults and depth < _DEEPEST else ())
+        if (parent := file.parent / entry.value).is_file()
         for layer in chain(parent, files, depth + 1)
     ]
     return [*below, Layer((), file, root)]

@@ -54,9 +54,9 @@ class Files:
         """The file of a module."""
         path = Path(*name.split("."))
         tried = (
-            root / one
+            root / relative
             for root in self.roots
-            for one in (path.with_suffix(".py"), path / "__init__.py")
+            for relative in (path.with_suffix(".py"), path / "__init__.py")
         )
         return next((file for file in tried if file.is_file()), None)
 
@@ -70,8 +70,8 @@ class Files:
 
         1. Relative to `base`.  2. Relative to the roots.  3. Without a leading variable, likewise.
         """
-        known = _EXPANSION_END.split(written)[-1] if re.search(r"[$`]", written) else written
-        rest = known.lstrip("/") if known != written else written
+        fixed = _EXPANSION_END.split(written)[-1] if re.search(r"[$`]", written) else written
+        rest = fixed.lstrip("/") if fixed != written else written
         if not rest:
             return None
         folders = (base, *roots([base]), *self.roots)
@@ -83,7 +83,7 @@ class Files:
             if file.is_relative_to(folder):
                 return f"site-packages/{file.relative_to(folder)}"
         above = [*self.near, *(near.parent for near in self.near)]
-        root = next((one for one in above if file.is_relative_to(one)), None)
+        root = next((base for base in above if file.is_relative_to(base)), None)
         return str(file.relative_to(root)) if root else str(file)
 
 
@@ -107,8 +107,8 @@ def installed_folders(python: str) -> tuple[Path, ...]:
 
 def near(written: str, folders: Iterable[Path]) -> Path | None:
     """The file that a script means by `written`, which may begin with a variable of unknown value."""
-    known = re.split(r"[})\"]", written)[-1]
-    rest = known.lstrip("/") if known != written else written
+    fixed = re.split(r"[})\"]", written)[-1]
+    rest = fixed.lstrip("/") if fixed != written else written
     rest = re.sub(r"^\$\w+/", "", rest)
     tried = (folder / rest for folder in roots(folders)) if rest else iter(())
     return next((file for file in tried if _is_file(file)), None)

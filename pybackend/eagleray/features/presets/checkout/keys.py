@@ -29,7 +29,7 @@ Find = Callable[[str], Definition | None]
 
 
 @frozen
-class Started:
+class StartedProgram:
     """What the training line starts: a file or, with `module`, a module, with its words.
 
     `hints` may hold the name of a configuration that a variable of the script stands for.
@@ -37,17 +37,17 @@ class Started:
 
     target: str
     module: bool
-    words: tuple[str, ...]
+    arguments: tuple[str, ...]
     hints: tuple[str, ...] = ()
 
 
-def key_finder(started: Started, configuration: Configuration, files: Files) -> Find | None:
+def key_finder(started: StartedProgram, configuration: Configuration, files: Files) -> Find | None:
     """Finds keys of the program's configuration; None if there is nothing to look into."""
     for file in _programs(started, files):
         tree = program.parsed(files, file)
-        found = tree and _READERS[configuration.kind](file, tree, started, configuration, files)
-        if found:
-            return found
+        finder = tree and _READERS[configuration.kind](file, tree, started, configuration, files)
+        if finder:
+            return finder
     return None
 
 
@@ -56,49 +56,55 @@ def program_of(target: str, module: bool, files: Files) -> Path | None:
     return files.module(target) if module else files.located(target, files.near[0])
 
 
-def _programs(started: Started, files: Files) -> Iterable[Path]:
+def _programs(started: StartedProgram, files: Files) -> Iterable[Path]:
     """The file that is started and, where that is a launcher, the program among its words."""
-    here = files.near[0]
+    base = files.near[0]
     first = program_of(started.target, started.module, files)
-    behind = (files.located(word, here) for word in started.words if word.endswith(".py"))
+    behind = (
+        files.located(argument, base) for argument in started.arguments if argument.endswith(".py")
+    )
     return (file for file in (first, *behind) if file and file.suffix == ".py")
 
 
 def _hydra(
-    file: Path, tree: ast.Module, started: Started, _: Configuration, files: Files
+    file: Path, tree: ast.Module, started: StartedProgram, _: Configuration, files: Files
 ) -> Find | None:
     main = program.hydra_main(tree)
-    found = hydra_layers(file, main, started.words, files, started.hints) if main else []
-    return (lambda key: config_layers.find(found, key, files)) if found else None
+    layers = hydra_layers(file, main, started.arguments, files, started.hints) if main else []
+    return (lambda key: config_layers.find(layers, key, files)) if layers else None
 
 
 def _yaml(
-    file: Path, tree: ast.Module, started: Started, configuration: Configuration, files: Files
+    file: Path,
+    tree: ast.Module,
+    started: StartedProgram,
+    configuration: Configuration,
+    files: Files,
 ) -> Find | None:
-    written = _config_of(started.words)
+    written = _config_of(started.arguments)
     config = files.located(written, files.near[0]) if written else None
     if not written and (default := program.default_config(tree)):
         config = files.located(default, file.parent)
     if config is None or not config.is_file():
         return None
-    found = config_layers.chain(config, files)
+    layers = config_layers.chain(config, files)
     in_class = _class_finder(file, ast.Name(configuration.name), files)
-    return lambda key: config_layers.find(found, key, files) or in_class(key)
+    return lambda key: config_layers.find(layers, key, files) or in_class(key)
 
 
 def _class(
-    file: Path, tree: ast.Module, _: Started, configuration: Configuration, files: Files
+    file: Path, tree: ast.Module, _: StartedProgram, configuration: Configuration, files: Files
 ) -> Find | None:
     written = program.loaded_class(tree, configuration.name)
     return _class_finder(file, written, files) if written else None
 
 
 def _flags(
-    file: Path, tree: ast.Module, _: Started, __: Configuration, files: Files
+    file: Path, tree: ast.Module, _: StartedProgram, __: Configuration, files: Files
 ) -> Find | None:
-    found = flags_of(tree)
+    flags = flags_of(tree)
     shown = files.shown(file)
-    return (lambda key: Definition(shown, found[key]) if key in found else None) if found else None
+    return (lambda key: Definition(shown, flags[key]) if key in flags else None) if flags else None
 
 
 def _class_finder(file: Path, written: ast.expr, files: Files) -> Find:
@@ -107,14 +113,14 @@ def _class_finder(file: Path, written: ast.expr, files: Files) -> Find:
     return lambda key: fields.find(module, written, key.split(".")) if module else None
 
 
-def _config_of(words: Sequence[str]) -> str:
-    found = ""
-    for i, word in enumerate(words):
-        if word == "--config" and i + 1 < len(words):
-            found = words[i + 1]
-        elif word.startswith("--config="):
-            found = word.partition("=")[2]
-    return found
+def _config_of(arguments: Sequence[str]) -> str:
+    config = ""
+    for i, argument in enumerate(arguments):
+        if argument == "--config" and i + 1 < len(arguments):
+            config = arguments[i + 1]
+        elif argument.startswith("--config="):
+            config = argument.partition("=")[2]
+    return config
 
 
 _READERS = {"hydra": _hydra, "yaml": _yaml, "class": _class, "flags": _flags}
@@ -135,7 +141,7 @@ class CheckoutKeys:
         return any(self.of_entry(entry, recognised) for entry in (*offer.entries, *offer.flags))
 
 
-def looked_up(
+def checkout_keys(
     recognised: Recognised | None,
     tables: Sequence[FrameworkTable],
     launch: Launch | None,
@@ -152,10 +158,10 @@ def looked_up(
         return recognised, None
     if recognised.table.was_read(recognised.version.text):
         return recognised, None
-    words = tuple(word.text for word in launch.words)
-    started = Started(launch.target, launch.module, words, tuple(hints))
+    arguments = tuple(token.text for token in launch.words)
+    started = StartedProgram(launch.target, launch.module, arguments, tuple(hints))
     files = Files(folders, installed_folders(python))
-    others = [] if recognised.known else [t for t in tables if _is_alike(t, recognised.table)]
+    others = [] if recognised.in_range else [t for t in tables if _is_alike(t, recognised.table)]
     best: tuple[Recognised, CheckoutKeys | None] = (recognised, None)
     most = 0
     for table in (recognised.table, *others):

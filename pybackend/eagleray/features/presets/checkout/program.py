@@ -69,9 +69,9 @@ def loaded_class(tree: ast.Module, loader: str) -> ast.expr | None:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _name(node.func).rpartition(".")[2] == loader:
             named = [keyword.value for keyword in node.keywords if keyword.arg == "config_cls"]
-            found = [*node.args[1:2], *named]
-            if found:
-                return found[0]
+            classes = [*node.args[1:2], *named]
+            if classes:
+                return classes[0]
     return None
 
 
@@ -90,7 +90,7 @@ def _text(node: ast.expr) -> str:
 
 def flags_of(tree: ast.Module) -> dict[str, int]:
     """The lines of the `add_argument` calls, by each flag that they add."""
-    found: dict[str, int] = {}
+    flags: dict[str, int] = {}
     for node in ast.walk(tree):
         if (
             isinstance(node, ast.Call)
@@ -99,5 +99,5 @@ def flags_of(tree: ast.Module) -> dict[str, int]:
         ):
             for arg in node.args:
                 if isinstance(arg, ast.Constant) and str(arg.value).startswith("-"):
-                    found.setdefault(str(arg.value), node.lineno)
-    return found
+                    flags.setdefault(str(arg.value), node.lineno)
+    return flags

@@ -117,8 +117,8 @@ class _YamlReader:
         assert node.children is not None
         if key == "<<":
             merged = value.items() if value.is_list else [value]
-            for one in merged:
-                node.children = {**(one.children or {}), **node.children}
+            for mapping in merged:
+                node.children = {**(mapping.children or {}), **node.children}
         else:
             node.children[key] = value
 
@@ -126,9 +126,9 @@ class _YamlReader:
         """The value that begins with `rest` on the current line, whose key is at `indent`."""
         number = self.at + 1
         anchors: list[str] = []
-        while found := _PROPERTY.match(rest):
-            anchors += [found["anchor"]] if found["anchor"] else []
-            rest = rest[found.end() :]
+        while match := _PROPERTY.match(rest):
+            anchors += [match["anchor"]] if match["anchor"] else []
+            rest = rest[match.end() :]
         if rest.startswith(("{", "[")):
             node = self._flow(rest, depth)
         elif rest.startswith("*"):
@@ -206,19 +206,19 @@ class _Flow:
 
     def _element(self, depth: int) -> YamlNode:
         """An element of a list, which may be a single `key: value`."""
-        found = self.value(depth)
+        element = self.value(depth)
         if self.at < len(self.tokens) and self.tokens[self.at][0] == ":":
             return YamlNode(
-                found.line, children={found.value: self._after_colon(found.line, depth)}
+                element.line, children={element.value: self._after_colon(element.line, depth)}
             )
-        return found
+        return element
 
     def _after_colon(self, line: int, depth: int) -> YamlNode:
         if self.at < len(self.tokens) and self.tokens[self.at][0] == ":":
             self.at += 1
             if self.at < len(self.tokens) and self.tokens[self.at][0] not in (",", "}", "]"):
-                found = self.value(depth + 1)
-                return YamlNode(line, found.value, found.children, found.is_list)
+                value = self.value(depth + 1)
+                return YamlNode(line, value.value, value.children, value.is_list)
         return YamlNode(line)
 
     def _take(self) -> tuple[str, int]:
@@ -237,10 +237,10 @@ _TOKEN = re.compile(
 
 def _tokens(text: str, line: int) -> Iterator[tuple[str, int]]:
     at = 0
-    while found := _TOKEN.match(text, at):
-        at = found.end()
-        if not found["comment"]:
-            yield found[0].strip(), line
+    while match := _TOKEN.match(text, at):
+        at = match.end()
+        if not match["comment"]:
+            yield match[0].strip(), line
 
 
 def _open(tokens: Sequence[tuple[str, int]]) -> int:
@@ -256,10 +256,10 @@ def _key_end(text: str) -> int:
         start = text.find(text[0], 1) + 1
         if not start:
             return 0
-    found = re.compile(r":(?=\s|$)").search(text, start)
-    if not found or " #" in text[: found.start()]:
+    colon = re.compile(r":(?=\s|$)").search(text, start)
+    if not colon or " #" in text[: colon.start()]:
         return 0
-    return found.end() if not start or not text[start : found.start()].strip() else 0
+    return colon.end() if not start or not text[start : colon.start()].strip() else 0
 
 
 def _without_comment(text: str) -> str:
