@@ -236,7 +236,7 @@ async def test_a_job_that_began_after_its_host_was_asked_is_not_taken_for_one_th
     added = await world.handlers.add(wire.AddCluster(JOB), say)
     assert added.session == ""
     await world.clusters.discover()
-    assert [one.id for one in (await world.handlers.list()).clusters] == [JOB]
+    assert [cluster.id for cluster in (await world.handlers.list()).clusters] == [JOB]
 
 
 async def test_a_link_that_comes_back_is_used_at_once(world: World) -> None:

@@ -70,7 +70,7 @@ def test_the_port_of_a_dashboard_is_the_one_it_was_told_or_a_later_one() -> None
         3, ("192.0.2.2", 7000), ("::", 7001), arguments=("--port=7000", "--port-retries=0")
     )
     six = dashboard(4, ("::1", 8300), arguments=("--port=8300",))
-    assert [one.address for one in search(told, moved, fixed, six).clusters] == [
+    assert [cluster.address for cluster in search(told, moved, fixed, six).clusters] == [
         "http://127.0.0.1:9001",
         "http://127.0.0.1:8267",
         "http://192.0.2.2:7000",

@@ -36,7 +36,7 @@ async def test_the_usual_port_is_shown_only_if_ray_answers(
         fake.fault = "web_page"
         assert (await clusters.refresh()).clusters == ()
         fake.fault = ""
-        assert [one.id for one in (await clusters.refresh()).clusters] == [fake.address]
+        assert [cluster.id for cluster in (await clusters.refresh()).clusters] == [fake.address]
         # One bad moment does not take the rows away; another program on the port does.
         fake.fault = "error_500"
         for _ in range(2):
@@ -75,7 +75,7 @@ async def test_a_cluster_named_by_another_address_is_not_watched_twice(
         of_run.version["session_name"] = fake.session
         assert await clusters.id_of(of_run.address) == fake.address
         await clusters.refresh()
-        assert [one.id for one in clusters.current().clusters] == [fake.address]
+        assert [cluster.id for cluster in clusters.current().clusters] == [fake.address]
         asked = len(of_run.requests)
         assert await clusters.id_of(of_run.address) == fake.address
         assert len(of_run.requests) == asked
@@ -84,14 +84,14 @@ async def test_a_cluster_named_by_another_address_is_not_watched_twice(
 async def test_a_named_cluster_is_watched_and_not_stored(make: Make, fake: FakeDashboard) -> None:
     clusters = make()
     assert await clusters.resolve(str(fake.port)) == fake.address
-    assert [one.id for one in clusters.current().clusters] == [fake.address]
+    assert [cluster.id for cluster in clusters.current().clusters] == [fake.address]
     assert (await make().refresh()).clusters == ()
     fake.fault = "error_500"
     async with refused("dashboard-failed"):
         await clusters.resolve(fake.address)
     async with refused("bad-address"):
         await clusters.resolve("no address")
-    assert [one.id for one in clusters.current().clusters] == [fake.address]
+    assert [cluster.id for cluster in clusters.current().clusters] == [fake.address]
 
 
 async def test_what_does_not_answer_when_it_is_named_is_not_watched(
@@ -138,8 +138,8 @@ async def test_one_cluster_at_two_addresses_is_shown_once(
         other.version["session_name"] = fake.session
         await clusters.add(other.address)
         again = make()
-        assert [one.id for one in (await again.refresh()).clusters] == [other.address]
+        assert [cluster.id for cluster in (await again.refresh()).clusters] == [other.address]
         # What was left out is found again when the other is gone.
         await again.remove(other.address)
         here.ports = [fake.port]
-        assert [one.id for one in (await again.refresh()).clusters] == [fake.address]
+        assert [cluster.id for cluster in (await again.refresh()).clusters] == [fake.address]

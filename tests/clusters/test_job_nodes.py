@@ -39,7 +39,7 @@ async def test_windows_that_ask_about_different_jobs_each_get_their_answer(tmp_p
     await locking
     answers = [await window for window in windows]
     assert [
-        [one.answer for one in found[job.id]] for found, job in zip(answers, jobs, strict=True)
+        [item.answer for item in found[job.id]] for found, job in zip(answers, jobs, strict=True)
     ] == [
         ["ray"],
         ["ray"],

@@ -34,7 +34,7 @@ def machine_with(cluster: RayCluster) -> Machine:
 
     def dashboards() -> list[DashboardProcess]:
         found = discovery.dashboard_processes()
-        return [one for one in found if any(at.port == port for at in one.listeners)]
+        return [item for item in found if any(at.port == port for at in item.listeners)]
 
     port = host_and_port(cluster.address)[1]
     return Machine(dashboards, list, os.getuid())

@@ -189,7 +189,7 @@ async def test_an_adapter_that_is_stuck_holds_up_nobody(
         assert len(await adapters.sessions.workers()) == 2
         older.silent_about = "workers"
         monkeypatch.setattr(sessions, "MEMORY_S", 2.0)
-        assert [one.worker_id for one in await adapters.sessions.workers()] == ["w1"]
+        assert [worker.worker_id for worker in await adapters.sessions.workers()] == ["w1"]
         # From now on it is not even asked, until it says something.
         older.kept_silent.clear()
         await adapters.sessions.release("session_1", "w1")
@@ -206,7 +206,7 @@ async def test_an_adapter_that_is_stuck_from_the_first_is_waited_for_once(
         older.silent_about = "hello"
         with monkeypatch.context() as patched:
             patched.setattr(adapter_connection, "HELLO_S", 2.0)
-            assert [one.worker_id for one in await adapters.sessions.workers()] == ["w1"]
+            assert [worker.worker_id for worker in await adapters.sessions.workers()] == ["w1"]
         older.kept_silent.clear()
         await adapters.sessions.release("session_1", "w1")
         assert await adapters.sessions.workers() == []
@@ -216,7 +216,7 @@ async def test_an_adapter_that_is_stuck_from_the_first_is_waited_for_once(
         older.say({"id": 1, "result": {}})
         while not (workers := await adapters.sessions.workers()):
             await asyncio.sleep(0)
-        assert [one.worker_id for one in workers] == ["w2"]
+        assert [worker.worker_id for worker in workers] == ["w2"]
 
 
 async def test_ours_that_is_stuck_is_said_and_no_other_is_started(

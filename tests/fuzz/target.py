@@ -82,7 +82,7 @@ def of_json(
     allowed: tuple[type[Exception], ...] = (),
 ) -> Target:
     """A target for the texts of JSON values."""
-    return Target(name, "json", check, [json.dumps(one) for one in values], allowed)
+    return Target(name, "json", check, [json.dumps(value) for value in values], allowed)
 
 
 @dataclass(frozen=True)

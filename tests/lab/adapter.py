@@ -44,7 +44,7 @@ class LabControl(ControlClient):
     def route(self, destination: str) -> Json | None:
         """The state of the route through that destination, None when it is not there."""
         found: list[Json] = self.call("routes")["routes"]
-        return next((one for one in found if one["route"]["ssh"] == destination), None)
+        return next((item for item in found if item["route"]["ssh"] == destination), None)
 
     def wait_route(self, destination: str, *states: str) -> Json:
         def there() -> Json | None:

@@ -34,7 +34,7 @@ def test_a_step_of_the_job_reaches_what_the_node_reaches(job: Job, on_login: Lab
         with on_login.open(path) as sock:
             assert sock.recv(4) == b"SSH-"
     states = on_login.control.call("routes")["routes"]
-    assert [(one["route"]["node"], one["state"]) for one in states] == [("node-9", "ready")]
+    assert [(state["route"]["node"], state["state"]) for state in states] == [("node-9", "ready")]
     error = on_login.control.refused("127.0.0.1", 1, srun(job.id, "node-9"))
     assert "Connection refused" in error["message"]
 

@@ -97,6 +97,6 @@ async def test_what_lies_on_a_node_comes_by_a_step_of_its_job_or_by_ssh(
     made = ReportStore(RUN, tmp_path)
     with made.locked():
         look = await Scanner().scan([RemoteFolder(files)])
-        assert (look.failures, [one.folder for one in look.workers]) == ((), [there])
+        assert (look.failures, [worker.folder for worker in look.workers]) == ((), [there])
         assert await made.download(look.reports) == []
-    assert [(tmp_path / one.file).read_bytes() for one in made.entries] == [report]
+    assert [(tmp_path / entry.file).read_bytes() for entry in made.entries] == [report]

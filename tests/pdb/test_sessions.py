@@ -120,7 +120,7 @@ def test_the_longest_waiting_comes_first() -> None:
     said = [
         VALUE | {"id": f"{n:08x}", "timestamp": waited} for n, waited in enumerate((30, 10, 20))
     ]
-    assert [one.since for one in sessions("c", said, ROWS)] == [10, 20, 30]
+    assert [session.since for session in sessions("c", said, ROWS)] == [10, 20, 30]
 
 
 OLD = {key: VALUE[key] for key in VALUE if key not in ("node_id", "worker_id", "actor_id")}

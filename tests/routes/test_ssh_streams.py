@@ -44,7 +44,7 @@ async def test_300_streams_at_once_over_one_connection(master: SshMaster, sshd: 
         streams = await asyncio.gather(
             *(opened(master, "127.0.0.1", echo.port) for _ in range(300))
         )
-        assert all(await asyncio.gather(*(echoes(one) for one in streams)))
+        assert all(await asyncio.gather(*(echoes(stream) for stream in streams)))
         assert sshd.log.count("Accepted publickey") == 1
         for _, writer, carried in streams:
             writer.close()

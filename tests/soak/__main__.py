@@ -151,7 +151,9 @@ def keep(
 ) -> None:
     if file is not None:
         said = {"verdicts": verdict.plain(rows), "failed": failed}
-        file.write_text(json.dumps({**said, "samples": [asdict(one) for one in samples]}, indent=1))
+        file.write_text(
+            json.dumps({**said, "samples": [asdict(sample) for sample in samples]}, indent=1)
+        )
 
 
 def conclusion(rows: list[verdict.Row], failed: list[str], taken: int, cycles: int) -> int:

@@ -171,7 +171,7 @@ async def follow_log(site: Site, attached: Json) -> None:
     window.log_texts.clear()
     worker = {name: attached[name] for name in ("cluster", "worker_id")}
     await window.result(f"{WORKERS}/followLog", {"follow_id": "soak", "stream": "out", **worker})
-    await until("the log", lambda: any("a step of" in one["text"] for one in window.log_texts))
+    await until("the log", lambda: any("a step of" in text["text"] for text in window.log_texts))
     await window.result(f"{WORKERS}/stopFollowing", {"follow_id": "soak"})
 
 
@@ -247,9 +247,9 @@ async def quiet(site: Site) -> None:
 async def stop_everything(site: Site) -> None:
     """After a step that failed: ends its run and continues what it left stopped."""
     listed = await site.window.result(f"{RUNS}/list")
-    for one in listed["runs"]:
-        if one["state"] not in OVER:
-            await site.window.ask(f"{RUNS}/stop", {"id": one["id"]})
+    for item in listed["runs"]:
+        if item["state"] not in OVER:
+            await site.window.ask(f"{RUNS}/stop", {"id": item["id"]})
     snapshot = await site.window.result(f"{WORKERS}/refresh")
     for row in (worker for group in snapshot["groups"] for worker in group["workers"]):
         workers = {"cluster": row["cluster"], "worker_ids": [row["worker_id"]]}

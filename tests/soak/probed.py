@@ -53,7 +53,9 @@ def write(*_: object) -> None:
     tasks = asyncio.all_tasks(loop) if loop is not None else set()
     gc.collect()
     objects = gc.get_objects()
-    types = Counter(f"{type(one).__module__}.{type(one).__qualname__}" for one in objects)
+    types = Counter(
+        f"{type(object_).__module__}.{type(object_).__qualname__}" for object_ in objects
+    )
     said = {
         "tasks": len(tasks),
         "threads": threading.active_count(),

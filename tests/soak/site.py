@@ -68,7 +68,9 @@ class Site:
     def cut_adapter(self) -> int:
         """Aborts every TCP connection of the adapter; the answer is how many."""
         connections = psutil.Process(self.adapter_pid()).net_connections("tcp")
-        cut = [one for one in connections if one.status == psutil.CONN_ESTABLISHED]
+        cut = [
+            connection for connection in connections if connection.status == psutil.CONN_ESTABLISHED
+        ]
         for one in cut:
             words = ["src", one.laddr.ip, "sport", "=", str(one.laddr.port)]
             words += ["dst", one.raddr.ip, "dport", "=", str(one.raddr.port)]

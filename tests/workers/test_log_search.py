@@ -66,7 +66,7 @@ async def test_a_cancelled_expression_leaves_no_process() -> None:
 
     def running() -> list[psutil.Process]:
         # Other tests leave children that have ended and were not waited for.
-        living = [one for one in me.children() if one.status() != psutil.STATUS_ZOMBIE]
+        living = [child for child in me.children() if child.status() != psutil.STATUS_ZOMBIE]
         return [child for child in living if "regex_child.py" in " ".join(child.cmdline())]
 
     await until(lambda: bool(running()))

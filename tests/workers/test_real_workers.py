@@ -164,7 +164,7 @@ async def test_a_parent_that_relays_the_error_of_its_child_stands_under_it(
 
     def row(name: str) -> PausedWorker | None:
         rows = all_workers(workers.groups())
-        return next((one for one in rows if one.name == name and one.task_ids), None)
+        return next((row for row in rows if row.name == name and row.task_ids), None)
 
     try:
         await until(lambda: row("failing_child") is not None, PATIENCE_S)

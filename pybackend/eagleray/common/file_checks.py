@@ -70,7 +70,10 @@ class FileChecks:
         place = self._places.get(name)
         if place is None:
             place = self._places[name] = _Place(self._exists)
-        if place.is_silent or sum(one.is_silent for one in self._places.values()) >= _MOST_SILENT:
+        if (
+            place.is_silent
+            or sum(place.is_silent for place in self._places.values()) >= _MOST_SILENT
+        ):
             return None
         answers = place.ask(paths)
         answers.add_done_callback(lambda done: self._keep(done.result()))

@@ -145,7 +145,7 @@ class SlurmClient:
         checked(RouteSpec(job=job, node=nodes[0]))
         step = [*step_of(job, nodes), "python3"]
         said = await self._script(ssh, "find_dashboards", step, [job], limit_s=SRUN_S + 5)
-        return [one for value in said for one in _dashboards(value, nodes)]
+        return [dashboard for value in said for dashboard in _dashboards(value, nodes)]
 
     async def _surely_exclusive(
         self,

@@ -87,9 +87,9 @@ def pdb_rows(said: Any) -> None:
     assert node is not None
     rows = pdb.DashboardRows([worker_row(node_id="n1")], [actor_row("a1")], [node], (), ())
     pdb.lacks_worker_ids(said)
-    for one in pdb.sessions("c", said, rows):
-        assert 0 < one.port < 2**16 and one.line >= 0
-        assert all(text.isprintable() for text in (one.file, one.name, one.error))
+    for session in pdb.sessions("c", said, rows):
+        assert 0 < session.port < 2**16 and session.line >= 0
+        assert all(text.isprintable() for text in (session.file, session.name, session.error))
 
 
 NODE = {"node_id": "n1", "node_ip": "10.0.0.1", "node_name": "n1", "state": "ALIVE"}
@@ -106,11 +106,11 @@ def squeue_text(text: str) -> None:
 
 def every(jobs: Sequence[slurm_jobs.SlurmJob]) -> None:
     """A job can be shown: on one line, with times that a clock has."""
-    for one in jobs:
-        assert all(text.isprintable() for text in (one.name, one.word, one.reason, one.partition))
-        assert one.id.isdecimal()
-        start_time(one.started)
-        assert all(0 <= seconds < 1e16 for seconds in (one.ran_s, one.time_left_s or 0.0))
+    for job in jobs:
+        assert all(text.isprintable() for text in (job.name, job.word, job.reason, job.partition))
+        assert job.id.isdecimal()
+        start_time(job.started)
+        assert all(0 <= seconds < 1e16 for seconds in (job.ran_s, job.time_left_s or 0.0))
 
 
 def nodes(text: str) -> None:

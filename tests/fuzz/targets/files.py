@@ -257,8 +257,8 @@ def run_settings(text: str) -> None:
 
 def worker_patterns(said: Any) -> None:
     if isinstance(said, list):
-        for one in split_patterns(said):
-            matchable_names(one, one, one)
+        for pattern in split_patterns(said):
+            matchable_names(pattern, pattern, pattern)
 
 
 TARGETS = [

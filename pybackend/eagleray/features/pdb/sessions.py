@@ -65,14 +65,14 @@ class DashboardRows:
 def lacks_worker_ids(said: Any) -> bool:
     """Whether this is the pdb of an old Ray, which says neither worker nor node."""
     listed = said if isinstance(said, list) else []
-    return any(isinstance(one, Mapping) and not _text(one, "worker_id") for one in listed)
+    return any(isinstance(item, Mapping) and not _text(item, "worker_id") for item in listed)
 
 
 def sessions(cluster: str, said: Any, rows: DashboardRows) -> list[WaitingPdb]:
     """The sessions of live workers, the longest waiting first; what makes no sense is left out."""
     listed = said if isinstance(said, list) else []
     found = [_session(cluster, value, rows) for value in listed if isinstance(value, Mapping)]
-    return sorted((one for one in found if one), key=lambda one: (one.since, one.id))
+    return sorted((item for item in found if item), key=lambda one: (one.since, one.id))
 
 
 def chosen(waiting: Sequence[WaitingPdb], text: str) -> WaitingPdb:
@@ -124,15 +124,17 @@ def _worker_process(value: Mapping[str, Any], rows: DashboardRows) -> tuple[Node
     3. Otherwise by the nodes on which such tasks run, or all: certain if it is one.
     """
     if worker_id := _text(value, "worker_id"):
-        worker = next((one for one in rows.workers if one.worker_id == worker_id), None)
-        nodes = [one for one in rows.nodes if worker and one.node_id == worker.node_id]
+        worker = next((worker for worker in rows.workers if worker.worker_id == worker_id), None)
+        nodes = [node for node in rows.nodes if worker and node.node_id == worker.node_id]
         return (nodes[0], worker.pid) if worker and nodes else None
     job_id, title = _text(value, "job_id"), _title(value)
     if not any(job.job_id == job_id and job.status == "RUNNING" for job in rows.jobs):
         return None
     running = [task for task in rows.tasks if (task.job_id, task.name) == (job_id, title)]
-    places = {task.node_id for task in running} or {one.node_id for one in rows.nodes if one.alive}
-    nodes = [one for one in rows.nodes if one.node_id in places]
+    places = {task.node_id for task in running} or {
+        node.node_id for node in rows.nodes if node.alive
+    }
+    nodes = [node for node in rows.nodes if node.node_id in places]
     if len(nodes) != 1:
         return NodeRow("", "", f"one of {len(nodes)} nodes", alive=True, head=False), 0
     return nodes[0], running[0].pid if len(running) == 1 else 0
@@ -159,7 +161,7 @@ def _error(value: Mapping[str, Any]) -> str:
 def _name(value: Mapping[str, Any], actors: Sequence[ActorRow]) -> str:
     """The actor's name or class with the method, otherwise the process title."""
     title = _title(value)
-    actor = next((one for one in actors if one.actor_id == _text(value, "actor_id")), None)
+    actor = next((actor for actor in actors if actor.actor_id == _text(value, "actor_id")), None)
     if actor is None or not _text(value, "actor_id"):
         return printable(title, 120) or "worker"
     method = title.rpartition(".")[2] if "." in title else ""

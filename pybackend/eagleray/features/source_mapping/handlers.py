@@ -46,7 +46,9 @@ class SourceMappingHandlers:
     async def configure(self, said: wire.Configure) -> None:
         self._mapping.configure(
             {
-                cluster: [control.PathMapping(one.remote, one.local) for one in mappings]
+                cluster: [
+                    control.PathMapping(mapping.remote, mapping.local) for mapping in mappings
+                ]
                 for cluster, mappings in said.mappings.items()
             }
         )
@@ -62,4 +64,6 @@ class SourceMappingHandlers:
 
 
 def _mappings(cluster: str, mappings: list[control.PathMapping]) -> wire.Mappings:
-    return wire.Mappings(cluster, [wire.Mapping(one.remote, one.local) for one in mappings])
+    return wire.Mappings(
+        cluster, [wire.Mapping(mapping.remote, mapping.local) for mapping in mappings]
+    )

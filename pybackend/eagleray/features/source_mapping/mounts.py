@@ -62,7 +62,7 @@ def mounted_files(path: str, theirs: list[MountEntry], ours: list[MountEntry]) -
     if at is None or at.point == "/":
         return []
     points = _by_point(ours)
-    found = [fit for one in reversed(ours) if (fit := _fit(path, at, one, points))]
+    found = [fit for our in reversed(ours) if (fit := _fit(path, at, our, points))]
     return [] if any(fit.local == path for fit in found) else list(dict.fromkeys(found))
 
 

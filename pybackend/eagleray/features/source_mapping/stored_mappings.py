@@ -52,7 +52,8 @@ class StoredMappings:
             said = json.loads(self._file.read_text(encoding="utf-8"))
             return {
                 str(cluster): [
-                    PathMapping(str(one["remote"]), str(one["local"])) for one in mappings
+                    PathMapping(str(mapping["remote"]), str(mapping["local"]))
+                    for mapping in mappings
                 ]
                 for cluster, mappings in said.items()
             }

@@ -114,7 +114,9 @@ class PausedWorkers:
         Of a cluster that is not watched, only the adapters' workers are returned.
         """
         watched = {seen.cluster for seen in self._watch.statuses()}
-        asked = [None] if clusters is None else [one for one in clusters if one in watched]
+        asked = (
+            [None] if clusters is None else [cluster for cluster in clusters if cluster in watched]
+        )
         _, self._said, self._states_elsewhere = await asyncio.gather(
             asyncio.gather(*(self._watch.refresh(cluster) for cluster in asked)),
             self._sessions.workers(),
