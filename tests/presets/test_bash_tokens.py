@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 from eagleray.features.runs.scripts.bash_tokens import commands_of
-from eagleray.features.runs.scripts.expansion import ExpandedText, array_words, expanded
+from eagleray.features.runs.scripts.expansion import ExpandedText, array_items, expanded
 from eagleray.features.runs.scripts.script_edits import with_own_place
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,23 +40,23 @@ CASES: list[tuple[str, list[list[str]]]] = [
 @pytest.mark.parametrize(("text", "words"), CASES)
 def test_words(text: str, words: list[list[str]]) -> None:
     commands = commands_of(text)
-    assert [[word.raw for word in command.words] for command in commands] == words
+    assert [[word.raw for word in command.tokens] for command in commands] == words
     for command in commands:
-        assert all(text[word.start : word.end] == word.raw for word in command.words)
-        assert command.end == command.words[-1].end
+        assert all(text[word.start : word.end] == word.raw for word in command.tokens)
+        assert command.end == command.tokens[-1].end
 
 
 @pytest.mark.parametrize("opening", ["$(", "${", '"$(', "x=("])
 @pytest.mark.parametrize("closing", [")", "}", ')"', ""])
 def test_no_depth_is_too_deep(opening: str, closing: str) -> None:
     text = f"a {opening * 5_000}x{closing * 5_000}"
-    assert next(word.raw for command in commands_of(text) for word in command.words) == "a"
+    assert next(word.raw for command in commands_of(text) for word in command.tokens) == "a"
     assert expanded(text.partition(" ")[2], VALUES).text
 
 
 def test_what_follows_a_deep_word_is_read() -> None:
     deep = "$(" * 5_000 + "x" + ")" * 5_000
-    assert [[w.raw for w in c.words] for c in commands_of(f"a {deep} b\nc")] == [
+    assert [[w.raw for w in c.tokens] for c in commands_of(f"a {deep} b\nc")] == [
         ["a", deep, "b"],
         ["c"],
     ]
@@ -70,7 +70,7 @@ def test_a_copy_leaves_alone_what_stands_too_deep() -> None:
 
 def test_what_stands_in_a_function() -> None:
     text = "f() { a; { b; }; c; }\nfunction g { d; }\ne"
-    assert {c.words[0].raw: c.function for c in commands_of(text)} == {
+    assert {c.tokens[0].raw: c.function for c in commands_of(text)} == {
         **dict.fromkeys("abcd", True),
         "e": False,
     }
@@ -79,7 +79,7 @@ def test_what_stands_in_a_function() -> None:
 VALUES = {
     "A": ExpandedText("x y"),
     "E": ExpandedText(""),
-    "U": ExpandedText("${U}", known=False),
+    "U": ExpandedText("${U}", is_resolved=False),
     "1": ExpandedText("first"),
 }
 
@@ -114,7 +114,7 @@ def test_what_a_word_becomes(raw: str, text: str, known: bool) -> None:
 
 def test_the_words_of_an_array() -> None:
     raw = '( a\n # b \'c\n  "d e" #f\n --g )'
-    found = array_words(raw)
+    found = array_items(raw)
     assert [word.raw for word in found] == ["a", '"d e"', "--g"]
     assert all(raw[word.start : word.end] == word.raw for word in found)
 
@@ -127,7 +127,7 @@ def test_quoted_words_come_back(words: list[str], blank: str) -> None:
     quoted = [shlex.quote(word) for word in ["python3", *words]]
     text = "# a 'comment\n" + blank.join(quoted) + " 2>&1 | tee x\n"
     command = commands_of(text)[0]
-    assert [expanded(word.raw, {}) for word in command.words] == [
+    assert [expanded(word.raw, {}) for word in command.tokens] == [
         ExpandedText(word) for word in ["python3", *words]
     ]
 
@@ -135,6 +135,6 @@ def test_quoted_words_come_back(words: list[str], blank: str) -> None:
 @given(st.text("ab \n'\"$(){}`\\#<>|&;=@!x", max_size=60))
 def test_any_text_is_read_to_its_end(text: str) -> None:
     for command in commands_of(text):
-        for word in command.words:
+        for word in command.tokens:
             assert text[word.start : word.end] == word.raw != ""
             expanded(word.raw, VALUES)

@@ -138,7 +138,7 @@ VALUES = [
 def test_the_value_of_a_key(text: str, value: str | None) -> None:
     launch = read_script(text).launch
     assert launch is not None
-    found = value_of(launch.words, "k", "hydra")
+    found = value_of(launch.arguments, "k", "hydra")
     assert (found[1] if found else "absent") == value
 
 
@@ -147,7 +147,7 @@ def test_the_value_of_an_option() -> None:
     assert launch is not None
 
     def of(key: str) -> str | None:
-        found = value_of(launch.words, key, "argparse")
+        found = value_of(launch.arguments, key, "argparse")
         return found[1] if found else "absent"
 
     assert [of("--k"), of("--flag"), of("--n"), of("--x")] == ["2", None, "-1", "absent"]
@@ -186,5 +186,5 @@ def test_variables_that_double_each_other_have_an_end() -> None:
     lines = [f'V{i}="$V{i - 1}$V{i - 1}"' for i in range(1, 200)]
     found = read_script("\n".join(["V0=ab", *lines, "python3 train.py k=$V199 l=$V2"]))
     assert found.launch is not None
-    assert value_of(found.launch.words, "k", "hydra") == (found.launch.words[0], None)
-    assert value_of(found.launch.words, "l", "hydra") == (found.launch.words[1], "abababab")
+    assert value_of(found.launch.arguments, "k", "hydra") == (found.launch.arguments[0], None)
+    assert value_of(found.launch.arguments, "l", "hydra") == (found.launch.arguments[1], "abababab")

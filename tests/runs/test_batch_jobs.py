@@ -22,7 +22,7 @@ from tests.ray_cluster import wait_for
 from tests.virtual_time import BEGAN, run_virtually
 
 FORGOTTEN = "slurm_load_jobs error: Invalid job id specified"
-AGAIN, ANEW = sbatch._AGAIN.decode(), job_output._ANEW.decode()
+AGAIN, REPLACED = sbatch._AGAIN.decode(), job_output._REPLACED.decode()
 
 
 @pytest.fixture
@@ -182,7 +182,7 @@ async def test_a_restart_is_said_before_what_the_job_prints_then(
     slurm.states[:] = ["JobState=COMPLETED ExitCode=0:0 Restarts=1"]
     starter.workers_ended()
     assert (await ended).code == 0
-    assert log.read_text() == f"Submitted batch job 77\nfirst run\n{AGAIN}{ANEW}second\n"
+    assert log.read_text() == f"Submitted batch job 77\nfirst run\n{AGAIN}{REPLACED}second\n"
 
 
 async def test_a_job_outlives_a_slurm_that_is_away_for_long(at_once: None, output: Output) -> None:

@@ -19,7 +19,7 @@ from eagleray.tools.commands import Commands
 
 from tests.ray_cluster import wait_for
 
-ANEW = job_output._ANEW
+REPLACED = job_output._REPLACED
 
 
 class Job:
@@ -30,10 +30,10 @@ class Job:
         self.file = folder / "job.log"
         self.log = folder / "output.log"
         self.events: list[str] = []
-        self.output = JobOutput(_Here(), "login", Output(self.log), self._on_anew)
+        self.output = JobOutput(_Here(), "login", Output(self.log), self._on_replaced)
         self.output.add(str(self.file))
 
-    async def _on_anew(self) -> None:
+    async def _on_replaced(self) -> None:
         self.events.append(f"anew after {len(self.copied())} bytes")
 
     def copied(self) -> bytes:
@@ -119,7 +119,7 @@ async def test_a_file_that_is_emptied_or_replaced(job: Job, second: bytes) -> No
         await job.until(lambda: job.copied().endswith(second))
         job.file.rename(job.file.with_suffix(".1"))
         job.write(b"rotated")
-    assert job.copied() == b"the first run\n" + ANEW + second + ANEW + b"rotated"
+    assert job.copied() == b"the first run\n" + REPLACED + second + REPLACED + b"rotated"
     assert job.events[0] == "anew after 14 bytes"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.runs.breakpoint_parsing import breakpoints
-from eagleray.features.runs.kinds import kind_of, name_of, words
+from eagleray.features.runs.kinds import command_of, kind_of, name_of
 from eagleray.features.runs.model import Breakpoint, LineBreakpoint
 
 FILES = {
@@ -65,14 +65,19 @@ def test_what_cannot_be_started(folder: str, path: str, code: str) -> None:
 
 
 def test_words_of_a_path_are_those_that_a_person_types(folder: str) -> None:
-    assert words("program", "train.py", ["a b"], "/opt/python", folder) == (
+    assert command_of("program", "train.py", ["a b"], "/opt/python", folder) == (
         "/opt/python",
         "train.py",
         "a b",
     )
-    assert words("module", "pkg.m", ["-x"], "python", folder) == ("python", "-m", "pkg.m", "-x")
-    assert words("sbatch", "ray.sub", ["1"], "", folder) == ("sbatch", "ray.sub", "1")
-    assert words("script", "start", [], "", folder) == ("bash", "start")
+    assert command_of("module", "pkg.m", ["-x"], "python", folder) == (
+        "python",
+        "-m",
+        "pkg.m",
+        "-x",
+    )
+    assert command_of("sbatch", "ray.sub", ["1"], "", folder) == ("sbatch", "ray.sub", "1")
+    assert command_of("script", "start", [], "", folder) == ("bash", "start")
 
 
 def test_names() -> None:

@@ -136,7 +136,7 @@ async def test_a_job_that_is_not_reached_when_it_is_taken_over_has_not_failed(
     record = records.create(PLAN, evolve(DEAD, external_id="raysubmit_1"))
     record.output.write_text("what it printed before")
     output = Output(record.output)
-    output.begin_anew()
+    output.replace_on_write()
 
     async def made() -> FakeProgram:
         raise EaglerayError("cluster-unreachable", "The cluster does not answer.")

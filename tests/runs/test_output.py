@@ -104,7 +104,7 @@ async def test_a_new_supervisor_goes_on_where_the_last_one_stopped(log: Path) ->
 async def test_what_is_begun_anew_has_no_older_part(log: Path) -> None:
     output = Output(log, MOST)
     write(output, 0, 2 * MOST // LINE)
-    output.begin_anew()
+    output.replace_on_write()
     output.write(b"anew\n")
     output.close()
     assert await all_of(log) == b"anew\n" and older(log) is None

@@ -81,16 +81,16 @@ class FakeTable:
     """A dashboard, and the cluster that has it."""
 
     rows: list[WorkerRow] = field(factory=list)
-    found: Home | None = None
+    resolved: Home | None = None
 
     async def all_workers(self) -> list[WorkerRow]:
         return self.rows
 
     async def find(self, state: RunState) -> Home | None:
-        return self.found
+        return self.resolved
 
     def appears(self) -> None:
-        self.found = Home("http://c:8265", "session", self)
+        self.resolved = Home("http://c:8265", "session", self)
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ def test_values_come_by_standard_input_and_are_data() -> None:
     for is_far, path in ((False, "/ours"), (True, "/ours:/theirs")):
         ran = subprocess.run(
             words,
-            input=variables(odd, is_far=is_far),
+            input=variables(odd, is_remote=is_far),
             env={"PATH": os.environ["PATH"], "PYTHONPATH": "/theirs"},
             capture_output=True,
             text=True,

@@ -78,13 +78,13 @@ def check_start(arguments: argparse.Namespace) -> str:
 
 def ranks(text: str) -> tuple[int, ...]:
     """Parses `0,2-4`."""
-    found: list[int] = []
+    numbers: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
             raise argparse.ArgumentTypeError("write ranks as 0,2-4")
-        found += range(int(first), int(last or first) + 1)
-    return tuple(found)
+        numbers += range(int(first), int(last or first) + 1)
+    return tuple(numbers)
 
 
 def positive(text: str) -> int:

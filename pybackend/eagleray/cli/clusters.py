@@ -23,20 +23,20 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
         wanted = await app.clusters.inspect(arguments.cluster, say)
         await app.jobs.poll_clusters()
         every = app.clusters.current().clusters
-        known = ClusterList(tuple(item for item in every if item.id == wanted), ())
+        clusters = ClusterList(tuple(item for item in every if item.id == wanted), ())
     else:
         await app.clusters.refresh()
         await app.jobs.poll_clusters()
-        known = app.clusters.current()
+        clusters = app.clusters.current()
     if arguments.json:
-        print_json([cluster_json(cluster) for cluster in known.clusters])
+        print_json([cluster_json(cluster) for cluster in clusters.clusters])
     else:
-        _print_clusters(known)
-        if not known.clusters and not known.hints:
+        _print_clusters(clusters)
+        if not clusters.clusters and not clusters.hints:
             say(str(no_clusters()))
     # Of all clusters, one that doesn't answer is nothing special; the one that was named is.
     is_failed = arguments.cluster and any(
-        cluster.state != "connected" for cluster in known.clusters
+        cluster.state != "connected" for cluster in clusters.clusters
     )
     return 1 if is_failed else 0
 

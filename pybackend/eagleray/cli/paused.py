@@ -76,5 +76,5 @@ def _duration_text(seconds: float | None) -> str:
 def _where(worker: PausedWorker) -> str:
     place = worker.place
     where = f"{place.local or place.path}:{place.line}" if place else ""
-    said = worker.exception or ("post-mortem" if worker.kind == "post-mortem" else "")
-    return printable(f"{where}  {said}".strip(), 300)
+    reason = worker.exception or ("post-mortem" if worker.kind == "post-mortem" else "")
+    return printable(f"{where}  {reason}".strip(), 300)

@@ -71,9 +71,9 @@ async def talk(app: App, target: PdbTarget) -> int:
 async def _list(app: App, ids: Sequence[str], *, as_json: bool) -> int:
     waiting = in_order(await asyncio.gather(*(app.pdb.waiting(cluster) for cluster in ids)))
     if as_json:
-        print_json([pdb_session_json(one) for one in waiting])
+        print_json([pdb_session_json(session) for session in waiting])
     elif waiting:
-        print_table([_row(one) for one in waiting])
+        print_table([_row(session) for session in waiting])
     else:
         say(
             "No worker waits in Ray's own pdb; `eagleray paused` lists those of the usual debugger."
@@ -86,15 +86,15 @@ def _row(session: WaitingPdb) -> list[str]:
 
 
 async def _named(app: App, ids: Sequence[str], text: str) -> WaitingPdb:
-    found: list[WaitingPdb] = []
+    sessions: list[WaitingPdb] = []
     for cluster in ids:
         with contextlib.suppress(EaglerayError) if len(ids) > 1 else contextlib.nullcontext():
-            found.append(chosen(await app.pdb.waiting(cluster), text))
-    if len(found) > 1:
-        raise ambiguous_pdb(text, len(found))
-    if not found:
+            sessions.append(chosen(await app.pdb.waiting(cluster), text))
+    if len(sessions) > 1:
+        raise ambiguous_pdb(text, len(sessions))
+    if not sessions:
         raise unknown_pdb(text)
-    return found[0]
+    return sessions[0]
 
 
 async def _terminal(address: str, target: PdbTarget) -> int:

@@ -33,7 +33,7 @@ _URGENT = frozenset({signal.SIGHUP, signal.SIGTERM, signal.SIGUSR1})
 _CLEAR = "!__import__('ray').util.rpdb._RemotePdb.active_instance.clear_all_breaks()"
 
 RUNS = "It runs until pdb stops it again. Ctrl-C once more: it runs on by itself from there."
-LEAVING = "Waiting for it to stop once more; the terminal may be closed."
+WAITING = "Waiting for it to stop once more; the terminal may be closed."
 FAILS = "That would end the task with bdb.BdbQuit: say it once more to do so. Ctrl-D leaves, and it runs on."
 CLEARED = "(its breakpoints are cleared: Ray's pdb cannot stop at them after this)"
 
@@ -77,7 +77,7 @@ class PdbTerminal:
         self._connection = connection
         self._silent_s = silent_s
         # What pdb says, None at its end, an interrupt: of queues only this one takes what a signal brings.
-        self._said: queue.SimpleQueue[str | KeyboardInterrupt | None] = queue.SimpleQueue()
+        self._received: queue.SimpleQueue[str | KeyboardInterrupt | None] = queue.SimpleQueue()
         self._typing = False
         self._closed_by_pdb = threading.Event()
         self._has_breaks = False
@@ -107,7 +107,7 @@ class PdbTerminal:
         while isinstance(first, KeyboardInterrupt):
             # pdb may be just about to speak, and then somebody must be there.
             try:
-                first = self._said.get(timeout=self._silent_s)
+                first = self._received.get(timeout=self._silent_s)
             except queue.Empty:
                 return SILENT
         while (prompt := self._shown(first)) is not None:
@@ -124,9 +124,9 @@ class PdbTerminal:
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         with contextlib.suppress(OSError):
             while data := self._connection.recv(65536):
-                self._said.put(decoder.decode(data))
+                self._received.put(decoder.decode(data))
         self._closed_by_pdb.set()
-        self._said.put(None)
+        self._received.put(None)
         if self._typing:
             os.kill(os.getpid(), signal.SIGUSR1)
 
@@ -142,21 +142,21 @@ class PdbTerminal:
     def _shown(self, first: str | None) -> str | None:
         """Shows what pdb says up to its next prompt, which is the answer; None at the end."""
         line, interrupts = "", 0
-        said: str | KeyboardInterrupt | None = first
-        while said is not None:
-            if isinstance(said, KeyboardInterrupt):
+        message: str | KeyboardInterrupt | None = first
+        while message is not None:
+            if isinstance(message, KeyboardInterrupt):
                 interrupts += 1
-                self._show(f"\n{RUNS if interrupts == 1 else LEAVING}\n")
+                self._show(f"\n{RUNS if interrupts == 1 else WAITING}\n")
                 if interrupts == 2:
                     self._say_continue()
             else:
-                line += readable(said)
-            if found := _PROMPT.search(line):
-                self._show(line[: found.start(1)])
-                return found[1]
+                line += readable(message)
+            if prompt := _PROMPT.search(line):
+                self._show(line[: prompt.start(1)])
+                return prompt[1]
             whole, end, line = line.rpartition("\n")
             self._show(whole + end)
-            said = self._said.get()
+            message = self._received.get()
         self._show(line + "\n" if line else "")
         return None
 
@@ -174,7 +174,7 @@ class PdbTerminal:
                 self._show("\n")
                 return ""
             else:
-                if self._may_be_said(line):
+                if self._is_allowed(line):
                     return line
 
     def _line(self, prompt: str) -> str:
@@ -185,7 +185,7 @@ class PdbTerminal:
         finally:
             self._typing = False
 
-    def _may_be_said(self, line: str) -> bool:
+    def _is_allowed(self, line: str) -> bool:
         """Unless it harms the task and was not said twice."""
         word, before = _word(line), self._last
         self._last = word
@@ -233,7 +233,7 @@ class PdbTerminal:
         """Anywhere else it would end us half-way, and the task with us."""
         if self._typing:
             raise KeyboardInterrupt
-        self._said.put(KeyboardInterrupt())
+        self._received.put(KeyboardInterrupt())
 
     def _on_closed(self, _signal: int, _frame: FrameType | None) -> None:
         # What is typed next goes nowhere, and nobody reads what is said.

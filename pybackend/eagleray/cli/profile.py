@@ -102,11 +102,11 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
             check_seconds(arguments.seconds)
         count = await app.profiling.record(arguments.record, [], arguments.seconds)
         ends = f"it ends after {arguments.seconds:g} s" if arguments.seconds else "--stop ends it"
-        say(f"{_asked(count)} to record; {ends}.")
+        say(f"{_requests_text(count)} to record; {ends}.")
         return 0
     if arguments.stop:
         count = await app.profiling.stop(arguments.stop, [])
-        say(f"{_asked(count)} to end the recording.")
+        say(f"{_requests_text(count)} to end the recording.")
         return 0
     if arguments.gather:
         return await _gather(app, arguments.gather)
@@ -142,40 +142,40 @@ def _when(arguments: argparse.Namespace) -> When:
 async def _gather(app: App, run: str) -> int:
     progress = Progress()
 
-    def tell(seen: ProfileState) -> None:
-        for line in progress.lines(seen):
+    def print_lines(state: ProfileState) -> None:
+        for line in progress.lines(state):
             say(line)
 
-    seen = await app.profiling.gather(run, tell)
-    say(summary(seen))
-    return 0 if seen.gathered >= seen.expected else 1
+    state = await app.profiling.gather(run, print_lines)
+    say(summary(state))
+    return 0 if state.gathered >= state.expected else 1
 
 
 async def _preview(app: App, cluster: str, patterns: tuple[str, ...]) -> None:
     """Which classes of the cluster and of earlier runs fit; a program that is new need not have any."""
     cluster = "" if cluster.startswith("ssh://") else cluster
     try:
-        seen = await app.profiling.preview(cluster, patterns)
+        classes = await app.profiling.preview(cluster, patterns)
     except EaglerayError as error:
         say(str(error))
         return
     if not cluster:
         # Other programs have other classes, which is nothing to be told of.
-        seen = [one for one in seen if one.matched_by]
-    for line in preview_lines(seen, patterns):
+        classes = [match for match in classes if match.matched_by]
+    for line in preview_lines(classes, patterns):
         say(line)
 
 
-def preview_lines(seen: list[ClassMatch], patterns: tuple[str, ...]) -> list[str]:
+def preview_lines(classes: list[ClassMatch], patterns: tuple[str, ...]) -> list[str]:
     """The classes that fit, and how many do not."""
-    fitting = [one for one in seen if one.matched_by]
+    fitting = [match for match in classes if match.matched_by]
     lines = [
-        f"{printable(one.name, 100)} fits {printable(one.matched_by, 60)} "
-        f"({f'{one.running} live now' if one.running else 'seen before'})"
-        for one in fitting
+        f"{printable(match.name, 100)} fits {printable(match.matched_by, 60)} "
+        f"({f'{match.running} live now' if match.running else 'seen before'})"
+        for match in fitting
     ]
-    others = len(seen) - len(fitting)
-    if seen and not fitting:
+    others = len(classes) - len(fitting)
+    if classes and not fitting:
         lines.append(f"None of the {others} classes that were seen fits.")
         if any("." in pattern for pattern in patterns):
             # Its table of actors names classes alone.
@@ -186,7 +186,7 @@ def preview_lines(seen: list[ClassMatch], patterns: tuple[str, ...]) -> list[str
     return lines
 
 
-def _asked(workers: int) -> str:
+def _requests_text(workers: int) -> str:
     return "1 worker was asked" if workers == 1 else f"{workers} workers were asked"
 
 

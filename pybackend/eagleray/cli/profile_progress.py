@@ -5,7 +5,7 @@ from __future__ import annotations
 from eagleray.common.errors import printable
 from eagleray.features.runs.model import ProfileState, WorkerProfile
 
-_SAYS = {"recording": "records", "writing": "writes its report"}
+_ACTIVITIES = {"recording": "records", "writing": "writes its report"}
 
 
 class Progress:
@@ -16,41 +16,41 @@ class Progress:
         self._files: set[str] = set()
         self._sentence = ""
 
-    def lines(self, seen: ProfileState | None) -> list[str]:
-        if seen is None:
+    def lines(self, state: ProfileState | None) -> list[str]:
+        if state is None:
             return []
-        said = [line for worker in seen.workers for line in self._of_worker(worker)]
+        lines = [line for worker in state.workers for line in self._of_worker(worker)]
         # Their own names say class, host and process, of which a person knows the first.
-        names = {report: worker.name for worker in seen.workers for report in worker.reports}
-        for file in sorted(set(seen.files) - self._files):
+        names = {report: worker.name for worker in state.workers for report in worker.reports}
+        for file in sorted(set(state.files) - self._files):
             of = f" of {printable(names[file], 100)}" if names.get(file) else ""
-            said.append(f"Gathered {printable(file, 400)}{of}")
-        self._files.update(seen.files)
-        if seen.sentence and seen.sentence != self._sentence:
-            said.append(printable(seen.sentence, 600))
-        self._sentence = seen.sentence
-        return said
+            lines.append(f"Gathered {printable(file, 400)}{of}")
+        self._files.update(state.files)
+        if state.sentence and state.sentence != self._sentence:
+            lines.append(printable(state.sentence, 600))
+        self._sentence = state.sentence
+        return lines
 
     def _of_worker(self, worker: WorkerProfile) -> list[str]:
         before = self._workers.get(worker.key)
         self._workers[worker.key] = worker.state
         where = f"{worker.name} (pid {worker.pid} on {worker.node})"
-        said = []
+        lines = []
         if before is None:
-            said.append(worker.problem or worker.said or f"nsys is at {where}")
-        if before != worker.state and worker.state in _SAYS:
-            said.append(f"{where} {_SAYS[worker.state]}")
-        return [printable(line, 400) for line in said]
+            lines.append(worker.problem or worker.said or f"nsys is at {where}")
+        if before != worker.state and worker.state in _ACTIVITIES:
+            lines.append(f"{where} {_ACTIVITIES[worker.state]}")
+        return [printable(line, 400) for line in lines]
 
 
-def summary(seen: ProfileState | None) -> str:
+def summary(state: ProfileState | None) -> str:
     """What there is in the end."""
-    if seen is None or not seen.workers:
-        why = seen.sentence if seen is not None else ""
+    if state is None or not state.workers:
+        why = state.sentence if state is not None else ""
         why = why or "No class or name of a worker that was seen fits the patterns."
         return f"No worker was profiled. {printable(why, 600)}"
-    missing = seen.expected - seen.gathered
+    missing = state.expected - state.gathered
     lost = f"; {missing} did not come" if missing > 0 else ""
-    reports = "1 report" if seen.gathered == 1 else f"{seen.gathered} reports"
+    reports = "1 report" if state.gathered == 1 else f"{state.gathered} reports"
     warning = ". Who gets one also gets its node's environment, tokens included"
-    return f"{reports} in {seen.folder}{lost}{warning if seen.gathered else ''}"
+    return f"{reports} in {state.folder}{lost}{warning if state.gathered else ''}"

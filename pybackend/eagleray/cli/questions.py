@@ -23,7 +23,7 @@ class TerminalQuestions:
     def __init__(self, routes: AdapterRoutes) -> None:
         self._routes = routes
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._one_at_a_time = asyncio.Lock()
+        self._terminal_lock = asyncio.Lock()
         self._end = routes.asks(self._on_question, self._on_over) if has_terminal() else None
 
     async def close(self) -> None:
@@ -54,7 +54,7 @@ class TerminalQuestions:
         self._tasks[question.id] = tasks.owned(declining, "no answer", tasks.only_logged)
 
     async def _ask(self, question: SshQuestion) -> None:
-        async with self._one_at_a_time:
+        async with self._terminal_lock:
             lines = [printable(line, 500) for line in question.prompt.splitlines()]
             prompt = f"{question.ssh}: " + "\n".join(lines).rstrip()
             if question.kind == "notice":

@@ -61,7 +61,7 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     if arguments.csv:
         table = _table(read, arguments.csv)
         shown = _shown([table], arguments, len(table.rows))
-        rows = [row for one in shown for row in one.rows]
+        rows = [row for selected in shown for row in selected.rows]
         print(texts.comma_separated(table.shape.columns, rows), end="")
         return 0
     tables = _shown(read.summary.tables, arguments, 10)
@@ -77,8 +77,8 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
 
 
 def _table(read: LoadedReport, name: TableId) -> ReportTable:
-    found = (table for table in read.summary.tables if table.name == name)
-    return next(found, ReportTable(name, (), 0))
+    tables = (table for table in read.summary.tables if table.name == name)
+    return next(tables, ReportTable(name, (), 0))
 
 
 def _shown(
@@ -89,31 +89,31 @@ def _shown(
     One in which a search finds nothing is left out.
     """
     top = usual if arguments.top is None else arguments.top
-    found = (table.searched(arguments.search) for table in tables)
+    searched = (table.searched(arguments.search) for table in tables)
     return [
         item.ordered(arguments.sort, not arguments.ascending).first(top)
-        for item in found
+        for item in searched
         if item.total or not arguments.search
     ]
 
 
 def _progress() -> OnProgress:
     """Prints each step once, on a terminal."""
-    said: list[str] = []
+    printed: list[str] = []
 
-    def tell(text: str, _: int) -> None:
-        if sys.stderr.isatty() and text not in said:
-            said.append(text)
+    def print_step(text: str, _: int) -> None:
+        if sys.stderr.isatty() and text not in printed:
+            printed.append(text)
             print(f"{text}…", file=sys.stderr, flush=True)
 
-    return tell
+    return print_step
 
 
 def _wrong_column(name: str) -> str:
-    known = sorted({column.id for shape in SHAPES.values() for column in shape.columns})
-    if name in known:
+    columns = sorted({column.id for shape in SHAPES.values() for column in shape.columns})
+    if name in columns:
         return ""
-    return f"no table has a column {name}; there are {', '.join(known)}"
+    return f"no table has a column {name}; there are {', '.join(columns)}"
 
 
 def _count(text: str) -> int:

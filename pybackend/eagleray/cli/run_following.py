@@ -53,10 +53,10 @@ def _writer() -> Callable[[bytes], None]:
     return write
 
 
-def exit_code(one: StoredRun) -> int:
+def exit_code(run: StoredRun) -> int:
     """That of the program; a profile that a person has finished succeeded if all of its reports are here."""
-    state = one.state
-    if one.plan.profile is not None and state.phase == "stopped":
+    state = run.state
+    if run.plan.profile is not None and state.phase == "stopped":
         profile = state.profile
         return 0 if profile is None or profile.gathered >= profile.expected else 1
     if state.code is None:
@@ -72,7 +72,7 @@ class Follower:
         self._record = record
         self._signature = record.signature()
         self._now = self._read = load_if_readable(record)
-        self._stood = False
+        self._had_stopped = False
         self._is_stopping = False
         self._note = ""
         self._progress = Progress()
@@ -129,11 +129,11 @@ class Follower:
             self._is_stopping = False
 
     def _print_stops(self, now: StoredRun) -> None:
-        stands = [worker.name for worker in now.state.workers if worker.state == "stopped"]
-        if stands and not self._stood:
-            named = ", ".join(printable(name, 60) for name in stands[:3])
-            say(f"{len(stands)} stopped at a breakpoint ({named}); `eagleray paused` lists them.")
-        self._stood = bool(stands)
+        stopped = [worker.name for worker in now.state.workers if worker.state == "stopped"]
+        if stopped and not self._had_stopped:
+            named = ", ".join(printable(name, 60) for name in stopped[:3])
+            say(f"{len(stopped)} stopped at a breakpoint ({named}); `eagleray paused` lists them.")
+        self._had_stopped = bool(stopped)
 
     async def _stop(self) -> None:
         try:

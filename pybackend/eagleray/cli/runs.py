@@ -79,8 +79,8 @@ def _list(app: App, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _phase(one: StoredRun) -> str:
-    if one.state.phase != "stopped_at":
-        return one.state.phase
-    count = sum(worker.state == "stopped" for worker in one.state.workers)
+def _phase(run: StoredRun) -> str:
+    if run.state.phase != "stopped_at":
+        return run.state.phase
+    count = sum(worker.state == "stopped" for worker in run.state.workers)
     return f"{count} at a breakpoint"

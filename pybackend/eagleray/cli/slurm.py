@@ -29,26 +29,26 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     hosts = arguments.host or await app.jobs.polled_hosts()
     if not hosts:
         raise no_slurm("")
-    seen = await app.jobs.poll_hosts(hosts)
+    jobs = await app.jobs.poll_hosts(hosts)
     if arguments.json:
-        print_json([job_json(one, app.jobs) for one in seen])
+        print_json([job_json(job, app.jobs) for job in jobs])
     else:
-        _print_jobs(seen, app.jobs)
-    failing = [one for host in hosts if (one := app.jobs.host(host)) and one.error]
-    for one in failing:
-        assert one.error is not None
-        say(f"{one.host or 'this machine'}: {one.error.message} {step_now(one.error)}")
+        _print_jobs(jobs, app.jobs)
+    failing = [status for host in hosts if (status := app.jobs.host(host)) and status.error]
+    for status in failing:
+        assert status.error is not None
+        say(f"{status.host or 'this machine'}: {status.error.message} {step_now(status.error)}")
     return 1 if failing else 0
 
 
-def _print_jobs(seen: Sequence[JobStatus], jobs: Jobs) -> None:
+def _print_jobs(statuses: Sequence[JobStatus], jobs: Jobs) -> None:
     """What is a cluster, or can be one, with the address that the other commands take."""
     rows: list[list[str]] = []
-    for one in seen:
-        left = jobs.time_left_s(one)
-        nodes = "1 node" if one.job.node_count == 1 else f"{one.job.node_count} nodes"
-        words = [one.job.word.lower(), nodes, one.job.nodelist, job_sentence(one)]
-        rows.append([one.address, one.job.name, *words, duration(left) if left else ""])
+    for status in statuses:
+        left = jobs.time_left_s(status)
+        nodes = "1 node" if status.job.node_count == 1 else f"{status.job.node_count} nodes"
+        columns = [status.job.word.lower(), nodes, status.job.nodelist, job_sentence(status)]
+        rows.append([status.address, status.job.name, *columns, duration(left) if left else ""])
     if rows:
         print_table(rows)
     else:

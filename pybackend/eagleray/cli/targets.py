@@ -19,31 +19,31 @@ async def cluster_ids(app: App, arguments: argparse.Namespace) -> list[str]:
         return [await app.clusters.resolve(arguments.cluster, say)]
     await app.clusters.discover()
     await app.watch.refresh()
-    seen = app.watch.statuses()
-    answering = [one.cluster for one in seen if one.error is None]
+    statuses = app.watch.statuses()
+    answering = [status.cluster for status in statuses if status.error is None]
     # A worker of a run is held whether its cluster is known here or not.
     held = [
         worker.cluster for worker in await app.adapters.sessions.workers() if worker.state != "gone"
     ]
-    if found := list(dict.fromkeys([*answering, *held])):
-        return found
-    raise next((one.error for one in seen if one.error is not None), no_clusters())
+    if ids := list(dict.fromkeys([*answering, *held])):
+        return ids
+    raise next((status.error for status in statuses if status.error is not None), no_clusters())
 
 
 async def find(app: App, ids: Sequence[str], worker: str) -> PausedWorker:
     await app.workers.refresh(ids)
-    found = []
+    workers = []
     for cluster in ids:
         try:
-            found.append(await app.workers.find(cluster, worker))
+            workers.append(await app.workers.find(cluster, worker))
         except EaglerayError as error:
             if error.code != "unknown-worker":
                 raise
-    if not found:
+    if not workers:
         raise unknown_worker(worker)
-    if len(found) > 1:
-        raise ambiguous_worker(worker, len(found))
-    return found[0]
+    if len(workers) > 1:
+        raise ambiguous_worker(worker, len(workers))
+    return workers[0]
 
 
 async def chosen(app: App, ids: Sequence[str], arguments: argparse.Namespace) -> list[PausedWorker]:
@@ -57,5 +57,5 @@ def fitting(workers: Sequence[tuple[str, str]], text: str) -> list[str]:
     """The ids that `text` means: as an id, else as a name, else as the beginning of an id."""
     exact = [worker_id for worker_id, _ in workers if worker_id == text]
     named = [worker_id for worker_id, name in workers if name == text]
-    begun = [worker_id for worker_id, _ in workers if text and worker_id.startswith(text)]
-    return exact or named or begun
+    beginning = [worker_id for worker_id, _ in workers if text and worker_id.startswith(text)]
+    return exact or named or beginning

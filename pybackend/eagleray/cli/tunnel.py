@@ -53,17 +53,17 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
 
 def _print_changes() -> Callable[[list[RouteState]], None]:
     """Prints each change of a route."""
-    said: dict[RouteSpec, str] = {}
+    printed: dict[RouteSpec, str] = {}
 
-    def tell(states: list[RouteState]) -> None:
+    def print_state(states: list[RouteState]) -> None:
         for state in states:
-            if said.setdefault(state.route, "ready") != state.state:
-                said[state.route] = state.state
+            if printed.setdefault(state.route, "ready") != state.state:
+                printed[state.route] = state.state
                 say(
                     f"{route_text(state.route) or 'direct'}: {state.state}. {state.reason}".rstrip()
                 )
 
-    return tell
+    return print_state
 
 
 def _port(text: str) -> int:

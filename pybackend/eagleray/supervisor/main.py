@@ -107,10 +107,10 @@ def _reports(
         return None
     here = output_folder(record.id, plan.profile.output, plan.cwd)
 
-    def found() -> tuple[str, Dashboard] | None:
-        return (home.found.cluster, home.found.dashboard) if home.found else None
+    def home_dashboard() -> tuple[str, Dashboard] | None:
+        return (home.resolved.cluster, home.resolved.dashboard) if home.resolved else None
 
     reports = parts.collectors.create(
-        record.id, record.reports, here, found, remote_reports_folder(record.id, plan)
+        record.id, record.reports, here, home_dashboard, remote_reports_folder(record.id, plan)
     )
-    return MatchingCollector(reports, plan.profile.workers, found)
+    return MatchingCollector(reports, plan.profile.workers, home_dashboard)

@@ -39,11 +39,11 @@ def nsight_refusal(output: Path) -> NsightRefusal | None:
             text = file.read(_LAST).decode("utf-8", "replace")
     except OSError:
         return None
-    found = list(_MESSAGE.finditer(text))
-    if not found:
+    matches = list(_MESSAGE.finditer(text))
+    if not matches:
         return None
-    nodes = _NODE.findall(text, 0, found[-1].start())
-    message, unsupported = found[-1].groups()
+    nodes = _NODE.findall(text, 0, matches[-1].start())
+    message, unsupported = matches[-1].groups()
     why = unsupported or _first_line(message)
     if why == _MISSING:
         why = "there is no nsys on Ray's path there"

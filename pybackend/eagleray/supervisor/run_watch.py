@@ -16,7 +16,7 @@ from eagleray.common.tasks import wait_for_event
 from eagleray.features.runs.adapter_gateway import AdapterRunGateway, AdapterRunStatus
 from eagleray.features.runs.errors import (
     ended_before_stopping,
-    no_cluster_found,
+    missing_cluster,
     nothing_imported,
     nsight_refused,
 )
@@ -116,7 +116,7 @@ class RunWatch:
     def update(self, state: RunState) -> RunState:
         """Returns the state of the run with the status of its processes and breakpoints."""
         self._state = state
-        home = self._cluster.found
+        home = self._cluster.resolved
         return evolve(
             state,
             cluster=home.cluster if home else state.cluster,
@@ -132,8 +132,8 @@ class RunWatch:
             return nsight_refused(refused.node, refused.why)
         if self._stopped_once or not self._plan.breakpoints:
             return ""
-        if self._cluster.found is None and not self._status.workers:
-            return no_cluster_found() if end.code == 0 else ""
+        if self._cluster.resolved is None and not self._status.workers:
+            return missing_cluster() if end.code == 0 else ""
         pending = {line.path for line in self._status.lines if line.state == "pending"}
         unseen = [
             breakpoint_.path

@@ -56,7 +56,7 @@ class RunSupervisor:
         self._now = now
         self._reports = None if reports is None else GuardedCollector(reports)
         self._is_over = False
-        self._kept_running = False
+        self._was_left_running = False
         self._logged_failure = ""
         self._skip = asyncio.Event()
         self._state = record.state()
@@ -157,9 +157,9 @@ class RunSupervisor:
         # A further request meanwhile only skipped the wait for the reports.
         self._stop_requested.clear()
         keeps_running = reports.state.phase == "failed" and not (
-            self._skip.is_set() or self._kept_running
+            self._skip.is_set() or self._was_left_running
         )
-        self._kept_running = self._kept_running or keeps_running
+        self._was_left_running = self._was_left_running or keeps_running
         return not keeps_running
 
     async def _gather_rest(self) -> None:

@@ -214,7 +214,7 @@ def script(text: str) -> None:
     """Words lie where they say; what a script starts is found without running it."""
     plain = text.replace("\r\n", "\n")
     for command in commands_of(plain):
-        for word in command.words:
+        for word in command.tokens:
             assert plain[word.start : word.end] == word.raw
     found = read_script(text, ["x", "y z"])
     found.assigned("ARGS")

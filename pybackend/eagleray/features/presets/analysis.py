@@ -261,7 +261,7 @@ def _metadata(distribution: str, python: str) -> Iterator[Path]:
 
 
 def _config(launch: Launch | None, folders: Sequence[Path]) -> str:
-    option = value_of(launch.words, "--config", "argparse") if launch else None
+    option = value_of(launch.arguments, "--config", "argparse") if launch else None
     file = near(option[1], folders) if option and option[1] else None
     return text_of(file) if file else ""
 

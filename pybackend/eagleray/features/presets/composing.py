@@ -103,7 +103,7 @@ def _composition(
         [argument for argument in arguments if argument not in original], recognised.table.syntax
     )
     environ = _environment(plan, files, recognised.table.package)
-    interpreter = python or _interpreter(launch.all_words, Path(plan.cwd))
+    interpreter = python or _interpreter(launch.tokens, Path(plan.cwd))
     target = ["-m", launch.target] if launch.module else [str(program)]
     if configuration.kind == "hydra":
         return CompositionCommand([interpreter, *target, *arguments, "--cfg", "job"], environ, keys)
@@ -127,7 +127,7 @@ def line_arguments(plan: RunPlan, analysis: ProgramAnalysis) -> list[str]:
 
 
 def _line(plan: RunPlan, analysis: ProgramAnalysis) -> list[LineWord]:
-    launch = analysis.launch.words if analysis.launch else ()
+    launch = analysis.launch.arguments if analysis.launch else ()
     tokens = [token for token in launch if not _ALL_ARGUMENTS.fullmatch(token.text)]
     if analysis.script and analysis.script.forwards:
         behind = plan.command[plan.command.index(analysis.script_argument) + 1 :]
@@ -142,7 +142,7 @@ def _arguments(line: Sequence[LineWord], files: Files) -> list[str] | Composed:
     """
     arguments = []
     for token in line:
-        if token.known:
+        if token.is_resolved:
             arguments.append(token.text)
         elif file := files.located(token.text, files.near[0]):
             arguments.append(str(file))
@@ -185,7 +185,7 @@ def _environment(plan: RunPlan, files: Files, package: str) -> dict[str, str]:
 
 def _interpreter(tokens: Sequence[LineWord], cwd: Path) -> str:
     """The Python of the training line; that of the project's environment for `uv run`."""
-    named = (token.text for token in tokens if token.known and _PYTHON.fullmatch(token.text))
+    named = (token.text for token in tokens if token.is_resolved and _PYTHON.fullmatch(token.text))
     project = cwd / ".venv" / "bin" / "python"
     if any(token.text.endswith("uv") for token in tokens) and project.is_file():
         return str(project)

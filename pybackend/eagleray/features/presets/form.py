@@ -116,7 +116,7 @@ def _doubt(recognised: Recognised) -> str:
 def _can_act(offer: Offer, recognised: Recognised, analysis: ProgramAnalysis) -> bool:
     """Whether one of the offer's entries acts in this line."""
     version = recognised.table.nearest(recognised.version.text)
-    tokens = analysis.launch.words if analysis.launch else ()
+    tokens = analysis.launch.arguments if analysis.launch else ()
     line = TrainingLineContext(
         tokens, program_of(analysis), analysis.config, recognised.table.syntax
     )

@@ -42,13 +42,13 @@ def for_submission(overrides: Sequence[str]) -> tuple[str, ...]:
 
 def returns_at_once(launch: Launch | None) -> bool:
     """Whether the line ends when its job is submitted, before the job does."""
-    tokens = launch.all_words[: len(launch.all_words) - len(launch.words)] if launch else ()
+    tokens = launch.tokens[: len(launch.tokens) - len(launch.arguments)] if launch else ()
     return submits(launch) and any(token.text == "--no-wait" for token in tokens)
 
 
 def with_variables(launch: Launch, env: Mapping[str, str]) -> Edit | str:
     """The edit that adds the variables `env` to the job's runtime_env, or why there is none."""
-    tokens = launch.all_words[: len(launch.all_words) - len(launch.words)]
+    tokens = launch.tokens[: len(launch.tokens) - len(launch.arguments)]
     if file := _runtime_env_file(tokens):
         names = ", ".join(sorted(env))
         return f"The job has {_FILE} {file}, and Ray takes no {_OPTION} beside it. Add {names} to env_vars there."
@@ -63,7 +63,7 @@ def with_variables(launch: Launch, env: Mapping[str, str]) -> Edit | str:
     joined = tokens[at].text.startswith(_OPTION + "=")
     token = tokens[at] if joined or at + 1 == len(tokens) else tokens[at + 1]
     text = token.text.removeprefix(_OPTION + "=")
-    merged = _merged(text, env) if token.known and token.span else ""
+    merged = _merged(text, env) if token.is_resolved and token.span else ""
     if not merged:
         return f"The {_OPTION} of `ray job submit` is not written out."
     return Edit(token, _quoted((_OPTION + "=" if joined else "") + merged))
@@ -80,7 +80,7 @@ def _runtime_env_file(tokens: Sequence[LineWord]) -> str:
 
 
 def _submit(launch: Launch | None) -> LineWord | None:
-    tokens = launch.all_words if launch else ()
+    tokens = launch.tokens if launch else ()
     for before, token in pairwise(tokens):
         if before.text == "job" and token.text == "submit":
             return token

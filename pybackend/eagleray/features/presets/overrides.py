@@ -158,7 +158,7 @@ def _of_entry(
     if entry.present_only and current is None and analysis.launch:
         return _not_set(request, key)
     others = [
-        value_of(launch.words, key, recognised.table.syntax) for launch in analysis.launches[1:]
+        value_of(launch.arguments, key, recognised.table.syntax) for launch in analysis.launches[1:]
     ]
     if (
         current
@@ -211,13 +211,13 @@ def _lines_with(
     """The main line, and those others that have the flag."""
     yield line_of(plan, analysis)
     for launch in analysis.launches[1:]:
-        if any(token.text == flag for token in launch.words):
-            yield launch.words
+        if any(token.text == flag for token in launch.arguments):
+            yield launch.arguments
 
 
 def line_of(plan: RunPlan, analysis: ProgramAnalysis) -> tuple[LineWord, ...]:
     """The words of the training line, and those that the user adds to the script."""
-    of_line = analysis.launch.words if analysis.launch else ()
+    of_line = analysis.launch.arguments if analysis.launch else ()
     behind = plan.command if analysis.script else ()
     return (*of_line, *map(LineWord, behind))
 

@@ -13,7 +13,7 @@ from eagleray.features.runs.scripts.launch_lines import Launch, ScriptStart
 from eagleray.features.runs.scripts.script import Script
 from eagleray.features.runs.scripts.script_edits import (
     ORIGINAL,
-    added_words,
+    appended_arguments,
     copied_script,
     edited,
     with_own_place,
@@ -45,7 +45,7 @@ class ScriptCopies:
         script = node.script
         return (
             not script.crlf
-            and not any(edit.token in launch.all_words for launch in lines for edit in self._edits)
+            and not any(edit.token in launch.tokens for launch in lines for edit in self._edits)
             and script.forwards_to(targets)
             and not self.spoils(script, targets)
             and all(self.accepts(inner) for _, inner in starts)
@@ -64,14 +64,14 @@ class ScriptCopies:
 
     def changed(self, node: ScriptNode, variable: str = ORIGINAL, *, copies: bool = True) -> str:
         """The script's text with the words; `copies` may replace inner scripts."""
-        added = added_words(self._arguments)
+        added = appended_arguments(self._arguments)
         places: list[tuple[int, int, str]] = []
         for line in self._lines:
             if line.node is node:
                 places.append((line.launch.end, line.launch.end, added))
                 places += self._edits_of(line.launch)
         for start, inner in self._starts(node):
-            if self.accepts(inner) and (start.words or not start.sourced):
+            if self.accepts(inner) and (start.arguments or not start.sourced):
                 places.append((start.end, start.end, added))
             elif reason := _not_copied(start, copies):
                 self.unreached += [(line, reason) for line in self._below(inner)]
@@ -92,7 +92,7 @@ class ScriptCopies:
 
     def _edits_of(self, launch: Launch) -> Iterator[tuple[int, int, str]]:
         for edit in self._edits:
-            if edit.token.span and edit.token in launch.all_words:
+            if edit.token.span and edit.token in launch.tokens:
                 yield (*edit.token.span, edit.text)
 
     def _starts(self, node: ScriptNode) -> Iterator[tuple[ScriptStart, ScriptNode]]:

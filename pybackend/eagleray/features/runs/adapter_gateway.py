@@ -131,22 +131,27 @@ def _status(
     )
 
 
-def _worker(one: RunWorkerState, stop: WorkerStop | None) -> RunWorkerStatus:
+def _worker(worker: RunWorkerState, stop: WorkerStop | None) -> RunWorkerStatus:
     return RunWorkerStatus(
-        worker_id=one.worker_id,
-        pid=one.pid,
-        kind=one.kind,
-        name=printable(one.name, 200),
-        state=one.state,
-        files=tuple(one.files),
-        rank=one.rank,
+        worker_id=worker.worker_id,
+        pid=worker.pid,
+        kind=worker.kind,
+        name=printable(worker.name, 200),
+        state=worker.state,
+        files=tuple(worker.files),
+        rank=worker.rank,
         path=stop.path if stop else "",
         line=stop.line if stop else 0,
-        python=printable(one.python, 20),
+        python=printable(worker.python, 20),
     )
 
 
-def _line(one: LineState) -> BreakpointStatus:
+def _line(line: LineState) -> BreakpointStatus:
     return BreakpointStatus(
-        one.path, one.line, one.state, one.moved_to, len(one.workers), printable(one.message, 400)
+        line.path,
+        line.line,
+        line.state,
+        line.moved_to,
+        len(line.workers),
+        printable(line.message, 400),
     )

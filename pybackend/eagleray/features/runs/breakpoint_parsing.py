@@ -29,11 +29,11 @@ def breakpoints(texts: Iterable[str], cwd: Path) -> tuple[Breakpoint, ...]:
     """
     of_file: dict[str, list[LineBreakpoint]] = {}
     for text in texts:
-        found = _TEXT.fullmatch(text)
-        if found is None:
+        match = _TEXT.fullmatch(text)
+        if match is None:
             raise bad_breakpoint(text)
-        path = str((cwd / Path(found["path"]).expanduser()).absolute())
-        line = LineBreakpoint(int(found["line"]), (found["condition"] or "").strip())
+        path = str((cwd / Path(match["path"]).expanduser()).absolute())
+        line = LineBreakpoint(int(match["line"]), (match["condition"] or "").strip())
         if why := problem_of(line.condition):
             raise bad_condition(text, why)
         of_file.setdefault(path, []).append(line)

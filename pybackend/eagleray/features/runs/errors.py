@@ -30,7 +30,7 @@ def no_program(path: str, why: str) -> EaglerayError:
     )
 
 
-def folder_not_found(folder: str) -> EaglerayError:
+def missing_folder(folder: str) -> EaglerayError:
     return EaglerayError(
         "no-program",
         f"{printable(folder, 300)}: no such folder.",
@@ -38,7 +38,7 @@ def folder_not_found(folder: str) -> EaglerayError:
     )
 
 
-def file_not_found(file: str, folder: str) -> EaglerayError:
+def missing_file(file: str, folder: str) -> EaglerayError:
     return EaglerayError(
         "no-program",
         f"{printable(file, 300)}: file not found in {printable(folder, 300)}.",
@@ -54,7 +54,7 @@ def no_ray(python: str, version: str) -> EaglerayError:
     )
 
 
-def module_not_found(module: str, python: str) -> EaglerayError:
+def missing_module(module: str, python: str) -> EaglerayError:
     return EaglerayError(
         "no-module",
         f"No module named “{printable(module)}” in {printable(python, 300)}.",
@@ -62,7 +62,7 @@ def module_not_found(module: str, python: str) -> EaglerayError:
     )
 
 
-def program_not_found(program: str, instead: str) -> EaglerayError:
+def missing_program(program: str, instead: str) -> EaglerayError:
     """Ends with 127, as in a shell."""
     return EaglerayError(
         "program-not-found",
@@ -155,12 +155,12 @@ def supervisor_not_started(why: str) -> EaglerayError:
     )
 
 
-def not_submitted(said: str) -> EaglerayError:
+def not_submitted(message: str) -> EaglerayError:
     return EaglerayError(
         "not-submitted",
-        f"SLURM rejected the script: {_redacted(said, 400) or 'no reason given'}",
+        f"SLURM rejected the script: {_redacted(message, 400) or 'no reason given'}",
         "Try the same `sbatch` in a terminal.",
-        redact_text(said),
+        redact_text(message),
     )
 
 
@@ -180,12 +180,12 @@ def folder_not_there(folder: str, ssh: str) -> EaglerayError:
     )
 
 
-def not_delivered(ssh: str, said: str) -> EaglerayError:
+def not_delivered(ssh: str, message: str) -> EaglerayError:
     return EaglerayError(
         "not-delivered",
-        f"Our code could not be put on {printable(ssh)}: {printable(said.strip()[-300:]) or 'it says nothing'}",
+        f"Our code could not be put on {printable(ssh)}: {printable(message.strip()[-300:]) or 'it says nothing'}",
         "It needs `python3` there, and a home with some room.",
-        said,
+        message,
     )
 
 
@@ -243,7 +243,7 @@ def ended_before_stopping() -> str:
     return "It ended before anything stopped at a breakpoint."
 
 
-def no_cluster_found() -> str:
+def missing_cluster() -> str:
     return "No Ray cluster of the program was found, so that nothing of it could be stopped."
 
 

@@ -29,31 +29,33 @@ def narrowing(plan: RunPlan) -> str:
     cwd = Path(plan.cwd)
     text = (plan.copy_text or _text(cwd / name)) if name else ""
     for command in commands_of(text):
-        words = [word.raw.replace("'", "").replace('"', "") for word in command.words]
+        tokens = [word.raw.replace("'", "").replace('"', "") for word in command.tokens]
         # It may follow `exec`, variables or a wrapper.
-        starts = (at for at, word in enumerate(words) if Path(word).name in ("sbatch", "srun"))
-        words = words[next(starts, len(words)) :]
-        if any(_is_narrow(names, text) for names in _exported(words, cwd)):
-            return " ".join(words)
+        starts = (at for at, word in enumerate(tokens) if Path(word).name in ("sbatch", "srun"))
+        tokens = tokens[next(starts, len(tokens)) :]
+        if any(_is_narrow(names, text) for names in _exported(tokens, cwd)):
+            return " ".join(tokens)
     return ""
 
 
-def _exported(words: Sequence[str], cwd: Path) -> Iterator[str]:
+def _exported(tokens: Sequence[str], cwd: Path) -> Iterator[str]:
     """The names that a command hands on: by its own option, else by a line of the script that it submits."""
-    if not words:
+    if not tokens:
         return
-    end = script_index(words)
-    said = [
-        after for word, after in zip(words, [*words[1:end], ""], strict=False) if word == "--export"
+    end = script_index(tokens)
+    values = [
+        after
+        for word, after in zip(tokens, [*tokens[1:end], ""], strict=False)
+        if word == "--export"
     ]
-    said += [word.partition("=")[2] for word in words[:end] if word.startswith("--export=")]
-    if not said and Path(words[0]).name == "sbatch":
-        said = [
-            one
-            for script in words[end : end + 1]
-            for one in _OF_SCRIPT.findall(_text(cwd / script))
+    values += [word.partition("=")[2] for word in tokens[:end] if word.startswith("--export=")]
+    if not values and Path(tokens[0]).name == "sbatch":
+        values = [
+            names
+            for script in tokens[end : end + 1]
+            for names in _OF_SCRIPT.findall(_text(cwd / script))
         ]
-    yield from said[-1:]
+    yield from values[-1:]
 
 
 def _is_narrow(names: str, script: str) -> bool:

@@ -109,8 +109,8 @@ class RunHandlers:
         await self._runs.forget(request.id)
 
     async def command(self, request: messages.RunRef) -> messages.RunCommand:
-        found = await off_loop(partial(self._runs.load, request.id))
-        return messages.RunCommand(exact_command(found.plan))
+        run = await off_loop(partial(self._runs.load, request.id))
+        return messages.RunCommand(exact_command(run.plan))
 
     async def set_breakpoints(self, request: messages.SetBreakpoints) -> None:
         await self._runs.set_breakpoints(request.workspace, request.breakpoints)

@@ -68,18 +68,18 @@ class HomeCluster:
         self._dashboard = dashboard
         self._own = own
         self._joined = joined
-        self.found: Home | None = None
+        self.resolved: Home | None = None
 
     async def find(self, state: RunState) -> Home | None:
         """The cluster, None as long as it does not answer."""
-        if self.found is None and (written := self._written(state)):
+        if self.resolved is None and (written := self._written(state)):
             try:
                 cluster = await self._clusters.resolve(written, clicked=False)
                 version = await self._dashboard(cluster).version()
             except EaglerayError:
                 return None
-            self.found = Home(cluster, version.session, self._dashboard(cluster))
-        return self.found
+            self.resolved = Home(cluster, version.session, self._dashboard(cluster))
+        return self.resolved
 
     def _written(self, state: RunState) -> str:
         if self._named:
@@ -91,17 +91,22 @@ class HomeCluster:
                 else f"slurm://{state.external_id}"
             )
         own, joined = self._own(), self._joined()
-        started = [one.address for one in own if one.run == self._run]
-        return next(iter([*started, *(one.address for one in own if one.gcs in joined)]), "")
+        started = [dashboard.address for dashboard in own if dashboard.run == self._run]
+        return next(
+            iter([*started, *(dashboard.address for dashboard in own if dashboard.gcs in joined)]),
+            "",
+        )
 
 
 def own_dashboards() -> list[OwnDashboard]:
     """Ray hands the environment of a program on to the dashboard that it starts."""
-    found = []
+    dashboards = []
     for process in dashboard_processes():
-        if one := address_of(process):
-            found.append(OwnDashboard(one.address, _run_of(process.pid), _gcs(process.arguments)))
-    return found
+        if address := address_of(process):
+            dashboards.append(
+                OwnDashboard(address.address, _run_of(process.pid), _gcs(process.arguments))
+            )
+    return dashboards
 
 
 def cluster_pythons() -> list[str]:
@@ -113,13 +118,13 @@ def cluster_pythons() -> list[str]:
 
 
 def _gcs(arguments: tuple[str, ...]) -> str:
-    told = (word.partition("=")[2] for word in arguments if word.startswith("--gcs-address="))
-    return next(told, "")
+    addresses = (word.partition("=")[2] for word in arguments if word.startswith("--gcs-address="))
+    return next(addresses, "")
 
 
 def _run_of(pid: int) -> str:
     try:
-        said = json.loads(psutil.Process(pid).environ().get(VARIABLE, "{}"))
+        config = json.loads(psutil.Process(pid).environ().get(VARIABLE, "{}"))
     except (psutil.Error, OSError, ValueError):
         return ""
-    return str(said.get("run", "")) if isinstance(said, dict) else ""
+    return str(config.get("run", "")) if isinstance(config, dict) else ""

@@ -82,16 +82,18 @@ def activated_environment(environ: Mapping[str, str], python: str) -> dict[str, 
     An editor's own is that of a new terminal, in which none is; and its programs must not take themselves for
     parts of the editor.
     """
-    found = {name: value for name, value in environ.items() if not name.startswith("ELECTRON_")}
+    activated = {name: value for name, value in environ.items() if not name.startswith("ELECTRON_")}
     folder = Path(python).parent
     is_venv = (folder.parent / "pyvenv.cfg").is_file()
     if not python.startswith("/") or not (is_venv or (folder.parent / "conda-meta").is_dir()):
-        return found
-    others = [one for one in environ.get("PATH", "").split(":") if one and one != str(folder)]
-    found["PATH"] = ":".join([str(folder), *others])
+        return activated
+    others = [
+        entry for entry in environ.get("PATH", "").split(":") if entry and entry != str(folder)
+    ]
+    activated["PATH"] = ":".join([str(folder), *others])
     if is_venv:
-        found["VIRTUAL_ENV"] = str(folder.parent)
-    return found
+        activated["VIRTUAL_ENV"] = str(folder.parent)
+    return activated
 
 
 def _is_sent(field: Attribute[object], value: object) -> bool:
@@ -112,5 +114,5 @@ def package_uri(of: Package) -> str:
 def with_site(environ: Mapping[str, str], folder: str, package: str) -> str:
     """PYTHONPATH with the injected package first, and without the package of a run that starts this one."""
     before = environ.get("PYTHONPATH", "")
-    own = [one for one in before.split(":") if f"/{NAME}" not in one] if before else []
+    own = [entry for entry in before.split(":") if f"/{NAME}" not in entry] if before else []
     return ":".join([f"{folder}/{package}/{SITE}", *own])

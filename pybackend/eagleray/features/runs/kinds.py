@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from eagleray.features.runs.errors import (
-    file_not_found,
+    missing_file,
     no_program,
     no_python,
     nothing_to_run,
@@ -34,12 +34,12 @@ def kind_of(path: str, args: Sequence[str], cwd: str) -> Kind:
     4. A name with dots that is no file is a module.
     """
     if not path:
-        return _of_words(args)
+        return _kind_of_command(args)
     file = Path(cwd) / path
     if not file.is_file():
         if re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", path) and not path.endswith(".py"):
             return "module"
-        raise file_not_found(path, cwd)
+        raise missing_file(path, cwd)
     head = _head(file)
     if re.search(rb"^#SBATCH\s", head, re.MULTILINE):
         return "sbatch"
@@ -55,7 +55,9 @@ def kind_of(path: str, args: Sequence[str], cwd: str) -> Kind:
     raise unknown_kind(str(file))
 
 
-def words(kind: Kind, path: str, args: Sequence[str], python: str, cwd: str) -> tuple[str, ...]:
+def command_of(
+    kind: Kind, path: str, args: Sequence[str], python: str, cwd: str
+) -> tuple[str, ...]:
     """The command as the user would type it; a path stays as it was written."""
     if not path:
         if not args:
@@ -102,7 +104,7 @@ def script_at(kind: Kind, argv: Sequence[str]) -> str:
     return next((word for word in argv[1:] if not word.startswith("-")), "")
 
 
-def _of_words(args: Sequence[str]) -> Kind:
+def _kind_of_command(args: Sequence[str]) -> Kind:
     if not args:
         raise nothing_to_run()
     first = Path(args[0]).name

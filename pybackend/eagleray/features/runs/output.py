@@ -35,14 +35,14 @@ class Output:
         self._path = path
         self._most = most
         self._cut = 0
-        self._is_anew = False
+        self._replaces = False
         self.fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
     def write(self, text: bytes) -> None:
         """Output that a full disk does not take is lost; the run continues."""
         try:
-            if text and self._is_anew:
-                self._is_anew = False
+            if text and self._replaces:
+                self._replaces = False
                 _forget_older(self._path)
                 os.truncate(self.fd, 0)
             while text:
@@ -50,9 +50,9 @@ class Output:
         except OSError as error:
             log.warning("%d bytes of what was printed are lost: %s", len(text), error)
 
-    def begin_anew(self) -> None:
+    def replace_on_write(self) -> None:
         """The next output replaces everything before it, which stays until then."""
-        self._is_anew = True
+        self._replaces = True
 
     def trim(self) -> None:
         """Gives the beginning back to the disk once there is too much; offsets stay what they were.
@@ -122,12 +122,12 @@ class Older:
 
 def older(path: Path) -> Older | None:
     """The part that was moved away from the log at `path`."""
-    found = [
-        Older(one, int(end))
-        for one in path.parent.glob(f"{path.name}.*")
-        if (end := one.name.removeprefix(f"{path.name}.")).isdecimal()
+    parts = [
+        Older(part, int(end))
+        for part in path.parent.glob(f"{path.name}.*")
+        if (end := part.name.removeprefix(f"{path.name}.")).isdecimal()
     ]
-    return max(found, key=lambda one: one.end, default=None)
+    return max(parts, key=lambda part: part.end, default=None)
 
 
 def _older_path(path: Path, end: int) -> Path:
@@ -135,8 +135,8 @@ def _older_path(path: Path, end: int) -> Path:
 
 
 def _forget_older(path: Path) -> None:
-    while (one := older(path)) is not None:
-        one.path.unlink(missing_ok=True)
+    while (part := older(path)) is not None:
+        part.path.unlink(missing_ok=True)
 
 
 async def follow(path: Path, is_over: Callable[[], bool]) -> AsyncIterator[bytes]:
@@ -144,7 +144,7 @@ async def follow(path: Path, is_over: Callable[[], bool]) -> AsyncIterator[bytes
     growth = Growth(path.parent)
     try:
         await growth.begin()
-        while not _has_begun(path):
+        while not _has_output(path):
             if is_over():
                 return
             await growth.wait()
@@ -166,7 +166,7 @@ async def follow(path: Path, is_over: Callable[[], bool]) -> AsyncIterator[bytes
                     before = moved.end if moved else 0
                     file.seek(0)
                 while piece := file.read(_PIECE):
-                    growth.seen()
+                    growth.grew()
                     yield piece
                 if last:
                     return
@@ -183,25 +183,25 @@ class Growth:
         self._wake = asyncio.Event()
         self._changes = FolderChanges(lambda name: self._wake.set())
         self._folder = folder
-        self._seen_at = self._now()
+        self._grew_at = self._now()
 
     async def begin(self) -> None:
         """Awaited before the file is read the first time."""
         await self._changes.watch(self._folder, written=True)
 
-    def seen(self) -> None:
-        self._seen_at = self._now()
+    def grew(self) -> None:
+        self._grew_at = self._now()
 
     async def wait(self) -> None:
         await asyncio.sleep(_PAUSE_S)
-        await wait_for_event(self._wake, GROWING_FILE.interval_s(self._now() - self._seen_at))
+        await wait_for_event(self._wake, GROWING_FILE.interval_s(self._now() - self._grew_at))
         self._wake.clear()
 
     def close(self) -> None:
         self._changes.close()
 
 
-def _has_begun(path: Path) -> bool:
+def _has_output(path: Path) -> bool:
     """A run whose supervisor never began has no output file."""
     return path.exists()
 

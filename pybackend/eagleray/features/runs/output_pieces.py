@@ -76,8 +76,8 @@ def _read(path: Path, offset: int, is_over: Callable[[], bool]) -> Piece:
         end = first + os.fstat(file.fileno()).st_size
         start = _start(offset, end)
         if moved and start < first:
-            kept = moved.last(first - start)
-            start, data = first - len(kept), kept[:PIECE]
+            moved_data = moved.last(first - start)
+            start, data = first - len(moved_data), moved_data[:PIECE]
         else:
             start = first + _to_data(file.fileno(), start - first)
             data = os.pread(file.fileno(), PIECE, start - first)
@@ -113,7 +113,7 @@ _LONGEST = 300
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[@-~]|\([0B]|[78DEM])")
 # As Python ends a traceback; Ray puts the name and process of a worker before the lines of that.
 _EXCEPTION = re.compile(
-    r"^(?:\([^)]*\) )?(?P<said>[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Failure)\b(?:\([^)]*\))?(?::.*)?)$"
+    r"^(?:\([^)]*\) )?(?P<exception>[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Failure)\b(?:\([^)]*\))?(?::.*)?)$"
 )
 
 
@@ -125,23 +125,23 @@ class Tail:
     lines: str = ""
 
 
-def tail_of(one: StoredRun) -> Tail:
+def tail_of(run: StoredRun) -> Tail:
     """Of a run that failed; read once, since nothing is printed any more."""
-    if one.state.phase != "failed":
+    if run.state.phase != "failed":
         return Tail()
     try:
-        size = one.record.output.stat().st_size
+        size = run.record.output.stat().st_size
     except OSError:
         return Tail()
-    return _tail(one.record.output, size)
+    return _tail(run.record.output, size)
 
 
 def tail_in(text: str) -> Tail:
     """The last line that ends a traceback says why; without one, the last line of all."""
     plain = _ESCAPE.sub("", text).replace("\r", "\n")
     lines = [line.rstrip() for line in redact_text(plain).split("\n") if line.strip()]
-    said = [found["said"] for line in lines if (found := _EXCEPTION.match(line))]
-    reason = said[-1] if said else "".join(lines[-1:]).strip()
+    exceptions = [match["exception"] for line in lines if (match := _EXCEPTION.match(line))]
+    reason = exceptions[-1] if exceptions else "".join(lines[-1:]).strip()
     last = [printable(line, _LONGEST) for line in lines[-_LINES:]]
     return Tail(printable(reason, _LONGEST), "\n".join(last))
 

@@ -35,9 +35,9 @@ def title(plan: RunPlan) -> str:
     return f"{redact_text(plan.name)}{where}"
 
 
-def quoted(words: Sequence[str]) -> str:
+def quoted(arguments: Sequence[str]) -> str:
     """Redacted arguments quoted for a shell; the mark of a redacted value needs no quotes."""
-    return " ".join(map(_quoted, words))
+    return " ".join(map(_quoted, arguments))
 
 
 def _quoted(word: str) -> str:

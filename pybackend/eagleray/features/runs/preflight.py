@@ -8,17 +8,17 @@ from pathlib import Path
 
 from eagleray.common.off_loop import off_loop
 from eagleray.features.runs.errors import (
-    file_not_found,
-    folder_not_found,
-    module_not_found,
+    missing_file,
+    missing_folder,
+    missing_module,
+    missing_program,
     not_executable,
-    program_not_found,
 )
 from eagleray.features.runs.kinds import script_at
 from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.program_python import (
     environment_of,
-    found_on_path,
+    files_on_path,
     probe,
     target_of,
 )
@@ -46,7 +46,7 @@ def check_files(plan: RunPlan, *, needs_program: bool = True) -> None:
     A dry run needs no program on the PATH: `sbatch` may exist on the login node only.
     """
     if not Path(plan.cwd).is_dir():
-        raise folder_not_found(plan.cwd)
+        raise missing_folder(plan.cwd)
     if plan.kind == "job" or (plan.kind == "sbatch" and plan.cluster):
         return
     if needs_program or "/" in plan.argv[0]:
@@ -55,14 +55,14 @@ def check_files(plan: RunPlan, *, needs_program: bool = True) -> None:
     script = target.name if target and target.kind == "file" else script_at(plan.kind, plan.argv)
     # A copy is run in place of a script that needs changes.
     if script and not plan.copy_text and not (Path(plan.cwd) / script).exists():
-        raise file_not_found(script, plan.cwd)
+        raise missing_file(script, plan.cwd)
 
 
 def _check_program(plan: RunPlan) -> None:
     name = plan.argv[0]
-    files = found_on_path(name, plan.cwd, environment_of(plan).get("PATH"))
+    files = files_on_path(name, plan.cwd, environment_of(plan).get("PATH"))
     if not any(file.exists() for file in files):
-        raise program_not_found(name, _instead(name, plan.cwd))
+        raise missing_program(name, _instead(name, plan.cwd))
     if not any(file.is_file() and os.access(file, os.X_OK) for file in files):
         raise not_executable(name, _instead(name, plan.cwd))
 
@@ -82,5 +82,5 @@ async def _check_module(plan: RunPlan, module: str) -> None:
     """Only its first part: to find the rest, Python imports that, which runs code of the program."""
     package = module.partition(".")[0]
     probed = await probe(plan, [package])
-    if probed is not None and package not in probed.found:
-        raise module_not_found(package, probed.path)
+    if probed is not None and package not in probed.packages:
+        raise missing_module(package, probed.path)

@@ -13,7 +13,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
 from eagleray.features.runs import kinds
 from eagleray.features.runs.errors import (
-    folder_not_found,
+    missing_folder,
     narrow_export,
     no_ray,
     not_python,
@@ -104,14 +104,14 @@ class RunPreparation:
         With a cluster it is a job there, unless the user gave a kind; a script for SLURM may name a host by it.
         """
         start = await off_loop(partial(_start_of, request))
-        found = start.kind
-        job = found == "job" or (request.cluster and request.kind is None and found != "sbatch")
-        cluster = await self._cluster(request.cluster, found)
+        kind = start.kind
+        job = kind == "job" or (request.cluster and request.kind is None and kind != "sbatch")
+        cluster = await self._cluster(request.cluster, kind)
         plan = RunPlan(
-            kind="job" if job else found,
+            kind="job" if job else kind,
             argv=start.argv,
             cwd=start.cwd,
-            name=kinds.name_of(start.of_words, start.argv),
+            name=kinds.name_of(start.command_kind, start.argv),
             env=dict(request.env or {}),
             cluster=cluster,
             breakpoints=request.breakpoints,
@@ -124,23 +124,23 @@ class RunPreparation:
             profile=request.profile,
             python=request.python,
         )
-        script = kinds.script_at(start.of_words, start.argv)
+        script = kinds.script_at(start.command_kind, start.argv)
         return await off_loop(partial(_with_plain_line_ends, plan, script))
 
     async def problems(self, plan: RunPlan) -> list[EaglerayError]:
         """What would surprise the user after the start."""
-        found = [not_python(path) for path in await off_loop(partial(_missing, plan))]
+        problems = [not_python(path) for path in await off_loop(partial(_missing, plan))]
         if plan.cluster and plan.kind in ("program", "module"):
             here, there = await self._here(plan.argv[0]), await self._there(plan.cluster)
             if here and there and here != there:
-                found.append(other_python(here, there))
+                problems.append(other_python(here, there))
         if without_ray := await self._ray.missing(plan):
-            found.append(no_ray(_shown(without_ray.path), without_ray.version))
+            problems.append(no_ray(_shown(without_ray.path), without_ray.version))
         if command := await off_loop(partial(narrowing, plan)):
-            found.append(narrow_export(command))
+            problems.append(narrow_export(command))
         for further in self._further_checks:
-            found += await off_loop(partial(further, plan))
-        return found
+            problems += await off_loop(partial(further, plan))
+        return problems
 
     async def require_ray(self, plan: RunPlan) -> None:
         """Raises `no-ray`; a program that needs none can be started all the same."""
@@ -156,10 +156,10 @@ class RunPreparation:
 
 @frozen
 class StartCommand:
-    """The command of a run; `of_words` is the kind of its words, also for a job."""
+    """The command of a run; `command_kind` is that of its arguments, also for a job."""
 
     kind: Kind
-    of_words: Kind
+    command_kind: Kind
     argv: tuple[str, ...]
     cwd: str
 
@@ -167,19 +167,19 @@ class StartCommand:
 def _start_of(request: RunRequest) -> StartCommand:
     """Reads files; raises what keeps it from being a command."""
     cwd = _folder(request.cwd)
-    found = request.kind or kinds.kind_of(request.path, request.args, request.cwd)
-    of_words = found if found != "job" else kinds.kind_of(request.path, request.args, request.cwd)
+    kind = request.kind or kinds.kind_of(request.path, request.args, request.cwd)
+    command_kind = kind if kind != "job" else kinds.kind_of(request.path, request.args, request.cwd)
     python = (
         request.python if not request.cluster or request.kind not in (None, "job") else "python"
     )
-    argv = kinds.words(of_words, request.path, request.args, python, request.cwd)
-    return StartCommand(found, of_words, argv, cwd)
+    argv = kinds.command_of(command_kind, request.path, request.args, python, request.cwd)
+    return StartCommand(kind, command_kind, argv, cwd)
 
 
 def _folder(written: str) -> str:
     folder = Path(written).expanduser()
     if not folder.is_dir():
-        raise folder_not_found(written)
+        raise missing_folder(written)
     return str(folder.absolute())
 
 

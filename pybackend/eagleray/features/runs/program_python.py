@@ -48,11 +48,11 @@ class PythonTarget:
 
 @frozen
 class Probed:
-    """`path` is the interpreter, `found` holds the packages that it has, of those in question."""
+    """`path` is the interpreter, `packages` are those of the requested packages that it has."""
 
     path: str
     version: str
-    found: frozenset[str]
+    packages: frozenset[str]
 
 
 def environment_of(plan: RunPlan, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -60,7 +60,7 @@ def environment_of(plan: RunPlan, environ: Mapping[str, str] = os.environ) -> di
     return {**activated_environment(environ, plan.python), **plan.env}
 
 
-def found_on_path(name: str, cwd: str, path: str | None) -> tuple[Path, ...]:
+def files_on_path(name: str, cwd: str, path: str | None) -> tuple[Path, ...]:
     """The files that a shell in `cwd` would try for a command, in this order."""
     if "/" in name:
         return (Path(cwd) / name,)
@@ -76,12 +76,12 @@ def target_of(plan: RunPlan) -> PythonTarget | None:
     program = Path(plan.argv[0]).name if plan.argv else ""
     if plan.kind not in ("program", "module", "command") or not _PYTHON.fullmatch(program):
         return None
-    words = iter(plan.command[1:])
-    for word in words:
+    arguments = iter(plan.command[1:])
+    for word in arguments:
         if word == "-m":
-            return next((PythonTarget("module", name) for name in words), None)
+            return next((PythonTarget("module", name) for name in arguments), None)
         if word in _WITH_VALUE:
-            next(words, "")
+            next(arguments, "")
         elif not word.startswith("-"):
             return PythonTarget("file", word)
         elif not (_FLAGS.fullmatch(word) or word.startswith(("-W", "-X"))):
@@ -107,7 +107,7 @@ class RayCheck:
         probed = await probe(plan, ["ray"])
         if probed is None:
             return None
-        if "ray" in probed.found:
+        if "ray" in probed.packages:
             self._with_ray.add(key)
             return None
         return probed
@@ -122,7 +122,7 @@ def with_python(plan: RunPlan, python: str) -> RunPlan:
 def _interpreter(plan: RunPlan) -> Interpreter | None:
     """None for a plan that starts no Python program here."""
     environ = environment_of(plan)
-    files = found_on_path(plan.argv[0], plan.cwd, environ.get("PATH"))
+    files = files_on_path(plan.argv[0], plan.cwd, environ.get("PATH"))
     if target_of(plan) is None or not files:
         return None
     return (str(files[0]), _modified(files[0]), environ.get("PYTHONPATH", ""))
@@ -142,7 +142,7 @@ async def probe(plan: RunPlan, packages: Sequence[str]) -> Probed | None:
 
 def _probed(plan: RunPlan, packages: Sequence[str]) -> Probed | None:
     environ, target = environment_of(plan), target_of(plan)
-    files = found_on_path(plan.argv[0], plan.cwd, environ.get("PATH"))
+    files = files_on_path(plan.argv[0], plan.cwd, environ.get("PATH"))
     if target is None or not files:
         return None
     is_file = target.kind == "file"
@@ -159,14 +159,13 @@ def _probed(plan: RunPlan, packages: Sequence[str]) -> Probed | None:
             check=True,
         )
         # Customised interpreters print lines of their own.
-        version, found = json.loads(ran.stdout.strip().rpartition(b"\n")[2])
+        version, names = json.loads(ran.stdout.strip().rpartition(b"\n")[2])
     except (OSError, subprocess.SubprocessError, ValueError, TypeError):
         return None
-    return Probed(command[0], str(version), frozenset(found))
+    return Probed(command[0], str(version), frozenset(names))
 
 
 _ASK = "import sys; print('%d.%d' % sys.version_info[:2])"
-_PYTHON = re.compile(r"python[0-9.]*")
 ASK_S = 10.0
 
 

@@ -35,16 +35,16 @@ def in_table(
     """
     for row in rows:
         old = 0 < row.started_ms < since_ms
-        known = row.kind == "driver" and row.debug_port in announced
-        if row.debug_port > 0 and row.paused_threads == 0 and not old and not known:
+        is_announced = row.kind == "driver" and row.debug_port in announced
+        if row.debug_port > 0 and row.paused_threads == 0 and not old and not is_announced:
             yield ProxyAddress(row.worker_id, row.node_ip, row.debug_port)
 
 
 def in_folder(folder: Path) -> Iterator[ProxyAddress]:
     """The gates that drivers of this machine, or with this home, have announced by files."""
-    for name, said in _announced(folder):
+    for name, announcement in _announced(folder):
         try:
-            host, port = str(said["host"]), int(said["port"])
+            host, port = str(announcement["host"]), int(announcement["port"])
         except (ValueError, KeyError, TypeError, OverflowError):
             continue
         yield ProxyAddress(name, host, port, here=host.startswith("127."))
@@ -53,16 +53,16 @@ def in_folder(folder: Path) -> Iterator[ProxyAddress]:
 def joined_in(folder: Path) -> set[str]:
     """The clusters that drivers have joined, as the addresses at which programs join; some have no debug proxy."""
     announced = [*_announced(folder), *_announced(folder, "driver")]
-    found = (str(said.get("gcs") or "") for _, said in announced)
-    return {address for address in found if address}
+    addresses = (str(announcement.get("gcs") or "") for _, announcement in announced)
+    return {address for address in addresses if address}
 
 
 def _announced(folder: Path, kind: str = "proxy") -> Iterator[tuple[str, dict[str, Any]]]:
     for path in sorted(folder.glob(f"{kind}-*.json")):
         try:
-            said = json.loads(path.read_text("utf-8"))
+            announcement = json.loads(path.read_text("utf-8"))
         except UNREADABLE_JSON:
             # It ended, or is being written.
             continue
-        if isinstance(said, dict):
-            yield path.name, said
+        if isinstance(announcement, dict):
+            yield path.name, announcement

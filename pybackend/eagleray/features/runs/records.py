@@ -188,7 +188,7 @@ class RunRecords:
 
         Files of a newer version are complete, so they aren't among them.
         """
-        found = []
+        damaged = []
         for record in self._all():
             try:
                 _read(record.folder / "plan.json")
@@ -197,8 +197,8 @@ class RunRecords:
                 # A folder with another name isn't ours, and another window may just have removed this one.
                 changed = _changed_at(record.folder)
                 if _ID.fullmatch(record.id) and changed and time.time() - changed > silent_s:
-                    found.append(record)
-        return found
+                    damaged.append(record)
+        return damaged
 
     def _all(self) -> list[RunRecord]:
         names = (entry.name for entry in os.scandir(self.folder) if entry.is_dir())

@@ -39,15 +39,15 @@ def remote_reports_folder(run: str, plan: RunPlan) -> RemotePath | None:
 
 async def make_remote_reports_folder(commands: Commands, run: str, plan: RunPlan) -> str:
     """That folder, which is there now; "" where there is none: then reports go to Ray's logs."""
-    found = remote_reports_folder(run, plan)
-    if found is None:
+    remote = remote_reports_folder(run, plan)
+    if remote is None:
         return ""
     try:
-        await RemoteFiles(commands, found.ssh, found.folder).make()
+        await RemoteFiles(commands, remote.ssh, remote.folder).make()
     except EaglerayError as error:
         log.warning("%s", error)
         return ""
-    return found.folder
+    return remote.folder
 
 
 async def delivered_to(commands: Commands, ssh: str, of: Package, needed_since: float) -> str:
@@ -56,8 +56,8 @@ async def delivered_to(commands: Commands, ssh: str, of: Package, needed_since: 
     Copies there that no run has begun to use since then are removed.
     """
     archive = base64.b64encode(zip_package(of)[1]).decode("ascii")
-    words = ["python3", "-I", "-c", _SCRIPT, of.name, str(needed_since)]
-    ran = await commands.run(ssh, words, archive, DELIVER_S)
+    command = ["python3", "-I", "-c", _SCRIPT, of.name, str(needed_since)]
+    ran = await commands.run(ssh, command, archive, DELIVER_S)
     for line in ran.stdout.splitlines():
         if ran.code == 0 and line.startswith(package_copies.DELIVERED):
             return line.removeprefix(package_copies.DELIVERED)

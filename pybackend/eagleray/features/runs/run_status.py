@@ -25,22 +25,22 @@ MAX_STORED_RUNS = 30
 ORPHAN_RETENTION_S = 7 * 24 * 3600.0
 
 
-def with_current_state(one: StoredRun) -> StoredRun:
+def with_current_state(run: StoredRun) -> StoredRun:
     """The run with the state that is shown.
 
     1. The state that its supervisor wrote, as long as it lives or the run is over.
     2. "unwatched" for a job, for a program of another machine, and for one of this machine that lives.
     3. It has ended, since its program has.
     """
-    state = one.state
+    state = run.state
     gave_up = state.phase == "unwatched"
-    if state.is_over or (supervisor_process.is_supervised(one.record, state) and not gave_up):
-        return one
+    if state.is_over or (supervisor_process.is_supervised(run.record, state) and not gave_up):
+        return run
     if is_remote(state) or _has_program(state):
-        note = f"{_orphaned_note(one.plan, state)} {_adoption_error(state)}".strip()
-        return evolve(one, state=evolve(state, phase="unwatched", workers=(), note=note))
-    over = evolve(state, phase="ended", ended=_last_sign(one.record.folder), note=program_lost())
-    return evolve(one, state=evolve(over, workers=()))
+        note = f"{_orphaned_note(run.plan, state)} {_adoption_error(state)}".strip()
+        return evolve(run, state=evolve(state, phase="unwatched", workers=(), note=note))
+    over = evolve(state, phase="ended", ended=_last_sign(run.record.folder), note=program_lost())
+    return evolve(run, state=evolve(over, workers=()))
 
 
 def output_is_complete(record: RunRecord) -> bool:
@@ -65,20 +65,20 @@ def outdated(every: Sequence[StoredRun], limit: int = MAX_STORED_RUNS) -> list[S
     """
     now = [(item, with_current_state(item).state) for item in every]
     left = [
-        (one, state)
-        for one, state in now
+        (run, state)
+        for run, state in now
         if state.is_over or (state.phase == "unwatched" and is_remote(state))
     ]
     return [
-        one
-        for one, state in left[max(0, limit - 1) :]
-        if _is_done(one, state) or one.record.silent_s() > ORPHAN_RETENTION_S
+        run
+        for run, state in left[max(0, limit - 1) :]
+        if _is_done(run, state) or run.record.silent_s() > ORPHAN_RETENTION_S
     ]
 
 
-def _is_done(one: StoredRun, now: RunState) -> bool:
+def _is_done(run: StoredRun, now: RunState) -> bool:
     """Whether it has surely ended, without reports that its supervisor could not gather."""
-    return one.state.is_over or (now.is_over and one.plan.profile is None)
+    return run.state.is_over or (now.is_over and run.plan.profile is None)
 
 
 def _has_program(state: RunState) -> bool:

@@ -105,8 +105,8 @@ class Runs:
 
     def _recorded(self, plan: RunPlan, state: RunState) -> RunRecord:
         """The new run, in place of old ones."""
-        for one in outdated(self._records.listed()):
-            self._records.forget(one.record, is_over=one.state.is_over)
+        for old in outdated(self._records.listed()):
+            self._records.forget(old.record, is_over=old.state.is_over)
         for torn in self._records.damaged(ORPHAN_RETENTION_S):
             log.warning("run %s can't be read and is removed", torn.id)
             self._records.forget(torn, is_over=False)
@@ -114,8 +114,8 @@ class Runs:
 
     async def stop(self, written: str, *, confirmed: bool) -> None:
         """Ends a run, more urgently when called again; ends the program of an orphaned run of this machine itself."""
-        found = await off_loop(partial(self.load, written))
-        record, plan, state = found.record, found.plan, found.state
+        run = await off_loop(partial(self.load, written))
+        record, plan, state = run.record, run.plan, run.state
         if state.is_over:
             return
         if plan.kind == "sbatch" and state.external_id and not confirmed:
@@ -167,21 +167,21 @@ class Runs:
         self.changed()
 
     def _remove(self, written: str) -> None:
-        found = with_current_state(self.load(written))
-        lives = not found.state.is_over and found.state.phase != "unwatched"
-        if lives or not self._records.forget(found.record, is_over=found.state.is_over):
-            raise still_runs(found.record.id)
+        run = with_current_state(self.load(written))
+        lives = not run.state.is_over and run.state.phase != "unwatched"
+        if lives or not self._records.forget(run.record, is_over=run.state.is_over):
+            raise still_runs(run.record.id)
 
     async def set_breakpoints(self, workspace: str, breakpoints: Sequence[Breakpoint]) -> None:
         """All breakpoints of a workspace, for its runs that live; of several calls the last one counts."""
         async with self._setting_breakpoints:
-            for one in await off_loop(self.listed):
+            for run in await off_loop(self.listed):
                 # A profiled run doesn't stop anywhere.
-                stops = one.plan.profile is None and not one.state.is_over
-                if one.plan.workspace == workspace and stops:
-                    plan = evolve(one.plan, breakpoints=tuple(breakpoints))
-                    await self._files.run(partial(one.record.write_plan, plan))
-                    await self._set_live(one.record.id, plan.breakpoints)
+                stops = run.plan.profile is None and not run.state.is_over
+                if run.plan.workspace == workspace and stops:
+                    plan = evolve(run.plan, breakpoints=tuple(breakpoints))
+                    await self._files.run(partial(run.record.write_plan, plan))
+                    await self._set_live(run.record.id, plan.breakpoints)
 
     async def _set_live(self, run: str, breakpoints: Sequence[Breakpoint]) -> None:
         try:
@@ -211,7 +211,7 @@ class Runs:
         wake, now = asyncio.Event(), asyncio.get_running_loop().time
         changes = FolderChanges(lambda name: wake.set())
         await changes.watch(self._records.folder)
-        told, changed_at = None, now()
+        published, changed_at = None, now()
         try:
             while True:
                 wake.clear()
@@ -220,8 +220,8 @@ class Runs:
                     # It may have changed before it was watched.
                     continue
                 shown = await off_loop(partial(_shown, read))
-                if shown != told:
-                    told, changed_at = shown, now()
+                if shown != published:
+                    published, changed_at = shown, now()
                     self.changed()
                 limit_s = _poll_s(changes, shown, self._records.folder, now() - changed_at)
                 await _until_news(wake, read, shown, limit_s)
@@ -230,12 +230,12 @@ class Runs:
 
 
 def _shown(read: Sequence[StoredRun]) -> list[StoredRun]:
-    return [with_current_state(one) for one in read]
+    return [with_current_state(run) for run in read]
 
 
 async def _watch(changes: FolderChanges, read: Sequence[StoredRun], runs: Path) -> bool:
     """Watches the folders of the runs that live, and no others; whether there is a new one."""
-    living = {one.record.folder for one in read if not one.state.is_over}
+    living = {run.record.folder for run in read if not run.state.is_over}
     for folder in changes.folders():
         if folder not in living and folder != runs:
             changes.forget(folder)
@@ -244,10 +244,10 @@ async def _watch(changes: FolderChanges, read: Sequence[StoredRun], runs: Path) 
 
 def _poll_s(changes: FolderChanges, shown: Sequence[StoredRun], runs: Path, age_s: float) -> float:
     """When the folders are read without a sign: soon where the kernel gives none, as on macOS."""
-    living = [one for one in shown if not one.state.is_over and one.state.phase != "unwatched"]
-    if not {runs, *(one.record.folder for one in living)} <= set(changes.folders()):
+    living = [run for run in shown if not run.state.is_over and run.state.phase != "unwatched"]
+    if not {runs, *(run.record.folder for run in living)} <= set(changes.folders()):
         return UNWATCHED_POLL_INTERVAL_S
-    elsewhere = any(one.state.host != host_name() for one in living)
+    elsewhere = any(run.state.host != host_name() for run in living)
     return min(RUN_FOLDERS.delay_s(age_s), REMOTE_POLL_INTERVAL_S if elsewhere else float("inf"))
 
 
@@ -256,9 +256,9 @@ async def _until_news(
 ) -> None:
     """Until a folder has changed, the supervisor or program of a run has ended, or the time has come for a poll."""
     here = [
-        (one, before)
-        for one, before in zip(read, shown, strict=True)
-        if one.state.host == host_name() and one.state.supervisor and not one.state.is_over
+        (run, before)
+        for run, before in zip(read, shown, strict=True)
+        if run.state.host == host_name() and run.state.supervisor and not run.state.is_over
     ]
     now = asyncio.get_running_loop().time
     until = now() + limit_s
@@ -266,5 +266,5 @@ async def _until_news(
         if await wait_for_event(wake, min(left_s, PROCESS_POLL_INTERVAL_S) if here else left_s):
             await asyncio.sleep(COALESCE_S)
             return
-        if await off_loop(partial(_shown, [one for one, _ in here])) != [old for _, old in here]:
+        if await off_loop(partial(_shown, [run for run, _ in here])) != [old for _, old in here]:
             return

@@ -68,32 +68,32 @@ def submission(
     return [command[0], f"--export={names}", *options, *command[end:]]
 
 
-def variables(environ: Mapping[str, str], is_far: bool) -> str:
+def variables(environ: Mapping[str, str], is_remote: bool) -> str:
     """`environ` as `WITH_VARIABLES` reads it; on a far machine its own PYTHONPATH stays behind ours."""
     return "".join(
-        f"{'+' if is_far and name == 'PYTHONPATH' else ''}{name}={_on_one_line(value)}\n"
+        f"{'+' if is_remote and name == 'PYTHONPATH' else ''}{name}={_escaped(value)}\n"
         for name, value in environ.items()
     )
 
 
-def _on_one_line(value: str) -> str:
+def _escaped(value: str) -> str:
     return value.replace("\\", "\\\\").replace("\n", "\\n")
 
 
 def _without_export(options: Sequence[str], by_script: str) -> tuple[list[str], str]:
-    kept: list[str] = []
-    said = by_script
-    words = iter(options)
-    for word in words:
+    others: list[str] = []
+    export = by_script
+    arguments = iter(options)
+    for word in arguments:
         if word == "--export":
-            said = next(words, said)
+            export = next(arguments, export)
         elif word.startswith("--export="):
-            said = word.partition("=")[2]
+            export = word.partition("=")[2]
         else:
-            kept.append(word)
+            others.append(word)
             if _takes_next(word):
-                kept += [value for value in [next(words, None)] if value is not None]
-    return kept, said
+                others += [value for value in [next(arguments, None)] if value is not None]
+    return others, export
 
 
 def _takes_next(word: str) -> bool:

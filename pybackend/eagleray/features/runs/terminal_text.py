@@ -36,9 +36,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def clean(text: str) -> tuple[str, str]:
     """`text` without harmful sequences, and the beginning of a sequence at its end, of which more has to come."""
-    found = _INCOMPLETE.search(text, max(0, len(text) - LONGEST))
-    at = found.start() if found else len(text)
-    return _SEQUENCE.sub(_kept, text[:at]), text[at:]
+    match = _INCOMPLETE.search(text, max(0, len(text) - LONGEST))
+    at = match.start() if match else len(text)
+    return _SEQUENCE.sub(_harmless, text[:at]), text[at:]
 
 
 def decode(data: bytes, *, is_end: bool) -> tuple[str, int]:
@@ -67,12 +67,12 @@ def _size(text: str) -> int:
     return len(text.encode("utf-8", "surrogateescape"))
 
 
-def _kept(found: re.Match[str]) -> str:
-    if found["plain"]:
-        return found[0]
-    final = found["final"]
-    if final is None or found["between"]:
+def _harmless(match: re.Match[str]) -> str:
+    if match["plain"]:
+        return match[0]
+    final = match["final"]
+    if final is None or match["between"]:
         return ""
     if final in "hl":
-        return found[0] if found["parameters"] in _MODES else ""
-    return found[0] if final in _FINALS and _PARAMETERS.fullmatch(found["parameters"]) else ""
+        return match[0] if match["parameters"] in _MODES else ""
+    return match[0] if final in _FINALS and _PARAMETERS.fullmatch(match["parameters"]) else ""

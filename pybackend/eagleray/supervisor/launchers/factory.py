@@ -64,7 +64,7 @@ class LauncherFactory:
         plan, adopted = with_copy(record, record.plan()), record.state().external_id
         if adopted:
             # Its output is read from the beginning again.
-            output.begin_anew()
+            output.replace_on_write()
         config = await injected_config_for(record, plan)
         if plan.kind == "job":
             launcher: Launcher = await self._job(plan, config, output, adopted)

@@ -23,7 +23,7 @@ from eagleray.tools.commands import NOT_FOUND, Commands
 AGAIN = Backoff(first_s=1.0, longest_s=60.0)
 # The follower takes a longer silence for a lost link.
 _ALIVE_S = 60.0
-_ANEW = b"\n(the job's output file was emptied or replaced)\n"
+_REPLACED = b"\n(the job's output file was emptied or replaced)\n"
 # Its own text is the first line of its input: nothing of it is read by a shell.
 _START = "import json; exec(json.loads(open(0, 'rb', 0, closefd=False).readline().decode()))"
 _LARGEST_NOISE = 2**20
@@ -41,7 +41,7 @@ class _File:
         self.tail = b""
 
     @property
-    def words(self) -> list[str]:
+    def arguments(self) -> list[str]:
         return [self.path, str(self.read), base64.b64encode(self.tail).decode()]
 
 
@@ -49,7 +49,7 @@ class JobOutput:
     """Belongs to one run; `ssh` "" is this machine.
 
     `run` copies until it is cancelled or `finish` was called.  A follower that is lost with its link is started again
-    and continues where the copy ends, so that no byte is lost or copied twice.  `on_anew` is awaited before the first
+    and continues where the copy ends, so that no byte is lost or copied twice.  `on_replaced` is awaited before the first
     byte of a file that was emptied or replaced is copied.
     """
 
@@ -58,13 +58,13 @@ class JobOutput:
         commands: Commands,
         ssh: str,
         output: Output,
-        on_anew: Callable[[], Awaitable[None]],
+        on_replaced: Callable[[], Awaitable[None]],
         python: str = "python3",
     ) -> None:
         self._commands = commands
         self._ssh = ssh
         self._output = output
-        self._on_anew = on_anew
+        self._on_replaced = on_replaced
         self._python = python
         self._files: list[_File] = []
         self._process: asyncio.subprocess.Process | None = None
@@ -106,8 +106,8 @@ class JobOutput:
     async def _follow(self) -> None:
         """Starts a follower and copies what it says, until it ends or there is another file to follow."""
         mark = secrets.token_hex(8)
-        words = [word for file in self._files for word in file.words]
-        argv = [self._python, "-I", "-c", _START, mark, *words]
+        arguments = [word for file in self._files for word in file.arguments]
+        argv = [self._python, "-I", "-c", _START, mark, *arguments]
         process = self._process = await self._commands.start(self._ssh, argv)
         copying = asyncio.ensure_future(self._copy(process, mark))
         try:
@@ -133,10 +133,10 @@ class JobOutput:
             finally:
                 await kill(process)
 
-    def _say(self, words: bytes) -> None:
+    def _say(self, message: bytes) -> None:
         if self._process is not None and self._process.stdin is not None:
             with contextlib.suppress(OSError, RuntimeError):
-                self._process.stdin.write(words)
+                self._process.stdin.write(message)
 
     async def _copy(self, process: asyncio.subprocess.Process, mark: str) -> None:
         assert process.stdout is not None and process.stderr is not None
@@ -159,9 +159,9 @@ class JobOutput:
         if kind == "E":
             self._is_whole.set()
         elif kind == "N":
-            await self._on_anew()
+            await self._on_replaced()
             file.read, file.tail = 0, b""
-            self._output.write(_ANEW)
+            self._output.write(_REPLACED)
         else:
             file.read += len(piece)
             file.tail = (file.tail + piece)[-TAIL:]

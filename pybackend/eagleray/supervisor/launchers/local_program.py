@@ -55,7 +55,7 @@ class LocalProgram:
             await self._over_or(hurry, limit_s)
 
     async def _over_or(self, hurry: asyncio.Event, limit_s: float) -> None:
-        waits = [asyncio.ensure_future(one.wait()) for one in (self._over, hurry)]
+        waits = [asyncio.ensure_future(event.wait()) for event in (self._over, hurry)]
         try:
             await asyncio.wait(waits, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
         finally:

@@ -44,15 +44,15 @@ def main_program(plan: RunPlan, *, is_remote: bool = False) -> str:
     if len(command) > 2 and command[1].startswith("-") and command[1].endswith("c"):
         return _named(read_script(command[2]).launch) or _named(_launch(command))
     if _kind_of_file(command, plan.cwd) == "program":
-        return _known_end(command[0])
+        return _portable_end(command[0])
     return _named(_launch(command))
 
 
 def _script(command: Sequence[str], cwd: str) -> str:
     """The word of the command that is a shell script, "" if it has none."""
     script = kinds.script_at(kinds.kind_of("", command, cwd), command)
-    is_one = not script and _kind_of_file(command, cwd) == "script"
-    return command[0] if is_one else script
+    is_script = not script and _kind_of_file(command, cwd) == "script"
+    return command[0] if is_script else script
 
 
 def _kind_of_file(command: Sequence[str], cwd: str) -> str:
@@ -77,13 +77,13 @@ def _launch(command: Sequence[str]) -> Launch | None:
 
 def _named(launch: Launch | None) -> str:
     while launch is not None and launch.module and launch.target in _LAUNCHERS:
-        launch = launch_of([LineWord("python"), *launch.words])
+        launch = launch_of([LineWord("python"), *launch.arguments])
     if launch is None:
         return ""
-    return f"-m {launch.target}" if launch.module else _known_end(launch.target)
+    return f"-m {launch.target}" if launch.module else _portable_end(launch.target)
 
 
-def _known_end(path: str) -> str:
+def _portable_end(path: str) -> str:
     """The end of the path that is the same wherever the command runs: the parts after the last variable or `..`."""
     parts = PurePosixPath(path.strip("\"'")).parts
     unknown = (at for at, part in enumerate(parts) if part == ".." or set(part) & set("$`*?~"))

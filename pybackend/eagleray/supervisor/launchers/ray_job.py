@@ -48,7 +48,7 @@ class RayJob:
         self._environ = dict(environ)
         self._output = output
         self._job = job
-        self._said = 0
+        self._copied = 0
 
     async def start(self) -> LaunchedProgram:
         if self._job:
@@ -72,7 +72,7 @@ class RayJob:
     async def ended(self) -> ProgramEnd:
         """A link that is lost for a while loses nothing of the log; one that cannot be read holds up no end."""
         loop = asyncio.get_running_loop()
-        heard, in_vain = loop.time(), 0
+        heard, failures = loop.time(), 0
         while True:
             try:
                 await self._follow()
@@ -81,8 +81,8 @@ class RayJob:
                 state = await self._state()
                 if state is not None:
                     heard = loop.time()
-                    in_vain += state.ended
-                if state is not None and in_vain == TRIES:
+                    failures += state.ended
+                if state is not None and failures == TRIES:
                     over = ending(state)
                     return ProgramEnd(
                         over.code, f"{over.note} {rest_not_read(error.message)}".strip()
@@ -101,10 +101,10 @@ class RayJob:
         """What was written before the link was lost comes a second time and is passed over."""
         passed = 0
         async for text in logs.follow(self._dashboard, self._job):
-            new = text[max(0, self._said - passed) :]
+            new = text[max(0, self._copied - passed) :]
             passed += len(text)
             if new:
-                self._said += len(new)
+                self._copied += len(new)
                 self._output.write(new.encode("utf-8", "replace"))
 
     async def _state(self) -> JobState | None:

@@ -73,25 +73,25 @@ class Sbatch:
         self._output = output
         self._job = job
         python = "python3" if ssh else sys.executable
-        self._files = JobOutput(commands, ssh, output, self._on_anew, python)
+        self._files = JobOutput(commands, ssh, output, self._on_replaced, python)
         self._restarts = ""
         self._hint = asyncio.Event()
         self._is_listed = True
-        self._known: object = None
+        self._listing: object = None
         self._changed_at = float("-inf")
 
     async def start(self) -> LaunchedProgram:
         if self._job:
             return LaunchedProgram(external_id=self._job, ssh=self._ssh)
         await self._see_copy()
-        words = submission(self._command, self._environ, await self._exported_by_script())
-        ran = await self._in_folder(words, variables(self._environ, is_far=bool(self._ssh)))
+        arguments = submission(self._command, self._environ, await self._exported_by_script())
+        ran = await self._in_folder(arguments, variables(self._environ, is_remote=bool(self._ssh)))
         if ran.code == _NO_FOLDER:
             raise folder_not_there(self._cwd, self._ssh or "this machine")
-        found = _SUBMITTED.search(ran.stdout)
-        if ran.code != 0 or found is None:
+        match = _SUBMITTED.search(ran.stdout)
+        if ran.code != 0 or match is None:
             raise not_submitted(ran.stderr.strip() or ran.stdout.strip())
-        self._job = found[1]
+        self._job = match[1]
         self._output.write((ran.stdout + ran.stderr).encode())
         return LaunchedProgram(external_id=self._job, ssh=self._ssh)
 
@@ -103,16 +103,16 @@ class Sbatch:
             if ran.code not in (0, _NO_FOLDER):
                 raise copy_not_there(copy, self._ssh)
 
-    async def _in_folder(self, words: Sequence[str], stdin: str = "") -> CommandOutput:
-        argv = [*_IN_FOLDER, self._cwd, *words]
+    async def _in_folder(self, command: Sequence[str], stdin: str = "") -> CommandOutput:
+        argv = [*_IN_FOLDER, self._cwd, *command]
         return await self._commands.run(self._ssh, argv, stdin, SUBMIT_S)
 
     async def _exported_by_script(self) -> str:
         """What the script itself says about `--export`, which a word on the command line would override."""
         script = self._command[script_index(self._command) :][:1]
         ran = await self._in_folder(["sed", "-n", _EXPORT, "--", *script]) if script else None
-        said = ran.stdout.split() if ran is not None and ran.code == 0 else []
-        return said[-1] if said else "ALL"
+        values = ran.stdout.split() if ran is not None and ran.code == 0 else []
+        return values[-1] if values else "ALL"
 
     async def ended(self) -> ProgramEnd:
         """A login node or a SLURM that does not answer for a while is asked again."""
@@ -133,9 +133,9 @@ class Sbatch:
         while True:
             self._hint.clear()
             try:
-                said = await self._news(loop.time())
-                if said and jobs.state_of(said["JobState"]) == "over":
-                    return _ending(said)
+                job = await self._news(loop.time())
+                if job and jobs.state_of(job["JobState"]) == "over":
+                    return _ending(job)
                 heard, failures, forgotten = loop.time(), 0, 0
             except EaglerayError as error:
                 failures += 1
@@ -150,20 +150,20 @@ class Sbatch:
 
         A job that the queue doesn't list, such as the first one of an array, is only asked for by `scontrol`.
         """
-        seen = None
+        listed = None
         if self._is_listed:
             max_age_s = JOB_STATE.interval_s(now - self._changed_at)
-            seen = (await self._queue.get(self._ssh, max_age_s)).job(self._job)
-        known = _told(seen) if seen else None
-        if known is not None and known == self._known:
+            listed = (await self._queue.get(self._ssh, max_age_s)).job(self._job)
+        listing = _listing_of(listed) if listed else None
+        if listing is not None and listing == self._listing:
             return None
-        said = await self._show()
-        self._see(said)
-        word = said["JobState"]
-        self._is_listed = seen is not None or word == "PENDING"
-        if (known or word) != self._known:
-            self._known, self._changed_at = known or word, now
-        return said
+        job = await self._show()
+        self._see(job)
+        word = job["JobState"]
+        self._is_listed = listed is not None or word == "PENDING"
+        if (listing or word) != self._listing:
+            self._listing, self._changed_at = listing or word, now
+        return job
 
     async def stop(self, hurry: asyncio.Event) -> None:
         ran = await self._commands.run(self._ssh, ["scancel", self._job], "", SUBMIT_S)
@@ -183,43 +183,43 @@ class Sbatch:
         """What SLURM knows of the job; raises once it knows nothing any more."""
         show = ["env", "LC_ALL=C", "scontrol", "-o", "show", "job", self._job]
         ran = await self._commands.run(self._ssh, show, "", SUBMIT_S)
-        said = fields(ran.stdout) if ran.code == 0 else {}
-        if "JobState" not in said:
+        job = fields(ran.stdout) if ran.code == 0 else {}
+        if "JobState" not in job:
             raise slurm_failed("scontrol", ran.stderr)
-        return said
+        return job
 
-    def _see(self, said: Mapping[str, str]) -> None:
+    def _see(self, job: Mapping[str, str]) -> None:
         """Errors have a file of their own where the script or the user says so."""
-        for path in (said.get("StdOut"), said.get("StdErr")):
+        for path in (job.get("StdOut"), job.get("StdErr")):
             if path:
                 self._files.add(path)
-        restarts = said.get("Restarts", "")
+        restarts = job.get("Restarts", "")
         if self._restarts not in ("", restarts):
             self._output.write(_AGAIN)
             self._files.job_restarted()
         self._restarts = restarts
 
-    async def _on_anew(self) -> None:
+    async def _on_replaced(self) -> None:
         """Writes the note about a restart before the output after it, however late the poll would notice the restart."""
         with contextlib.suppress(EaglerayError):
             self._see(await self._show())
         self._ask_soon()
 
 
-def _told(job: SlurmJob) -> object:
+def _listing_of(job: SlurmJob) -> object:
     """What makes `scontrol` worth asking if it changes; the time at which SLURM expects a job to start does often."""
     return (job.word, job.started if job.state == "running" else 0.0)
 
 
 def fields(text: str) -> dict[str, str]:
     """The words `Name=value` of `scontrol -o show job`; a value ends where the next name begins."""
-    found = re.findall(r"(?:^|\s)([A-Z][A-Za-z/:_]*)=(.*?)(?=\s+[A-Z][A-Za-z/:_]*=|\s*$)", text)
-    return dict(found)
+    pairs = re.findall(r"(?:^|\s)([A-Z][A-Za-z/:_]*)=(.*?)(?=\s+[A-Z][A-Za-z/:_]*=|\s*$)", text)
+    return dict(pairs)
 
 
-def _ending(said: Mapping[str, str]) -> ProgramEnd:
-    word = said.get("JobState", "")
-    code, _, number = said.get("ExitCode", "").partition(":")
+def _ending(job: Mapping[str, str]) -> ProgramEnd:
+    word = job.get("JobState", "")
+    code, _, number = job.get("ExitCode", "").partition(":")
     if word == "COMPLETED":
         return ProgramEnd(0)
     ended = int(code) if code.isdigit() else 1

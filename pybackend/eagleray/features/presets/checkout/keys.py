@@ -158,7 +158,7 @@ def checkout_keys(
         return recognised, None
     if recognised.table.was_read(recognised.version.text):
         return recognised, None
-    arguments = tuple(token.text for token in launch.words)
+    arguments = tuple(token.text for token in launch.arguments)
     started = StartedProgram(launch.target, launch.module, arguments, tuple(hints))
     files = Files(folders, installed_folders(python))
     others = [] if recognised.in_range else [t for t in tables if _is_alike(t, recognised.table)]

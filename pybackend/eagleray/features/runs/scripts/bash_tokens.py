@@ -29,7 +29,7 @@ class BashWord:
 class BashCommand:
     """A simple command; `end` is where one more word of it would stand.  `function`: it stands in one."""
 
-    words: tuple[BashWord, ...]
+    tokens: tuple[BashWord, ...]
     end: int
     function: bool = False
 
@@ -48,7 +48,7 @@ class _Group:
 class _TokenReader:
     text: str
     at: int = 0
-    words: list[BashWord] = field(factory=list)
+    tokens: list[BashWord] = field(factory=list)
     commands: list[BashCommand] = field(factory=list)
     here: list[tuple[str, bool]] = field(factory=list)
     braces: list[bool] = field(factory=list)
@@ -84,10 +84,10 @@ class _TokenReader:
             self._word()
 
     def _separator(self, sign: str) -> None:
-        named = len(self.words) == 1 and _FUNCTION.fullmatch(self.words[0].raw)
+        named = len(self.tokens) == 1 and _FUNCTION.fullmatch(self.tokens[0].raw)
         if sign == "(" and named:
             self.head = "("
-            self.words.clear()
+            self.tokens.clear()
         elif sign == ")" and self.head == "(":
             self.head = "()"
         else:
@@ -98,27 +98,27 @@ class _TokenReader:
         end = end_of_word(self.text, self.at)
         word = BashWord(self.text[self.at : end], self.at, end)
         self.at = max(end, self.at + 1)
-        first = not self.words
+        first = not self.tokens
         if first and word.raw == "{":
             self.braces.append(self.head == "()")
             self.head = ""
         elif first and word.raw == "}":
             if self.braces:
                 self.braces.pop()
-        elif len(self.words) == 2 and word.raw == "{" and self.words[0].raw == "function":
+        elif len(self.tokens) == 2 and word.raw == "{" and self.tokens[0].raw == "function":
             self.braces.append(True)
-            self.words.clear()
+            self.tokens.clear()
         elif not (first and word.raw in _BEFORE_COMMANDS):
-            self.words.append(word)
+            self.tokens.append(word)
 
-    def _redirect(self, found: re.Match[str]) -> None:
-        self.at = found.end()
+    def _redirect(self, match: re.Match[str]) -> None:
+        self.at = match.end()
         while self.text.startswith((" ", "\t"), self.at):
             self.at += 1
         start, self.at = self.at, end_of_word(self.text, self.at)
-        if found[0].endswith(("<<", "<<-")) and "<<<" not in found[0]:
+        if match[0].endswith(("<<", "<<-")) and "<<<" not in match[0]:
             raw = self.text[start : self.at]
-            self.here.append((re.sub(r"[\\'\"]", "", raw), found[0].endswith("-")))
+            self.here.append((re.sub(r"[\\'\"]", "", raw), match[0].endswith("-")))
 
     def _skip_here_documents(self) -> None:
         for delimiter, indented in self.here:
@@ -131,10 +131,10 @@ class _TokenReader:
         self.here.clear()
 
     def _finish(self) -> None:
-        if self.words:
-            end = self.words[-1].end
-            self.commands.append(BashCommand(tuple(self.words), end, any(self.braces)))
-            self.words.clear()
+        if self.tokens:
+            end = self.tokens[-1].end
+            self.commands.append(BashCommand(tuple(self.tokens), end, any(self.braces)))
+            self.tokens.clear()
 
 
 def commands_of(text: str) -> tuple[BashCommand, ...]:
@@ -144,8 +144,8 @@ def commands_of(text: str) -> tuple[BashCommand, ...]:
 
 def moved(command: BashCommand, by: int) -> BashCommand:
     """The same command, `by` characters further on."""
-    words = tuple(BashWord(word.raw, word.start + by, word.end + by) for word in command.words)
-    return evolve(command, words=words, end=command.end + by)
+    tokens = tuple(BashWord(word.raw, word.start + by, word.end + by) for word in command.tokens)
+    return evolve(command, tokens=tokens, end=command.end + by)
 
 
 def end_of_word(text: str, at: int) -> int:

@@ -20,16 +20,16 @@ _ESCAPED_IN_QUOTES = ("$", "`", '"', "\\", "\n")
 
 @frozen
 class ExpandedText:
-    """A text; what was not `known` of it stands as the script writes it."""
+    """A text; unless it `is_resolved`, a part of it is as the script writes it."""
 
     text: str
-    known: bool = True
+    is_resolved: bool = True
 
     def __add__(self, other: ExpandedText) -> ExpandedText:
         short = len(self.text) + len(other.text) <= _LONGEST
         if not short:
-            return ExpandedText((self.text + other.text)[:_LONGEST], known=False)
-        return ExpandedText(self.text + other.text, self.known and other.known)
+            return ExpandedText((self.text + other.text)[:_LONGEST], is_resolved=False)
+        return ExpandedText(self.text + other.text, self.is_resolved and other.is_resolved)
 
 
 def expanded(raw: str, values: Mapping[str, ExpandedText]) -> ExpandedText:
@@ -58,43 +58,43 @@ def _piece(raw: str, at: int, values: Mapping[str, ExpandedText]) -> tuple[Expan
 
 
 def _in_quotes(text: str, values: Mapping[str, ExpandedText]) -> ExpandedText:
-    said, at = ExpandedText(""), 0
+    result, at = ExpandedText(""), 0
     while at < len(text):
         if text[at] == "\\" and text[at + 1 : at + 2] in _ESCAPED_IN_QUOTES:
-            said += ExpandedText("" if text[at + 1] == "\n" else text[at + 1])
+            result += ExpandedText("" if text[at + 1] == "\n" else text[at + 1])
             at += 2
         elif text[at] in "$`":
             piece, at = _parameter(text, at, values)
-            said += piece
+            result += piece
         else:
             plain = _PLAIN_IN_QUOTES.match(text, at)
-            said += ExpandedText(plain[0] if plain else text[at])
+            result += ExpandedText(plain[0] if plain else text[at])
             at = plain.end() if plain else at + 1
-    return said
+    return result
 
 
 def _parameter(raw: str, at: int, values: Mapping[str, ExpandedText]) -> tuple[ExpandedText, int]:
-    found = _PARAMETER.match(raw, at)
-    if not found:
+    match = _PARAMETER.match(raw, at)
+    if not match:
         end = end_of_piece(raw, at)
         special = raw.startswith(("`", "$(", "${", "$'", '$"', "$@", "$*", "$#", "$?", "$$"), at)
         return ExpandedText(raw[at:end], not special), end
-    value, rest = values.get(found["plain"] or found["name"]), found["rest"] or ""
-    unknown = ExpandedText(found[0], known=False)
+    value, rest = values.get(match["plain"] or match["name"]), match["rest"] or ""
+    unknown = ExpandedText(match[0], is_resolved=False)
     if not rest:
-        return value or unknown, found.end()
+        return value or unknown, match.end()
     if not rest.startswith((":-", "-")):
-        return unknown, found.end()
+        return unknown, match.end()
     if value and value.text:
-        return value, found.end()
+        return value, match.end()
     default = expanded(rest.removeprefix(":").removeprefix("-"), values)
     # The environment may hold the variable, unless it is an argument, which is known to be missing.
-    return ExpandedText(default.text, default.known and found["name"].isdigit()), found.end()
+    return ExpandedText(default.text, default.is_resolved and match["name"].isdigit()), match.end()
 
 
-def array_words(raw: str) -> tuple[BashWord, ...]:
+def array_items(raw: str) -> tuple[BashWord, ...]:
     """The words of an array `( … )`, with places counted from the beginning of `raw`."""
     # Line ends separate the words of an array as blanks do.
-    inside = re.sub(r"(?:(?<=\s)|^)#[^\n]*", lambda found: " " * len(found[0]), raw[1:-1])
-    found = [word for command in commands_of(inside) for word in command.words]
-    return tuple(BashWord(item.raw, item.start + 1, item.end + 1) for item in found)
+    inside = re.sub(r"(?:(?<=\s)|^)#[^\n]*", lambda comment: " " * len(comment[0]), raw[1:-1])
+    items = [word for command in commands_of(inside) for word in command.tokens]
+    return tuple(BashWord(item.raw, item.start + 1, item.end + 1) for item in items)

@@ -20,66 +20,66 @@ _WRAPPERS = re.compile(
 
 @frozen
 class LineWord:
-    """A word of the line: its text, expanded where `known`, as written otherwise.
+    """A word of the line: its text, expanded where it `is_resolved`, as written otherwise.
 
     `line` is where it stands, 0 outside a script; `span` its place in the text of the script if it stands on
     the line itself and not in a variable.
     """
 
     text: str
-    known: bool = True
+    is_resolved: bool = True
     line: int = 0
     span: tuple[int, int] | None = None
 
 
 @frozen
 class Launch:
-    """A line that runs Python: `target` is the file or, with `module`, the module; `words` come after it.
+    """A line that runs Python: `target` is the file or, with `module`, the module; `arguments` come after it.
 
-    `all_words` are those of the whole command, `line` and `end` its place in a script, `inside`: in a function.
+    `tokens` are those of the whole command, `line` and `end` its place in a script, `inside`: in a function.
     `folder` is that of a `cd` before it, "" if there is none or its value is not known.
     """
 
     target: str
     module: bool
-    words: tuple[LineWord, ...]
-    all_words: tuple[LineWord, ...]
+    arguments: tuple[LineWord, ...]
+    tokens: tuple[LineWord, ...]
     line: int = 0
     end: int = 0
     inside: bool = False
     folder: str = ""
 
 
-def launch_of(words: Sequence[LineWord]) -> Launch | None:
+def launch_of(tokens: Sequence[LineWord]) -> Launch | None:
     """The Python program that a command starts; None for any other command, and for `-c`, `-` and tools."""
-    python = next((i for i, word in enumerate(words) if _starts_python(words, i)), None)
+    python = next((i for i, word in enumerate(tokens) if _starts_python(tokens, i)), None)
     if python is None:
         return None
-    for i in range(python, len(words)):
-        text = words[i].text
-        if text in ("-m", "--module") and i + 1 < len(words):
-            name = words[i + 1].text
+    for i in range(python, len(tokens)):
+        text = tokens[i].text
+        if text in ("-m", "--module") and i + 1 < len(tokens):
+            name = tokens[i + 1].text
             if _WRAPPERS.fullmatch(name):
                 continue
             if not _MODULE.fullmatch(name) or name in _TOOLS:
                 return None
-            return Launch(name, True, tuple(words[i + 2 :]), tuple(words))
+            return Launch(name, True, tuple(tokens[i + 2 :]), tuple(tokens))
         if i > python and text in ("-c", "-"):
             return None
         if _ends_as_program(text):
-            return Launch(text, False, tuple(words[i + 1 :]), tuple(words))
+            return Launch(text, False, tuple(tokens[i + 1 :]), tuple(tokens))
     return None
 
 
-def _starts_python(words: Sequence[LineWord], i: int) -> bool:
-    text = words[i].text
-    runs_it = text.endswith(("uv", "accelerate")) and i + 1 < len(words)
-    if runs_it and words[i + 1].text in ("run", "launch"):
+def _starts_python(tokens: Sequence[LineWord], i: int) -> bool:
+    text = tokens[i].text
+    runs_it = text.endswith(("uv", "accelerate")) and i + 1 < len(tokens)
+    if runs_it and tokens[i + 1].text in ("run", "launch"):
         return True
     if _PYTHON.fullmatch(text):
         return True
     # `$PYTHON -m module`: whatever the variable holds.
-    return "$" in text and i + 1 < len(words) and words[i + 1].text == "-m"
+    return "$" in text and i + 1 < len(tokens) and tokens[i + 1].text == "-m"
 
 
 def _ends_as_program(text: str) -> bool:
@@ -87,22 +87,22 @@ def _ends_as_program(text: str) -> bool:
 
 
 def value_of(
-    words: Sequence[LineWord], key: str, syntax: str
+    arguments: Sequence[LineWord], key: str, syntax: str
 ) -> tuple[LineWord, str | None] | None:
     """The last word that sets `key`, and what it sets it to, None where that is not known."""
-    found: tuple[LineWord, str | None] | None = None
-    for i, word in enumerate(words):
+    setting: tuple[LineWord, str | None] | None = None
+    for i, word in enumerate(arguments):
         if syntax == "hydra":
             name, equals, value = word.text.partition("=")
             if equals and name.lstrip("+") == key:
-                found = word, _unquoted(value) if word.known else None
+                setting = word, _unquoted(value) if word.is_resolved else None
         elif word.text == key:
-            after = words[i + 1] if i + 1 < len(words) else None
+            after = arguments[i + 1] if i + 1 < len(arguments) else None
             valued = after is not None and not after.text.startswith("--")
-            found = word, (after.text if after and valued and after.known else None)
+            setting = word, (after.text if after and valued and after.is_resolved else None)
         elif word.text.startswith(key + "="):
-            found = word, word.text.partition("=")[2] if word.known else None
-    return found
+            setting = word, word.text.partition("=")[2] if word.is_resolved else None
+    return setting
 
 
 def _unquoted(value: str) -> str:
@@ -112,14 +112,14 @@ def _unquoted(value: str) -> str:
 
 @frozen
 class ScriptStart:
-    """A line that runs the shell script `script`; `words` come after it.
+    """A line that runs the shell script `script`; `arguments` come after it.
 
     `line`, `end`, `inside` and `folder` are those of a Launch.  `sourced`: it runs in the same shell.  `outside`: in another
     container or host, or as a job of Ray, where neither this machine's files nor its variables are.
     """
 
     script: LineWord
-    words: tuple[LineWord, ...]
+    arguments: tuple[LineWord, ...]
     line: int = 0
     end: int = 0
     inside: bool = False
@@ -143,24 +143,24 @@ _SCRIPT_NAME = re.compile(r".*\.(?:sh|bash|sub|slurm|sbatch)")
 
 
 def start_of(
-    words: Sequence[LineWord], functions: frozenset[str] = frozenset()
+    tokens: Sequence[LineWord], functions: frozenset[str] = frozenset()
 ) -> ScriptStart | None:
     """The shell script that a command runs; `functions` are those of the script, which may run their arguments."""
-    if not words:
+    if not tokens:
         return None
-    first = words[0].text
-    if first in _SOURCES and len(words) > 1:
-        return ScriptStart(words[1], tuple(words[2:]), sourced=True)
+    first = tokens[0].text
+    if first in _SOURCES and len(tokens) > 1:
+        return ScriptStart(tokens[1], tuple(tokens[2:]), sourced=True)
     if _is_script(first):
-        return ScriptStart(words[0], tuple(words[1:]))
+        return ScriptStart(tokens[0], tuple(tokens[1:]))
     elsewhere = first in _ELSEWHERE
     if not elsewhere and first not in SHELLS | _RUNNERS | functions:
         return None
-    at = next((i for i, word in enumerate(words) if _is_script(word.text)), None)
-    if at is None or not _runs_script(words[:at]):
+    at = next((i for i, word in enumerate(tokens) if _is_script(word.text)), None)
+    if at is None or not _runs_script(tokens[:at]):
         return None
-    outside = elsewhere or any(word.text.startswith("--container") for word in words[:at])
-    return ScriptStart(words[at], tuple(words[at + 1 :]), outside=outside)
+    outside = elsewhere or any(word.text.startswith("--container") for word in tokens[:at])
+    return ScriptStart(tokens[at], tuple(tokens[at + 1 :]), outside=outside)
 
 
 def _runs_script(before: Sequence[LineWord]) -> bool:

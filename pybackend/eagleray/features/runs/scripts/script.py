@@ -10,7 +10,7 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from eagleray.features.runs.scripts.bash_tokens import BashCommand, BashWord, commands_of
-from eagleray.features.runs.scripts.expansion import ExpandedText, array_words, expanded
+from eagleray.features.runs.scripts.expansion import ExpandedText, array_items, expanded
 from eagleray.features.runs.scripts.launch_lines import (
     Launch,
     LineWord,
@@ -90,8 +90,10 @@ class Script:
     def assigned(self, name: str) -> Assignment | None:
         """The last one of this name that stands before the training line."""
         bound = self.launch.line if self.launch else 0
-        found = [assignment for assignment in self.assignments if assignment.name == name]
-        return next((item for item in reversed(found) if not bound or item.line <= bound), None)
+        assignments = [assignment for assignment in self.assignments if assignment.name == name]
+        return next(
+            (item for item in reversed(assignments) if not bound or item.line <= bound), None
+        )
 
     def uses(self, name: str) -> bool:
         """Whether the script reads the variable `name`."""
@@ -105,15 +107,15 @@ def read_script(
     text = raw.replace("\r\n", "\n")
     commands = commands_of(text)
     reader = _ScriptReader(text, arguments)
-    found = [line for command in commands if (line := reader.read(command))]
-    launches = tuple(line for line in found if isinstance(line, Launch))
+    lines = [line for command in commands if (line := reader.read(command))]
+    launches = tuple(line for line in lines if isinstance(line, Launch))
     last = launches[-1] if launches else None
     return Script(
         text=text,
         crlf=text != raw,
         launch=next((launch for launch in reversed(launches) if prefers(launch)), last),
         launches=launches,
-        starts=tuple(line for line in found if isinstance(line, ScriptStart)),
+        starts=tuple(line for line in lines if isinstance(line, ScriptStart)),
         assignments=tuple(reader.assignments),
         commands=tuple(commands),
         globs=_GLOB_OPTIONS.search(text) is not None,
@@ -128,75 +130,79 @@ class _ScriptReader:
         self._text = text
         self._ends = [at for at, sign in enumerate(text) if sign == "\n"]
         self._functions = frozenset(_FUNCTION.findall(text))
-        self._values = {str(i): ExpandedText(said) for i, said in enumerate(arguments[:9], 1)}
+        self._values = {
+            str(i): ExpandedText(argument) for i, argument in enumerate(arguments[:9], 1)
+        }
         self._last: dict[str, Assignment] = {}
         self._folder = ""
         self.assignments: list[Assignment] = []
 
     def read(self, command: BashCommand) -> Launch | ScriptStart | None:
-        words = [said for word in command.words for said in self._said(word)]
+        tokens = [token for word in command.tokens for token in self._tokens_of(word)]
         # Assignments in front of a command are no words of it.
-        first = next((i for i, one in enumerate(words) if not _ASSIGNMENT.fullmatch(one.text)), 0)
+        first = next(
+            (i for i, token in enumerate(tokens) if not _ASSIGNMENT.fullmatch(token.text)), 0
+        )
         self._assign(command)
-        if not words or words[first].text in _ONLY_TEXT:
+        if not tokens or tokens[first].text in _ONLY_TEXT:
             return None
-        if words[first].text in ("cd", "pushd"):
-            self._enter(words[first + 1 :])
+        if tokens[first].text in ("cd", "pushd"):
+            self._enter(tokens[first + 1 :])
             return None
-        found = start_of(words[first:], self._functions) or launch_of(words[first:])
-        line = self._line(command.words[0])
-        return found and evolve(
-            found, line=line, end=command.end, inside=command.function, folder=self._folder
+        start = start_of(tokens[first:], self._functions) or launch_of(tokens[first:])
+        line = self._line(command.tokens[0])
+        return start and evolve(
+            start, line=line, end=command.end, inside=command.function, folder=self._folder
         )
 
-    def _enter(self, words: Sequence[LineWord]) -> None:
-        is_known = len(words) == 1 and words[0].known
-        self._folder = str(Path(self._folder) / words[0].text) if is_known else ""
+    def _enter(self, arguments: Sequence[LineWord]) -> None:
+        is_resolved = len(arguments) == 1 and arguments[0].is_resolved
+        self._folder = str(Path(self._folder) / arguments[0].text) if is_resolved else ""
 
     def _line(self, word: BashWord) -> int:
         return bisect(self._ends, word.start - 1) + 1
 
-    def _said(self, word: BashWord) -> list[LineWord]:
+    def _tokens_of(self, word: BashWord) -> list[LineWord]:
         """What a word gives: itself, or the words of the variable or array that it consists of."""
         whole = _WHOLE_VARIABLE.fullmatch(word.raw)
         held = self._last.get(whole["name"]) if whole else None
         if whole and held and held.raw.startswith("(") and whole["array"]:
             return [
                 self._of_raw(word.raw, held.line + held.raw.count("\n", 0, word.start))
-                for word in array_words(held.raw)
+                for word in array_items(held.raw)
             ]
         if held and not word.raw.startswith('"') and " " in held.raw and held.raw.startswith('"'):
             inner = commands_of(held.raw[1:-1])
-            return [self._of_raw(word.raw, held.line) for c in inner[:1] for word in c.words]
-        said = self._of_raw(word.raw, self._line(word))
-        return [evolve(said, span=(word.start, word.end))]
+            return [self._of_raw(word.raw, held.line) for c in inner[:1] for word in c.tokens]
+        token = self._of_raw(word.raw, self._line(word))
+        return [evolve(token, span=(word.start, word.end))]
 
     def _of_raw(self, raw: str, line: int) -> LineWord:
-        said = expanded(raw, self._values)
-        return LineWord(said.text, said.known, line)
+        value = expanded(raw, self._values)
+        return LineWord(value.text, value.is_resolved, line)
 
     def _assign(self, command: BashCommand) -> None:
-        exported = command.words[0].raw == "export"
-        setting = command.words[0].raw in _SETTING
-        for word in command.words[1:] if setting else command.words:
-            said = _ASSIGNMENT.fullmatch(word.raw)
-            if said:
-                self._add(said, self._line(word), exported)
+        exported = command.tokens[0].raw == "export"
+        setting = command.tokens[0].raw in _SETTING
+        for word in command.tokens[1:] if setting else command.tokens:
+            match = _ASSIGNMENT.fullmatch(word.raw)
+            if match:
+                self._add(match, self._line(word), exported)
             elif not setting:
                 break
 
-    def _add(self, said: re.Match[str], line: int, exported: bool) -> None:
-        name, raw = said["name"], said["value"]
-        whole = not raw.startswith("(") and not said["more"]
-        value = expanded(raw, self._values) if whole else ExpandedText(raw, known=False)
+    def _add(self, match: re.Match[str], line: int, exported: bool) -> None:
+        name, raw = match["name"], match["value"]
+        whole = not raw.startswith("(") and not match["more"]
+        value = expanded(raw, self._values) if whole else ExpandedText(raw, is_resolved=False)
         keeps = re.search(rf"\$\{{?{name}\b", raw) is not None
-        one = Assignment(name, value, raw, line, exported, keeps)
+        assignment = Assignment(name, value, raw, line, exported, keeps)
         # Which of several branches is taken is not known.
         earlier = self._values.get(name)
         sure = earlier is None or earlier == value
-        self._values[name] = value if sure else ExpandedText(f"${{{name}}}", known=False)
-        self._last[name] = one
-        self.assignments.append(one)
+        self._values[name] = value if sure else ExpandedText(f"${{{name}}}", is_resolved=False)
+        self._last[name] = assignment
+        self.assignments.append(assignment)
 
 
 def _given_to_others(commands: Sequence[BashCommand], ends: Set[int]) -> bool:
@@ -205,14 +211,14 @@ def _given_to_others(commands: Sequence[BashCommand], ends: Set[int]) -> bool:
         word.raw in _ALL_ARGUMENTS
         for command in commands
         if command.end not in ends and not command.function
-        if command.words[0].raw not in _ONLY_TEXT
-        for word in command.words
+        if command.tokens[0].raw not in _ONLY_TEXT
+        for word in command.tokens
     )
 
 
 def _passed_on(text: str, line: Launch | ScriptStart) -> bool | None:
     """Whether the line quotes `$@`; None where it does not have it."""
-    for word in line.words:
+    for word in line.arguments:
         raw = text[slice(*word.span)] if word.span else word.text
         if raw in _ALL_ARGUMENTS:
             return _ALL_ARGUMENTS[raw]
@@ -221,14 +227,14 @@ def _passed_on(text: str, line: Launch | ScriptStart) -> bool | None:
 
 def _unquoted(commands: Sequence[BashCommand]) -> str:
     """The words of the script without those in single quotes, where `$1` is awk's and not ours."""
-    words = (word.raw for command in commands if not command.function for word in command.words)
-    return "\n".join(re.sub(r"'[^']*'", "", word) for word in words)
+    tokens = (word.raw for command in commands if not command.function for word in command.tokens)
+    return "\n".join(re.sub(r"'[^']*'", "", word) for word in tokens)
 
 
 def _hidden(text: str, commands: Sequence[BashCommand]) -> int:
     """The line of a Python program that stands inside a quoted text, 0 for none."""
     for command in commands:
-        for word in command.words:
-            if found := _QUOTED_PYTHON.search(word.raw):
-                return text.count("\n", 0, word.start + found.start()) + 1
+        for word in command.tokens:
+            if match := _QUOTED_PYTHON.search(word.raw):
+                return text.count("\n", 0, word.start + match.start()) + 1
     return 0

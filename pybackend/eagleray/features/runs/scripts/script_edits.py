@@ -17,9 +17,9 @@ DEEPEST = 20
 _OWN_PLACE = re.compile(r"\$(?:0\b|(?P<open>\{)(?:0\b|BASH_SOURCE\b(?:\[0\])?)|BASH_SOURCE\b)")
 
 
-def added_words(words: Sequence[str]) -> str:
-    """`words` as they follow the last one of a line."""
-    return "".join(f" \\\n    {line}" for line in _lines(words))
+def appended_arguments(arguments: Sequence[str]) -> str:
+    """`arguments` as text that follows the last one of a line."""
+    return "".join(f" \\\n    {line}" for line in _lines(arguments))
 
 
 def copied_script(number: int, name: str) -> str:
@@ -29,8 +29,8 @@ def copied_script(number: int, name: str) -> str:
 
 def copy_number(written: str) -> int:
     """The number of the inner copy that a script runs, 0 for any other word."""
-    found = re.search(rf"\$\{{{COPIES}\}}/(\d+)/", written)
-    return int(found[1]) if found else 0
+    match = re.search(rf"\$\{{{COPIES}\}}/(\d+)/", written)
+    return int(match[1]) if match else 0
 
 
 def shell_quoted(word: str) -> str:
@@ -40,10 +40,10 @@ def shell_quoted(word: str) -> str:
     return shlex.quote(word)
 
 
-def _lines(words: Sequence[str]) -> Iterator[str]:
+def _lines(arguments: Sequence[str]) -> Iterator[str]:
     """An option stands on one line with its value."""
     waiting = ""
-    for word in words:
+    for word in arguments:
         quoted = shell_quoted(word)
         if waiting and not word.startswith("--"):
             yield f"{waiting} {quoted}"
@@ -66,7 +66,7 @@ def with_own_place(text: str, variable: str = ORIGINAL, zero: str = "") -> str:
     edits = [
         (at, end, new)
         for command in commands_of(text)
-        for word in command.words
+        for word in command.tokens
         for at, end, new in _own_places(text, word.start, word.end, (variable, zero or variable))
     ]
     return edited(text, edits)
@@ -75,9 +75,9 @@ def with_own_place(text: str, variable: str = ORIGINAL, zero: str = "") -> str:
 def _own_places(
     text: str, start: int, end: int, variables: tuple[str, str]
 ) -> Iterator[tuple[int, int, str]]:
-    found = list(_OWN_PLACE.finditer(text, start, end))
-    left = list(_left_alone(text, start, end)) if found else []
-    for item in found:
+    places = list(_OWN_PLACE.finditer(text, start, end))
+    left = list(_left_alone(text, start, end)) if places else []
+    for item in places:
         if not any(begin < item.start() < closing for begin, closing in left):
             variable = variables["BASH_SOURCE" not in item[0]]
             yield item.start(), item.end(), "${" + variable + ("" if item["open"] else "}")

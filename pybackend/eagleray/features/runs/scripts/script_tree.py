@@ -42,8 +42,8 @@ class ScriptNode:
         if node is self:
             return (self,)
         for _, inner in self.inner:
-            if found := inner.path_to(node):
-                return (self, *found)
+            if path := inner.path_to(node):
+                return (self, *path)
         return ()
 
 
@@ -77,21 +77,21 @@ class ScriptTree:
         above = (*above, file.path)
         inner = []
         for start in script.starts:
-            found = self._find(start, Path(file.path).parent)
-            cycle = found is None or found.path in above or len(above) > _DEEPEST
-            if found is not None and not cycle and self._count < _MOST_SCRIPTS:
-                given = _arguments(start.words, arguments)
-                inner.append((start, self._node(found, given, above)))
+            inner_file = self._find(start, Path(file.path).parent)
+            cycle = inner_file is None or inner_file.path in above or len(above) > _DEEPEST
+            if inner_file is not None and not cycle and self._count < _MOST_SCRIPTS:
+                given = _arguments(start.arguments, arguments)
+                inner.append((start, self._node(inner_file, given, above)))
         return ScriptNode(file.name, file.path, script, tuple(inner))
 
 
-def _arguments(words: Sequence[LineWord], outer: Sequence[str]) -> list[str]:
+def _arguments(tokens: Sequence[LineWord], outer: Sequence[str]) -> list[str]:
     """The arguments of an inner script up to the first one of unknown value."""
     given: list[str] = []
-    for word in words:
+    for word in tokens:
         if _ALL_ARGUMENTS.fullmatch(word.text):
             given += outer
-        elif word.known:
+        elif word.is_resolved:
             given.append(word.text)
         else:
             break
