@@ -1,4 +1,7 @@
-"""The composition root: builds every core object of sidecar, command line and run supervisor, once per process."""
+"""The composition root: builds every core object of sidecar, command line and run supervisor, once per process.
+
+Connections into clusters are owned by another process, the debug adapter (`adapter/main.py`).
+"""
 
 from __future__ import annotations
 

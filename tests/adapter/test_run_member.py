@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from eagleray.adapter.runs.attaching import RunAttachConversation
-from eagleray.adapter.runs.breakpoints import BreakpointTable
+from eagleray.adapter.runs.breakpoint_table import BreakpointTable
 from eagleray.adapter.runs.proxy import ProxyClient
 from eagleray.adapter.runs.run_process import RunProcess
 from eagleray.adapter.runs.worker import log_point_message

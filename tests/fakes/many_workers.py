@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from eagleray.adapter.sessions.worker import WorkerSession
+from eagleray.adapter.sessions.worker_session import WorkerSession
 from eagleray.protocol.control import AttachParams, WorkerStop
 
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from eagleray.adapter import held_record
-from eagleray.adapter.held_record import HeldRecord
+from eagleray.adapter import held_elsewhere_file
+from eagleray.adapter.held_elsewhere_file import HeldRecord
 from eagleray.adapter_client.held_elsewhere import BELIEVED_S, held_elsewhere
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import host_name
@@ -83,7 +83,7 @@ async def test_our_own_record_and_a_stale_one_are_not_believed(tmp_path: Path) -
 async def test_what_an_adapter_of_another_protocol_holds_is_shown_with_its_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(held_record, "PROTOCOL", 99)
+    monkeypatch.setattr(held_elsewhere_file, "PROTOCOL", 99)
     running = await recorded(tmp_path, host_name())
     [state] = held_elsewhere(tmp_path)
     assert (state.session, state.host) == (SESSION, "this machine (version 1.0)")

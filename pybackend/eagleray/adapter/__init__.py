@@ -1,1 +1,1 @@
-"""The debug adapter: a process of its own that holds every debug connection into a cluster."""
+"""The debug adapter: one process per user that holds the debug connections into clusters, and owns the routes (ssh, srun) to them."""

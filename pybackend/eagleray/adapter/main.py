@@ -16,7 +16,7 @@ from eagleray.adapter import lifetime
 from eagleray.adapter.control.operations import AdapterParts
 from eagleray.adapter.control.questions import Questions
 from eagleray.adapter.control.server import ClientCount, ControlServer
-from eagleray.adapter.held_record import HeldRecord
+from eagleray.adapter.held_elsewhere_file import HeldRecord
 from eagleray.adapter.reachability import AdapterLock, Reachability
 from eagleray.adapter.runs.runs import RunRegistry
 from eagleray.adapter.sessions.registry import Registry

@@ -14,14 +14,15 @@ from functools import cache
 from typing import Any
 
 import cattrs
-from eagleray.adapter.runs.breakpoints import BreakpointTable
+from eagleray.adapter.runs.breakpoint_table import BreakpointTable
 from eagleray.adapter.runs.process_info import mappings, read_process_info
 from eagleray.adapter.sessions import dap
 from eagleray.adapter.sessions.dap import NotDap
 from eagleray.adapter.sessions.frames import Owners, fold, is_noise
 from eagleray.adapter.sessions.path_rules import PathRules
 from eagleray.adapter.sessions.record import SessionRecord
-from eagleray.adapter.sessions.stops import stacks_told, stop_of
+from eagleray.adapter.sessions.stacks import stacks_sent
+from eagleray.adapter.sessions.stop_location import stop_of
 from eagleray.common.errors import EaglerayError
 from eagleray.common.file_checks import FileChecks
 from eagleray.features.clusters import messages as clusters
@@ -167,7 +168,7 @@ def worker_events(said: Any) -> None:
     for one in (each for each in said if isinstance(each, dict)):
         record = SessionRecord()
         record.stop(dict(one))
-        stacks_told(dict(one))
+        stacks_sent(dict(one))
         record.offered()
         is_noise(one)
     frames = [one for one in said if isinstance(one, dict)]

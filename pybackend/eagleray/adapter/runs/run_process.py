@@ -8,10 +8,10 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any, Literal
 
+from eagleray.adapter.runs.attached_process import AttachedProcess, OfRun
 from eagleray.adapter.runs.process_info import mappings, read_process_info
 from eagleray.adapter.runs.proxy import ProxyClient
 from eagleray.adapter.runs.proxy_control import ProxyConnection
-from eagleray.adapter.runs.session import AttachedProcess, OfRun
 from eagleray.adapter.sessions.path_rules import PathRules
 from eagleray.adapter.sessions.registry import Registry
 from eagleray.common import tasks

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from eagleray.adapter.runs.breakpoints import BreakpointTable
+from eagleray.adapter.runs.breakpoint_table import BreakpointTable
 from eagleray.adapter.runs.process_info import ProcessInfo, mappings
 from eagleray.adapter.runs.proxy import ProxyClient
 from eagleray.adapter.runs.run_process import RunProcess

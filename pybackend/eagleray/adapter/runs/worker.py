@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from eagleray.adapter.runs.attaching import Ask, RunAttachConversation, RunSide
 from eagleray.adapter.sessions.attaching import AttachConversation
 from eagleray.adapter.sessions.dap import Message
-from eagleray.adapter.sessions.worker import WorkerSession
 from eagleray.adapter.sessions.worker_rpc import WorkerRpc
+from eagleray.adapter.sessions.worker_session import WorkerSession
 from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError
 from eagleray.protocol.control import AttachParams

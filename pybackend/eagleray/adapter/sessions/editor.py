@@ -19,7 +19,7 @@ from eagleray.adapter.sessions.disconnect import DisconnectIntent, disconnect_in
 from eagleray.adapter.sessions.editor_requests import EditorRequests
 from eagleray.adapter.sessions.sources import Sources
 from eagleray.adapter.sessions.stop_events import StopEvents
-from eagleray.adapter.sessions.worker import WorkerSession
+from eagleray.adapter.sessions.worker_session import WorkerSession
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 

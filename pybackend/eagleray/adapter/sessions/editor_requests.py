@@ -8,14 +8,14 @@ from itertools import zip_longest
 
 from eagleray.adapter.sessions import dap
 from eagleray.adapter.sessions.attaching import UNCAUGHT
-from eagleray.adapter.sessions.breakpoint_rows import BreakpointRows
+from eagleray.adapter.sessions.breakpoint_checks import BreakpointRows
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.dap_requests import TABLE, Unfit, checked
 from eagleray.adapter.sessions.exceptions import for_client
 from eagleray.adapter.sessions.frames import is_noise, is_own_thread
 from eagleray.adapter.sessions.record import FileBreakpoints
 from eagleray.adapter.sessions.sources import Sources
-from eagleray.adapter.sessions.worker import WorkerSession
+from eagleray.adapter.sessions.worker_session import WorkerSession
 from eagleray.common.errors import EaglerayError
 
 # Without the worker's file, a breakpoint stays where debugpy has moved it.

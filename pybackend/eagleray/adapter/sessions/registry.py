@@ -15,7 +15,7 @@ from eagleray.adapter.sessions.editor import Editor
 from eagleray.adapter.sessions.editor_requests import EditorRequests
 from eagleray.adapter.sessions.path_rules import PathRules
 from eagleray.adapter.sessions.sources import Sources
-from eagleray.adapter.sessions.worker import WorkerSession
+from eagleray.adapter.sessions.worker_session import WorkerSession
 from eagleray.common import private_socket, tasks
 from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterable
 
 from eagleray.adapter.sessions.dap import Message
-from eagleray.adapter.sessions.worker import WorkerSession
+from eagleray.adapter.sessions.worker_session import WorkerSession
 
 # debugpy numbers its own references (code without a file) from 1.
 _FIRST_REFERENCE = 1_000_000_000

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.frames import Owners, fold, is_wrapped
-from eagleray.adapter.sessions.stops import stacks_told
+from eagleray.adapter.sessions.in_worker import TOLD
 
 Ask = Callable[[str, Message], Awaitable[Message]]
 
@@ -31,7 +31,7 @@ class Stacks:
 
     def stopped(self, body: Message) -> None:
         """Takes what came with a `stopped` event out of it."""
-        told = stacks_told(body)
+        told = stacks_sent(body)
         self._known = {thread: fold(frames, self._owners) for thread, frames in told.items()}
         self.is_wrapped = any(is_wrapped(frames, self._owners) for frames in told.values())
 
@@ -49,3 +49,9 @@ class Stacks:
                 return frames
             self._known[thread] = frames
         return self._known[thread]
+
+
+def stacks_sent(body: Message) -> dict[int, list[Message]]:
+    """Removes the stack that `in_worker` has put into a `stopped` event, and returns it by its thread."""
+    frames, thread = body.pop(TOLD, None), body.get("threadId")
+    return {thread: frames} if isinstance(frames, list) and isinstance(thread, int) else {}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from eagleray.adapter.sessions import exceptions
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.stacks import Stacks
-from eagleray.adapter.sessions.stops import stop_of
 from eagleray.common import tasks
 from eagleray.protocol.control import WorkerStop
 
@@ -17,7 +17,7 @@ LIMIT_S = 5.0
 
 
 class StopLocator:
-    """Owns the question that is still open; `late(before, stop)` is called when its answer comes after all."""
+    """Owns the open request; calls `late(before, stop)` when its answer arrives after the time limit."""
 
     def __init__(
         self,
@@ -28,17 +28,17 @@ class StopLocator:
         self._request = request
         self._stacks = stacks
         self._late = late
-        self._asking: asyncio.Task[None] | None = None
+        self._locating: asyncio.Task[None] | None = None
 
     async def of(self, body: Message, thread: int) -> WorkerStop:
-        """The stop that a `stopped` event tells of, without path and line where that isn't known in time."""
+        """The stop of a `stopped` event, without path and line if they aren't known in time."""
         self.close()
         unknown = stop_of(body, [], thread, "")
         known: asyncio.Future[WorkerStop] = asyncio.get_running_loop().create_future()
 
         async def ask() -> None:
             try:
-                stop = await self._asked(body, thread)
+                stop = await self._located(body, thread)
             except Exception as error:
                 if known.cancelled():
                     raise
@@ -49,19 +49,42 @@ class StopLocator:
                 else:
                     known.set_result(stop)
 
-        self._asking = tasks.owned(ask(), "stop location", tasks.only_logged)
+        self._locating = tasks.owned(ask(), "stop location", tasks.only_logged)
         try:
             return await asyncio.wait_for(known, LIMIT_S)
         except asyncio.TimeoutError:
             return unknown
 
     def close(self) -> None:
-        if self._asking is not None:
-            self._asking.cancel()
-            self._asking = None
+        if self._locating is not None:
+            self._locating.cancel()
+            self._locating = None
 
-    async def _asked(self, body: Message, thread: int) -> WorkerStop:
+    async def _located(self, body: Message, thread: int) -> WorkerStop:
         fails = body.get("reason") == "exception"
         frames = await self._stacks.of(thread)
         exception = await exceptions.of_stop(self._request, body, thread) if fails else ""
         return stop_of(body, frames, thread, exception)
+
+
+def stop_of(body: Message, frames: list[Message], thread: int, exception: str) -> WorkerStop:
+    """The stop for the control protocol: the user's first frame, in the worker's paths."""
+    top = frames[0] if frames else {}
+    source = top.get("source")
+    path = source.get("path") if isinstance(source, dict) else ""
+    line = top.get("line")
+    return WorkerStop(
+        reason=str(body.get("reason", "")),
+        path=str(path or ""),
+        line=line if isinstance(line, int) else 0,
+        function=str(top.get("name") or ""),
+        exception=exception,
+        thread_id=thread,
+    )
+
+
+def is_among(stop: WorkerStop, places: list[list[Any]]) -> bool:
+    """Whether it is a breakpoint() at one of these [path, line] or [path, line, next line]."""
+    if stop.reason != "breakpoint":
+        return False
+    return any(place[0] == stop.path and stop.line in place[1:] for place in places)

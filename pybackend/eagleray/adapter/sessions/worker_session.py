@@ -18,8 +18,7 @@ from eagleray.adapter.sessions.path_rules import PathRules
 from eagleray.adapter.sessions.record import SessionRecord
 from eagleray.adapter.sessions.renewal import Renewal
 from eagleray.adapter.sessions.stacks import Stacks
-from eagleray.adapter.sessions.stop_location import StopLocator
-from eagleray.adapter.sessions.stops import is_among
+from eagleray.adapter.sessions.stop_location import StopLocator, is_among
 from eagleray.adapter.sessions.watching import ConnectedEditor
 from eagleray.adapter.sessions.worker_rpc import Prepared, WorkerRpc
 from eagleray.adapter.sessions.worker_states import state_of

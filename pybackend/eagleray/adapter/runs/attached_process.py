@@ -9,15 +9,15 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from eagleray.adapter.runs.attaching import Ask
-from eagleray.adapter.runs.breakpoints import BreakpointTable
+from eagleray.adapter.runs.breakpoint_table import BreakpointTable
 from eagleray.adapter.runs.process_info import ProcessInfo
 from eagleray.adapter.runs.proxy import ProxyClient
 from eagleray.adapter.runs.proxy_stream import ProxyStream
 from eagleray.adapter.runs.worker import RunMember, RunWorkerSession
-from eagleray.adapter.sessions.breakpoint_rows import BreakpointRows
+from eagleray.adapter.sessions.breakpoint_checks import BreakpointRows
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.registry import Registry
-from eagleray.adapter.sessions.worker import WorkerSession
+from eagleray.adapter.sessions.worker_session import WorkerSession
 from eagleray.common.worker_errors import worker_gone
 from eagleray.protocol.control import AttachParams, WorkerKey
 from eagleray.routes.routes import Routes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from eagleray.adapter.runs.breakpoints import BreakpointTable
+from eagleray.adapter.runs.breakpoint_table import BreakpointTable
 from eagleray.protocol.runs import BreakpointLine, FileLines, LineState
 
 PATH = "/home/me/a.py"
