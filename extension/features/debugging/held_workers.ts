@@ -1,4 +1,4 @@
-/** Workers that stay stopped without a session: offered when the window opens, and again after a while. */
+/** Workers that a closed or reloaded window left stopped: offered when a window opens, and again after a while. */
 
 import * as vscode from "vscode";
 

@@ -6,7 +6,7 @@ import type { Disposable } from "../../common/disposables";
 import { COMMANDS } from "../../contributions";
 import { ifTrusted } from "../../workspace";
 import type { StopTracker } from "../debugging/stop_tracker";
-import { BreakpointNotes, GutterBreakpoints } from "./breakpoints";
+import { BreakpointNotes, GutterBreakpoints } from "./gutter_breakpoints";
 import { RunCommands } from "./commands";
 import { RunOutput } from "./output";
 import { RunStarter } from "./run_starter";

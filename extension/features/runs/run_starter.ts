@@ -14,7 +14,7 @@ import {
   type Prepare,
   type Proposal,
 } from "../presets/messages";
-import { gutterBreakpoints } from "./breakpoints";
+import { gutterBreakpoints } from "./gutter_breakpoints";
 import { prepareOf, type Draft } from "./draft";
 import { RESTART, START, STOP, type Run } from "./messages";
 import type { RunOutput } from "./output";
