@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from eagleray.cli.profile_progress import summary
+from eagleray.cli.run_following import summary
 from eagleray.common.errors import EaglerayError
 from eagleray.features.profiling import class_matches
 from eagleray.features.profiling.class_matches import MatchingCollector, no_match_sentence

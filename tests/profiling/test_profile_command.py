@@ -11,8 +11,7 @@ from attrs import evolve
 from eagleray.adapter.runs.process_info import read_process_info
 from eagleray.cli import main as cli
 from eagleray.cli.profile import plan_of, preview_lines
-from eagleray.cli.profile_progress import Progress, summary
-from eagleray.cli.run_following import exit_code
+from eagleray.cli.run_following import Progress, exit_code, summary
 from eagleray.common.errors import EaglerayError
 from eagleray.features.profiling.class_matches import match_classes
 from eagleray.features.profiling.handlers import percentage, progress_text, wire_run
@@ -27,7 +26,7 @@ from eagleray.features.runs.model import (
     plan_of_json,
     plan_to_json,
 )
-from eagleray.features.runs.profile_plan import validate_profile
+from eagleray.features.runs.preparing import validate_profile
 from eagleray.features.runs.records import RunRecord, StoredRun
 from eagleray.ray.rows import ActorRow, RuntimeEnv
 from eagleray.tools.code_copies import Package

@@ -19,8 +19,12 @@ from eagleray.features.profiling.scanner import Scanner, parse_worker
 from eagleray.features.profiling.sources import RemoteFolder
 from eagleray.features.profiling.store import ReportStore
 from eagleray.features.runs.model import Kind, ProfilePlan, RunPlan, WorkerProfile
-from eagleray.features.runs.remote_delivery import make_remote_reports_folder, remote_reports_folder
-from eagleray.features.runs.remote_files import RemoteFiles, RemotePath
+from eagleray.features.runs.remote_files import (
+    RemoteFiles,
+    RemotePath,
+    make_remote_reports_folder,
+    remote_reports_folder,
+)
 from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.remote_scripts import report_folder as script

@@ -15,7 +15,7 @@ import pytest
 from attrs import evolve
 from eagleray.features.runs.model import RunPlan, RunState
 from eagleray.features.runs.records import RunRecords
-from eagleray.features.runs.remote_delivery import delivered_to
+from eagleray.features.runs.remote_files import delivered_to
 from eagleray.protocol.control import CommandOutput
 from eagleray.remote_scripts import package_copies
 from eagleray.remote_scripts.package_copies import deliver, remove_unused

@@ -12,8 +12,9 @@ import pytest
 from attrs import asdict
 from eagleray.features.runs import errors
 from eagleray.features.runs.handlers import wire_run
-from eagleray.features.runs.model import RunPlan, RunState
-from eagleray.features.runs.plan_text import (
+from eagleray.features.runs.model import (
+    RunPlan,
+    RunState,
     command_text,
     confirm_text,
     exact_command,

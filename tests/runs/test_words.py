@@ -17,8 +17,7 @@ from eagleray.features.runs.injected_config import (
     verifier,
     with_site,
 )
-from eagleray.features.runs.model import RunPlan
-from eagleray.features.runs.plan_text import command_text, confirm_text
+from eagleray.features.runs.model import RunPlan, command_text, confirm_text
 from eagleray.features.runs.proxy_addresses import in_table
 from eagleray.features.runs.sbatch_arguments import WITH_VARIABLES, submission, variables
 from eagleray.ray.jobs import JobState

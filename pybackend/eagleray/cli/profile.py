@@ -8,11 +8,11 @@ from eagleray.app import App
 from eagleray.cli import run as run_command
 from eagleray.cli.arguments import CLUSTER_HELP, add_start, check_start, ranks
 from eagleray.cli.output import say
-from eagleray.cli.profile_progress import Progress, summary
+from eagleray.cli.run_following import Progress, summary
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.features.profiling.model import ClassMatch
 from eagleray.features.runs.model import ProfilePlan, ProfileState, When
-from eagleray.features.runs.profile_plan import check_seconds, validate_profile
+from eagleray.features.runs.preparing import check_seconds, validate_profile
 
 _ACTIONS = ("record", "stop", "gather")
 

@@ -19,8 +19,7 @@ from eagleray.features.presets.analysis import with_training_line
 from eagleray.features.presets.debug_runs import NONE
 from eagleray.features.presets.model import WITHOUT_EFFECT
 from eagleray.features.runs.breakpoint_parsing import breakpoints
-from eagleray.features.runs.model import ProfilePlan, RunPlan
-from eagleray.features.runs.plan_text import command_text, confirm_text
+from eagleray.features.runs.model import ProfilePlan, RunPlan, command_text, confirm_text
 from eagleray.features.runs.preflight import check as check_program
 from eagleray.features.runs.preflight import check_files
 from eagleray.features.runs.preparing import RunRequest

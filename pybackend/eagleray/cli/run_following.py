@@ -1,4 +1,4 @@
-"""Follows a run on the terminal: prints its output and its stops until it ends; Ctrl-C stops it."""
+"""Follows a run on the terminal: prints its output, stops and reports until it ends; Ctrl-C stops it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 from eagleray.app import App
 from eagleray.cli.output import say
-from eagleray.cli.profile_progress import Progress, summary
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.redact import redact_text
 from eagleray.features.runs.errors import stop_failed
+from eagleray.features.runs.model import ProfileState, WorkerProfile
 from eagleray.features.runs.output import follow as follow_output
 from eagleray.features.runs.records import RunRecord, StoredRun, load_if_readable
 from eagleray.features.runs.run_status import is_remote, with_current_state
@@ -145,3 +145,54 @@ class Follower:
         """The program keeps running; after Ctrl-C the user wants to leave all the same."""
         say(str(error) if isinstance(error, EaglerayError) else str(stop_failed(error)))
         self.left = True
+
+
+_ACTIVITIES = {"recording": "records", "writing": "writes its report"}
+
+
+class Progress:
+    """Gives the new lines at each look."""
+
+    def __init__(self) -> None:
+        self._workers: dict[str, str] = {}
+        self._files: set[str] = set()
+        self._sentence = ""
+
+    def lines(self, state: ProfileState | None) -> list[str]:
+        if state is None:
+            return []
+        lines = [line for worker in state.workers for line in self._of_worker(worker)]
+        # Their own names say class, host and process, of which a person knows the first.
+        names = {report: worker.name for worker in state.workers for report in worker.reports}
+        for file in sorted(set(state.files) - self._files):
+            of = f" of {printable(names[file], 100)}" if names.get(file) else ""
+            lines.append(f"Gathered {printable(file, 400)}{of}")
+        self._files.update(state.files)
+        if state.sentence and state.sentence != self._sentence:
+            lines.append(printable(state.sentence, 600))
+        self._sentence = state.sentence
+        return lines
+
+    def _of_worker(self, worker: WorkerProfile) -> list[str]:
+        before = self._workers.get(worker.key)
+        self._workers[worker.key] = worker.state
+        where = f"{worker.name} (pid {worker.pid} on {worker.node})"
+        lines = []
+        if before is None:
+            lines.append(worker.problem or worker.said or f"nsys is at {where}")
+        if before != worker.state and worker.state in _ACTIVITIES:
+            lines.append(f"{where} {_ACTIVITIES[worker.state]}")
+        return [printable(line, 400) for line in lines]
+
+
+def summary(state: ProfileState | None) -> str:
+    """What there is in the end."""
+    if state is None or not state.workers:
+        why = state.sentence if state is not None else ""
+        why = why or "No class or name of a worker that was seen fits the patterns."
+        return f"No worker was profiled. {printable(why, 600)}"
+    missing = state.expected - state.gathered
+    lost = f"; {missing} did not come" if missing > 0 else ""
+    reports = "1 report" if state.gathered == 1 else f"{state.gathered} reports"
+    warning = ". Who gets one also gets its node's environment, tokens included"
+    return f"{reports} in {state.folder}{lost}{warning if state.gathered else ''}"

@@ -13,7 +13,7 @@ from eagleray.cli.run_following import follow
 from eagleray.common.errors import printable
 from eagleray.common.redact import redact_text
 from eagleray.features.runs.handlers import wire_run
-from eagleray.features.runs.plan_text import command_text, confirm_text
+from eagleray.features.runs.model import command_text, confirm_text
 from eagleray.features.runs.records import StoredRun
 
 ACTIONS = ("list", "follow", "stop", "restart", "forget")

@@ -21,7 +21,7 @@ from eagleray.features.runs.model import ProcessIdentity, RunPlan, RunState
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.proxy_addresses import joined_in
 from eagleray.features.runs.records import RunRecord, RunRecords
-from eagleray.features.runs.remote_delivery import remote_reports_folder
+from eagleray.features.runs.remote_files import remote_reports_folder
 from eagleray.features.runs.supervisor_process import ALREADY_SUPERVISED
 from eagleray.ray.dashboard import Dashboard
 from eagleray.supervisor.launchers.factory import LauncherFactory

@@ -16,10 +16,8 @@ from eagleray.features.presets.errors import untrusted_workspace
 from eagleray.features.presets.messages import Change, PresetRow
 from eagleray.features.presets.model import DebugRunProposal, ProposedChange
 from eagleray.features.presets.text import lines_of, setting_of
-from eagleray.features.runs.model import RunPlan
-from eagleray.features.runs.plan_text import confirm_text, title
-from eagleray.features.runs.preparing import RunPreparation, RunRequest
-from eagleray.features.runs.profile_plan import validate_profile
+from eagleray.features.runs.model import RunPlan, confirm_text, title
+from eagleray.features.runs.preparing import RunPreparation, RunRequest, validate_profile
 
 if TYPE_CHECKING:
     from eagleray.wire.requests import RequestServer

@@ -25,7 +25,7 @@ from eagleray.features.runs import supervisor_process
 from eagleray.features.runs.adapter_gateway import AdapterRunGateway
 from eagleray.features.runs.model import ProfileState
 from eagleray.features.runs.records import StoredRun
-from eagleray.features.runs.remote_delivery import remote_reports_folder
+from eagleray.features.runs.remote_files import remote_reports_folder
 from eagleray.features.runs.run_status import with_current_state
 from eagleray.features.runs.runs import Runs
 from eagleray.ray.dashboard import Dashboard

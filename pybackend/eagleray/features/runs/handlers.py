@@ -13,12 +13,12 @@ from eagleray.common.off_loop import off_loop
 from eagleray.common.redact import redact_text
 from eagleray.common.tasks import publish_changes
 from eagleray.features.runs import messages
-from eagleray.features.runs.model import RunPlan
-from eagleray.features.runs.output_pieces import next_piece, tail_of
-from eagleray.features.runs.plan_text import (
+from eagleray.features.runs.model import (
+    RunPlan,
     command_text,
     exact_command,
 )
+from eagleray.features.runs.output_pieces import next_piece, tail_of
 from eagleray.features.runs.preflight import check
 from eagleray.features.runs.preparing import RunPreparation
 from eagleray.features.runs.program_python import target_of, with_python

@@ -1,20 +1,25 @@
-"""Lists, reads and removes the files of a run's folder on a machine that only commands reach."""
+"""Delivers code to another machine, and lists, reads and removes files there, by commands alone."""
 
 from __future__ import annotations
 
 import base64
 import binascii
+import logging
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote_to_bytes
 
 from attrs import frozen
 
-from eagleray.common.errors import printable
-from eagleray.features.runs.errors import remote_folder_failed
+from eagleray.common.errors import EaglerayError, printable
+from eagleray.features.runs.errors import not_delivered, remote_folder_failed
+from eagleray.features.runs.model import RunPlan
+from eagleray.remote_scripts import package_copies
 from eagleray.remote_scripts.report_folder import MOST
 from eagleray.slurm.node_commands import WrapCommand
+from eagleray.tools.code_copies import Package, zip_package
 from eagleray.tools.commands import Commands
 from eagleray.tools.remote_script import run_remote_script
 
@@ -135,3 +140,53 @@ def _parse_bytes(text: Any) -> bytes:
         return base64.b64decode(text, validate=True) if isinstance(text, str) else b""
     except (ValueError, binascii.Error):
         return b""
+
+
+# Read at once: an update of the extension removes this folder while a supervisor lives.
+_SCRIPT = Path(package_copies.__file__).read_text("utf-8")
+DELIVER_S = 60.0
+# In the folder of the submission, which is the job's own; homes are small, and profiles are not.
+REPORTS = ".eagleray-reports"
+
+log = logging.getLogger(__name__)
+
+
+def login_of(plan: RunPlan) -> str:
+    """The host on which a script is given to SLURM, "" for this machine and for all other runs."""
+    cluster = plan.cluster if plan.kind == "sbatch" else ""
+    return cluster.removeprefix("ssh://").partition("/")[0]
+
+
+def remote_reports_folder(run: str, plan: RunPlan) -> RemotePath | None:
+    """Where reports of a run lie that is submitted elsewhere; None for all others."""
+    ssh = login_of(plan)
+    if not ssh or plan.profile is None:
+        return None
+    return RemotePath(ssh, f"{plan.cwd.rstrip('/')}/{REPORTS}/{run}")
+
+
+async def make_remote_reports_folder(commands: Commands, run: str, plan: RunPlan) -> str:
+    """That folder, which is there now; "" where there is none: then reports go to Ray's logs."""
+    remote = remote_reports_folder(run, plan)
+    if remote is None:
+        return ""
+    try:
+        await RemoteFiles(commands, remote.ssh, remote.folder).make()
+    except EaglerayError as error:
+        log.warning("%s", error)
+        return ""
+    return remote.folder
+
+
+async def delivered_to(commands: Commands, ssh: str, of: Package, needed_since: float) -> str:
+    """The folder on that host which holds the package now; raises `not-delivered`.
+
+    Copies there that no run has begun to use since then are removed.
+    """
+    archive = base64.b64encode(zip_package(of)[1]).decode("ascii")
+    command = ["python3", "-I", "-c", _SCRIPT, of.name, str(needed_since)]
+    ran = await commands.run(ssh, command, archive, DELIVER_S)
+    for line in ran.stdout.splitlines():
+        if ran.code == 0 and line.startswith(package_copies.DELIVERED):
+            return line.removeprefix(package_copies.DELIVERED)
+    raise not_delivered(ssh, ran.stderr)

@@ -26,8 +26,7 @@ from eagleray.features.runs.errors import (
     still_runs,
     stop_needs_consent,
 )
-from eagleray.features.runs.model import Breakpoint, RunPlan, RunState
-from eagleray.features.runs.plan_text import confirm_text
+from eagleray.features.runs.model import Breakpoint, RunPlan, RunState, confirm_text
 from eagleray.features.runs.preflight import check
 from eagleray.features.runs.program_python import with_python
 from eagleray.features.runs.records import RunRecord, RunRecords, StoredRun, load

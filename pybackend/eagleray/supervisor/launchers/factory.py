@@ -16,7 +16,7 @@ from eagleray.features.runs.injected_config import InjectedConfig
 from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.records import RunRecord, RunRecords
-from eagleray.features.runs.remote_delivery import (
+from eagleray.features.runs.remote_files import (
     delivered_to,
     login_of,
     make_remote_reports_folder,
