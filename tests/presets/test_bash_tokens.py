@@ -1,4 +1,4 @@
-"""The words of scripts: told apart as bash does, by a table and by a law."""
+"""Scripts are split into tokens as bash splits them, by a table and by a law."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def test_what_follows_a_deep_word_is_read() -> None:
     ]
 
 
-def test_a_copy_leaves_alone_what_stands_too_deep() -> None:
+def test_copy_leaves_deep_nesting_unchanged() -> None:
     deep = '"$(' * 2_000 + "$0" + ')"' * 2_000
     said = with_own_place(f'cd {deep} "$(dirname \'$0\')" "$(dirname $0)"')
     assert said == f'cd {deep} "$(dirname \'$0\')" "$(dirname ${{EAGLERAY_SCRIPT}})"'
 
 
-def test_what_stands_in_a_function() -> None:
+def test_commands_in_functions_are_marked() -> None:
     text = "f() { a; { b; }; c; }\nfunction g { d; }\ne"
     assert {c.tokens[0].raw: c.function for c in commands_of(text)} == {
         **dict.fromkeys("abcd", True),
@@ -108,11 +108,11 @@ VALUES = {
         ("'open", "'open", False),
     ],
 )
-def test_what_a_word_becomes(raw: str, text: str, known: bool) -> None:
+def test_token_expands_to_its_text(raw: str, text: str, known: bool) -> None:
     assert expanded(raw, VALUES) == ExpandedText(text, known)
 
 
-def test_the_words_of_an_array() -> None:
+def test_array_is_split_into_tokens() -> None:
     raw = '( a\n # b \'c\n  "d e" #f\n --g )'
     found = array_items(raw)
     assert [word.raw for word in found] == ["a", '"d e"', "--g"]
@@ -123,7 +123,7 @@ WORDS = st.lists(st.text(st.characters(exclude_characters="\0", codec="utf-8")),
 
 
 @given(WORDS, st.sampled_from([" ", "  ", " \\\n   ", "\t"]))
-def test_quoted_words_come_back(words: list[str], blank: str) -> None:
+def test_quoted_tokens_round_trip(words: list[str], blank: str) -> None:
     quoted = [shlex.quote(word) for word in ["python3", *words]]
     text = "# a 'comment\n" + blank.join(quoted) + " 2>&1 | tee x\n"
     command = commands_of(text)[0]

@@ -118,7 +118,7 @@ def test_config_of_the_command_replaces_that_of_the_program(tmp_path: Path) -> N
     assert find("logger.log_dir") is None
 
 
-def test_installed_package_is_looked_into_after_the_checkout(tmp_path: Path) -> None:
+def test_installed_package_is_searched_after_the_checkout(tmp_path: Path) -> None:
     installed = written(tmp_path / "lib" / "site-packages", HYDRA)
     empty = tmp_path / "work"
     empty.mkdir()

@@ -142,7 +142,7 @@ def test_hydra_composes_the_overrides_and_starts_nothing(
     assert not (tmp_path / "started").exists()
 
 
-def test_words_of_a_script_are_composed_with_the_overrides(tmp_path: Path) -> None:
+def test_arguments_of_a_script_are_composed_with_the_overrides(tmp_path: Path) -> None:
     folder = verl(tmp_path)
     script = folder / "run.sh"
     script.write_text(

@@ -39,7 +39,7 @@ def test_what_is_shown(
     assert text == file.read_text()
 
 
-def test_a_script_with_the_line_ends_of_windows_shows_the_same_words(tmp_path: Path) -> None:
+def test_script_with_windows_line_ends_shows_the_same_tokens(tmp_path: Path) -> None:
     folder = checkout(tmp_path, "verl", "0.7.0")
     texts = []
     for newline in ("\n", "\r\n"):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.presets.hydra_overrides import (
+from eagleray.features.presets.overrides import (
     argparse_arguments,
     hydra_override,
     hydra_quoted,
@@ -39,7 +39,7 @@ def test_the_last_of_two_counts() -> None:
     assert hydra({"a": 0}, "++a=1", "a=3") == {"a": 3}
 
 
-def test_two_plus_signs_take_known_keys_and_new_ones() -> None:
+def test_two_plus_signs_set_existing_and_new_keys() -> None:
     assert hydra({"a": 0}, hydra_override("a", "1"), hydra_override("b.c.d", "2")) == {
         "a": 1,
         "b": {"c": {"d": 2}},
@@ -87,7 +87,7 @@ def test_a_text_comes_back_as_itself(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["a\nb", "\x1b[0m", "${oc.env:HOME}", "a\0"])
-def test_what_cannot_be_said_is_refused(text: str) -> None:
+def test_text_that_hydra_cannot_read_is_refused(text: str) -> None:
     with pytest.raises(EaglerayError, match="cannot be used"):
         hydra_text(text)
 

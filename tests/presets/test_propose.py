@@ -1,4 +1,4 @@
-"""What is asked for and what becomes of it, one row per case; an unknown version or framework is said, not guessed."""
+"""Requests and their outcomes, one row per case; an unknown version or framework is reported, not guessed."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def outcomes(made: DebugRunProposal) -> dict[str, str]:
     return {change.where.partition(" (")[0]: change.outcome for change in made.changes}
 
 
-def test_what_is_so_already_is_not_said_twice(tmp_path: Path) -> None:
+def test_setting_in_effect_is_not_repeated(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "verl", "0.7.0")
     argv = (*VERL, "trainer.save_freq=-1", "trainer.logger=['console']", "trainer.test_freq=5")
     made = proposed(
@@ -104,7 +104,7 @@ def test_what_is_so_already_is_not_said_twice(tmp_path: Path) -> None:
     assert settings == ["trainer.val_before_train = false", "trainer.test_freq = 5 -> -1"]
 
 
-def test_words_behind_the_script_count_as_said(tmp_path: Path) -> None:
+def test_arguments_behind_the_script_count_as_set(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "verl", "0.7.0")
     with_script(folder, "verl_quoted.sh")
     plan = plan_of(folder, "bash", "verl_quoted.sh", "trainer.test_freq=-1")
@@ -112,7 +112,7 @@ def test_words_behind_the_script_count_as_said(tmp_path: Path) -> None:
     assert made.plan.overrides == ("++trainer.val_before_train=false",)
 
 
-def test_nothing_is_claimed_for_an_unknown_version(tmp_path: Path) -> None:
+def test_unknown_version_gets_no_claims(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "verl", "1.5.0")
     made = debug_run(plan_of(folder, *VERL, kind="program"))
     assert {
@@ -140,7 +140,7 @@ def test_a_version_that_is_nowhere(tmp_path: Path) -> None:
     assert "no version was found in verl/version/version of the checkout" in change.why
 
 
-def test_an_unknown_framework(tmp_path: Path) -> None:
+def test_unknown_framework_is_reported(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("import ray\n")
     made = debug_run(plan_of(tmp_path, "python3", "train.py", kind="program"))
     assert [(change.request, change.outcome) for change in made.changes] == [
@@ -151,7 +151,7 @@ def test_an_unknown_framework(tmp_path: Path) -> None:
     assert made.plan.post_mortem and made.plan.overrides == ()
 
 
-def test_a_missing_option_is_reported_only_if_it_was_asked_for(tmp_path: Path) -> None:
+def test_missing_option_is_reported_only_if_requested(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "nemo_rl", "0.6.0")
     plan = plan_of(folder, "uv", "run", "run_grpo.py", kind="program")
     assert {change.outcome for change in debug_run(plan).changes} == {"will apply"}
@@ -271,7 +271,7 @@ def test_no_secret_is_shown(tmp_path: Path, name: str) -> None:
     assert made.changes and not [secret for secret in SECRETS if secret in text]
 
 
-def test_every_option_of_every_table_can_be_asked_for(tmp_path: Path) -> None:
+def test_every_option_of_every_table_can_be_requested(tmp_path: Path) -> None:
     """Also those that no case above has: words come out, for each entry one."""
     values: dict[str, Any] = {"number": "2", "text": "mine", "folder": "/data", "tick": "on"}
     asked = 0

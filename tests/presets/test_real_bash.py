@@ -1,4 +1,4 @@
-"""What a script hands to Python, seen by a fake `python3` under the real bash, is exactly what was proposed."""
+"""Under the real bash, a fake `python3` gets from a script exactly the arguments that were proposed."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ CASES = [
 
 @pytest.mark.parametrize(("name", "framework", "version"), CASES)
 @pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["unix", "windows"])
-def test_python_gets_the_words_that_are_shown(
+def test_python_gets_the_arguments_that_are_shown(
     tmp_path: Path, name: str, framework: str, version: str, newline: str
 ) -> None:
     folder = checkout(tmp_path / "my code", framework, version)

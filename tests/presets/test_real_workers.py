@@ -1,4 +1,4 @@
-"""What is said of a variable is what a worker of a running cluster has, for each way that frameworks have."""
+"""A worker of a running cluster has the variables that were reported, for each route of the frameworks."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def placed(folder: Path, program: str, target: str) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize(("framework", "version", "program", "target"), CASES)
-def test_what_is_said_is_what_arrives(
+def test_reported_variable_reaches_the_worker(
     cluster: RayCluster, tmp_path: Path, framework: str, version: str, program: str, target: str
 ) -> None:
     folder = checkout(tmp_path, framework, version)

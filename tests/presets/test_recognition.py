@@ -1,4 +1,4 @@
-"""Frameworks and their versions are recognised by what is written in the person's files; nothing is executed."""
+"""Frameworks and their versions are recognised in the user's files; nothing is executed."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_frameworks(
         ("echo", "verl.trainer.main_ppo"),
     ],
 )
-def test_what_is_not_known_is_not_guessed(tmp_path: Path, argv: tuple[str, ...]) -> None:
+def test_unrecognisable_program_is_not_guessed(tmp_path: Path, argv: tuple[str, ...]) -> None:
     folder = programs(checkout(tmp_path, "verl", "0.7.0"))
     assert read(plan_of(folder, *argv, kind="command")).recognised is None
 

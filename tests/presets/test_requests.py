@@ -1,4 +1,4 @@
-"""Debug runs as they are asked for: by the panel's requests and by `eagleray run --preset`."""
+"""Debug runs are requested by the panel and by `eagleray run --preset`."""
 
 from __future__ import annotations
 

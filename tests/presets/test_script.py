@@ -1,4 +1,4 @@
-"""Run scripts in the shapes that people write: their training line, and whether words reach it."""
+"""Run scripts in common shapes: their training line, and whether arguments reach it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_command_that_a_variable_holds() -> None:
     assert found.uses("STEPS") and not found.uses("NODES")
 
 
-def test_a_program_in_a_quoted_text_is_said_and_not_touched() -> None:
+def test_program_in_a_quoted_text_is_reported_and_not_changed() -> None:
     found = script("quoted.sh")
     assert (found.launch, found.hidden) == (None, 3)
 
@@ -78,7 +78,7 @@ def test_what_is_a_training_line(text: str, target: str | None) -> None:
     assert (launch and launch.target) == target
 
 
-def test_the_line_that_is_wanted_comes_before_the_last_one() -> None:
+def test_trainer_line_is_preferred_to_the_last_line() -> None:
     text = "python3 -m verl.trainer.main_ppo a=1\npython3 merge.py"
     found = read_script(text, (), lambda one: one.module)
     assert found.launch is not None

@@ -1,4 +1,4 @@
-"""A debug run that is really started: the copy of a script runs in the place of the script, with the words shown."""
+"""A debug run that is started: the copy of a script runs in place of the script, with the arguments shown."""
 
 from __future__ import annotations
 

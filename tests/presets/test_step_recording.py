@@ -1,4 +1,4 @@
-"""Steps to record: the switches of NeMo RL, verl and RLinf, all of their keys or none, and the general way."""
+"""Steps to record: the switches of NeMo RL, verl and RLinf, all of their keys or none, else the profiler calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eagleray.features.presets.user_presets import OwnPresets
 from eagleray.features.runs.model import ProfilePlan, RunPlan
 
 from tests.presets.checkouts import NOW, TRAINERS, VERL, checkout
-from tests.presets.test_verifying import verl
+from tests.presets.test_unread_versions import verl
 
 NEMO_RL = ("python", "run_grpo.py")
 RLINF = ("python", "train_embodied_agent.py")
@@ -73,7 +73,7 @@ def test_verl_ends_its_reports_after_as_many_ranges_as_there_are_steps(tmp_path:
     }
 
 
-def test_rlinf_is_told_the_names_of_its_groups(tmp_path: Path) -> None:
+def test_rlinf_gets_the_names_of_its_groups(tmp_path: Path) -> None:
     profile = steps("ActorGroup", "RolloutGroup", output="/data/p")
     made = proposed(tmp_path, RLINF, "rlinf", "0.4.0", profile)
     assert set(made.plan.overrides) == {
@@ -102,7 +102,7 @@ def test_rlinf_is_told_the_names_of_its_groups(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_otherwise_it_is_the_general_way(
+def test_other_cases_record_between_profiler_calls(
     tmp_path: Path,
     framework: str,
     argv: tuple[str, ...],

@@ -1,4 +1,4 @@
-"""A person's own presets: kept for each workspace, shared as JSON, and refused where they are hostile."""
+"""The user's own presets: stored for each workspace, shared as JSON, refused where they are hostile."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PRINTABLE = st.text(st.characters(exclude_categories=["C", "Z"], codec="utf-8"),
 
 
 @given(words=st.lists(PRINTABLE, max_size=5), value=PRINTABLE)
-def test_what_is_shared_comes_back(words: list[str], value: str) -> None:
+def test_shared_preset_round_trips(words: list[str], value: str) -> None:
     preset = Preset("n", "", {"name": value}, tuple(words), {"A_b1": value})
     assert of_text(to_text(preset)) == preset
 
@@ -75,12 +75,12 @@ def test_hostile_json_is_refused_with_the_reason(tmp_path: Path, text: str, why:
     assert not (tmp_path / "presets").exists()
 
 
-def test_the_name_of_one_of_ours_is_taken(tmp_path: Path) -> None:
+def test_name_of_a_built_in_preset_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EaglerayError, match="one of ours"):
         runs(tmp_path).save("/w", "", said(name="verl"))
 
 
-def test_they_are_kept_for_each_workspace(tmp_path: Path) -> None:
+def test_presets_are_stored_for_each_workspace(tmp_path: Path) -> None:
     kept = runs(tmp_path)
     kept.save("/w", "", to_text(MINE))
     kept.save("/w", "from the file's name", to_text(MINE))
@@ -109,7 +109,7 @@ def test_a_broken_file_counts_as_empty(tmp_path: Path, content: str) -> None:
     assert file.read_text() == content
 
 
-def test_one_that_is_broken_does_not_hide_the_others(tmp_path: Path) -> None:
+def test_broken_preset_does_not_hide_the_others(tmp_path: Path) -> None:
     kept = OwnPresets(tmp_path)
     kept.save("/w", MINE)
     (file,) = tmp_path.glob("*.json")

@@ -139,7 +139,7 @@ def test_release_that_calls_itself_a_development_version_is_recognised(tmp_path:
         ("0.7.2", (), "set, effect not verified"),
     ],
 )
-def test_will_apply_is_said_only_for_what_was_verified(
+def test_will_apply_is_reported_only_for_verified_effects(
     tmp_path: Path, version: str, words: tuple[str, ...], outcome: str
 ) -> None:
     folder = folder_of(tmp_path, "verl", version)
@@ -185,7 +185,7 @@ def test_openrlhf(
     assert list(made.plan.overrides[: len(added)]) == added
 
 
-def test_number_of_prompts_is_assumed_where_the_batch_is_not_known(tmp_path: Path) -> None:
+def test_number_of_prompts_is_assumed_where_the_batch_is_unknown(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "openrlhf", "0.9.0")
     (folder / "run.sh").write_text(f'{" ".join(PPO)} --rollout_batch_size "$(nproc)" "$@"\n')
     made = proposed(plan_of(folder, "bash", "run.sh"), steps="2")

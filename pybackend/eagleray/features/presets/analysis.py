@@ -22,10 +22,10 @@ from eagleray.features.presets.recognition import (
     metadata_version,
     modules_in,
     parse_version,
+    purpose_of,
 )
 from eagleray.features.presets.table import FrameworkTable
 from eagleray.features.presets.table_file import tables
-from eagleray.features.presets.trainers import purpose_of
 from eagleray.features.runs.kinds import script_at
 from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.scripts.launch_lines import (
@@ -202,7 +202,7 @@ def _remark(identity: Identity, target: str) -> str:
 
 
 def _script_argument(plan: RunPlan, cwd: Path) -> str:
-    """The word of the command that names a shell script."""
+    """The argument of the command that names a shell script."""
     first = Path(plan.argv[0]).name
     if first not in _SHELLS:
         return plan.argv[0] if _is_shell_script(cwd / plan.argv[0]) else ""
@@ -276,7 +276,7 @@ class TrainingLine:
 
 @frozen
 class ProgramAnalysis:
-    """`script` is the one with the training line, by the name `script_word`; None where the command starts Python.
+    """`script` is the one with the training line, by the name `script_argument`; None where the command starts Python.
 
     `root` is the script of the command, which may start that one.  `lines` are all lines that start this trainer, and
     `other_lines` those that start another one of the framework.  `in_variable` is the variable of the environment that

@@ -2,7 +2,7 @@
 
 Only on request and in a trusted workspace, since it runs the program's imports.
 
-1. The words are those of the training line with the preset's.  A line whose words a script computes is refused.
+1. The arguments are those of the training line with the preset's.  A line whose arguments a script computes is refused.
 2. Hydra composes with `--cfg job`; other programs run up to where their configuration is complete.
 3. No GPU is visible, no Ray is started, and the processes end at the time limit or when the request is cancelled.
 """
@@ -63,7 +63,7 @@ async def compose(
 ) -> Composed:
     """The configuration of the debug run `plan`, whose `analysis` were read with the preset.
 
-    `original` are the words of the training line without the preset.  `python` is the interpreter, "" for that of the line.
+    `original` are the arguments of the training line without the preset.  `python` is the interpreter, "" for that of the line.
     """
     made = await off_loop(lambda: _composition(plan, analysis, original, python))
     if isinstance(made, Composed):
@@ -122,7 +122,7 @@ def _composition(
 
 
 def line_arguments(plan: RunPlan, analysis: ProgramAnalysis) -> list[str]:
-    """The words of the training line as they are written, with those that its script passes on."""
+    """The arguments of the training line as they are written, with those that its script passes on."""
     return [token.text for token in _line(plan, analysis)]
 
 
@@ -136,7 +136,7 @@ def _line(plan: RunPlan, analysis: ProgramAnalysis) -> list[LineWord]:
 
 
 def _arguments(line: Sequence[LineWord], files: Files) -> list[str] | Composed:
-    """The arguments as the program gets them, or an error if they aren't known.
+    """The arguments as the program gets them, or an error if a script computes them.
 
     Values that the script computes are left out: they don't decide whether a key exists.
     """
@@ -158,7 +158,7 @@ def _arguments(line: Sequence[LineWord], files: Files) -> list[str] | Composed:
 
 
 def _keys(arguments: Sequence[str], syntax: str) -> tuple[str, ...]:
-    """The keys that these words set."""
+    """The keys that these arguments set."""
     if syntax == "hydra":
         named = (
             argument.partition("=")[0].lstrip("+") for argument in arguments if "=" in argument

@@ -16,7 +16,7 @@ PROGRAM = "{program}"
 
 @frozen
 class TrainingLineContext:
-    """A training line: its words, the name of the program, the text of its configuration file."""
+    """A training line: its arguments, the name of the program, the text of its configuration file."""
 
     arguments: tuple[LineWord, ...]
     program: str

@@ -49,7 +49,7 @@ class DebugRuns:
     ) -> DebugRunProposal:
         """What the preset `name` makes of `plan`; `python` is the interpreter whose packages the program has.
 
-        Steps that are to be recorded are told to a framework that knows them, whatever the preset.
+        Steps to record are set in a framework that has such options, whatever the preset.
         """
         made = self._by_preset(plan, name, answers, python)
         if made.plan.profile is None or made.plan.profile.when != "steps":
@@ -77,8 +77,8 @@ class DebugRuns:
         """The proposal of the preset.
 
         1. "none": the program as it is.  2. A preset of the user's own.
-        3. "" or the name of a framework: what is known of the framework that is recognised; with "" the program
-           stays as it is if none was.  4. "debug": that, or what can be had for any program.
+        3. "" or the name of a framework: the settings of the framework that is recognised; with "" the program
+           stays as it is if none was.  4. "debug": that, or the settings for any program.
         Reads files and nothing else; `answers` come before those of the preset.
         """
         if name == NONE:
@@ -105,7 +105,7 @@ class DebugRuns:
         return [*ours, any_program, *of_user]
 
     def save(self, workspace: str, name: str, text: str) -> None:
-        """Keeps the preset in `text` under `name`, "" for its own name; raises what is wrong with it."""
+        """Saves the preset in `text` under `name`, "" for its own name; raises what is wrong with it."""
         preset = user_presets.of_text(text)
         if name and name != preset.name:
             preset = user_presets.of_text(user_presets.to_text(evolve(preset, name=name)))
@@ -136,6 +136,6 @@ def _row(table: FrameworkTable) -> Row:
 
 
 def _template(name: str, framework: str, answers: Mapping[str, str]) -> str:
-    """A preset to begin one's own with."""
+    """A template for a preset of the user's own."""
     common = {HANG_DETAILS.name: OFF, POST_MORTEM.name: ON}
     return user_presets.to_text(Preset(name, framework, {**answers, **common}))

@@ -66,7 +66,7 @@ def checked(answers: Mapping[str, str], analysis: ProgramAnalysis) -> dict[str, 
     """The answers that ask for something, by the names of their options; raises what is wrong with one."""
     given = {name: value for name, value in answers.items() if name in ANSWERS}
     values = {question.id: question.value.strip() for question in questions(analysis, given)}
-    # An answer to an option that this framework doesn't have is kept, so that its outcome is reported.
+    # An answer to an option that this framework doesn't have stays, so that its outcome is reported.
     values |= {name: value.strip() for name, value in given.items() if name not in values}
     wanted = {name: value for name, value in values.items() if value not in ("", OFF)}
     recognised = analysis.recognised

@@ -20,14 +20,14 @@ _MERGES = {"RAY_OVERRIDE_JOB_RUNTIME_ENV": "1"}
 
 @frozen
 class Edit:
-    """A word of the training line and what is to stand there, "" for nothing."""
+    """A token of the training line and its replacement, "" to remove it."""
 
     token: LineWord
     text: str
 
 
 def submits(launch: Launch | None) -> bool:
-    """Whether the line hands the program over to a cluster."""
+    """Whether the line submits the program to a cluster."""
     return _submit(launch) is not None
 
 

@@ -31,8 +31,8 @@ class ProposedChange:
 
     "will apply": its effect was verified in the source of this version.  "set, effect not verified": the key is set,
     its effect in this version was not verified.  "already so": nothing has to change.  "not changed": it could not be
-    set, and `why` says what to do.  "no such option": the framework does not have it; only for what was asked for.
-    "unknown version" and "no framework" are about the whole run.  `option` is the name of the answer that asked for
+    set, and `why` says what to do.  "no such option": the framework does not have it; only for what was requested.
+    "unknown version" and "no framework" are about the whole run.  `option` is the name of the answer that requested
     it; `key`, `value` and `place` are the setting as it is shown, "" where there is none.
     """
 

@@ -1,33 +1,34 @@
-"""The overrides that answers request: arguments and variables, before their placement."""
+"""The overrides that answers request: Hydra or argparse arguments, and variables with their route to the workers."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from attrs import asdict, evolve, frozen
 
 from eagleray.common.redact import redact_text
 from eagleray.features.presets.analysis import ProgramAnalysis
+from eagleray.features.presets.checkout.yaml_tree import read_yaml
 from eagleray.features.presets.conditions import TrainingLineContext, multiplied, verdict
+from eagleray.features.presets.errors import bad_answer
 from eagleray.features.presets.form import fresh, program_of
-from eagleray.features.presets.hydra_overrides import argparse_arguments, hydra_override, hydra_text
-from eagleray.features.presets.job_submission import Edit
+from eagleray.features.presets.job_submission import Edit, submits, with_variables
 from eagleray.features.presets.model import HANG_DETAILS, OPTIONS, ProposedChange
 from eagleray.features.presets.placement import no_training_line
 from eagleray.features.presets.recognition import Recognised
-from eagleray.features.presets.table import Check, KeyEntry, Offer
-from eagleray.features.presets.table_file import variables
+from eagleray.features.presets.table import Check, KeyEntry, Offer, WorkerVariables
+from eagleray.features.presets.table_file import tables, variables
 from eagleray.features.presets.text import NOT_SET, SettingText, of_current
-from eagleray.features.presets.worker_variables import variable_route
 from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.scripts.launch_lines import LineWord, value_of
 
 
 @frozen
 class Override:
-    """`words` behind the line, `env` of the program, `job` of the job that it submits, an `edit` of a word.
+    """`arguments` behind the line, `env` of the program, `job` of the job that it submits, an `edit` of an argument.
 
-    `change` is set where nothing has to be put anywhere any more.  `verified` says that its effect was.
+    `change` is set where nothing has to be placed.  `verified`: its effect was verified.
     """
 
     request: str
@@ -44,7 +45,7 @@ class Override:
 def overrides_for(
     name: str, value: str, plan: RunPlan, analysis: ProgramAnalysis
 ) -> Iterator[Override]:
-    """What the option `name` with the answer `value` takes."""
+    """The overrides of the option `name` with the answer `value`."""
     option = next((item for item in OPTIONS if item.name == name), None)
     recognised = analysis.recognised
     if name == HANG_DETAILS.name:
@@ -151,7 +152,7 @@ def _of_entry(
     analysis: ProgramAnalysis,
     recognised: Recognised,
 ) -> Override:
-    """Whether it is so already, is set by a variable of the script, or takes words."""
+    """The override of an entry: already so, by a variable of the script, or by arguments."""
     key = entry.key.replace("{section}", recognised.section)
     exact = entry.value.replace("{value}", value).replace("{fresh}", fresh(analysis))
     current = value_of(line_of(plan, analysis), key, recognised.table.syntax)
@@ -186,7 +187,7 @@ def _of_entry(
 def _without(
     request: str, flag: str, tokens: Sequence[LineWord], analysis: ProgramAnalysis
 ) -> Override:
-    """An argument that is to be removed from a line with these `words`."""
+    """An argument that is to be removed from a line with these `tokens`."""
     token = next((token for token in tokens if token.text == flag), None)
     if analysis.launch is None:
         change = ProposedChange(request, "not changed", flag, no_training_line(analysis.script))
@@ -216,7 +217,7 @@ def _lines_with(
 
 
 def line_of(plan: RunPlan, analysis: ProgramAnalysis) -> tuple[LineWord, ...]:
-    """The words of the training line, and those that the user adds to the script."""
+    """The arguments of the training line, and those that the user adds to the script."""
     of_line = analysis.launch.arguments if analysis.launch else ()
     behind = plan.command if analysis.script else ()
     return (*of_line, *map(LineWord, behind))
@@ -242,3 +243,128 @@ def _is(value: str | None, exact: str) -> bool:
 def _plain(value: str) -> str:
     bare = "".join(sign for sign in value if sign not in " '\"")
     return bare.lower() if bare.lower() in ("true", "false", "null") else bare
+
+
+# A text that Hydra's grammar accepts without quotes.
+_PLAIN_TEXT = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*")
+_NOT_TEXTS = frozenset(
+    {"null", "true", "false", "yes", "no", "on", "off", "nan", "inf", "infinity"}
+)
+
+
+def hydra_override(key: str, value: str) -> str:
+    """`key` set to `value`, which is written in Hydra's grammar; `++` accepts existing keys and new ones."""
+    return f"++{key}={value}"
+
+
+def hydra_text(text: str) -> str:
+    """`text` as a value that Hydra reads as this text."""
+    if "${" in text or not _printable(text):
+        raise bad_answer(text, "it holds `${` or a control character")
+    if _PLAIN_TEXT.fullmatch(text) and text.lower() not in _NOT_TEXTS:
+        return text
+    return hydra_quoted(text)
+
+
+def hydra_quoted(text: str) -> str:
+    """`text` in quotes: a text for Hydra even if it looks like a number."""
+    # Backslashes are taken as they are, unless a quote comes after them.
+    escaped = re.sub(r"(\\*)('|$)", lambda match: match[1] * 2 + ("\\'" if match[2] else ""), text)
+    return f"'{escaped}'"
+
+
+def argparse_arguments(key: str, value: str) -> tuple[str, ...]:
+    """An option with its value; the last one of several counts.
+
+    A value that looks like an option is joined to it by `=`, except a negative number.
+    """
+    if not _printable(value):
+        raise bad_answer(value, "it holds a control character")
+    if value == "--":
+        raise bad_answer(value, "argparse reads it as the end of the options")
+    negative_number = re.fullmatch(r"-\d+(\.\d+)?", value) is not None
+    if value.startswith("-") and not negative_number:
+        return (f"{key}={value}",)
+    return (key, value)
+
+
+def _printable(text: str) -> bool:
+    return all(character.isprintable() for character in text)
+
+
+@frozen
+class VariableRoute:
+    """`arguments` for the training line, or `env` for the program, or `job` for the job that the line submits.
+
+    None of them if there is no route, and `why` says why.
+    """
+
+    arguments: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    job: tuple[tuple[str, str], ...] = ()
+    why: str = ""
+
+
+def variable_route(
+    name: str, value: str, plan: RunPlan, analysis: ProgramAnalysis
+) -> VariableRoute:
+    """The route of the variable `name` to the workers.
+
+    1. A framework that reads it from its configuration: an override.
+    2. A framework that sets it itself: no route.
+    3. A line that submits a job: the job's runtime_env.  4. A run of ours as a Ray job: the job's environment.
+    5. A framework that passes it on: the program's environment.  6. A Ray that the program starts itself: likewise.
+    7. A cluster that runs already: no route.
+    """
+    workers = analysis.recognised.table.workers if analysis.recognised else tables()[-1].workers
+    if workers.transport == "override":
+        return _override(name, value, workers, analysis)
+    if name in workers.fixed and analysis.recognised:
+        return VariableRoute(
+            why=f"{analysis.recognised.table.title} sets it itself for its workers."
+        )
+    if analysis.launch and submits(analysis.launch):
+        edit = with_variables(analysis.launch, {name: value})
+        if isinstance(edit, str):
+            return VariableRoute(why=edit)
+        return VariableRoute(
+            job=((name, value),), why="The runtime_env of the submitted job carries it."
+        )
+    if plan.kind == "job":
+        return _environment(
+            name, value, plan, analysis, "The environment of a job reaches its workers."
+        )
+    if _passes_on(workers, name):
+        return _environment(name, value, plan, analysis, workers.why + ".")
+    if plan.cluster:
+        why = f"A variable of the shell does not reach the workers of a running cluster. {workers.why}."
+        return VariableRoute(why=why)
+    why = "It reaches the workers of a Ray that the program starts, not of one that runs already."
+    return _environment(name, value, plan, analysis, why)
+
+
+def _passes_on(workers: WorkerVariables, name: str) -> bool:
+    if workers.transport == "prefix":
+        return name.startswith(workers.names)
+    return workers.transport == "environment" or name in workers.names
+
+
+def _override(
+    name: str, value: str, workers: WorkerVariables, analysis: ProgramAnalysis
+) -> VariableRoute:
+    if workers.needs and not read_yaml(analysis.config).at(workers.needs):
+        return VariableRoute(
+            why=f"The configuration has no {workers.needs}, which it would stand in."
+        )
+    override = hydra_override(workers.key.format(name=name), hydra_quoted(value))
+    return VariableRoute(arguments=(override,), why=workers.why + ".")
+
+
+def _environment(
+    name: str, value: str, plan: RunPlan, analysis: ProgramAnalysis, why: str
+) -> VariableRoute:
+    assigned = analysis.assigned(name)
+    if assigned and not assigned[0].keeps:
+        return VariableRoute(why=f"Line {assigned[0].line} of {assigned[1]} sets it after us.")
+    # A submission passes every variable of the plan on by its name, whatever else it exports.
+    return VariableRoute(env=((name, value),), why=why)

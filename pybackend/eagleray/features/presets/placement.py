@@ -2,22 +2,31 @@
 
 1. The command starts Python itself, or its scripts pass their arguments on: behind the command.
 2. The training line is in a variable of the environment: at its end.
-3. The line was found in a script: into a copy of it, and of those that start it.
+3. The line is in a script: into a copy of it, and of those that start it.
 4. Otherwise nowhere, with the reason.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Literal
 
 from attrs import evolve, frozen
 
 from eagleray.features.presets.analysis import ProgramAnalysis, TrainingLine
 from eagleray.features.presets.job_submission import Edit
-from eagleray.features.presets.script_copies import ScriptCopies
 from eagleray.features.runs.model import RunPlan, ScriptCopy
+from eagleray.features.runs.scripts.launch_lines import Launch, ScriptStart
 from eagleray.features.runs.scripts.script import Script
+from eagleray.features.runs.scripts.script_edits import (
+    ORIGINAL,
+    appended_arguments,
+    copied_script,
+    edited,
+    with_own_place,
+)
 from eagleray.features.runs.scripts.script_tree import ScriptNode
 
 # So many scripts are named.
@@ -41,7 +50,7 @@ class Placement:
 def place_for(
     analysis: ProgramAnalysis, arguments: Sequence[str], edits: Sequence[Edit]
 ) -> Placement:
-    """The place for `words`, if the lines need these `edits` too."""
+    """The place for `arguments`, if the lines need these `edits` too."""
     root, launch = analysis.root, analysis.launch
     if launch is None:
         return Placement("nowhere", "", no_training_line(analysis.script))
@@ -86,7 +95,7 @@ def placed(
     arguments: Sequence[str],
     edits: Sequence[Edit],
 ) -> RunPlan:
-    """The plan with the words at their place."""
+    """The plan with the arguments at their place."""
     if place.kind == "command":
         return evolve(plan, overrides=(*plan.overrides, *arguments))
     copies = ScriptCopies(analysis.lines, arguments, edits)
@@ -173,3 +182,94 @@ def no_training_line(script: Script | None) -> str:
     if script and script.hidden:
         return f"The program stands in a quoted text (line {script.hidden})."
     return "No line that starts a Python program was found."
+
+
+class ScriptCopies:
+    """Adds `arguments` and `edits` to the `lines` of a script and of those that it starts.
+
+    After `text`, `inner` holds the copies of inner scripts, and `unreached` the lines that could not be changed, with
+    the reason.
+    """
+
+    def __init__(
+        self, lines: Sequence[TrainingLine], arguments: Sequence[str], edits: Sequence[Edit]
+    ) -> None:
+        self._lines = lines
+        self._arguments = arguments
+        self._edits = edits
+        self.inner: list[ScriptCopy] = []
+        self.unreached: list[tuple[TrainingLine, str]] = []
+
+    def accepts(self, node: ScriptNode) -> bool:
+        """Whether arguments of this script reach all its training lines, which need nothing else."""
+        lines = [line.launch for line in self._lines if line.node is node]
+        starts = list(self._starts(node))
+        targets: list[Launch | ScriptStart] = [*lines, *(start for start, _ in starts)]
+        script = node.script
+        return (
+            not script.crlf
+            and not any(edit.token in launch.tokens for launch in lines for edit in self._edits)
+            and script.forwards_to(targets)
+            and not self.spoils(script, targets)
+            and all(self.accepts(inner) for _, inner in starts)
+        )
+
+    def spoils(self, script: Script, targets: Sequence[Launch | ScriptStart]) -> bool:
+        """Whether bash changes one of the arguments where `$@` has no quotes."""
+        pattern = r"[\s*?\[]" if script.globs else r"[\s*?]"
+        return script.splits_for(targets) and any(
+            not argument or re.search(pattern, argument) for argument in self._arguments
+        )
+
+    def text(self, node: ScriptNode, variable: str = ORIGINAL, zero: str = "") -> str:
+        """The copy of a script; the arguments are those of `with_own_place`."""
+        return with_own_place(self.changed(node, variable), variable, zero)
+
+    def changed(self, node: ScriptNode, variable: str = ORIGINAL, *, copies: bool = True) -> str:
+        """The script's text with the arguments; `copies` may replace inner scripts."""
+        added = appended_arguments(self._arguments)
+        places: list[tuple[int, int, str]] = []
+        for line in self._lines:
+            if line.node is node:
+                places.append((line.launch.end, line.launch.end, added))
+                places += self._edits_of(line.launch)
+        for start, inner in self._starts(node):
+            if self.accepts(inner) and (start.arguments or not start.sourced):
+                places.append((start.end, start.end, added))
+            elif reason := _not_copied(start, copies):
+                self.unreached += [(line, reason) for line in self._below(inner)]
+            elif start.script.span:
+                places.append(
+                    (*start.script.span, self._copy(inner, variable if start.sourced else ""))
+                )
+        return edited(node.script.text, places)
+
+    def _copy(self, node: ScriptNode, zero: str) -> str:
+        """The token that runs the copy of an inner script."""
+        number = len(self.inner) + 1
+        self.inner.append(ScriptCopy(node.path, ""))
+        self.inner[number - 1] = ScriptCopy(
+            node.path, self.text(node, f"{ORIGINAL}_{number}", zero)
+        )
+        return copied_script(number, Path(node.path).name)
+
+    def _edits_of(self, launch: Launch) -> Iterator[tuple[int, int, str]]:
+        for edit in self._edits:
+            if edit.token.span and edit.token in launch.tokens:
+                yield (*edit.token.span, edit.text)
+
+    def _starts(self, node: ScriptNode) -> Iterator[tuple[ScriptStart, ScriptNode]]:
+        """The inner scripts with training lines."""
+        return ((start, inner) for start, inner in node.inner if self._below(inner))
+
+    def _below(self, node: ScriptNode) -> list[TrainingLine]:
+        return [line for line in self._lines if node.path_to(line.node)]
+
+
+def _not_copied(start: ScriptStart, copies: bool) -> str:
+    """Why a copy can't replace an inner script."""
+    if start.outside or not copies:
+        return "It runs where a copy of the script is not available. Pass the arguments to it yourself."
+    if start.script.span is None:
+        return "A variable holds the command that starts its script. Pass the arguments to it yourself."
+    return ""

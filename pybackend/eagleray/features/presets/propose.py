@@ -36,7 +36,6 @@ from eagleray.features.presets.placement import (
     placed,
 )
 from eagleray.features.presets.recognition import Recognised
-from eagleray.features.presets.summary import summary
 from eagleray.features.presets.table_file import variables
 from eagleray.features.presets.text import (
     REMOVED,
@@ -44,6 +43,7 @@ from eagleray.features.presets.text import (
     effective,
     of_arguments,
     of_variable,
+    summary,
 )
 from eagleray.features.presets.user_presets import Preset
 from eagleray.features.runs.model import RunPlan
@@ -118,7 +118,7 @@ def _name(recognised: Recognised | None) -> str:
 def put(
     plan: RunPlan, analysis: ProgramAnalysis, overrides: Sequence[Override]
 ) -> tuple[RunPlan, list[ProposedChange]]:
-    """Everything at its place; where there is none for words, nothing of them is put anywhere."""
+    """Everything at its place; where there is none for arguments, they are left out."""
     if submits(analysis.launch):
         overrides = [
             evolve(override, arguments=for_submission(override.arguments)) for override in overrides

@@ -1,7 +1,7 @@
 """Recognises the framework of a training line and its version; executes nothing.
 
-1. The program loads a framework's configuration and calls its trainer (`trainers.py`).
-2. A module whose file was not found is one that the framework's table names.
+1. The program loads a framework's configuration and calls its trainer (`TRAINERS`).
+2. A module without a file here is one that the framework's table names.
 3. A program that only imports a framework is recognised, but not as a trainer.
 4. The version is what the version file of the user's checkout says, else the installed package's metadata.
 """
@@ -9,14 +9,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from attrs import frozen
 
-from eagleray.features.presets.programs import ProgramFile
+from eagleray.features.presets.programs import Program, ProgramFile
 from eagleray.features.presets.table import FrameworkTable, Order, order_of
-from eagleray.features.presets.trainers import training_of
 
 # Older than every version.
 _NONE: Order = ((), 0, 0)
@@ -25,7 +24,7 @@ _RUN_MODULE = re.compile(r"(?<!\S)(?:-m|--module)\s+(?P<module>[A-Za-z_][\w.]*)"
 
 @frozen
 class DetectedVersion:
-    """A version and where it was read."""
+    """The version of an installed framework or checkout, and the file that it was read from."""
 
     text: str
     where: str
@@ -163,3 +162,118 @@ def parse_version(text: str, pattern: str) -> str:
 def metadata_version(text: str) -> str:
     """The version in the METADATA of an installed package."""
     return parse_version(text.split("\n\n", 1)[0], r"^Version:\s*(\S+)")
+
+
+@frozen
+class Trainer:
+    """A shape of a trainer's program; each pattern has to match a whole name.
+
+    `loads`: a used name, which reads the configuration and the command line.  `trains`: an imported or used name.
+    `calls`: a method that is called, "" for none.  A group in `trains` is the section of the configuration.
+    """
+
+    loads: str
+    trains: str
+    calls: str = ""
+
+
+_HYDRA = r"hydra\.main"
+TRAINERS: dict[str, tuple[Trainer, ...]] = {
+    "verl": (
+        Trainer(
+            r"verl\.(?:\w+\.)+main_ppo(?:_\w+)?\.main", r"verl\.(?:\w+\.)+main_ppo(?:_\w+)?\.main"
+        ),
+        Trainer(_HYDRA, r"verl\.trainer\.main_ppo(?:_\w+)?\.(?:run_ppo|TaskRunner|main)"),
+        Trainer(
+            _HYDRA, r"(?:verl|recipe)\.(?:trainer\.ppo|trainer\.main_ppo)\b.*", r"fit(?:_\w+)?"
+        ),
+    ),
+    "nemo_rl": (
+        Trainer(
+            r"nemo_rl\.utils\.config\.parse_hydra_overrides",
+            r"nemo_rl\.algorithms\.\w+\.(?:async_)?(?P<section>\w+?)_train(?:_\w+)?",
+        ),
+        Trainer(
+            r"nemo_rl\.utils\.config\.parse_hydra_overrides",
+            r"nemo_rl\.algorithms\.single_controller\.SingleControllerActor",
+        ),
+    ),
+    "areal": (
+        Trainer(r"areal\.(?:.+\.)?load_expr_config", r"areal\.(?:.+\.)?[A-Z]\w*Trainer", "train"),
+        Trainer(
+            r"areal\.(?:.+\.)?load_expr_config",
+            r"areal\..+",
+            r"train_(?:batch|lm|rw|dpo)|ppo_update",
+        ),
+    ),
+    "rlinf": (
+        Trainer(
+            _HYDRA,
+            r"rlinf\..+\.(?:\w*Embodied|\w*Reasoning|\w*Agent|AgentLightningRLinf|\w*OnlineRL|\w*Offline|\w*SFT)Runner",
+            "run",
+        ),
+        Trainer(_HYDRA, r"rlinf\.agents\.agentlightning\.algorithm\.RLinf", "fit"),
+    ),
+    "openrlhf": (
+        Trainer(
+            r"argparse\.ArgumentParser",
+            r"openrlhf\.trainer\.(?:ray|ppo_trainer)\b.*",
+            r"fit|async_fit_actor_model",
+        ),
+    ),
+}
+# Sections that are named after another algorithm than the function that trains.
+_SECTIONS = {"xtoken_off_policy_distillation": "distillation"}
+_SINGLE_CONTROLLER = "grpo"
+# What other programs of a framework do, by a part of their path.
+_PURPOSES = (
+    (
+        r"pre_?process|prepare|download|create_dataset|build_(?:dataset|index)|tokenize",
+        "data preparation",
+    ),
+    (r"convert|merge|export|ckpt", "checkpoint conversion"),
+    (r"eval|benchmark|bench_|scor(?:e|ing)", "evaluation"),
+    (r"collect|generat(?:e|ion)|gen_", "data collection"),
+    (r"serve|server", "model server"),
+    (r"sft|train_rm|train_dpo|train_kto|train_kd|train_\w+", "supervised training"),
+)
+
+
+@frozen
+class Training:
+    """A program that was recognised as a trainer; `section` is "" if its calls name none."""
+
+    section: str = ""
+
+
+def training_of(framework: str, program: Program) -> Training | None:
+    """How `program` trains with `framework`, None if it is not a trainer of it."""
+    for trainer in TRAINERS.get(framework, ()):
+        loads = any(re.fullmatch(trainer.loads, name) for name in program.uses)
+        calls = not trainer.calls or any(
+            re.fullmatch(trainer.calls, name) for name in program.methods
+        )
+        names = sorted(program.uses | program.imports)
+        matches = [match for name in names if (match := re.fullmatch(trainer.trains, name))]
+        if loads and calls and matches:
+            return Training(_section(matches))
+    return None
+
+
+def _section(matches: Iterable[re.Match[str]]) -> str:
+    for match in matches:
+        if section := match.groupdict().get("section"):
+            return _SECTIONS.get(section, section)
+        if match[0].endswith("SingleControllerActor"):
+            return _SINGLE_CONTROLLER
+    return ""
+
+
+def purpose_of(name: str) -> str:
+    """What a program that is not a trainer does, by its name; "" if that does not tell."""
+    parts = [part for part in re.split(r"[/.]", name.lower()) if part not in ("py", "examples")]
+    for part in reversed(parts):
+        for pattern, purpose in _PURPOSES:
+            if re.search(pattern, part):
+                return purpose
+    return ""

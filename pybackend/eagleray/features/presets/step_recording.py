@@ -8,9 +8,13 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from eagleray.features.presets.analysis import ProgramAnalysis
-from eagleray.features.presets.hydra_overrides import hydra_override, hydra_text
 from eagleray.features.presets.model import DebugRunProposal, Outcome, ProposedChange
-from eagleray.features.presets.overrides import Override, variable_override
+from eagleray.features.presets.overrides import (
+    Override,
+    hydra_override,
+    hydra_text,
+    variable_override,
+)
 from eagleray.features.presets.placement import originals
 from eagleray.features.presets.propose import put
 from eagleray.features.presets.recognition import Recognised
@@ -113,7 +117,7 @@ def _added(
 def _values(
     profile: ProfilePlan, switch: Switch, plan: RunPlan, table: FrameworkTable
 ) -> dict[str, str] | str:
-    """The values of the words in braces, or why the framework can't record these workers or steps."""
+    """The values of the names in braces, or why the framework can't record these workers or steps."""
     title = table.title
     first, _, end = profile.steps.partition(":")
     if int(first) < switch.first:

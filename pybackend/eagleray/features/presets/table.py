@@ -106,7 +106,7 @@ class KeyEntry:
 class Offer:
     """What an option does in this framework.  `kind` "tick" asks for no value.
 
-    `flags` are words that have to be taken out; `environment` are variables of the workers.
+    `flags` are arguments to be removed; `environment` are variables of the workers.
     """
 
     kind: Literal["tick", "number", "text", "folder"]
@@ -165,7 +165,7 @@ class Switch:
 
 @frozen
 class Release:
-    """A release whose version file still says `says`: recognised by `pattern` in the file `path`."""
+    """A release whose version file still states `stated`: recognised by `pattern` in the file `path`."""
 
     version: str
     stated: str

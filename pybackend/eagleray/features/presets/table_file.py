@@ -1,4 +1,4 @@
-"""Reads the tables from their JSON files, and checks the rules that every table keeps."""
+"""Reads the tables from their JSON files, and checks the rules that every table obeys."""
 
 from __future__ import annotations
 

@@ -1,16 +1,26 @@
-"""Prints a debug run: its settings grouped by outcome, and its effective command, environment and scripts."""
+"""Prints a debug run: a summary in sentences, its settings grouped by outcome, its effective command and scripts."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import frozen
 
 from eagleray.common.errors import printable
 from eagleray.common.redact import HIDDEN, is_secret, redact_env, redact_text, redact_words
-from eagleray.features.presets.model import DebugRunProposal, Outcome, ProposedChange
+from eagleray.features.presets.analysis import ProgramAnalysis
+from eagleray.features.presets.job_submission import returns_at_once
+from eagleray.features.presets.model import (
+    HANG_DETAILS,
+    OPTIONS,
+    POST_MORTEM,
+    WITHOUT_EFFECT,
+    DebugRunProposal,
+    Outcome,
+    ProposedChange,
+)
 from eagleray.features.runs.model import RunPlan, ScriptCopy
 from eagleray.features.runs.scripts.launch_lines import LineWord, value_of
 from eagleray.features.runs.scripts.script_edits import shell_quoted
@@ -31,7 +41,7 @@ _SECTIONS: tuple[tuple[Outcome, str], ...] = (
 
 
 def lines_of(made: DebugRunProposal, columns: int = WIDEST, details: bool = False) -> list[str]:
-    """At most `columns` wide; `details` shows values in full.  No lines if nothing was asked for."""
+    """At most `columns` wide; `details` shows values in full.  No lines if nothing was requested."""
     lines = textwrap.wrap(printable(made.summary, 2000), columns, break_on_hyphens=False)
     for outcome, title in _SECTIONS:
         changes = [change for change in made.changes if change.outcome == outcome]
@@ -52,7 +62,7 @@ def setting_of(change: ProposedChange, details: bool = False) -> str:
 
 
 def _section(changes: Sequence[ProposedChange], columns: int, details: bool) -> Iterator[str]:
-    """Two columns: what was asked for, and its settings.  What is equal in the row above is left out."""
+    """Two columns: the request, and its settings.  What is equal in the row above is left out."""
     label_before = why_before = ""
     for change in changes:
         label, why = change.request.partition(": ")[0], printable(change.why, 1000)
@@ -155,7 +165,7 @@ def effective(plan: RunPlan, script: str = "", inner: Sequence[ScriptCopy] = ())
 
 
 def _argument_lines(arguments: Sequence[str]) -> list[str]:
-    """One word a line."""
+    """One argument per line."""
     return [
         ("    " if i else "") + _quoted(argument)
         for i, argument in enumerate(redact_words(arguments))
@@ -166,3 +176,79 @@ def _quoted(argument: str) -> str:
     """The mark of a redacted value needs no quotes."""
     is_plain = shell_quoted(bare := argument.replace(HIDDEN, "_")) == bare
     return argument if is_plain else shell_quoted(argument)
+
+
+_OF_RUN = ("unknown version", "no framework")
+_SURE, _UNSURE = "will", "should"
+
+
+def summary(
+    name: str,
+    analysis: ProgramAnalysis,
+    changes: Sequence[ProposedChange],
+    answers: Mapping[str, str],
+    texts: Mapping[str, str],
+) -> str:
+    """`name` is the framework and its version; `answers` ask for something, `texts` are their questions."""
+    phrases: dict[str, list[str]] = {_SURE: [], _UNSURE: []}
+    verbs = {
+        name: _verb({change.outcome for change in changes if change.option == name})
+        for name in answers
+    }
+    for option, phrase in _phrases(answers, texts):
+        if verb := verbs[option]:
+            phrases[verb].append(phrase)
+    subject = f"This debug run of {name}" if name else "This debug run"
+    parts = [change.why for change in changes if change.outcome in _OF_RUN]
+    if sure := phrases[_SURE]:
+        parts.append(f"{subject} will {_listed(sure)}.")
+    if unsure := phrases[_UNSURE]:
+        start = "It should also" if sure else f"{subject} should"
+        parts.append(f"{start} {_listed(unsure)}; this is not verified for this version.")
+    if failed := {
+        change.option: change.request for change in changes if change.outcome == "not changed"
+    }:
+        listed = _listed([f"“{text.partition(': ')[0]}”" for text in failed.values()])
+        parts.append(f"Eagleray couldn't apply {listed}; the reasons are below.")
+    if POST_MORTEM.name in answers:
+        parts.append("A worker that fails stops at the failing line.")
+    parts += _left_behind(analysis, answers["name"] if verbs.get("name") else "")
+    if returns_at_once(analysis.launch):
+        parts.append(
+            "`ray job submit --no-wait` returns before the training starts; the job continues in the cluster."
+        )
+    return " ".join(parts)
+
+
+def _verb(outcomes: set[str]) -> str:
+    """ "" if one of its settings has no effect, or there is none."""
+    if not outcomes or outcomes & WITHOUT_EFFECT:
+        return ""
+    return _UNSURE if "set, effect not verified" in outcomes else _SURE
+
+
+def _phrases(answers: Mapping[str, str], texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """What each option does, in the order of the form; a framework may name an option differently."""
+    for option in (*OPTIONS, HANG_DETAILS):
+        if value := answers.get(option.name):
+            text = texts.get(option.name, option.text)
+            renamed = f"use {text[:1].lower()}{text[1:]} ({{value}})"
+            phrase = option.phrase if text == option.text else renamed
+            yield option.name, phrase.replace("{value}", value)
+
+
+def _left_behind(analysis: ProgramAnalysis, name: str) -> Iterable[str]:
+    """`name` is the experiment's new name, "" if it has none."""
+    recognised, left = analysis.recognised, []
+    for what, where in recognised.table.leaves if recognised and recognised.in_range else ():
+        is_named = where and (name or "{name}" not in where)
+        left.append(f"{what} ({where.replace('{name}', name)})" if is_named else what)
+    if left:
+        yield f"It leaves behind {_listed(left)}."
+
+
+def _listed(texts: Sequence[str]) -> str:
+    *first, last = texts
+    if not first:
+        return last
+    return f"{', '.join(first)}{',' if len(first) > 1 else ''} and {last}"

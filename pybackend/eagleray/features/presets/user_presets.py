@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 @frozen
 class Preset:
-    """`framework` is the one that the preset is for, "" for any; `words` come behind all others."""
+    """`framework` is the one that the preset is for, "" for any; `arguments` come behind all others."""
 
     name: str
     framework: str = ""

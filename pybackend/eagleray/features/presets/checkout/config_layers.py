@@ -39,7 +39,7 @@ def hydra_layers(
     files: Files,
     hints: Sequence[str] = (),
 ) -> list[Layer]:
-    """The layers of the configuration that `program` composes with these words; none if it isn't found.
+    """The layers of the configuration that `program` composes with these arguments; none if it isn't found.
 
     If the name of the configuration is a variable, the first of `hints` that names one is taken.
     """
@@ -164,7 +164,7 @@ class _Composer:
 
 
 def _given(arguments: Sequence[str]) -> dict[str, str]:
-    """The options of Hydra itself, by what they say."""
+    """The values of Hydra's own options, by kind."""
     given: dict[str, str] = {}
     for i, argument in enumerate(arguments):
         name, equals, value = argument.partition("=")

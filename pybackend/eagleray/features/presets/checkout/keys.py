@@ -30,9 +30,9 @@ Find = Callable[[str], Definition | None]
 
 @frozen
 class StartedProgram:
-    """What the training line starts: a file or, with `module`, a module, with its words.
+    """What the training line starts: a file or, with `module`, a module, with its arguments.
 
-    `hints` may hold the name of a configuration that a variable of the script stands for.
+    `hints` may hold the name of a configuration that a variable of the script holds.
     """
 
     target: str
@@ -57,7 +57,7 @@ def program_of(target: str, module: bool, files: Files) -> Path | None:
 
 
 def _programs(started: StartedProgram, files: Files) -> Iterable[Path]:
-    """The file that is started and, where that is a launcher, the program among its words."""
+    """The file that is started and, where that is a launcher, the program among its arguments."""
     base = files.near[0]
     first = program_of(started.target, started.module, files)
     behind = (

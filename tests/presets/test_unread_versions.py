@@ -1,4 +1,4 @@
-"""For a version that no table was read from, only keys that the user's checkout defines are set."""
+"""For a version that no table covers, only keys that the user's checkout defines are set."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_key_of_the_table_that_the_checkout_lacks_is_not_proposed(tmp_path: Path
     assert not any("save_freq" in change.where for change in made.changes)
 
 
-def test_option_that_was_asked_for_and_has_no_key_is_not_changed(tmp_path: Path) -> None:
+def test_requested_option_without_a_key_is_not_changed(tmp_path: Path) -> None:
     plan = plan_of(verl(tmp_path), *VERL, kind="program")
     made = debug_run(plan, no_checkpoint="on")
     change = next(change for change in made.changes if change.request == "No checkpoints")
@@ -69,7 +69,7 @@ def test_option_that_was_asked_for_and_has_no_key_is_not_changed(tmp_path: Path)
     assert not any("save_freq" in word for word in made.plan.overrides)
 
 
-def test_version_that_was_read_is_not_looked_up(tmp_path: Path) -> None:
+def test_version_that_was_read_is_not_searched_for_keys(tmp_path: Path) -> None:
     folder = verl(tmp_path, "0.7.1", "trainer: {}\n")
     made = debug_run(plan_of(folder, *VERL, kind="program"))
     assert "++trainer.save_freq=-1" in made.plan.overrides
@@ -97,7 +97,7 @@ def test_table_that_fits_the_checkout_best_is_taken(tmp_path: Path) -> None:
     assert not any("." in word for word in made.plan.overrides if word.startswith("--"))
 
 
-def test_installed_package_is_looked_into_without_a_checkout(tmp_path: Path) -> None:
+def test_installed_package_is_searched_without_a_checkout(tmp_path: Path) -> None:
     packages = tmp_path / "env" / "lib" / "python3.11" / "site-packages"
     packages.mkdir(parents=True)
     verl(packages)

@@ -1,4 +1,4 @@
-"""The way of a variable to the workers: by framework, version, kind of run, and whether a cluster runs already."""
+"""The route of a variable to the workers, by framework, version, kind of run, and whether a cluster runs already."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ WAYS: list[tuple[str, str, tuple[str, ...], str, str, str, str]] = [
 @pytest.mark.parametrize(
     ("framework", "version", "argv", "kind", "cluster", "outcome", "where"), WAYS
 )
-def test_the_way_of_a_variable(
+def test_variable_takes_the_route_of_its_framework(
     tmp_path: Path,
     framework: str,
     version: str,

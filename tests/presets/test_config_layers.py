@@ -108,7 +108,7 @@ def test_files_that_include_each_other_end(folder: Path) -> None:
     assert len(layers) < 1000
 
 
-def test_variable_in_the_name_stands_for_a_configuration_that_exists(folder: Path) -> None:
+def test_variable_in_the_name_resolves_to_an_existing_configuration(folder: Path) -> None:
     files, main = Files([folder]), HydraMain("config", "other")
     words = ("--config-name", "${CONFIG_NAME}")
     hints = ("bash", "run.sh", "child")

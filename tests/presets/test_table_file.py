@@ -1,4 +1,4 @@
-"""The tables keep their rules, each entry says where it was read, and a broken one is refused."""
+"""The tables obey their rules, each entry names its source, and a broken table is refused."""
 
 from __future__ import annotations
 

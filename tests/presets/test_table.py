@@ -1,4 +1,4 @@
-"""Order of versions, and the range that a table was read from."""
+"""Versions are ordered, and a table covers a range of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_they_rise() -> None:
         ("9" * 400, False),
     ],
 )
-def test_only_what_was_read_is_known(version: str, holds: bool) -> None:
+def test_range_holds_only_versions_that_were_read(version: str, holds: bool) -> None:
     assert Range("0.6.0", "0.8.0.dev").holds(version) is holds
 
 
