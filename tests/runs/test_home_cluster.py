@@ -40,20 +40,20 @@ async def found(
     return seen.cluster if seen else ""
 
 
-async def test_the_one_that_was_named_comes_first() -> None:
+async def test_named_cluster_comes_first() -> None:
     assert await found([STARTED], "http://far:8265") == "http://far:8265"
 
 
-async def test_the_one_that_the_program_has_started() -> None:
+async def test_cluster_that_the_program_started() -> None:
     assert await found([OTHER]) == ""
     assert await found([OTHER, STARTED], joined=OTHER.gcs) == STARTED.address
 
 
-async def test_the_one_that_a_driver_has_joined() -> None:
+async def test_cluster_that_a_driver_joined() -> None:
     assert await found([OTHER], joined=OTHER.gcs) == OTHER.address
 
 
-async def test_the_one_in_its_slurm_job_once_it_is_there() -> None:
+async def test_cluster_in_the_slurm_job_of_the_run() -> None:
     job = evolve(STATE, external_id="77", ssh="login")
     assert await found([STARTED], state=job) == ""
     assert await found([], state=evolve(job, ssh="live")) == "ssh://live/slurm://77"

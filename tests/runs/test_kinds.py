@@ -64,7 +64,7 @@ def test_what_cannot_be_started(folder: str, path: str, code: str) -> None:
     assert raised.value.code == code
 
 
-def test_words_of_a_path_are_those_that_a_person_types(folder: str) -> None:
+def test_command_of_a_path_is_as_typed(folder: str) -> None:
     assert command_of("program", "train.py", ["a b"], "/opt/python", folder) == (
         "/opt/python",
         "train.py",

@@ -66,7 +66,7 @@ def remaining(records: RunRecords, limit: int = 1) -> set[str]:
     return {item.record.id for item in every} - gone
 
 
-def test_what_is_said_of_them(records: RunRecords, program: ProcessIdentity) -> None:
+def test_note_of_an_orphaned_run(records: RunRecords, program: ProcessIdentity) -> None:
     job = records.create(PLAN, evolve(DEAD, external_id="raysubmit_1"))
     script = records.create(SCRIPT, evolve(DEAD, external_id="77"))
     here = records.create(PLAN, evolve(DEAD, program=program))
@@ -86,7 +86,7 @@ def test_what_is_said_of_them(records: RunRecords, program: ProcessIdentity) -> 
     )
 
 
-def test_they_are_thrown_away_with_the_others(
+def test_orphaned_runs_are_removed_like_others(
     records: RunRecords, program: ProcessIdentity
 ) -> None:
     """The oldest first; what may have gone on elsewhere, or recorded something, after a week of silence."""
@@ -104,7 +104,7 @@ def test_they_are_thrown_away_with_the_others(
     assert remaining(records, limit=7) == {item.id for item in every}
 
 
-async def test_a_start_throws_them_away(
+async def test_start_removes_orphaned_runs(
     records: RunRecords, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     every = [records.create(PLAN, evolve(DEAD, started=float(at))) for at in range(35)]
@@ -118,7 +118,7 @@ async def test_a_start_throws_them_away(
     assert left == [new, *(item.id for item in reversed(every[6:]))]
 
 
-async def test_one_that_is_being_taken_over_is_not_thrown_away(records: RunRecords) -> None:
+async def test_run_that_is_being_adopted_is_not_removed(records: RunRecords) -> None:
     record = records.create(PLAN, evolve(DEAD, external_id="raysubmit_1"))
     lock = record.lock()
     assert lock is not None and record.lock() is None
@@ -158,7 +158,7 @@ for word; do case "$word" in *%A*) printf '%s' "$word$word"; echo;; esac; done
 """
 
 
-async def test_of_two_who_take_a_job_over_one_keeps_it(
+async def test_one_of_two_callers_adopts_a_job(
     own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     over, out, scontrol = tmp_path / "over", tmp_path / "out", tmp_path / "bin" / "scontrol"

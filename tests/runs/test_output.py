@@ -74,7 +74,7 @@ async def test_nothing_is_lost_for_those_who_follow(log: Path) -> None:
     assert numbers(bytes(seen)) == list(range(last))
 
 
-async def test_one_who_is_behind_gets_what_was_moved(log: Path) -> None:
+async def test_slow_follower_gets_the_moved_output(log: Path) -> None:
     """All that it has not read yet lies in the other file when the log is emptied."""
     output = Output(log, MOST)
     write(output, 0, 100)
@@ -101,7 +101,7 @@ async def test_a_new_supervisor_goes_on_where_the_last_one_stopped(log: Path) ->
     assert len(list(log.parent.iterdir())) == 2
 
 
-async def test_what_is_begun_anew_has_no_older_part(log: Path) -> None:
+async def test_replaced_output_has_no_older_part(log: Path) -> None:
     output = Output(log, MOST)
     write(output, 0, 2 * MOST // LINE)
     output.replace_on_write()

@@ -123,7 +123,7 @@ async def looking(
         await watching.close()
 
 
-async def test_each_gate_is_handed_over_once_by_the_way_to_its_node(record: RunRecord) -> None:
+async def test_each_debug_proxy_is_attached_once_by_its_route(record: RunRecord) -> None:
     adapter, table = FakeAdapter(), FakeTable()
     (record.folder / "proxy-9.json").write_text(json.dumps({"host": "127.0.0.1", "port": 5}))
     (record.folder / "proxy-8.json").write_text("half of a")
@@ -160,7 +160,7 @@ async def test_run_of_another_version_says_so(record: RunRecord) -> None:
     assert one.update(record.state()).note == "no"
 
 
-async def test_a_new_adapter_is_told_everything_again(record: RunRecord) -> None:
+async def test_new_adapter_gets_everything_again(record: RunRecord) -> None:
     adapter, table = FakeAdapter(), FakeTable([ROW])
     table.appears()
     async with looking(watching(record, table, adapter), adapter) as looks:
@@ -200,7 +200,7 @@ BY_NSIGHT = [
 
 
 @pytest.mark.parametrize(("recorded", "where", "why"), BY_NSIGHT)
-async def test_what_rays_own_nsys_says_is_said_in_words(
+async def test_failure_of_rays_own_nsys_becomes_a_note(
     record: RunRecord, recorded: str, where: str, why: str
 ) -> None:
     """As Ray 2.60 prints it: behind a page of tracebacks, as Python writes bytes, with help behind it."""

@@ -31,7 +31,7 @@ def record(tmp_path: Path) -> RunRecord:
     return RunRecords(tmp_path).create(PLAN, RunState("starting", 1.0, host=host_name()))
 
 
-async def test_one_that_is_too_slow_starts_nothing_later(
+async def test_slow_supervisor_starts_nothing_later(
     record: RunRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[subprocess.Popen[bytes]] = []
@@ -49,7 +49,7 @@ async def test_one_that_is_too_slow_starts_nothing_later(
     assert started[0].wait(60) == -9
 
 
-async def test_who_gives_up_waiting_for_one_leaves_none(
+async def test_cancelled_start_leaves_no_supervisor(
     record: RunRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = [sys.executable, "-c", "import signal; signal.pause()"]
@@ -130,7 +130,7 @@ class FakeProgram:
         (False, 1, "stopped"),
     ],
 )
-async def test_what_the_person_stopped_has_not_failed(
+async def test_run_that_the_user_stopped_has_not_failed(
     record: RunRecord, by_itself: bool, code: int, phase: str
 ) -> None:
     program = FakeProgram(code, by_itself=by_itself)

@@ -114,7 +114,7 @@ async def test_the_reports_come_before_the_program_is_ended(record: RunRecord) -
     )
 
 
-async def test_who_asks_twice_has_no_time_for_reports(record: RunRecord) -> None:
+async def test_second_stop_skips_the_reports(record: RunRecord) -> None:
     world = World()
     supervisor, running = await started(record, world)
     supervisor.stop()
@@ -274,7 +274,7 @@ async def test_a_program_whose_reports_cannot_be_gathered_goes_on(record: RunRec
     assert (record.state().phase, record.state().note) == ("stopped", "")
 
 
-async def test_it_ends_at_the_second_time_in_any_case(record: RunRecord) -> None:
+async def test_second_stop_ends_the_program_in_any_case(record: RunRecord) -> None:
     world = FullDisk()
     world.may_rest.set()
     supervisor, running = await started(record, world)

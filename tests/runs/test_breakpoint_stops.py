@@ -1,4 +1,4 @@
-"""Programs with breakpoints that are not in their code, on a Ray of their own and on one that they join: the whole way."""
+"""Programs with breakpoints outside their code, on a Ray of their own and on a running one, end to end."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(folder: Path, *options: str) -> Terminal:
     return Terminal(folder, "run", *options, "--", sys.executable, str(ACTORS))
 
 
-def test_an_actor_stops_is_listed_and_goes_on(home: Path, tmp_path: Path) -> None:
+def test_actor_stops_is_listed_and_continues(home: Path, tmp_path: Path) -> None:
     line = line_of(ACTORS, "step")
     terminal = run(tmp_path, "--break", f"{ACTORS}:{line}")
     command = Command(dict(os.environ))
@@ -69,7 +69,7 @@ def test_a_filter_lets_the_others_run(joined: Path, tmp_path: Path) -> None:
         terminal.interrupt_hard()
 
 
-def test_a_file_that_nobody_imports_is_said(joined: Path, tmp_path: Path) -> None:
+def test_file_that_no_worker_imports_is_reported(joined: Path, tmp_path: Path) -> None:
     nobody = tmp_path / "nobody.py"
     nobody.write_text("x = 1\n")
     terminal = run(tmp_path, "--break", f"{nobody}:1")

@@ -1,4 +1,4 @@
-"""The panel's requests about runs, through a real sidecar with real supervisors."""
+"""The editor's requests about runs, through a real sidecar with real supervisors."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ async def printed(panel: StdioClient, run: str) -> str:
     return text
 
 
-async def test_a_run_that_fails_says_why(panel: StdioClient, tmp_path: Path) -> None:
+async def test_failed_run_has_a_reason(panel: StdioClient, tmp_path: Path) -> None:
     (tmp_path / "fails.py").write_text("import no_such_package\n")
     proposal = await prepared(panel, tmp_path, path="fails.py")
     run = (await panel.result(f"{RUNS}/start", {"plan": proposal["plan"]}))["id"]
@@ -109,7 +109,7 @@ async def test_lines_of_a_restart_are_those_of_the_editor(
     assert rows[first]["command"] == rows[second]["command"]
 
 
-async def test_nothing_is_given_to_slurm_without_a_yes(panel: StdioClient, tmp_path: Path) -> None:
+async def test_slurm_start_needs_confirmation(panel: StdioClient, tmp_path: Path) -> None:
     script = tmp_path / "ray.sub"
     script.write_text("#!/bin/bash\n#SBATCH --nodes=2\n")
     asked = {"path": "ray.sub", "args": ["a b"], "cwd": str(tmp_path), "preset": "none"}
@@ -130,7 +130,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("method", "params", "code"), REFUSED)
-async def test_what_is_refused(
+async def test_invalid_requests_are_rejected(
     panel: StdioClient, method: str, params: dict[str, Any], code: str
 ) -> None:
     answer = await panel.ask(f"eagleray/{method}", params)

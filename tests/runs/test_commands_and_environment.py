@@ -1,4 +1,4 @@
-"""The words of submissions, and what SLURM and Ray say of jobs."""
+"""Commands of submissions, environments of programs, and the states of SLURM and Ray jobs."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ SUBMISSIONS = [
 
 
 @pytest.mark.parametrize(("typed", "words"), SUBMISSIONS)
-def test_variables_are_handed_on_by_name(typed: list[str], words: list[str]) -> None:
+def test_variables_are_exported_by_name(typed: list[str], words: list[str]) -> None:
     assert submission(typed, ENV) == ["sbatch", *words]
 
 
-def test_what_the_script_says_about_the_environment_stays() -> None:
+def test_export_option_of_the_script_is_respected() -> None:
     words = submission(["sbatch", "run.sub"], {"A": ""}, "NONE")
     assert words == ["sbatch", "--export=A", "run.sub"]
 
 
-def test_values_come_by_standard_input_and_are_data() -> None:
+def test_variable_values_are_sent_by_standard_input() -> None:
     odd = {
         "A": "two\nlines\n",
         "B": "\\n \\0101 \\c %s",
@@ -72,7 +72,7 @@ def test_values_come_by_standard_input_and_are_data() -> None:
         assert (arguments, stdin) == (["a b"], "")
 
 
-def test_what_slurm_says_of_a_job() -> None:
+def test_fields_of_a_slurm_job_are_parsed() -> None:
     said = fields(
         "JobId=5 JobName=a b UserId=me(1) JobState=RUNNING Reason=None ExitCode=0:0 "
         "Command=/home/me/a b.sub WorkDir=/home/me StdOut=/home/me/slurm 5.out Power="
@@ -84,7 +84,7 @@ def test_what_slurm_says_of_a_job() -> None:
     )
 
 
-def test_how_a_job_of_ray_ended() -> None:
+def test_ray_job_status_becomes_an_exit_code() -> None:
     failed = JobState("FAILED", "runtime_env setup failed\nTraceback", "n", "01", None)
     assert ending(failed).code == 1
     assert ending(failed).note == "runtime_env setup failed"
@@ -92,7 +92,7 @@ def test_how_a_job_of_ray_ended() -> None:
     assert ending(evolve(failed, status="SUCCEEDED")).code == 0
 
 
-def test_the_environment_holds_no_secret_and_no_dollar() -> None:
+def test_environment_holds_no_secret_and_no_dollar() -> None:
     plan = RunPlan("program", ("python", "x.py"), "/w", "x.py", workers=("$a*",))
     secret = 32 * "5e"
     told = InjectedConfig("r1", verifier(secret), Package("p", {}), path="/x")
@@ -102,14 +102,14 @@ def test_the_environment_holds_no_secret_and_no_dollar() -> None:
     assert json.loads(said)["workers"] == ["$a*"]
 
 
-def test_the_path_of_the_person_comes_after_ours() -> None:
+def test_pythonpath_of_the_user_follows_the_package() -> None:
     assert with_site({}, "/x", "p") == "/x/p/site"
     assert with_site({"PYTHONPATH": "/mine:"}, "/x", "p") == "/x/p/site:/mine:"
     outer = {"PYTHONPATH": "/y/_eagleray_run_1/site:/mine"}
     assert with_site(outer, "/x", "_eagleray_run_2") == "/x/_eagleray_run_2/site:/mine"
 
 
-def test_a_debugger_that_is_waited_for_is_never_tried() -> None:
+def test_debug_port_of_a_paused_worker_is_not_used() -> None:
     row = WorkerRow("w1", "worker", "n", "10.0.0.1", 7, 4000, 0, 5000)
     rows = [
         row,
@@ -123,7 +123,7 @@ def test_a_debugger_that_is_waited_for_is_never_tried() -> None:
     assert [proxy.key for proxy in in_table(rows, 1000)] == ["w1", "w5", "d1"]
 
 
-def test_the_exact_command_is_asked_before_anything_on_slurm() -> None:
+def test_slurm_confirmation_shows_the_command() -> None:
     plan = RunPlan("sbatch", ("sbatch", "a b.sub", "x"), "/w", "a b.sub", {"N": "1 2"})
     assert command_text(plan) == "N='1 2' sbatch 'a b.sub' x"
     assert command_text(evolve(plan, env={"MY_KEY": "abc"})) == "MY_KEY=… sbatch 'a b.sub' x"
@@ -133,7 +133,7 @@ def test_the_exact_command_is_asked_before_anything_on_slurm() -> None:
     assert confirm_text(evolve(plan, kind="command")) == ""
 
 
-def test_a_program_finds_the_chosen_environment_active(tmp_path: Path) -> None:
+def test_environment_of_the_chosen_python_is_active(tmp_path: Path) -> None:
     """As in a terminal of the editor, which activates it, and not as in the editor itself."""
     venv, conda, plain = (tmp_path / name / "bin" / "python" for name in ("venv", "conda", "usr"))
     for python in (venv, conda, plain):

@@ -1,4 +1,4 @@
-"""What goes wrong in the person's own program goes wrong the same way in a run, and nothing waits for ever."""
+"""Failures of the user's own program are the same in a run, and nothing waits for ever."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def in_run(folder: Path, what: str, line: str, **env: str) -> Terminal:
     return Terminal(folder, *words, env=env)
 
 
-def test_a_worker_that_dies_while_it_starts(joined: Path, tmp_path: Path) -> None:
+def test_worker_that_dies_at_its_start_does_not_block_the_run(joined: Path, tmp_path: Path) -> None:
     code, printed, _ = plain("dying")
     terminal = in_run(tmp_path, "dying", "unreached")
     try:
@@ -69,7 +69,7 @@ def test_a_worker_that_dies_while_it_starts(joined: Path, tmp_path: Path) -> Non
         terminal.interrupt_hard()
 
 
-def test_a_program_that_ends_before_anything_stops(joined: Path, tmp_path: Path) -> None:
+def test_program_that_ends_before_a_stop_gets_a_note(joined: Path, tmp_path: Path) -> None:
     terminal = in_run(tmp_path, "whole", "not_taken")
     try:
         assert terminal.code() == 0, terminal.words()
@@ -80,7 +80,7 @@ def test_a_program_that_ends_before_anything_stops(joined: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize("hook", ["fails", "adds"])
-def test_the_persons_own_hook(joined: Path, tmp_path: Path, hook: str) -> None:
+def test_runtime_env_hook_of_the_user_runs(joined: Path, tmp_path: Path, hook: str) -> None:
     (tmp_path / "own_hook.py").write_text(OWN_HOOK)
     env = {"RAY_RUNTIME_ENV_HOOK": f"own_hook.{hook}", "PYTHONPATH": str(tmp_path)}
     code, printed, last = plain("whole", **env)

@@ -1,4 +1,4 @@
-"""What windows and run supervisors read and ask while nothing changes, and how soon they see what does."""
+"""What windows and run supervisors read and request while nothing changes, and how soon they notice a change."""
 
 from __future__ import annotations
 
@@ -81,9 +81,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return counted
 
 
-async def test_a_change_is_told_without_a_poll_and_nothing_else_is_read(
-    tmp_path: Path, reads: Counter[str]
-) -> None:
+async def test_change_is_published_without_a_poll(tmp_path: Path, reads: Counter[str]) -> None:
     records = RunRecords(tmp_path)
     for _ in range(30):
         records.create(PLAN, evolve(LIVES, phase="ended", ended=2.0))
@@ -102,7 +100,7 @@ async def test_a_change_is_told_without_a_poll_and_nothing_else_is_read(
         await window.until(over)
 
 
-async def test_a_supervisor_that_dies_is_noticed_by_its_process(
+async def test_end_of_a_supervisor_is_noticed_by_its_process(
     tmp_path: Path, reads: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(all_runs, "PROCESS_POLL_INTERVAL_S", 0.01)
@@ -119,7 +117,7 @@ async def test_a_supervisor_that_dies_is_noticed_by_its_process(
     assert reads["state.json"] <= 4
 
 
-def test_an_hour_in_which_nothing_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_hour_needs_few_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sixty looks by a window for what other machines do; it was 7200, with all files read and parsed."""
     records, looks, reads = RunRecords(tmp_path), 0, 0
     for _ in range(30):
@@ -165,7 +163,7 @@ class CountedTable(FakeTable):
 @pytest.mark.parametrize(
     ("plan", "steady_s"), [(STOPS, WORKER_TABLE.steady_s), (PLAN, UNSTOPPED_WORKERS.steady_s)]
 )
-def test_the_worker_table_is_asked_for_rarely_once_workers_neither_come_nor_go(
+def test_worker_table_is_polled_rarely_without_changes(
     tmp_path: Path, plan: RunPlan, steady_s: float
 ) -> None:
     record = RunRecords(tmp_path).create(plan, LIVES)
@@ -192,7 +190,7 @@ def test_the_worker_table_is_asked_for_rarely_once_workers_neither_come_nor_go(
     assert len(quick) >= 100
 
 
-async def test_a_driver_that_announces_itself_is_found_at_once(tmp_path: Path) -> None:
+async def test_announced_driver_is_attached_at_once(tmp_path: Path) -> None:
     """It waits for that, however long nothing has happened."""
     record = RunRecords(tmp_path).create(STOPS, LIVES)
     adapter = FakeAdapter()

@@ -1,4 +1,4 @@
-"""The entry of a job, as the head's shell starts it: what it becomes, and what it says when it cannot."""
+"""The entry point of a Ray job, as the shell of the head node starts it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def folders(tmp_path: Path) -> tuple[Path, Path, Path]:
     return made[0], made[1], made[2]
 
 
-def test_it_becomes_the_program(folders: tuple[Path, Path, Path]) -> None:
+def test_entry_becomes_the_program(folders: tuple[Path, Path, Path]) -> None:
     """Whatever lies in the folder in which Ray was started."""
     delivery, code, ray = folders
     (ray / "json.py").write_text("raise SystemExit('the wrong json')")
@@ -47,7 +47,7 @@ def test_it_becomes_the_program(folders: tuple[Path, Path, Path]) -> None:
     assert json.loads(done.stdout) == [words, str(code), False], done.stderr
 
 
-def test_without_a_python_on_the_path_it_is_that_of_the_cluster(
+def test_python_of_the_cluster_is_used_without_one_on_the_path(
     folders: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     delivery, code, ray = folders
@@ -56,7 +56,7 @@ def test_without_a_python_on_the_path_it_is_that_of_the_cluster(
     assert done.stdout.strip() == sys.executable
 
 
-def test_what_the_head_does_not_have(folders: tuple[Path, Path, Path]) -> None:
+def test_missing_program_on_the_head_is_reported(folders: tuple[Path, Path, Path]) -> None:
     delivery, code, ray = folders
     for argv, cwd, said in (
         (["python"], code / "no", "has no folder"),
@@ -67,7 +67,7 @@ def test_what_the_head_does_not_have(folders: tuple[Path, Path, Path]) -> None:
         assert said in done.stderr
 
 
-def test_the_copy_of_a_script_that_the_head_does_not_see(
+def test_missing_script_copy_on_the_head_is_reported(
     folders: tuple[Path, Path, Path],
 ) -> None:
     delivery, code, ray = folders

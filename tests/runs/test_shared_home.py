@@ -1,4 +1,4 @@
-"""A home that several machines share: runs that are kept on another one."""
+"""A home that several machines share: runs whose supervisor is on another machine."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def silent(record: RunRecord, seconds: float) -> None:
     os.utime(record.folder / "state.json", (at, at))
 
 
-async def test_its_supervisor_is_asked_by_a_file(records: RunRecords) -> None:
+async def test_stop_on_another_machine_is_requested_by_a_file(records: RunRecords) -> None:
     record = records.create(PLAN, THERE)
     await runs(records).stop(record.id, confirmed=False)
     assert record.stop_request.exists()
     assert runs(records).listed()[0].state.phase == "running"
 
 
-async def test_one_that_is_silent_for_long_is_kept_no_more(records: RunRecords) -> None:
+async def test_run_without_heartbeat_is_orphaned(records: RunRecords) -> None:
     record = records.create(PLAN, THERE)
     silent(record, 200)
     assert runs(records).listed()[0].state.phase == "running"
@@ -59,7 +59,7 @@ async def test_one_that_is_silent_for_long_is_kept_no_more(records: RunRecords) 
     assert runs(records).listed() == []
 
 
-async def test_a_program_elsewhere_that_nobody_keeps_is_not_said_to_be_stopped(
+async def test_orphaned_program_of_another_machine_is_not_reported_stopped(
     records: RunRecords,
 ) -> None:
     record = records.create(PLAN, THERE)
@@ -70,7 +70,7 @@ async def test_a_program_elsewhere_that_nobody_keeps_is_not_said_to_be_stopped(
     assert record.state() == THERE
 
 
-async def test_a_supervisor_says_that_it_lives_and_looks_for_the_file(records: RunRecords) -> None:
+async def test_supervisor_sends_heartbeats_and_reads_the_stop_request(records: RunRecords) -> None:
     record = records.create(PLAN, THERE)
     silent(record, 2000)
     record.stop_request.touch()

@@ -1,4 +1,4 @@
-"""Programs that join a cluster by themselves: a filter, an installed library, and `uv run`."""
+"""Programs that connect to a running cluster: a worker filter, an installed library, and `uv run`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ STARTERS = {
 
 
 @pytest.mark.parametrize("way", STARTERS)
-def test_a_worker_that_is_meant_stops_in_a_library(joined: Path, tmp_path: Path, way: str) -> None:
+def test_selected_worker_stops_in_a_library(joined: Path, tmp_path: Path, way: str) -> None:
     """The driver is not meant and has no debug proxy; under `uv run` Ray calls no hook of a run."""
     (tmp_path / "program.py").write_text(PROGRAM)
     lines = LIBRARY.read_text().splitlines()

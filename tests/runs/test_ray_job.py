@@ -1,4 +1,4 @@
-"""Starters of what runs elsewhere, with a world that is faked at its edge: refusals, and links that are lost."""
+"""Ray jobs with a fake dashboard: rejections and lost connections."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def job(cluster: FakeCluster, output: Output, *words: str, known: str = "") -> R
     return RayJob(cluster, command, "/w", "x.py", read_package(), env, output, known)
 
 
-async def test_the_line_for_the_shell_holds_constant_words(output: Output) -> None:
+async def test_shell_command_has_constant_arguments_only(output: Output) -> None:
     cluster = FakeCluster()
     await job(cluster, output, "a b; rm -rf $HOME").start()
     assert cluster.asked["entrypoint"] == f"python -m {read_package().name}.job_entry"
@@ -99,14 +99,14 @@ async def test_the_line_for_the_shell_holds_constant_words(output: Output) -> No
     assert entry == {"argv": ["python", "x.py", "a b; rm -rf $HOME"], "cwd": "/w"}
 
 
-async def test_a_job_that_is_refused(output: Output) -> None:
+async def test_rejected_job_raises(output: Output) -> None:
     cluster = FakeCluster(refusal=job_refused("c", "Traceback\nValueError: no such runtime"))
     with pytest.raises(EaglerayError) as raised:
         await job(cluster, output).start()
     assert "no such runtime" in raised.value.message
 
 
-async def test_a_log_whose_link_is_lost_is_said_once(output: Output, tmp_path: Path) -> None:
+async def test_log_after_a_lost_connection_is_printed_once(output: Output, tmp_path: Path) -> None:
     cluster = FakeCluster(streams=["one ", "one two ", "o"], whole="one two three\n")
     starter = job(cluster, output)
     await starter.start()
@@ -124,7 +124,7 @@ async def test_a_log_that_is_too_large_for_one_answer(output: Output, tmp_path: 
     assert (tmp_path / "output.log").read_text() == whole
 
 
-async def test_a_log_that_cannot_be_read_holds_up_no_end(output: Output) -> None:
+async def test_unreadable_log_does_not_delay_the_end(output: Output) -> None:
     failed = JobState("FAILED", "exit code 3", "", "01", 3)
     starter = job(FakeCluster(log_refusal=answer_too_large("c", 2**20), state_after=failed), output)
     await starter.start()
@@ -132,7 +132,7 @@ async def test_a_log_that_cannot_be_read_holds_up_no_end(output: Output) -> None
     assert (ending.code, "could not be read" in ending.note) == (3, True)
 
 
-async def test_a_job_of_a_cluster_that_was_started_anew(output: Output) -> None:
+async def test_job_of_a_restarted_cluster_ends_with_unknown_outcome(output: Output) -> None:
     starter = job(FakeCluster(refusal=no_job("c", "j")), output, known="raysubmit_0")
     assert (await starter.start()).external_id == "raysubmit_0"
     ending = await starter.ended()

@@ -1,4 +1,4 @@
-"""Programs of this machine under a real supervisor: their words, their end, and what survives what."""
+"""Programs of this machine under a real supervisor: their arguments, their end, and what outlives what."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.runs.terminal import PLAIN, Terminal, eagleray, listed, row
 ODD = ["two words", "a=b", 'say "hi"', "it's", "x,y", "$HOME", "*.py", "", "ä\\n"]
 
 
-def test_words_reach_the_program_as_they_were_typed(own_home: Path, tmp_path: Path) -> None:
+def test_arguments_reach_the_program_unchanged(own_home: Path, tmp_path: Path) -> None:
     env = {"GIVEN": "from the shell"}
     terminal = Terminal(
         tmp_path, "run", "--", sys.executable, str(PLAIN), "code", "5", *ODD, env=env
@@ -44,7 +44,7 @@ def test_control_c_interrupts_the_program(own_home: Path, tmp_path: Path) -> Non
     assert row(terminal.run_id())["state"] == "stopped"
 
 
-def test_control_c_once_more_makes_haste(own_home: Path, tmp_path: Path) -> None:
+def test_second_control_c_ends_the_program_faster(own_home: Path, tmp_path: Path) -> None:
     terminal = Terminal(tmp_path, "run", "--", sys.executable, str(PLAIN), "deaf")
     terminal.wait_output("deaf")
     terminal.interrupt()
@@ -74,7 +74,7 @@ def test_a_run_outlives_its_terminal_and_is_followed_by_another(
     assert third.output().endswith("interrupted\n")
 
 
-def test_the_program_goes_on_when_its_supervisor_dies(own_home: Path, tmp_path: Path) -> None:
+def test_program_outlives_its_supervisor(own_home: Path, tmp_path: Path) -> None:
     command = ("run", "--detach", "--", sys.executable, str(PLAIN), "wait")
     run = eagleray(tmp_path, *command).strip()
     wait_for("its start", lambda: row(run)["state"] == "running")
@@ -100,7 +100,7 @@ def test_a_run_is_started_again_and_forgotten(own_home: Path, tmp_path: Path) ->
     assert len(listed()) == 1
 
 
-def test_the_secret_is_nobodys_business(own_home: Path, tmp_path: Path) -> None:
+def test_secret_is_readable_by_its_user_only(own_home: Path, tmp_path: Path) -> None:
     show = "import os; print(*[f'{k}={v}' for k, v in os.environ.items()], sep='\\n')"
     terminal = Terminal(tmp_path, "run", "--", sys.executable, "-c", show)
     assert terminal.code() == 0

@@ -117,7 +117,7 @@ ENDINGS = [
 
 
 @pytest.mark.parametrize(("states", "code"), ENDINGS)
-async def test_how_a_batch_job_ends(
+async def test_end_of_a_batch_job_becomes_an_exit_code(
     at_once: None, output: Output, tmp_path: Path, states: list[str | None], code: int
 ) -> None:
     (tmp_path / "o.log").write_text("größe\n")
@@ -164,9 +164,7 @@ async def test_the_errors_of_a_job_that_has_a_file_for_them(
     assert "one\n" in said and "Traceback\n" in said and slurm.started == 1
 
 
-async def test_a_restart_is_said_before_what_the_job_prints_then(
-    output: Output, tmp_path: Path
-) -> None:
+async def test_restart_note_precedes_the_new_output(output: Output, tmp_path: Path) -> None:
     """The poll may show it a minute later: the file that SLURM has emptied is why it is asked at once."""
     file = tmp_path / "o.log"
     file.write_text("first run\n")
@@ -208,7 +206,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("said", "code"), REFUSALS)
-async def test_a_batch_job_that_is_refused(output: Output, said: CommandOutput, code: str) -> None:
+async def test_rejected_batch_job_raises(output: Output, said: CommandOutput, code: str) -> None:
     with pytest.raises(EaglerayError) as raised:
         await batch(FakeSlurm([], submitted=said), output).start()
     assert raised.value.code == code

@@ -1,4 +1,4 @@
-"""The folders of runs: what is kept, what is thrown away, what is printed without end."""
+"""The folders of runs: what is stored, what is removed, and output without end."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def ended(started: float) -> RunState:
     return RunState("ended", started, ended=started + 1, code=0)
 
 
-def test_what_was_written_is_read_again(tmp_path: Path) -> None:
+def test_stored_plan_and_state_are_read_back(tmp_path: Path) -> None:
     records = RunRecords(tmp_path)
     state = RunState(
         "stopped_at",
@@ -63,7 +63,7 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     assert model.plan_of_json(model.plan_to_json(PLAN)) == PLAN
 
 
-def test_old_runs_are_thrown_away_but_none_that_lives(tmp_path: Path) -> None:
+def test_old_runs_are_removed_but_no_live_run(tmp_path: Path) -> None:
     records = RunRecords(tmp_path)
     ours = ProcessIdentity(os.getpid(), born(os.getpid()))
     lives = records.create(PLAN, RunState("running", 0.0, host=host_name(), supervisor=ours))
@@ -73,7 +73,7 @@ def test_old_runs_are_thrown_away_but_none_that_lives(tmp_path: Path) -> None:
     assert lives.id not in gone
 
 
-def test_what_is_no_run_is_left_alone(tmp_path: Path) -> None:
+def test_other_folders_are_left_alone(tmp_path: Path) -> None:
     records = RunRecords(tmp_path)
     record = records.create(PLAN, ended(1.0))
     (tmp_path / "strange").mkdir()
@@ -87,7 +87,7 @@ def test_what_is_no_run_is_left_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("torn", ["", "\0" * 40, '{"phase": "runn'])
 @pytest.mark.parametrize("file", ["plan.json", "state.json"])
-def test_torn_runs_are_removed_after_a_week(tmp_path: Path, torn: str, file: str) -> None:
+def test_damaged_runs_are_removed_after_a_week(tmp_path: Path, torn: str, file: str) -> None:
     records = RunRecords(tmp_path)
     whole, broken, newer = (records.create(PLAN, ended(1.0)) for _ in range(3))
     (broken.folder / file).write_text(torn)
@@ -104,18 +104,18 @@ def test_torn_runs_are_removed_after_a_week(tmp_path: Path, torn: str, file: str
     assert [item.record for item in records.listed()] == [whole] and newer.folder.exists()
 
 
-def test_what_a_full_disk_does_not_take_ends_nothing() -> None:
+def test_full_disk_does_not_end_the_output() -> None:
     output = Output(Path("/dev/full"))
     output.write(b"is lost")
     output.close()
 
 
-async def test_a_run_that_never_began_has_printed_nothing(tmp_path: Path) -> None:
+async def test_run_without_supervisor_has_no_output(tmp_path: Path) -> None:
     over = iter((False, True))
     assert [one async for one in follow(tmp_path / "output.log", lambda: next(over))] == []
 
 
-async def test_output_without_end_keeps_its_end(tmp_path: Path) -> None:
+async def test_endless_output_is_trimmed_to_its_end(tmp_path: Path) -> None:
     output = Output(tmp_path / "output.log", most=2**20)
     for number in range(40):
         output.write(f"{number:08}".encode() * 8192)
@@ -170,7 +170,7 @@ def test_the_zip_is_the_same_every_time_and_has_the_site_at_its_root() -> None:
     assert f"{read_package().name}/site/sitecustomize.py" in names
 
 
-def test_a_run_that_another_window_removes_meanwhile_is_not_torn(
+def test_run_that_another_window_removes_is_not_damaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     records = RunRecords(tmp_path)

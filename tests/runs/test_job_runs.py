@@ -1,4 +1,4 @@
-"""Runs as jobs of a real cluster: the words, the log, the end, and what the cluster refuses."""
+"""Runs as jobs of a real cluster: their arguments, log, end and rejections."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ def home(cluster: RayCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
         yield home
 
 
-def test_words_reach_a_job_as_they_were_typed(
-    cluster: RayCluster, home: Path, tmp_path: Path
-) -> None:
+def test_arguments_reach_a_job_unchanged(cluster: RayCluster, home: Path, tmp_path: Path) -> None:
     command = ["run", "--cluster", cluster.address, "--env", "GIVEN=a, b=c", "--"]
     terminal = Terminal(tmp_path, *command, "python", str(PLAIN), "code", "0", *ODD)
     assert terminal.code() == 0, terminal.words() + terminal.output()
@@ -68,7 +66,7 @@ def test_driver_of_a_job_stops_where_it_fails(
         terminal.interrupt_hard()
 
 
-def test_a_job_whose_supervisor_died_is_taken_over(
+def test_job_of_a_dead_supervisor_is_adopted(
     cluster: RayCluster, home: Path, tmp_path: Path
 ) -> None:
     command = ("run", "--cluster", cluster.address, "--", "python", str(PLAIN), "wait")
@@ -87,7 +85,7 @@ def test_a_job_whose_supervisor_died_is_taken_over(
     assert row(run)["state"] == "stopped"
 
 
-def test_a_program_that_the_head_does_not_have(
+def test_program_that_the_head_lacks_is_reported(
     cluster: RayCluster, home: Path, tmp_path: Path
 ) -> None:
     terminal = Terminal(tmp_path, "run", "--cluster", cluster.address, "--", "no-such-program")
