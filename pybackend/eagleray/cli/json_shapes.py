@@ -1,7 +1,7 @@
 """The shapes of `--json`: what scripts may rely on, independent of what editor and sidecar exchange.
 
 Each shape lists its fields with their meaning; docs/command-line.md prints them, and tests keep both. A field is added
-by adding a line here; none is renamed or removed without a word in CHANGELOG.
+by adding a line here; none is renamed or removed without an entry in CHANGELOG.
 """
 
 from __future__ import annotations

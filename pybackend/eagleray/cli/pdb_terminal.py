@@ -1,7 +1,7 @@
 """The terminal of one connection to Ray's own pdb; a process of its own with the standard library only.
 
 pdb fails the task when its connection ends, so that happens in one way only: by `continue`, after which
-pdb itself closes.  Ctrl-D, a closed terminal and SIGTERM say it for the person.
+pdb itself closes.  Ctrl-D, a closed terminal and SIGTERM send it for the user.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import threading
 import time
 from types import FrameType
 
-# What `main` answers.
+# The exit codes of `main`.
 ENDED, REFUSED, SILENT, WENT_ON = 0, 4, 3, 10
 SILENT_S = 30.0
 RETRY_DELAYS_S = 0.1
@@ -76,7 +76,7 @@ class PdbTerminal:
     def __init__(self, connection: socket.socket, silent_s: float = SILENT_S) -> None:
         self._connection = connection
         self._silent_s = silent_s
-        # What pdb says, None at its end, an interrupt: of queues only this one takes what a signal brings.
+        # Output of pdb, None at its end, or an interrupt: only a SimpleQueue may be filled by a signal handler.
         self._received: queue.SimpleQueue[str | KeyboardInterrupt | None] = queue.SimpleQueue()
         self._typing = False
         self._closed_by_pdb = threading.Event()
@@ -105,7 +105,7 @@ class PdbTerminal:
     def _talk(self) -> int:
         first: str | KeyboardInterrupt | None = KeyboardInterrupt()
         while isinstance(first, KeyboardInterrupt):
-            # pdb may be just about to speak, and then somebody must be there.
+            # pdb may be about to print its prompt, so the connection must stay open.
             try:
                 first = self._received.get(timeout=self._silent_s)
             except queue.Empty:
@@ -161,7 +161,7 @@ class PdbTerminal:
         return None
 
     def _typed(self, prompt: str) -> str | None:
-        """A line of the person; None when there will be no more."""
+        """A line that the user typed; None at the end of the input."""
         while True:
             try:
                 line = self._line(prompt)
@@ -186,7 +186,7 @@ class PdbTerminal:
             self._typing = False
 
     def _is_allowed(self, line: str) -> bool:
-        """Unless it harms the task and was not said twice."""
+        """Whether the line may be sent; one that fails the task has to be typed twice."""
         word, before = _word(line), self._last
         self._last = word
         if word in _FAILING and before not in _FAILING:
@@ -204,7 +204,7 @@ class PdbTerminal:
         self._write(line)
 
     def _leave(self, quiet: bool = False) -> None:
-        """Lets the task run on and waits until pdb has closed the connection, without which it would fail."""
+        """Continues the task and waits until pdb has closed the connection, since the task would fail otherwise."""
         if not quiet:
             self._show("The worker runs on.\n")
         self._say_continue()

@@ -116,7 +116,7 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
 
 
 def plan_of(arguments: argparse.Namespace) -> ProfilePlan:
-    """What was asked for; raises `bad-profile`."""
+    """The profile that the arguments describe; raises `bad-profile`."""
     profile = ProfilePlan(
         workers=tuple(arguments.workers),
         ranks=arguments.ranks,
@@ -160,7 +160,7 @@ async def _preview(app: App, cluster: str, patterns: tuple[str, ...]) -> None:
         say(str(error))
         return
     if not cluster:
-        # Other programs have other classes, which is nothing to be told of.
+        # Classes of other programs are no mismatch.
         classes = [match for match in classes if match.matched_by]
     for line in preview_lines(classes, patterns):
         say(line)

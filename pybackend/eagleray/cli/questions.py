@@ -66,7 +66,7 @@ class TerminalQuestions:
 
 
 def has_terminal() -> bool:
-    """Whether somebody sits before the command who could answer."""
+    """Whether the user can answer on a terminal."""
     try:
         os.close(os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY))
     except OSError:

@@ -84,9 +84,9 @@ def _table(read: LoadedReport, name: TableId) -> ReportTable:
 def _shown(
     tables: Sequence[ReportTable], arguments: argparse.Namespace, usual: int
 ) -> list[ReportTable]:
-    """Searched, in order and cut as asked; a table without the column stays in its usual order.
+    """The tables filtered, sorted and cut by the arguments; a table without the column stays in its usual order.
 
-    One in which a search finds nothing is left out.
+    A table without a matching row is left out.
     """
     top = usual if arguments.top is None else arguments.top
     searched = (table.searched(arguments.search) for table in tables)

@@ -54,7 +54,7 @@ def _writer() -> Callable[[bytes], None]:
 
 
 def exit_code(run: StoredRun) -> int:
-    """That of the program; a profile that a person has finished succeeded if all of its reports are here."""
+    """The exit code of the program; a profile that the user stopped succeeds if all its reports were downloaded."""
     state = run.state
     if run.plan.profile is not None and state.phase == "stopped":
         profile = state.profile
@@ -106,7 +106,7 @@ class Follower:
         if now.state.note != self._note:
             self._note = now.state.note
             self._print_note()
-        # Of one that goes on elsewhere nobody writes here what it prints.
+        # Output of a run that continues on another machine is not copied.
         return now.state.is_over or (now.state.phase == "unwatched" and is_remote(now.state))
 
     def code(self) -> int:
@@ -151,7 +151,7 @@ _ACTIVITIES = {"recording": "records", "writing": "writes its report"}
 
 
 class Progress:
-    """Gives the new lines at each look."""
+    """Returns the new lines at each poll."""
 
     def __init__(self) -> None:
         self._workers: dict[str, str] = {}
@@ -162,7 +162,7 @@ class Progress:
         if state is None:
             return []
         lines = [line for worker in state.workers for line in self._of_worker(worker)]
-        # Their own names say class, host and process, of which a person knows the first.
+        # File names have class, host and process, of which the user knows the first.
         names = {report: worker.name for worker in state.workers for report in worker.reports}
         for file in sorted(set(state.files) - self._files):
             of = f" of {printable(names[file], 100)}" if names.get(file) else ""
@@ -186,7 +186,7 @@ class Progress:
 
 
 def summary(state: ProfileState | None) -> str:
-    """What there is in the end."""
+    """The result of the profile, as one sentence."""
     if state is None or not state.workers:
         why = state.sentence if state is not None else ""
         why = why or "No class or name of a worker that was seen fits the patterns."

@@ -42,7 +42,7 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
 
 
 def _print_jobs(statuses: Sequence[JobStatus], jobs: Jobs) -> None:
-    """What is a cluster, or can be one, with the address that the other commands take."""
+    """Prints the jobs that are or can become a cluster, with the address that other commands take."""
     rows: list[list[str]] = []
     for status in statuses:
         left = jobs.time_left_s(status)

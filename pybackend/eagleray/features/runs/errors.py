@@ -229,7 +229,7 @@ def copy_not_there(copy: str, where: str) -> EaglerayError:
     )
 
 
-# --- what is said of a run when it is over --------------------------------------------------
+# --- notes of a run that is over --------------------------------------------------
 
 
 def nothing_imported(files: list[str]) -> str:

@@ -45,12 +45,12 @@ class Home:
 
 
 class HomeCluster:
-    """Looks for it until it is found.
+    """Resolves the cluster of a run, which then stays the same.
 
     1. The cluster that the plan names.
     2. That of the SLURM job that the run has become.
-    3. One whose dashboard runs here with the id of the run in its environment.
-    4. One whose dashboard runs here and which a driver of the run says it has `joined`.
+    3. One whose dashboard runs on this machine with the id of the run in its environment.
+    4. One whose dashboard runs on this machine and which a driver of the run reports to have `joined`.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class HomeCluster:
         self.resolved: Home | None = None
 
     async def find(self, state: RunState) -> Home | None:
-        """The cluster, None as long as it does not answer."""
+        """The cluster, None as long as it doesn't answer."""
         if self.resolved is None and (written := self._written(state)):
             try:
                 cluster = await self._clusters.resolve(written, clicked=False)

@@ -17,7 +17,7 @@ from eagleray.common.folder_changes import FolderChanges
 from eagleray.common.retry import GROWING_FILE
 from eagleray.common.tasks import wait_for_event
 
-# Of a run that prints without end the beginning is thrown away.
+# The beginning of longer output is removed.
 MOST = 64 * 2**20
 # Many small pieces of output are read as one larger one.
 _PAUSE_S = 0.05
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class Output:
-    """The end at which it is written; the program may hold the file itself, so that it outlives us."""
+    """Writes the log of a run; the program may hold the file itself, so that its output outlives us."""
 
     def __init__(self, path: Path, most: int = MOST) -> None:
         self._path = path
@@ -55,7 +55,7 @@ class Output:
         self._replaces = True
 
     def trim(self) -> None:
-        """Gives the beginning back to the disk once there is too much; offsets stay what they were.
+        """Frees the beginning once the output is too large; offsets stay the same.
 
         Where the file system can't do that (NFS 3), the last half moves to a file beside it, see `Older`.
         """
@@ -113,7 +113,7 @@ class Older:
     end: int
 
     def last(self, size: int) -> bytes:
-        """The last so many bytes, or all that is kept."""
+        """The last `size` bytes, or all that is stored."""
         with contextlib.suppress(OSError), self.path.open("rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - size))
             return file.read()
@@ -207,7 +207,7 @@ def _has_output(path: Path) -> bool:
 
 
 def _to_first_data(fd: int) -> None:
-    """Past what was thrown away, which would read as zeros."""
+    """Skips the removed beginning, which would read as zeros."""
     with contextlib.suppress(OSError, AttributeError):
         os.lseek(fd, 0, os.SEEK_DATA)
 

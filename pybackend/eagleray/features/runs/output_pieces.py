@@ -68,7 +68,7 @@ def _read(path: Path, offset: int, is_over: Callable[[], bool]) -> Piece:
     try:
         file = path.open("rb", buffering=0)
     except FileNotFoundError:
-        # One that never began has printed nothing.
+        # A run that never began has no output.
         return Piece("", max(offset, 0), 0, over)
     with file:
         moved = older(path)
@@ -101,7 +101,7 @@ def _start(offset: int, end: int) -> int:
 
 
 def _to_data(fd: int, start: int) -> int:
-    """Past what was given back to the disk, which would read as zeros."""
+    """Skips the part that was freed, which would read as zeros."""
     with contextlib.suppress(OSError, AttributeError):
         return os.lseek(fd, start, os.SEEK_DATA)
     return start
@@ -126,7 +126,7 @@ class Tail:
 
 
 def tail_of(run: StoredRun) -> Tail:
-    """Of a run that failed; read once, since nothing is printed any more."""
+    """The tail of a failed run; cached, since its output is complete."""
     if run.state.phase != "failed":
         return Tail()
     try:

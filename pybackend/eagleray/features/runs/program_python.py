@@ -90,7 +90,7 @@ def target_of(plan: RunPlan) -> PythonTarget | None:
 
 
 class RayCheck:
-    """Whether the Python of a program has Ray; an interpreter that has it is not asked again until it changes."""
+    """Whether the Python of a program has Ray; an interpreter that has it is not checked again until it changes."""
 
     def __init__(self) -> None:
         self._with_ray: set[Interpreter] = set()
@@ -170,7 +170,7 @@ ASK_S = 10.0
 
 
 class PythonVersions:
-    """Asks for minor versions ("3.11"); "" where none can be had, which is no reason to stop anybody."""
+    """Gets minor versions ("3.11"); "" where none is available, which prevents no start."""
 
     def __init__(self, commands: Commands, dashboard: Callable[[str], Dashboard]) -> None:
         self._commands = commands

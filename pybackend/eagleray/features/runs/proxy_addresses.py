@@ -17,7 +17,7 @@ LOOPBACK = "127.0.0.1"
 
 @frozen
 class ProxyAddress:
-    """A gate; `key` is the process behind it, `here`: it is on this machine, whatever its address."""
+    """A debug proxy; `key` is its process, `here`: it is on this machine, whatever its address."""
 
     key: str
     host: str
@@ -28,10 +28,10 @@ class ProxyAddress:
 def in_table(
     rows: Iterable[WorkerRow], since_ms: int, announced: Collection[int] = ()
 ) -> Iterator[ProxyAddress]:
-    """The gates among the debug ports of workers; those of drivers that are `announced` by files are left out.
+    """The debug proxies among the debug ports of workers, without those of drivers that are `announced` by files.
 
-    A worker that began before the run has none of it.  One that waits for a debugger shows the port of that
-    debugger, which takes one client only and must not be tried.
+    A worker that began before the run has none of its proxies.  A worker that waits for a debugger shows the port of
+    that debugger, which takes one client only and must not be tried.
     """
     for row in rows:
         old = 0 < row.started_ms < since_ms
@@ -41,7 +41,7 @@ def in_table(
 
 
 def in_folder(folder: Path) -> Iterator[ProxyAddress]:
-    """The gates that drivers of this machine, or with this home, have announced by files."""
+    """The debug proxies that drivers of this machine, or with this home, have announced by files."""
     for name, announcement in _announced(folder):
         try:
             host, port = str(announcement["host"]), int(announcement["port"])

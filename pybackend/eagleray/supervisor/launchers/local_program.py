@@ -16,7 +16,7 @@ from eagleray.tools.processes import born
 
 
 class LocalProgram:
-    """A process in a session of its own that writes to `output` itself, so that it needs nobody to read."""
+    """A process in a session of its own that writes to `output` itself, so that no reader is needed."""
 
     def __init__(
         self, command: Sequence[str], cwd: str, environ: Mapping[str, str], output: int
@@ -39,11 +39,11 @@ class LocalProgram:
         await self._over.wait()
         assert self._process is not None
         code = self._process.returncode
-        # As a shell says it.
+        # As in a shell.
         return ProgramEnd(128 - code if code < 0 else code)
 
     def workers_ended(self) -> None:
-        """The end of the process is seen at once."""
+        """The end of the process is noticed at once."""
 
     async def stop(self, hurry: asyncio.Event) -> None:
         assert self._process is not None

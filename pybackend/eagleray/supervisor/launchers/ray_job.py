@@ -70,7 +70,7 @@ class RayJob:
         return LaunchedProgram(external_id=self._job)
 
     async def ended(self) -> ProgramEnd:
-        """A link that is lost for a while loses nothing of the log; one that cannot be read holds up no end."""
+        """A lost connection loses nothing of the log; a log that can't be read doesn't delay the end."""
         loop = asyncio.get_running_loop()
         heard, failures = loop.time(), 0
         while True:
@@ -98,7 +98,7 @@ class RayJob:
         await self._dashboard.job_api.stop(self._job)
 
     async def _follow(self) -> None:
-        """What was written before the link was lost comes a second time and is passed over."""
+        """Skips the part that was copied before the connection was lost, which the log repeats."""
         passed = 0
         async for text in logs.follow(self._dashboard, self._job):
             new = text[max(0, self._copied - passed) :]

@@ -36,7 +36,7 @@ from eagleray.tools.commands import Commands
 
 SUBMIT_S = 60.0
 AGAIN = Backoff(first_s=1.0, longest_s=30.0)
-# Said this often, SLURM has forgotten the job.
+# After this many such answers SLURM has forgotten the job.
 TRIES = 5
 # A login node or SLURM itself may be away for long, while the job goes on.
 GIVE_UP_S = 24 * 3600.0
@@ -115,7 +115,7 @@ class Sbatch:
         return values[-1] if values else "ALL"
 
     async def ended(self) -> ProgramEnd:
-        """A login node or a SLURM that does not answer for a while is asked again."""
+        """Polls again when a login node or SLURM doesn't answer for a while."""
         copying = tasks.lasting(self._files.run, "output of the job")
         try:
             ending = await self._until_over()
@@ -180,7 +180,7 @@ class Sbatch:
         self._hint.set()
 
     async def _show(self) -> dict[str, str]:
-        """What SLURM knows of the job; raises once it knows nothing any more."""
+        """The fields of the job; raises once SLURM has forgotten it."""
         show = ["env", "LC_ALL=C", "scontrol", "-o", "show", "job", self._job]
         ran = await self._commands.run(self._ssh, show, "", SUBMIT_S)
         job = fields(ran.stdout) if ran.code == 0 else {}
