@@ -152,7 +152,7 @@ class CountedTable(FakeTable):
     """When its workers were asked for."""
 
     def __init__(self) -> None:
-        super().__init__(found=Home("http://c:8265", "session", self))
+        super().__init__(resolved=Home("http://c:8265", "session", self))
         self.at: list[float] = []
 
     async def all_workers(self) -> list[Any]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from attrs import frozen
+from attrs import field, frozen
 
 from eagleray.features.runs.scripts.launch_lines import Launch, LineWord
 
@@ -22,7 +22,7 @@ _MERGES = {"RAY_OVERRIDE_JOB_RUNTIME_ENV": "1"}
 class Edit:
     """A token of the training line and its replacement, "" to remove it."""
 
-    token: LineWord
+    token: LineWord = field(repr=False)
     text: str
 
 

@@ -29,7 +29,7 @@ class BashWord:
 class BashCommand:
     """A simple command; `end` is where one more word of it would stand.  `function`: it stands in one."""
 
-    tokens: tuple[BashWord, ...]
+    tokens: tuple[BashWord, ...] = field(repr=False)
     end: int
     function: bool = False
 
@@ -48,7 +48,7 @@ class _Group:
 class _TokenReader:
     text: str
     at: int = 0
-    tokens: list[BashWord] = field(factory=list)
+    tokens: list[BashWord] = field(factory=list, repr=False)
     commands: list[BashCommand] = field(factory=list)
     here: list[tuple[str, bool]] = field(factory=list)
     braces: list[bool] = field(factory=list)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from attrs import frozen
+from attrs import field, frozen
 
 _PYTHON = re.compile(r"(?:.*/)?(?:python(?:\d+(?:\.\d+)*)?|torchrun|deepspeed)")
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
@@ -43,7 +43,7 @@ class Launch:
     target: str
     module: bool
     arguments: tuple[LineWord, ...]
-    tokens: tuple[LineWord, ...]
+    tokens: tuple[LineWord, ...] = field(repr=False)
     line: int = 0
     end: int = 0
     inside: bool = False
