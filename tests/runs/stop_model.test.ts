@@ -55,9 +55,9 @@ test("a run that is being stopped, or is over, has no stop for anybody", () => {
 
 const MOVES: readonly (readonly [object, string])[] = [
   [{ type: "event", event: "stopped", body: {} }, "stops"],
-  [{ type: "event", event: "continued" }, "goes on"],
-  [{ type: "response", command: "continue", success: true }, "goes on"],
-  [{ type: "response", command: "stepIn", success: true }, "goes on"],
+  [{ type: "event", event: "continued" }, "resumes"],
+  [{ type: "response", command: "continue", success: true }, "resumes"],
+  [{ type: "response", command: "stepIn", success: true }, "resumes"],
   [{ type: "response", command: "continue", success: false }, ""],
   [{ type: "response", command: "stackTrace", success: true }, ""],
   [{ type: "event", event: "output" }, ""],

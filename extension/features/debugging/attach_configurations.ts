@@ -71,7 +71,7 @@ export class AttachConfigurations {
       return await this.request(target, unlessTaken);
     } catch (error) {
       if (error instanceof EaglerayError && error.code === "worker-taken") {
-        this.app.log.info(`not attached to by itself: ${error.message}`);
+        this.app.log.info(`not attached automatically: ${error.message}`);
         return undefined;
       }
       throw error;

@@ -6,7 +6,7 @@ import type { Disposable } from "../../common/disposables";
 import { targetKey } from "./model";
 
 /** After a disconnect by hand, no other stopped worker takes the place of the one that was left. */
-type LeftHow = "by hand" | "by itself";
+type LeftHow = "by the user" | "without the user";
 
 /** A worker that continues and stops again at once, as in a loop, keeps the user's attention. */
 const GRACE_MS = 500;
@@ -49,7 +49,7 @@ export class StopTracker implements Disposable, vscode.DebugAdapterTrackerFactor
         this.cancel(this.resumed.get(id));
         this.resumed.delete(id);
         this.stoppedIds.add(id);
-      } else if (move === "goes on" && !this.resumed.has(id)) {
+      } else if (move === "resumes" && !this.resumed.has(id)) {
         this.resumed.set(
           id,
           this.later(GRACE_MS, () => {
@@ -64,7 +64,7 @@ export class StopTracker implements Disposable, vscode.DebugAdapterTrackerFactor
         // The editor also disconnects from a session that has already ended.
         if (!isOver && movementOf(message) === "is left") {
           isOver = true;
-          this.leftEmitter.fire("by hand");
+          this.leftEmitter.fire("by the user");
         }
       },
       onWillStartSession: () => {
@@ -112,7 +112,7 @@ export class StopTracker implements Disposable, vscode.DebugAdapterTrackerFactor
       this.timers.delete(timer);
       first();
       if (!this.isStopped) {
-        this.leftEmitter.fire("by itself");
+        this.leftEmitter.fire("without the user");
       }
     }, ms);
     this.timers.add(timer);
@@ -120,15 +120,15 @@ export class StopTracker implements Disposable, vscode.DebugAdapterTrackerFactor
   }
 }
 
-type Movement = "stops" | "goes on" | "ends" | "is left" | "";
+type Movement = "stops" | "resumes" | "ends" | "is left" | "";
 
 const EVENTS: Readonly<Record<string, Movement>> = {
   stopped: "stops",
-  continued: "goes on",
+  continued: "resumes",
   terminated: "ends",
 };
 
-const GOES_ON = ["continue", "next", "stepIn", "stepOut", "goto"];
+const RESUMING = ["continue", "next", "stepIn", "stepOut", "goto"];
 
 /** How a message between editor and adapter changes whether its worker is stopped. */
 export function movementOf(message: unknown): Movement {
@@ -139,5 +139,5 @@ export function movementOf(message: unknown): Movement {
   if (type === "request") {
     return command === "disconnect" ? "is left" : "";
   }
-  return success === true && GOES_ON.includes(String(command)) ? "goes on" : "";
+  return success === true && RESUMING.includes(String(command)) ? "resumes" : "";
 }

@@ -35,7 +35,7 @@ export class RunStops implements Disposable {
         this.update(runs);
       }),
       tracker.onLeft((how) => {
-        if (how === "by hand") {
+        if (how === "by the user") {
           this.passOver();
         } else {
           this.update(app.runs.value);
