@@ -52,8 +52,8 @@ async def converse(attempt: tuple[AttachConversation, WorkerRpc], routes: Routes
     one, calls = attempt
 
     def take(event: dap.Message) -> None:
-        one.take(event)
-        calls.take(event)
+        one.handle_event(event)
+        calls.handle_event(event)
 
     link = await one.connect(routes, take, lambda _: None)
     try:

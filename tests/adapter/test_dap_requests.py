@@ -70,7 +70,7 @@ def test_offered_capabilities_agree_with_the_table() -> None:
     ]
     others = ["supportsCancelRequest", "supportsReadMemoryRequest", "supportsDebuggerProperties"]
     record = SessionRecord(capabilities=dict.fromkeys([*requests, *others], True))
-    offered = {name for name, value in record.offered().items() if value}
+    offered = {name for name, value in record.offered_capabilities().items() if value}
     assert {request.capability for request in TABLE.values()} - {""} == set(requests)
     assert set(requests) <= offered
     assert not set(others) & offered

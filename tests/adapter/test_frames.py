@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from eagleray.adapter.sessions.exceptions import for_client, without_note
-from eagleray.adapter.sessions.frames import Owners, fold, is_noise, is_own_thread
+from eagleray.adapter.sessions.frames import FrameOwners, fold, is_noise, is_own_thread
 
 RAY = "/venv/lib/python3.11/site-packages/ray"
 DEBUGPY = "/venv/lib/python3.11/site-packages/debugpy"
-OWNERS = Owners({"ray": RAY, "debugpy": DEBUGPY, "pydevd": f"{DEBUGPY}/_vendored/pydevd"})
+OWNERS = FrameOwners({"ray": RAY, "debugpy": DEBUGPY, "pydevd": f"{DEBUGPY}/_vendored/pydevd"})
 
 WAITS = f"{RAY}/util/debugpy.py"
 CORE = f"{RAY}/_private/worker.py"
@@ -69,7 +69,7 @@ def test_frames_without_a_source_are_the_persons() -> None:
 
 
 def test_ray_is_known_without_being_told() -> None:
-    unknown = Owners({})
+    unknown = FrameOwners({})
     assert unknown.library("/x/site-packages/ray/_private/worker.py") == "ray"
     assert unknown.library("/home/ray/project/train.py") == ""
     assert unknown.is_debugger("/x/site-packages/ray/util/debugpy.py")

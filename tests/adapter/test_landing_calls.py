@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from eagleray.adapter.sessions import worker_rpc
 from eagleray.adapter.sessions.dap import Message, event
-from eagleray.adapter.sessions.worker_rpc import Prepared, WorkerRpc
+from eagleray.adapter.sessions.worker_rpc import WorkerInfo, WorkerRpc
 
 
 def told(call: Any, answer: Any) -> Message:
@@ -24,7 +24,7 @@ async def ask_of(calls: WorkerRpc, *events: Message, success: bool = True) -> An
     async def ask(command: str, arguments: Message) -> Message:
         assert command == "evaluate" and "in_worker" in arguments["expression"]
         for one in events:
-            calls.take(one)
+            calls.handle_event(one)
         return {"success": success}
 
     return await calls.call(ask, "read_file", "/x.py")
@@ -63,12 +63,12 @@ async def test_a_caller_that_gives_up_leaves_nothing_behind() -> None:
 
     with pytest.raises(asyncio.TimeoutError):
         await asyncio.wait_for(calls.call(never, "read_file", "/x.py"), 0.01)
-    calls.take(told(1, "{}"))
+    calls.handle_event(told(1, "{}"))
 
 
 def test_what_a_worker_says_of_itself_is_checked() -> None:
-    assert worker_rpc.read_prepared(None) == Prepared()
+    assert worker_rpc.read_worker_info(None) == WorkerInfo()
     odd = {"pid": "1", "rank": 3, "roots": [], "waiting": "x"}
-    assert worker_rpc.read_prepared(odd) == Prepared()
+    assert worker_rpc.read_worker_info(odd) == WorkerInfo()
     good = {"pid": 5, "rank": "3", "roots": {"ray": "/r"}, "waiting": 2}
-    assert worker_rpc.read_prepared(good) == Prepared(5, "3", {"ray": "/r"}, 2)
+    assert worker_rpc.read_worker_info(good) == WorkerInfo(5, "3", {"ray": "/r"}, 2)

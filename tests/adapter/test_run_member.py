@@ -86,7 +86,7 @@ async def test_child_process_is_ignored_unless_asked_for(children: bool, came: l
     run: Any = SimpleNamespace(child=0, children=children, child_came=found.append)
     params = AttachParams("session_1", "w1", "", "Policy", "127.0.0.1", 1)
     attaching = RunAttachConversation(params, WorkerRpc(), [], run)
-    attaching.take(dap.event("debugpyAttach", {"subProcessId": 17}))
+    attaching.handle_event(dap.event("debugpyAttach", {"subProcessId": 17}))
     assert found == came
 
 

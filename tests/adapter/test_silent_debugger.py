@@ -54,8 +54,8 @@ async def test_a_continue_is_done_when_a_new_link_says_that_the_worker_has_resum
 ) -> None:
     async with FakeDebugger("continue") as silent:
         result = await workers.attach(silent.params())
-        worker = workers._held[KEY].worker
-        worker.stays = True
+        worker = workers._workers[KEY].worker
+        worker.stays_attached = True
         await workers.resume(KEY)
         assert (silent.connections, states(workers)) == (2, ["stopped"])
         silent.held = set()
@@ -77,7 +77,7 @@ async def test_several_who_release_get_the_same_answer(workers: Registry) -> Non
 async def test_breakpoints_are_set_again_over_a_new_link(workers: Registry) -> None:
     async with FakeDebugger("continue") as silent:
         socket = (await workers.attach(silent.params())).socket
-        workers._held[KEY].worker.stays = True
+        workers._workers[KEY].worker.stays_attached = True
         reader, writer = await asyncio.open_unix_connection(socket)
         asked = [
             ("initialize", {}),
@@ -115,8 +115,8 @@ async def test_attempts_go_on_until_one_succeeds(
     monkeypatch.setattr(renewal, "PAUSES", Backoff(0.0, 0.0))
     async with FakeDebugger("continue") as silent:
         await workers.attach(silent.params())
-        worker = workers._held[KEY].worker
-        worker.stays = True
+        worker = workers._workers[KEY].worker
+        worker.stays_attached = True
         silent.is_busy = True
         with pytest.raises(EaglerayError):
             await workers.resume(KEY)
@@ -147,7 +147,7 @@ def test_a_real_debugger_that_falls_silent(
 async def test_a_release_that_is_cancelled_leaves_no_task(workers: Registry) -> None:
     async with FakeDebugger("disconnect") as silent:
         await workers.attach(silent.params())
-        link = workers._held[KEY].worker.debugger.link
+        link = workers._workers[KEY].worker.debugger.link
         assert link is not None
         before = asyncio.all_tasks()
         waiting = asyncio.create_task(debugger._first_of(asyncio.Future(), link.ended))

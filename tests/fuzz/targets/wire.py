@@ -18,10 +18,10 @@ from eagleray.adapter.runs.breakpoint_table import BreakpointTable
 from eagleray.adapter.runs.process_info import mappings, read_process_info
 from eagleray.adapter.sessions import dap
 from eagleray.adapter.sessions.dap import NotDap
-from eagleray.adapter.sessions.frames import Owners, fold, is_noise
+from eagleray.adapter.sessions.frames import FrameOwners, fold, is_noise
 from eagleray.adapter.sessions.path_rules import PathRules
 from eagleray.adapter.sessions.record import SessionRecord
-from eagleray.adapter.sessions.stacks import stacks_sent
+from eagleray.adapter.sessions.stacks import take_stacks
 from eagleray.adapter.sessions.stop_location import stop_of
 from eagleray.common.errors import EaglerayError
 from eagleray.common.file_checks import FileChecks
@@ -167,12 +167,12 @@ def worker_events(said: Any) -> None:
         return
     for one in (each for each in said if isinstance(each, dict)):
         record = SessionRecord()
-        record.stop(dict(one))
-        stacks_sent(dict(one))
-        record.offered()
+        record.add_stop(dict(one))
+        take_stacks(dict(one))
+        record.offered_capabilities()
         is_noise(one)
     frames = [one for one in said if isinstance(one, dict)]
-    folded = fold(frames, Owners({"ray": "/pkg/ray", "debugpy": "/pkg/debugpy"}))
+    folded = fold(frames, FrameOwners({"ray": "/pkg/ray", "debugpy": "/pkg/debugpy"}))
     for one in frames:
         stop_of(one, folded, 1, "")
     lines = BreakpointTable([FileLines("/a", [BreakpointLine(3)])])

@@ -104,7 +104,7 @@ class AttachedProcess(RunMember):
         for path, rows, answer in asked:
             body = (await answer).get("body") or {}
             found = body.get("breakpoints")
-            answers = rows.answered(found if isinstance(found, list) else [])
+            answers = rows.merge_answers(found if isinstance(found, list) else [])
             self._run.lines.answered(self.params.worker_id, path, answers)
         if asked:
             self._run.changed()
@@ -120,7 +120,7 @@ class AttachedProcess(RunMember):
         self._child_came(pid)
 
     def ended(self) -> None:
-        self.was_released = self.worker is not None and self.worker.is_leaving
+        self.was_released = self.worker is not None and self.worker.is_releasing
         self.worker = None
         self._run.lines.forget(self.params.worker_id)
         self._ended(self)

@@ -18,7 +18,7 @@ from eagleray.adapter.sessions.attaching import (
 )
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.link import Link
-from eagleray.adapter.sessions.worker_rpc import Prepared, WorkerRpc, answered
+from eagleray.adapter.sessions.worker_rpc import WorkerInfo, WorkerRpc, read_answer
 from eagleray.common.worker_errors import worker_silent
 from eagleray.protocol.control import AttachParams
 from eagleray.routes.routes import Routes
@@ -59,8 +59,8 @@ class RunAttachConversation(AttachConversation):
         self._inherited: dict[str, Any] | None = None
         self._on_event: Callable[[Message], None] = lambda _: None
 
-    def take(self, event: Message) -> None:
-        super().take(event)
+    def handle_event(self, event: Message) -> None:
+        super().handle_event(event)
         # Without `children` debugpy has no reason to announce one.
         if self._run.children and event.get("event") == "debugpyAttach":
             pid = (event.get("body") or {}).get("subProcessId")
@@ -82,13 +82,13 @@ class RunAttachConversation(AttachConversation):
         link = Link(stream.reader, writer, on_event, lambda: on_close(link))
         return link
 
-    async def attach(self, link: Link) -> tuple[Message, Prepared]:
+    async def attach(self, link: Link) -> tuple[Message, WorkerInfo]:
         with link.for_worker(self._params.name):
             if self._inherited is not None:
                 return await self._inherit(link, self._inherited)
             return await self._talk(link)
 
-    async def _talk(self, link: Link) -> tuple[Message, Prepared]:
+    async def _talk(self, link: Link) -> tuple[Message, WorkerInfo]:
         initialize = link.begin("initialize", INITIALIZE)
         attach = link.begin("attach", self._arguments())
         attach.add_done_callback(lambda _: self._initialized_or_refused.set())
@@ -104,7 +104,7 @@ class RunAttachConversation(AttachConversation):
         self._refuse(await self._in_time(attach))
         return capabilities.get("body") or {}, await _prepared(told)
 
-    async def _inherit(self, link: Link, inherited: dict[str, Any]) -> tuple[Message, Prepared]:
+    async def _inherit(self, link: Link, inherited: dict[str, Any]) -> tuple[Message, WorkerInfo]:
         """What another adapter has begun goes on: the worker stands, perhaps, and shall not move."""
         told = await self._set_up(link)
         prepared = await _prepared(told)
@@ -145,5 +145,5 @@ class RunAttachConversation(AttachConversation):
         return {**arguments, "subProcessId": self._run.child} if self._run.child else arguments
 
 
-async def _prepared(told: asyncio.Future[str] | None) -> Prepared:
-    return worker_rpc.read_prepared(await answered(told) if told is not None else None)
+async def _prepared(told: asyncio.Future[str] | None) -> WorkerInfo:
+    return worker_rpc.read_worker_info(await read_answer(told) if told is not None else None)

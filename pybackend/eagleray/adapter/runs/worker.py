@@ -51,19 +51,19 @@ class RunWorkerSession(WorkerSession):
     ) -> None:
         super().__init__(params, socket_path, ignored, routes, clock, changed, ended)
         self._member = member
-        self.stays = True
+        self.stays_attached = True
 
-    def _make_attaching(self, calls: WorkerRpc) -> AttachConversation:
+    def _new_conversation(self, calls: WorkerRpc) -> AttachConversation:
         return RunAttachConversation(self.params, calls, self._ignored, self._member)
 
-    async def let_go(self) -> None:
+    async def on_disconnect(self) -> None:
         """The editor has left: the run's own lines hold again."""
         self.record.files.clear()
         try:
             await self.set_lines(None)
         except EaglerayError as error:
             log.info("lines of %s: %s", self.params.name, error.code)
-        await self.run_on()
+        await self.resume()
 
     async def set_lines(self, files: list[str] | None) -> None:
         """The run's lines of these files (paths of the run; None: of all), except where an editor has its own."""
@@ -77,23 +77,23 @@ class RunWorkerSession(WorkerSession):
         files = self.record.files.values()
         return self.editor is not None and any(remote in file.names for file in files)
 
-    def _is_at(self, places: list[list[Any]]) -> bool:
+    def _is_stopped_at(self, places: list[list[Any]]) -> bool:
         """Also where a worker that is used again runs something that the run's filter excludes."""
         stopped = self.record.stopped.get(self.record.focus, {})
         is_excluded = "eagleray_excluded" in stopped and stopped.get("reason") == "breakpoint"
-        return (self.state == "stopped" and is_excluded) or super()._is_at(places)
+        return (self.state == "stopped" and is_excluded) or super()._is_stopped_at(places)
 
     def _finish(self, why: str) -> None:
         super()._finish(why)
         self._member.ended()
 
-    def _tell(self, event: Message) -> None:
+    def _forward_event(self, event: Message) -> None:
         body = event.get("body") or {}
         if event.get("event") == "breakpoint" and isinstance(body.get("breakpoint"), dict):
             self._member.breakpoint_changed(body["breakpoint"])
         if text := log_point_message(event):
             self._member.said(text)
-        super()._tell(event)
+        super()._forward_event(event)
 
 
 def log_point_message(event: Message) -> str:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from eagleray.adapter.sessions import worker_rpc
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.link import Link
-from eagleray.adapter.sessions.worker_rpc import Prepared, WorkerRpc, answered
+from eagleray.adapter.sessions.worker_rpc import WorkerInfo, WorkerRpc, read_answer
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import (
@@ -45,7 +45,7 @@ UNCAUGHT = "uncaught"
 _GREETINGS = ("ptvsd", "debugpy")
 
 # Events between debugpy and us, which would confuse an editor.
-KEPT_HERE = (
+INTERNAL_EVENTS = (
     "initialized",
     "process",
     "capabilities",
@@ -100,7 +100,7 @@ class AttachConversation:
         self._greeted = asyncio.Event()
         self._initialized_or_refused = asyncio.Event()
 
-    def take(self, event: Message) -> None:
+    def handle_event(self, event: Message) -> None:
         """Notes the events that the conversation waits for."""
         if event.get("event") == "initialized":
             self._initialized_or_refused.set()
@@ -187,12 +187,12 @@ class AttachConversation:
             # What is no debugger leaves them unanswered, and nobody asks for them then.
             answer.add_done_callback(lambda done: done.cancelled() or done.exception())
 
-    async def attach(self, link: Link) -> tuple[Message, Prepared]:
+    async def attach(self, link: Link) -> tuple[Message, WorkerInfo]:
         """Says all up to configurationDone; returns the capabilities and what the worker said of itself."""
         with link.for_worker(self._params.name):
             return await self._converse(link)
 
-    async def _converse(self, link: Link) -> tuple[Message, Prepared]:
+    async def _converse(self, link: Link) -> tuple[Message, WorkerInfo]:
         initialize, attach = await self._in_time(self._initialize), self._attach
         await self._in_time(asyncio.ensure_future(self._initialized_or_refused.wait()))
         if attach.done():
@@ -206,8 +206,8 @@ class AttachConversation:
         await self._in_time(self._exceptions)
         await self._in_time(done)
         self._refuse(await self._in_time(attach))
-        told = await answered(prepared) if prepared is not None else None
-        return initialize.get("body") or {}, worker_rpc.read_prepared(told)
+        told = await read_answer(prepared) if prepared is not None else None
+        return initialize.get("body") or {}, worker_rpc.read_worker_info(told)
 
     async def _prepared(self) -> asyncio.Future[str] | None:
         with contextlib.suppress(asyncio.TimeoutError):

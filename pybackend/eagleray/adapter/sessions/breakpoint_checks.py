@@ -28,7 +28,7 @@ class BreakpointRows:
         rows = zip(self._rows, self._problems, strict=True)
         return [row for row, problem in rows if not problem]
 
-    def answered(self, answers: list[Message]) -> list[Message]:
+    def merge_answers(self, answers: list[Message]) -> list[Message]:
         """The response to all rows, from debugpy's to those that were sent."""
         left = iter(answers)
         found = []
@@ -46,7 +46,7 @@ class BreakpointRows:
             if isinstance(line := answer.get("line"), int)
         )
 
-    def refuse(self, answers: list[Message], lines: Sequence[str]) -> bool:
+    def refuse_moved(self, answers: list[Message], lines: Sequence[str]) -> bool:
         """Gives rows that debugpy has moved to an earlier line a problem, by the `lines` of the worker's file.
 
         Whether there are any.  A row within a statement of several lines stays where debugpy has moved it.

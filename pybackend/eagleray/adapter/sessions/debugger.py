@@ -13,7 +13,7 @@ from eagleray.adapter.sessions.attaching import AttachConversation
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.link import STEERING, Link
 from eagleray.adapter.sessions.stepping import Stepping
-from eagleray.adapter.sessions.worker_rpc import Prepared, WorkerRpc
+from eagleray.adapter.sessions.worker_rpc import WorkerInfo, WorkerRpc
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import debugger_gone, debugger_silent
@@ -48,7 +48,7 @@ class Debugger:
         on_event: Callable[[Message], None],
     ) -> None:
         self.link: Link | None = None
-        self.prepared = Prepared()
+        self.info = WorkerInfo()
         self.stepping = Stepping()
         self._calls = WorkerRpc()
         self._name = name
@@ -62,8 +62,8 @@ class Debugger:
         attaching = self._make(self._calls)
 
         def take(event: Message) -> None:
-            attaching.take(event)
-            self._calls.take(event)
+            attaching.handle_event(event)
+            self._calls.handle_event(event)
             self._on_event(event)
 
         def ended(link: Link) -> None:
@@ -72,7 +72,7 @@ class Debugger:
         self._problem = None
         self.link = await attaching.connect(self._routes, take, ended)
         try:
-            capabilities, self.prepared = await attaching.attach(self.link)
+            capabilities, self.info = await attaching.attach(self.link)
         except BaseException:
             self.close()
             raise
@@ -143,7 +143,7 @@ class Debugger:
         with link.for_worker(self._name()):
             return resumed.is_set() or (answer.done() and _succeeded(answer))
 
-    async def step_on(self, thread: int) -> bool:
+    async def step_out_of_ray(self, thread: int) -> bool:
         """Whether the worker moves on from a folded frame, where the user's step has led."""
         command = self.stepping.further()
         link = self.link

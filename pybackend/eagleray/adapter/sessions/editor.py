@@ -73,7 +73,7 @@ class Editor:
             self._leave(disconnect_intent(None))
             self._writer.close()
 
-    def tell(self, event: Message) -> None:
+    def send_event(self, event: Message) -> None:
         """An event of the worker, for an editor that has configured; one that has not gets a replay."""
         if not self._live:
             return
@@ -128,8 +128,8 @@ class Editor:
         command = request["command"]
         if command == "initialize":
             self._is_initialized = True
-            self._worker.watched_by(self)
-            self._send(dap.success(request, self._worker.record.offered()))
+            self._worker.set_editor(self)
+            self._send(dap.success(request, self._worker.record.offered_capabilities()))
         elif command == "configurationDone":
             await self._go_live(request)
         else:
@@ -152,7 +152,7 @@ class Editor:
             self._start(self._announce_threads(), tasks.only_logged)
         else:
             # debugpy says of a pause that the client should look elsewhere, but it has just come to look here.
-            self.tell(dap.event("stopped", {**stop, "preserveFocusHint": False}))
+            self.send_event(dap.event("stopped", {**stop, "preserveFocusHint": False}))
 
     async def _announce_threads(self) -> None:
         """Tells the client of a running worker which threads it can pause.
@@ -167,7 +167,9 @@ class Editor:
             return
         if not self._worker.record.stopped:
             for thread in threads:
-                self.tell(dap.event("thread", {"reason": "started", "threadId": thread["id"]}))
+                self.send_event(
+                    dap.event("thread", {"reason": "started", "threadId": thread["id"]})
+                )
 
     async def _answer(self, request: Message) -> None:
         self._stop_events.requested(request.get("command"))
@@ -183,7 +185,7 @@ class Editor:
             if not self._continuing:
                 later, self._later = self._later, []
                 for event in later:
-                    self.tell(event)
+                    self.send_event(event)
 
     async def _answer_now(self, request: Message) -> None:
         try:
@@ -207,7 +209,7 @@ class Editor:
         self._leave(how)
         try:
             if is_ours and how is DisconnectIntent.RELEASE:
-                await self._worker.let_go()
+                await self._worker.on_disconnect()
         except EaglerayError as error:
             self._send(dap.failure(request, str(error), show=True))
         else:
@@ -218,7 +220,7 @@ class Editor:
             self._left = how
             self._live = False
             if self._worker.editor is self:
-                self._worker.watched_by(None)
+                self._worker.set_editor(None)
                 log.info("the editor of %s left: %s", self._worker.params.name, how.value)
 
     def _send(self, message: Message) -> None:

@@ -52,7 +52,7 @@ class EditorRequests:
         except Unfit as error:
             return dap.failure(request, str(error))
         if command == "continue":
-            await self._worker.run_on()
+            await self._worker.resume()
             return dap.success(request, {"allThreadsContinued": True})
         if command == "setBreakpoints":
             return await self._set_breakpoints(request, arguments)
@@ -87,7 +87,7 @@ class EditorRequests:
         for path in [path for path in record.files if path not in self._named]:
             await self._clear(record.files.pop(path).names)
 
-    async def set_again(self) -> list[Message]:
+    async def update_breakpoints(self) -> list[Message]:
         """Sets all breakpoints by the present mappings; returns the events that tell the editor."""
         events = []
         for path, file in list(self._worker.record.files.items()):
@@ -106,10 +106,10 @@ class EditorRequests:
         """An event of the worker with its paths translated."""
         body = event.get("body") or {}
         if event.get("event") == "breakpoint" and isinstance(body.get("breakpoint"), dict):
-            rows = self._sources.outward_in({"rows": [body["breakpoint"]]}, "rows")
+            rows = self._sources.rows_to_editor({"rows": [body["breakpoint"]]}, "rows")
             return {**event, "body": {**body, "breakpoint": rows["rows"][0]}}
         if isinstance(body.get("source"), dict):
-            return {**event, "body": {**body, "source": self._sources.outward(body["source"])}}
+            return {**event, "body": {**body, "source": self._sources.to_editor(body["source"])}}
         return event
 
     async def _set(self, request: Message, command: str, arguments: Message) -> Message:
@@ -140,12 +140,12 @@ class EditorRequests:
         first = (answers[0].get("body") or {}).get("breakpoints") or []
         if asked.has_moved_up(first):
             lines = await self._lines(names[0]["path"])
-            if lines is not None and asked.refuse(first, lines):
+            if lines is not None and asked.refuse_moved(first, lines):
                 answers = await self._send_breakpoints(names, asked)
         bodies = [
             await self._sources.translated(one.get("body") or {}, "breakpoints") for one in answers
         ]
-        rows = asked.answered(_best([one.get("breakpoints") or [] for one in bodies]))
+        rows = asked.merge_answers(_best([one.get("breakpoints") or [] for one in bodies]))
         self._worker.record.files[path] = FileBreakpoints(source, arguments, rows, _paths(names))
         return {**answers[0], "body": {**bodies[0], "breakpoints": rows}}
 
@@ -195,7 +195,7 @@ class EditorRequests:
             # A hover comes with the document's URI, which debugpy cannot read.
             return {k: v for k, v in arguments.items() if k not in ("source", "line", "column")}
         if "source" in arguments:
-            return {**arguments, "source": self._sources.inward(arguments["source"])}
+            return {**arguments, "source": self._sources.to_worker(arguments["source"])}
         return arguments
 
     async def _for_editor(self, request: Message, command: str, response: Message) -> Message:

@@ -13,7 +13,7 @@ LIBRARIES = ("rllib", "train", "tune", "data", "serve", "llm", "air")
 OWN_THREADS = ("PythonGCThread", "ray_", "pydevd.", "Profile", "grpc")
 
 
-class Owners:
+class FrameOwners:
     """Whose file a frame stands in, by the folders that the worker named (`ray`, `debugpy`, `pydevd`)."""
 
     def __init__(self, roots: Mapping[str, str]) -> None:
@@ -43,7 +43,7 @@ class Owners:
         return None
 
 
-def fold(frames: list[Message], owners: Owners) -> list[Message]:
+def fold(frames: list[Message], owners: FrameOwners) -> list[Message]:
     """The frames with the person's first: those of Ray are marked "subtle", which the editor folds.
 
     1. Ray's breakpoint() and all that it called go away: the worker waits there, the person does not.
@@ -76,7 +76,7 @@ def fold(frames: list[Message], owners: Owners) -> list[Message]:
     return folded
 
 
-def is_wrapped(frames: list[Message], owners: Owners) -> bool:
+def is_wrapped(frames: list[Message], owners: FrameOwners) -> bool:
     """Whether a frame of Ray's core is on top of the user's, which `fold` takes away."""
     paths = [_path(frame) for frame in frames]
     if not paths or owners.library(paths[0]) != "ray" or any(map(_is_breakpoint, paths)):

@@ -30,9 +30,9 @@ RAY_FILES = (
 # Six times as much when every byte has to be escaped, which still fits one line of the control protocol.
 LARGEST_FILE = 2**19
 LARGEST_TABLE = 2**16
-MARK = "_eagleray_ignored"
-TOLD = "eagleray"
-STANDS = "_eagleray_stands"
+IGNORED = "_eagleray_ignored"
+RPC_OUTPUT = "eagleray"
+STOP_LINES = "_eagleray_stands"
 
 
 def tell(call: int, function: str, *arguments: Any) -> None:
@@ -40,7 +40,7 @@ def tell(call: int, function: str, *arguments: Any) -> None:
     import pydevd
 
     data = {"call": call, "answer": globals()[function](*arguments)}
-    body = {"category": "telemetry", "output": TOLD, "data": data}
+    body = {"category": "telemetry", "output": RPC_OUTPUT, "data": data}
     pydevd.send_json_message({"type": "event", "event": "output", "body": body})
 
 
@@ -74,7 +74,7 @@ def prepare(ignored: list[Any]) -> str:
 
 def install(pydevd: Any) -> None:
     """Lets Ray's call of pydevd.settrace stop in the function that said breakpoint()."""
-    if hasattr(pydevd.settrace, MARK):
+    if hasattr(pydevd.settrace, IGNORED):
         return
     original = pydevd.settrace
 
@@ -85,11 +85,11 @@ def install(pydevd: Any) -> None:
                 user = chain[-1]
                 if len(chain) > 2 and user is not None:
                     line = line_that_follows(user)
-                    if is_ignored(getattr(settrace, MARK), user, line):
+                    if is_ignored(getattr(settrace, IGNORED), user, line):
                         return None
                     if pydevd.get_global_debugger().get_file_type(user) is not None:
                         line = None  # Code that pydevd does not trace, such as exec of a string.
-                    getattr(settrace, STANDS)[get_ident()] = [
+                    getattr(settrace, STOP_LINES)[get_ident()] = [
                         user.f_code.co_filename,
                         user.f_lineno,
                         line or user.f_lineno,
@@ -101,8 +101,8 @@ def install(pydevd: Any) -> None:
             pass
         return original(*args, **kwargs)
 
-    setattr(settrace, MARK, [])
-    setattr(settrace, STANDS, {})
+    setattr(settrace, IGNORED, [])
+    setattr(settrace, STOP_LINES, {})
     pydevd.settrace = settrace
     patch(pydevd.get_global_debugger())
 
@@ -114,8 +114,8 @@ def ignore(places: list[Any]) -> str:
     """
     import pydevd
 
-    setattr(pydevd.settrace, MARK, places)
-    stands = getattr(pydevd.settrace, STANDS).values()
+    setattr(pydevd.settrace, IGNORED, places)
+    stands = getattr(pydevd.settrace, STOP_LINES).values()
     return json.dumps({"stands": [s for s in stands if s[:2] in places or [s[0], s[2]] in places]})
 
 

@@ -61,12 +61,12 @@ class SessionRecord:
     stopped: dict[int, Message] = field(default_factory=dict)
     focus: int = 0
 
-    def offered(self) -> Message:
+    def offered_capabilities(self) -> Message:
         """The capabilities that editors are told."""
         kept = {name: value for name, value in self.capabilities.items() if name in _OFFERED}
         return {**kept, **_FORCED}
 
-    def stop(self, body: Message) -> None:
+    def add_stop(self, body: Message) -> None:
         self.focus = _thread_of(body)
         self.stopped[self.focus] = body
 
@@ -75,10 +75,10 @@ class SessionRecord:
         other = next(reversed(list(self.stopped.values())), None)
         return self.stopped.get(self.focus, other)
 
-    def run_on(self) -> None:
+    def clear_stops(self) -> None:
         self.stopped.clear()
 
-    def forget(self, stopped: dict[int, Message]) -> None:
+    def remove_stops(self, stopped: dict[int, Message]) -> None:
         """These stops are over, and others may have come since."""
         for thread, body in stopped.items():
             if self.stopped.get(thread) is body:

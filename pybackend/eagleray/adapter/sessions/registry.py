@@ -66,18 +66,18 @@ class Registry:
         private_socket.remove_stale(folder, f"{self._prefix}*.sock")
         self._clock = clock
         self._routes = routes
-        self._held: dict[WorkerKey, RegisteredWorker] = {}
+        self._workers: dict[WorkerKey, RegisteredWorker] = {}
         self._ignored: dict[str, list[list[Any]]] = {}
-        self._left: dict[tuple[str, int], float] = {}
+        self._disconnected_at: dict[tuple[str, int], float] = {}
         # Called with the worker that changed, came or went, at once and at each change.
         self.listeners = Listeners[[WorkerKey]]()
 
     def states(self) -> list[WorkerState]:
-        return [held.worker.status() for held in self._held.values()]
+        return [held.worker.status() for held in self._workers.values()]
 
     def state(self, key: WorkerKey) -> WorkerState | None:
         """None when there is no such worker (any more)."""
-        held = self._held.get(key)
+        held = self._workers.get(key)
         return held.worker.status() if held is not None else None
 
     async def attach(
@@ -85,15 +85,15 @@ class Registry:
     ) -> AttachResult:
         """Attaches, or finds the worker that is attached already; a second call waits for the first."""
         key = WorkerKey(params.session, params.worker_id)
-        while (held := self._held.get(key)) is not None and held.worker.is_leaving:
-            await held.worker.left.wait()
+        while (held := self._workers.get(key)) is not None and held.worker.is_releasing:
+            await held.worker.released.wait()
         if held is not None and params.unless_taken:
             # Nothing is waited for between the question and the claim: of two windows one comes first.
             if held.worker.seen:
                 raise worker_taken(params.name)
             held.worker.seen = True
         if held is None:
-            held = self._held[key] = RegisteredWorker(self._new_worker(params, make))
+            held = self._workers[key] = RegisteredWorker(self._new_worker(params, make))
             held.attaching = tasks.shared(self._attach(key, held), "attaching")
         if held.attaching is not None:
             # A caller that goes away must not take the worker from another one.
@@ -106,11 +106,11 @@ class Registry:
     async def resume(self, key: WorkerKey) -> None:
         """Lets the worker run on; we stay for an editor, and to run over breakpoints that are ignored."""
         worker = (await self._attached(key)).worker
-        is_needed = worker.editor is not None or worker.stays
+        is_needed = worker.editor is not None or worker.stays_attached
         if not is_needed and not self._ignored.get(key.session):
             await worker.release()
         else:
-            await worker.run_on()
+            await worker.resume()
 
     async def release(self, key: WorkerKey) -> None:
         await (await self._attached(key)).worker.release()
@@ -119,18 +119,20 @@ class Registry:
         """Applies new mappings to the stack and the breakpoints of an editor that is there."""
         held = await self._attached(key)
         held.worker.rules = PathRules([*held.worker.own_mappings, *mappings])
-        events = await EditorRequests(held.worker, held.sources).set_again()
+        events = await EditorRequests(held.worker, held.sources).update_breakpoints()
         editor = held.worker.editor
         if editor is not None:
             for event in events:
-                editor.tell(event)
-            editor.tell({"type": "event", "event": "invalidated", "body": {"areas": ["stacks"]}})
+                editor.send_event(event)
+            editor.send_event(
+                {"type": "event", "event": "invalidated", "body": {"areas": ["stacks"]}}
+            )
 
     async def read_file(self, key: WorkerKey, path: str) -> FileContent:
         return await (await self._attached(key)).worker.read_file(path)
 
     async def mounts(self, key: WorkerKey) -> Mounts:
-        return (await self._attached(key)).worker.prepared.mounts
+        return (await self._attached(key)).worker.info.mounts
 
     async def ignore(self, params: IgnoreParams) -> None:
         """Runs on at that line in all workers of the session, now and later; or stops again."""
@@ -140,7 +142,7 @@ class Registry:
             ignored.append(place)
         elif not params.ignore and place in ignored:
             ignored.remove(place)
-        ours = [held.worker for key, held in self._held.items() if key.session == params.session]
+        ours = [held.worker for key, held in self._workers.items() if key.session == params.session]
         asked = (asyncio.wait_for(worker.ignore(), IGNORE_S) for worker in ours)
         for result in await asyncio.gather(*asked, return_exceptions=True):
             # A worker deep in native code takes the rule over when it comes out.
@@ -150,15 +152,15 @@ class Registry:
     def rename_cluster(self, cluster: str, workers: list[WorkerKey]) -> None:
         """The cluster of these workers is known only now."""
         for key in workers:
-            if key in self._held:
-                worker = self._held[key].worker
+            if key in self._workers:
+                worker = self._workers[key].worker
                 worker.params = replace(worker.params, cluster=cluster)
                 self.listeners.tell(key)
 
     async def restore(self, folder: Path) -> None:
         """The sockets of workers lie in `folder` from now on; those that aren't reachable listen there."""
         self._folder = folder
-        for key, held in list(self._held.items()):
+        for key, held in list(self._workers.items()):
             served, path = held.served, folder / Path(held.worker.socket_path).name
             if served is None or (served.path == path and served.is_reachable()):
                 continue
@@ -169,12 +171,12 @@ class Registry:
 
     def is_reachable(self) -> bool:
         """Whether the sockets of all workers are still where editors look for them."""
-        served = [held.served for held in list(self._held.values())]
+        served = [held.served for held in list(self._workers.values())]
         return all(one is None or one.is_reachable() for one in served)
 
     def close(self) -> None:
         """Stops listening; the workers run on when the process ends."""
-        for held in self._held.values():
+        for held in self._workers.values():
             if held.served is not None:
                 held.served.stop()
 
@@ -201,9 +203,9 @@ class Registry:
             if not await self._listen(key, held, Path(worker.socket_path)):
                 raise debugger_gone(worker.params.name)
         except BaseException:
-            if self._held.get(key) is held:
-                del self._held[key]
-            self._left[worker.params.host, worker.params.port] = self._clock.now()
+            if self._workers.get(key) is held:
+                del self._workers[key]
+            self._disconnected_at[worker.params.host, worker.params.port] = self._clock.now()
             raise
         finally:
             held.attaching = None
@@ -212,14 +214,14 @@ class Registry:
     async def _listen(self, key: WorkerKey, held: RegisteredWorker, path: Path) -> bool:
         """Serves editors at `path`; False, without a socket, if the worker has ended meanwhile."""
         served = await private_socket.serve(path, self._serve(held))
-        if self._held.get(key) is not held:
+        if self._workers.get(key) is not held:
             served.stop()
             return False
         held.served = served
         return True
 
     async def _wait_for_rest(self, address: tuple[str, int]) -> None:
-        rested = self._clock.now() - self._left.pop(address, -PORT_REST_S)
+        rested = self._clock.now() - self._disconnected_at.pop(address, -PORT_REST_S)
         if rested < PORT_REST_S:
             await asyncio.sleep(PORT_REST_S - rested)
 
@@ -231,15 +233,15 @@ class Registry:
 
     def _ended(self, worker: WorkerSession) -> None:
         key = WorkerKey(worker.params.session, worker.params.worker_id)
-        self._left[worker.params.host, worker.params.port] = self._clock.now()
-        held = self._held.pop(key, None)
+        self._disconnected_at[worker.params.host, worker.params.port] = self._clock.now()
+        held = self._workers.pop(key, None)
         if held is not None and held.served is not None:
             held.served.stop()
         self.listeners.tell(key)
         log.info("%s is no longer ours", worker.params.name)
 
     async def _attached(self, key: WorkerKey) -> RegisteredWorker:
-        held = self._held.get(key)
+        held = self._workers.get(key)
         if held is not None and held.attaching is not None:
             await asyncio.shield(held.attaching)
         if held is None:

@@ -13,7 +13,7 @@ from eagleray.common.retry import Backoff
 PAUSES = Backoff(first_s=5.0, longest_s=60.0)
 
 
-class Renewal:
+class LinkRenewal:
     """Owns the attempt under way and the timer of the next; `attempt` raises errors of the catalogue."""
 
     def __init__(self, attempt: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -20,7 +20,7 @@ class Sources:
         self._by_reference: dict[int, str] = {}
         self._references: dict[str, int] = {}
 
-    def outward(self, source: Message) -> Message:
+    def to_editor(self, source: Message) -> Message:
         """The worker's source for the editor."""
         path = source.get("path")
         if not isinstance(path, str):
@@ -34,7 +34,7 @@ class Sources:
             return source
         return {**source, "sourceReference": self._reference(path), "origin": "from the worker"}
 
-    def inward(self, source: Message) -> Message:
+    def to_worker(self, source: Message) -> Message:
         """The editor's source for the worker."""
         mine = self._by_reference.get(source.get("sourceReference") or 0)
         if mine is not None:
@@ -50,7 +50,7 @@ class Sources:
         A class of the driver's own file comes to the worker pickled by value: its code keeps the name that the file
         has where the driver runs, also where the worker has a copy of the file.
         """
-        inward, path = self.inward(source), source.get("path")
+        inward, path = self.to_worker(source), source.get("path")
         if not isinstance(path, str) or path == inward.get("path") or source.get("sourceReference"):
             return [inward]
         return [inward, source]
@@ -68,9 +68,9 @@ class Sources:
         """`outward_in`, after the local files have been looked up."""
         rows = (row for key in keys for row in _rows(body.get(key)))
         await self.check_files(row.get("source") for row in rows)
-        return self.outward_in(body, *keys)
+        return self.rows_to_editor(body, *keys)
 
-    def outward_in(self, body: Message, *keys: str) -> Message:
+    def rows_to_editor(self, body: Message, *keys: str) -> Message:
         """`body` with every `source` in the lists under `keys` translated."""
         result = dict(body)
         for key in keys:
@@ -81,7 +81,7 @@ class Sources:
 
     def _row(self, row: Message) -> Message:
         source = row.get("source")
-        return {**row, "source": self.outward(source)} if isinstance(source, dict) else row
+        return {**row, "source": self.to_editor(source)} if isinstance(source, dict) else row
 
     def _reference(self, path: str) -> int:
         if path not in self._references:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from eagleray.adapter.sessions.dap import Message
-from eagleray.adapter.sessions.frames import Owners, fold, is_wrapped
-from eagleray.adapter.sessions.in_worker import TOLD
+from eagleray.adapter.sessions.frames import FrameOwners, fold, is_wrapped
+from eagleray.adapter.sessions.in_worker import RPC_OUTPUT
 
 Ask = Callable[[str, Message], Awaitable[Message]]
 
@@ -21,24 +21,24 @@ class Stacks:
     def __init__(self, ask: Ask, standing: Collection[int]) -> None:
         self._ask = ask
         self._standing = standing
-        self._owners = Owners({})
+        self._owners = FrameOwners({})
         self._known: dict[int, list[Message]] = {}
         self.is_wrapped = False
 
     def fold_by(self, roots: Mapping[str, str]) -> None:
         """From now on the frames in these folders of the worker, by whose they are, are folded."""
-        self._owners = Owners(roots)
+        self._owners = FrameOwners(roots)
 
     def stopped(self, body: Message) -> None:
         """Takes what came with a `stopped` event out of it."""
-        told = stacks_sent(body)
+        told = take_stacks(body)
         self._known = {thread: fold(frames, self._owners) for thread, frames in told.items()}
         self.is_wrapped = any(is_wrapped(frames, self._owners) for frames in told.values())
 
     def clear(self) -> None:
         self._known.clear()
 
-    async def of(self, thread: int) -> list[Message]:
+    async def frames(self, thread: int) -> list[Message]:
         """The stack of a thread; raises what asking raises."""
         if thread not in self._known:
             arguments = {"threadId": thread, "startFrame": 0, "levels": 0}
@@ -51,7 +51,7 @@ class Stacks:
         return self._known[thread]
 
 
-def stacks_sent(body: Message) -> dict[int, list[Message]]:
+def take_stacks(body: Message) -> dict[int, list[Message]]:
     """Removes the stack that `in_worker` has put into a `stopped` event, and returns it by its thread."""
-    frames, thread = body.pop(TOLD, None), body.get("threadId")
+    frames, thread = body.pop(RPC_OUTPUT, None), body.get("threadId")
     return {thread: frames} if isinstance(frames, list) and isinstance(thread, int) else {}

@@ -62,7 +62,7 @@ class StopLocator:
 
     async def _located(self, body: Message, thread: int) -> WorkerStop:
         fails = body.get("reason") == "exception"
-        frames = await self._stacks.of(thread)
+        frames = await self._stacks.frames(thread)
         exception = await exceptions.of_stop(self._request, body, thread) if fails else ""
         return stop_of(body, frames, thread, exception)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from eagleray.adapter.sessions.dap import Message
-from eagleray.adapter.sessions.worker_rpc import Prepared
+from eagleray.adapter.sessions.worker_rpc import WorkerInfo
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import debugger_gone, worker_gone, worker_lost
 
@@ -19,7 +19,7 @@ ProcessState = Literal["running", "ended", "unknown"]
 _END_S = 2.0
 
 
-async def end_of(name: str, prepared: Prepared, event: Message) -> EaglerayError:
+async def end_of(name: str, prepared: WorkerInfo, event: Message) -> EaglerayError:
     """The error for the end of a worker's debugger, by the `event` that reported it."""
     if event.get("problem"):
         return worker_lost(name, event["problem"])
@@ -29,7 +29,7 @@ async def end_of(name: str, prepared: Prepared, event: Message) -> EaglerayError
     return worker_gone(name) if seen == "ended" else debugger_gone(name, seen == "running")
 
 
-async def process_state(prepared: Prepared) -> ProcessState:
+async def process_state(prepared: WorkerInfo) -> ProcessState:
     """Whether the worker with this description still runs.
 
     1. On another machine, or in a container: unknown.
@@ -51,7 +51,7 @@ async def process_state(prepared: Prepared) -> ProcessState:
         os.close(descriptor)
 
 
-def _is_here(prepared: Prepared) -> bool:
+def _is_here(prepared: WorkerInfo) -> bool:
     """Whether the worker runs under this kernel, and its process ids mean the same as ours."""
     with suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")

@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from eagleray.adapter.sessions.dap import Message
-from eagleray.adapter.sessions.in_worker import LARGEST_TABLE, TOLD
+from eagleray.adapter.sessions.in_worker import LARGEST_TABLE, RPC_OUTPUT
 from eagleray.protocol.control import Mounts
 
 # The answer comes just before or soon after the response; without it we do with less.
 ANSWER_S = 5.0
 
-Ask = Callable[[str, Message], Awaitable[Message]]
+SendRequest = Callable[[str, Message], Awaitable[Message]]
 
 
 @dataclass(frozen=True)
-class Prepared:
+class WorkerInfo:
     """What a worker said of itself.  `waiting` is None when it could not say whether a thread waits."""
 
     pid: int = 0
@@ -43,17 +43,17 @@ class WorkerRpc:
         self._numbers = itertools.count(1)
         self._answers: dict[int, asyncio.Future[str]] = {}
 
-    def take(self, event: Message) -> None:
+    def handle_event(self, event: Message) -> None:
         """Hands the answer to a call to the one who waits for it."""
         body = event.get("body")
-        if not isinstance(body, dict) or body.get("output") != TOLD:
+        if not isinstance(body, dict) or body.get("output") != RPC_OUTPUT:
             return
         data = body.get("data") if body.get("category") == "telemetry" else None
         answer = self._answers.get(data.get("call", 0)) if isinstance(data, dict) else None
         if isinstance(data, dict) and answer is not None and not answer.done():
             answer.set_result(str(data.get("answer")))
 
-    async def run(self, ask: Ask, function: str, *arguments: Any) -> asyncio.Future[str]:
+    async def run(self, ask: SendRequest, function: str, *arguments: Any) -> asyncio.Future[str]:
         """Returns when the function has run; its answer may come later, or never if it failed.
 
         debugpy keeps back all events until `configurationDone`, and with them the answer.
@@ -71,12 +71,12 @@ class WorkerRpc:
             answer.set_result("")
         return answer
 
-    async def call(self, ask: Ask, function: str, *arguments: Any) -> dict[str, Any] | None:
+    async def call(self, ask: SendRequest, function: str, *arguments: Any) -> dict[str, Any] | None:
         """The answer of the function; None when the worker did not run it."""
-        return await answered(await self.run(ask, function, *arguments))
+        return await read_answer(await self.run(ask, function, *arguments))
 
 
-async def answered(answer: asyncio.Future[str]) -> dict[str, Any] | None:
+async def read_answer(answer: asyncio.Future[str]) -> dict[str, Any] | None:
     """Waits for an answer that is due, and reads it."""
     try:
         read = json.loads(await asyncio.wait_for(answer, ANSWER_S))
@@ -85,13 +85,13 @@ async def answered(answer: asyncio.Future[str]) -> dict[str, Any] | None:
     return read if isinstance(read, dict) else None
 
 
-def read_prepared(answer: dict[str, Any] | None) -> Prepared:
+def read_worker_info(answer: dict[str, Any] | None) -> WorkerInfo:
     """Reads the answer of `prepare`, which comes from a process that we do not trust."""
     if answer is None:
-        return Prepared()
+        return WorkerInfo()
     pid, rank, waiting = answer.get("pid"), answer.get("rank"), answer.get("waiting")
     roots = answer.get("roots")
-    return Prepared(
+    return WorkerInfo(
         pid=pid if isinstance(pid, int) else 0,
         rank=rank[:20] if isinstance(rank, str) else "",
         roots={str(k): str(v) for k, v in roots.items()} if isinstance(roots, dict) else {},

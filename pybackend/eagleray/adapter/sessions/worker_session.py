@@ -6,22 +6,20 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from eagleray.adapter.sessions import worker_process
-from eagleray.adapter.sessions.attaching import KEPT_HERE, AttachConversation
+from eagleray.adapter.sessions.attaching import INTERNAL_EVENTS, AttachConversation
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.debugger import LINK_ENDED, Debugger
 from eagleray.adapter.sessions.event_queue import EventQueue, named_files
 from eagleray.adapter.sessions.exceptions import without_note
 from eagleray.adapter.sessions.path_rules import PathRules
 from eagleray.adapter.sessions.record import SessionRecord
-from eagleray.adapter.sessions.renewal import Renewal
+from eagleray.adapter.sessions.renewal import LinkRenewal
 from eagleray.adapter.sessions.stacks import Stacks
 from eagleray.adapter.sessions.stop_location import StopLocator, is_among
-from eagleray.adapter.sessions.watching import ConnectedEditor
-from eagleray.adapter.sessions.worker_rpc import Prepared, WorkerRpc
-from eagleray.adapter.sessions.worker_states import state_of
+from eagleray.adapter.sessions.worker_rpc import WorkerInfo, WorkerRpc
 from eagleray.common import tasks
 from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError
@@ -40,6 +38,9 @@ from eagleray.protocol.control import (
 )
 from eagleray.protocol.records import read
 from eagleray.routes.routes import Routes
+
+if TYPE_CHECKING:
+    from eagleray.adapter.sessions.editor import Editor
 
 log = logging.getLogger(__name__)
 
@@ -69,25 +70,25 @@ class WorkerSession:
         self.own_mappings: list[PathMapping] = []
         self._events = EventQueue()
         self.debugger = Debugger(
-            lambda: self.params.name, self._make_attaching, routes, self._events.put
+            lambda: self.params.name, self._new_conversation, routes, self._events.put
         )
-        self._renewal = Renewal(self.connect_anew)
+        self._renewal = LinkRenewal(self.reconnect)
         self._stacks = Stacks(self.debugger.request, self.record.stopped)
         self._location = StopLocator(self.debugger.request, self._stacks, self._located)
-        self.editor: ConnectedEditor | None = None
+        self.editor: Editor | None = None
         self.state: Literal["attaching", "stopped", "running", "gone"] = "attaching"
         self._ignored = ignored
         self._clock = clock
         self._changed = changed
         self._ended = ended
         self._stop: WorkerStop | None = None
-        self._stops_known = asyncio.Event()
+        self._first_stop = asyncio.Event()
         self._resumed = asyncio.Event()
         self._alone_since = clock.now()
         self._handling: asyncio.Task[None] | None = None
-        self.stays = False
-        self.is_leaving = False
-        self.left = asyncio.Event()
+        self.stays_attached = False
+        self.is_releasing = False
+        self.released = asyncio.Event()
         self._releasing: asyncio.Future[None] | None = None
         self.seen = params.seen
 
@@ -96,45 +97,45 @@ class WorkerSession:
         try:
             capabilities = await self.debugger.attach()
         except BaseException:
-            self.is_leaving = True
+            self.is_releasing = True
             raise
         self._handling = tasks.owned(self._handle_events(), "events", tasks.only_logged)
         await self._attached(capabilities, None)
 
-    async def connect_anew(self) -> None:
+    async def reconnect(self) -> None:
         """A new link in place of a silent debugger's; raises `debugger-silent`, and holds the worker then."""
         editor, self.editor = self.editor, None
         if editor is not None:
             editor.end(debugger_silent(self.params.name).message)
         before, stopped = self._stop, dict(self.record.stopped)
-        self._stops_known.clear()
+        self._first_stop.clear()
         try:
             capabilities = await self.debugger.reattach()
         except EaglerayError as error:
             if error.code == "debugger-gone":
                 await self._end({})
             raise
-        self.record.forget(stopped)
+        self.record.remove_stops(stopped)
         await self.record.restore(self.debugger)
         await self._attached(capabilities, before)
 
     async def _attached(self, capabilities: Message, before: WorkerStop | None) -> None:
         self.record.capabilities = capabilities
-        self._stacks.fold_by(self.prepared.roots)
-        if self.prepared.waiting != 0:
+        self._stacks.fold_by(self.info.roots)
+        if self.info.waiting != 0:
             with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._stops_known.wait(), self.params.timeout_s)
+                await asyncio.wait_for(self._first_stop.wait(), self.params.timeout_s)
         if self.state == "gone":
             raise debugger_gone(self.params.name)
         if self.state != "running" and self._stop is before:
             self._set_running()
 
-    def _make_attaching(self, calls: WorkerRpc) -> AttachConversation:
+    def _new_conversation(self, calls: WorkerRpc) -> AttachConversation:
         return AttachConversation(self.params, calls, self._ignored)
 
     @property
-    def prepared(self) -> Prepared:
-        return self.debugger.prepared
+    def info(self) -> WorkerInfo:
+        return self.debugger.info
 
     async def request(self, command: str, arguments: Message | None = None) -> Message:
         """The worker's whole response; raises errors of the catalogue."""
@@ -142,7 +143,7 @@ class WorkerSession:
 
     async def stack(self, thread: int) -> list[Message]:
         """The folded stack of a thread, in the worker's paths."""
-        return await self._stacks.of(thread)
+        return await self._stacks.frames(thread)
 
     async def read_file(self, path: str) -> FileContent:
         """A file as the worker sees it; raises `no-worker-file`."""
@@ -156,9 +157,22 @@ class WorkerSession:
         """The state as the control protocol tells it."""
         is_held = self.state == "stopped" and self.editor is None
         held_s = max(0.0, self._clock.now() - self._alone_since) if is_held else 0.0
-        return state_of(self, self._stop if self.state == "stopped" else None, held_s)
+        return WorkerState(
+            session=self.params.session,
+            worker_id=self.params.worker_id,
+            cluster=self.params.cluster,
+            name=self.params.name,
+            pid=self.info.pid,
+            state=self.state,
+            editor=self.editor is not None,
+            held_s=held_s,
+            rank=self.info.rank,
+            stop=self._stop if self.state == "stopped" else None,
+            socket=self.socket_path,
+            seen=self.seen,
+        )
 
-    def watched_by(self, editor: ConnectedEditor | None) -> None:
+    def set_editor(self, editor: Editor | None) -> None:
         """An editor came (the one before it is told to end) or went."""
         before, self.editor = self.editor, editor
         self.seen = self.seen or editor is not None
@@ -167,13 +181,13 @@ class WorkerSession:
         self._alone_since = self._clock.now()
         self._changed()
 
-    async def run_on(self) -> None:
+    async def resume(self) -> None:
         """Resumes all threads; raises `debugger-silent` when nothing proves that, and holds the worker then."""
         await self._renewal.settle()
         if self._stop is not None:
-            await self._resume(self._stop)
+            await self._resume_from(self._stop)
 
-    async def _resume(self, before: WorkerStop) -> None:
+    async def _resume_from(self, before: WorkerStop) -> None:
         if await self.debugger.resume(self.record.focus, self._resumed):
             if self._stop is before:
                 self._set_running()
@@ -181,7 +195,7 @@ class WorkerSession:
             await self._renewal.run()
 
     async def release(self) -> None:
-        """Resumes the worker without us; raises `debugger-silent` as `run_on` does."""
+        """Resumes the worker without us; raises `debugger-silent` as `resume` does."""
         if self._releasing is None:
             self._releasing = tasks.shared(self._release(), "release")
         await asyncio.shield(self._releasing)
@@ -189,7 +203,7 @@ class WorkerSession:
     async def _release(self) -> None:
         if self.state == "gone":
             return
-        self.is_leaving = True
+        self.is_releasing = True
         try:
             await self._renewal.settle()
             if not await self.debugger.disconnect():
@@ -197,21 +211,21 @@ class WorkerSession:
                 if not await self.debugger.disconnect():
                     raise debugger_silent(self.params.name)
         except EaglerayError:
-            self.is_leaving, self._releasing = False, None
-            left, self.left = self.left, asyncio.Event()
+            self.is_releasing, self._releasing = False, None
+            left, self.released = self.released, asyncio.Event()
             left.set()
             raise
         self._finish("")
 
-    async def let_go(self) -> None:
+    async def on_disconnect(self) -> None:
         """The user pressed Disconnect in the editor."""
         await self.release()
 
     async def ignore(self) -> None:
         """Takes over the registry's list of ignored lines, and runs on from one of them."""
         answer = await self.debugger.call("ignore", self._ignored)
-        if self._is_at(self._ignored + ((answer or {}).get("stands") or [])):
-            await self.run_on()
+        if self._is_stopped_at(self._ignored + ((answer or {}).get("stands") or [])):
+            await self.resume()
 
     async def _handle_events(self) -> None:
         while self.state != "gone":
@@ -230,12 +244,12 @@ class WorkerSession:
             await self._on_stopped(event)
         elif name == "continued":
             self._set_running()
-            self._tell(event)
+            self._forward_event(event)
         elif name in ("terminated", "exited", LINK_ENDED):
-            if not self.is_leaving:
+            if not self.is_releasing:
                 await self._end(event)
-        elif name not in KEPT_HERE and body.get("category") != "telemetry":
-            self._tell(event)
+        elif name not in INTERNAL_EVENTS and body.get("category") != "telemetry":
+            self._forward_event(event)
 
     async def _on_stopped(self, event: Message) -> None:
         event["body"] = body = without_note(event["body"])
@@ -244,19 +258,21 @@ class WorkerSession:
             if not self.debugger.stepping.is_under_way:
                 # Older versions of debugpy say so of Ray's breakpoint(), which steps out of itself.
                 body["reason"] = "breakpoint"
-            elif self._stacks.is_wrapped and await self.debugger.step_on(body.get("threadId", 0)):
+            elif self._stacks.is_wrapped and await self.debugger.step_out_of_ray(
+                body.get("threadId", 0)
+            ):
                 return
-        self.record.stop(body)
+        self.record.add_stop(body)
         self._stop = await self._location.of(body, self.record.focus)
         self._resumed = asyncio.Event()
         self.seen = self.editor is not None or (self.seen and self.state != "running")
         self.state = "stopped"
         self._alone_since = self._clock.now()
-        if self._is_at(self._ignored):
-            await self._resume(self._stop)
+        if self._is_stopped_at(self._ignored):
+            await self._resume_from(self._stop)
             return
-        self._stops_known.set()
-        self._tell(event)
+        self._first_stop.set()
+        self._forward_event(event)
         self._changed()
 
     async def _located(self, before: WorkerStop, stop: WorkerStop) -> None:
@@ -264,10 +280,10 @@ class WorkerSession:
         if self._stop is before:
             self._stop = stop
             self._changed()
-            if self._is_at(self._ignored):
-                await self._resume(stop)
+            if self._is_stopped_at(self._ignored):
+                await self._resume_from(stop)
 
-    def _is_at(self, places: list[list[Any]]) -> bool:
+    def _is_stopped_at(self, places: list[list[Any]]) -> bool:
         """Whether it stands at one of these, where no editor wants to stop."""
         stop = self._stop
         if self.state != "stopped" or stop is None or not is_among(stop, places):
@@ -275,26 +291,26 @@ class WorkerSession:
         return not self.record.has_breakpoint(stop.path, stop.line)
 
     def _set_running(self) -> None:
-        self.record.run_on()
+        self.record.clear_stops()
         self._stacks.clear()
         self._stop = None
         self._resumed.set()
         self.state = "running"
         self._changed()
 
-    def _tell(self, event: Message) -> None:
+    def _forward_event(self, event: Message) -> None:
         if self.editor is not None:
-            self.editor.tell(event)
+            self.editor.send_event(event)
 
     async def _end(self, event: Message) -> None:
         """Its debugger has ended, as `event` tells."""
-        why = await worker_process.end_of(self.params.name, self.prepared, event)
+        why = await worker_process.end_of(self.params.name, self.info, event)
         if self.state != "gone":
             self._finish(why.message)
 
     def _finish(self, why: str) -> None:
         self.state = "gone"
-        self._stops_known.set()
+        self._first_stop.set()
         self._renewal.close()
         self._location.close()
         self.debugger.close()
@@ -303,5 +319,5 @@ class WorkerSession:
         if self._handling is not None and self._handling is not asyncio.current_task():
             self._handling.cancel()
         self._ended(self)
-        self.left.set()
+        self.released.set()
         self._changed()
