@@ -36,10 +36,10 @@ from eagleray.features.profiling.collector import ReportCollectorFactory
 from eagleray.features.profiling.profiling import Profiling, RunProfiles
 from eagleray.features.reports.reports import Reports
 from eagleray.features.runs.adapter_gateway import AdapterRunGateway
-from eagleray.features.runs.home_cluster import cluster_pythons
 from eagleray.features.runs.preparing import RunPreparation
 from eagleray.features.runs.program_python import PythonVersions
 from eagleray.features.runs.records import RunRecords
+from eagleray.features.runs.run_discovery import cluster_pythons
 from eagleray.features.runs.runs import Runs
 from eagleray.features.source_mapping.source_mapping import SourceMapping
 from eagleray.features.workers.paused_workers import PausedWorkers

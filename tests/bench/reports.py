@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from eagleray.features.reports import calls, copies, kernels, ranges
+from eagleray.features.reports import calls, gpu_activities, ranges
 from eagleray.features.reports.aggregates import ParallelReader
 from eagleray.features.reports.database import ReadLimits, open_database
 from eagleray.features.reports.model import LoadedReport
@@ -90,9 +90,11 @@ def _third(name: str, ours: Sequence[float], theirs: Sequence[float]) -> Row:
 def _kernels(file: Path) -> None:
     """The tables of KERNELS and no more."""
     with ParallelReader(open_database(file, ReadLimits())) as reader:
-        found, copied = kernels.begin(reader), copies.begin(reader)
-        assert kernels.kernels_table(kernels.read(reader.database, found)).rows
-        assert copies.read(reader.database, *copied).rows
+        found, copied = gpu_activities.begin_kernels(reader), gpu_activities.begin_copies(reader)
+        assert gpu_activities.kernels_table(
+            gpu_activities.read_kernels(reader.database, found)
+        ).rows
+        assert gpu_activities.read_copies(reader.database, *copied).rows
 
 
 def _ranges(file: Path) -> None:

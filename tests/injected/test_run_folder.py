@@ -10,7 +10,7 @@ import types
 from pathlib import Path
 
 import pytest
-from eagleray.features.runs.proxy_addresses import in_folder, joined_in
+from eagleray.features.runs.run_discovery import in_folder, joined_in
 from eagleray.injected import ray_worker, run_folder
 from eagleray.injected.settings import RunSettings
 

@@ -15,7 +15,7 @@ from eagleray.features.profiling.store import ReportStore
 from eagleray.features.runs.remote_files import RemoteFiles
 from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import RouteSpec
-from eagleray.slurm.node_commands import on_node
+from eagleray.slurm.client import on_node
 from eagleray.tools.commands import Commands
 
 from tests.injected.real_nsys import calls_in, real_nsys

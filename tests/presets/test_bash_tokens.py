@@ -5,8 +5,12 @@ from __future__ import annotations
 import shlex
 
 import pytest
-from eagleray.features.runs.scripts.bash_tokens import commands_of
-from eagleray.features.runs.scripts.expansion import ExpandedText, array_items, expanded
+from eagleray.features.runs.scripts.bash_tokens import (
+    ExpandedText,
+    array_items,
+    commands_of,
+    expanded,
+)
 from eagleray.features.runs.scripts.script_edits import with_own_place
 from hypothesis import given
 from hypothesis import strategies as st

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from eagleray.features.presets.checkout.config_layers import find, hydra_layers
 from eagleray.features.presets.checkout.files import Files
-from eagleray.features.presets.checkout.program import HydraMain
+from eagleray.features.presets.checkout.python_source import HydraMain
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 

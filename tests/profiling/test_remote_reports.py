@@ -29,7 +29,7 @@ from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.remote_scripts import report_folder as script
 from eagleray.remote_scripts.report_folder import MOST
-from eagleray.slurm.node_commands import on_node
+from eagleray.slurm.client import on_node
 from eagleray.tools.commands import Commands
 
 from tests.profiling.reports import RUN, content, described, put, status

@@ -12,13 +12,13 @@ import pytest
 from attrs import evolve
 from eagleray.features.runs.injected_config import (
     InjectedConfig,
-    activated_environment,
     encode_config,
     verifier,
     with_site,
 )
 from eagleray.features.runs.model import RunPlan, command_text, confirm_text
-from eagleray.features.runs.proxy_addresses import in_table
+from eagleray.features.runs.program_python import activated_environment
+from eagleray.features.runs.run_discovery import in_table
 from eagleray.features.runs.sbatch_arguments import WITH_VARIABLES, submission, variables
 from eagleray.ray.jobs import JobState
 from eagleray.ray.rows import WorkerRow

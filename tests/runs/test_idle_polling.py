@@ -17,7 +17,6 @@ from eagleray.common.retry import UNSTOPPED_WORKERS, WORKER_TABLE
 from eagleray.features.runs import records as run_records
 from eagleray.features.runs import runs as all_runs
 from eagleray.features.runs.adapter_gateway import AdapterRunGateway, AdapterRunStatus
-from eagleray.features.runs.home_cluster import Home
 from eagleray.features.runs.model import (
     Breakpoint,
     LineBreakpoint,
@@ -27,6 +26,7 @@ from eagleray.features.runs.model import (
 )
 from eagleray.features.runs.output import follow
 from eagleray.features.runs.records import RunRecord, RunRecords
+from eagleray.features.runs.run_discovery import Home
 from eagleray.features.runs.runs import Runs
 from eagleray.supervisor.run_watch import RunWatch
 from eagleray.tools.processes import born

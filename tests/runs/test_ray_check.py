@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.features.runs import home_cluster
+from eagleray.features.runs import run_discovery
 from eagleray.features.runs.model import Kind, RunPlan
 from eagleray.features.runs.program_python import RayCheck
 
@@ -142,5 +142,5 @@ def test_the_python_of_a_cluster_is_offered(monkeypatch: pytest.MonkeyPatch) -> 
         Process("python", "/x/ray/dashboard/dashboard.py"),
         Process("/no/such/python", "/x/ray/dashboard/dashboard.py"),
     ]
-    monkeypatch.setattr(home_cluster, "dashboard_processes", lambda: found)
-    assert home_cluster.cluster_pythons() == [sys.executable]
+    monkeypatch.setattr(run_discovery, "dashboard_processes", lambda: found)
+    assert run_discovery.cluster_pythons() == [sys.executable]

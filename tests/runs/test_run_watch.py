@@ -12,7 +12,6 @@ import pytest
 from attrs import define, evolve, field
 from eagleray.common.errors import EaglerayError
 from eagleray.features.runs.adapter_gateway import AdapterRunStatus
-from eagleray.features.runs.home_cluster import Home
 from eagleray.features.runs.model import (
     Breakpoint,
     BreakpointStatus,
@@ -21,8 +20,8 @@ from eagleray.features.runs.model import (
     RunState,
     RunWorkerStatus,
 )
-from eagleray.features.runs.proxy_addresses import ProxyAddress
 from eagleray.features.runs.records import RunRecord, RunRecords
+from eagleray.features.runs.run_discovery import Home, ProxyAddress
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.ray.rows import WorkerRow
 from eagleray.supervisor.launchers.launcher import ProgramEnd

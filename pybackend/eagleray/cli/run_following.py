@@ -17,7 +17,7 @@ from eagleray.features.runs.model import ProfileState, WorkerProfile
 from eagleray.features.runs.output import follow as follow_output
 from eagleray.features.runs.records import RunRecord, StoredRun, load_if_readable
 from eagleray.features.runs.run_status import is_remote, with_current_state
-from eagleray.features.runs.terminal_text import TerminalOutput
+from eagleray.features.runs.terminal_output import TerminalOutput
 from eagleray.supervisor.supervisor import KEEPS_RUNNING
 
 # The exit code of a shell for a command that Ctrl-C has ended.

@@ -1,4 +1,4 @@
-"""SLURM's commands on this machine or a login node: lists jobs, and finds Ray dashboards in a job.
+"""SLURM's commands on this machine or a login node: lists jobs, finds Ray dashboards in a job, reaches its nodes.
 
 No output is trusted: names and lists are data of a job's submitter, and every argument of a command is checked.
 """
@@ -6,9 +6,10 @@ No output is trusted: names and lists are data of a job's submitter, and every a
 from __future__ import annotations
 
 import secrets
+import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
@@ -60,6 +61,12 @@ _STEP_SETTINGS = (
     "SLURM_OVERLAP",
     "SLURM_DISTRIBUTION",
     "SLURM_WORKING_DIR",
+)
+# Nobody can answer questions, and hosts unknown to the login node are rejected.
+_SSH = (
+    "ssh",
+    *("-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "ConnectTimeout=10"),
+    *("-o", "ForwardAgent=no", "-o", "ClearAllForwardings=yes"),
 )
 
 
@@ -231,3 +238,15 @@ def _dashboards(value: Any, nodes: Sequence[str]) -> list[JobDashboard]:
 
 def _texts(value: Any) -> tuple[str, ...]:
     return tuple(str(one) for one in value) if isinstance(value, list) else ()
+
+
+WrapCommand = Callable[[list[str]], list[str]]
+
+
+def on_node(route: RouteSpec, host: str) -> WrapCommand:
+    """Returns a function that wraps a command for the end of the route's ssh; raises `bad-route` for an invalid host."""
+    node = checked(RouteSpec(job=route.job or "1", node=host)).node
+    if route.job:
+        return lambda command: [*step_of(route.job, [node.partition(".")[0]]), *command]
+    # ssh joins its arguments for a shell.
+    return lambda command: [*_SSH, node, shlex.join(command)]

@@ -16,12 +16,11 @@ from eagleray.common.bounded_log import logging_to
 from eagleray.common.paths import host_name, runs
 from eagleray.features.profiling.class_matches import MatchingCollector
 from eagleray.features.profiling.store import output_folder
-from eagleray.features.runs.home_cluster import HomeCluster, own_dashboards
 from eagleray.features.runs.model import ProcessIdentity, RunPlan, RunState
 from eagleray.features.runs.output import Output
-from eagleray.features.runs.proxy_addresses import joined_in
 from eagleray.features.runs.records import RunRecord, RunRecords
 from eagleray.features.runs.remote_files import remote_reports_folder
+from eagleray.features.runs.run_discovery import HomeCluster, joined_in, own_dashboards
 from eagleray.features.runs.supervisor_process import ALREADY_SUPERVISED
 from eagleray.ray.dashboard import Dashboard
 from eagleray.supervisor.launchers.factory import LauncherFactory

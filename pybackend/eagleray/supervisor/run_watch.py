@@ -20,10 +20,15 @@ from eagleray.features.runs.errors import (
     nothing_imported,
     nsight_refused,
 )
-from eagleray.features.runs.home_cluster import Home, HomeCluster
 from eagleray.features.runs.model import RunPlan, RunState
-from eagleray.features.runs.proxy_addresses import ProxyAddress, in_folder, in_table
 from eagleray.features.runs.records import RunRecord
+from eagleray.features.runs.run_discovery import (
+    Home,
+    HomeCluster,
+    ProxyAddress,
+    in_folder,
+    in_table,
+)
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.supervisor.launchers.launcher import ProgramEnd
 from eagleray.supervisor.nsight_refusal import nsight_refusal
@@ -185,7 +190,9 @@ class RunWatch:
         self._passing[proxy] = task
 
     async def _attach(self, proxy: ProxyAddress, home: Home | None) -> None:
-        routes = [DIRECT] if proxy.here or home is None else self._routes(home.cluster, proxy.host)
+        routes = (
+            [DIRECT] if proxy.is_local or home is None else self._routes(home.cluster, proxy.host)
+        )
         try:
             await self._adapter.worker(self._record.id, proxy, routes)
             self._done.add(proxy)

@@ -18,8 +18,8 @@ from eagleray.features.presets.programs import read_program
 from eagleray.features.presets.recognition import metadata_version
 from eagleray.features.runs import sbatch_arguments
 from eagleray.features.runs.handlers import wire_run
-from eagleray.features.runs.proxy_addresses import in_folder, joined_in
 from eagleray.features.runs.records import RunRecord, load_if_readable
+from eagleray.features.runs.run_discovery import in_folder, joined_in
 from eagleray.features.runs.scripts.bash_tokens import commands_of
 from eagleray.features.runs.scripts.script import read_script
 from eagleray.features.source_mapping.stored_mappings import StoredMappings

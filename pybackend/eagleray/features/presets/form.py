@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from eagleray.features.presets.analysis import ProgramAnalysis
-from eagleray.features.presets.conditions import TrainingLineContext, verdict
 from eagleray.features.presets.errors import bad_answer
 from eagleray.features.presets.model import (
     ANSWERS,
@@ -16,7 +15,7 @@ from eagleray.features.presets.model import (
     PresetQuestion,
 )
 from eagleray.features.presets.recognition import Recognised
-from eagleray.features.presets.table import Offer
+from eagleray.features.presets.table import Offer, TrainingLineContext, verdict
 
 OFF, ON = "off", "on"
 

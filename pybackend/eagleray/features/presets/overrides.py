@@ -10,14 +10,21 @@ from attrs import asdict, evolve, frozen
 from eagleray.common.redact import redact_text
 from eagleray.features.presets.analysis import ProgramAnalysis
 from eagleray.features.presets.checkout.yaml_tree import read_yaml
-from eagleray.features.presets.conditions import TrainingLineContext, multiplied, verdict
 from eagleray.features.presets.errors import bad_answer
 from eagleray.features.presets.form import fresh, program_of
 from eagleray.features.presets.job_submission import Edit, submits, with_variables
 from eagleray.features.presets.model import HANG_DETAILS, OPTIONS, ProposedChange
 from eagleray.features.presets.placement import no_training_line
 from eagleray.features.presets.recognition import Recognised
-from eagleray.features.presets.table import Check, KeyEntry, Offer, WorkerVariables
+from eagleray.features.presets.table import (
+    Check,
+    KeyEntry,
+    Offer,
+    TrainingLineContext,
+    WorkerVariables,
+    multiplied,
+    verdict,
+)
 from eagleray.features.presets.table_file import tables, variables
 from eagleray.features.presets.text import NOT_SET, SettingText, of_current
 from eagleray.features.runs.model import RunPlan

@@ -23,7 +23,7 @@ from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.endpoint import Endpoint, FindEndpoint
 from eagleray.ray.logs import RayAgent
-from eagleray.slurm.node_commands import on_node
+from eagleray.slurm.client import on_node
 from eagleray.tools.commands import Commands
 from eagleray.tools.host_names import host_of
 

@@ -19,7 +19,7 @@ from attrs import frozen
 from eagleray.common.errors import EaglerayError
 from eagleray.features.reports.aggregates import ParallelReader
 from eagleray.features.reports.database import Database, display_text, process_id
-from eagleray.features.reports.kernels import KERNELS, NO_KERNEL, Span, kernel_tables
+from eagleray.features.reports.gpu_activities import KERNELS, NO_KERNEL, Span, kernel_tables
 from eagleray.features.reports.model import GpuUsage
 
 # The number of steps of a curve, and of gaps that are kept for a GPU.

@@ -1,26 +1,43 @@
-"""Summarizes one database: starts all sums in parallel, then reads kernels, ranges, copies and calls."""
+"""Summarizes one database: its tables, read in parallel, and warnings about what the report may lack."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from eagleray.features.reports import calls, copies, gpu, kernels, ranges
+from attrs import frozen
+
+from eagleray.features.reports import calls, gpu, ranges
 from eagleray.features.reports.aggregates import ParallelReader
 from eagleray.features.reports.database import Database, ReadLimits, open_database
 from eagleray.features.reports.gpu import END, Gap, GpuSummary
-from eagleray.features.reports.kernels import GRAPH, KERNELS
+from eagleray.features.reports.gpu_activities import (
+    COPIES,
+    GRAPH,
+    KERNELS,
+    NEEDED,
+    begin_copies,
+    begin_kernels,
+    kernels_table,
+    read_copies,
+    read_kernels,
+)
 from eagleray.features.reports.metadata import read_metadata
-from eagleray.features.reports.model import ReportTable, Summary, make_table
+from eagleray.features.reports.model import (
+    ReportMetadata,
+    ReportTable,
+    ReportWarning,
+    Summary,
+    make_table,
+)
 from eagleray.features.reports.ranges import RangeNames
-from eagleray.features.reports.report_warnings import EventCounts, find_warnings
 
 # Called with what is being done and a percentage.
 OnProgress = Callable[[str, int], None]
 
 _NEEDED = {
-    KERNELS: kernels.NEEDED,
-    copies.COPIES: ("start", "end", "bytes", "copyKind"),
+    KERNELS: NEEDED,
+    COPIES: ("start", "end", "bytes", "copyKind"),
     ranges.EVENTS: ranges.NEEDED,
     calls.OSRT: calls.NEEDED,
     calls.CUDA: calls.NEEDED,
@@ -48,26 +65,26 @@ def _read(reader: ParallelReader, trace: str, on_progress: OnProgress) -> Summar
     """Sums that begin first are ready first; only reading kernels one by one needs Python, and this thread."""
     database = reader.database
     on_progress("Reading the kernels", 10)
-    kernel_groups = kernels.begin(reader)
-    copy_groups = copies.begin(reader)
+    kernel_groups = begin_kernels(reader)
+    copy_groups = begin_copies(reader)
     cuda_groups = calls.begin(reader, calls.CUDA)
     osrt_groups = calls.begin(reader, calls.OSRT)
     range_groups = ranges.begin(reader)
-    kernel_sums = kernels.read(database, kernel_groups)
+    kernel_sums = read_kernels(database, kernel_groups)
     gpus = gpu.read(reader, kernel_sums.span, kernel_sums.nccl)
     if not gpus.is_clean:
-        kernel_sums = kernels.read(database, kernels.begin(reader, checked=True))
+        kernel_sums = read_kernels(database, begin_kernels(reader, checked=True))
     on_progress("Reading the NVTX ranges", 50)
     nvtx, range_names = ranges.read(reader, range_groups)
     gaps = _gaps_table(database, range_names, gpus)
     on_progress("Reading the calls", 80)
-    copied = copies.read(database, *copy_groups)
+    copied = read_copies(database, *copy_groups)
     cuda = calls.read(database, cuda_groups, "cuda_api")
     osrt = calls.read(database, osrt_groups, "osrt")
     threads = calls.threads_table(database, osrt.threads, cuda.threads, nvtx.threads)
     about = read_metadata(database, trace)
     tables = [
-        kernels.kernels_table(kernel_sums),
+        kernels_table(kernel_sums),
         nvtx.table,
         gaps,
         copied,
@@ -113,3 +130,85 @@ def _next_kernel(
         return ""
     _, name = after.get(gap.after, (None, None))
     return names.get(name, GRAPH) if isinstance(name, int) else GRAPH
+
+
+# The newest major version of the schema that was tested.
+KNOWN_SCHEMA = 3
+
+
+@frozen
+class EventCounts:
+    """The number of events of each kind in a report; `nvtx_events` also counts those that are not ranges.
+
+    `missing` are the tables that lack a column.
+    """
+
+    kernels: int = 0
+    unread_kernels: int = 0
+    ranges: int = 0
+    nvtx_events: int = 0
+    unfinished: int = 0
+    cuda_calls: int = 0
+    osrt_calls: int = 0
+    copies: int = 0
+    missing: tuple[str, ...] = ()
+
+
+def find_warnings(about: ReportMetadata, counts: EventCounts) -> Iterator[ReportWarning]:
+    traced = {name.strip() for name in about.trace.split(",")}
+    is_empty = not (counts.kernels or counts.cuda_calls or counts.osrt_calls or counts.copies)
+    # A domain of NVTX without any range means an nvtx package that does not fit this nsys.
+    if is_empty and not counts.nvtx_events:
+        yield ReportWarning(
+            "empty-capture",
+            "The report holds no event: the capture range was empty.",
+            "Check that the program reached the recorded steps, or record by time or on demand.",
+        )
+        return
+    if not counts.ranges and (counts.nvtx_events or "nvtx" in traced):
+        yield ReportWarning(
+            "no-nvtx",
+            "There are no NVTX rows although NVTX was traced: most likely the nvtx package does not fit this nsys.",
+            "Use a newer nsys with a new nvtx package, or nvtx 0.2.10 with nsys 2022;"
+            " a program that makes no range records none either.",
+        )
+    if not counts.kernels and (not about.trace or "cuda" in traced):
+        yield ReportWarning(
+            "no-kernels",
+            "No kernel was recorded, so nothing is known of the GPUs.",
+            "Trace cuda on a node with a GPU, in the process that uses it."
+            if about.gpus or counts.cuda_calls
+            else "The recorded machine shows no GPU to nsys.",
+        )
+    if counts.unfinished:
+        yield ReportWarning(
+            "unfinished-ranges",
+            f"{counts.unfinished} NVTX ranges have no end: the recording was cut off, or the program never closes them.",
+            "Their times are those until the last event.",
+        )
+    if counts.unread_kernels:
+        yield ReportWarning(
+            "unread-kernels",
+            f"The numbers of {counts.unread_kernels} kernels make no sense and were left out.",
+            "Export the report anew.",
+        )
+    yield from _schema_warnings(about, counts)
+    for message in about.messages:
+        yield ReportWarning("nsys-says", f"nsys says: {message}", "")
+
+
+def _schema_warnings(about: ReportMetadata, counts: EventCounts) -> Iterator[ReportWarning]:
+    major = about.schema_version.split(".")[0]
+    newer = major.isdecimal() and len(major) < 9 and int(major) > KNOWN_SCHEMA
+    if newer:
+        yield ReportWarning(
+            "newer-schema",
+            f"The schema {about.schema_version} is newer than those that Eagleray knows ({KNOWN_SCHEMA}.x).",
+            "Some tables may be missing here; Nsight Systems shows them all.",
+        )
+    for table in counts.missing:
+        yield ReportWarning(
+            "unknown-columns",
+            f"The table {table} has other columns than those that are known, and was left out.",
+            "Update Eagleray, or look at it in Nsight Systems.",
+        )

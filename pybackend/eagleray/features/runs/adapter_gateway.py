@@ -8,10 +8,9 @@ from attrs import frozen
 
 from eagleray.adapter_client.client import AdapterClient
 from eagleray.common.errors import printable
-from eagleray.features.runs.home_cluster import Home
 from eagleray.features.runs.model import Breakpoint, BreakpointStatus, RunPlan, RunWorkerStatus
-from eagleray.features.runs.proxy_addresses import ProxyAddress
 from eagleray.features.runs.records import RunRecord
+from eagleray.features.runs.run_discovery import Home, ProxyAddress
 from eagleray.protocol.control import WorkerStop
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.protocol.runs import (

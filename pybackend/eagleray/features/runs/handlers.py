@@ -18,13 +18,13 @@ from eagleray.features.runs.model import (
     command_text,
     exact_command,
 )
-from eagleray.features.runs.output_pieces import next_piece, tail_of
 from eagleray.features.runs.preflight import check
 from eagleray.features.runs.preparing import RunPreparation
 from eagleray.features.runs.program_python import target_of, with_python
 from eagleray.features.runs.records import StoredRun
 from eagleray.features.runs.run_status import output_is_complete
 from eagleray.features.runs.runs import Runs
+from eagleray.features.runs.terminal_output import next_piece, tail_of
 
 if TYPE_CHECKING:
     from eagleray.wire.requests import RequestServer

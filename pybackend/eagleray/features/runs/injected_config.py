@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from attrs import Attribute, asdict, frozen
@@ -74,26 +73,6 @@ def encode_config(plan: RunPlan, config: InjectedConfig) -> str:
             "reader": config.reader,
         }
     return plain_json(value)
-
-
-def activated_environment(environ: Mapping[str, str], python: str) -> dict[str, str]:
-    """The environment of a terminal in which the environment that holds this `python` is active.
-
-    An editor's own is that of a new terminal, in which none is; and its programs must not take themselves for
-    parts of the editor.
-    """
-    activated = {name: value for name, value in environ.items() if not name.startswith("ELECTRON_")}
-    folder = Path(python).parent
-    is_venv = (folder.parent / "pyvenv.cfg").is_file()
-    if not python.startswith("/") or not (is_venv or (folder.parent / "conda-meta").is_dir()):
-        return activated
-    others = [
-        entry for entry in environ.get("PATH", "").split(":") if entry and entry != str(folder)
-    ]
-    activated["PATH"] = ":".join([str(folder), *others])
-    if is_venv:
-        activated["VIRTUAL_ENV"] = str(folder.parent)
-    return activated
 
 
 def _is_sent(field: Attribute[object], value: object) -> bool:

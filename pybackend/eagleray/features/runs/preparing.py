@@ -22,9 +22,9 @@ from eagleray.features.runs.errors import (
     other_python,
     plan_expired,
 )
-from eagleray.features.runs.exports import narrowing
 from eagleray.features.runs.model import Breakpoint, Kind, ProfilePlan, RunPlan
 from eagleray.features.runs.program_python import RayCheck
+from eagleray.features.runs.sbatch_arguments import narrow_command
 from eagleray.features.runs.scripts.script_edits import with_own_place
 from eagleray.injected.worker_patterns import split_patterns
 
@@ -138,7 +138,7 @@ class RunPreparation:
                 problems.append(other_python(here, there))
         if without_ray := await self._ray.missing(plan):
             problems.append(no_ray(_shown(without_ray.path), without_ray.version))
-        if command := await off_loop(partial(narrowing, plan)):
+        if command := await off_loop(partial(_narrow_command, plan)):
             problems.append(narrow_export(command))
         for further in self._further_checks:
             problems += await off_loop(partial(further, plan))
@@ -195,6 +195,11 @@ def _missing(plan: RunPlan) -> list[str]:
     return [
         breakpoint_.path for breakpoint_ in plan.breakpoints if not Path(breakpoint_.path).is_file()
     ]
+
+
+def _narrow_command(plan: RunPlan) -> str:
+    script = kinds.script_at("script" if plan.kind == "job" else plan.kind, plan.argv)
+    return narrow_command(script, plan.copy_text, Path(plan.cwd))
 
 
 def _with_plain_line_ends(plan: RunPlan, script: str) -> RunPlan:

@@ -15,7 +15,6 @@ from attrs import evolve, frozen
 
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
-from eagleray.features.runs.injected_config import activated_environment
 from eagleray.features.runs.model import RunPlan
 from eagleray.ray.dashboard import Dashboard
 from eagleray.tools.commands import Commands
@@ -27,6 +26,8 @@ _PYTHON = re.compile(r"pythonw?[0-9.]*")
 # The options of Python that take no value of their own, alone or several in one word.
 _FLAGS = re.compile(r"-[bBdEiIOPqRsSuvx]+")
 _WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
+_ASK = "import sys; print('%d.%d' % sys.version_info[:2])"
+ASK_S = 10.0
 # A folder that happens to have the name is a namespace package, from which nothing can be imported.
 _PROBE = """\
 import importlib.util, json, os, sys
@@ -58,6 +59,26 @@ class Probed:
 def environment_of(plan: RunPlan, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The environment of a program of this machine, without the variables for our code in it."""
     return {**activated_environment(environ, plan.python), **plan.env}
+
+
+def activated_environment(environ: Mapping[str, str], python: str) -> dict[str, str]:
+    """The environment of a terminal in which the environment that holds this `python` is active.
+
+    An editor's own is that of a new terminal, in which none is; and its programs must not take themselves for
+    parts of the editor.
+    """
+    activated = {name: value for name, value in environ.items() if not name.startswith("ELECTRON_")}
+    folder = Path(python).parent
+    is_venv = (folder.parent / "pyvenv.cfg").is_file()
+    if not python.startswith("/") or not (is_venv or (folder.parent / "conda-meta").is_dir()):
+        return activated
+    others = [
+        entry for entry in environ.get("PATH", "").split(":") if entry and entry != str(folder)
+    ]
+    activated["PATH"] = ":".join([str(folder), *others])
+    if is_venv:
+        activated["VIRTUAL_ENV"] = str(folder.parent)
+    return activated
 
 
 def files_on_path(name: str, cwd: str, path: str | None) -> tuple[Path, ...]:
@@ -163,10 +184,6 @@ def _probed(plan: RunPlan, packages: Sequence[str]) -> Probed | None:
     except (OSError, subprocess.SubprocessError, ValueError, TypeError):
         return None
     return Probed(command[0], str(version), frozenset(names))
-
-
-_ASK = "import sys; print('%d.%d' % sys.version_info[:2])"
-ASK_S = 10.0
 
 
 class PythonVersions:

@@ -18,7 +18,7 @@ from eagleray.features.runs.errors import not_delivered, remote_folder_failed
 from eagleray.features.runs.model import RunPlan
 from eagleray.remote_scripts import package_copies
 from eagleray.remote_scripts.report_folder import MOST
-from eagleray.slurm.node_commands import WrapCommand
+from eagleray.slurm.client import WrapCommand
 from eagleray.tools.code_copies import Package, zip_package
 from eagleray.tools.commands import Commands
 from eagleray.tools.remote_script import run_remote_script

@@ -9,18 +9,20 @@ from pathlib import Path
 from attrs import evolve
 
 from eagleray.common.paths import injected
+from eagleray.features.clusters.clusters import ClusterRegistry
 from eagleray.features.runs import injected_config
 from eagleray.features.runs.errors import no_gcs
-from eagleray.features.runs.home_cluster import ClusterResolver, OwnDashboard
 from eagleray.features.runs.injected_config import InjectedConfig
 from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.output import Output
+from eagleray.features.runs.program_python import environment_of
 from eagleray.features.runs.records import RunRecord, RunRecords
 from eagleray.features.runs.remote_files import (
     delivered_to,
     login_of,
     make_remote_reports_folder,
 )
+from eagleray.features.runs.run_discovery import OwnDashboard
 from eagleray.features.runs.scripts.script_edits import COPIES, ORIGINAL
 from eagleray.ray.dashboard import Dashboard
 from eagleray.remote_scripts import package_copies
@@ -46,7 +48,7 @@ class LauncherFactory:
     def __init__(
         self,
         dashboard: Callable[[str], Dashboard],
-        clusters: ClusterResolver,
+        clusters: ClusterRegistry,
         commands: Commands,
         own: Callable[[], list[OwnDashboard]],
         queue: SlurmQueue,
@@ -81,7 +83,7 @@ class LauncherFactory:
         self, plan: RunPlan, config: InjectedConfig, output: Output, environ: Mapping[str, str]
     ) -> Launcher:
         path = str(deliver(config.package))
-        full = {**injected_config.activated_environment(environ, plan.python), **plan.env}
+        full = environment_of(plan, environ)
         full["PYTHONPATH"] = injected_config.with_site(full, path, config.package.name)
         full[injected_config.VARIABLE] = injected_config.encode_config(
             plan, evolve(config, path=path)

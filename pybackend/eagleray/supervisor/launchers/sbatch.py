@@ -36,14 +36,17 @@ from eagleray.tools.commands import Commands
 
 SUBMIT_S = 60.0
 AGAIN = Backoff(first_s=1.0, longest_s=30.0)
-# After this many such answers SLURM has forgotten the job.
+# SLURM forgets a job after its end (`MinJobAge`, 300 s unless a site sets it).  `scontrol show job` then exits with 1, as
+# it does for every other failure, such as a controller that is away, and has no `--json` (both in SLURM 22.05).  Only the
+# message distinguishes them; it is that of ESLURM_INVALID_JOB_ID.
+_FORGOTTEN = "Invalid job id"
+# After this many such messages in a row the end of the job stays unknown.
 TRIES = 5
 # A login node or SLURM itself may be away for long, while the job goes on.
 GIVE_UP_S = 24 * 3600.0
-_FORGOTTEN = "Invalid job id"
 _AGAIN = b"\n(SLURM has put the job back into its queue)\n"
 
-# The folder of the submission is where the script begins; the words come in as arguments, never as text.
+# The script begins in the folder of the submission; the command comes in as arguments, never as text.
 _IN_FOLDER = ("sh", "-c", 'cd -- "$1" || exit 113; shift;' + WITH_VARIABLES, "sh")
 _NO_FOLDER = 113
 _EXPORT = r"s/^#SBATCH[[:space:]].*--export[=[:space:]]\([^[:space:]]*\).*/\1/p"
@@ -75,6 +78,7 @@ class Sbatch:
         python = "python3" if ssh else sys.executable
         self._files = JobOutput(commands, ssh, output, self._on_replaced, python)
         self._restarts = ""
+        self._forgotten = 0
         self._hint = asyncio.Event()
         self._is_listed = True
         self._listing: object = None
@@ -83,7 +87,7 @@ class Sbatch:
     async def start(self) -> LaunchedProgram:
         if self._job:
             return LaunchedProgram(external_id=self._job, ssh=self._ssh)
-        await self._see_copy()
+        await self._check_copy()
         arguments = submission(self._command, self._environ, await self._exported_by_script())
         ran = await self._in_folder(arguments, variables(self._environ, is_remote=bool(self._ssh)))
         if ran.code == _NO_FOLDER:
@@ -95,8 +99,8 @@ class Sbatch:
         self._output.write((ran.stdout + ran.stderr).encode())
         return LaunchedProgram(external_id=self._job, ssh=self._ssh)
 
-    async def _see_copy(self) -> None:
-        """The copy that stands in place of a script lies on this machine, whose folders the other one may not have."""
+    async def _check_copy(self) -> None:
+        """Raises if a login node doesn't have the copy of the script, which is in a folder of this machine."""
         copy = next(iter(self._command[script_index(self._command) :]), "")
         if self._ssh and "EAGLERAY_SCRIPT" in self._environ:
             ran = await self._in_folder(["test", "-r", copy])
@@ -108,7 +112,7 @@ class Sbatch:
         return await self._commands.run(self._ssh, argv, stdin, SUBMIT_S)
 
     async def _exported_by_script(self) -> str:
-        """What the script itself says about `--export`, which a word on the command line would override."""
+        """The `--export` of the script itself, which one on the command line would override."""
         script = self._command[script_index(self._command) :][:1]
         ran = await self._in_folder(["sed", "-n", _EXPORT, "--", *script]) if script else None
         values = ran.stdout.split() if ran is not None and ran.code == 0 else []
@@ -127,26 +131,25 @@ class Sbatch:
             await asyncio.gather(copying, return_exceptions=True)
 
     async def _until_over(self) -> ProgramEnd:
-        """Asks at once after a hint, quickly after a change, else as rarely as a site wants it."""
+        """Polls at once after a hint, often after a change, else as rarely as a site wants it."""
         loop = asyncio.get_running_loop()
-        heard, failures, forgotten = loop.time(), 0, 0
+        answered_at, failures = loop.time(), 0
         while True:
             self._hint.clear()
             try:
-                job = await self._news(loop.time())
+                job = await self._changed_job(loop.time())
                 if job and jobs.state_of(job["JobState"]) == "over":
                     return _ending(job)
-                heard, failures, forgotten = loop.time(), 0, 0
+                answered_at, failures, self._forgotten = loop.time(), 0, 0
             except EaglerayError as error:
                 failures += 1
-                forgotten += _FORGOTTEN in error.message
-                if forgotten > TRIES or loop.time() - heard > GIVE_UP_S:
+                if self._forgotten > TRIES or loop.time() - answered_at > GIVE_UP_S:
                     return ProgramEnd(None, outcome_unknown(error.message))
             delay_s = JOB_STATE.delay_s(loop.time() - self._changed_at)
             await wait_for_event(self._hint, AGAIN.wait_s(failures) if failures else delay_s)
 
-    async def _news(self, now: float) -> dict[str, str] | None:
-        """What `scontrol` says of the job where the shared queue shows a change of it; None where it doesn't.
+    async def _changed_job(self, now: float) -> dict[str, str] | None:
+        """The fields of the job by `scontrol`, None if the shared queue shows no change of it.
 
         A job that the queue doesn't list, such as the first one of an array, is only asked for by `scontrol`.
         """
@@ -158,7 +161,7 @@ class Sbatch:
         if listing is not None and listing == self._listing:
             return None
         job = await self._show()
-        self._see(job)
+        self._update(job)
         word = job["JobState"]
         self._is_listed = listed is not None or word == "PENDING"
         if (listing or word) != self._listing:
@@ -169,13 +172,13 @@ class Sbatch:
         ran = await self._commands.run(self._ssh, ["scancel", self._job], "", SUBMIT_S)
         if ran.code != 0:
             raise slurm_failed("scancel", ran.stderr)
-        self._ask_soon()
+        self._poll_soon()
 
     def workers_ended(self) -> None:
-        self._ask_soon()
+        self._poll_soon()
 
-    def _ask_soon(self) -> None:
-        """Asks SLURM now, and quickly for a minute."""
+    def _poll_soon(self) -> None:
+        """Polls now, and often for a minute."""
         self._changed_at = asyncio.get_running_loop().time()
         self._hint.set()
 
@@ -185,11 +188,12 @@ class Sbatch:
         ran = await self._commands.run(self._ssh, show, "", SUBMIT_S)
         job = fields(ran.stdout) if ran.code == 0 else {}
         if "JobState" not in job:
+            self._forgotten += _FORGOTTEN in ran.stderr
             raise slurm_failed("scontrol", ran.stderr)
         return job
 
-    def _see(self, job: Mapping[str, str]) -> None:
-        """Errors have a file of their own where the script or the user says so."""
+    def _update(self, job: Mapping[str, str]) -> None:
+        """Follows the output files, and notes a restart; errors have a file of their own if the script or user wants that."""
         for path in (job.get("StdOut"), job.get("StdErr")):
             if path:
                 self._files.add(path)
@@ -202,17 +206,17 @@ class Sbatch:
     async def _on_replaced(self) -> None:
         """Writes the note about a restart before the output after it, however late the poll would notice the restart."""
         with contextlib.suppress(EaglerayError):
-            self._see(await self._show())
-        self._ask_soon()
+            self._update(await self._show())
+        self._poll_soon()
 
 
 def _listing_of(job: SlurmJob) -> object:
-    """What makes `scontrol` worth asking if it changes; the time at which SLURM expects a job to start does often."""
+    """The part of a row whose change makes a call of `scontrol` worth it; the expected start changes often and isn't in it."""
     return (job.word, job.started if job.state == "running" else 0.0)
 
 
 def fields(text: str) -> dict[str, str]:
-    """The words `Name=value` of `scontrol -o show job`; a value ends where the next name begins."""
+    """The pairs `Name=value` of `scontrol -o show job`; a value ends where the next name begins."""
     pairs = re.findall(r"(?:^|\s)([A-Z][A-Za-z/:_]*)=(.*?)(?=\s+[A-Z][A-Za-z/:_]*=|\s*$)", text)
     return dict(pairs)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from attrs import define, field, frozen
 
 from eagleray.features.presets.checkout.files import Definition, Files
-from eagleray.features.presets.checkout.program import HydraMain
+from eagleray.features.presets.checkout.python_source import HydraMain
 from eagleray.features.presets.checkout.yaml_tree import YamlNode, read_yaml
 
 _DEEPEST = 20

@@ -16,11 +16,10 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
-from eagleray.features.presets.checkout import config_layers, program
-from eagleray.features.presets.checkout.class_fields import ClassFields
+from eagleray.features.presets.checkout import config_layers, python_source
 from eagleray.features.presets.checkout.config_layers import hydra_layers
 from eagleray.features.presets.checkout.files import Definition, Files, installed_folders
-from eagleray.features.presets.checkout.program import flags_of
+from eagleray.features.presets.checkout.python_source import ClassFields, flags_of
 from eagleray.features.presets.recognition import Recognised
 from eagleray.features.presets.table import Configuration, FrameworkTable, KeyEntry, Offer
 from eagleray.features.runs.scripts.launch_lines import Launch
@@ -44,7 +43,7 @@ class StartedProgram:
 def key_finder(started: StartedProgram, configuration: Configuration, files: Files) -> Find | None:
     """Finds keys of the program's configuration; None if there is nothing to look into."""
     for file in _programs(started, files):
-        tree = program.parsed(files, file)
+        tree = python_source.parsed(files, file)
         finder = tree and _READERS[configuration.kind](file, tree, started, configuration, files)
         if finder:
             return finder
@@ -69,7 +68,7 @@ def _programs(started: StartedProgram, files: Files) -> Iterable[Path]:
 def _hydra(
     file: Path, tree: ast.Module, started: StartedProgram, _: Configuration, files: Files
 ) -> Find | None:
-    main = program.hydra_main(tree)
+    main = python_source.hydra_main(tree)
     layers = hydra_layers(file, main, started.arguments, files, started.hints) if main else []
     return (lambda key: config_layers.find(layers, key, files)) if layers else None
 
@@ -83,7 +82,7 @@ def _yaml(
 ) -> Find | None:
     written = _config_of(started.arguments)
     config = files.located(written, files.near[0]) if written else None
-    if not written and (default := program.default_config(tree)):
+    if not written and (default := python_source.default_config(tree)):
         config = files.located(default, file.parent)
     if config is None or not config.is_file():
         return None
@@ -95,7 +94,7 @@ def _yaml(
 def _class(
     file: Path, tree: ast.Module, _: StartedProgram, configuration: Configuration, files: Files
 ) -> Find | None:
-    written = program.loaded_class(tree, configuration.name)
+    written = python_source.loaded_class(tree, configuration.name)
     return _class_finder(file, written, files) if written else None
 
 

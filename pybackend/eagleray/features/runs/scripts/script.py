@@ -9,8 +9,14 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
-from eagleray.features.runs.scripts.bash_tokens import BashCommand, BashWord, commands_of
-from eagleray.features.runs.scripts.expansion import ExpandedText, array_items, expanded
+from eagleray.features.runs.scripts.bash_tokens import (
+    BashCommand,
+    BashWord,
+    ExpandedText,
+    array_items,
+    commands_of,
+    expanded,
+)
 from eagleray.features.runs.scripts.launch_lines import (
     Launch,
     LineWord,

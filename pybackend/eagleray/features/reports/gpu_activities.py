@@ -1,4 +1,4 @@
-"""The kernels of a recording: the tables that have them, and their sums by name."""
+"""The activities of GPUs in a recording: kernels by name, memory copies and memory sets by kind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eagleray.features.reports.aggregates import (
     table_rows,
 )
 from eagleray.features.reports.database import Database, to_int
-from eagleray.features.reports.model import ReportTable, make_table
+from eagleray.features.reports.model import Cell, ReportTable, make_table
 
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
 # Has a graph that was recorded as one (`--cuda-graph-trace=graph`) in place of its kernels.
@@ -26,6 +26,16 @@ NEEDED = ("start", "end", "deviceId")
 NO_KERNEL = 0
 GRAPH = "CUDA graph"
 _NCCL = re.compile(r"(void )?nccl", re.IGNORECASE)
+COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
+SETS = "CUPTI_ACTIVITY_KIND_MEMSET"
+_COPY_SUMS = ("count(*)", "total(bytes)", "total(end - start)", "max(end - start)")
+_COPY_SPAN = "typeof(start) = 'integer' AND typeof(end) = 'integer' AND end >= start"
+# The names where the database lacks them, as in ENUM_CUDA_MEMCPY_OPER.
+_COPY_KINDS: dict[object, str] = {
+    0: "Unknown", 1: "Host-to-Device", 2: "Device-to-Host", 3: "Host-to-Array",
+    4: "Array-to-Host", 5: "Array-to-Array", 6: "Array-to-Device", 7: "Device-to-Array",
+    8: "Device-to-Device", 9: "Host-to-Host", 10: "Peer-to-Peer",
+}  # fmt: skip
 
 
 @frozen
@@ -80,7 +90,7 @@ def kernel_tables(database: Database) -> list[KernelTable]:
     return tables
 
 
-def begin(reader: ParallelReader, checked: bool = False) -> list[Groups]:
+def begin_kernels(reader: ParallelReader, checked: bool = False) -> list[Groups]:
     """Begins to sum up what runs on GPUs."""
     sums = (*TIMES, "min(start)", "max(end)")
     return [
@@ -89,7 +99,7 @@ def begin(reader: ParallelReader, checked: bool = False) -> list[Groups]:
     ]
 
 
-def read(database: Database, groups: Sequence[Groups]) -> KernelSums:
+def read_kernels(database: Database, groups: Sequence[Groups]) -> KernelSums:
     """Blocks."""
     rows = [row for table in groups for row in table()]
     if not rows:
@@ -109,3 +119,39 @@ def read(database: Database, groups: Sequence[Groups]) -> KernelSums:
 
 def kernels_table(kernels: KernelSums) -> ReportTable:
     return make_table("kernels", table_rows(kernels.by_name))
+
+
+def begin_copies(reader: ParallelReader) -> tuple[Groups, Groups]:
+    """Begins to sum up copies and sets."""
+    columns = ("start", "end", "bytes")
+    copies = reader.groups(COPIES, (*columns, "copyKind"), ("copyKind",), _COPY_SUMS, _COPY_SPAN)
+    return copies, reader.groups(SETS, columns, ("0",), _COPY_SUMS, _COPY_SPAN)
+
+
+def read_copies(database: Database, copies: Groups, sets: Groups) -> ReportTable:
+    """Blocks."""
+    kinds = _copy_kinds(database)
+    by_name: dict[str, list[int]] = {}
+    for kind, *sums in copies():
+        _add_copies(by_name, kinds.get(kind, f"Kind {to_int(kind)}"), sums)
+    for _, *sums in sets():
+        _add_copies(by_name, "Memset", sums)
+    return make_table("memcpy", [_copy_row(name, *sums) for name, sums in by_name.items()])
+
+
+def _add_copies(by_name: dict[str, list[int]], name: str, sums: Sequence[object]) -> None:
+    count, moved, total, longest = map(to_int, sums)
+    before = by_name.get(name, [0, 0, 0, 0])
+    longest = max(before[3], longest)
+    by_name[name] = [before[0] + count, before[1] + moved, before[2] + total, longest]
+
+
+def _copy_row(name: str, count: int, moved: int, total: int, longest: int) -> tuple[Cell, ...]:
+    return (name, count, moved, total, round(moved * 1e9 / total) if total else None, longest)
+
+
+def _copy_kinds(database: Database) -> dict[object, str]:
+    if not database.has("ENUM_CUDA_MEMCPY_OPER", "id", "label"):
+        return dict(_COPY_KINDS)
+    rows = database.rows("SELECT id, substr(label, 1, 40) FROM ENUM_CUDA_MEMCPY_OPER")
+    return {**_COPY_KINDS, **{key: str(label) for key, label in rows if label}}

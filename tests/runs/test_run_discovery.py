@@ -1,12 +1,12 @@
-"""Which cluster the workers of a run are in, and which are nobody's of it."""
+"""Finding the cluster of a run, among clusters of other runs."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from attrs import evolve
-from eagleray.features.runs.home_cluster import HomeCluster, OwnDashboard
 from eagleray.features.runs.model import RunState
+from eagleray.features.runs.run_discovery import HomeCluster, OwnDashboard
 from eagleray.ray.errors import unknown_cluster
 from eagleray.ray.rows import RayVersion
 

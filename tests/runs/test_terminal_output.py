@@ -8,10 +8,17 @@ from pathlib import Path
 
 import pytest
 from eagleray.features.runs import output as outputs
-from eagleray.features.runs import output_pieces
+from eagleray.features.runs import terminal_output
 from eagleray.features.runs.output import Output
-from eagleray.features.runs.output_pieces import Piece, Tail, next_piece, tail_in
-from eagleray.features.runs.terminal_text import TerminalOutput, clean, decode
+from eagleray.features.runs.terminal_output import (
+    Piece,
+    Tail,
+    TerminalOutput,
+    clean,
+    decode,
+    next_piece,
+    tail_in,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -102,8 +109,8 @@ async def all_of(path: Path, is_over: bool = True) -> list[Piece]:
 async def test_a_long_output_begins_with_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(output_pieces, "TAIL", 1000)
-    monkeypatch.setattr(output_pieces, "PIECE", 300)
+    monkeypatch.setattr(terminal_output, "TAIL", 1000)
+    monkeypatch.setattr(terminal_output, "PIECE", 300)
     log = tmp_path / "output.log"
     lines = [f"line {number}\n" for number in range(1000)]
     log.write_text("".join(lines))
@@ -119,8 +126,8 @@ async def test_a_long_output_begins_with_its_end(
 async def test_a_terminal_that_is_too_slow_skips(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(output_pieces, "TAIL", 100)
-    monkeypatch.setattr(output_pieces, "BEHIND", 1000)
+    monkeypatch.setattr(terminal_output, "TAIL", 100)
+    monkeypatch.setattr(terminal_output, "BEHIND", 1000)
     log = tmp_path / "output.log"
     log.write_text("begin\n")
     first = await next_piece(log, -1, lambda: False, 0)
@@ -197,7 +204,7 @@ async def test_a_long_output_is_read_with_little_memory(tmp_path: Path) -> None:
     log.write_bytes(b"")
     os.truncate(log, 2**36)
     piece = await next_piece(log, 0, lambda: False, 0)
-    assert piece.text == "" and piece.next >= 2**36 - output_pieces.TAIL
+    assert piece.text == "" and piece.next >= 2**36 - terminal_output.TAIL
 
 
 async def test_what_was_moved_away_from_the_log_is_shown_as_well(
