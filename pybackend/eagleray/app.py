@@ -42,7 +42,7 @@ from eagleray.features.runs.records import RunRecords
 from eagleray.features.runs.run_discovery import cluster_pythons
 from eagleray.features.runs.runs import Runs
 from eagleray.features.source_mapping.source_mapping import SourceMapping
-from eagleray.features.workers.paused_workers import PausedWorkers
+from eagleray.features.workers.paused_workers import LocalFiles, PausedWorkers
 from eagleray.protocol.control import SshSettings
 from eagleray.ray.dashboard import Dashboard
 from eagleray.routes.ssh.command import USER_VARIABLES
@@ -165,7 +165,7 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         watch,
         adapters.sessions,
         clock=clock,
-        files=source_mapping,
+        files=LocalFiles(source_mapping.local, source_mapping.look),
         is_local=connections.is_local,
         elsewhere=held_elsewhere,
     )

@@ -28,8 +28,7 @@ from eagleray.features.reports import handlers as reports
 from eagleray.features.runs import handlers as runs
 from eagleray.features.runs.model import RunPlan, RunState, RunWorkerStatus
 from eagleray.features.runs.records import RunRecord, StoredRun
-from eagleray.features.workers import handlers as workers
-from eagleray.features.workers.logs import LogEnd
+from eagleray.features.workers.model import LogEnd, PausedWorker
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden" / "json_shapes.json"
@@ -69,7 +68,7 @@ def test_every_shape_is_documented(commands: str) -> None:
     [
         (CLUSTER, get_type_hints(clusters.wire_cluster)["return"]),
         (JOB, get_type_hints(clusters.wire_job)["return"]),
-        (PAUSED, get_type_hints(workers.wire_paused)["return"]),
+        (PAUSED, PausedWorker),
         (ATTACHMENT, Attachment),
         (LOG, LogEnd),
         (PDB_SESSION, get_type_hints(pdb.wire_session)["return"]),

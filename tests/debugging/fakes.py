@@ -6,13 +6,8 @@ from collections.abc import Sequence
 
 from attrs import field, frozen
 from eagleray.common.worker_errors import unknown_worker
+from eagleray.features.workers.model import Location
 from eagleray.protocol.control import PathMapping
-
-
-@frozen
-class Place:
-    path: str
-    line: int
 
 
 @frozen
@@ -24,7 +19,7 @@ class Decision:
 class Row:
     worker_id: str
     state: str = "paused"
-    place: Place | None = None
+    location: Location | None = None
     cluster: str = "http://c:8265"
     session: str = "session_1"
     rank: int | None = None

@@ -4,39 +4,17 @@ import { afterEach, beforeEach } from "node:test";
 
 import { REFRESH as REFRESH_CLUSTERS } from "../../extension/features/clusters/messages";
 import { ATTACH, type Attachment } from "../../extension/features/debugging/messages";
-import { CHANGED, REFRESH, type PausedWorkerRow } from "../../extension/features/workers/messages";
+import { CHANGED, REFRESH, type PausedWorker } from "../../extension/features/workers/messages";
 import { fakeApp, settled, type FakeApp } from "../fakes/app";
 import { registerDebugging } from "../fakes/registered";
 import { debug, editor } from "../fakes/vscode";
+import { pausedWorker } from "../workers/samples";
 
 export const CLUSTER = "http://c:1";
 
-export function worker(id: string, more: Partial<PausedWorkerRow> = {}): PausedWorkerRow {
-  const own = {
-    cluster: CLUSTER,
-    worker_id: id,
-    name: `p-${id}`,
-    node_id: "n",
-    node_ip: "10.0.0.1",
-  };
-  const rest = {
-    pid: 1,
-    kind: "breakpoint",
-    state: "paused",
-    waiting_s: 0,
-    exception: "",
-  } as const;
-  return {
-    ...own,
-    ...rest,
-    rank: null,
-    location: null,
-    threads: 1,
-    attempt: 0,
-    children: [],
-    held_on: "",
-    ...more,
-  };
+export function worker(id: string, more: Partial<PausedWorker> = {}): PausedWorker {
+  const own = { cluster: CLUSTER, worker_id: id, name: `p-${id}`, node_id: "n" };
+  return pausedWorker({ ...own, pid: 1, rank: null, waiting_s: 0, ...more });
 }
 
 export function attached(id: string): Attachment {
@@ -52,7 +30,7 @@ export function attached(id: string): Attachment {
 }
 
 /** The row of a worker in the tree. */
-export function row(one: PausedWorkerRow): object {
+export function row(one: PausedWorker): object {
   return {
     row: "worker",
     worker: one,
@@ -76,7 +54,7 @@ export class Feature {
     });
   }
 
-  async show(...workers: PausedWorkerRow[]): Promise<void> {
+  async show(...workers: PausedWorker[]): Promise<void> {
     const held = workers.filter((one) => one.state === "held").length;
     const groups = [{ cluster: CLUSTER, title: "Policy.train", workers }];
     this.fakes.sidecar.notify(CHANGED, { groups, paused: workers.length - held, held });

@@ -18,30 +18,15 @@ import {
   targetOf,
   waiting,
 } from "../../extension/features/debugging/model";
-import type { PausedWorkerRow, Snapshot } from "../../extension/features/workers/messages";
+import type { PausedWorker, Snapshot } from "../../extension/features/workers/messages";
+import { pausedWorker } from "../workers/samples";
 
-function worker(id: string, state: PausedWorkerRow["state"], rank: number | null): PausedWorkerRow {
-  return {
-    cluster: "http://c:1",
-    worker_id: id,
-    name: `name ${id}`,
-    rank,
-    node_id: "n",
-    node_ip: "10.0.0.1",
-    pid: 1,
-    kind: "breakpoint",
-    state,
-    waiting_s: 1,
-    location: null,
-    exception: "",
-    threads: 1,
-    attempt: 0,
-    children: [],
-    held_on: "",
-  };
+function worker(id: string, state: PausedWorker["state"], rank: number | null): PausedWorker {
+  const cluster = "http://c:1";
+  return pausedWorker({ cluster, worker_id: id, name: `name ${id}`, rank, state });
 }
 
-function snapshot(...workers: PausedWorkerRow[]): Snapshot {
+function snapshot(...workers: PausedWorker[]): Snapshot {
   const held = workers.filter((one) => one.state === "held").length;
   return {
     groups: [{ cluster: "http://c:1", title: "Policy.train", workers }],
@@ -50,7 +35,7 @@ function snapshot(...workers: PausedWorkerRow[]): Snapshot {
   };
 }
 
-const ids = (workers: readonly PausedWorkerRow[]): string[] => workers.map((one) => one.worker_id);
+const ids = (workers: readonly PausedWorker[]): string[] => workers.map((one) => one.worker_id);
 
 describe("the next paused worker", () => {
   const all = snapshot(

@@ -11,9 +11,10 @@ from eagleray.common.worker_errors import worker_unreachable
 from eagleray.features.debugging.actions import WorkerActions
 from eagleray.features.debugging.attacher import WorkerAttacher
 from eagleray.features.debugging.ignored_breakpoints import BreakpointIgnorer
+from eagleray.features.workers.model import Location
 from eagleray.protocol.control import WorkerStop
 
-from tests.debugging.fakes import List, Maps, Place, Row
+from tests.debugging.fakes import List, Maps, Row
 from tests.fakes.adapter import STOP, FakeAdapter, state
 
 CLUSTER = "http://c:8265"
@@ -102,7 +103,7 @@ async def test_release(adapter: FakeAdapter, sessions: AdapterSessions, own_home
 async def test_ignore_finds_out_where_it_stands_and_lets_it_run(
     adapter: FakeAdapter, sessions: AdapterSessions, own_home: Path
 ) -> None:
-    core = actions(sessions, own_home, Row("new", place=Place("/remote/train.py", 23)))
+    core = actions(sessions, own_home, Row("new", location=Location("/remote/train.py", 23, "f")))
     assert (await core.ignore(CLUSTER, ["new"])).done == 1
     assert [op for op, _ in adapter.asked] == ["attach", "ignore"]
     assert adapter.states["new"].state == "running"

@@ -8,9 +8,10 @@ import pytest
 from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.worker_errors import worker_busy
 from eagleray.features.debugging.ignored_breakpoints import BreakpointIgnorer, IgnoreRule
+from eagleray.features.workers.model import Location
 from eagleray.protocol.control import WorkerStop
 
-from tests.debugging.fakes import Place, Row
+from tests.debugging.fakes import Row
 from tests.fakes.adapter import FakeAdapter, state
 
 RULE = IgnoreRule("http://c:8265", "session_1", "/remote/train.py", 24, seen_line=23)
@@ -34,7 +35,7 @@ async def ignoring(
 async def test_a_worker_that_waits_there_goes_by(
     ignoring: BreakpointIgnorer, adapter: FakeAdapter
 ) -> None:
-    await ignoring.continue_ignored([Row("w1", place=Place("/remote/train.py", 23))])
+    await ignoring.continue_ignored([Row("w1", location=Location("/remote/train.py", 23, "f"))])
     assert [op for op, _ in adapter.asked] == ["attach", "ignore"]
     assert adapter.states["w1"].state == "running"
     assert adapter.asked[0][1]["seen"] is False
@@ -43,11 +44,11 @@ async def test_a_worker_that_waits_there_goes_by(
 @pytest.mark.parametrize(
     "row",
     [
-        Row("w1", place=Place("/remote/train.py", 50)),
-        Row("w1", place=Place("/remote/other.py", 23)),
+        Row("w1", location=Location("/remote/train.py", 50, "f")),
+        Row("w1", location=Location("/remote/other.py", 23, "f")),
         Row("w1", session="session_2"),
-        Row("w1", state="held", place=Place("/remote/train.py", 23)),
-        Row("w1", state="attached", place=Place("/remote/train.py", 23)),
+        Row("w1", state="held", location=Location("/remote/train.py", 23, "f")),
+        Row("w1", state="attached", location=Location("/remote/train.py", 23, "f")),
     ],
 )
 async def test_a_worker_that_waits_elsewhere_is_left_alone(

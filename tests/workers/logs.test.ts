@@ -12,6 +12,7 @@ import {
   OPEN_LOG,
   SEARCH_LOGS,
   STOP_FOLLOWING,
+  type LogEnd,
   type LogMatches,
   type LogText,
 } from "../../extension/features/workers/messages";
@@ -32,7 +33,11 @@ registeredForEach(register, (made) => {
 });
 
 function logText(changes: Partial<LogText> = {}): LogText {
-  return { follow_id: "", title: "", text: "hello\n", truncated: false, ended: false, ...changes };
+  return { follow_id: "", text: "hello\n", ended: false, ...changes };
+}
+
+function logEnd(changes: Partial<LogEnd> = {}): LogEnd {
+  return { title: "", text: "hello\n", truncated: false, ...changes };
 }
 
 function followId(): string {
@@ -40,7 +45,7 @@ function followId(): string {
 }
 
 test("a log opens as a read-only document", async () => {
-  fake.sidecar.on(OPEN_LOG, () => logText({ truncated: true }));
+  fake.sidecar.on(OPEN_LOG, () => logEnd({ truncated: true }));
   await editor.run("eagleray.openLog", first);
   assert.deepEqual(fake.sidecar.sentTo(OPEN_LOG), [
     { cluster: CLUSTER_ID, worker_id: "0badcafe", stream: "out", lines: 10_000 },
@@ -51,7 +56,7 @@ test("a log opens as a read-only document", async () => {
 });
 
 test("the error log is the other stream; a slash in a name makes no folder", async () => {
-  fake.sidecar.on(OPEN_LOG, () => logText({ text: "" }));
+  fake.sidecar.on(OPEN_LOG, () => logEnd({ text: "" }));
   await editor.run("eagleray.openErrorLog", second);
   assert.equal((fake.sidecar.sentTo(OPEN_LOG)[0] as { stream: string }).stream, "err");
   assert.equal(editor.documents[0]?.uri.path, "/a∕b b stderr.log");
@@ -59,7 +64,7 @@ test("the error log is the other stream; a slash in a name makes no folder", asy
 });
 
 test("the logs of all workers that are selected open, and are followed", async () => {
-  fake.sidecar.on(OPEN_LOG, () => logText());
+  fake.sidecar.on(OPEN_LOG, () => logEnd());
   await editor.run("eagleray.openLog", second, [first, second]);
   assert.deepEqual(
     editor.documents.map(({ uri }) => uri.path),
@@ -160,7 +165,7 @@ test("the number of a line that was found opens its log at that line", async () 
   assert.equal(results.text.split("\n")[startLine]?.slice(startCharacter, endCharacter), "12");
   assert.deepEqual([link.target.path, link.target.fragment], ["/a∕b b stderr.log", "L12"]);
   const document = editor.providers.get("eagleray-log");
-  fake.sidecar.on(OPEN_LOG, () => logText({ text: "all of it\n" }));
+  fake.sidecar.on(OPEN_LOG, () => logEnd({ text: "all of it\n" }));
   assert.equal(await document?.provideTextDocumentContent(link.target), "all of it\n");
   assert.deepEqual(fake.sidecar.sentTo(OPEN_LOG), [
     { cluster: CLUSTER_ID, worker_id: "b", stream: "err", lines: 50_000 },

@@ -5,18 +5,21 @@ import type {
   Job,
   ClusterRoute,
 } from "../../extension/features/clusters/messages";
-import type { PausedWorkerRow, Snapshot, Worker } from "../../extension/features/workers/messages";
+import type { LiveWorker, PausedWorker, Snapshot } from "../../extension/features/workers/messages";
 
 export const CLUSTER_ID = "http://127.0.0.1:8265";
 
-export function pausedWorker(changes: Partial<PausedWorkerRow> = {}): PausedWorkerRow {
+export function pausedWorker(changes: Partial<PausedWorker> = {}): PausedWorker {
   return {
     cluster: CLUSTER_ID,
+    session: "session_1",
     worker_id: "0badcafe",
     name: "policy_0",
+    title: "PolicyWorker.train",
     rank: 0,
     node_id: "n1",
     node_ip: "10.0.0.1",
+    port: 4000,
     pid: 123,
     kind: "breakpoint",
     state: "paused",
@@ -27,12 +30,15 @@ export function pausedWorker(changes: Partial<PausedWorkerRow> = {}): PausedWork
     attempt: 0,
     children: [],
     held_on: "",
+    is_held: false,
+    is_attached: false,
+    held_s: 0,
     ...changes,
   };
 }
 
 export function snapshotOf(
-  workers: readonly PausedWorkerRow[],
+  workers: readonly PausedWorker[],
   title = "PolicyWorker.train",
 ): Snapshot {
   return {
@@ -94,7 +100,7 @@ export function job(changes: Partial<Job> = {}): Job {
   };
 }
 
-export function anyWorker(changes: Partial<Worker> = {}): Worker {
+export function anyWorker(changes: Partial<LiveWorker> = {}): LiveWorker {
   return {
     cluster: CLUSTER_ID,
     worker_id: "0badcafe",

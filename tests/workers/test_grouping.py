@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from eagleray.features.workers.model import PausedGroup, PausedWorker, all_workers
+from eagleray.features.workers.model import PausedGroup, PausedWorker, WorkerFacts, all_workers
 from eagleray.features.workers.paused_rows import group
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,7 +29,7 @@ def paused(worker_id: str, title: str = "train", **other: Any) -> PausedWorker:
         "kind": "breakpoint",
         "state": "paused",
         "waiting_s": 0.0,
-        "place": None,
+        "location": None,
         "exception": "",
         "threads": 1,
         "attempt": 0,
@@ -36,10 +37,18 @@ def paused(worker_id: str, title: str = "train", **other: Any) -> PausedWorker:
     return PausedWorker(**{**values, **other})
 
 
-def failed(worker_id: str, runs: str = "", started_by: str = "", **other: Any) -> PausedWorker:
-    ids = {"task_ids": frozenset({runs}) if runs else frozenset()}
-    ids["parent_ids"] = frozenset({started_by}) if started_by else frozenset()
-    return paused(worker_id, **{"kind": "post-mortem", **ids, **other})
+def failed(worker_id: str, **other: Any) -> PausedWorker:
+    return paused(worker_id, **{"kind": "post-mortem", **other})
+
+
+def running(task: str = "", started_by: str = "") -> WorkerFacts:
+    """The facts of a worker that runs `task`, which the task `started_by` started."""
+    task_ids, parent_ids = ({id_} if id_ else () for id_ in (task, started_by))
+    return WorkerFacts("", ("",), task_ids=frozenset(task_ids), parent_ids=frozenset(parent_ids))
+
+
+def grouped(described: Sequence[tuple[PausedWorker, WorkerFacts]]) -> tuple[PausedGroup, ...]:
+    return group([worker for worker, _ in described], {w.key: facts for w, facts in described})
 
 
 def tree(groups: tuple[PausedGroup, ...]) -> list[Any]:
@@ -48,32 +57,32 @@ def tree(groups: tuple[PausedGroup, ...]) -> list[Any]:
             [worker.worker_id, *map(of, worker.children)] if worker.children else worker.worker_id
         )
 
-    return [of(worker) for one in groups for worker in one.workers]
+    return [of(worker) for group in groups for worker in group.workers]
 
 
-def test_workers_that_run_the_same_are_one_group() -> None:
-    groups = group([paused("b", rank=1), paused("a", rank=0), paused("c", "eval")])
-    assert [(one.title, [worker.worker_id for worker in one.workers]) for one in groups] == [
+def test_workers_that_run_the_same_form_one_group() -> None:
+    groups = group([paused("b", rank=1), paused("a", rank=0), paused("c", "eval")], {})
+    assert [(group.title, [w.worker_id for w in group.workers]) for group in groups] == [
         ("eval", ["c"]),
         ("train", ["a", "b"]),
     ]
 
 
-def test_the_same_title_in_two_clusters_is_two_groups() -> None:
-    assert len(group([paused("a"), paused("b", cluster="http://other:8265")])) == 2
+def test_same_title_in_two_clusters_forms_two_groups() -> None:
+    assert len(group([paused("a"), paused("b", cluster="http://other:8265")], {})) == 2
 
 
-def test_a_relay_stands_under_its_cause_at_any_depth() -> None:
+def test_relay_is_listed_below_its_cause_at_any_depth() -> None:
     workers = [
-        failed("grandparent", runs="t1"),
-        failed("parent", runs="t2", started_by="t1"),
-        failed("child", runs="t3", started_by="t2", exception="ValueError: bad reward"),
+        (failed("grandparent"), running("t1")),
+        (failed("parent"), running("t2", "t1")),
+        (failed("child", exception="ValueError: bad reward"), running("t3", "t2")),
     ]
-    assert tree(group(workers)) == [["child", ["parent", "grandparent"]]]
+    assert tree(grouped(workers)) == [["child", ["parent", "grandparent"]]]
 
 
 @pytest.mark.parametrize(
-    ("parent", "child", "grouped"),
+    ("parent", "child", "is_relay"),
     [
         ({}, {}, True),
         ({"exception": "RayTaskError(ValueError): bad"}, {"exception": "ValueError: bad"}, True),
@@ -86,26 +95,35 @@ def test_a_relay_stands_under_its_cause_at_any_depth() -> None:
         ({}, {"session": "session_2"}, False),
     ],
 )
-def test_who_relays(parent: dict[str, Any], child: dict[str, Any], grouped: bool) -> None:
-    groups = group([failed("p", runs="t1", **parent), failed("c", started_by="t1", **child)])
-    assert (["c", "p"] in tree(groups)) == grouped
+def test_worker_relays_only_an_error_of_a_failed_child(
+    parent: dict[str, Any], child: dict[str, Any], is_relay: bool
+) -> None:
+    workers = [
+        (failed("p", **parent), running("t1")),
+        (failed("c", **child), running(started_by="t1")),
+    ]
+    assert (["c", "p"] in tree(grouped(workers))) == is_relay
 
 
-def test_a_parent_of_two_failed_children_stands_under_one_of_them() -> None:
-    workers = [failed("p", runs="t1"), failed("a", started_by="t1"), failed("b", started_by="t1")]
-    assert tree(group(workers)) == [["a", "p"], "b"]
+def test_parent_of_two_failed_children_is_listed_below_one_of_them() -> None:
+    workers = [
+        (failed("p"), running("t1")),
+        (failed("a"), running(started_by="t1")),
+        (failed("b"), running(started_by="t1")),
+    ]
+    assert tree(grouped(workers)) == [["a", "p"], "b"]
 
 
 LETTERS = st.sampled_from("abcdefgh")
 
 
 @given(st.dictionaries(LETTERS, LETTERS, max_size=8))
-def test_nobody_is_lost_or_shown_twice_whatever_the_cluster_says(parents: dict[str, str]) -> None:
-    workers = [failed(name, runs=name, started_by=parents.get(name, "")) for name in "abcdefgh"]
-    shown = [worker.worker_id for worker in all_workers(group(workers))]
+def test_each_worker_is_shown_once_whatever_the_cluster_reports(parents: dict[str, str]) -> None:
+    workers = [(failed(name), running(name, parents.get(name, ""))) for name in "abcdefgh"]
+    shown = [worker.worker_id for worker in all_workers(grouped(workers))]
     assert sorted(shown) == list("abcdefgh")
 
 
-def test_a_chain_of_a_thousand_relays_is_kept() -> None:
-    workers = [failed(f"w{i}", runs=f"t{i}", started_by=f"t{i - 1}") for i in range(1_000)]
-    assert len(all_workers(group(workers))) == 1_000
+def test_chain_of_a_thousand_relays_is_complete() -> None:
+    workers = [(failed(f"w{i}"), running(f"t{i}", f"t{i - 1}")) for i in range(1_000)]
+    assert len(all_workers(grouped(workers))) == 1_000

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from eagleray.features.workers.live_workers import LiveWorker, fetch_live_workers
+from eagleray.features.workers.live_workers import fetch_live_workers
+from eagleray.features.workers.model import LiveWorker
 from eagleray.ray.rows import RuntimeEnv
 
 from tests.workers.fakes import FakeDashboard

@@ -8,9 +8,10 @@ import psutil
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.workers import log_search
-from eagleray.features.workers.live_workers import LiveWorker, fetch_live_workers
+from eagleray.features.workers.live_workers import fetch_live_workers
 from eagleray.features.workers.log_search import LOGS_AT_ONCE, MATCHES, choose, matcher, search
 from eagleray.features.workers.logs import Logs
+from eagleray.features.workers.model import LiveWorker
 
 from tests.workers.fakes import FakeDashboard, until
 from tests.workers.rows import CLUSTER, NODE, worker_row
@@ -92,7 +93,7 @@ async def test_matches_come_with_worker_stream_and_line() -> None:
         matcher("loss|trace", True, False),
         lambda d, t, n: heard.append((d, t)),
     )
-    assert [(m.worker.worker_id, m.stream, m.line_number, m.text) for m in found.matches] == [
+    assert [(m.worker_id, m.stream, m.line_number, m.text) for m in found.matches] == [
         (worker_id, stream, number, text)
         for worker_id in IDS[:2]
         for stream, number, text in (("out", 2, "loss=nan at step 3"), ("err", 1, "Traceback"))
@@ -104,7 +105,7 @@ async def test_a_log_that_cannot_be_read_is_named_and_the_others_are_searched() 
     dashboard, logs, workers = await site(2)
     del dashboard.files[f"worker-{IDS[0]}-01-1.out"]
     found = await search(logs, CLUSTER, workers, matcher("loss", False, False), ignore)
-    assert [match.worker.worker_id for match in found.matches] == [IDS[1]]
+    assert [match.worker_id for match in found.matches] == [IDS[1]]
     (unread,) = found.unread
     assert "(pid 0)" in unread and "no log file" in unread
 
@@ -139,7 +140,9 @@ async def test_few_logs_are_read_at_a_time_and_cancelling_ends_them_all() -> Non
 
 def test_the_workers_of_a_group_or_all_that_ever_started() -> None:
     def worker(worker_id: str) -> LiveWorker:
-        return LiveWorker(worker_id, "n", "idle", "idle", None, "idle", "", NODE, "", 1, "", "")
+        return LiveWorker(
+            CLUSTER, worker_id, "n", "idle", "idle", None, "idle", "", NODE, "", 1, "", ""
+        )
 
     workers = [worker("a"), worker(""), worker("b")]
     assert [w.worker_id for w in choose(workers, [])] == ["a", "b"]

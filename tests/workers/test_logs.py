@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.workers.logs import LogEnd, Logs, find_log
+from eagleray.features.workers.logs import Logs, find_log
+from eagleray.features.workers.model import LogEnd
 
 from tests.workers.fakes import FakeDashboard, until
 from tests.workers.rows import CLUSTER, job_row, worker_row

@@ -1,4 +1,4 @@
-"""One row per worker out of Ray's list and the adapter's."""
+"""Merging of Ray's list and the adapter's workers into one row per worker."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from eagleray.protocol.control import WorkerState
 from tests.workers.rows import CLUSTER, IP, NODE, SESSION, stop, worker_row, worker_state
 
 KEY: Key = (SESSION, "w1")
-STOOD = StopLocation("breakpoint", Location("/code/train.py", 11, "PolicyWorker.train"))
+STOPPED_AT = StopLocation("breakpoint", Location("/code/train.py", 11, "PolicyWorker.train"))
 
 
-def known(**other: Any) -> RowSources:
+def sources(**other: Any) -> RowSources:
     values: dict[str, Any] = {
         "facts": {},
         "homes": {},
-        "stands": {},
+        "stops": {},
         "waiting": lambda key: 0.0,
         "to_local": lambda cluster, path: "",
     }
@@ -30,13 +30,13 @@ def listed(worker_id: str = "w1", **other: Any) -> ListedWorker:
     return ListedWorker(CLUSTER, SESSION, worker_row(worker_id, **other))
 
 
-def test_on_a_dead_node_it_is_gone_unless_the_adapter_has_it() -> None:
+def test_worker_on_a_dead_node_is_gone_unless_the_adapter_has_it() -> None:
     dead = ListedWorker(CLUSTER, SESSION, worker_row(), gone=True)
-    assert one(merge([dead], [], known())).state == "gone"
-    assert one(merge([dead], [STOPPED], known())).state == "held"
+    assert only(merge([dead], [], sources())).state == "gone"
+    assert only(merge([dead], [STOPPED], sources())).state == "held"
 
 
-def one(rows: list[PausedWorker]) -> PausedWorker:
+def only(rows: list[PausedWorker]) -> PausedWorker:
     (row,) = rows
     return row
 
@@ -55,53 +55,55 @@ STOPPED = worker_state()
         (False, worker_state(editor=True), "attached"),
         (False, worker_state(state="running", stop=None), "running"),
         (False, worker_state(state="running", stop=None, editor=True), "running"),
-        # Ray's list is older than what the adapter says.
+        # Ray's list is older than the adapter's.
         (True, STOPPED, "held"),
         (True, worker_state(state="running", stop=None, editor=True), "running"),
         (True, worker_state(state="gone", stop=None), "paused"),
     ],
 )
-def test_state(in_list: bool, state: WorkerState | None, shown: str) -> None:
-    rows = merge([listed()] if in_list else [], [state] if state else [], known())
-    assert one(rows).state == shown
+def test_adapter_decides_the_state_before_ray(
+    in_list: bool, state: WorkerState | None, shown: str
+) -> None:
+    rows = merge([listed()] if in_list else [], [state] if state else [], sources())
+    assert only(rows).state == shown
 
 
-def test_a_worker_that_is_gone_has_no_row() -> None:
-    assert merge([], [worker_state(state="gone")], known()) == []
+def test_worker_that_is_gone_has_no_row() -> None:
+    assert merge([], [worker_state(state="gone")], sources()) == []
 
 
-def test_the_same_worker_id_in_a_restarted_cluster_is_another_worker() -> None:
-    rows = merge([listed()], [worker_state(session="session_2")], known())
+def test_same_worker_id_in_a_restarted_cluster_is_another_worker() -> None:
+    rows = merge([listed()], [worker_state(session="session_2")], sources())
     assert {(row.session, row.state) for row in rows} == {
         (SESSION, "paused"),
         ("session_2", "held"),
     }
 
 
-def test_a_listed_worker_is_shown_with_what_ray_says() -> None:
+def test_listed_worker_is_described_by_rays_lists() -> None:
     facts = WorkerFacts("policy_3", ("PolicyWorker.train",), name_rank=3, attempt=2)
-    row = one(
+    row = only(
         merge(
             [listed(pid=8, debug_port=4444, paused_threads=3)],
             [],
-            known(facts={KEY: facts}, stands={KEY: STOOD}, waiting=lambda key: 7.0),
+            sources(facts={KEY: facts}, stops={KEY: STOPPED_AT}, waiting=lambda key: 7.0),
         )
     )
     assert (row.name, row.title, row.rank, row.attempt) == ("policy_3", "PolicyWorker.train", 3, 2)
     assert (row.node_id, row.node_ip, row.pid, row.port, row.threads) == (NODE, IP, 8, 4444, 3)
-    assert (row.kind, row.place, row.waiting_s) == ("breakpoint", STOOD.place, 7.0)
+    assert (row.kind, row.location, row.waiting_s) == ("breakpoint", STOPPED_AT.location, 7.0)
 
 
-def test_a_held_worker_is_shown_at_home_although_ray_lists_it_no_more() -> None:
+def test_held_worker_keeps_its_node_though_ray_no_longer_lists_it() -> None:
     state = worker_state(rank="4", held_s=60.0)
     home = worker_row(pid=9)
-    row = one(merge([], [state], known(homes={KEY: home}, waiting=lambda key: 1.0)))
+    row = only(merge([], [state], sources(homes={KEY: home}, waiting=lambda key: 1.0)))
     assert (row.node_ip, row.pid, row.rank, row.waiting_s) == (IP, 9, 4, 60.0)
-    assert row.place == Location("/code/train.py", 12, "PolicyWorker.train")
+    assert row.location == Location("/code/train.py", 12, "PolicyWorker.train")
 
 
-def test_a_held_worker_of_a_cluster_that_does_not_answer_keeps_its_name() -> None:
-    row = one(merge([], [worker_state(name="policy_1\n", pid=5)], known()))
+def test_held_worker_of_a_silent_cluster_keeps_its_name() -> None:
+    row = only(merge([], [worker_state(name="policy_1\n", pid=5)], sources()))
     assert (row.name, row.title, row.pid, row.port, row.cluster) == (
         "policy_1",
         "policy_1",
@@ -111,65 +113,69 @@ def test_a_held_worker_of_a_cluster_that_does_not_answer_keeps_its_name() -> Non
     )
 
 
-def test_the_adapter_s_word_on_the_place_wins() -> None:
-    row = one(merge([listed()], [worker_state(stop=stop(line=13))], known(stands={KEY: STOOD})))
-    assert row.place is not None and row.place.line == 13
+def test_adapters_stop_location_overrides_the_traced_one() -> None:
+    row = only(
+        merge([listed()], [worker_state(stop=stop(line=13))], sources(stops={KEY: STOPPED_AT}))
+    )
+    assert row.location is not None and row.location.line == 13
 
 
-def test_a_running_worker_stands_nowhere() -> None:
+def test_running_worker_has_no_location() -> None:
     state = worker_state(state="running", stop=None)
-    row = one(merge([], [state], known(stands={KEY: STOOD})))
-    assert (row.place, row.kind) == (None, "breakpoint")
+    row = only(merge([], [state], sources(stops={KEY: STOPPED_AT})))
+    assert (row.location, row.kind) == (None, "breakpoint")
 
 
-def test_of_several_coroutines_the_title_is_the_one_that_stands() -> None:
+def test_title_is_that_of_the_stopped_coroutine() -> None:
     facts = WorkerFacts("server", ("Server.pull", "Server.train"))
-    row = one(merge([listed()], [], known(facts={KEY: facts}, stands={KEY: STOOD})))
+    row = only(merge([listed()], [], sources(facts={KEY: facts}, stops={KEY: STOPPED_AT})))
     assert row.title == "Server.train"
-    assert one(merge([listed()], [], known(facts={KEY: facts}))).title == "Server.pull"
+    assert only(merge([listed()], [], sources(facts={KEY: facts}))).title == "Server.pull"
 
 
-def test_the_local_file_is_looked_up_with_the_cluster() -> None:
-    asked: list[tuple[str, str]] = []
+def test_local_file_is_looked_up_with_the_cluster() -> None:
+    lookups: list[tuple[str, str]] = []
 
     def to_local(cluster: str, path: str) -> str:
-        asked.append((cluster, path))
+        lookups.append((cluster, path))
         return "/mine/train.py"
 
-    row = one(merge([listed()], [], known(stands={KEY: STOOD}, to_local=to_local)))
-    assert row.place is not None and row.place.local == "/mine/train.py"
-    assert asked == [(CLUSTER, "/code/train.py")]
+    row = only(merge([listed()], [], sources(stops={KEY: STOPPED_AT}, to_local=to_local)))
+    assert row.location is not None and row.location.local == "/mine/train.py"
+    assert lookups == [(CLUSTER, "/code/train.py")]
 
 
 @pytest.mark.parametrize(
     ("reason", "kind"),
     [("exception", "post-mortem"), ("breakpoint", "breakpoint"), ("step", "breakpoint")],
 )
-def test_kind_of_a_stop(reason: str, kind: str) -> None:
+def test_exception_stop_is_post_mortem(reason: str, kind: str) -> None:
     assert stop_location_of(stop(reason=reason)).kind == kind
 
 
-def test_debugpy_s_remark_is_not_part_of_the_exception() -> None:
-    said = (
+def test_exception_lacks_debugpys_remark() -> None:
+    exception = (
         "ValueError       (note: full exception trace is shown but execution is paused at: "
         "ray._raylet.execute_task): bad reward\x1b[0m"
     )
-    stand = stop_location_of(stop(reason="exception", exception=said))
-    assert stand.exception == "ValueError: bad reward [0m"
+    location = stop_location_of(stop(reason="exception", exception=exception))
+    assert location.exception == "ValueError: bad reward [0m"
 
 
-def test_a_secret_in_an_exception_is_hidden() -> None:
-    said = "KeyError: OPENAI_API_KEY=hunter22 is refused"
-    stand = stop_location_of(stop(reason="exception", exception=said))
-    assert "hunter22" not in stand.exception and stand.exception.startswith("KeyError: OPENAI")
+def test_secret_in_an_exception_is_hidden() -> None:
+    exception = "KeyError: OPENAI_API_KEY=hunter22 is refused"
+    location = stop_location_of(stop(reason="exception", exception=exception))
+    assert "hunter22" not in location.exception and location.exception.startswith(
+        "KeyError: OPENAI"
+    )
 
 
-def test_rows_are_ordered_by_what_runs_then_rank_with_the_unranked_last() -> None:
+def test_rows_are_ordered_by_title_then_rank_with_unranked_last() -> None:
     facts = {
         (SESSION, "w1"): WorkerFacts("b", ("train",), name_rank=10),
         (SESSION, "w2"): WorkerFacts("a", ("train",)),
         (SESSION, "w3"): WorkerFacts("c", ("train",), name_rank=2),
         (SESSION, "w4"): WorkerFacts("d", ("eval",), name_rank=99),
     }
-    rows = merge([listed(f"w{i}") for i in (1, 2, 3, 4)], [], known(facts=facts))
+    rows = merge([listed(f"w{i}") for i in (1, 2, 3, 4)], [], sources(facts=facts))
     assert [row.worker_id for row in rows] == ["w4", "w3", "w1", "w2"]

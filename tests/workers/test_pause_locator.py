@@ -50,7 +50,7 @@ class Setting:
     async def stand(self) -> StopLocation | None:
         key: Key = (SESSION, "w1")
         await self.locator.settled()
-        return self.locator.stands.get(key)
+        return self.locator.stops.get(key)
 
     def _changed(self) -> None:
         self.changes += 1
@@ -60,9 +60,9 @@ async def test_1_the_dashboard_s_trace_where_it_is_allowed() -> None:
     on = Setting()
     on.dashboard.profiling, on.dashboard.traces = True, {100: trace(100)}
     on.want(pause())
-    assert on.locator.is_looking(pause().key)
+    assert on.locator.is_locating(pause().key)
     assert (await on.stand(), on.spy.asked, on.changes) == (SHORT, [], 1)
-    assert not on.locator.is_looking(pause().key)
+    assert not on.locator.is_locating(pause().key)
 
 
 async def test_2_py_spy_on_this_machine_gives_the_whole_path_too() -> None:
@@ -106,7 +106,7 @@ async def test_a_trace_of_another_process_is_not_believed() -> None:
     on.dashboard.traces = {100: trace(101), 200: trace(200).replace("ray::", "python ")}
     on.want(pause(), pause("w2", 2, pid=200))
     await on.locator.settled()
-    assert on.locator.stands == {}
+    assert on.locator.stops == {}
 
 
 async def test_a_pause_is_looked_at_once_and_the_next_one_again() -> None:
@@ -117,11 +117,11 @@ async def test_a_pause_is_looked_at_once_and_the_next_one_again() -> None:
         await on.locator.settled()
     assert on.spy.asked == [100]
     on.want(pause(number=2))
-    assert on.locator.stands == {}
+    assert on.locator.stops == {}
     await on.locator.settled()
     assert on.spy.asked == [100, 100]
     on.want()
-    assert on.locator.stands == {}
+    assert on.locator.stops == {}
 
 
 async def test_few_traces_are_asked_at_a_time() -> None:
@@ -145,7 +145,7 @@ async def test_a_worker_that_goes_on_takes_its_lookup_with_it_but_not_that_of_ot
     on.want(pause())
     gate.set()
     assert await on.stand() == SHORT
-    assert list(on.locator.stands) == [(SESSION, "w1")]
+    assert list(on.locator.stops) == [(SESSION, "w1")]
 
 
 async def test_close_ends_the_lookups() -> None:

@@ -10,7 +10,7 @@ import pytest
 from eagleray.common.clock import SetClock
 from eagleray.common.errors import EaglerayError
 from eagleray.features.workers.model import PausedWorker, all_workers
-from eagleray.features.workers.paused_workers import PausedWorkers
+from eagleray.features.workers.paused_workers import LocalFiles, PausedWorkers
 from eagleray.tools.pyspy import Dump, Frame, Stack
 
 from tests.workers.fakes import FakeAdapters, FakeDashboard, FakeSpy, FakeWatch, until
@@ -18,26 +18,28 @@ from tests.workers.rows import CLUSTER, SESSION, stop, task_row, worker_row, wor
 
 
 class FakeFiles:
-    """Local files that are found once they have been looked for, while `answers` is set."""
+    """Local files that are found once they were looked up, while `answers` is set."""
 
     def __init__(self) -> None:
-        self.here: dict[str, str] = {}
+        self.local_paths: dict[str, str] = {}
         self.answers = asyncio.Event()
         self.answers.set()
-        self._seen: dict[str, str] = {}
+        self._looked_up: dict[str, str] = {}
 
     def local(self, cluster: str, path: str) -> str:
-        return self._seen.get(path, "")
+        return self._looked_up.get(path, "")
 
-    async def look(self, files: Collection[tuple[str, str]]) -> bool:
+    async def look_up(self, files: Collection[tuple[str, str]]) -> bool:
         await self.answers.wait()
-        before = dict(self._seen)
-        self._seen |= {path: self.here[path] for _, path in files if path in self.here}
-        return self._seen != before
+        before = dict(self._looked_up)
+        self._looked_up |= {
+            path: self.local_paths[path] for _, path in files if path in self.local_paths
+        }
+        return self._looked_up != before
 
 
 class Setting:
-    """PausedWorker workers on fakes, followed as the sidecar does."""
+    """Paused workers on fakes, followed as the sidecar does."""
 
     def __init__(self) -> None:
         self.dashboard = FakeDashboard()
@@ -46,7 +48,8 @@ class Setting:
         self.spy = FakeSpy()
         self.clock = SetClock()
         self.files = FakeFiles()
-        self.workers = PausedWorkers(self.watch, self.adapters, self.spy, self.clock, self.files)
+        files = LocalFiles(self.files.local, self.files.look_up)
+        self.workers = PausedWorkers(self.watch, self.adapters, self.spy, self.clock, files)
 
     def rows(self) -> list[PausedWorker]:
         return all_workers(self.workers.groups())
@@ -105,15 +108,15 @@ async def test_from_paused_to_held_to_attached_to_gone_it_is_one_wait(on: Settin
 
 async def test_a_row_gets_its_local_file_once_that_was_looked_for(on: Setting) -> None:
     on.files.answers.clear()
-    on.files.here = {stop().path: "/home/me/train.py"}
+    on.files.local_paths = {stop().path: "/home/me/train.py"}
     on.adapters.hold(worker_state())
     await until(lambda: on.states() == ["held"])
-    assert [row.place.local for row in on.rows() if row.place] == [""]
+    assert [row.location.local for row in on.rows() if row.location] == [""]
     changed = asyncio.Event()
     end = on.workers.on_change(changed.set)
     on.files.answers.set()
     await changed.wait()
-    assert [row.place.local for row in on.rows() if row.place] == ["/home/me/train.py"]
+    assert [row.location.local for row in on.rows() if row.location] == ["/home/me/train.py"]
     end()
 
 

@@ -1,4 +1,4 @@
-"""PausedWorker workers, all workers and logs of a real cluster, asked as the panel asks."""
+"""Paused workers, all workers and logs of a real cluster, asked as the panel asks."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("profiling"), pytest.mar
 
 PROGRAM = PROGRAMS / "cases" / "paused_kinds.py"
 WAITING = 6
+TITLES = {"Policy.train", "Slow.__init__", "inner", "failing", f"driver {PROGRAM.name}"}
 CHILD_ERROR = "RuntimeError: child failed at 41"
 
 
@@ -62,22 +63,23 @@ async def watch(cluster: RayCluster) -> AsyncIterator[ClusterWatch]:
 
 
 async def rows_of(watch: ClusterWatch, spy: PySpy) -> dict[str, PausedWorker]:
-    """The rows by name, when Ray has told what each of them runs: it does so up to a second late."""
+    """The rows by name, once Ray has listed what each of them runs, up to a second late."""
     workers = PausedWorkers(watch, FakeAdapters(), spy)
-    found: dict[str, PausedWorker] = {}
+    rows: dict[str, PausedWorker] = {}
     try:
         groups = await workers.refresh(locate_s=60)
-        found = {row.name: row for row in all_workers(groups)}
+        rows = {row.name: row for row in all_workers(groups)}
 
         def named() -> bool:
-            found.clear()
-            found.update({row.name: row for row in all_workers(workers.groups())})
-            return len(found) == WAITING and all(row.task_ids for row in found.values())
+            rows.clear()
+            rows.update({row.name: row for row in all_workers(workers.groups())})
+            titles = {row.title for row in rows.values()}
+            return len(rows) == WAITING and titles == TITLES
 
         await until(named)
     finally:
         await workers.close()
-    return found
+    return rows
 
 
 def line(text: str) -> int:
@@ -86,13 +88,18 @@ def line(text: str) -> int:
 
 
 @pytest.mark.parametrize("by", ["dashboard", "py-spy"])
-async def test_name_rank_kind_and_line_of_every_paused_worker(
+async def test_each_paused_worker_has_name_rank_kind_and_line(
     cluster: RayCluster, watch: ClusterWatch, by: str
 ) -> None:
     rows = await rows_of(watch, PySpy("" if by == "dashboard" else None))
     path = PROGRAM.name if by == "dashboard" else str(PROGRAM)
     shown = {
-        name: (row.title, row.rank, row.kind, row.place and (row.place.path, row.place.line))
+        name: (
+            row.title,
+            row.rank,
+            row.kind,
+            row.location and (row.location.path, row.location.line),
+        )
         for name, row in rows.items()
     }
     assert shown == {
@@ -111,19 +118,19 @@ async def test_name_rank_kind_and_line_of_every_paused_worker(
     assert all(row.port and row.node_ip and row.pid for row in rows.values())
 
 
-async def test_py_spy_alone_finds_the_line(cluster: RayCluster) -> None:
-    stands = []
+async def test_py_spy_alone_finds_each_stop(cluster: RayCluster) -> None:
+    stops = []
     for row in cluster.paused():
         dump = await PySpy().dump(row["pid"])
         assert dump is not None
-        stands.append(stop_in_dump(dump))
-    kinds = sorted(stand.kind for stand in stands if stand)
+        stops.append(stop_in_dump(dump))
+    kinds = sorted(stop.kind for stop in stops if stop)
     assert kinds == ["breakpoint"] * (WAITING - 1) + ["post-mortem"]
 
 
-async def test_all_workers_are_shown_with_what_they_run(watch: ClusterWatch) -> None:
-    (seen,) = watch.statuses()
-    live = await fetch_live_workers(watch.dashboard(seen.cluster))
+async def test_live_workers_are_listed_with_what_they_run(watch: ClusterWatch) -> None:
+    (status,) = watch.statuses()
+    live = await fetch_live_workers(watch.dashboard(status.cluster))
     shown = {(w.kind, w.name, w.state, w.running) for w in live if w.kind != "idle"}
     assert {
         ("driver", f"driver {PROGRAM.name}", "RUNNING", ""),
@@ -136,23 +143,23 @@ async def test_all_workers_are_shown_with_what_they_run(watch: ClusterWatch) -> 
 async def test_logs_are_opened_searched_and_followed_without_escapes_and_secrets(
     watch: ClusterWatch,
 ) -> None:
-    (seen,) = watch.statuses()
-    live = await fetch_live_workers(watch.dashboard(seen.cluster))
+    (status,) = watch.statuses()
+    live = await fetch_live_workers(watch.dashboard(status.cluster))
     worker = next(worker for worker in live if worker.name == "policy_0")
     logs = Logs(watch.dashboard)
-    end = await logs.tail(seen.cluster, worker.worker_id, "out", 100)
+    end = await logs.tail(status.cluster, worker.worker_id, "out", 100)
     assert "training begins\n" in end.text and "hunter22" not in end.text
     found = await search(
-        logs, seen.cluster, live, matcher("^training begins", True, True), lambda *_: None
+        logs, status.cluster, live, matcher("^training begins", True, True), lambda *_: None
     )
-    assert {match.worker.name for match in found.matches} == {"policy_0", "policy_9"}
+    assert {match.name for match in found.matches} == {"policy_0", "policy_9"}
     assert [text for text in found.unread if not text.startswith("driver")] == []
-    following = logs.follow(seen.cluster, worker.worker_id, "out")
+    following = logs.follow(status.cluster, worker.worker_id, "out")
     assert "training begins" in (await following.__anext__()).text
     await following.aclose()
 
 
-async def test_a_parent_that_relays_the_error_of_its_child_stands_under_it(
+async def test_relaying_parent_is_listed_below_its_failed_child(
     cluster: RayCluster, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EAGLERAY_HOME", str(home))
@@ -164,7 +171,7 @@ async def test_a_parent_that_relays_the_error_of_its_child_stands_under_it(
 
     def row(name: str) -> PausedWorker | None:
         rows = all_workers(workers.groups())
-        return next((row for row in rows if row.name == name and row.task_ids), None)
+        return next((row for row in rows if row.name == name), None)
 
     try:
         await until(lambda: row("failing_child") is not None, PATIENCE_S)
@@ -200,7 +207,7 @@ def _children(worker: PausedWorker | None) -> tuple[PausedWorker, ...]:
 
 
 def _continued(path: str) -> DapClient:
-    """An editor that attached, saw the stop, let the worker run on and stays connected."""
+    """An editor that has attached, continued the worker from its stop, and stays connected."""
     client = DapClient.unix(path)
     client.attach()
     thread = client.wait_for("stopped")["body"]["threadId"]

@@ -1,4 +1,4 @@
-"""Where workers stand, from stacks that py-spy recorded of Ray 2.60 (`recorded/`)."""
+"""Where workers stop, from stacks that py-spy recorded of Ray 2.60 (`recorded/`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ POST_MORTEM = StopLocation("post-mortem")
 
 
 @pytest.mark.parametrize(
-    ("name", "stand"),
+    ("name", "stop"),
     [
         ("actor", StopLocation("breakpoint", Location("prog.py", 11, "PolicyWorker.train"))),
         ("actor-init", StopLocation("breakpoint", Location("prog.py", 34, "Init.__init__"))),
@@ -27,14 +27,14 @@ POST_MORTEM = StopLocation("post-mortem")
         ("post-mortem", POST_MORTEM),
     ],
 )
-def test_a_trace_of_the_dashboard(name: str, stand: StopLocation) -> None:
+def test_a_trace_of_the_dashboard(name: str, stop: StopLocation) -> None:
     dump = parse_text((RECORDED / f"trace-{name}.txt").read_text())
     assert dump is not None
-    assert stop_in_dump(dump) == stand
+    assert stop_in_dump(dump) == stop
 
 
 @pytest.mark.parametrize(
-    ("name", "stand"),
+    ("name", "stop"),
     [
         (
             "actor",
@@ -44,10 +44,10 @@ def test_a_trace_of_the_dashboard(name: str, stand: StopLocation) -> None:
         ("post-mortem", POST_MORTEM),
     ],
 )
-def test_a_dump_of_our_own(name: str, stand: StopLocation) -> None:
+def test_a_dump_of_our_own(name: str, stop: StopLocation) -> None:
     dump = parse_json(1, (RECORDED / f"dump-{name}.json").read_bytes(), "/home/me/code")
     assert dump is not None
-    assert stop_in_dump(dump) == stand
+    assert stop_in_dump(dump) == stop
 
 
 def test_the_title_tells_a_dump_of_another_process() -> None:
@@ -57,7 +57,7 @@ def test_the_title_tells_a_dump_of_another_process() -> None:
     assert stop_in_dump(dump, "python") is None
 
 
-def test_a_worker_that_does_not_wait_stands_nowhere() -> None:
+def test_a_worker_that_does_not_wait_stops_nowhere() -> None:
     running = Dump(1, "", (Stack("MainThread", (Frame("train", "/code/train.py", 3),)),))
     assert stop_in_dump(running) is None
 
@@ -69,8 +69,8 @@ def test_a_function_called_set_trace_elsewhere_is_the_person_s_own() -> None:
 
 def test_a_hostile_path_is_made_printable() -> None:
     frames = (Frame("set_trace", "/v/ray/util/debugpy.py", 94), Frame("f\x1b[1m", "/c/a\nb.py", 2))
-    stand = stop_in_dump(Dump(1, "", (Stack("", frames),)))
-    assert stand is not None and stand.place == Location("/c/a b.py", 2, "f [1m")
+    stop = stop_in_dump(Dump(1, "", (Stack("", frames),)))
+    assert stop is not None and stop.location == Location("/c/a b.py", 2, "f [1m")
 
 
 @pytest.mark.parametrize("text", ["", "Profiling is disabled", "<html>", "Process x: y", "{}"])

@@ -106,13 +106,7 @@ async def test_open_log(editor: Editor) -> None:
     editor.dashboard.workers = [worker_row(WORKER)]
     editor.dashboard.files = {OUT: "one\ntwo\n"}
     text = await editor.ask("openLog", cluster=CLUSTER, worker_id=WORKER, stream="out", lines=1)
-    assert text == {
-        "follow_id": "",
-        "title": OUT,
-        "text": "two\n",
-        "truncated": True,
-        "ended": True,
-    }
+    assert text == {"title": OUT, "text": "two\n", "truncated": True}
 
 
 async def test_a_log_is_followed_until_it_is_stopped(editor: Editor) -> None:

@@ -7,12 +7,7 @@ import {
   CHANGED as CLUSTERS_CHANGED,
   type Cluster,
 } from "../../extension/features/clusters/messages";
-import {
-  ALL,
-  CHANGED,
-  WATCH,
-  type PausedWorkerRow,
-} from "../../extension/features/workers/messages";
+import { ALL, CHANGED, WATCH, type PausedWorker } from "../../extension/features/workers/messages";
 import { EaglerayError } from "../../extension/common/errors";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
@@ -51,7 +46,7 @@ function clusters(...list: Cluster[]): void {
   fake.sidecar.notify(CLUSTERS_CHANGED, clustersOf(list));
 }
 
-function paused(...workers: PausedWorkerRow[]): void {
+function paused(...workers: PausedWorker[]): void {
   fake.sidecar.notify(CHANGED, snapshotOf(workers));
 }
 
@@ -212,7 +207,7 @@ test("its button attaches to the first that waits", async () => {
   await settled();
   const [run] = editor.executed;
   assert.equal(run?.command, "eagleray.attach");
-  assert.equal((run.args[0] as { worker: PausedWorkerRow }).worker.worker_id, "b");
+  assert.equal((run.args[0] as { worker: PausedWorker }).worker.worker_id, "b");
 });
 
 test("who attaches by itself is not invited; held workers are not announced", async () => {

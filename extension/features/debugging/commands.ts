@@ -8,7 +8,7 @@ import type { App } from "../../app";
 import { plain } from "../../common/texts";
 import type { RequestMethod } from "../../common/wire";
 import { isRow, type Row } from "../../panel";
-import type { PausedWorkerRow } from "../workers/messages";
+import type { PausedWorker } from "../workers/messages";
 import { pausedWorkersOf } from "../workers/rows";
 import type { Attacher } from "./attacher";
 import { FORGET_IGNORED, IGNORED, type Outcome, type Workers } from "./messages";
@@ -107,7 +107,7 @@ async function targets(
   app: App,
   selected: readonly Row[],
   args: readonly unknown[],
-  fit: (worker: PausedWorkerRow) => boolean,
+  fit: (worker: PausedWorker) => boolean,
 ): Promise<Target[]> {
   const [given] = args;
   if (isTarget(given)) {

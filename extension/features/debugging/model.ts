@@ -2,7 +2,7 @@
 
 import { count } from "../../common/texts";
 import type { Row } from "../../panel";
-import type { PausedWorkerRow, Snapshot } from "../workers/messages";
+import type { PausedWorker, Snapshot } from "../workers/messages";
 import type { Failure, Outcome } from "./messages";
 
 /** A worker by the two names that every request needs. */
@@ -11,7 +11,7 @@ export interface Target {
   readonly worker: string;
 }
 
-export function targetOf(worker: PausedWorkerRow): Target {
+export function targetOf(worker: PausedWorker): Target {
   return { cluster: worker.cluster, worker: worker.worker_id };
 }
 
@@ -23,12 +23,12 @@ export function targetKey(target: Target): string {
 export const UNLESS_TAKEN = "unlessTaken";
 
 /** Whether it can be attached to now, from this machine. */
-export function isWaiting({ state, held_on }: PausedWorkerRow): boolean {
+export function isWaiting({ state, held_on }: PausedWorker): boolean {
   return (state === "paused" || state === "held") && held_on === "";
 }
 
 /** Whether actions on a group apply to it: not to a worker that runs, is gone, or is held elsewhere. */
-export function isControllable(worker: PausedWorkerRow): boolean {
+export function isControllable(worker: PausedWorker): boolean {
   return isWaiting(worker) || (worker.state === "attached" && worker.held_on === "");
 }
 
@@ -54,7 +54,7 @@ export function currentRows(rows: readonly Row[], { groups }: Snapshot): Row[] {
 }
 
 /** Every waiting worker, in the order of the panel. */
-export function waiting(snapshot: Snapshot): PausedWorkerRow[] {
+export function waiting(snapshot: Snapshot): PausedWorker[] {
   return snapshot.groups.flatMap((group) => group.workers.filter(isWaiting));
 }
 
@@ -67,7 +67,7 @@ export function waiting(snapshot: Snapshot): PausedWorkerRow[] {
 export function nextWaiting(
   snapshot: Snapshot,
   last: Target | undefined,
-): PausedWorkerRow | undefined {
+): PausedWorker | undefined {
   const all = snapshot.groups.flatMap((group) => group.workers);
   const at = last ? all.findIndex((worker) => targetKey(targetOf(worker)) === targetKey(last)) : -1;
   return all.slice(at + 1).find(isWaiting) ?? all.find(isWaiting);
@@ -97,12 +97,12 @@ export function autoAttachChoice(
   setting: "off" | "first" | "rank0",
   snapshot: Snapshot,
   { sessions, tried, taken: left }: AttachHistory,
-): PausedWorkerRow | undefined {
+): PausedWorker | undefined {
   if (sessions > 0) {
     return undefined;
   }
   const all = snapshot.groups.flatMap((group) => group.workers);
-  const isElsewhere = (worker: PausedWorkerRow): boolean =>
+  const isElsewhere = (worker: PausedWorker): boolean =>
     worker.state === "attached" || left.has(targetKey(targetOf(worker)));
   const busy = new Set(all.filter(isElsewhere).map((worker) => worker.cluster));
   const fresh = all.filter(

@@ -6,14 +6,14 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import { plain } from "../../common/texts";
-import type { PausedWorkerRow } from "../workers/messages";
+import type { PausedWorker } from "../workers/messages";
 import { sessionName, targetOf, waiting, type Target } from "./model";
 
 /** The waiting workers that `fit`; where none is known, all clusters are queried first. */
 export async function waitingNow(
   app: App,
-  fit: (worker: PausedWorkerRow) => boolean = () => true,
-): Promise<readonly PausedWorkerRow[]> {
+  fit: (worker: PausedWorker) => boolean = () => true,
+): Promise<readonly PausedWorker[]> {
   const known = waiting(app.paused.value).filter(fit);
   if (known.length > 0) {
     return known;
@@ -25,7 +25,7 @@ export async function waitingNow(
 }
 
 /** Asks only when there are several; shows a message when there is none. */
-export async function pickWaiting(listed: readonly PausedWorkerRow[]): Promise<Target | undefined> {
+export async function pickWaiting(listed: readonly PausedWorker[]): Promise<Target | undefined> {
   const [only] = listed;
   if (!only) {
     void vscode.window.showInformationMessage("No worker is paused.");
@@ -47,7 +47,7 @@ export async function pickWaiting(listed: readonly PausedWorkerRow[]): Promise<T
   return picked?.target;
 }
 
-function place(worker: PausedWorkerRow): string {
+function place(worker: PausedWorker): string {
   const at = worker.location;
   return plain(at ? `${basename(at.path)}:${at.line} in ${at.function} ${worker.exception}` : "");
 }

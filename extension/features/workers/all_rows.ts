@@ -4,13 +4,13 @@ import { count, dotted, lines, plain, spokenText, type RowTexts } from "../../co
 import { ROWS } from "../../contributions";
 import type { Cluster, Problem } from "../clusters/messages";
 import { clusterTexts, problemTexts } from "../clusters/rows";
-import type { Worker } from "./messages";
+import type { LiveWorker } from "./messages";
 import type { AllRow, AnyGroupRow } from "./rows";
 
 export type Grouping = "class" | "node";
 
 /** The workers of a cluster, or why they aren't available; undefined while they are requested. */
-export type Loaded = readonly Worker[] | Problem | undefined;
+export type Loaded = readonly LiveWorker[] | Problem | undefined;
 
 export interface AllView {
   readonly clusters: readonly Cluster[];
@@ -18,7 +18,7 @@ export interface AllView {
   loaded(cluster: string): Loaded;
 }
 
-const ICONS: Readonly<Record<Worker["kind"], string>> = {
+const ICONS: Readonly<Record<LiveWorker["kind"], string>> = {
   actor: "symbol-class",
   task: "symbol-method",
   driver: "home",
@@ -64,7 +64,7 @@ function groupsOf(view: AllView, cluster: string): readonly AllRow[] {
   if ("code" in loaded) {
     return [{ row: "problem", cluster, problem: loaded }];
   }
-  const groups = new Map<string, Worker[]>();
+  const groups = new Map<string, LiveWorker[]>();
   for (const worker of loaded) {
     const title = view.grouping === "class" ? classOf(worker) : worker.node_ip;
     groups.set(title, [...(groups.get(title) ?? []), worker]);
@@ -72,7 +72,7 @@ function groupsOf(view: AllView, cluster: string): readonly AllRow[] {
   return [...groups].map(([title, workers]) => ({ row: "anyGroup", cluster, title, workers }));
 }
 
-function classOf(worker: Worker): string {
+function classOf(worker: LiveWorker): string {
   const fallbacks = { actor: "Actors", task: "Tasks", driver: "Driver", idle: "Idle workers" };
   return worker.class_name === "" ? fallbacks[worker.kind] : worker.class_name;
 }
@@ -94,7 +94,7 @@ function groupTexts(group: AnyGroupRow, grouping: Grouping): RowTexts {
   };
 }
 
-function anyWorkerTexts(worker: Worker, grouping: Grouping): RowTexts {
+function anyWorkerTexts(worker: LiveWorker, grouping: Grouping): RowTexts {
   const name = plain(worker.name);
   const rank = worker.rank === null ? "" : `rank ${worker.rank}`;
   const running = worker.running === "" ? "" : plain(`runs ${worker.running}`);

@@ -8,7 +8,7 @@ import { count, plain } from "../../common/texts";
 import { COMMANDS } from "../../contributions";
 import { setting } from "../../settings";
 import type { Clusters } from "../clusters/messages";
-import type { Group, PausedWorkerRow, Snapshot } from "./messages";
+import type { PausedGroup, PausedWorker, Snapshot } from "./messages";
 import type { WorkerRow } from "./rows";
 
 /** The workers of a group reach their breakpoint() one after another: one notification covers all of them. */
@@ -64,8 +64,8 @@ async function offer({ sentence, worker, group }: Announcement): Promise<void> {
 interface Announcement {
   readonly sentence: string;
   /** The worker of the button "Attach". */
-  readonly worker: PausedWorkerRow;
-  readonly group: Group;
+  readonly worker: PausedWorker;
+  readonly group: PausedGroup;
 }
 
 /** Remembers which runs of which clusters were announced; one per window. */
@@ -90,7 +90,7 @@ class Announcer {
   }
 }
 
-function sentence(group: Group): string {
+function sentence(group: PausedGroup): string {
   const waiting = group.workers.filter((worker) => worker.state === "paused");
   const verb = waiting.length === 1 ? "is" : "are";
   const where = waiting.every((worker) => worker.kind === "post-mortem")

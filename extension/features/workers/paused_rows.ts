@@ -12,7 +12,7 @@ import {
 import { ROWS } from "../../contributions";
 import type { Cluster, Clusters } from "../clusters/messages";
 import { clusterContext, clusterSentence, failingRoute, problemTexts } from "../clusters/rows";
-import type { Location, PausedWorkerRow, Snapshot } from "./messages";
+import type { Location, PausedWorker, Snapshot } from "./messages";
 import type { GroupRow, PausedRow } from "./rows";
 
 /** The view's input: the lists, and how many seconds ago the snapshot came. */
@@ -25,7 +25,7 @@ export interface PausedView {
 /** With more workers than this the groups start collapsed: nobody reads so many rows, but the editor draws them. */
 const UNFOLDED_AT_MOST = 100;
 
-const ICONS: Readonly<Record<PausedWorkerRow["state"], readonly [icon: string, color: string]>> = {
+const ICONS: Readonly<Record<PausedWorker["state"], readonly [icon: string, color: string]>> = {
   paused: ["debug-pause", "charts.orange"],
   held: ["lock", "charts.blue"],
   attached: ["debug-alt", "charts.green"],
@@ -34,7 +34,7 @@ const ICONS: Readonly<Record<PausedWorkerRow["state"], readonly [icon: string, c
 };
 
 /** The text of a state in a row; paused is the default and has none. */
-const STATES: Readonly<Record<PausedWorkerRow["state"], string>> = {
+const STATES: Readonly<Record<PausedWorker["state"], string>> = {
   paused: "",
   held: "held",
   attached: "attached",
@@ -107,14 +107,8 @@ function groupTexts(view: PausedView, group: GroupRow): RowTexts {
 }
 
 /** "4 paused", "3 paused, 1 held". */
-function stateCounts(workers: readonly PausedWorkerRow[]): string {
-  const order: readonly PausedWorkerRow["state"][] = [
-    "paused",
-    "held",
-    "attached",
-    "running",
-    "gone",
-  ];
+function stateCounts(workers: readonly PausedWorker[]): string {
+  const order: readonly PausedWorker["state"][] = ["paused", "held", "attached", "running", "gone"];
   return order
     .map((state) => [workers.filter((worker) => worker.state === state).length, state] as const)
     .filter(([number]) => number > 0)
@@ -122,7 +116,7 @@ function stateCounts(workers: readonly PausedWorkerRow[]): string {
     .join(", ");
 }
 
-function workerTexts(worker: PausedWorkerRow, age_s: number): RowTexts {
+function workerTexts(worker: PausedWorker, age_s: number): RowTexts {
   const name = plain(worker.name);
   const state = stateText(worker);
   const rank = worker.rank === null ? "" : `rank ${worker.rank}`;
@@ -156,13 +150,13 @@ function workerTexts(worker: PausedWorkerRow, age_s: number): RowTexts {
 }
 
 /** "held", "held on login2"; a click shows what to do. */
-function stateText(worker: PausedWorkerRow): string {
+function stateText(worker: PausedWorker): string {
   const state = STATES[worker.state];
   return worker.held_on === "" ? state : `${state} on ${plain(worker.held_on)}`;
 }
 
 /** Why it waits, unless at an ordinary breakpoint(). */
-function reason(worker: PausedWorkerRow): string {
+function reason(worker: PausedWorker): string {
   const attempt = worker.attempt > 0 ? `attempt ${worker.attempt + 1}` : "";
   const relays =
     worker.children.length > 0 ? `relays ${count(worker.children.length, "error")}` : "";
@@ -175,7 +169,7 @@ function shortPlace(location: Location): string {
   return `${location.path.slice(location.path.lastIndexOf("/") + 1)}:${location.line}`;
 }
 
-function tooltip(worker: PausedWorkerRow, waits: string): string {
+function tooltip(worker: PausedWorker, waits: string): string {
   const { location } = worker;
   const state = stateText(worker) || worker.state;
   return lines(

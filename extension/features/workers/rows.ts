@@ -3,20 +3,20 @@
 import type { Row } from "../../panel";
 import type { Cluster } from "../clusters/messages";
 import type { ClusterRow, ProblemRow } from "../clusters/rows";
-import type { PausedWorkerRow, Worker } from "./messages";
+import type { LiveWorker, PausedWorker } from "./messages";
 
 /** Paused workers that run the same thing. */
 export interface GroupRow {
   readonly row: "group";
   readonly cluster: string;
   readonly title: string;
-  readonly workers: readonly PausedWorkerRow[];
+  readonly workers: readonly PausedWorker[];
 }
 
 /** One paused, held or attached worker; `group` is its parent row. */
 export interface WorkerRow {
   readonly row: "worker";
-  readonly worker: PausedWorkerRow;
+  readonly worker: PausedWorker;
   readonly group: GroupRow;
 }
 
@@ -31,20 +31,20 @@ export interface AnyGroupRow {
   readonly row: "anyGroup";
   readonly cluster: string;
   readonly title: string;
-  readonly workers: readonly Worker[];
+  readonly workers: readonly LiveWorker[];
 }
 
 /** A worker of the All Workers view, paused or not. */
 interface AnyWorkerRow {
   readonly row: "anyWorker";
-  readonly worker: Worker;
+  readonly worker: LiveWorker;
 }
 
 /**
  * The paused workers of rows, each once.  Rows of other kinds give none.
  */
-export function pausedWorkersOf(rows: readonly Row[]): PausedWorkerRow[] {
-  const found = new Map<string, PausedWorkerRow>();
+export function pausedWorkersOf(rows: readonly Row[]): PausedWorker[] {
+  const found = new Map<string, PausedWorker>();
   for (const row of rows) {
     const workers = row.row === "group" ? row.workers : row.row === "worker" ? [row.worker] : [];
     for (const worker of workers) {

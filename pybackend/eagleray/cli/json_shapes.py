@@ -22,9 +22,7 @@ from eagleray.features.reports.handlers import wire_report, wire_table
 from eagleray.features.reports.model import LoadedReport, ReportTable
 from eagleray.features.runs.handlers import wire_run
 from eagleray.features.runs.records import StoredRun
-from eagleray.features.workers.handlers import wire_paused
-from eagleray.features.workers.logs import LogEnd
-from eagleray.features.workers.model import PausedWorker
+from eagleray.features.workers.model import LogEnd, PausedWorker
 
 Json = dict[str, Any]
 Shape = dict[str, str]
@@ -183,7 +181,7 @@ def paused_json(worker: PausedWorker) -> Json:
     """Flat: workers that only relay the error of this one are rows of their own."""
     state = state_of(worker)
     return _shaped(
-        wire_paused(worker),
+        worker,
         PAUSED,
         children=[child.worker_id for child in worker.children],
         state=state,

@@ -11,7 +11,8 @@ from eagleray.cli.output import print_json
 from eagleray.cli.targets import cluster_ids, fitting
 from eagleray.common.worker_errors import ambiguous_worker, no_such_worker
 from eagleray.features.workers.live_workers import fetch_live_workers
-from eagleray.features.workers.logs import Logs, Stream
+from eagleray.features.workers.logs import Logs
+from eagleray.features.workers.model import Stream
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

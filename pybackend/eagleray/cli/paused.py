@@ -74,7 +74,7 @@ def _duration_text(seconds: float | None) -> str:
 
 
 def _where(worker: PausedWorker) -> str:
-    place = worker.place
-    where = f"{place.local or place.path}:{place.line}" if place else ""
+    location = worker.location
+    where = f"{location.local or location.path}:{location.line}" if location else ""
     reason = worker.exception or ("post-mortem" if worker.kind == "post-mortem" else "")
     return printable(f"{where}  {reason}".strip(), 300)

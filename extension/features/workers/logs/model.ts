@@ -9,7 +9,7 @@ import {
 import { count, plain } from "../../../common/texts";
 import type { Row } from "../../../panel";
 import type { Cluster } from "../../clusters/messages";
-import type { LogMatch, LogMatches, LogText } from "../messages";
+import type { LogEnd, LogMatch, LogMatches } from "../messages";
 import { workersOf, type WorkerName } from "../rows";
 
 const NUMBER_WIDTH = 7;
@@ -28,7 +28,7 @@ export function logTitle(worker: Pick<WorkerName, "name" | "worker_id">, stream:
   return `${name} ${worker.worker_id.slice(0, 8)} ${stream === "out" ? "stdout" : "stderr"}`;
 }
 
-export function logDocument(log: LogText, lines: number): string {
+export function logDocument(log: LogEnd, lines: number): string {
   const cut = `… only the last ${lines} lines are shown …\n`;
   const text = log.text === "" ? "(nothing was written yet)\n" : log.text;
   return log.truncated ? cut + text : text;

@@ -95,7 +95,7 @@ class WorkerActions:
             raise worker_ran_on(target.name)
         if stop.reason != "breakpoint":
             raise not_at_breakpoint(target.name)
-        listed = target.place.line if target.place and target.state == "paused" else 0
+        listed = target.location.line if target.location and target.state == "paused" else 0
         await self._ignorer.ignore(
             IgnoreRule(target.cluster, target.session, stop.path, stop.line, listed)
         )

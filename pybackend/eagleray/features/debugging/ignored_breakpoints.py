@@ -133,7 +133,7 @@ class BreakpointIgnorer:
 
 def _may_concern(target: PausedWorker, rules: list[IgnoreRule]) -> bool:
     of_session = [r for r in rules if r.session == target.session]
-    place = target.place
+    place = target.location
     if place is None:
         return bool(of_session)
     lines = {line for r in of_session if r.path == place.path for line in (r.line, r.seen_line)}

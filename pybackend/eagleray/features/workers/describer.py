@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 # Ray reports what a worker runs up to a second late: every new pause is queried twice, and again
 # later while a worker has no task yet.
 RETRY_DELAYS_S: tuple[float, ...] = (1.5, 2.0, 4.0)
-ALWAYS = 2
+QUERIES_OF_A_PAUSE = 2
 
 
 @frozen
@@ -51,85 +51,87 @@ class Describer:
         self,
         dashboard_of: Callable[[str], Dashboard],
         on_change: Callable[[], None],
-        again_s: Sequence[float] = RETRY_DELAYS_S,
+        retry_delays_s: Sequence[float] = RETRY_DELAYS_S,
     ) -> None:
         self.facts: dict[Key, WorkerFacts] = {}
         self.homes: dict[Key, WorkerRow] = {}
         self._dashboard_of = dashboard_of
         self._on_change = on_change
-        self._again_s = again_s
+        self._retry_delays_s = retry_delays_s
         self._clusters: dict[str, _ClusterQuery] = {}
 
     def want(self, cluster: str, wanted: ShownWorkers) -> None:
         """Sets the shown workers of a cluster; queries them if one of their waits is new."""
-        asked = self._clusters.get(cluster)
-        before = asked.wanted if asked else ShownWorkers(wanted.session, {}, frozenset())
+        query = self._clusters.get(cluster)
+        before = query.wanted if query else ShownWorkers(wanted.session, {}, frozenset())
         self._drop(before, wanted)
         for worker_id, row in wanted.rows.items():
             if row is not None:
                 self.homes[wanted.session, worker_id] = row
         new = before.session != wanted.session or bool(wanted.waits - before.waits)
         new = new or bool(wanted.rows.keys() - before.rows.keys())
-        if asked is None:
+        if query is None:
             if not wanted.rows:
                 return
-            asked = self._clusters[cluster] = _ClusterQuery(wanted)
-            asking = partial(self._query_repeatedly, cluster, asked)
-            asked.task = tasks.lasting(asking, "names of workers")
+            query = self._clusters[cluster] = _ClusterQuery(wanted)
+            run = partial(self._query_repeatedly, cluster, query)
+            query.task = tasks.lasting(run, "names of workers")
         elif new:
-            asked.answered.clear()
-            asked.wake.set()
-        asked.wanted = wanted
+            query.answered.clear()
+            query.wake.set()
+        query.wanted = wanted
 
     @property
     def pending(self) -> bool:
         """Whether a shown worker has not been queried yet."""
-        return any(not asked.answered.is_set() for asked in self._clusters.values())
+        return any(not query.answered.is_set() for query in self._clusters.values())
 
     async def settled(self) -> None:
         """Returns when every shown worker has been queried once."""
-        await asyncio.gather(*(asked.answered.wait() for asked in self._clusters.values()))
+        await asyncio.gather(*(query.answered.wait() for query in self._clusters.values()))
 
     def forget(self, cluster: str) -> None:
         """Ends the queries of a cluster that is not watched any more."""
-        asked = self._clusters.pop(cluster, None)
-        if asked is not None:
-            self._drop(asked.wanted, ShownWorkers(asked.wanted.session, {}, frozenset()))
-            asked.answered.set()
-            if asked.task is not None:
-                asked.task.cancel()
+        query = self._clusters.pop(cluster, None)
+        if query is not None:
+            self._drop(query.wanted, ShownWorkers(query.wanted.session, {}, frozenset()))
+            query.answered.set()
+            if query.task is not None:
+                query.task.cancel()
 
     async def close(self) -> None:
-        asking = [asked.task for asked in self._clusters.values() if asked.task]
+        running = [query.task for query in self._clusters.values() if query.task]
         for cluster in list(self._clusters):
             self.forget(cluster)
-        await asyncio.gather(*asking, return_exceptions=True)
+        await asyncio.gather(*running, return_exceptions=True)
 
     def _drop(self, before: ShownWorkers, now: ShownWorkers) -> None:
-        kept = {(now.session, worker_id) for worker_id in now.rows}
+        remaining = {(now.session, worker_id) for worker_id in now.rows}
         for worker_id in before.rows:
-            if (before.session, worker_id) not in kept:
+            if (before.session, worker_id) not in remaining:
                 self.facts.pop((before.session, worker_id), None)
                 self.homes.pop((before.session, worker_id), None)
 
-    async def _query_repeatedly(self, cluster: str, asked: _ClusterQuery) -> None:
-        round_ = 0
+    async def _query_repeatedly(self, cluster: str, query: _ClusterQuery) -> None:
+        round_number = 0
         while True:
-            asked.wake.clear()
-            complete = await self._ask(cluster, asked.wanted)
-            if not asked.wake.is_set():
-                asked.answered.set()
+            query.wake.clear()
+            complete = await self._describe(cluster, query.wanted)
+            if not query.wake.is_set():
+                query.answered.set()
             self._on_change()
-            round_ += 1
-            done = (complete and round_ >= ALWAYS) or round_ > len(self._again_s)
-            delay = None if done else self._again_s[round_ - 1]
+            round_number += 1
+            done = (complete and round_number >= QUERIES_OF_A_PAUSE) or round_number > len(
+                self._retry_delays_s
+            )
+            delay = None if done else self._retry_delays_s[round_number - 1]
             try:
-                await asyncio.wait_for(asked.wake.wait(), delay)
-                round_ = 0
+                await asyncio.wait_for(query.wake.wait(), delay)
+                round_number = 0
             except asyncio.TimeoutError:
                 continue
 
-    async def _ask(self, cluster: str, wanted: ShownWorkers) -> bool:
+    async def _describe(self, cluster: str, wanted: ShownWorkers) -> bool:
         """Queries and stores the facts; returns whether every worker has a task."""
         if not wanted.rows:
             return True

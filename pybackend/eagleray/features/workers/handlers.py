@@ -11,10 +11,16 @@ from attrs import evolve
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal
 from eagleray.features.workers import log_search, messages
-from eagleray.features.workers.live_workers import LiveWorker, fetch_live_workers
+from eagleray.features.workers.live_workers import fetch_live_workers
 from eagleray.features.workers.log_search import matcher
 from eagleray.features.workers.logs import Logs
-from eagleray.features.workers.model import PausedGroup, PausedWorker, all_workers
+from eagleray.features.workers.model import (
+    LogEnd,
+    LogMatches,
+    PausedGroup,
+    PausedWorker,
+    all_workers,
+)
 
 if TYPE_CHECKING:
     from eagleray.features.clusters.cluster_watch import ClusterWatch
@@ -65,7 +71,7 @@ class Panel:
         changed = asyncio.Event()
         changed.set()
         end = self._workers.on_change(changed.set)
-        told: list[PausedWorker] | None = None
+        sent: list[PausedWorker] | None = None
         try:
             while True:
                 await changed.wait()
@@ -74,8 +80,8 @@ class Panel:
                 groups = self._workers.groups()
                 # Passing time is no change: the editor counts the seconds itself.
                 rows = [evolve(worker, waiting_s=0.0) for worker in all_workers(groups)]
-                if rows != told:
-                    told = rows
+                if rows != sent:
+                    sent = rows
                     self._server.notify(messages.CHANGED, snapshot(groups))
                 await asyncio.sleep(max(GAP_S, GAP_PER_ROW_S * len(rows)))
         finally:
@@ -91,12 +97,11 @@ class Panel:
             if worker.state not in ("running", "gone")
         }
         return messages.AllWorkers(
-            [_wire_live(params.cluster, worker, worker.worker_id in paused) for worker in live]
+            tuple(evolve(worker, paused=worker.worker_id in paused) for worker in live)
         )
 
-    async def open_log(self, params: messages.OpenLog) -> messages.LogText:
-        end = await self._logs.tail(params.cluster, params.worker_id, params.stream, params.lines)
-        return messages.LogText("", end.title, end.text, end.truncated, ended=True)
+    async def open_log(self, params: messages.OpenLog) -> LogEnd:
+        return await self._logs.tail(params.cluster, params.worker_id, params.stream, params.lines)
 
     async def follow_log(self, params: messages.FollowLog) -> None:
         await self.stop_following(messages.StopFollowing(params.follow_id))
@@ -111,33 +116,29 @@ class Panel:
             await asyncio.gather(follower, return_exceptions=True)
 
     async def _follow(self, params: messages.FollowLog) -> None:
-        title, last = "", ""
+        last = ""
         try:
             lines = self._logs.follow(params.cluster, params.worker_id, params.stream)
             try:
                 async for part in lines:
-                    title = part.title
-                    self._send_log(params.follow_id, title, part.text)
+                    self._send_log(params.follow_id, part.text)
             finally:
                 await lines.aclose()
         except EaglerayError as error:
             log.info("Following of a log ended: %s %s", error, error.detail)
             last = f"{error}\n"
         self._followers.pop(params.follow_id, None)
-        self._send_log(params.follow_id, title, last, ended=True)
+        self._send_log(params.follow_id, last, ended=True)
 
     def _not_followed(self, follow_id: str, error: BaseException) -> None:
-        """The editor would wait for the next line for good."""
+        """Ends the editor's wait for the next line."""
         self._followers.pop(follow_id, None)
-        self._send_log(follow_id, "", f"{internal(repr(error))}\n", ended=True)
+        self._send_log(follow_id, f"{internal(repr(error))}\n", ended=True)
 
-    def _send_log(self, follow_id: str, title: str, text: str, ended: bool = False) -> None:
-        part = messages.LogText(follow_id, title, text, truncated=False, ended=ended)
-        self._server.notify(messages.LOG_TEXT, part)
+    def _send_log(self, follow_id: str, text: str, ended: bool = False) -> None:
+        self._server.notify(messages.LOG_TEXT, messages.LogText(follow_id, text, ended))
 
-    async def search_logs(
-        self, params: messages.SearchLogs, report: ReportProgress
-    ) -> messages.LogMatches:
+    async def search_logs(self, params: messages.SearchLogs, report: ReportProgress) -> LogMatches:
         matching = matcher(params.pattern, params.regex, params.match_case)
         live = await fetch_live_workers(self._cluster_watch.dashboard(params.cluster))
 
@@ -145,69 +146,10 @@ class Panel:
             report(f"{done} of {total}: {name}", 100 * done // total)
 
         workers = log_search.choose(live, params.worker_ids)
-        found = await log_search.search(self._logs, params.cluster, workers, matching, progress)
-        matches = [
-            messages.LogMatch(
-                match.worker.worker_id,
-                match.worker.name,
-                match.stream,
-                match.line_number,
-                match.text,
-            )
-            for match in found.matches
-        ]
-        return messages.LogMatches(matches, found.truncated, list(found.unread), log_search.LINES)
+        return await log_search.search(self._logs, params.cluster, workers, matching, progress)
 
 
 def snapshot(groups: tuple[PausedGroup, ...]) -> messages.Snapshot:
-    """The rows as the editor gets them."""
+    """The rows as the editor receives them."""
     states = [worker.state for worker in all_workers(groups)]
-    return messages.Snapshot(
-        [
-            messages.Group(group.cluster, group.title, [wire_paused(w) for w in group.workers])
-            for group in groups
-        ],
-        paused=states.count("paused"),
-        held=states.count("held"),
-    )
-
-
-def wire_paused(worker: PausedWorker) -> messages.PausedWorkerRow:
-    """One row, with those that relay its error."""
-    return messages.PausedWorkerRow(
-        cluster=worker.cluster,
-        worker_id=worker.worker_id,
-        name=worker.name,
-        rank=worker.rank,
-        node_id=worker.node_id,
-        node_ip=worker.node_ip,
-        pid=worker.pid,
-        kind=worker.kind,
-        state=worker.state,
-        waiting_s=round(worker.waiting_s, 3),
-        location=worker.place,
-        exception=worker.exception,
-        threads=worker.threads,
-        attempt=worker.attempt,
-        children=[wire_paused(child) for child in worker.children],
-        held_on=worker.held_on,
-    )
-
-
-def _wire_live(cluster: str, worker: LiveWorker, paused: bool) -> messages.Worker:
-    return messages.Worker(
-        cluster=cluster,
-        worker_id=worker.worker_id,
-        name=worker.name,
-        kind=worker.kind,
-        class_name=worker.class_name,
-        rank=worker.rank,
-        state=worker.state,
-        running=worker.running,
-        node_id=worker.node_id,
-        node_ip=worker.node_ip,
-        pid=worker.pid,
-        job_id=worker.job_id,
-        actor_id=worker.actor_id,
-        paused=paused,
-    )
+    return messages.Snapshot(groups, paused=states.count("paused"), held=states.count("held"))

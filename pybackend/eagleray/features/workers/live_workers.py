@@ -4,36 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
-from typing import Literal
 
-from attrs import frozen
-
+from eagleray.features.workers.model import LiveKind, LiveWorker
 from eagleray.features.workers.worker_facts import ClusterLists, clean, describe_worker, rank_of
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.rows import ActorRow, TaskRow, WorkerRow
-
-LiveKind = Literal["actor", "task", "driver", "idle"]
-
-
-@frozen
-class LiveWorker:
-    """A worker, or an actor that has none yet (`worker_id` "" and `pid` 0 then).
-
-    `state` is Ray's word for an actor ("ALIVE", "PENDING_CREATION"), "RUNNING" for tasks and drivers, else "idle".
-    """
-
-    worker_id: str
-    name: str
-    kind: LiveKind
-    class_name: str
-    rank: int | None
-    state: str
-    running: str
-    node_id: str
-    node_ip: str
-    pid: int
-    job_id: str
-    actor_id: str
 
 
 async def fetch_live_workers(dashboard: Dashboard) -> list[LiveWorker]:
@@ -41,20 +16,21 @@ async def fetch_live_workers(dashboard: Dashboard) -> list[LiveWorker]:
     workers, tasks, actors, jobs = await asyncio.gather(
         dashboard.all_workers(), dashboard.running_tasks(), dashboard.actors(), dashboard.jobs()
     )
-    return live_workers(workers, actors, ClusterLists(tasks, actors, jobs, workers))
+    lists = ClusterLists(tasks, actors, jobs, workers)
+    return live_workers(dashboard.address, workers, actors, lists)
 
 
 def live_workers(
-    workers: Sequence[WorkerRow], actors: Sequence[ActorRow], lists: ClusterLists
+    cluster: str, workers: Sequence[WorkerRow], actors: Sequence[ActorRow], lists: ClusterLists
 ) -> list[LiveWorker]:
-    """Sorted by kind, class, rank and name; actors that wait for a worker come with their class."""
-    found = [_live(row, lists) for row in workers if row.kind != "other"]
-    shown = {worker.actor_id for worker in found if worker.actor_id}
-    pending = [_pending(actor) for actor in actors if actor.actor_id not in shown]
-    return sorted([*found, *pending], key=_order)
+    """Sorted by kind, class, rank and name; actors that wait for a worker are listed with their class."""
+    started = [_live(cluster, row, lists) for row in workers if row.kind != "other"]
+    shown = {worker.actor_id for worker in started if worker.actor_id}
+    pending = [_pending(cluster, actor) for actor in actors if actor.actor_id not in shown]
+    return sorted([*started, *pending], key=_order)
 
 
-def _live(row: WorkerRow, lists: ClusterLists) -> LiveWorker:
+def _live(cluster: str, row: WorkerRow, lists: ClusterLists) -> LiveWorker:
     facts = lists.describe(row.worker_id, row)
     tasks = lists.tasks(row.worker_id, row)
     actor = lists.actor(row, tasks) if row.kind == "worker" else None
@@ -62,6 +38,7 @@ def _live(row: WorkerRow, lists: ClusterLists) -> LiveWorker:
     job = lists.job(row) if kind == "driver" else None
     running = ", ".join(facts.titles) if tasks else ""
     return LiveWorker(
+        cluster=cluster,
         worker_id=row.worker_id,
         name="idle" if kind == "idle" else facts.name,
         kind=kind,
@@ -89,9 +66,10 @@ def _kind(
     return ("task", "RUNNING") if tasks else ("idle", "idle")
 
 
-def _pending(actor: ActorRow) -> LiveWorker:
+def _pending(cluster: str, actor: ActorRow) -> LiveWorker:
     facts = describe_worker(None, actor, (), None)
     return LiveWorker(
+        cluster=cluster,
         worker_id="",
         name=facts.name,
         kind="actor",

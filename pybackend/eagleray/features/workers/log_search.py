@@ -9,14 +9,13 @@ import re
 import sys
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from attrs import frozen
 
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import bad_pattern, slow_pattern
-from eagleray.features.workers.live_workers import LiveWorker
-from eagleray.features.workers.logs import Logs, Stream
+from eagleray.features.workers.logs import Logs
+from eagleray.features.workers.model import LiveWorker, LogMatch, LogMatches, Stream
 
 LOGS_AT_ONCE = 4
 LINES = 50_000
@@ -26,53 +25,34 @@ MATCH_LIMIT = 500
 Progress = Callable[[int, int, str], None]
 
 
-@frozen
-class Match:
-    """A line that fits; `line_number` counts from 1 within what was read."""
-
-    worker: LiveWorker
-    stream: Stream
-    line_number: int
-    text: str
-
-
-@frozen
-class Found:
-    """All matches in the order of the workers; `unread` lists the workers whose log could not be read, and why."""
-
-    matches: tuple[Match, ...]
-    truncated: bool
-    unread: tuple[str, ...]
-
-
 async def search(
     logs: Logs,
     cluster: str,
     workers: Sequence[LiveWorker],
     matching: Matcher,
     progress: Progress,
-) -> Found:
-    """Searches all logs of `workers`; ends early, with its lookups, when it is cancelled."""
+) -> LogMatches:
+    """Searches all logs of `workers`; a cancellation ends it with its lookups."""
     slots = asyncio.Semaphore(LOGS_AT_ONCE)
     done = 0
 
-    async def one(worker: LiveWorker) -> tuple[list[Match], list[str]]:
+    async def search_worker(worker: LiveWorker) -> tuple[list[LogMatch], list[str]]:
         nonlocal done
         async with slots:
-            found = await _search_worker(logs, cluster, worker, matching)
+            result = await _search_worker(logs, cluster, worker, matching)
         done += 1
         progress(done, len(workers), worker.name)
-        return found
+        return result
 
-    tasks = [asyncio.create_task(one(worker)) for worker in workers]
+    tasks = [asyncio.create_task(search_worker(worker)) for worker in workers]
     try:
         results = await asyncio.gather(*tasks)
     finally:
         for task in tasks:
             task.cancel()
-    matches = [match for found, _ in results for match in found]
+    matches = [match for of_worker, _ in results for match in of_worker]
     unread = [why for _, missing in results for why in missing]
-    return Found(tuple(matches[:MATCHES]), len(matches) > MATCHES, tuple(unread))
+    return LogMatches(tuple(matches[:MATCHES]), len(matches) > MATCHES, tuple(unread), LINES)
 
 
 def choose(workers: Sequence[LiveWorker], worker_ids: Collection[str]) -> list[LiveWorker]:
@@ -83,8 +63,8 @@ def choose(workers: Sequence[LiveWorker], worker_ids: Collection[str]) -> list[L
 
 async def _search_worker(
     logs: Logs, cluster: str, worker: LiveWorker, matching: Matcher
-) -> tuple[list[Match], list[str]]:
-    matches: list[Match] = []
+) -> tuple[list[LogMatch], list[str]]:
+    matches: list[LogMatch] = []
     unread: list[str] = []
     # A driver has one log for both streams.
     streams: tuple[Stream, ...] = ("out",) if worker.kind == "driver" else ("out", "err")
@@ -96,7 +76,8 @@ async def _search_worker(
             continue
         lines = text.split("\n")
         for index in await matching.lines(text, MATCHES + 1):
-            matches.append(Match(worker, stream, index + 1, lines[index][:MATCH_LIMIT]))
+            line = lines[index][:MATCH_LIMIT]
+            matches.append(LogMatch(worker.worker_id, worker.name, stream, index + 1, line))
     return matches, unread
 
 
@@ -106,15 +87,8 @@ TIME_LIMIT_S = 10.0
 WIDTH = 2_000
 
 
-class Matcher(Protocol):
-    """Tells which lines fit; may be asked from several tasks at once."""
-
-    async def lines(self, text: str, most: int) -> list[int]:
-        """The indexes of the first `most` lines of `text` that fit."""
-
-
 def matcher(pattern: str, regex: bool, match_case: bool) -> Matcher:
-    """Raises `bad-pattern`."""
+    """The matcher of a pattern, which several tasks may use at once; raises `bad-pattern`."""
     if not pattern:
         raise bad_pattern(pattern, "it is empty")
     if not regex:
@@ -128,36 +102,38 @@ def matcher(pattern: str, regex: bool, match_case: bool) -> Matcher:
 
 @frozen
 class PlainText:
-    """A piece of text, folded already unless the case matters."""
+    """Matches lines that contain `text`, which is already case-folded unless `match_case`."""
 
     text: str
     match_case: bool
 
     async def lines(self, text: str, most: int) -> list[int]:
+        """The indexes of the first `most` lines of `text` that match."""
         # Off the loop: a large log would block it.
         return await asyncio.to_thread(self._lines, text, most)
 
     def _lines(self, text: str, most: int) -> list[int]:
-        found: list[int] = []
+        matches: list[int] = []
         for index, line in enumerate(text.split("\n")):
             if self.text in (line if self.match_case else line.casefold()):
-                found.append(index)
-                if len(found) >= most:
+                matches.append(index)
+                if len(matches) >= most:
                     break
-        return found
+        return matches
 
 
 @frozen
 class Regex:
-    """A regular expression, run in a process of its own that ends with the call, or after a time limit."""
+    """Matches a regular expression, in a process that ends with the call or at a time limit."""
 
     pattern: str
     match_case: bool
 
     async def lines(self, text: str, most: int) -> list[int]:
+        """The indexes of the first `most` lines of `text` that match; raises `slow-pattern`."""
         if not text:
             return []
-        asked = {
+        request = {
             "pattern": self.pattern,
             "ignore_case": not self.match_case,
             "most": most,
@@ -170,9 +146,9 @@ class Regex:
             stderr=asyncio.subprocess.DEVNULL,
         )
         try:
-            said = f"{json.dumps(asked)}\n{text}".encode("utf-8", "replace")
-            out, _ = await asyncio.wait_for(process.communicate(said), TIME_LIMIT_S)
-            found: list[int] = json.loads(out)
+            request_bytes = f"{json.dumps(request)}\n{text}".encode("utf-8", "replace")
+            out, _ = await asyncio.wait_for(process.communicate(request_bytes), TIME_LIMIT_S)
+            matches: list[int] = json.loads(out)
         except (asyncio.TimeoutError, ValueError):
             raise slow_pattern(self.pattern) from None
         finally:
@@ -180,4 +156,7 @@ class Regex:
                 if process.returncode is None:
                     process.kill()
                     await process.wait()
-        return found
+        return matches
+
+
+Matcher = PlainText | Regex

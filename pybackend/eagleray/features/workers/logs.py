@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, Callable
-from typing import Literal
 
 from attrs import frozen
 
 from eagleray.common.redact import redact_text
 from eagleray.common.worker_errors import no_log, no_such_worker
-from eagleray.features.workers.live_workers import LiveWorker
+from eagleray.features.workers.model import LiveWorker, LogEnd, Stream
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.rows import JobRow, WorkerRow
-
-Stream = Literal["out", "err"]
 
 _WORKER_ID = re.compile(r"[0-9a-fA-F]{8,64}")
 _SUBMISSION = re.compile(r"[0-9A-Za-z_-]{1,128}")
@@ -28,17 +25,8 @@ class LogFile:
     filename: str
 
 
-@frozen
-class LogEnd:
-    """The end of a log; `truncated` when the log holds more."""
-
-    title: str
-    text: str
-    truncated: bool
-
-
 class Logs:
-    """Reads logs through the dashboards; keeps nothing."""
+    """Reads logs through the dashboards, without a cache."""
 
     def __init__(self, dashboard_of: Callable[[str], Dashboard]) -> None:
         self._dashboard_of = dashboard_of
@@ -55,7 +43,7 @@ class Logs:
     async def whole(
         self, cluster: str, worker: WorkerRow | LiveWorker, stream: Stream, lines: int = -1
     ) -> str:
-        """A worker's log as far as it can be had, clean."""
+        """As much of a worker's log as the dashboard returns, cleaned."""
         dashboard = self._dashboard_of(cluster)
         file = await find_log(dashboard, worker, stream)
         return clean_text(await dashboard.log_file(file.node_id, file.filename, lines))

@@ -1,15 +1,20 @@
-"""Records of workers: paused ones, groups of them and their stop locations; all texts are printable."""
+"""Records of workers, paused and live, of their stop locations and logs; all texts are printable.
+
+The editor receives them as they are.
+"""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from attrs import field, frozen
+from attrs import frozen
 
 Kind = Literal["breakpoint", "post-mortem", "unknown"]
 State = Literal["paused", "held", "attached", "running", "gone"]
+LiveKind = Literal["actor", "task", "driver", "idle"]
+Stream = Literal["out", "err"]
 
-# A worker for life: Ray's session name and the worker id, so that a restarted cluster is another one.
+# Identifies a worker for its whole life: Ray's session name, which changes when the cluster restarts, and the worker id.
 Key = tuple[str, str]
 
 
@@ -25,10 +30,10 @@ class Location:
 
 @frozen
 class StopLocation:
-    """Where a worker is stopped, as far as it is known."""
+    """Where and why a worker is stopped, as far as that is known."""
 
     kind: Kind
-    place: Location | None = None
+    location: Location | None = None
     exception: str = ""
 
 
@@ -54,14 +59,17 @@ class WorkerFacts:
 
 @frozen
 class PausedWorker:
-    """A worker that waits for a debugger, or that the adapter is attached to.
+    """A worker that waits in breakpoint() or in post-mortem, or that a debug adapter is connected to.
 
-    `port` is its debug port, 0 when Ray no longer says (a worker that is held).  `children` are the
-    workers that only relay its error.  `state` "gone": its node is dead, Ray only goes on listing it.
-    `held_on` is the machine whose adapter has it, "" for this one.  `is_held`: an adapter holds it, be it that
-    nobody has looked at it yet, for which its state stays "paused".  `is_attached`: an editor debugs it now, also
-    while it runs.  `waiting_s` counts from when we first saw it wait, `held_s` from when an adapter began to hold it
-    without an editor, 0.0 where none does.
+    `state`: "paused" waits without a debugger, or an adapter holds it and no editor has shown it yet; "held": an
+    adapter holds it and no editor is attached; "attached": an editor shows its stop; "running": it runs while an
+    editor or adapter is connected; "gone": Ray still lists it, but its node is dead, so it can't be debugged.
+    `port` is its debug port, 0 if Ray no longer reports one.  `children` are the workers that only relay its error.
+    `exception` is "ValueError: …" of a post-mortem, "" if unknown.  `held_on` is the other machine with the same
+    home whose adapter is connected to it, where alone it can be debugged; "" for this machine.  `is_held`: an
+    adapter holds it, whatever its state.  `is_attached`: an editor debugs it, also while it runs.  `waiting_s`
+    counts from when Eagleray first saw it wait, `held_s` from when an adapter began to hold it without an editor,
+    0.0 if none does.
     """
 
     cluster: str
@@ -77,12 +85,10 @@ class PausedWorker:
     kind: Kind
     state: State
     waiting_s: float
-    place: Location | None
+    location: Location | None
     exception: str
     threads: int
     attempt: int
-    task_ids: frozenset[str] = field(default=frozenset(), repr=False)
-    parent_ids: frozenset[str] = field(default=frozenset(), repr=False)
     children: tuple[PausedWorker, ...] = ()
     held_on: str = ""
     is_held: bool = False
@@ -96,7 +102,7 @@ class PausedWorker:
 
 @frozen
 class PausedGroup:
-    """PausedWorker workers of one cluster that run the same thing."""
+    """Paused workers of one cluster that run the same thing: `title` is "PolicyWorker.train"."""
 
     cluster: str
     title: str
@@ -104,11 +110,68 @@ class PausedGroup:
 
 
 def all_workers(groups: tuple[PausedGroup, ...]) -> list[PausedWorker]:
-    """All workers of `groups`, those that relay an error included."""
-    found: list[PausedWorker] = []
+    """All workers of `groups`, including those that relay an error."""
+    listed: list[PausedWorker] = []
     waiting = [worker for group in reversed(groups) for worker in reversed(group.workers)]
     while waiting:
         worker = waiting.pop()
-        found.append(worker)
+        listed.append(worker)
         waiting.extend(reversed(worker.children))
-    return found
+    return listed
+
+
+@frozen
+class LiveWorker:
+    """A live worker of a cluster, paused or not, or an actor without a worker (`worker_id` "" and `pid` 0 then).
+
+    `state` is Ray's state of an actor ("ALIVE", "PENDING_CREATION"), "RUNNING" for tasks and drivers, else "idle";
+    `running` names what it runs now.
+    """
+
+    cluster: str
+    worker_id: str
+    name: str
+    kind: LiveKind
+    class_name: str
+    rank: int | None
+    state: str
+    running: str
+    node_id: str
+    node_ip: str
+    pid: int
+    job_id: str
+    actor_id: str
+    paused: bool = False
+
+
+@frozen
+class LogEnd:
+    """The end of a log, without terminal escapes and secrets; `truncated` if the log holds more."""
+
+    title: str
+    text: str
+    truncated: bool
+
+
+@frozen
+class LogMatch:
+    """A matching line of a log; `line_number` counts from 1 within the text that was read."""
+
+    worker_id: str
+    name: str
+    stream: Stream
+    line_number: int
+    text: str
+
+
+@frozen
+class LogMatches:
+    """All matches, in the order of the workers; `unread` names the workers whose log couldn't be read, and why.
+
+    The last `lines` lines of each log were searched, and line numbers count from the first of these.
+    """
+
+    matches: tuple[LogMatch, ...]
+    truncated: bool
+    unread: tuple[str, ...]
+    lines: int

@@ -49,24 +49,26 @@ class RowSources:
 
     facts: Mapping[Key, WorkerFacts]
     homes: Mapping[Key, WorkerRow]
-    stands: Mapping[Key, StopLocation]
+    stops: Mapping[Key, StopLocation]
     waiting: Callable[[Key], float]
     to_local: Callable[[str, str], str]
 
 
 def merge(
-    listed: Sequence[ListedWorker], states: Sequence[WorkerState], known: RowSources
+    listed: Sequence[ListedWorker], states: Sequence[WorkerState], sources: RowSources
 ) -> list[PausedWorker]:
     """Every worker once, in a stable order.
 
-    Ray stops listing a worker the moment the adapter attaches, and its list is older than the
-    adapter's: so what the adapter says wins, except about a worker that it calls gone.
+    Ray stops listing a worker the moment the adapter attaches, and its list is older than the adapter's: so the
+    adapter's state wins, except of a worker that it calls gone.
     """
     attached = {
         (state.session, state.worker_id): state for state in states if state.state != "gone"
     }
     paused = {(entry.session, entry.row.worker_id): entry for entry in listed}
-    rows = [_row(key, paused.get(key), attached.get(key), known) for key in {**paused, **attached}]
+    rows = [
+        _row(key, paused.get(key), attached.get(key), sources) for key in {**paused, **attached}
+    ]
     return sorted(rows, key=order)
 
 
@@ -82,36 +84,34 @@ def waits(state: WorkerState) -> bool:
 
 
 def _row(
-    key: Key, listed: ListedWorker | None, state: WorkerState | None, known: RowSources
+    key: Key, listed: ListedWorker | None, state: WorkerState | None, sources: RowSources
 ) -> PausedWorker:
-    home = listed.row if listed else known.homes.get(key)
-    facts = known.facts.get(key) or _fallback(home, state)
-    stand = _stand(key, state, known)
+    home = listed.row if listed else sources.homes.get(key)
+    facts = sources.facts.get(key) or _fallback(home, state)
+    stop = _stop(key, state, sources)
     held_s = state.held_s if state else 0.0
     cluster = listed.cluster if listed else state.cluster if state else ""
-    place = stand.place
-    if place and not place.local:
-        place = _with_local(place, known.to_local(cluster, place.path))
+    location = stop.location
+    if location and not location.local:
+        location = evolve(location, local=sources.to_local(cluster, location.path))
     return PausedWorker(
         cluster=cluster,
         session=key[0],
         worker_id=key[1],
         name=facts.name,
-        title=_title(facts, stand),
+        title=_title(facts, stop),
         rank=rank_of(facts, state.rank if state else ""),
         node_id=home.node_id if home else "",
         node_ip=home.node_ip if home else "",
         port=home.debug_port if home else 0,
         pid=home.pid if home else state.pid if state else 0,
-        kind=stand.kind,
+        kind=stop.kind,
         state=_state(state, listed),
-        waiting_s=max(known.waiting(key), held_s),
-        place=place,
-        exception=stand.exception,
+        waiting_s=round(max(sources.waiting(key), held_s), 3),
+        location=location,
+        exception=stop.exception,
         threads=max(1, home.paused_threads if home else 1),
         attempt=facts.attempt,
-        task_ids=facts.task_ids,
-        parent_ids=facts.parent_ids,
         held_on=state.host if state else "",
         is_held=state is not None and state.state == "stopped" and not state.editor,
         is_attached=state is not None and state.editor,
@@ -130,8 +130,8 @@ def _state(state: WorkerState | None, listed: ListedWorker | None) -> State:
     return "held" if state.seen or state.host else "paused"
 
 
-def _stand(key: Key, state: WorkerState | None, known: RowSources) -> StopLocation:
-    before = known.stands.get(key, UNKNOWN_STOP)
+def _stop(key: Key, state: WorkerState | None, sources: RowSources) -> StopLocation:
+    before = sources.stops.get(key, UNKNOWN_STOP)
     if state is None or state.state == "attaching":
         return before
     if state.state == "running" or state.stop is None:
@@ -141,10 +141,10 @@ def _stand(key: Key, state: WorkerState | None, known: RowSources) -> StopLocati
 
 
 def stop_location_of(stop: WorkerStop) -> StopLocation:
-    """The stop location by the adapter, which is certain."""
+    """The stop location that the adapter reports, which is certain."""
     kind: Kind = "post-mortem" if stop.reason == "exception" else "breakpoint"
-    place = Location(printable(stop.path, PATH_LIMIT), stop.line, printable(stop.function))
-    return StopLocation(kind, place if stop.path else None, _shown(stop.exception))
+    location = Location(printable(stop.path, PATH_LIMIT), stop.line, printable(stop.function))
+    return StopLocation(kind, location if stop.path else None, _shown(stop.exception))
 
 
 def _shown(exception: str) -> str:
@@ -153,9 +153,9 @@ def _shown(exception: str) -> str:
     return printable(f"{name}{colon}{redact_text(message)}")
 
 
-def _title(facts: WorkerFacts, stand: StopLocation) -> str:
-    """What the worker runs; of several coroutines or threads, the one that stands there."""
-    function = stand.place.function.rsplit(".", 1)[-1] if stand.place else ""
+def _title(facts: WorkerFacts, stop: StopLocation) -> str:
+    """What the worker runs; of several coroutines or threads, the one that is stopped."""
+    function = stop.location.function.rsplit(".", 1)[-1] if stop.location else ""
     fitting = (title for title in facts.titles if title.rsplit(".", 1)[-1] == function)
     return next(fitting, facts.titles[0])
 
@@ -167,13 +167,11 @@ def _fallback(home: WorkerRow | None, state: WorkerState | None) -> WorkerFacts:
     return WorkerFacts(name, (name,))
 
 
-def _with_local(place: Location, local: str) -> Location:
-    return Location(place.path, place.line, place.function, local)
-
-
-def group(workers: Sequence[PausedWorker]) -> tuple[PausedGroup, ...]:
-    """One group per cluster and title; inside, by rank and name."""
-    causes = causes_of(workers)
+def group(
+    workers: Sequence[PausedWorker], facts: Mapping[Key, WorkerFacts]
+) -> tuple[PausedGroup, ...]:
+    """One group per cluster and title; inside, by rank and name.  `facts` has the tasks of the workers."""
+    causes = causes_of(workers, facts)
     relays: dict[Key, list[PausedWorker]] = defaultdict(list)
     for worker in workers:
         if worker.key in causes:
@@ -187,23 +185,23 @@ def group(workers: Sequence[PausedWorker]) -> tuple[PausedGroup, ...]:
     )
 
 
-def causes_of(workers: Sequence[PausedWorker]) -> dict[Key, Key]:
-    """For each worker that only relays the error of another one of `workers`: that other one.
+def causes_of(workers: Sequence[PausedWorker], facts: Mapping[Key, WorkerFacts]) -> dict[Key, Key]:
+    """Maps each worker that only relays the error of another of `workers` to that worker.
 
-    A relay is a worker in post-mortem whose own running task started a task that failed in another
-    worker: its error is then a RayTaskError, or not yet known.
+    A relay is a worker in post-mortem whose own running task started a task that failed in another worker: its
+    error is then a RayTaskError, or not yet known.
     """
     parents = {
         (worker.session, task): worker
         for worker in workers
-        if _may_relay(worker)
-        for task in worker.task_ids
+        if _may_relay(worker) and worker.key in facts
+        for task in facts[worker.key].task_ids
     }
     causes: dict[Key, Key] = {}
     for child in sorted(workers, key=order):
-        if child.kind == "breakpoint":
+        if child.kind == "breakpoint" or child.key not in facts:
             continue
-        for task in sorted(child.parent_ids):
+        for task in sorted(facts[child.key].parent_ids):
             parent = parents.get((child.session, task))
             if parent and parent.key not in causes and not _leads_to(causes, child.key, parent.key):
                 causes[parent.key] = child.key
@@ -218,22 +216,20 @@ def _may_relay(worker: PausedWorker) -> bool:
 
 
 def _leads_to(causes: dict[Key, Key], start: Key, end: Key) -> bool:
-    """Whether following causes from `start` comes to `end`; a cluster's word must not make a circle."""
-    here: Key | None = start
-    while here is not None and here != end:
-        here = causes.get(here)
-    return here == end
+    """Whether following causes from `start` leads to `end`: what a cluster reports must not make a cycle."""
+    current: Key | None = start
+    while current is not None and current != end:
+        current = causes.get(current)
+    return current == end
 
 
 def _with_relays(worker: PausedWorker, relays: dict[Key, list[PausedWorker]]) -> PausedWorker:
-    """The worker with its relays, theirs included; chains may be longer than Python's stack is deep."""
+    """The worker with its relays, and theirs; without recursion, since a chain may be longer than Python's stack."""
     chain = [worker]
-    for known in chain:
-        chain.extend(relays.get(known.key, ()))
+    for link in chain:
+        chain.extend(relays.get(link.key, ()))
     done: dict[Key, PausedWorker] = {}
-    for known in reversed(chain):
-        below = [done[relay.key] for relay in relays.get(known.key, ())]
-        done[known.key] = (
-            evolve(known, children=tuple(sorted(below, key=order))) if below else known
-        )
+    for link in reversed(chain):
+        below = [done[relay.key] for relay in relays.get(link.key, ())]
+        done[link.key] = evolve(link, children=tuple(sorted(below, key=order))) if below else link
     return done[worker.key]

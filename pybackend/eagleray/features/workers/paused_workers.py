@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 from collections import defaultdict
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from dataclasses import replace
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
+
+from attrs import frozen
 
 from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common import tasks
 from eagleray.common.clock import Clock, SystemClock
-from eagleray.common.file_checks import FileChecks
 from eagleray.common.listeners import Listeners
 from eagleray.common.off_loop import off_loop
 from eagleray.common.worker_errors import ambiguous_worker, unknown_worker
@@ -30,14 +30,14 @@ from eagleray.ray.rows import WorkerRow
 from eagleray.tools.pyspy import PySpy
 
 FACTS_LIMIT_S = 10.0
-# How often the home is looked at for what is held on other machines.
-ELSEWHERE_S = 5.0
+# How often the home is polled for workers that adapters on other machines hold.
+POLL_ELSEWHERE_S = 5.0
 
 
 class PausedWorkers:
     """The paused, held and attached workers; lives on one event loop, owns its lookups until `close`.
 
-    The sidecar keeps `run` going and listens; the command line calls `refresh` once.
+    The sidecar runs `run` and listens; the command line calls `refresh` once.
     """
 
     def __init__(
@@ -52,9 +52,9 @@ class PausedWorkers:
     ) -> None:
         self._watch = watch
         self._sessions = sessions
-        self._places = LocalFileLookup(files or SamePaths(), self._changed)
+        self._local_files = LocalFileLookup(files or LocalFiles(), self._changed)
         self._elsewhere = elsewhere
-        self._said: list[WorkerState] = []
+        self._states_here: list[WorkerState] = []
         self._states_elsewhere: list[WorkerState] = []
         self._states: list[WorkerState] = []
         self._waits = WaitTimer(clock or SystemClock())
@@ -67,43 +67,44 @@ class PausedWorkers:
 
     def groups(self, clusters: Collection[str] | None = None) -> tuple[PausedGroup, ...]:
         """The current groups, of all clusters or of some."""
-        known = RowSources(
+        sources = RowSources(
             self._describer.facts,
             self._describer.homes,
-            self._locator.stands,
+            self._locator.stops,
             self._waits.seconds,
             # Most workers are stopped in the same few files.
-            cache(self._places.of),
+            cache(self._local_files.of),
         )
         states = [s for s in self._states if clusters is None or s.cluster in clusters]
-        return group(merge(self._listed(clusters), states, known))
+        rows = merge(self._listed(clusters), states, sources)
+        return group(rows, self._describer.facts)
 
     def located(self) -> list[PausedWorker]:
         """All workers except those whose stop location is still being looked up."""
-        looking = self._locator.is_looking
-        return [w for w in all_workers(self.groups()) if not looking((w.session, w.worker_id))]
+        workers = all_workers(self.groups())
+        return [worker for worker in workers if not self._locator.is_locating(worker.key)]
 
     def _adopt(self) -> None:
-        """Keeps what the adapters said; a cluster may have been attached to under another address.
+        """Updates the adapters' states; a cluster may have been attached to under another address.
 
-        What other machines' adapters wrote down counts only in a cluster that is watched here, and is
+        Those that adapters of other machines wrote to files count only in a cluster that is watched here, and are
         older than Ray's list.
         """
-        seen = self._watch.statuses()
-        ids = {one.cluster for one in seen}
-        sessions = {one.session: one.cluster for one in seen if one.session}
-        here = {(state.session, state.worker_id) for state in self._said}
-        here |= {(entry.session, entry.row.worker_id) for entry in self._listed()}
-        there = [
+        statuses = self._watch.statuses()
+        ids = {status.cluster for status in statuses}
+        sessions = {status.session: status.cluster for status in statuses if status.session}
+        own = {(state.session, state.worker_id) for state in self._states_here}
+        own |= {(entry.session, entry.row.worker_id) for entry in self._listed()}
+        elsewhere = [
             state
             for state in self._states_elsewhere
-            if state.session in sessions and (state.session, state.worker_id) not in here
+            if state.session in sessions and (state.session, state.worker_id) not in own
         ]
         self._states = [
             state
             if state.cluster in ids
             else replace(state, cluster=sessions.get(state.session, state.cluster))
-            for state in [*self._said, *there]
+            for state in [*self._states_here, *elsewhere]
         ]
 
     async def refresh(
@@ -113,12 +114,12 @@ class PausedWorkers:
 
         Of a cluster that is not watched, only the adapters' workers are returned.
         """
-        watched = {seen.cluster for seen in self._watch.statuses()}
-        asked = (
+        watched = {status.cluster for status in self._watch.statuses()}
+        queried = (
             [None] if clusters is None else [cluster for cluster in clusters if cluster in watched]
         )
-        _, self._said, self._states_elsewhere = await asyncio.gather(
-            asyncio.gather(*(self._watch.refresh(cluster) for cluster in asked)),
+        _, self._states_here, self._states_elsewhere = await asyncio.gather(
+            asyncio.gather(*(self._watch.refresh(cluster) for cluster in queried)),
             self._sessions.workers(),
             off_loop(self._elsewhere),
         )
@@ -128,36 +129,36 @@ class PausedWorkers:
         if locate_s > 0:
             await _at_most(self._locator.settled(), locate_s)
         self.groups(clusters)
-        await self._places.settled()
+        await self._local_files.settled()
         return self.groups(clusters)
 
     async def described(self, limit_s: float) -> None:
-        """WaitTimer until all workers have been asked about, but not longer than `limit_s`."""
+        """Waits until all workers have been described, but not longer than `limit_s`."""
         loop = asyncio.get_running_loop()
         end = loop.time() + limit_s
-        # A worker that is paused meanwhile is waited for too: its row must not be nameless either.
+        # Workers that are paused meanwhile are waited for too: their rows need names as well.
         while self._describer.pending and (left := end - loop.time()) > 0:
             await _at_most(self._describer.settled(), left)
 
     async def find(self, cluster: str, worker: str) -> PausedWorker:
-        """The worker with this id, with this name, or whose id alone begins like this.
+        """The worker with this id, with this name, or the only one whose id begins with this text.
 
-        `cluster` may also be an address at which a run found a cluster that is watched here under another one.
+        `cluster` may also be the address at which a run found a cluster that is watched under another address.
         """
-        found = _fitting(all_workers(self.groups(self._listed_as(cluster))), worker)
-        if not found:
+        matches = _matching(all_workers(self.groups(self._listed_as(cluster))), worker)
+        if not matches:
             await self.refresh([cluster])
-            found = _fitting(all_workers(self.groups(self._listed_as(cluster))), worker)
-        if not found:
+            matches = _matching(all_workers(self.groups(self._listed_as(cluster))), worker)
+        if not matches:
             raise unknown_worker(worker)
-        if len(found) > 1:
-            raise ambiguous_worker(worker, len(found))
-        return found[0]
+        if len(matches) > 1:
+            raise ambiguous_worker(worker, len(matches))
+        return matches[0]
 
     def _listed_as(self, cluster: str) -> set[str]:
         """The addresses under which `_adopt` lists workers of a cluster: a driver of a run keeps that of the run."""
-        listed = zip(self._said, self._states, strict=False)
-        return {cluster, *(to.cluster for said, to in listed if said.cluster == cluster)}
+        pairs = zip(self._states_here, self._states, strict=False)
+        return {cluster, *(listed.cluster for state, listed in pairs if state.cluster == cluster)}
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Calls `listener`, which must return quickly, whenever `groups` may have changed; returns a function that ends that."""
@@ -165,43 +166,43 @@ class PausedWorkers:
 
     async def run(self) -> None:
         """Follows the watched clusters and the adapters until it is cancelled."""
-        end = self._watch.listen(self._seen)
-        looking = tasks.lasting(self._poll_elsewhere, "workers elsewhere")
+        end = self._watch.listen(self._on_status)
+        polling = tasks.lasting(self._poll_elsewhere, "workers elsewhere")
         try:
             self._update()
             async for states in self._sessions.watch():
-                self._said = states
+                self._states_here = states
                 self._adopt()
                 self._update()
         finally:
-            looking.cancel()
+            polling.cancel()
             end()
 
     async def _poll_elsewhere(self) -> None:
-        """Reads beside the loop, since the home may lie on a slow file system."""
+        """Reads off the loop, since the home may be on a slow file system."""
         while True:
-            said = await off_loop(self._elsewhere)
-            if said != self._states_elsewhere:
-                self._states_elsewhere = said
+            states = await off_loop(self._elsewhere)
+            if states != self._states_elsewhere:
+                self._states_elsewhere = states
                 self._adopt()
                 self._update()
-            await asyncio.sleep(ELSEWHERE_S)
+            await asyncio.sleep(POLL_ELSEWHERE_S)
 
     async def close(self) -> None:
         await self._describer.close()
         await self._locator.close()
-        await self._places.close()
+        await self._local_files.close()
 
-    def _seen(self, _seen: ClusterStatus) -> None:
+    def _on_status(self, _status: ClusterStatus) -> None:
         self._adopt()
         self._update()
 
     def _listed(self, clusters: Collection[str] | None = None) -> list[ListedWorker]:
         return [
-            ListedWorker(seen.cluster, seen.session, row, row.node_id in seen.gone_nodes)
-            for seen in self._watch.statuses()
-            if clusters is None or seen.cluster in clusters
-            for row in seen.paused
+            ListedWorker(status.cluster, status.session, row, row.node_id in status.gone_nodes)
+            for status in self._watch.statuses()
+            if clusters is None or status.cluster in clusters
+            for row in status.paused
         ]
 
     def _update(self) -> None:
@@ -232,7 +233,7 @@ class PausedWorkers:
             rows[state.cluster, session][worker_id] = None
         for entry in listed:
             rows[entry.cluster, entry.session][entry.row.worker_id] = entry.row
-        sessions = {seen.cluster: seen.session for seen in self._watch.statuses()}
+        sessions = {status.cluster: status.session for status in self._watch.statuses()}
         for cluster, session in sessions.items():
             workers = rows.get((cluster, session), {})
             numbers = (self._waits.number((session, worker_id)) for worker_id in workers)
@@ -246,11 +247,11 @@ class PausedWorkers:
         self._listeners.tell()
 
 
-def _fitting(workers: list[PausedWorker], text: str) -> list[PausedWorker]:
+def _matching(workers: list[PausedWorker], text: str) -> list[PausedWorker]:
     exact = [worker for worker in workers if worker.worker_id == text]
     named = [worker for worker in workers if worker.name and worker.name == clean(text)]
-    begun = [worker for worker in workers if text and worker.worker_id.startswith(text)]
-    return exact or named or begun
+    by_prefix = [worker for worker in workers if text and worker.worker_id.startswith(text)]
+    return exact or named or by_prefix
 
 
 async def _at_most(waiting: Coroutine[Any, Any, None], limit_s: float) -> None:
@@ -268,7 +269,7 @@ class WaitTimer:
         self._count = 0
 
     def update(self, waiting: Collection[Key]) -> None:
-        """`waiting` are all workers that wait now, whoever holds them."""
+        """`waiting` are all workers that wait now, held or not."""
         for gone in self._since.keys() - set(waiting):
             del self._since[gone], self._number[gone]
         for key in waiting:
@@ -291,62 +292,52 @@ class WaitTimer:
 WorkerFile = tuple[str, str]
 
 
-class LocalFiles(Protocol):
-    """Knows which local file a worker's file is."""
-
-    def local(self, cluster: str, path: str) -> str:
-        """The local file by the last lookup; "" if there is none, or before the lookup."""
-
-    async def look(self, files: Collection[WorkerFile]) -> bool:
-        """Looks up local files; returns whether a result of `local` may have changed."""
+async def _find_nothing(files: Collection[WorkerFile]) -> bool:
+    return False
 
 
-class SamePaths:
-    """A file of a worker that this machine has under the same path."""
+@frozen
+class LocalFiles:
+    """Finds the local files of workers' files: none by default.
 
-    def __init__(self) -> None:
-        self._files = FileChecks(os.path.isfile)
+    `local` returns the local file by the last lookup, "" without one.  `look_up` looks up local files and returns
+    whether a result of `local` may have changed.
+    """
 
-    def local(self, cluster: str, path: str) -> str:
-        return path if self._is_lookable(path) and self._files.answer(path) else ""
-
-    async def look(self, files: Collection[WorkerFile]) -> bool:
-        return await self._files.look(path for _, path in files if self._is_lookable(path))
-
-    def _is_lookable(self, path: str) -> bool:
-        return path.startswith("/") and not self._files.is_unmounted(path)
+    local: Callable[[str, str], str] = lambda cluster, path: ""
+    look_up: Callable[[Collection[WorkerFile]], Awaitable[bool]] = _find_nothing
 
 
 class LocalFileLookup:
-    """Answers at once; `changed` is called when a later lookup has another result.
+    """Answers from memory and looks up in the background; calls `changed` when a lookup has another result.
 
-    Owns one task, which looks for all that was asked meanwhile.
+    Owns one task, which looks up all files that were requested meanwhile.
     """
 
     def __init__(self, files: LocalFiles, changed: Callable[[], None]) -> None:
         self._files = files
         self._changed = changed
-        self._asked: set[WorkerFile] = set()
-        self._looking: asyncio.Task[None] | None = None
+        self._requested: set[WorkerFile] = set()
+        self._task: asyncio.Task[None] | None = None
 
     def of(self, cluster: str, path: str) -> str:
-        self._asked.add((cluster, path))
-        if self._looking is None or self._looking.done():
-            self._looking = tasks.owned(self._look(), "local files", tasks.only_logged)
+        self._requested.add((cluster, path))
+        if self._task is None or self._task.done():
+            self._task = tasks.owned(self._look_up(), "local files", tasks.only_logged)
         return self._files.local(cluster, path)
 
     async def settled(self) -> None:
         """Returns when all requested files have been looked up, or given up."""
-        if self._looking is not None:
-            await asyncio.wait([self._looking])
+        if self._task is not None:
+            await asyncio.wait([self._task])
 
     async def close(self) -> None:
-        if self._looking is not None:
-            self._looking.cancel()
-            await asyncio.gather(self._looking, return_exceptions=True)
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
 
-    async def _look(self) -> None:
-        while self._asked:
-            asked, self._asked = self._asked, set()
-            if await self._files.look(asked):
+    async def _look_up(self) -> None:
+        while self._requested:
+            requested, self._requested = self._requested, set()
+            if await self._files.look_up(requested):
                 self._changed()

@@ -1,7 +1,7 @@
-"""The process in which a user's regular expression runs: some need time without end, and only a process can be ended.
+"""The child process of `log_search` that runs a user's regular expression, which may never end.
 
-Started by `log_search`.  Standard input: one line of JSON (`pattern`, `ignore_case`, `most`,
-`width`), then the text.  Standard output: the indexes of the first `most` lines that fit, as JSON.
+Standard input: one line of JSON (`pattern`, `ignore_case`, `most`, `width`), then the text.  Standard output: the
+indexes of the first `most` lines that match, as JSON.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import sys
 
 
 def main() -> None:
-    asked, _, text = sys.stdin.buffer.read().partition(b"\n")
-    said = json.loads(asked)
-    pattern = re.compile(said["pattern"], re.IGNORECASE if said["ignore_case"] else 0)
-    found: list[int] = []
+    head, _, text = sys.stdin.buffer.read().partition(b"\n")
+    request = json.loads(head)
+    pattern = re.compile(request["pattern"], re.IGNORECASE if request["ignore_case"] else 0)
+    matches: list[int] = []
     for index, line in enumerate(text.decode("utf-8", "replace").split("\n")):
-        if pattern.search(line[: said["width"]]):
-            found.append(index)
-            if len(found) >= said["most"]:
+        if pattern.search(line[: request["width"]]):
+            matches.append(index)
+            if len(matches) >= request["most"]:
                 break
-    sys.stdout.write(json.dumps(found))
+    sys.stdout.write(json.dumps(matches))
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ class WorkerPause:
 
 
 class PauseLocator:
-    """Keeps the stop locations (`stands`) of the current pauses; calls `on_change` after each lookup.
+    """Keeps the stop locations (`stops`) of the current pauses; calls `on_change` after each lookup.
 
     For each pause once, in this order:
     1. The dashboard's trace endpoint, where it allows that.
@@ -53,7 +53,7 @@ class PauseLocator:
         addresses: Callable[[], frozenset[str]] = local_addresses,
         is_local: Callable[[str], bool] = lambda cluster: True,
     ) -> None:
-        self.stands: dict[Key, StopLocation] = {}
+        self.stops: dict[Key, StopLocation] = {}
         self._dashboard_of = dashboard_of
         self._spy = spy
         self._on_change = on_change
@@ -77,7 +77,7 @@ class PauseLocator:
                     partial(self._unknown, pause),
                 )
 
-    def is_looking(self, key: Key) -> bool:
+    def is_locating(self, key: Key) -> bool:
         """Whether the lookup of this worker's location is running."""
         return key in self._tasks
 
@@ -94,20 +94,20 @@ class PauseLocator:
 
     def _forget(self, key: Key) -> None:
         del self._numbers[key]
-        self.stands.pop(key, None)
+        self.stops.pop(key, None)
         task = self._tasks.pop(key, None)
         if task is not None:
             task.cancel()
 
     async def _find(self, pause: WorkerPause) -> None:
         try:
-            stand = await self._locate(pause)
+            stop = await self._locate(pause)
         except EaglerayError as error:
             log.info("stop location of worker %s: %s %s", pause.row.pid, error, error.detail)
-            stand = None
+            stop = None
         self._tasks.pop(pause.key, None)
-        if stand is not None:
-            self.stands[pause.key] = stand
+        if stop is not None:
+            self.stops[pause.key] = stop
         self._on_change()
 
     def _unknown(self, pause: WorkerPause, error: BaseException) -> None:
@@ -116,15 +116,15 @@ class PauseLocator:
         self._on_change()
 
     async def _locate(self, pause: WorkerPause) -> StopLocation | None:
-        stand = await self._traced(pause)
-        shortened = stand is None or (stand.place and not stand.place.path.startswith("/"))
+        stop = await self._traced(pause)
+        is_shortened = stop is None or (stop.location and not stop.location.path.startswith("/"))
         # Behind a route the same address belongs to another machine.
-        here = self._is_local(pause.cluster) and pause.row.node_ip in self._addresses()
-        if shortened and here:
-            stand = await self._spied(pause) or stand
-        if stand is None:
+        is_here = self._is_local(pause.cluster) and pause.row.node_ip in self._addresses()
+        if is_shortened and is_here:
+            stop = await self._spied(pause) or stop
+        if stop is None:
             log.info("stop location of worker %s: unknown until an editor attaches", pause.row.pid)
-        return stand
+        return stop
 
     async def _traced(self, pause: WorkerPause) -> StopLocation | None:
         row = pause.row
@@ -140,9 +140,9 @@ class PauseLocator:
         if dump is None or dump.pid != row.pid:
             log.info("Trace of worker %s by the dashboard: it is of another process", row.pid)
             return None
-        stand = stop_in_dump(dump, "" if row.kind == "driver" else "ray::")
-        log.info("Trace of worker %s by the dashboard: %s", row.pid, stand)
-        return stand
+        stop = stop_in_dump(dump, "" if row.kind == "driver" else "ray::")
+        log.info("Trace of worker %s by the dashboard: %s", row.pid, stop)
+        return stop
 
     async def _tracing(self, cluster: str, session: str) -> bool:
         """Whether the cluster allows traces, queried once per session of the cluster."""
@@ -150,19 +150,19 @@ class PauseLocator:
         if key not in self._may_trace:
             dashboard = self._dashboard_of(cluster)
             self._may_trace[key] = tasks.shared(dashboard.profiling_enabled(), "tracing")
-        asked = self._may_trace[key]
+        query = self._may_trace[key]
         try:
             # Other callers that wait for the same answer must not lose it when one is cancelled.
-            return await asyncio.shield(asked)
+            return await asyncio.shield(query)
         except Exception:
             self._may_trace.pop(key, None)
             raise
 
     async def _spied(self, pause: WorkerPause) -> StopLocation | None:
         dump = await self._spy.dump(pause.row.pid)
-        stand = stop_in_dump(dump) if dump else None
-        log.info("Trace of worker %s by py-spy: %s", pause.row.pid, stand)
-        return stand
+        stop = stop_in_dump(dump) if dump else None
+        log.info("Trace of worker %s by py-spy: %s", pause.row.pid, stop)
+        return stop
 
 
 _WAITING_IN = "ray/util/debugpy.py"
@@ -178,8 +178,8 @@ def stop_in_dump(dump: Dump, title_prefix: str = "") -> StopLocation | None:
     """
     if dump.title and not dump.title.startswith(title_prefix):
         return None
-    stands = [stand for stack in dump.stacks if (stand := _stop_of_thread(stack))]
-    return next((stand for stand in stands if stand.place), stands[0] if stands else None)
+    stops = [stop for stack in dump.stacks if (stop := _stop_of_thread(stack))]
+    return next((stop for stop in stops if stop.location), stops[0] if stops else None)
 
 
 def _stop_of_thread(stack: Stack) -> StopLocation | None:
@@ -193,12 +193,12 @@ def _stop_of_thread(stack: Stack) -> StopLocation | None:
     # The frames of an unhandled exception are gone from the stack: only the adapter sees its line.
     if any(frame.function.endswith("_post_mortem") for frame in frames[start:end]):
         return StopLocation("post-mortem")
-    return StopLocation("breakpoint", _place(frames[end]) if end < len(frames) else None)
+    return StopLocation("breakpoint", _location(frames[end]) if end < len(frames) else None)
 
 
 def _waits(frame: Frame) -> bool:
     return frame.path.endswith(_WAITING_IN) and frame.function.endswith("set_trace")
 
 
-def _place(frame: Frame) -> Location:
+def _location(frame: Frame) -> Location:
     return Location(printable(frame.path, PATH_LIMIT), frame.line, printable(frame.function))

@@ -58,14 +58,14 @@ def script_of(entrypoint: str) -> str:
     """The program of an entrypoint: `train.py`, `-m pkg.train`; "" when it shows none."""
     entrypoint = entrypoint[:_LONGEST_COMMAND]
     try:
-        words = shlex.split(entrypoint)
+        tokens = shlex.split(entrypoint)
     except ValueError:
-        words = entrypoint.split()
-    for word, following in zip(words, [*words, ""][1:], strict=True):
-        if word == "-m" and following:
+        tokens = entrypoint.split()
+    for token, following in zip(tokens, [*tokens, ""][1:], strict=True):
+        if token == "-m" and following:  # noqa: S105 (an option, no password)
             return f"-m {following}"
-        if word.endswith(".py"):
-            return word.rsplit("/", 1)[-1]
+        if token.endswith(".py"):
+            return token.rsplit("/", 1)[-1]
     return ""
 
 
@@ -142,10 +142,10 @@ class ClusterLists:
         return self._homes.get(worker_id)
 
     def tasks(self, worker_id: str, row: WorkerRow | None) -> list[TaskRow]:
-        """What it runs.  During an actor's __init__ Ray names only the pid, on whatever node."""
-        found = self._tasks.get(worker_id, [])
-        if found or row is None:
-            return found
+        """What it runs.  During an actor's __init__ Ray's task has only a pid, perhaps without a node."""
+        tasks = self._tasks.get(worker_id, [])
+        if tasks or row is None:
+            return tasks
         return [
             task for task in self._starting.get(row.pid, ()) if task.node_id in ("", row.node_id)
         ]
@@ -159,8 +159,8 @@ class ClusterLists:
 
     def job(self, row: WorkerRow) -> JobRow | None:
         """The job of a driver, by its process; Ray pads the job id to make the driver's worker id."""
-        found = self._drivers.get((row.node_ip, row.pid))
-        return found or self._jobs.get(row.worker_id[:8])
+        job = self._drivers.get((row.node_ip, row.pid))
+        return job or self._jobs.get(row.worker_id[:8])
 
     def describe(self, worker_id: str, row: WorkerRow | None) -> WorkerFacts:
         if row is not None and row.kind == "driver":
@@ -170,7 +170,7 @@ class ClusterLists:
 
 
 async def fetch_lists(dashboard: Dashboard, rows: Sequence[WorkerRow | None]) -> ClusterLists:
-    """The lists that describe `rows`, None being a worker whose row is to be found.
+    """The lists that describe `rows`; None is a worker whose row is still to be found.
 
     A list that fails is empty, except that of the tasks.
     """
@@ -188,9 +188,9 @@ async def fetch_lists(dashboard: Dashboard, rows: Sequence[WorkerRow | None]) ->
     return ClusterLists(tasks, actors, jobs, workers)
 
 
-async def _or(asked: Awaitable[T], otherwise: T) -> T:
+async def _or(query: Awaitable[T], otherwise: T) -> T:
     try:
-        return await asked
+        return await query
     except EaglerayError as error:
         log.info("a list of a cluster failed: %s %s", error, error.detail)
         return otherwise
