@@ -13,7 +13,7 @@ const POLL_INTERVAL_MS = 15_000;
 export function startAutomatically(app: App): Disposable[] {
   const { workspaceState } = app.context;
   let timer: NodeJS.Timeout | undefined;
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     const reason = await reasonToStart({
       environ: process.env,
       remembered: workspaceState.get<boolean>(REMEMBERED) ?? false,
@@ -24,13 +24,13 @@ export function startAutomatically(app: App): Disposable[] {
       return;
     }
     if (reason === undefined) {
-      timer = setTimeout(() => void look(), POLL_INTERVAL_MS);
+      timer = setTimeout(() => void poll(), POLL_INTERVAL_MS);
       return;
     }
     app.log.info(`The sidecar is started: ${reason}`);
     await app.sidecar.start();
   };
-  void look();
+  void poll();
   return [
     {
       dispose: () => {

@@ -10,7 +10,7 @@ import type { Disposable } from "../common/disposables";
 import { COMMANDS, VIEW_CONTAINER } from "../contributions";
 import type { App } from "../app";
 import { changeSetting, onSettingChanged } from "../settings";
-import type { FoundPython } from "./interpreter";
+import type { SidecarPython } from "./interpreter";
 
 /** Settings that the sidecar, or the search for its Python, takes up when it starts. */
 const RESTARTING_SETTINGS = ["python", "discovery", "slurm", "ssh", "profiling.nsys"] as const;
@@ -94,6 +94,6 @@ export function prepareTerminals(context: ExtensionContext): void {
   variables.prepend("PATH", context.asAbsolutePath("bin") + path.delimiter);
 }
 
-export function setTerminalPython(context: ExtensionContext, { python }: FoundPython): void {
+export function setTerminalPython(context: ExtensionContext, { python }: SidecarPython): void {
   context.environmentVariableCollection.replace(PYTHON_VARIABLE, python);
 }

@@ -5,7 +5,7 @@ import type { Disposable } from "../common/disposables";
 import { asEaglerayError, EaglerayError, sidecarLost, unsupportedPlatform } from "../common/errors";
 import { Store } from "../common/readable";
 import type { NotificationMethod, RequestMethod } from "../common/wire";
-import type { FoundPython } from "./interpreter";
+import type { SidecarPython } from "./interpreter";
 import type { Progress, RequestOptions, Sidecar, SidecarState } from "./sidecar";
 
 /** One run of the process.  Whatever `request` rejects with is an error of the catalogue. */
@@ -78,10 +78,10 @@ export class SidecarConnection implements Sidecar, Disposable {
     const own = (value: unknown): void => {
       listener(value as V);
     };
-    const known = this.notifications.get(method.method);
-    const listeners = known ?? new Set();
+    const registered = this.notifications.get(method.method);
+    const listeners = registered ?? new Set();
     listeners.add(own);
-    if (known === undefined) {
+    if (registered === undefined) {
       this.notifications.set(method.method, listeners);
       this.run?.channel.listen(method.method);
     }
@@ -187,14 +187,14 @@ export class SidecarConnection implements Sidecar, Disposable {
   }
 
   private notOpened(error: unknown, since: number): EaglerayError {
-    const known = asEaglerayError(error);
-    this.world.log(`not started: ${known.sentence} ${known.detail}`);
-    const lasting = LASTING[known.code];
+    const problem = asEaglerayError(error);
+    this.world.log(`not started: ${problem.sentence} ${problem.detail}`);
+    const lasting = LASTING[problem.code];
     if (lasting === undefined) {
       this.startLater(this.world.now() - since);
     }
     this.state.set(lasting ?? "failed");
-    return known;
+    return problem;
   }
 
   private lost(channel: Channel | undefined, since: number, why: string): void {
@@ -264,11 +264,11 @@ function isCatalogued(
   return typeof value?.code === "string" && typeof value.message === "string";
 }
 
-/** The real process and the real time; `found` is called with the Python that was chosen, before the process starts. */
+/** The real process and the real time; `chosen` is called with the Python that was chosen, before the process starts. */
 export function realWorld(
   extensionFolder: string,
   log: (line: string) => void,
-  found: (python: FoundPython) => void,
+  chosen: (python: SidecarPython) => void,
 ): World {
   return {
     open: async (methods, listener, ending) => {
@@ -277,7 +277,7 @@ export function realWorld(
       }
       // Imported here, so that an idle extension doesn't read it.
       const { openSidecar } = await import("./startup.js");
-      return openSidecar(extensionFolder, methods, listener, log, found, ending);
+      return openSidecar(extensionFolder, methods, listener, log, chosen, ending);
     },
     after: (ms, run) => {
       const timer = setTimeout(run, ms);

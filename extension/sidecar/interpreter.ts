@@ -25,7 +25,7 @@ export interface PythonSearchInput {
   log(line: string): void;
 }
 
-export interface FoundPython {
+export interface SidecarPython {
   readonly python: string;
   readonly version: string;
   /** `cp311`: which of the bundled libraries are its own. */
@@ -55,13 +55,13 @@ const CONDA_FOLDERS = ["miniconda3", "miniforge3", "mambaforge", "anaconda3"];
  * In a workspace that is not trusted, no file that lies in it is executed, by whichever rule it was
  * found.  The log has the reason for each candidate that was skipped.
  */
-export async function findPython(around: PythonSearchInput): Promise<FoundPython | undefined> {
-  const seen = new Set<string>();
+export async function findPython(around: PythonSearchInput): Promise<SidecarPython | undefined> {
+  const probedFiles = new Set<string>();
   for await (const { rule, file } of candidates(around)) {
-    if (seen.has(file)) {
+    if (probedFiles.has(file)) {
       continue;
     }
-    seen.add(file);
+    probedFiles.add(file);
     const probed = await consider(around, file);
     if ("version" in probed) {
       around.log(`Python: ${rule}: ${file}: Python ${probed.version}, taken`);

@@ -82,8 +82,8 @@ export class SidecarProcess {
       }
     } catch (error) {
       await this.end();
-      const said = `${String(error)} ${this.last.join("\n")}`.trim();
-      throw this.isSilent ? sidecarSilent(limitMs / 1000, said) : sidecarNotStarted(said);
+      const output = `${String(error)} ${this.last.join("\n")}`.trim();
+      throw this.isSilent ? sidecarSilent(limitMs / 1000, output) : sidecarNotStarted(output);
     } finally {
       clearTimeout(late);
       ending.removeEventListener("abort", kill);
@@ -119,9 +119,9 @@ export function startDetached(
   log: string,
   failed: (how: string) => void,
 ): void {
-  const said = openSync(log, "w", 0o600);
+  const logFile = openSync(log, "w", 0o600);
   try {
-    const child = spawn(program, args, { detached: true, stdio: ["ignore", said, said] });
+    const child = spawn(program, args, { detached: true, stdio: ["ignore", logFile, logFile] });
     child.once("error", ({ message }) => {
       failed(`could not be started: ${message}`);
     });
@@ -132,6 +132,6 @@ export function startDetached(
     });
     child.unref();
   } finally {
-    closeSync(said);
+    closeSync(logFile);
   }
 }

@@ -43,8 +43,8 @@ export async function pythonSearchInput(
 
 /** The libraries that a .vsix brings along; a checkout has none. */
 export async function bundledLibraries(extensionFolder: string): Promise<Libraries> {
-  const found = await names(path.join(extensionFolder, "_libs"));
-  return { tags: found.filter((name) => /^cp3\d+$/.test(name)) };
+  const folders = await names(path.join(extensionFolder, "_libs"));
+  return { tags: folders.filter((name) => /^cp3\d+$/.test(name)) };
 }
 
 async function executable(file: string): Promise<string | undefined> {

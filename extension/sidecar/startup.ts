@@ -6,17 +6,17 @@ import { noPython } from "../common/errors";
 import { setting } from "../settings";
 import { openChannel } from "./channel";
 import type { Channel, ChannelListener } from "./connection";
-import { findPython, type FoundPython } from "./interpreter";
+import { findPython, type SidecarPython } from "./interpreter";
 import { sidecarEnvironment, sidecarLaunch } from "./launch";
 import { bundledLibraries, pythonSearchInput } from "./python_probe";
 
-/** `found` is called with the Python before the process starts; `ending` cancels the start. */
+/** `chosen` is called with the Python before the process starts; `ending` cancels the start. */
 export async function openSidecar(
   extensionFolder: string,
   methods: readonly string[],
   listener: ChannelListener,
   log: (line: string) => void,
-  found: (python: FoundPython) => void,
+  chosen: (python: SidecarPython) => void,
   ending: AbortSignal,
 ): Promise<Channel> {
   const libraries = await bundledLibraries(extensionFolder);
@@ -31,7 +31,7 @@ export async function openSidecar(
   if (python === undefined) {
     throw noPython(lines.join("\n"));
   }
-  found(python);
+  chosen(python);
   const launch = {
     ...sidecarLaunch(extensionFolder, libraries, python.python, python.tag),
     env: sidecarEnvironment(setting("profiling.nsys")),

@@ -70,8 +70,8 @@ class Settings:
 
     @staticmethod
     def read(options: dict[str, Any], environ: dict[str, str]) -> Settings:
-        said = environ.get("EAGLERAY_DISCOVERY") or options.get("discovery")
-        discovery: Literal["own", "off"] = "off" if said == "off" else "own"
+        discovery_option = environ.get("EAGLERAY_DISCOVERY") or options.get("discovery")
+        discovery: Literal["own", "off"] = "off" if discovery_option == "off" else "own"
         # Who wants nothing found wants no jobs found either.
         slurm = "off" if discovery == "off" else options.get("slurm")
         remind_s = environ.get("EAGLERAY_REMIND_S", "")
@@ -86,13 +86,13 @@ class Settings:
 
 def _ssh(options: dict[str, Any], environ: dict[str, str]) -> SshSettings:
     """EAGLERAY_SSH wins; a terminal, which has no settings, leaves those of the editor as they are."""
-    of_person = {name: environ[name] for name in USER_VARIABLES if environ.get(name)}
-    said = options.get("ssh")
-    if not isinstance(said, dict):
-        return SshSettings(environ.get("EAGLERAY_SSH", ""), None, of_person)
-    path = environ.get("EAGLERAY_SSH") or said.get("path")
+    variables = {name: environ[name] for name in USER_VARIABLES if environ.get(name)}
+    ssh = options.get("ssh")
+    if not isinstance(ssh, dict):
+        return SshSettings(environ.get("EAGLERAY_SSH", ""), None, variables)
+    path = environ.get("EAGLERAY_SSH") or ssh.get("path")
     program = path if isinstance(path, str) and path else "ssh"
-    return SshSettings(program, said.get("reuseControlMaster") is not False, of_person)
+    return SshSettings(program, ssh.get("reuseControlMaster") is not False, variables)
 
 
 @frozen
@@ -157,7 +157,7 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         nodes,
         StoredHosts(home() / "hosts.json"),
         here=settings.slurm == "own",
-        also=lambda: jobs_of(seen.cluster for seen in watch.statuses()),
+        also=lambda: jobs_of(status.cluster for status in watch.statuses()),
         visible=lambda: watch.visible,
         clock=clock,
     )

@@ -44,7 +44,7 @@ class Served:
 
     def change_all(self) -> None:
         for state in self.registry.states():
-            self.registry.listeners.tell(WorkerKey(state.session, state.worker_id))
+            self.registry.listeners.notify(WorkerKey(state.session, state.worker_id))
 
     def count(self, _key: WorkerKey) -> None:
         self.changes += 1
@@ -167,7 +167,7 @@ async def test_a_window_that_leaves_too_much_unread_is_disconnected_and_subscrib
     [connection] = adapters.connections._connections.values()
     # Nothing is read in the time of these calls, so that both have too much of it.
     for _ in range(40):
-        served.runs.output_listeners.tell("run", "w1", "x" * 2**16)
+        served.runs.output_listeners.notify("run", "w1", "x" * 2**16)
     with pytest.raises((EOFError, ConnectionError)):
         while True:
             await silent.next()

@@ -54,12 +54,12 @@ def looking() -> int:
 async def test_answers_are_kept_for_a_while(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
     files = FileChecks(disk.exists)
     assert not files.answer("/a/x")
-    assert await files.look(["/a/x", "/a/missing"])
+    assert await files.check(["/a/x", "/a/missing"])
     assert files.answer("/a/x") and not files.answer("/a/missing")
-    assert not await files.look(["/a/x", "/a/missing"])
+    assert not await files.check(["/a/x", "/a/missing"])
     assert disk.looked_at == ["/a/x", "/a/missing"]
     monkeypatch.setattr(file_checks, "FRESH_S", 0.0)
-    assert not await files.look(["/a/x"])
+    assert not await files.check(["/a/x"])
     assert disk.looked_at == ["/a/x", "/a/missing", "/a/x"]
 
 
@@ -69,7 +69,7 @@ async def test_a_file_system_that_hangs_costs_one_thread_and_no_other_answer(
     monkeypatch.setattr(file_checks, "LIMIT_S", 0.5)
     files, before = FileChecks(disk.exists), looking()
     for number in range(20):
-        await files.look([f"/home/me/{number}.py", f"/data/{number}.py"])
+        await files.check([f"/home/me/{number}.py", f"/data/{number}.py"])
         assert files.answer(f"/data/{number}.py") and not files.answer(f"/home/me/{number}.py")
     assert looking() - before <= 1 + 1  # the one that hangs, and one that is about to end
     assert [path for path in disk.looked_at if path.startswith("/home")] == ["/home/me/0.py"]
@@ -83,7 +83,7 @@ async def test_an_answer_that_comes_late_is_kept(
 ) -> None:
     monkeypatch.setattr(file_checks, "LIMIT_S", 0.0)
     files = FileChecks(disk.exists)
-    assert not await files.look(["/home/me/late.py"])
+    assert not await files.check(["/home/me/late.py"])
     disk.mend()
     while not files.answer("/home/me/late.py"):
         await asyncio.sleep(0)
@@ -113,7 +113,7 @@ def test_mount_of(path: str, mount: MountedFileSystem) -> None:
 def test_a_path_that_cannot_be_looked_at_does_not_exist(tmp_path: Path) -> None:
     async def look() -> bool:
         files = FileChecks()
-        await files.look(["/tmp/\0", str(tmp_path)])
+        await files.check(["/tmp/\0", str(tmp_path)])
         return files.answer(str(tmp_path)) and not files.answer("/tmp/\0")
 
     assert asyncio.run(look())

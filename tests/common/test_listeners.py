@@ -10,7 +10,7 @@ def test_all_are_told_in_the_order_in_which_they_came() -> None:
     listeners = Listeners[[str]]()
     listeners.add(lambda text: heard.append(f"first {text}"))
     listeners.add(lambda text: heard.append(f"second {text}"))
-    listeners.tell("now")
+    listeners.notify("now")
     assert heard == ["first now", "second now"]
 
 
@@ -24,8 +24,8 @@ def test_one_may_leave_while_the_others_are_told() -> None:
 
     end = listeners.add(leave)
     listeners.add(lambda: heard.append(2))
-    listeners.tell()
-    listeners.tell()
+    listeners.notify()
+    listeners.notify()
     assert heard == [1, 2, 2]
 
 
@@ -36,7 +36,7 @@ def test_one_that_is_there_twice_leaves_once_for_each_time() -> None:
     listeners.add(heard.append)
     end()
     end()
-    listeners.tell(7)
+    listeners.notify(7)
     assert heard == [7]
 
 
@@ -46,5 +46,5 @@ def test_leaving_after_all_were_sent_away_is_no_error() -> None:
     end = listeners.add(heard.append)
     listeners.clear()
     end()
-    listeners.tell(7)
+    listeners.notify(7)
     assert heard == []

@@ -60,7 +60,7 @@ async def test_a_remembered_value_is_answered_from_memory(monkeypatch: pytest.Mo
         may_go.wait()
         return len(calls)
 
-    remembered = Remembered(call, until_known=0)
+    remembered = Remembered(call, initial=0)
     assert [remembered.value() for _ in range(5)] == [0] * 5
     may_go.set()
     await remembered.ready()
@@ -75,7 +75,7 @@ async def test_a_remembered_value_is_answered_from_memory(monkeypatch: pytest.Mo
 
 
 def test_without_a_loop_a_remembered_value_is_read_once() -> None:
-    remembered = Remembered(lambda: object(), until_known=None)
+    remembered = Remembered(lambda: object(), initial=None)
     assert remembered.value() is remembered.value() is not None
 
 
@@ -90,7 +90,7 @@ async def test_a_read_that_began_before_a_change_does_not_undo_it(
         may_go.wait()
         return "old"
 
-    remembered = Remembered(call, until_known="")
+    remembered = Remembered(call, initial="")
     await remembered.ready()
     assert remembered.value() == "old"
     may_go.clear()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 import pytest
-from eagleray.common.redact import is_secret, redact_env, redact_text, redact_words
+from eagleray.common.redact import is_secret, redact_arguments, redact_env, redact_text
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -132,7 +132,7 @@ def test_redacting_twice_changes_nothing_more() -> None:
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_secrets_in_commands_are_hidden(words: list[str]) -> None:
-    shown = redact_words(words)
+    shown = redact_arguments(words)
     assert "SECRET" not in " ".join(shown)
     assert len(shown) == len(words)
     assert shown[0] == words[0]
@@ -145,7 +145,7 @@ def test_secrets_in_the_text_of_a_command_are_hidden(words: list[str]) -> None:
 
 @pytest.mark.parametrize("words", READABLE, ids=" ".join)
 def test_commands_without_secrets_stay_readable(words: list[str]) -> None:
-    assert redact_words(words) == words
+    assert redact_arguments(words) == words
     assert redact_text(" ".join(words)) == " ".join(words)
 
 
@@ -168,8 +168,8 @@ _VALUES = st.text(st.characters(codec="utf-8", exclude_characters="…"), min_si
 
 @given(name=_NAMES, value=_VALUES, prefix=st.sampled_from(["", "--", "+", "++model.", "-"]))
 def test_no_value_of_a_secret_name_survives(name: str, value: str, prefix: str) -> None:
-    assert redact_words([f"{prefix}{name}={value}"]) == [f"{prefix}{name}=…"]
-    assert redact_words([f"--{name}", value]) == [f"--{name}", "…"]
+    assert redact_arguments([f"{prefix}{name}={value}"]) == [f"{prefix}{name}=…"]
+    assert redact_arguments([f"--{name}", value]) == [f"--{name}", "…"]
     assert redact_env({name: value}) == {name: "…"}
 
 

@@ -194,7 +194,7 @@ def test_codes_are_those_of_all_factories() -> None:
     factories = [
         value
         for name, value in vars(errors).items()
-        if name.startswith(("ssh_", "far_")) and inspect.isfunction(value)
+        if name.startswith(("ssh_", "remote_")) and inspect.isfunction(value)
     ]
     made = [factory(*_arguments(factory)) for factory in factories]
     assert all(isinstance(error, EaglerayError) for error in made)

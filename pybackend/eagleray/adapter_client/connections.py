@@ -64,7 +64,9 @@ class AdapterConnections:
 
     def on_event(self, event: Event[R], handler: Callable[[Path, R], None]) -> None:
         """Calls `handler` with the socket of the adapter and the record of each such event."""
-        self._handlers[event.name] = lambda path, said: handler(path, read(event.record, said))
+        self._handlers[event.name] = lambda path, message: handler(
+            path, read(event.record, message)
+        )
 
     def subscribe(self) -> None:
         """Subscribes to the events of every adapter, from now on."""
@@ -142,15 +144,15 @@ class AdapterConnections:
         """Keeps a subscription at every adapter, and forgets those that are gone."""
         for connection in list(self._connections.values()):
             await self._subscribe(connection)
-        seen: set[Path] = set()
+        previous: set[Path] = set()
         while True:
             try:
                 await self.reachable()
             except EaglerayError as error:
                 log.warning("%s", error)
             alive = {path for path, c in self._connections.items() if not c.lost.is_set()}
-            for path in (seen | set(self._connections)) - alive:
+            for path in (previous | set(self._connections)) - alive:
                 for gone in self.on_gone:
                     gone(path)
-            seen = alive
+            previous = alive
             await asyncio.sleep(_POLL_S)

@@ -27,18 +27,18 @@ log = logging.getLogger(__name__)
 
 def held_elsewhere(folder: Path | None = None, now: float | None = None) -> list[WorkerState]:
     """The workers, each with the name of its host; reads files of the home, which may be slow."""
-    found: list[WorkerState] = []
+    workers: list[WorkerState] = []
     with contextlib.suppress(OSError, EaglerayError):
         for path in sorted((folder or held_folder()).glob("*.json")):
-            found += _of_record(path, time.time() if now is None else now)
-    return found
+            workers += _of_record(path, time.time() if now is None else now)
+    return workers
 
 
 def _of_record(path: Path, now: float) -> Iterator[WorkerState]:
     try:
-        said = json.loads(path.read_bytes()[:_LARGEST])
-        holder, age = _holder(said), now - float(said["written"])
-        workers = [read(WorkerState, worker) for worker in said["workers"]]
+        record = json.loads(path.read_bytes()[:_LARGEST])
+        holder, age = _holder(record), now - float(record["written"])
+        workers = [read(WorkerState, worker) for worker in record["workers"]]
     except UNREADABLE_JSON as error:
         log.info("a record of what is held elsewhere: %r", error)
         return
@@ -46,10 +46,10 @@ def _of_record(path: Path, now: float) -> Iterator[WorkerState]:
         yield from (replace(worker, socket="", host=printable(holder, 60)) for worker in workers)
 
 
-def _holder(said: dict[str, Any]) -> str:
+def _holder(record: dict[str, Any]) -> str:
     """Where the adapter is that wrote the record, as rows name it; "" for one that this process can connect to."""
-    host = str(said["host"])
+    host = str(record["host"])
     if host != host_name():
         return host
-    is_ours = said.get("protocol", PROTOCOL) == PROTOCOL
-    return "" if is_ours else f"this machine (version {said.get('version')})"
+    is_ours = record.get("protocol", PROTOCOL) == PROTOCOL
+    return "" if is_ours else f"this machine (version {record.get('version')})"

@@ -44,7 +44,7 @@ class AdapterRoutes:
         self._connections = connections
         self._states: dict[Path, list[RouteState]] = {}
         self._listeners = Listeners[[list[RouteState]]]()
-        self._asked: tuple[OnQuestion, OnOver] | None = None
+        self._callbacks: tuple[OnQuestion, OnOver] | None = None
         self._ssh: SshSettings | None = None
         self._questions: dict[int, tuple[Path, int]] = {}
         self._question_ids = itertools.count(1)
@@ -121,12 +121,12 @@ class AdapterRoutes:
 
         The returned function ends it for adapters that are found later.
         """
-        self._asked = (on_question, on_over)
+        self._callbacks = (on_question, on_over)
         self._connections.introduce_again()
         self._connections.subscribe()
 
         def end() -> None:
-            self._asked = None
+            self._callbacks = None
 
         return end
 
@@ -146,7 +146,7 @@ class AdapterRoutes:
         with contextlib.suppress(EaglerayError):
             if self._ssh is not None:
                 await connection.request(control.SSH_OPTIONS, self._ssh, MEMORY_S)
-            if self._asked is not None:
+            if self._callbacks is not None:
                 await connection.request(control.ASKS, Empty(), MEMORY_S)
 
     def _on_gone(self, path: Path) -> None:
@@ -158,17 +158,17 @@ class AdapterRoutes:
 
     def _on_routes(self, path: Path, event: RouteStates) -> None:
         self._states[path] = event.routes
-        self._listeners.tell(self.route_states())
+        self._listeners.notify(self.route_states())
 
     def _on_question(self, path: Path, question: SshQuestion) -> None:
-        if self._asked is not None:
+        if self._callbacks is not None:
             number = next(self._question_ids)
             self._questions[number] = (path, question.id)
-            self._asked[0](replace(question, id=number))
+            self._callbacks[0](replace(question, id=number))
 
     def _on_over(self, path: Path, closed: ClosedQuestion) -> None:
         for number, question in list(self._questions.items()):
             if question == (path, closed.id):
                 del self._questions[number]
-                if self._asked is not None:
-                    self._asked[1](number)
+                if self._callbacks is not None:
+                    self._callbacks[1](number)

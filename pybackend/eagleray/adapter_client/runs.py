@@ -80,7 +80,7 @@ class AdapterRuns:
             for run in await _of(connection)
         ]
 
-    def known(self) -> list[AdapterRunState]:
+    def last_states(self) -> list[AdapterRunState]:
         """What listeners got last, without a request; [] while there is no listener."""
         return [state for states in self._states.values() for state in states]
 
@@ -102,10 +102,10 @@ class AdapterRuns:
 
     def _on_runs(self, path: Path, event: RunStates) -> None:
         self._states[path] = event.runs
-        self._listeners.tell(self.known())
+        self._listeners.notify(self.last_states())
 
     def _on_output(self, path: Path, output: RunOutput) -> None:
-        self._output_listeners.tell(output.run, output.worker_id, output.text)
+        self._output_listeners.notify(output.run, output.worker_id, output.text)
 
     def _on_gone(self, path: Path) -> None:
         if self._states.get(path):

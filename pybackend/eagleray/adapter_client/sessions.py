@@ -57,7 +57,7 @@ class AdapterSessions:
         return self._listeners.add(listener)
 
     async def watch(self) -> AsyncIterator[list[WorkerState]]:
-        """Yields what a listener gets, beginning with `known()`, without an end."""
+        """Yields what a listener gets, beginning with `last_workers()`, without an end."""
         changed = asyncio.Event()
         changed.set()
         end = self.listen(lambda _: changed.set())
@@ -65,11 +65,11 @@ class AdapterSessions:
             while True:
                 await changed.wait()
                 changed.clear()
-                yield self.known()
+                yield self.last_workers()
         finally:
             end()
 
-    def known(self) -> list[WorkerState]:
+    def last_workers(self) -> list[WorkerState]:
         """What listeners got last, without a request; [] while there is no listener."""
         return [state for states in self._states.values() for state in states.values()]
 
@@ -156,7 +156,7 @@ class AdapterSessions:
             states[WorkerKey(worker.session, worker.worker_id)] = worker
         for key in changes.gone:
             states.pop(key, None)
-        self._listeners.tell(self.known())
+        self._listeners.notify(self.last_workers())
 
     def _on_gone(self, path: Path) -> None:
         if self._states.get(path):

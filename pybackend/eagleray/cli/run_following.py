@@ -72,7 +72,7 @@ class Follower:
         self._record = record
         self._signature = record.signature()
         self._now = self._read = load_if_readable(record)
-        self._had_stopped = False
+        self._was_stopped = False
         self._is_stopping = False
         self._note = ""
         self._progress = Progress()
@@ -130,10 +130,10 @@ class Follower:
 
     def _print_stops(self, now: StoredRun) -> None:
         stopped = [worker.name for worker in now.state.workers if worker.state == "stopped"]
-        if stopped and not self._had_stopped:
+        if stopped and not self._was_stopped:
             named = ", ".join(printable(name, 60) for name in stopped[:3])
             say(f"{len(stopped)} stopped at a breakpoint ({named}); `eagleray paused` lists them.")
-        self._had_stopped = bool(stopped)
+        self._was_stopped = bool(stopped)
 
     async def _stop(self) -> None:
         try:

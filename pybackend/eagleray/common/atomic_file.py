@@ -85,9 +85,9 @@ def check_replaceable(file: Path, version: int) -> None:
     An unreadable file may be replaced: a power failure or an editor damaged it.
     """
     try:
-        said = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return
-    written = said.get("version") if isinstance(said, dict) else None
+    written = content.get("version") if isinstance(content, dict) else None
     if isinstance(written, int) and written > version:
         raise newer_file(str(file))

@@ -39,7 +39,7 @@ def _not_python(text: str) -> str:
 
 def _expressions(log: str) -> list[str] | None:
     """The texts in braces, None if a brace is not closed."""
-    found, depth, start = [], 0, 0
+    expressions, depth, start = [], 0, 0
     for position, character in enumerate(log):
         if character == "{":
             start = position + 1 if depth == 0 else start
@@ -47,5 +47,5 @@ def _expressions(log: str) -> list[str] | None:
         elif character == "}" and depth:
             depth -= 1
             if depth == 0:
-                found.append(log[start:position])
-    return None if depth else found
+                expressions.append(log[start:position])
+    return None if depth else expressions

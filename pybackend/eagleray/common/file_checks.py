@@ -20,7 +20,7 @@ LIMIT_S = 2.0
 # An answer that is so old is looked up again.
 FRESH_S = 2.0
 _MOST_SILENT = 16
-_MOST_KEPT = 20_000
+_MOST_ANSWERS = 20_000
 
 Answers = dict[str, bool]
 
@@ -36,7 +36,7 @@ class FileChecks:
         self._exists = exists
         self._answers: dict[str, tuple[float, bool]] = {}
         self._places: dict[str, _Place] = {}
-        self._mounts_seen: tuple[float, Mounts] = (-FRESH_S, {})
+        self._last_mounts: tuple[float, Mounts] = (-FRESH_S, {})
 
     def answer(self, path: str) -> bool:
         """What was seen last; False while nothing is known."""
@@ -46,7 +46,7 @@ class FileChecks:
         at, _ = self._answers.get(path, (-FRESH_S, False))
         return time.monotonic() - at < FRESH_S
 
-    async def look(self, paths: Iterable[str]) -> bool:
+    async def check(self, paths: Iterable[str]) -> bool:
         """Looks up what isn't fresh; returns when all is known or given up.  Whether an answer has changed."""
         by_place: dict[str, list[str]] = defaultdict(list)
         for path in paths:
@@ -56,7 +56,7 @@ class FileChecks:
         waiting = [
             answers
             for name, several in by_place.items()
-            if (answers := self._asked(name, several)) is not None
+            if (answers := self._ask(name, several)) is not None
         ]
         if waiting:
             await asyncio.wait(waiting, timeout=LIMIT_S)
@@ -66,7 +66,7 @@ class FileChecks:
         """Whether merely looking at the path would have autofs mount something, such as another host's disk."""
         return mount_of(path, self._mounts()).type == "autofs"
 
-    def _asked(self, name: str, paths: list[str]) -> asyncio.Future[Answers] | None:
+    def _ask(self, name: str, paths: list[str]) -> asyncio.Future[Answers] | None:
         place = self._places.get(name)
         if place is None:
             place = self._places[name] = _Place(self._exists)
@@ -80,7 +80,7 @@ class FileChecks:
         return answers
 
     def _keep(self, answers: Answers) -> None:
-        if len(self._answers) > _MOST_KEPT:
+        if len(self._answers) > _MOST_ANSWERS:
             self._answers.clear()
         now = time.monotonic()
         self._answers |= {path: (now, answer) for path, answer in answers.items()}
@@ -91,10 +91,10 @@ class FileChecks:
         return point if point not in ("", "/") else "/" + path.lstrip("/").partition("/")[0]
 
     def _mounts(self) -> Mounts:
-        at, mounts = self._mounts_seen
+        at, mounts = self._last_mounts
         if time.monotonic() - at >= FRESH_S:
             mounts = parse_table(read_table())
-            self._mounts_seen = (time.monotonic(), mounts)
+            self._last_mounts = (time.monotonic(), mounts)
         return mounts
 
 
@@ -104,7 +104,7 @@ class _Place:
     def __init__(self, exists: Callable[[str], bool]) -> None:
         self._exists = exists
         self._lock = threading.Lock()
-        self._asked: list[tuple[list[str], asyncio.Future[Answers]]] = []
+        self._requests: list[tuple[list[str], asyncio.Future[Answers]]] = []
         self._is_running = False
         self._began = 0.0
 
@@ -115,28 +115,28 @@ class _Place:
     def ask(self, paths: list[str]) -> asyncio.Future[Answers]:
         answers: asyncio.Future[Answers] = asyncio.get_running_loop().create_future()
         with self._lock:
-            self._asked.append((paths, answers))
+            self._requests.append((paths, answers))
             if not self._is_running:
                 self._is_running = True
                 self._began = time.monotonic()
                 # Not of a pool, whose threads the process waits for when it ends.
-                threading.Thread(target=self._look, daemon=True, name="files").start()
+                threading.Thread(target=self._run, daemon=True, name="files").start()
         return answers
 
-    def _look(self) -> None:
+    def _run(self) -> None:
         while True:
             with self._lock:
-                if not self._asked:
+                if not self._requests:
                     self._is_running = False
                     return
-                paths, answers = self._asked.pop(0)
+                paths, answers = self._requests.pop(0)
                 self._began = time.monotonic()
-            found = {path: self._seen(path) for path in paths}
+            results = {path: self._check(path) for path in paths}
             # An event loop that has ended takes no answer.
             with contextlib.suppress(RuntimeError):
-                answers.get_loop().call_soon_threadsafe(_answer, answers, found)
+                answers.get_loop().call_soon_threadsafe(_answer, answers, results)
 
-    def _seen(self, path: str) -> bool:
+    def _check(self, path: str) -> bool:
         try:
             return self._exists(path)
         except (OSError, ValueError):

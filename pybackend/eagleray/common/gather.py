@@ -19,11 +19,11 @@ async def gather_bounded(
     """
     semaphore = asyncio.Semaphore(at_once)
 
-    async def one(thing: A) -> R:
+    async def limited(thing: A) -> R:
         async with semaphore:
             return await do(thing)
 
-    tasks = [asyncio.ensure_future(one(thing)) for thing in things]
+    tasks = [asyncio.ensure_future(limited(thing)) for thing in things]
     try:
         return list(await asyncio.gather(*tasks))
     finally:

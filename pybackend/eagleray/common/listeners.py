@@ -30,7 +30,7 @@ class Listeners(Generic[P]):
 
         return end
 
-    def tell(self, *args: P.args, **kwargs: P.kwargs) -> None:
+    def notify(self, *args: P.args, **kwargs: P.kwargs) -> None:
         for listener in self:
             listener(*args, **kwargs)
 

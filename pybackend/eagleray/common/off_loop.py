@@ -44,7 +44,7 @@ class Latest(Generic[T]):
 
     def __init__(self, call: Callable[[], T]) -> None:
         self._call = call
-        self._known: list[T] = []
+        self._last: list[T] = []
         self._running: asyncio.Future[T] | None = None
 
     async def get(self) -> T:
@@ -53,28 +53,28 @@ class Latest(Generic[T]):
         if running is None or running.done() or running.get_loop() != asyncio.get_running_loop():
             running = self._running = _started(self._call)
             running.add_done_callback(self._keep)
-        done, _ = await asyncio.wait([running], timeout=LIMIT_S if self._known else None)
-        return running.result() if done else self._known[0]
+        done, _ = await asyncio.wait([running], timeout=LIMIT_S if self._last else None)
+        return running.result() if done else self._last[0]
 
     def _keep(self, running: asyncio.Future[T]) -> None:
         if not running.cancelled() and running.exception() is None:
-            self._known = [running.result()]
+            self._last = [running.result()]
 
 
 class Remembered(Generic[T]):
     """The last result of a call that may block, answered from memory; an old one is renewed in the background."""
 
-    def __init__(self, call: Callable[[], T], until_known: T) -> None:
+    def __init__(self, call: Callable[[], T], initial: T) -> None:
         self._call = call
-        self._value = until_known
-        self._is_known = False
+        self._value = initial
+        self._is_read = False
         self._at = 0.0
         self._running: asyncio.Future[T] | None = None
 
     def value(self) -> T:
-        """`until_known` before the first result; without an event loop the first call is made here."""
+        """`initial` before the first result; without an event loop the first call is made here."""
         has_loop = asyncio._get_running_loop() is not None
-        if not self._is_known and not has_loop:
+        if not self._is_read and not has_loop:
             self.put(self._call())
         elif has_loop and time.monotonic() - self._at > FRESH_S:
             self._renewal()
@@ -82,12 +82,12 @@ class Remembered(Generic[T]):
 
     async def ready(self) -> None:
         """Waits until the first result is known; raises what the call raises."""
-        if not self._is_known:
+        if not self._is_read:
             await asyncio.shield(self._renewal())
 
     def put(self, value: T) -> None:
         """The value as it was just read or written."""
-        self._value, self._is_known, self._at = value, True, time.monotonic()
+        self._value, self._is_read, self._at = value, True, time.monotonic()
         # A call that began earlier may not have seen it.
         self._running = None
 

@@ -43,8 +43,8 @@ NETWORK_FILE_SYSTEMS = frozenset(
 
 def home() -> Path:
     """The folder of our state: EAGLERAY_HOME or ~/.local/share/eagleray; made if it is missing."""
-    set_by_person = os.environ.get("EAGLERAY_HOME")
-    folder = Path(set_by_person) if set_by_person else Path.home() / ".local/share/eagleray"
+    configured = os.environ.get("EAGLERAY_HOME")
+    folder = Path(configured) if configured else Path.home() / ".local/share/eagleray"
     folder = folder.expanduser().absolute()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -150,9 +150,9 @@ def adapter_socket(version: str = __version__) -> Path:
 
 def adapter_sockets() -> dict[str, Path]:
     """The control sockets of all versions that lie in the run folder, by version; some may be stale."""
-    found = run_folder().glob("adapter-*.sock")
+    paths = run_folder().glob("adapter-*.sock")
     return {
-        path.name.removeprefix("adapter-").removesuffix(".sock"): path for path in sorted(found)
+        path.name.removeprefix("adapter-").removesuffix(".sock"): path for path in sorted(paths)
     }
 
 
@@ -160,25 +160,25 @@ def private_folder(path: Path) -> Path:
     """`path` as a folder that only this user can enter: made with 0700, or checked and refused."""
     try:
         path.mkdir(mode=0o700, exist_ok=True)
-        seen = path.lstat()
+        status = path.lstat()
     except FileExistsError as error:
         raise unsafe_folder(str(path), "it is not a folder") from error
     except OSError as error:
         raise folder_not_made(str(path), error.strerror or "") from error
-    if why := why_unsafe(seen) or ("other users can enter it" if seen.st_mode & 0o077 else ""):
+    if why := why_unsafe(status) or ("other users can enter it" if status.st_mode & 0o077 else ""):
         raise unsafe_folder(str(path), why)
     return path
 
 
-def why_unsafe(seen: os.stat_result) -> str:
+def why_unsafe(status: os.stat_result) -> str:
     """Why a folder, by its `lstat`, is not safe for what only this user may write, "" if it is."""
-    if stat.S_ISLNK(seen.st_mode):
+    if stat.S_ISLNK(status.st_mode):
         return "it is a symbolic link"
-    if not stat.S_ISDIR(seen.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         return "it is not a folder"
-    if seen.st_uid != os.getuid():
+    if status.st_uid != os.getuid():
         return "it belongs to another user"
-    return "other users can write in it" if seen.st_mode & 0o022 else ""
+    return "other users can write in it" if status.st_mode & 0o022 else ""
 
 
 def is_network_folder(path: Path, mounts: str | None = None) -> bool:
@@ -189,17 +189,19 @@ def is_network_folder(path: Path, mounts: str | None = None) -> bool:
 
 def _is_private(path: Path) -> bool:
     try:
-        seen = path.lstat()
+        status = path.lstat()
     except OSError:
         return False
-    return stat.S_ISDIR(seen.st_mode) and seen.st_uid == os.getuid() and not seen.st_mode & 0o077
+    return (
+        stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077
+    )
 
 
 def _check_not_writable_by_others(path: Path) -> None:
-    seen = path.stat()
-    if seen.st_uid != os.getuid():
+    status = path.stat()
+    if status.st_uid != os.getuid():
         raise unsafe_folder(str(path), "it belongs to another user")
-    if seen.st_mode & 0o022:
+    if status.st_mode & 0o022:
         raise unsafe_folder(str(path), "other users can write in it")
 
 

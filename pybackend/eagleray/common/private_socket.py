@@ -85,10 +85,10 @@ async def connect(
 def identity(path: Path) -> FileIdentity | None:
     """None when nothing lies there."""
     try:
-        seen = path.lstat()
+        status = path.lstat()
     except OSError:
         return None
-    return seen.st_dev, seen.st_ino
+    return status.st_dev, status.st_ino
 
 
 def remove_stale(folder: Path, pattern: str, younger_than_s: float = 0.0) -> None:

@@ -75,7 +75,7 @@ _USER = re.compile(
 _BEARER = re.compile(r"\b(?P<scheme>Bearer|Basic)[ ]+[A-Za-z0-9+/_.~=-]{8,}", re.IGNORECASE)
 _IN_URL = re.compile(r"\b(?P<scheme>[a-z][a-z0-9+.-]{0,20}://[^/\s:@]{0,200}):[^/\s]{1,400}@")
 _LOGIN = re.compile(r"\b(?P<what>wandb\s+login\s+(?:--\S+\s+)*)(?P<value>[^\s-]\S*)")
-_WELL_KNOWN = re.compile(
+_TOKEN_FORMS = re.compile(
     r"\b(?:hf_[A-Za-z0-9]{20,}|gh[opsu]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|sk-[\w-]{20,}"
     r"|xox[abp]-[\w-]{10,}|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[\w-]{30,}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*)"
     r"|(?<=hooks\.slack\.com/services/)[\w/]+"
@@ -93,16 +93,16 @@ def is_secret(name: str, value: str = "?") -> bool:
         return False
     if name.lower() == "--use_wandb":
         return True
-    words = [word.lower() for word in _WORD.findall(name)] or [""]
-    if words[-1] in _NO_SECRET:
+    parts = [word.lower() for word in _WORD.findall(name)] or [""]
+    if parts[-1] in _NO_SECRET:
         return False
-    if any(_ANYWHERE.search(word) for word in words):
+    if any(_ANYWHERE.search(word) for word in parts):
         return True
-    last = words[-2] if words[-1] in _VALUE and len(words) > 1 else words[-1]
+    last = parts[-2] if parts[-1] in _VALUE and len(parts) > 1 else parts[-1]
     if last in _LAST:
         # PWD alone is the working directory.
-        return words != ["pwd"] and not (bare.isdigit() and len(bare) <= _SHORT_NUMBER)
-    return _is_key_or_token(words, bare)
+        return parts != ["pwd"] and not (bare.isdigit() and len(bare) <= _SHORT_NUMBER)
+    return _is_key_or_token(parts, bare)
 
 
 def redact_env(env: Mapping[str, str]) -> dict[str, str]:
@@ -113,10 +113,10 @@ def redact_env(env: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def redact_words(words: Sequence[str]) -> list[str]:
+def redact_arguments(parts: Sequence[str]) -> list[str]:
     """The arguments of a command, with `…` in place of secrets."""
-    shown = [_redact_word(before, word) for before, word in zip(["", *words], words, strict=False)]
-    if list(words[:2]) == ["wandb", "login"]:
+    shown = [_redact_word(before, word) for before, word in zip(["", *parts], parts, strict=False)]
+    if list(parts[:2]) == ["wandb", "login"]:
         shown[2:] = [word if word.startswith("-") else HIDDEN for word in shown[2:]]
     return shown
 
@@ -130,15 +130,15 @@ def redact_text(text: str) -> str:
     text = _USER.sub(rf"\g<name>\g<between>{HIDDEN}", text)
     text = _IN_URL.sub(rf"\g<scheme>:{HIDDEN}@", text)
     text = _LOGIN.sub(rf"\g<what>{HIDDEN}", text)
-    return _WELL_KNOWN.sub(HIDDEN, text)
+    return _TOKEN_FORMS.sub(HIDDEN, text)
 
 
-def _is_key_or_token(words: Sequence[str], value: str) -> bool:
+def _is_key_or_token(parts: Sequence[str], value: str) -> bool:
     """Whether a word is a key or token; a count of tokens, or a property of keys, is not."""
-    for at, word in enumerate(words):
+    for at, word in enumerate(parts):
         if not (_KEY_OR_TOKEN.fullmatch(word) or word.endswith(("key", "keys", "token", "tokens"))):
             continue
-        before, after = words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
+        before, after = parts[at - 1] if at else "", parts[at + 1] if at + 1 < len(parts) else ""
         counts = word.endswith("tokens") or after
         is_number = counts and _NUMBER.fullmatch(value)
         if not is_number and before not in _BEFORE_KEY and after not in _AFTER_KEY:
@@ -161,15 +161,15 @@ def _redact_word(before: str, word: str) -> str:
 def _redact_named(text: str) -> str:
     """The text after a name that isn't a secret's is searched as well: `KeyError: MY_TOKEN=…`."""
     shown, at = [], 0
-    while found := _NAMED.search(text, at):
-        shown.append(text[at : found.end()])
-        at = found.end()
-        if is_secret(found["name"]) and (reference := _REFERENCE.match(text, at)):
+    while match := _NAMED.search(text, at):
+        shown.append(text[at : match.end()])
+        at = match.end()
+        if is_secret(match["name"]) and (reference := _REFERENCE.match(text, at)):
             shown.append(_without_default(reference))
             at = reference.end()
             continue
-        value = _value_of(found, text) if is_secret(found["name"]) else ""
-        if value and is_secret(found["name"], value):
+        value = _value_of(match, text) if is_secret(match["name"]) else ""
+        if value and is_secret(match["name"], value):
             quote = _QUOTE.match(value)
             shown.append(f"{quote[0]}{HIDDEN}{quote[0]}" if quote else HIDDEN)
             at += len(value)
@@ -185,13 +185,13 @@ def _without_default(reference: re.Match[str]) -> str:
 def _value_of(named: re.Match[str], text: str) -> str:
     opened = named["before"][:1]
     if opened in _UP_TO and opened not in named["between"]:
-        found = _UP_TO[opened].match(text, named.end())
+        match = _UP_TO[opened].match(text, named.end())
     else:
-        found = _NAMED_VALUE.match(text, named.end())
-    return found[0] if found else ""
+        match = _NAMED_VALUE.match(text, named.end())
+    return match[0] if match else ""
 
 
-def _redact_option(found: re.Match[str]) -> str:
-    if not is_secret(found["name"], found["value"]):
-        return found[0]
-    return f"{found['name']}{found['between']}{HIDDEN}"
+def _redact_option(match: re.Match[str]) -> str:
+    if not is_secret(match["name"], match["value"]):
+        return match[0]
+    return f"{match['name']}{match['between']}{HIDDEN}"

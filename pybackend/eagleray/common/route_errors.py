@@ -15,10 +15,10 @@ def bad_route(written: str) -> EaglerayError:
 
 def port_refused(host: str, port: int, why: str, through: str = "") -> EaglerayError:
     """`why` is what the last hop said."""
-    said = printable(why).rstrip(".")
+    reason = printable(why).rstrip(".")
     return EaglerayError(
         "port-refused",
-        f"{printable(host)}:{port} cannot be reached{_through(through)}: {said}.",
+        f"{printable(host)}:{port} cannot be reached{_through(through)}: {reason}.",
         "Check that it still runs, and that it listens on an address which is reached from there.",
     )
 

@@ -14,10 +14,10 @@ def no_slurm(host: str) -> EaglerayError:
     )
 
 
-def slurm_failed(command: str, said: str) -> EaglerayError:
+def slurm_failed(command: str, output: str) -> EaglerayError:
     return EaglerayError(
         "slurm-failed",
-        f"SLURM's `{printable(command, 40)}` failed: {printable(said.strip() or 'no reason given')}",
+        f"SLURM's `{printable(command, 40)}` failed: {printable(output.strip() or 'no reason given')}",
         "Try that command yourself in a terminal there.",
         retries=True,
     )
@@ -31,10 +31,10 @@ def no_srun(host: str) -> EaglerayError:
     )
 
 
-def srun_failed(node: str, said: str) -> EaglerayError:
+def srun_failed(node: str, output: str) -> EaglerayError:
     return EaglerayError(
         "srun-failed",
-        f"`srun` ran nothing on {printable(node)}: {printable(said) or 'it said nothing'}",
+        f"`srun` ran nothing on {printable(node)}: {printable(output) or 'it said nothing'}",
         "Try `srun --overlap --jobid JOB -w NODE hostname` in a terminal.",
     )
 

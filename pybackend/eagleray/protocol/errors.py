@@ -63,7 +63,7 @@ def unknown_run_worker(worker: str) -> EaglerayError:
     )
 
 
-def not_a_gate(host: str, port: int) -> EaglerayError:
+def not_a_proxy(host: str, port: int) -> EaglerayError:
     return EaglerayError(
         "not-a-gate",
         f"What listens at {printable(host)}:{port} is no worker of this run.",
@@ -71,7 +71,7 @@ def not_a_gate(host: str, port: int) -> EaglerayError:
     )
 
 
-def gate_refused(host: str, port: int) -> EaglerayError:
+def proxy_refused_signature(host: str, port: int) -> EaglerayError:
     return EaglerayError(
         "gate-refused",
         f"The worker at {printable(host)}:{port} rejected the signature of this run.",
@@ -79,7 +79,7 @@ def gate_refused(host: str, port: int) -> EaglerayError:
     )
 
 
-def gate_of_another_version(host: str, port: int) -> EaglerayError:
+def proxy_of_another_version(host: str, port: int) -> EaglerayError:
     return EaglerayError(
         "gate-of-another-version",
         f"The worker at {printable(host)}:{port} was started by another version of Eagleray.",
@@ -87,7 +87,7 @@ def gate_of_another_version(host: str, port: int) -> EaglerayError:
     )
 
 
-def gate_silent(host: str, port: int, seconds: float) -> EaglerayError:
+def proxy_silent(host: str, port: int, seconds: float) -> EaglerayError:
     return EaglerayError(
         "gate-silent",
         f"The worker at {printable(host)}:{port} did not answer within {seconds:g} s.",
@@ -96,7 +96,7 @@ def gate_silent(host: str, port: int, seconds: float) -> EaglerayError:
     )
 
 
-def gate_left(worker: str, why: str) -> EaglerayError:
+def proxy_left(worker: str, why: str) -> EaglerayError:
     return EaglerayError(
         "gate-left",
         f"The debugger of {printable(worker)} is no longer held for us: {printable(why)}.",

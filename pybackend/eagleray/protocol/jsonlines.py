@@ -157,8 +157,8 @@ class Requests:
             answer.set_result(message.get("result") or {})
 
 
-def _error(said: Json) -> EaglerayError:
+def _error(error: Json) -> EaglerayError:
     code, message, next_step, detail = (
-        str(said.get(key, "")) for key in ("code", "message", "next_step", "detail")
+        str(error.get(key, "")) for key in ("code", "message", "next_step", "detail")
     )
-    return EaglerayError(code, message, next_step, detail, said.get("retries") is True)
+    return EaglerayError(code, message, next_step, detail, error.get("retries") is True)

@@ -62,9 +62,9 @@ def to_json(spec: RouteSpec) -> dict[str, str]:
     return asdict(spec)
 
 
-def of_json(said: Any) -> RouteSpec:
+def of_json(value: Any) -> RouteSpec:
     """The checked route that a request or a file names; raises `bad-route`."""
-    if not isinstance(said, dict):
-        raise bad_route(str(said))
-    fields = (said.get(name) or "" for name in ("ssh", "job", "node"))
+    if not isinstance(value, dict):
+        raise bad_route(str(value))
+    fields = (value.get(name) or "" for name in ("ssh", "job", "node"))
     return checked(RouteSpec(*(str(field) for field in fields)))

@@ -49,17 +49,17 @@ class ClusterQuery:
     """Runs queries on one event loop; `close` returns when none of our jobs is left in any list."""
 
     def __init__(self) -> None:
-        self._leaving: set[asyncio.Task[None]] = set()
+        self._removing: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
-        await asyncio.gather(*self._leaving)
+        await asyncio.gather(*self._removing)
 
     async def ask(
         self,
         dashboard: Dashboard,
         what: str,
         text: str,
-        asked: Mapping[str, object],
+        params: Mapping[str, object],
         seconds: float,
     ) -> Any:
         """Returns the JSON value that the program `text` prints after the mark that it finds in `EAGLERAY_ASKED`.
@@ -67,7 +67,7 @@ class ClusterQuery:
         `what` names it in the user's list of jobs and in errors.  The value is unchecked.
         """
         mark = secrets.token_hex(16)
-        env = {"EAGLERAY_TEXT": text, "EAGLERAY_ASKED": json.dumps({**asked, "mark": mark})}
+        env = {"EAGLERAY_TEXT": text, "EAGLERAY_ASKED": json.dumps({**params, "mark": mark})}
         job = await dashboard.job_api.submit(
             ENTRYPOINT,
             runtime_env={"env_vars": env},
@@ -85,18 +85,18 @@ class ClusterQuery:
             taking = tasks.owned(
                 _remove(dashboard, job, ended=state is not None), "removal", tasks.only_logged
             )
-            self._leaving.add(taking)
-            taking.add_done_callback(self._leaving.discard)
+            self._removing.add(taking)
+            taking.add_done_callback(self._removing.discard)
 
 
-def _answer(dashboard: Dashboard, what: str, state: JobState, said: str, mark: str) -> Any:
-    for line in said.splitlines():
+def _answer(dashboard: Dashboard, what: str, state: JobState, output: str, mark: str) -> Any:
+    for line in output.splitlines():
         if line.startswith(mark):
             with contextlib.suppress(ValueError, RecursionError):
                 return json.loads(line[len(mark) :])
-    lines = [line for line in said.splitlines() if line.strip()]
+    lines = [line for line in output.splitlines() if line.strip()]
     why = lines[-1] if lines else state.message
-    raise job_failed(dashboard.address, what, why, f"{state.status}: {state.message}\n{said}")
+    raise job_failed(dashboard.address, what, why, f"{state.status}: {state.message}\n{output}")
 
 
 async def _ended(dashboard: Dashboard, job: str, seconds: float) -> JobState | None:

@@ -107,26 +107,26 @@ class Connections:
         await asyncio.gather(*self._closing, return_exceptions=True)
 
     async def _open(self) -> OpenSession:
-        way = await self._find_endpoint()
+        endpoint = await self._find_endpoint()
         before = self._opened
-        if before is not None and before.endpoint == way:
+        if before is not None and before.endpoint == endpoint:
             # The failed connection was one of many: the others, such as a followed log, stay.
-            opened = OpenSession(way, before.session)
+            opened = OpenSession(endpoint, before.session)
         else:
-            opened = OpenSession(way, await self._session(way))
+            opened = OpenSession(endpoint, await self._session(endpoint))
             self.reset()
         self._opened, self._doubted = opened, False
         return opened
 
-    async def _session(self, way: Endpoint) -> aiohttp.ClientSession:
-        secure = way.url.startswith("https:")
-        context = await off_loop(partial(trusting, way.ca_file)) if secure else None
+    async def _session(self, endpoint: Endpoint) -> aiohttp.ClientSession:
+        secure = endpoint.url.startswith("https:")
+        context = await off_loop(partial(trusting, endpoint.ca_file)) if secure else None
         trace = aiohttp.TraceConfig()
-        trace.on_connection_create_start.append(self._check_listener(way))
+        trace.on_connection_create_start.append(self._check_listener(endpoint))
         return aiohttp.ClientSession(
             trace_configs=[trace],
-            connector=SocketConnector(way.socket, context)
-            if way.socket
+            connector=SocketConnector(endpoint.socket, context)
+            if endpoint.socket
             else aiohttp.TCPConnector(limit=0, ssl=context or True),
             cookie_jar=aiohttp.DummyCookieJar(),
             # A small compressed response could become large, and the dashboard doesn't compress.
@@ -135,7 +135,7 @@ class Connections:
             trust_env=False,
         )
 
-    def _check_listener(self, way: Endpoint) -> BeforeConnecting:
+    def _check_listener(self, endpoint: Endpoint) -> BeforeConnecting:
         async def check(
             session: aiohttp.ClientSession,
             request: SimpleNamespace,
@@ -147,11 +147,11 @@ class Connections:
                 if token != secrets.token:
                     raise errors.token_needed(self._address)
             if secrets.headers:
-                headers = await off_loop(partial(way.headers, True))
+                headers = await off_loop(partial(endpoint.headers, True))
                 if dict(headers) != dict(secrets.headers):
-                    raise errors.headers_kept_back(self._address)
+                    raise errors.headers_withheld(self._address)
             if secrets.token is not None or secrets.headers:
-                await way.check()
+                await endpoint.check()
 
         return check
 

@@ -45,7 +45,7 @@ class Dashboard:
     def __init__(
         self,
         address: str,
-        token_source: TokenSource = lambda look: None,
+        token_source: TokenSource = lambda check: None,
         find_endpoint: FindEndpoint | None = None,
         *,
         quick_s: float = QUICK_SECONDS,
@@ -263,11 +263,11 @@ class Dashboard:
             raise errors.not_ray(self.address, f"no JSON: {printable(reply.text)}") from error
 
     def _failed(self, reply: Reply) -> EaglerayError:
-        said = printable(reply.text, 2000)
+        text = printable(reply.text, 2000)
         # Protobuf 5 took this argument away from what Ray before 2.10 calls for every list.
-        if "including_default_value_fields" in said:
-            return errors.protobuf_breaks_api(self.address, said)
-        return errors.dashboard_failed(self.address, reply.status, said)
+        if "including_default_value_fields" in text:
+            return errors.protobuf_breaks_api(self.address, text)
+        return errors.dashboard_failed(self.address, reply.status, text)
 
     def _no_log(self, reply: Reply, filename: str) -> EaglerayError:
         if reply.status in (404, 500) and "not found" in reply.text:

@@ -17,7 +17,7 @@ HeaderSource = Callable[[bool], Mapping[str, str]]
 CheckListener = Callable[[], Awaitable[None]]
 
 
-def no_headers(look: bool) -> Mapping[str, str]:
+def no_headers(check: bool) -> Mapping[str, str]:
     return {}
 
 

@@ -89,7 +89,7 @@ def proxy_refused(address: str, status: int) -> EaglerayError:
     )
 
 
-def headers_kept_back(address: str) -> EaglerayError:
+def headers_withheld(address: str) -> EaglerayError:
     return EaglerayError(
         "headers-kept-back",
         f"Another user of this machine now listens at {printable(address)}, who was not sent your headers.",
@@ -263,7 +263,12 @@ ABOUT_A_TOKEN = "authentication token"  # noqa: S105 (no token, but what Ray cal
 
 
 def explain_refusal(
-    address: str, way: Endpoint, status: int, said: str, token: str | None, accepted: str | None
+    address: str,
+    endpoint: Endpoint,
+    status: int,
+    text: str,
+    token: str | None,
+    accepted: str | None,
 ) -> EaglerayError | None:
     """Returns the error for a response `status` to a request with `token`, None if it isn't about credentials.
 
@@ -273,9 +278,9 @@ def explain_refusal(
     4. The token is wrong.
     5. A server that got no token rejects the request.
     """
-    if status == 403 and PROFILING_OFF in said:
+    if status == 403 and PROFILING_OFF in text:
         return None
-    if ABOUT_A_TOKEN not in said and is_behind_proxy(way):
+    if ABOUT_A_TOKEN not in text and is_behind_proxy(endpoint):
         return proxy_refused(address, status)
     if token is not None:
         expired = token == accepted or is_over(token, time.time())
@@ -283,27 +288,27 @@ def explain_refusal(
     return token_refused(address) if status == 401 else None
 
 
-def explain_foreign_server(address: str, way: Endpoint, status: int) -> EaglerayError:
+def explain_foreign_server(address: str, endpoint: Endpoint, status: int) -> EaglerayError:
     """Returns the error for a server that wants credentials but doesn't answer Ray's request about them."""
-    if status in (401, 403) and is_behind_proxy(way):
+    if status in (401, 403) and is_behind_proxy(endpoint):
         return proxy_refused(address, status)
     return not_ray(address, "it asks for credentials but not as Ray does")
 
 
-def is_behind_proxy(way: Endpoint) -> bool:
+def is_behind_proxy(endpoint: Endpoint) -> bool:
     """Whether the user configured a proxy: Ray's dashboard has no prefix, no TLS and needs no other headers."""
-    url = URL(way.url)
-    return url.scheme == "https" or url.path not in ("", "/") or bool(way.headers(False))
+    url = URL(endpoint.url)
+    return url.scheme == "https" or url.path not in ("", "/") or bool(endpoint.headers(False))
 
 
-def job_refused(address: str, said: str) -> EaglerayError:
-    """`said` is the response of the dashboard: often a traceback whose last line is the reason."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+def job_refused(address: str, response: str) -> EaglerayError:
+    """`response` is the response of the dashboard: often a traceback whose last line is the reason."""
+    lines = [line.strip() for line in response.splitlines() if line.strip()]
     return EaglerayError(
         "job-refused",
         f"{printable(address)} did not take the job: {printable(lines[-1]) if lines else 'no reason given'}",
         "Submitting needs the dashboard of a full Ray (`ray[default]`); “Show Logs” has all that it said.",
-        printable(said, 4000),
+        printable(response, 4000),
     )
 
 

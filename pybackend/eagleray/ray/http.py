@@ -122,12 +122,12 @@ class RayHttp:
         kind: str = "application/json",
     ) -> Reply:
         """Sends a request that changes the cluster, which is never sent a second time; returns the response."""
-        said = RequestSpec(method, body, kind)
+        spec = RequestSpec(method, body, kind)
         async with self._places:
             with self._mapping(seconds):
                 opened = await self._connections.session(seconds)
                 try:
-                    return await self._whole(opened, path, (), seconds, 2**20, said)
+                    return await self._whole(opened, path, (), seconds, 2**20, spec)
                 except (aiohttp.ClientError, OSError, asyncio.TimeoutError):
                     self._connections.doubt(opened)
                     raise
@@ -164,9 +164,9 @@ class RayHttp:
         query: Query,
         seconds: float,
         limit: int,
-        said: RequestSpec = GET,
+        spec: RequestSpec = GET,
     ) -> Reply:
-        async with self._answer(opened, path, query, seconds, said) as answer:
+        async with self._answer(opened, path, query, seconds, spec) as answer:
             return await self.read(answer, limit)
 
     @asynccontextmanager
@@ -176,7 +176,7 @@ class RayHttp:
         path: str,
         query: Query,
         seconds: float | None,
-        said: RequestSpec = GET,
+        spec: RequestSpec = GET,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         timeout = aiohttp.ClientTimeout(
             total=seconds, sock_connect=min(CONNECT_SECONDS, seconds or CONNECT_SECONDS)
@@ -184,8 +184,8 @@ class RayHttp:
 
         async def send(path: str, query: Query, token: str | None) -> aiohttp.ClientResponse:
             # The request for the authentication mode changes nothing.
-            as_said = GET if path == MODE else said
-            return await self._send(opened, path, query, timeout, token, as_said)
+            sent = GET if path == MODE else spec
+            return await self._send(opened, path, query, timeout, token, sent)
 
         answer = await self._ask(opened, path, query, send)
         try:
@@ -218,18 +218,18 @@ class RayHttp:
         query: Query,
         timeout: aiohttp.ClientTimeout,
         token: str | None,
-        said: RequestSpec,
+        spec: RequestSpec,
     ) -> aiohttp.ClientResponse:
         headers = dict(await off_loop(partial(opened.endpoint.headers, False)))
-        kind = {"Content-Type": said.kind} if said.kind else {}
-        if said.start:
-            kind["Range"] = f"bytes={said.start}-"
+        kind = {"Content-Type": spec.kind} if spec.kind else {}
+        if spec.start:
+            kind["Range"] = f"bytes={spec.start}-"
         url = URL(opened.endpoint.url)
         answer = await opened.session.request(
-            said.method,
+            spec.method,
             url.with_path(url.path.rstrip("/") + path).with_query(list(query)),
             headers=headers | kind | _of_token(token, headers),
-            data=said.body,
+            data=spec.body,
             timeout=timeout,
             allow_redirects=False,
             trace_request_ctx=Secrets(token, headers),
@@ -268,13 +268,13 @@ class RayHttp:
         self, opened: OpenSession, answer: aiohttp.ClientResponse, token: str | None
     ) -> None:
         """Raises the error of a 401 or 403, unless Ray says that profiling is switched off."""
-        said = (await self.read(answer, 64 * 1024)).text
+        text = (await self.read(answer, 64 * 1024)).text
         meaning = partial(
             errors.explain_refusal,
             self.address,
             opened.endpoint,
             answer.status,
-            said,
+            text,
             token,
             self._accepted,
         )

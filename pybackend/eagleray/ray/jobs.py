@@ -62,10 +62,10 @@ class RayJobs:
         `entrypoint` is a line for the shell of the head: `shlex.join` of constant words, data travels in
         `env_vars`.  No resources are asked for: the job would wait for ever in a full cluster.
         """
-        asked = {"entrypoint": entrypoint, "runtime_env": runtime_env, "metadata": metadata}
+        request = {"entrypoint": entrypoint, "runtime_env": runtime_env, "metadata": metadata}
         if submission_id:
-            asked["submission_id"] = submission_id
-        body = json.dumps(asked).encode()
+            request["submission_id"] = submission_id
+        body = json.dumps(request).encode()
         for pause in (*AGAIN_S, None):
             reply = await self._http.send("POST", "/api/jobs/", body, seconds=SECONDS)
             if pause is None or _NOT_YET not in reply.text:

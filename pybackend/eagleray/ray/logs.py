@@ -71,7 +71,7 @@ class RayAgent:
     """
 
     def __init__(self, address: str, find_endpoint: FindEndpoint) -> None:
-        self._http = RayHttp(address, lambda look: None, find_endpoint)
+        self._http = RayHttp(address, lambda check: None, find_endpoint)
 
     async def close(self) -> None:
         await self._http.close()
@@ -108,18 +108,18 @@ async def follow(dashboard: Dashboard, job: str) -> AsyncGenerator[str, None]:
     2. Then its file is streamed; if that fails, the whole log is requested repeatedly.
     3. When the job has ended, the rest is taken from the whole log.
     """
-    said = 0
-    state = await _begun(dashboard, job)
+    yielded = 0
+    state = await _wait_started(dashboard, job)
     ended = asyncio.create_task(_ended(dashboard, job))
     try:
         if not state.ended:
             async for text in _streamed(dashboard, job, state.driver_node_id, ended):
-                said += len(text)
+                yielded += len(text)
                 yield text
         while True:
             is_last = ended.done()
-            async for rest in _rest(dashboard, job, state.driver_node_id, said):
-                said += len(rest)
+            async for rest in _rest(dashboard, job, state.driver_node_id, yielded):
+                yielded += len(rest)
                 yield rest
             if is_last:
                 return
@@ -129,16 +129,16 @@ async def follow(dashboard: Dashboard, job: str) -> AsyncGenerator[str, None]:
         await asyncio.gather(ended, return_exceptions=True)
 
 
-async def wait_ended(dashboard: Dashboard, job: str, look_s: float = POLL_S) -> JobState:
+async def wait_ended(dashboard: Dashboard, job: str, poll_s: float = POLL_S) -> JobState:
     """Waits for the end of the job without a limit."""
     while True:
         state = await dashboard.job_api.state(job)
         if state.ended:
             return state
-        await asyncio.sleep(look_s)
+        await asyncio.sleep(poll_s)
 
 
-async def _begun(dashboard: Dashboard, job: str) -> JobState:
+async def _wait_started(dashboard: Dashboard, job: str) -> JobState:
     while True:
         state = await dashboard.job_api.state(job)
         if state.ended or (state.driver_node_id and state.status == "RUNNING"):
@@ -155,22 +155,22 @@ async def _ended(dashboard: Dashboard, job: str) -> None:
         await asyncio.sleep(POLL_S)
 
 
-async def _rest(dashboard: Dashboard, job: str, node_id: str, said: int) -> AsyncIterator[str]:
-    """Yields the text after the first `said` characters; reads a log that is too large for one response in pieces."""
+async def _rest(dashboard: Dashboard, job: str, node_id: str, yielded: int) -> AsyncIterator[str]:
+    """Yields the text after the first `yielded` characters; reads a log that is too large for one response in pieces."""
     try:
         text = await dashboard.job_api.logs(job)
     except EaglerayError as error:
         if error.code != "answer-too-large" or not node_id:
             raise
     else:
-        if text[said:]:
-            yield text[said:]
+        if text[yielded:]:
+            yield text[yielded:]
         return
     passed = 0
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     async for piece in dashboard.log_bytes(node_id, f"job-driver-{job}.log"):
         text = decoder.decode(piece)
-        new, passed = text[max(0, said - passed) :], passed + len(text)
+        new, passed = text[max(0, yielded - passed) :], passed + len(text)
         if new:
             yield new
 

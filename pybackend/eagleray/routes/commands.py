@@ -94,7 +94,7 @@ async def _feed(process: asyncio.subprocess.Process, stdin: bytes) -> None:
 
 
 async def _beginning(stream: asyncio.StreamReader) -> bytes:
-    kept = bytearray()
+    output = bytearray()
     while part := await stream.read(_AT_ONCE):
-        kept += part[: LARGEST - len(kept)]
-    return bytes(kept)
+        output += part[: LARGEST - len(output)]
+    return bytes(output)

@@ -116,7 +116,7 @@ class Routes:
         except BaseException:
             self.release(holder, spec)
             raise
-        _keep(self._tasks, self._let_go_after(forwarded, holder, spec))
+        _own(self._tasks, self._let_go_after(forwarded, holder, spec))
         return forwarded
 
     async def open_stream(
@@ -134,7 +134,7 @@ class Routes:
         reader, writer = await asyncio.open_connection(sock=ours, limit=_BUFFER)
         forwarding = self._bring(spec, theirs, host, port, limit_s, reader)
         if not confirmed:
-            _keep(self._tasks, forwarding)
+            _own(self._tasks, forwarding)
             return reader, writer
         try:
             await forwarding
@@ -206,12 +206,12 @@ class Routes:
         log.info("the connection to %s ends", spec.text)
         if owned.ending is not None:
             owned.ending.cancel()
-        _keep(self._ending, owned.transport.close())
+        _own(self._ending, owned.transport.close())
         self.release(spec)
         self._changed()
 
     def _changed(self) -> None:
-        self.listeners.tell()
+        self.listeners.notify()
 
 
 def _check_port(host: str, port: int) -> None:
@@ -220,8 +220,8 @@ def _check_port(host: str, port: int) -> None:
         raise port_refused(host, port, "there is no such port")
 
 
-def _keep(kept: set[asyncio.Task[None]], doing: Coroutine[Any, Any, None]) -> None:
+def _own(owned: set[asyncio.Task[None]], doing: Coroutine[Any, Any, None]) -> None:
     """Starts a task that frees unused connections, and that `close` can cancel."""
     task = tasks.owned(doing, "route", tasks.only_logged)
-    kept.add(task)
-    task.add_done_callback(kept.discard)
+    owned.add(task)
+    task.add_done_callback(owned.discard)

@@ -34,15 +34,15 @@ class ForwardedStream:
         """Calls the loss callbacks with `why`, then closes the client's socket."""
         if not self.ended.is_set():
             self.loss = why
-            for tell in self._on_loss:
-                tell(why)
+            for listener in self._on_loss:
+                listener(why)
             self.close()
 
-    def on_loss(self, tell: Callable[[EaglerayError], None]) -> None:
-        """Calls `tell` with the reason before the client's socket closes, or now."""
+    def on_loss(self, listener: Callable[[EaglerayError], None]) -> None:
+        """Calls `listener` with the reason before the client's socket closes, or now."""
         if self.loss is not None:
-            tell(self.loss)
-        self._on_loss.append(tell)
+            listener(self.loss)
+        self._on_loss.append(listener)
 
 
 class Transport(Protocol):

@@ -62,5 +62,5 @@ class AnsweringProtocol(LanguageServerProtocol):
 
     def _refuse(self, request_id: Any, error: JsonRpcException) -> None:
         # Written out by hand: `_send_response` leaves the id out when it is null.
-        said = {"code": error.code, "message": error.message}
-        self._send_data({"jsonrpc": self.VERSION, "id": request_id, "error": said})
+        fields = {"code": error.code, "message": error.message}
+        self._send_data({"jsonrpc": self.VERSION, "id": request_id, "error": fields})

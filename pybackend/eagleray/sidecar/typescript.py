@@ -197,14 +197,14 @@ def _type(hint: Any) -> str:
 
 def _records(roots: Iterable[type[Any]]) -> list[type[Any]]:
     """The records among `roots` and all records that they contain."""
-    found: list[type[Any]] = []
+    records: list[type[Any]] = []
     todo = [root for root in roots if root is not NoneType]
     while todo:
         record = todo.pop(0)
-        if record not in found:
-            found.append(record)
+        if record not in records:
+            records.append(record)
             todo += _fields(record)
-    return found
+    return records
 
 
 def _fields(record: type[Any]) -> list[type[Any]]:
@@ -223,9 +223,9 @@ def main(arguments: list[str]) -> int:
     """`print-messages [--check]`: prints the files, or names the stale ones and how to refresh them."""
     root = Path(__file__).resolve().parents[3]
     if "--check" in arguments:
-        for path in (found := stale(root)):
+        for path in (stale_paths := stale(root)):
             sys.stderr.write(f"{path.relative_to(root)} is stale: run `npm run messages`\n")
-        return 1 if found else 0
+        return 1 if stale_paths else 0
     for path in write(root):
         sys.stdout.write(f"printed {path.relative_to(root)}\n")
     return 0

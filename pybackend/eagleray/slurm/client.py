@@ -20,7 +20,7 @@ from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import RouteSpec, checked
 from eagleray.slurm import hostlist
 from eagleray.slurm.jobs import EXCLUSIVE, SlurmJob, jobs_alone, parse_jobs, squeue_format
-from eagleray.tools.commands import NOT_FOUND, Commands
+from eagleray.tools.commands import EXIT_NO_COMMAND, Commands
 from eagleray.tools.remote_script import run_remote_script
 
 USUAL_PORT = 8265
@@ -141,18 +141,18 @@ class SlurmClient:
     async def ask_nodes(self, ssh: str, nodes: Sequence[str]) -> list[NodeAnswer]:
         """Asks all nodes at once on Ray's usual port, from the host on which SLURM's commands run."""
         python = "python3" if ssh else sys.executable
-        said = await self._script(
+        values = await self._script(
             ssh, "ask_nodes", [python], [str(USUAL_PORT), *nodes], limit_s=ASK_S
         )
-        rows = said[0] if said and isinstance(said[0], list) else []
+        rows = values[0] if values and isinstance(values[0], list) else []
         return [answer for row in rows if (answer := _node_answer(row))]
 
     async def find_dashboards(self, ssh: str, job: str, nodes: Sequence[str]) -> list[JobDashboard]:
         """Finds this user's dashboards in a job, by one step on its nodes."""
         checked(RouteSpec(job=job, node=nodes[0]))
         step = [*step_of(job, nodes), "python3"]
-        said = await self._script(ssh, "find_dashboards", step, [job], limit_s=SRUN_S + 5)
-        return [dashboard for value in said for dashboard in _dashboards(value, nodes)]
+        values = await self._script(ssh, "find_dashboards", step, [job], limit_s=SRUN_S + 5)
+        return [dashboard for value in values for dashboard in _dashboards(value, nodes)]
 
     async def _surely_exclusive(
         self,
@@ -165,10 +165,13 @@ class SlurmClient:
 
         Only running jobs are checked, each once: a second `squeue` is one more query for the controller.
         """
-        known = {(one.id, one.started): one.exclusive for one in before if one.checked}
+        checked_before = {(job.id, job.started): job.exclusive for job in before if job.checked}
         claimed = [job for job in jobs if job.exclusive and job.nodelist]
-        alone, checked = {job.id for job in claimed if known.get((job.id, job.started))}, True
-        if any((job.id, job.started) not in known for job in claimed):
+        alone, checked = (
+            {job.id for job in claimed if checked_before.get((job.id, job.started))},
+            True,
+        )
+        if any((job.id, job.started) not in checked_before for job in claimed):
             ran = await self._squeue(ssh, [*query, "-h", "-O", EXCLUSIVE])
             checked = ran.code == 0
             alone = jobs_alone(ran.stdout) if checked else set()
@@ -179,7 +182,7 @@ class SlurmClient:
         unset = [part for name in _SETTINGS for part in ("-u", name)]
         plain = ["env", *unset, "LC_ALL=C", "SLURM_TIME_FORMAT=%s", "squeue", *query]
         ran = await self._commands.run(ssh, plain, "", SQUEUE_S)
-        if ran.code == NOT_FOUND:
+        if ran.code == EXIT_NO_COMMAND:
             raise no_slurm(ssh)
         return ran
 
@@ -187,10 +190,10 @@ class SlurmClient:
         self, ssh: str, name: str, before: Sequence[str], arguments: Sequence[str], limit_s: float
     ) -> list[Any]:
         """Returns the values that a script of `remote_scripts` prints; raises `job-not-looked-into` if there are none."""
-        found, why = await run_remote_script(self._commands, ssh, name, before, arguments, limit_s)
-        if not found:
+        values, why = await run_remote_script(self._commands, ssh, name, before, arguments, limit_s)
+        if not values:
             raise job_not_looked_into(why)
-        return found
+        return values
 
 
 def step_of(job: str, nodes: Sequence[str]) -> list[str]:
@@ -220,11 +223,11 @@ def _dashboards(value: Any, nodes: Sequence[str]) -> list[JobDashboard]:
     rows = value.get("found") if isinstance(value, dict) else None
     if not isinstance(rows, list) or value.get("node") not in nodes:
         return []
-    found = []
+    dashboards = []
     for row in rows:
         port = row.get("port") if isinstance(row, dict) else None
         if isinstance(port, int) and 0 < port < 2**16:
-            found.append(
+            dashboards.append(
                 JobDashboard(
                     node=value["node"],
                     address=str(row.get("address", "")),
@@ -233,11 +236,11 @@ def _dashboards(value: Any, nodes: Sequence[str]) -> list[JobDashboard]:
                     started=row["started"] if isinstance(row.get("started"), int) else 0,
                 )
             )
-    return found
+    return dashboards
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(str(one) for one in value) if isinstance(value, list) else ()
+    return tuple(str(item) for item in value) if isinstance(value, list) else ()
 
 
 WrapCommand = Callable[[list[str]], list[str]]

@@ -55,10 +55,10 @@ def _names(item: str) -> list[str]:
 def _numbers(written: str) -> list[str]:
     numbers: list[str] = []
     for part in written.split(","):
-        found = _RANGE.fullmatch(part)
-        if not found:
+        match = _RANGE.fullmatch(part)
+        if not match:
             raise ValueError(f"no range of numbers: {part!r}")
-        first, last = found[1], found[2] or found[1]
+        first, last = match[1], match[2] or match[1]
         if int(last) - int(first) > MOST or int(last) < int(first):
             raise ValueError(f"no range of numbers: {part!r}")
         numbers += [str(n).zfill(len(first)) for n in range(int(first), int(last) + 1)]

@@ -41,16 +41,16 @@ class JobNodes:
         Without `max_age_s` a job's nodes are polled by its schedule; with 0, after a click, now.
         """
         now = self._clock.now()
-        has_asked = False
+        has_polled = False
 
         async def ask(before: Any) -> Any:
-            nonlocal has_asked
-            has_asked = True
-            known = before if isinstance(before, dict) else {}
-            due = _due(known, jobs, now, max_age_s)
+            nonlocal has_polled
+            has_polled = True
+            rows = before if isinstance(before, dict) else {}
+            due = _due(rows, jobs, now, max_age_s)
             wanted = dict.fromkeys(node for job in due for node in nodes[job.id])
-            asked = await self._slurm.ask_nodes(ssh, list(wanted)) if wanted else []
-            by_node = {one.node: _converter.unstructure(one) for one in asked}
+            answers = await self._slurm.ask_nodes(ssh, list(wanted)) if wanted else []
+            by_node = {answer.node: _converter.unstructure(answer) for answer in answers}
             new = {
                 job.id: {
                     "at": now,
@@ -59,14 +59,14 @@ class JobNodes:
                 }
                 for job in due
             }
-            kept = {key: row for key, row in known.items() if now - row["at"] < _FORGET_S}
-            return {**kept, **new}
+            recent = {key: row for key, row in rows.items() if now - row["at"] < _FORGET_S}
+            return {**recent, **new}
 
         key = f"{_FORMAT} {ssh}"
         last = await self._answers.peek(key)
         value = last.value if last and isinstance(last.value, dict) else {}
         failed = last is not None and last.error is not None and max_age_s is None
-        while not has_asked and _due(value, jobs, now, max_age_s):
+        while not has_polled and _due(value, jobs, now, max_age_s):
             # Another window may have polled meanwhile, about other jobs.
             answer = await self._answers.get(key, RETRY_S if failed else 0.0, ask)
             if answer.error is not None:
@@ -90,4 +90,4 @@ def _answers(value: Mapping[str, Any], job: SlurmJob, not_before: float) -> list
     row = value.get(job.id)
     if not isinstance(row, dict) or row["started"] != job.started or row["at"] <= not_before:
         return None
-    return [_converter.structure(one, NodeAnswer) for one in row["nodes"]]
+    return [_converter.structure(answer, NodeAnswer) for answer in row["nodes"]]

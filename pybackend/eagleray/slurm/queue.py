@@ -27,7 +27,7 @@ class JobQueue:
 
     def job(self, job: str) -> SlurmJob | None:
         """None if SLURM doesn't know it any more."""
-        return next((one for one in self.jobs if one.id == job), None)
+        return next((entry for entry in self.jobs if entry.id == job), None)
 
 
 class SlurmQueue:

@@ -106,12 +106,12 @@ def zip_package(of: Package) -> tuple[str, bytes]:
     return f"_ray_pkg_{digest}.zip", content
 
 
-def detached_command(*words: str, isolated: bool = False) -> list[str]:
+def detached_command(*arguments: str, isolated: bool = False) -> list[str]:
     """Returns the command line `eagleray_start.py WORDS` for a process that outlives us; `isolated` means without libraries."""
     site = ["-S"] if isolated or sys.flags.no_site else []
     entry = code_copy() / ENTRY
     libraries = [] if isolated else [word for path in _libraries() for word in ("--libs", path)]
-    return [sys.executable, "-I", *site, str(entry), *libraries, *words]
+    return [sys.executable, "-I", *site, str(entry), *libraries, *arguments]
 
 
 def code_copy(source: Path = SOURCE) -> Path:

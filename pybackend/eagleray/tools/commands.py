@@ -14,7 +14,7 @@ from eagleray.routes.commands import kill
 
 # More than any answer that is asked for; the rest is thrown away.
 MOST = 8 * 2**20
-NOT_FOUND = 127
+EXIT_NO_COMMAND = 127
 
 # Sites put SLURM's commands on the path of login shells only; the words come in as arguments, never as text.
 LOGIN_SHELL = ("bash", "-lc", 'exec "$@"', "bash")
@@ -59,17 +59,17 @@ class Commands:
         where = (ssh, argv[0])
         if where not in self._by_login_shell:
             ran = await self._run(ssh, argv, stdin, limit_s)
-            if ran.code != NOT_FOUND:
+            if ran.code != EXIT_NO_COMMAND:
                 return ran
         ran = await self._run(ssh, [*LOGIN_SHELL, *argv], stdin, limit_s)
-        if ran.code != NOT_FOUND:
+        if ran.code != EXIT_NO_COMMAND:
             self._by_login_shell.add(where)
         return ran
 
     async def start(self, ssh: str, argv: Sequence[str]) -> asyncio.subprocess.Process:
         """A command that keeps running, with pipes, which the caller ends; over ssh it is one session.
 
-        One that isn't found ends with `NOT_FOUND`; its caller then says so by `use_login_shell`.
+        One that isn't found ends with `EXIT_NO_COMMAND`; its caller then says so by `use_login_shell`.
         """
         if (ssh, argv[0]) in self._by_login_shell:
             argv = [*LOGIN_SHELL, *argv]
@@ -99,7 +99,7 @@ async def _run_here(
     try:
         process = await _started(argv, environ)
     except OSError as error:
-        return CommandOutput(NOT_FOUND, "", str(error))
+        return CommandOutput(EXIT_NO_COMMAND, "", str(error))
     try:
         out, err = await asyncio.wait_for(_talk(process, stdin.encode()), limit_s)
     except asyncio.TimeoutError as error:
@@ -138,7 +138,7 @@ async def _write(writer: asyncio.StreamWriter, text: bytes) -> None:
 
 
 async def _all_of(reader: asyncio.StreamReader) -> str:
-    kept = bytearray()
+    output = bytearray()
     while chunk := await reader.read(2**16):
-        kept += chunk[: MOST - len(kept)]
-    return kept.decode("utf-8", "replace")
+        output += chunk[: MOST - len(output)]
+    return output.decode("utf-8", "replace")

@@ -41,10 +41,10 @@ def is_own(pid: int) -> bool:
 def local_addresses() -> frozenset[str]:
     """The IP addresses of this machine: a worker with another `node_ip` runs elsewhere."""
     families = (socket.AF_INET, socket.AF_INET6)
-    found = psutil.net_if_addrs().values()
+    interfaces = psutil.net_if_addrs().values()
     return frozenset(
         address.address.partition("%")[0]
-        for addresses in found
+        for addresses in interfaces
         for address in addresses
         if address.family in families
     )
@@ -82,16 +82,16 @@ def own_commands() -> dict[int, tuple[str, ...]]:
     if not LINUX:
         return {process.pid: _arguments(process) for process in psutil.process_iter()}
     uid = os.getuid()
-    found = {}
+    commands = {}
     for entry in os.scandir("/proc"):
         try:
             # Login nodes run thousands of processes of others: asking the folder for its owner is cheap.
             if entry.name.isdigit() and entry.stat().st_uid == uid:
                 text = Path(entry.path, "cmdline").read_bytes().decode(errors="replace")
-                found[int(entry.name)] = tuple(text.rstrip("\0").split("\0"))
+                commands[int(entry.name)] = tuple(text.rstrip("\0").split("\0"))
         except OSError:
             continue
-    return found
+    return commands
 
 
 def listeners_of(pids: Iterable[int]) -> dict[int, tuple[Listener, ...]]:
@@ -106,21 +106,21 @@ def listeners_of(pids: Iterable[int]) -> dict[int, tuple[Listener, ...]]:
 
 
 def _by_inode() -> dict[int, Listener]:
-    return {inode: one for table in TABLES for inode, one in of_table(_text(table))}
+    return {inode: listener for table in TABLES for inode, listener in of_table(_text(table))}
 
 
 def _inodes(pid: int) -> set[int]:
     """The sockets that a process holds."""
-    found = set()
+    inodes = set()
     try:
         for entry in os.scandir(f"/proc/{pid}/fd"):
             target = str(Path(entry.path).readlink())
             if target.startswith("socket:["):
-                found.add(int(target[8:-1]))
+                inodes.add(int(target[8:-1]))
     except OSError:
         # The process ended, or closed the file, while we looked.
-        return found
-    return found
+        return inodes
+    return inodes
 
 
 def _listeners_of(pid: int) -> list[Listener]:
@@ -171,8 +171,8 @@ def _address_of_table(text: str) -> str:
     """An address of the kernel's table: words of 32 bits, each in the byte order of the machine; raises ValueError."""
     if len(text) not in (8, 32):
         raise ValueError("not an address of IPv4 or IPv6")
-    words = [int(text[i : i + 8], 16).to_bytes(4, sys.byteorder) for i in range(0, len(text), 8)]
-    return str(_ip(b"".join(words)))
+    parts = [int(text[i : i + 8], 16).to_bytes(4, sys.byteorder) for i in range(0, len(text), 8)]
+    return str(_ip(b"".join(parts)))
 
 
 def _ip(address: str | bytes) -> ipaddress.IPv4Address | ipaddress.IPv6Address:

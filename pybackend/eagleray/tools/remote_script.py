@@ -27,8 +27,8 @@ async def run_remote_script(
     """
     text = resources.files("eagleray.remote_scripts").joinpath(f"{name}.py").read_text("utf-8")
     mark = secrets.token_hex(8)
-    words = wrap([*before, "-I", "-", mark, *arguments])
-    ran = await commands.run(ssh, words, text, limit_s)
+    command = wrap([*before, "-I", "-", mark, *arguments])
+    ran = await commands.run(ssh, command, text, limit_s)
     lines = [line for line in ran.stdout.splitlines() if line.startswith(mark)]
     why = printable(ran.stderr.strip()[-300:] or f"it ended with {ran.code}")
     return [_value(line[len(mark) :]) for line in lines], why

@@ -8,7 +8,7 @@ from pathlib import Path
 ENTRY = Path(__file__).resolve().parents[2] / "eagleray_start.py"
 
 
-def self_command(*words: str) -> list[str]:
+def self_command(*arguments: str) -> list[str]:
     """Returns `eagleray_start.py WORDS` by our own Python, isolated as this process is."""
     site = ["-S"] if sys.flags.no_site else []
-    return [sys.executable, "-I", *site, str(ENTRY), *words]
+    return [sys.executable, "-I", *site, str(ENTRY), *arguments]

@@ -65,7 +65,7 @@ class SharedAnswers:
             last = await self.peek(key)
             if last is not None and self._is_fresh(last, wanted_at - max_age_s):
                 return last
-            return await self._asked(key, ask, last)
+            return await self._ask(key, ask, last)
 
     async def peek(self, key: str) -> SharedAnswer | None:
         """The last answer, however old; None before the first one since the machine was started."""
@@ -74,21 +74,21 @@ class SharedAnswers:
 
     def _read(self, key: str) -> SharedAnswer | None:
         try:
-            said = json.loads(self._file(key).read_text("utf-8"))
-            error = EaglerayError(*said["error"]) if said["error"] else None
-            return SharedAnswer(float(said["at"]), said["value"], error)
+            record = json.loads(self._file(key).read_text("utf-8"))
+            error = EaglerayError(*record["error"]) if record["error"] else None
+            return SharedAnswer(float(record["at"]), record["value"], error)
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def _is_fresh(self, answer: SharedAnswer, not_before: float) -> bool:
         return not_before < answer.at <= self._clock.now()
 
-    async def _asked(self, key: str, ask: Ask, last: SharedAnswer | None) -> SharedAnswer:
-        at, kept = self._clock.now(), last.value if last else None
+    async def _ask(self, key: str, ask: Ask, last: SharedAnswer | None) -> SharedAnswer:
+        at, value = self._clock.now(), last.value if last else None
         try:
-            answer = SharedAnswer(at, await ask(kept))
+            answer = SharedAnswer(at, await ask(value))
         except EaglerayError as error:
-            answer = SharedAnswer(at, kept, error)
+            answer = SharedAnswer(at, value, error)
         with contextlib.suppress(OSError):
             await off_loop(partial(self._write, key, answer))
         return answer

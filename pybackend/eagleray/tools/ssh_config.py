@@ -32,17 +32,17 @@ class ConfiguredHost:
 def configured_hosts(config: Path | None = None) -> list[ConfiguredHost]:
     """Returns the hosts of `~/.ssh/config` and the files that it includes, without patterns, in their order."""
     file = config or Path.home() / ".ssh" / "config"
-    found: dict[str, dict[str, str]] = {}
+    hosts: dict[str, dict[str, str]] = {}
     names: list[str] = []
-    for keyword, words in _lines(file, file.parent, frozenset()):
+    for keyword, arguments in _lines(file, file.parent, frozenset()):
         if keyword in ("host", "match"):
-            names = [name for name in words if keyword == "host" and _is_name(name)]
-            for name in names[: MOST - len(found)]:
-                found.setdefault(name, {})
-        elif keyword in ("hostname", "user") and words:
+            names = [name for name in arguments if keyword == "host" and _is_name(name)]
+            for name in names[: MOST - len(hosts)]:
+                hosts.setdefault(name, {})
+        elif keyword in ("hostname", "user") and arguments:
             for name in names:
-                found.get(name, {}).setdefault(keyword, words[0])
-    return [ConfiguredHost(name, _detail(name, said)) for name, said in found.items()]
+                hosts.get(name, {}).setdefault(keyword, arguments[0])
+    return [ConfiguredHost(name, _detail(name, options)) for name, options in hosts.items()]
 
 
 def _lines(file: Path, folder: Path, reading: frozenset[Path]) -> Iterator[tuple[str, list[str]]]:
@@ -59,13 +59,13 @@ def _lines(file: Path, folder: Path, reading: frozenset[Path]) -> Iterator[tuple
         log.debug("%s cannot be read: %s", file, error)
         return
     for line in text.splitlines():
-        keyword, words = _words(line)
+        keyword, arguments = _parse_line(line)
         if keyword == "include":
-            for pattern in words:
+            for pattern in arguments:
                 for included in _included(folder, pattern):
                     yield from _lines(included, folder, reading | {file})
         elif keyword:
-            yield keyword, words
+            yield keyword, arguments
 
 
 def _included(folder: Path, pattern: str) -> list[Path]:
@@ -78,15 +78,15 @@ def _included(folder: Path, pattern: str) -> list[Path]:
         return []
 
 
-def _words(line: str) -> tuple[str, list[str]]:
+def _parse_line(line: str) -> tuple[str, list[str]]:
     """`Keyword arguments`, or `Keyword=arguments`."""
-    found = _LINE.match(line)
-    if not found:
+    match = _LINE.match(line)
+    if not match:
         return "", []
     try:
-        return found[1].lower(), shlex.split(found[2], comments=True)
+        return match[1].lower(), shlex.split(match[2], comments=True)
     except ValueError:
-        return found[1].lower(), []
+        return match[1].lower(), []
 
 
 def _is_name(written: str) -> bool:
@@ -99,8 +99,8 @@ def _is_name(written: str) -> bool:
     return True
 
 
-def _detail(name: str, said: dict[str, str]) -> str:
-    host, user = said.get("hostname", ""), said.get("user", "")
+def _detail(name: str, options: dict[str, str]) -> str:
+    host, user = options.get("hostname", ""), options.get("user", "")
     if not user and host in ("", name):
         return ""
     return printable(f"{user}@{host or name}" if user else host, 120)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from eagleray.common.redact import redact_env, redact_text, redact_words
+from eagleray.common.redact import redact_arguments, redact_env, redact_text
 from eagleray.features.workers.logs import LineFeed, clean_text, last_lines
 
 from tests.fuzz.target import Target
@@ -42,7 +42,7 @@ def redacted(text: str) -> None:
     assert len(shown) <= len(text) + 4 * text.count("=") + 4 * text.count(":") + 400
     if re.search(rf"(?<!\w){SECRET}(?!\w)", text):
         assert not re.search(rf"(?<!\w){SECRET}(?!\w)", shown), shown
-    redact_words(text.split(" "))
+    redact_arguments(text.split(" "))
     redact_env({"A": text, "HF_TOKEN": text})
 
 

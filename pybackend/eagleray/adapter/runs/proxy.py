@@ -13,10 +13,10 @@ from eagleray.injected.debug_proxy import request
 from eagleray.injected.ed25519 import SecretKey
 from eagleray.protocol import jsonlines
 from eagleray.protocol.errors import (
-    gate_of_another_version,
-    gate_refused,
-    gate_silent,
-    not_a_gate,
+    not_a_proxy,
+    proxy_of_another_version,
+    proxy_refused_signature,
+    proxy_silent,
 )
 from eagleray.protocol.jsonlines import Json
 from eagleray.protocol.route_spec import RouteSpec
@@ -52,7 +52,7 @@ class ProxyClient:
         A listener that only poses as the debug proxy receives nothing that another debug proxy would accept.
         """
         order = routes.in_order(self.specs)
-        problem: EaglerayError = not_a_gate(self.host, self.port)
+        problem: EaglerayError = not_a_proxy(self.host, self.port)
         for spec in order:
             limit_s = CONNECT_S if spec is order[-1] else SOONER_S
             try:
@@ -72,13 +72,13 @@ class ProxyClient:
             return await asyncio.wait_for(self._converse(reader, writer, wish), ANSWER_S)
         except asyncio.TimeoutError as error:
             writer.close()
-            raise gate_silent(self.host, self.port, ANSWER_S) from error
+            raise proxy_silent(self.host, self.port, ANSWER_S) from error
         except (OSError, EOFError) as error:
             writer.close()
             raise link_lost("", "it was closed at once") from error
         except (ValueError, asyncio.LimitOverrunError) as error:
             writer.close()
-            raise not_a_gate(self.host, self.port) from error
+            raise not_a_proxy(self.host, self.port) from error
         except BaseException:
             writer.close()
             raise
@@ -92,7 +92,7 @@ class ProxyClient:
         # A connection that is lost within the line doesn't make the debug proxy a stranger.
         answer = jsonlines.decode(await reader.readuntil())
         if answer.get("error") == "refused":
-            raise gate_refused(self.host, self.port)
+            raise proxy_refused_signature(self.host, self.port)
         return answer
 
     async def _greeted(self, reader: asyncio.StreamReader) -> bytes:
@@ -101,8 +101,8 @@ class ProxyClient:
         # All versions begin in the same way and with the same length.
         greeting = await reader.readexactly(len(expected))
         if greeting == request.greeting(self.run, 1).encode():
-            raise gate_of_another_version(self.host, self.port)
+            raise proxy_of_another_version(self.host, self.port)
         if greeting != expected:
-            raise not_a_gate(self.host, self.port)
+            raise not_a_proxy(self.host, self.port)
         nonce = await reader.readexactly(2 * request.NONCE_SIZE + 2)
         return bytes.fromhex(nonce.decode("ascii"))

@@ -23,7 +23,7 @@ from eagleray.injected.debug_proxy.frames import (
     OutgoingStream,
     frame,
 )
-from eagleray.protocol.errors import gate_left
+from eagleray.protocol.errors import proxy_left
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ class ProxyStream:
         )
         if "error" in answer:
             streams[1].close()
-            raise gate_left(self._name, str(answer["error"]))
+            raise proxy_left(self._name, str(answer["error"]))
         return streams, answer
 
     def _failed(self, error: BaseException) -> None:

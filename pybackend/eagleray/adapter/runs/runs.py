@@ -175,7 +175,7 @@ class RunRegistry:
         return self._runs[run_id]
 
     def _said(self, run: str, worker_id: str, text: str) -> None:
-        self.output_listeners.tell(run, worker_id, text)
+        self.output_listeners.notify(run, worker_id, text)
 
     def _changed(self) -> None:
         if not self._is_telling and self._runs:
@@ -184,4 +184,4 @@ class RunRegistry:
 
     def _tell(self) -> None:
         self._is_telling = False
-        self.listeners.tell()
+        self.listeners.notify()

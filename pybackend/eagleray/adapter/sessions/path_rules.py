@@ -24,7 +24,9 @@ class PathRules:
 
     async def check_files(self, remotes: Iterable[str]) -> None:
         """Looks for the local files of these files of the worker; one that can't be seen counts as missing."""
-        await self._files.look(path for remote in set(remotes) for path in self._candidates(remote))
+        await self._files.check(
+            path for remote in set(remotes) for path in self._candidates(remote)
+        )
 
     def to_local(self, remote: str) -> str:
         """The local file that a worker's file is, or "" when no such file exists here.

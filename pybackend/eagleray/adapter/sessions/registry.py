@@ -100,7 +100,7 @@ class Registry:
             await asyncio.shield(held.attaching)
         if params.seen and not held.worker.seen:
             held.worker.seen = True
-            self.listeners.tell(key)
+            self.listeners.notify(key)
         return AttachResult(held.worker.socket_path, held.worker.status())
 
     async def resume(self, key: WorkerKey) -> None:
@@ -155,7 +155,7 @@ class Registry:
             if key in self._workers:
                 worker = self._workers[key].worker
                 worker.params = replace(worker.params, cluster=cluster)
-                self.listeners.tell(key)
+                self.listeners.notify(key)
 
     async def restore(self, folder: Path) -> None:
         """The sockets of workers lie in `folder` from now on; those that aren't reachable listen there."""
@@ -167,7 +167,7 @@ class Registry:
             served.stop()
             if await self._listen(key, held, path):
                 held.worker.socket_path = str(path)
-                self.listeners.tell(key)
+                self.listeners.notify(key)
 
     def is_reachable(self) -> bool:
         """Whether the sockets of all workers are still where editors look for them."""
@@ -191,7 +191,7 @@ class Registry:
             self._ignored.setdefault(params.session, []),
             self._routes,
             self._clock,
-            lambda: self.listeners.tell(key),
+            lambda: self.listeners.notify(key),
             self._ended,
         )
 
@@ -209,7 +209,7 @@ class Registry:
             raise
         finally:
             held.attaching = None
-            self.listeners.tell(key)
+            self.listeners.notify(key)
 
     async def _listen(self, key: WorkerKey, held: RegisteredWorker, path: Path) -> bool:
         """Serves editors at `path`; False, without a socket, if the worker has ended meanwhile."""
@@ -237,7 +237,7 @@ class Registry:
         held = self._workers.pop(key, None)
         if held is not None and held.served is not None:
             held.served.stop()
-        self.listeners.tell(key)
+        self.listeners.notify(key)
         log.info("%s is no longer ours", worker.params.name)
 
     async def _attached(self, key: WorkerKey) -> RegisteredWorker:

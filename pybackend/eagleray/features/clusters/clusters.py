@@ -295,4 +295,4 @@ class ClusterRegistry:
 
     def notify_changed(self) -> None:
         """Tells the listeners to call `current` again."""
-        self._listeners.tell()
+        self._listeners.notify()

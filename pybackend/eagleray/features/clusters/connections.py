@@ -482,7 +482,7 @@ class ConnectionMonitor:
         """How many workers of a cluster are stopped: those that an adapter holds, and those that wait for one."""
         held = sum(
             worker.cluster == cluster and worker.state == "stopped"
-            for worker in self._sessions.known()
+            for worker in self._sessions.last_workers()
         )
         statuses = self._watch.statuses()
         return held + sum(status.waiting for status in statuses if status.cluster == cluster)
@@ -495,7 +495,7 @@ class ConnectionMonitor:
             self._routes[status.cluster] = now
             if now == "ready" and before in LOST:
                 self._watch.reset(status.cluster)
-        self._listeners.tell()
+        self._listeners.notify()
 
     def _on_jobs(self) -> None:
         for status in self._watch.statuses():
@@ -510,7 +510,7 @@ class ConnectionMonitor:
                 self._resolver.forget(status.cluster)
                 self._watch.forget(status.cluster)
                 self._watch.reset(status.cluster)
-        self._listeners.tell()
+        self._listeners.notify()
 
 
 def jobs_of(clusters: Iterable[str]) -> list[tuple[str, str]]:

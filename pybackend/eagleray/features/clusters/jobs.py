@@ -335,7 +335,7 @@ class Jobs:
         self._notify()
 
     def _notify(self) -> None:
-        self._listeners.tell()
+        self._listeners.notify()
 
 
 @frozen

@@ -97,7 +97,7 @@ class StoredHosts:
 
     def __init__(self, file: Path) -> None:
         self._list = StoredList(file, "hosts", "host", _host)
-        self._hosts = Remembered[list[str]](self._list.all, until_known=[])
+        self._hosts = Remembered[list[str]](self._list.all, initial=[])
         self._files = InOrder()
 
     async def ready(self) -> None:

@@ -66,7 +66,9 @@ class Debugging:
 
     async def _cluster_id(self, cluster: str) -> str:
         # A worker may be held of a cluster that is not watched any more, and a driver of a run has no cluster.
-        held = not cluster or any(state.cluster == cluster for state in self._sessions.known())
+        held = not cluster or any(
+            state.cluster == cluster for state in self._sessions.last_workers()
+        )
         return cluster if held else await self._clusters.id_of(cluster)
 
     def reminder(self, remind: Callable[[HeldLong], None]) -> HoldReminder:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from attrs import frozen
 
 from eagleray.common.errors import printable
-from eagleray.common.redact import HIDDEN, is_secret, redact_env, redact_text, redact_words
+from eagleray.common.redact import HIDDEN, is_secret, redact_arguments, redact_env, redact_text
 from eagleray.features.presets.analysis import ProgramAnalysis
 from eagleray.features.presets.job_submission import returns_at_once
 from eagleray.features.presets.model import (
@@ -168,7 +168,7 @@ def _argument_lines(arguments: Sequence[str]) -> list[str]:
     """One argument per line."""
     return [
         ("    " if i else "") + _quoted(argument)
-        for i, argument in enumerate(redact_words(arguments))
+        for i, argument in enumerate(redact_arguments(arguments))
     ]
 
 

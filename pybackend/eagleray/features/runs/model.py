@@ -11,7 +11,7 @@ import cattrs
 from attrs import astuple, field, frozen
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
-from eagleray.common.redact import HIDDEN, redact_env, redact_text, redact_words
+from eagleray.common.redact import HIDDEN, redact_arguments, redact_env, redact_text
 
 Kind = Literal["program", "module", "script", "command", "sbatch", "job"]
 When = Literal["always", "steps", "seconds", "on-demand"]
@@ -278,7 +278,7 @@ def state_of_json(value: dict[str, Any]) -> RunState:
 def command_text(plan: RunPlan) -> str:
     """The command as you would type it, with secrets redacted: for views, messages, logs and the terminal."""
     values = [_assigned(name, value) for name, value in sorted(redact_env(plan.env).items())]
-    return " ".join([*values, quoted(redact_words(plan.command))])
+    return " ".join([*values, quoted(redact_arguments(plan.command))])
 
 
 def exact_command(plan: RunPlan) -> str:

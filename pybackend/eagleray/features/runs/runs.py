@@ -199,7 +199,7 @@ class Runs:
         self._listeners.add(listener)
 
     def changed(self) -> None:
-        self._listeners.tell()
+        self._listeners.notify()
 
     async def run(self) -> None:
         """Tells of what supervisors, other windows and terminals have changed, until it is cancelled.

@@ -73,7 +73,7 @@ class SourceMapping:
             return False
         is_new = await self._kept.refresh()
         candidates = [local for file in files for local in self._candidates(*file)]
-        return await self._files.look(candidates) or is_new
+        return await self._files.check(candidates) or is_new
 
     def _candidates(self, cluster: str, path: str) -> Iterator[str]:
         for mapping in sorted(self.known(cluster), key=lambda one: -len(one.remote)):

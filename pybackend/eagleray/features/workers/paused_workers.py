@@ -244,7 +244,7 @@ class PausedWorkers:
         self._clusters = set(sessions)
 
     def _changed(self) -> None:
-        self._listeners.tell()
+        self._listeners.notify()
 
 
 def _matching(workers: list[PausedWorker], text: str) -> list[PausedWorker]:

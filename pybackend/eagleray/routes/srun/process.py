@@ -41,7 +41,7 @@ GREETING_S = 30.0
 _ANSWER_MORE_S = 10.0
 # Limit of what a shell profile prints before the greeting.
 _LARGEST_NOISE = 2**20
-_KEPT_ERRORS = 8192
+_LONGEST_STDERR = 8192
 _END_S = 3.0
 
 _BRIDGE = jsonlines.encode(Path(bridge.__file__).read_text())
@@ -72,7 +72,7 @@ class _Opening:
     """A connection that was requested from the node."""
 
     def __init__(self, host: str, port: int, limit_s: float) -> None:
-        self.far = (host, port)
+        self.remote = (host, port)
         self.limit_s = limit_s
         self.answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -191,9 +191,9 @@ class SrunProcess(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         self._heard()
         if fd == 2:
-            self._errors = (self._errors + data.decode("utf-8", "replace"))[-_KEPT_ERRORS:]
+            self._errors = (self._errors + data.decode("utf-8", "replace"))[-_LONGEST_STDERR:]
         elif self._mux is None:
-            self._look_for_greeting(data)
+            self._read_greeting(data)
         else:
             self._feed(data)
 
@@ -204,10 +204,10 @@ class SrunProcess(asyncio.SubprocessProtocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         was_ready = self._mux is not None
-        words = self._errors
-        explained = stderr.explain(self._spec, words)
-        is_known = explained.code != "srun-failed"
-        self.give_up(explained if is_known or not was_ready else _lost(self._spec, words))
+        text = self._errors
+        explained = stderr.explain(self._spec, text)
+        is_explained = explained.code != "srun-failed"
+        self.give_up(explained if is_explained or not was_ready else _lost(self._spec, text))
         # Callers learn of the loss before the connections end.
         self._on_end()
         if self._mux is not None:
@@ -224,7 +224,7 @@ class SrunProcess(asyncio.SubprocessProtocol):
         if self._mux is not None:
             self._mux.hold(False)
 
-    def _look_for_greeting(self, data: bytes) -> None:
+    def _read_greeting(self, data: bytes) -> None:
         self._noise += data
         before, greeting, after = self._noise.partition(GREETING + self._mark.encode() + b"\n")
         if greeting:
@@ -254,8 +254,8 @@ class SrunProcess(asyncio.SubprocessProtocol):
     def _refused(self, opening: _Opening, why: str) -> EaglerayError:
         through = self._spec.text
         if why:
-            return port_refused(*opening.far, why, through)
-        return port_silent(*opening.far, opening.limit_s, through)
+            return port_refused(*opening.remote, why, through)
+        return port_silent(*opening.remote, opening.limit_s, through)
 
     @property
     def _stdin(self) -> asyncio.WriteTransport:
@@ -274,5 +274,5 @@ class SrunProcess(asyncio.SubprocessProtocol):
                 os.killpg(self._transport.get_pid(), number)
 
 
-def _lost(spec: RouteSpec, words: str) -> EaglerayError:
-    return link_lost(spec.text, stderr.last_line(words))
+def _lost(spec: RouteSpec, text: str) -> EaglerayError:
+    return link_lost(spec.text, stderr.last_line(text))

@@ -39,7 +39,7 @@ _TABLE: list[tuple[str, Callable[[RouteSpec, str], EaglerayError]]] = [
         r"python3['\"]?: (?:command )?not found|python3.*No such file",
         lambda spec, _: no_python_there(spec.node),
     ),
-    (r"eagleray: Python ([0-9.]+)", lambda spec, found: no_python_there(spec.node, found)),
+    (r"eagleray: Python ([0-9.]+)", lambda spec, version: no_python_there(spec.node, version)),
     (
         r"creation (?:temporarily|still) disabled|nodes are busy|waiting for resources",
         lambda spec, _: job_waits_for_step(spec.job),
@@ -58,9 +58,9 @@ def explain(spec: RouteSpec, stderr: str) -> EaglerayError:
     """Returns the error of the first row that matches the last output of srun; else one with its last line."""
     text = "\n".join(_shortened(line) for line in stderr.splitlines()[-_MOST_LINES:])
     for pattern, error in _TABLE:
-        found = re.search(pattern, text, re.IGNORECASE)
-        if found:
-            return error(spec, found[found.lastindex] if found.lastindex else "")
+        version = re.search(pattern, text, re.IGNORECASE)
+        if version:
+            return error(spec, version[version.lastindex] if version.lastindex else "")
     return srun_failed(spec.node, last_line(stderr))
 
 

@@ -63,8 +63,8 @@ class SrunTransport:
         ended.add_done_callback(lambda _: self._forwarded.discard(forwarded))
         return forwarded
 
-    async def argv(self, far: list[str]) -> list[str]:
-        return await self._base.argv(far)
+    async def argv(self, remote: list[str]) -> list[str]:
+        return await self._base.argv(remote)
 
     def reconnect(self) -> None:
         self._failed, self._failures = None, 0

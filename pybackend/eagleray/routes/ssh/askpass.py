@@ -51,7 +51,7 @@ class Askpass:
         self._ask = ask
         self._server: private_socket.Served | None = None
         self._helpers: set[asyncio.StreamWriter] = set()
-        self.asked = False
+        self.was_used = False
         self.was_cancelled = False
 
     @property
@@ -83,11 +83,11 @@ class Askpass:
         """Serves one helper; its end (ssh was killed, the key was touched) cancels the question."""
         asking: asyncio.Task[str | None] | None = None
         self._helpers.add(writer)
-        self.asked = True
+        self.was_used = True
         try:
-            said = jsonlines.decode(await reader.readline())
-            prompt = _shown(str(said["prompt"]))
-            asking = asyncio.ensure_future(self._put(prompt, kind(prompt, str(said["hint"]))))
+            question = jsonlines.decode(await reader.readline())
+            prompt = _shown(str(question["prompt"]))
+            asking = asyncio.ensure_future(self._put(prompt, kind(prompt, str(question["hint"]))))
             gone = asyncio.ensure_future(reader.read(1))
             await asyncio.wait({asking, gone}, return_when=asyncio.FIRST_COMPLETED)
             gone.cancel()
@@ -116,8 +116,8 @@ class Askpass:
 def without_askpass(environment: Mapping[str, str]) -> dict[str, str]:
     """Returns `environment` for an ssh that must not ask: neither us nor a window of the user's desktop."""
     left_out = {"SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", SOCKET_VARIABLE}
-    kept = {name: value for name, value in environment.items() if name not in left_out}
-    return {**kept, "SSH_ASKPASS_REQUIRE": "never"}
+    others = {name: value for name, value in environment.items() if name not in left_out}
+    return {**others, "SSH_ASKPASS_REQUIRE": "never"}
 
 
 def _shown(prompt: str) -> str:

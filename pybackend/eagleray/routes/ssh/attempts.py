@@ -263,14 +263,16 @@ class ConnectAttempt:
         return process
 
     def _failed(self, process: SshProcess) -> AttemptFailed:
-        host, words = self._target.destination, process.stderr
-        error, final = words.explain(host)
+        host, stderr = self._target.destination, process.stderr
+        error, final = stderr.explain(host)
         if self._askpass is not None and self._askpass.was_cancelled:
             error, final = errors.ssh_cancelled(host), True
-        elif self._askpass is not None and self._askpass.asked and error.code == "ssh-key-refused":
-            error = errors.ssh_answer_refused(host, words.last)
-        elif not self.asks and final and words.offers_questions:
+        elif (
+            self._askpass is not None and self._askpass.was_used and error.code == "ssh-key-refused"
+        ):
+            error = errors.ssh_answer_refused(host, stderr.last)
+        elif not self.asks and final and stderr.offers_questions:
             error = errors.ssh_asks(host, "your password")
         elif error.code == "ssh-failed" and process.returncode in range(255):
-            error, final = errors.ssh_no_shell(host, words.last), True
-        return AttemptFailed(error, final, words.last)
+            error, final = errors.ssh_no_shell(host, stderr.last), True
+        return AttemptFailed(error, final, stderr.last)

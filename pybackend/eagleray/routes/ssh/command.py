@@ -51,10 +51,10 @@ class SshOptions:
 
 def program(options: SshOptions) -> str:
     """Returns the full path of the user's ssh; raises `ssh-missing`."""
-    found = shutil.which(str(Path(options.program).expanduser()))
-    if found is None:
+    path = shutil.which(str(Path(options.program).expanduser()))
+    if path is None:
         raise ssh_missing(options.program)
-    return found
+    return path
 
 
 def master(
@@ -89,8 +89,8 @@ def client(
 
 
 def _whole(ssh: str, options: Sequence[str], destination: str, remote: Sequence[str]) -> list[str]:
-    words = [word for option in (*options, *_INSISTED) for word in ("-o", option)]
-    return [ssh, "-T", *words, "--", destination, " ".join(quoted(word) for word in remote)]
+    arguments = [word for option in (*options, *_INSISTED) for word in ("-o", option)]
+    return [ssh, "-T", *arguments, "--", destination, " ".join(quoted(word) for word in remote)]
 
 
 def quoted(word: str) -> str:

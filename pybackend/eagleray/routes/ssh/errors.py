@@ -209,7 +209,7 @@ def ssh_lost(host: str) -> EaglerayError:
 # --- hosts and ports behind the destination -------------------------------------------------
 
 
-def far_port_refused(address: str, host: str) -> EaglerayError:
+def remote_port_refused(address: str, host: str) -> EaglerayError:
     return EaglerayError(
         "far-port-refused",
         f"Nothing listens at {printable(address)}, seen from {printable(host)}.",
@@ -217,7 +217,7 @@ def far_port_refused(address: str, host: str) -> EaglerayError:
     )
 
 
-def far_host_unknown(address: str, host: str) -> EaglerayError:
+def remote_host_unknown(address: str, host: str) -> EaglerayError:
     return EaglerayError(
         "far-host-unknown",
         f"{printable(host)} does not know the host of {printable(address)}.",
@@ -225,7 +225,7 @@ def far_host_unknown(address: str, host: str) -> EaglerayError:
     )
 
 
-def far_host_unreachable(address: str, host: str, detail: str = "") -> EaglerayError:
+def remote_host_unreachable(address: str, host: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "far-host-unreachable",
         f"{printable(address)} cannot be reached from {printable(host)}: {printable(detail) or 'no answer'}.",
@@ -234,7 +234,7 @@ def far_host_unreachable(address: str, host: str, detail: str = "") -> EaglerayE
     )
 
 
-def far_slow(address: str, host: str, seconds: float) -> EaglerayError:
+def remote_slow(address: str, host: str, seconds: float) -> EaglerayError:
     return EaglerayError(
         "far-slow",
         f"{printable(host)} had no connection to {printable(address)} within {seconds:g} s.",
@@ -242,7 +242,7 @@ def far_slow(address: str, host: str, seconds: float) -> EaglerayError:
     )
 
 
-def far_refused(address: str, host: str, detail: str = "") -> EaglerayError:
+def remote_refused(address: str, host: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "far-refused",
         f"{printable(address)} was not reached through {printable(host)}: {printable(detail) or 'the ssh server refused'}.",
@@ -251,7 +251,7 @@ def far_refused(address: str, host: str, detail: str = "") -> EaglerayError:
     )
 
 
-_KEPT_LINES = 40
+_MOST_LINES = 40
 _LONGEST_LINE = 500
 
 Make = Callable[[str, str], EaglerayError]
@@ -261,13 +261,13 @@ Make = Callable[[str, str], EaglerayError]
 class _Row:
     """A pattern of stderr, and the error that it means.  `final`: automatic attempts fail in the same way."""
 
-    words: re.Pattern[str]
+    pattern: re.Pattern[str]
     make: Make
     final: bool = False
 
 
-def _row(words: str, make: Make, final: bool = False) -> _Row:
-    return _Row(re.compile(words, re.IGNORECASE), make, final)
+def _row(pattern: str, make: Make, final: bool = False) -> _Row:
+    return _Row(re.compile(pattern, re.IGNORECASE), make, final)
 
 
 def _reason(line: str) -> str:
@@ -344,9 +344,9 @@ class StderrLines:
             return
         refusal = _OPEN_FAILED.match(clean)
         if refusal:
-            self._refusals = [*self._refusals[-_KEPT_LINES:], refusal[1]]
+            self._refusals = [*self._refusals[-_MOST_LINES:], refusal[1]]
             return
-        self._lines = [*self._lines[-_KEPT_LINES:], clean]
+        self._lines = [*self._lines[-_MOST_LINES:], clean]
 
     def next_refusal(self) -> str:
         """Returns why a stream was refused, each reason once and in ssh's order."""
@@ -389,19 +389,21 @@ class StderrLines:
 def _decided(lines: Sequence[str]) -> tuple[_Row, str] | None:
     for row in _CONNECTING:
         for line in reversed(lines):
-            if row.words.search(line):
+            if row.pattern.search(line):
                 return row, line
     return None
 
 
-def forward_error(address: str, host: str, said: str) -> EaglerayError:
+def forward_error(address: str, host: str, reason: str) -> EaglerayError:
     """Returns why `host` didn't reach `address`, by the reason that sshd gave."""
-    if re.search("administratively prohibited|forwarding is (disabled|not permitted)", said, re.I):
-        return ssh_forwarding_forbidden(host, said)
-    if re.search("Connection refused", said, re.I):
-        return far_port_refused(address, host)
-    if re.search("Name or service not known|Temporary failure in name|nodename nor", said, re.I):
-        return far_host_unknown(address, host)
-    if re.search("No route|unreachable|timed out|Host is down", said, re.I):
-        return far_host_unreachable(address, host, _reason(said))
-    return far_refused(address, host, said)
+    if re.search(
+        "administratively prohibited|forwarding is (disabled|not permitted)", reason, re.I
+    ):
+        return ssh_forwarding_forbidden(host, reason)
+    if re.search("Connection refused", reason, re.I):
+        return remote_port_refused(address, host)
+    if re.search("Name or service not known|Temporary failure in name|nodename nor", reason, re.I):
+        return remote_host_unknown(address, host)
+    if re.search("No route|unreachable|timed out|Host is down", reason, re.I):
+        return remote_host_unreachable(address, host, _reason(reason))
+    return remote_refused(address, host, reason)

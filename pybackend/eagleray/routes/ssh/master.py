@@ -81,7 +81,7 @@ class SshMaster:
         """Connects `host:port` of the remote end with the socket of the descriptor `client`.
 
         Waits for a connection, `limit_s` at most (not counted while the user is being asked).
-        Returns when the far end is truly connected; raises an EaglerayError with the reason otherwise, and
+        Returns when the remote end is truly connected; raises an EaglerayError with the reason otherwise, and
         then nothing has been read from the socket.  `client` stays the caller's, who may close it when this
         has returned.
         """
@@ -104,7 +104,7 @@ class SshMaster:
             except asyncio.TimeoutError as error:
                 if self._suspect_since is not None:
                     raise errors.ssh_lost(self.destination) from error
-                raise errors.far_slow(address, self.destination, limit_s) from error
+                raise errors.remote_slow(address, self.destination, limit_s) from error
             except OSError as error:
                 raise errors.ssh_failed(self.destination, str(error)) from error
 

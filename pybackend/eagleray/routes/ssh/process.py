@@ -171,7 +171,7 @@ class SshProcess:
                 loop.remove_reader(sock)
                 sock.close()
                 forwarded.ended.set()
-                self._tell()
+                self._notify()
 
         def hear() -> None:
             with contextlib.suppress(BlockingIOError):
@@ -243,7 +243,7 @@ class SshProcess:
         self._heard = max(self._heard, int(answer[1]))
         self.last_answer = time.monotonic()
         self.is_ready = True
-        self._tell()
+        self._notify()
 
     def _take_stderr(self, line: bytes) -> None:
         self.stderr.take(line.decode(errors="replace"))
@@ -271,9 +271,9 @@ class SshProcess:
             for forwarded in [*self.streams, *self._just_ended]:
                 forwarded.lost.set()
                 forwarded.close()
-            self._tell()
+            self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._news.set()
         self._changed()
 

@@ -19,12 +19,12 @@ class NetworkWatch:
 
     def __init__(self, files: tuple[Path, ...] = _FILES) -> None:
         self._files = files
-        self._seen = self._state()
+        self._last = self._state()
 
     def has_changed(self) -> bool:
         """Whether routes or addresses changed since the last call."""
-        before, self._seen = self._seen, self._state()
-        return self._seen != before
+        before, self._last = self._last, self._state()
+        return self._last != before
 
     def _state(self) -> tuple[bytes, ...]:
         return tuple(_read(file) for file in self._files)

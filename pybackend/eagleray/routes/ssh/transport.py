@@ -52,8 +52,8 @@ class SshTransport:
         ssh_stream = await self._master.connect(host, port, client.fileno(), limit_s)
         return _SshForward(self._destination, client, ssh_stream).forwarded
 
-    async def argv(self, far: list[str]) -> list[str]:
-        return await self._master.argv(far, _READY_S)
+    async def argv(self, remote: list[str]) -> list[str]:
+        return await self._master.argv(remote, _READY_S)
 
     def reconnect(self) -> None:
         self._master.reconnect()

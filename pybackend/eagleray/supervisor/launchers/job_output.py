@@ -18,7 +18,7 @@ from eagleray.features.runs.output import Output
 from eagleray.protocol import jsonlines
 from eagleray.remote_scripts.follow_files import PIECE, TAIL
 from eagleray.routes.commands import kill
-from eagleray.tools.commands import NOT_FOUND, Commands
+from eagleray.tools.commands import EXIT_NO_COMMAND, Commands
 
 AGAIN = Backoff(first_s=1.0, longest_s=60.0)
 # The follower takes a longer silence for a lost link.
@@ -147,7 +147,7 @@ class JobOutput:
                 await self._take(kind, self._files[number], piece)
         except _NO_FRAMES as error:
             code = await process.wait()
-            if code == NOT_FOUND:
+            if code == EXIT_NO_COMMAND:
                 self._commands.use_login_shell(self._ssh, self._python)
             why = printable((await errors).decode("utf-8", "replace").strip()[-300:])
             paths = ", ".join(file.path for file in self._files)
