@@ -131,7 +131,7 @@ class FakeRoutes:
         self.listeners: list[Callable[[list[RouteState]], None]] = []
         self.held: list[WorkerState] = []
 
-    def known(self) -> list[WorkerState]:
+    def last_workers(self) -> list[WorkerState]:
         return self.held
 
     def hold(self, cluster: str, count: int) -> None:

@@ -111,7 +111,7 @@ async def test_changes_and_log_points_are_told_until_the_adapter_ends(
         await client.sessions.workers()
         adapter.say({"event": "runs", "runs": [RUN]})
         runs: list[AdapterRunState] = await asyncio.wait_for(told.get(), 60)
-        assert [run.run for run in runs] == ["r1"] == [run.run for run in client.runs.known()]
+        assert [run.run for run in runs] == ["r1"] == [run.run for run in client.runs.last_states()]
         adapter.say({"event": "run_output", "run": "r1", "worker_id": "w1", "text": "loss 1"})
         assert await asyncio.wait_for(told.get(), 60) == ("r1", "w1", "loss 1")
     assert await asyncio.wait_for(told.get(), 60) == []

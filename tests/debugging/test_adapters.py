@@ -42,7 +42,7 @@ async def adapters() -> AsyncIterator[AdapterClient]:
 
 async def test_no_adapter_has_no_workers(adapters: AdapterClient) -> None:
     assert await adapters.sessions.workers() == []
-    assert adapters.sessions.known() == []
+    assert adapters.sessions.last_workers() == []
 
 
 async def test_workers_of_all_versions(ours: FakeAdapter, adapters: AdapterClient) -> None:
@@ -145,7 +145,7 @@ async def test_a_listener_is_told_of_every_change(
     await heard.wait_for([])
     ours.change(state("w1"))
     await heard.wait_for(["w1"])
-    assert [one.worker_id for one in adapters.sessions.known()] == ["w1"]
+    assert [one.worker_id for one in adapters.sessions.last_workers()] == ["w1"]
     heard.end()
 
 
