@@ -30,8 +30,11 @@ def test_a_waiting_worker_is_attached_to_stops_and_is_held(
     held = run.wait("stopped")
     assert held["stop"]["path"] == str(SOURCE) and held["stop"]["line"] == LINE
     assert (held["name"], held["session"], held["seen"]) == ("policy", "session_1", False)
-    assert run.worker()["state"] == "stopped"
-    assert run.state()["lines"][0]["state"] == "verified"
+    assert (run.worker()["state"], run.worker()["stop"]) == ("stopped", held["stop"])
+    assert (run.state()["lines"][0]["state"], run.state()["cluster"]) == (
+        "verified",
+        "http://c:8265",
+    )
     run.go_on()
     program.wait_output("work 1")
     program.tell("work 2")
@@ -181,7 +184,7 @@ def test_a_released_worker_is_left_alone_until_the_lines_change(
     program.tell("work 1")
     assert run.wait("stopped")["cluster"] == "http://c:8265"
     control.call("run_register", run=RUN, secret=SECRET, cluster="now", breakpoints=lines(LINE))
-    assert control.worker()["cluster"] == "now"
+    assert control.worker()["cluster"] == run.state()["cluster"] == "now"
     control.call("release", session="session_1", worker_id="w1")
     program.wait_output("work 1")
     program.tell("who yes")

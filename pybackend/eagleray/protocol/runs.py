@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from eagleray.protocol.control import PathMapping
+from eagleray.protocol.control import PathMapping, WorkerStop
 from eagleray.protocol.jsonlines import Empty, Event, Operation
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 
@@ -93,7 +93,8 @@ class RunWorkerState:
     """A worker of a run.  `free`: no debugger is in it.  `files` are those of the run that it has loaded, by the run's paths.
 
     `problem` says why it cannot be debugged, "" if it can.  `profile` is the state of its profiling ("armed",
-    "recording", "writing", "ended", or "missing" if it runs without nsys), "" if it isn't profiled.
+    "recording", "writing", "ended", or "missing" if it runs without nsys), "" if it isn't profiled.  `stop` is set while
+    the state is "stopped".
     """
 
     worker_id: str
@@ -107,6 +108,7 @@ class RunWorkerState:
     python: str
     problem: str = ""
     profile: str = ""
+    stop: WorkerStop | None = None
 
 
 @dataclass(frozen=True)
@@ -126,11 +128,12 @@ class LineState:
 
 @dataclass(frozen=True)
 class AdapterRunState:
-    """A run with its workers and breakpoints."""
+    """A run with its workers and breakpoints; `cluster` is the one that was registered, "" while it is not known."""
 
     run: str
     workers: list[RunWorkerState]
     lines: list[LineState]
+    cluster: str = ""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from eagleray.adapter.sessions.registry import Registry
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal, printable
 from eagleray.common.worker_errors import worker_silent
-from eagleray.protocol.control import WorkerKey
+from eagleray.protocol.control import WorkerKey, WorkerStop
 from eagleray.protocol.errors import no_debugger
 from eagleray.protocol.runs import FileLines, RunWorkerState
 from eagleray.routes.routes import Routes
@@ -83,6 +83,7 @@ class RunProcess:
             self._who.python,
             self._problem,
             self._who.profile,
+            self._stop(0),
         )
         children = [
             replace(
@@ -94,6 +95,7 @@ class RunProcess:
                 state=self._state(child),
                 problem="",
                 profile="",
+                stop=self._stop(child),
             )
             for child, one in self._attached.items()
             if child
@@ -275,6 +277,10 @@ class RunProcess:
         if state == "running":
             return "running"
         return "waiting" if self._who.state == "waiting" or state == "attaching" else "free"
+
+    def _stop(self, child: int) -> WorkerStop | None:
+        attached = self._attached.get(child)
+        return attached.worker.status().stop if attached is not None and attached.worker else None
 
     def _begin(self, doing: Coroutine[Any, Any, None]) -> None:
         task = tasks.owned(doing, self._who.name, self._failed)

@@ -68,7 +68,9 @@ class RegisteredRun:
 
     def state(self) -> AdapterRunState:
         workers = [state for member in self.members.values() for state in member.states()]
-        return AdapterRunState(self.register.run, workers, self.lines.states())
+        return AdapterRunState(
+            self.register.run, workers, self.lines.states(), self.register.cluster
+        )
 
 
 class RunRegistry:
