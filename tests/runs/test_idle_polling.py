@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from eagleray.common.paths import host_name
 from eagleray.common.retry import UNSTOPPED_WORKERS, WORKER_TABLE
 from eagleray.features.runs import records as run_records
 from eagleray.features.runs import runs as all_runs
-from eagleray.features.runs.adapter_gateway import AdapterRunGateway, AdapterRunStatus
+from eagleray.features.runs.adapter_gateway import AdapterRunStatus
 from eagleray.features.runs.model import (
     Breakpoint,
     LineBreakpoint,
@@ -41,11 +41,21 @@ LIVES = RunState(
 )
 
 
+class NoAdapter:
+    """The gateway where no adapter runs."""
+
+    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
+        return lambda: None
+
+    def reported(self) -> dict[str, AdapterRunStatus]:
+        return {}
+
+
 class Window:
     """The runs of one window; `heard` gets what each notification shows."""
 
     def __init__(self, records: RunRecords) -> None:
-        self.runs = Runs(records, AdapterRunGateway(None))
+        self.runs = Runs(records, NoAdapter())
         self.heard = asyncio.Queue[list[str]]()
         self.runs.on_change(self._hear)
 
@@ -138,7 +148,7 @@ def test_idle_hour_needs_few_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(run_records, "_read", reading)
 
     async def hour() -> None:
-        task = asyncio.ensure_future(Runs(RunRecords(tmp_path), AdapterRunGateway(None)).run())
+        task = asyncio.ensure_future(Runs(RunRecords(tmp_path), NoAdapter()).run())
         await asyncio.sleep(3600)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)

@@ -29,6 +29,7 @@ from eagleray.features.runs.run_discovery import (
     in_folder,
     in_table,
 )
+from eagleray.features.runs.run_status import with_workers
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.supervisor.launchers.launcher import ProgramEnd
 from eagleray.supervisor.nsight_refusal import nsight_refusal
@@ -122,14 +123,13 @@ class RunWatch:
         """Returns the state of the run with the status of its processes and breakpoints."""
         self._state = state
         home = self._cluster.resolved
-        return evolve(
+        state = evolve(
             state,
             cluster=home.cluster if home else state.cluster,
             session=home.session if home else state.session,
-            workers=self._status.workers,
-            lines=self._status.lines,
-            note=next(iter(self._status.problems), "") or self._problem or state.note,
+            note=self._problem or state.note,
         )
+        return with_workers(state, self._status)
 
     def end_note(self, end: ProgramEnd) -> str:
         """Why Ray's own nsys made the run fail, or why no breakpoint stopped it."""

@@ -209,9 +209,6 @@ class RunSupervisor:
         state = self._with_reports(self._watch.update(self._state))
         if self._state.workers and not state.workers:
             self._launcher.workers_ended()
-        if state.phase in ("running", "stopped_at"):
-            is_stopped = any(worker.state == "stopped" for worker in state.workers)
-            state = evolve(state, phase="stopped_at" if is_stopped else "running")
         self._write(state)
 
     def _check_folder(self) -> None:

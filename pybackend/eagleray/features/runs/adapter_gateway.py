@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from attrs import frozen
 
@@ -11,7 +11,6 @@ from eagleray.common.errors import printable
 from eagleray.features.runs.model import Breakpoint, BreakpointStatus, RunPlan, RunWorkerStatus
 from eagleray.features.runs.records import RunRecord
 from eagleray.features.runs.run_discovery import Home, ProxyAddress
-from eagleray.protocol.control import WorkerStop
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.protocol.runs import (
     AdapterRunState,
@@ -27,11 +26,12 @@ from eagleray.protocol.runs import (
 
 @frozen
 class AdapterRunStatus:
-    """What the adapter knows of a run; `problems` are sentences, each once."""
+    """The adapter's part of a run's state; `problems` are sentences, each once; `cluster` "" is not known."""
 
     workers: tuple[RunWorkerStatus, ...] = ()
     lines: tuple[BreakpointStatus, ...] = ()
     problems: tuple[str, ...] = ()
+    cluster: str = ""
 
 
 class AdapterRunGateway:
@@ -59,15 +59,17 @@ class AdapterRunGateway:
         await self._adapters.runs.add_worker(RunWorkerAt(run, proxy.host, proxy.port, routes))
 
     async def status(self, run: str) -> AdapterRunStatus | None:
-        """None if no adapter knows the run."""
-        for state in await self._adapters.runs.states():
-            if state.run == run:
-                stops = {
-                    (worker.session, worker.worker_id): worker.stop
-                    for worker in await self._adapters.sessions.workers()
-                }
-                return _status(state, stops)
-        return None
+        """Requests the status of a run; None if no adapter has the run."""
+        states = await self._adapters.runs.states()
+        return next((_status(state) for state in states if state.run == run), None)
+
+    def reported(self) -> dict[str, AdapterRunStatus]:
+        """The runs of all adapters that live, as their last events reported them; call it on the loop.
+
+        Empty unless `on_change` has a listener, and for runs of other machines.
+        """
+        # Of several adapters the first one counts, as in `status`.
+        return {state.run: _status(state) for state in reversed(self._adapters.runs.known())}
 
     async def end(self, run: str) -> None:
         await self._adapters.runs.end(run)
@@ -91,7 +93,7 @@ class AdapterRunGateway:
         )
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Calls `listener` when an adapter says that something of its runs has changed."""
+        """Calls `listener` after an adapter's event about its runs, and after the end of an adapter that had some."""
         return self._adapters.runs.listen(lambda _: listener())
 
     def on_output(self, run: str, listener: Callable[[str], None]) -> Callable[[], None]:
@@ -114,23 +116,20 @@ def _file_lines(breakpoints: Iterable[Breakpoint]) -> list[FileLines]:
     ]
 
 
-def _status(
-    state: AdapterRunState, stops: Mapping[tuple[str, str], WorkerStop | None]
-) -> AdapterRunStatus:
+def _status(state: AdapterRunState) -> AdapterRunStatus:
     problems = dict.fromkeys(
         printable(worker.problem, 400) for worker in state.workers if worker.problem
     )
     return AdapterRunStatus(
-        tuple(
-            _worker(worker, stops.get((worker.session, worker.worker_id)))
-            for worker in state.workers
-        ),
-        tuple(_line(line) for line in state.lines),
+        tuple(map(_worker, state.workers)),
+        tuple(map(_line, state.lines)),
         tuple(problems),
+        state.cluster,
     )
 
 
-def _worker(worker: RunWorkerState, stop: WorkerStop | None) -> RunWorkerStatus:
+def _worker(worker: RunWorkerState) -> RunWorkerStatus:
+    stop = worker.stop
     return RunWorkerStatus(
         worker_id=worker.worker_id,
         pid=worker.pid,

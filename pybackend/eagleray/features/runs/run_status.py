@@ -1,4 +1,4 @@
-"""The current state of a run, also of one whose supervisor died; and which old runs are removed."""
+"""The current state of a run, from the adapter or the run's folder; and which old runs are removed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from attrs import evolve
 
 from eagleray.common.paths import host_name
 from eagleray.features.runs import supervisor_process
+from eagleray.features.runs.adapter_gateway import AdapterRunStatus
 from eagleray.features.runs.errors import (
     job_orphaned,
     program_elsewhere,
@@ -25,22 +26,42 @@ MAX_STORED_RUNS = 30
 ORPHAN_RETENTION_S = 7 * 24 * 3600.0
 
 
-def with_current_state(run: StoredRun) -> StoredRun:
-    """The run with the state that is shown.
+def with_current_state(run: StoredRun, reported: AdapterRunStatus | None = None) -> StoredRun:
+    """The run with the state that is shown; `reported` comes from the adapter's events, None where no adapter has the run.
 
-    1. The state that its supervisor wrote, as long as it lives or the run is over.
-    2. "unwatched" for a job, for a program of another machine, and for one of this machine that lives.
-    3. It has ended, since its program has.
+    1. The state in its folder, if the run is over.
+    2. While its supervisor lives: start, stop and end as they are in the folder; workers and breakpoints from the
+       adapter's events, and from the folder too if no adapter of this machine has the run.
+    3. "unwatched" for a job, for a program of another machine, and for one of this machine that lives.
+    4. It has ended, since its program has.
     """
     state = run.state
-    gave_up = state.phase == "unwatched"
-    if state.is_over or (supervisor_process.is_supervised(run.record, state) and not gave_up):
+    if state.is_over:
         return run
+    gave_up = state.phase == "unwatched"
+    if supervisor_process.is_supervised(run.record, state) and not gave_up:
+        return run if reported is None else evolve(run, state=with_workers(state, reported))
     if is_remote(state) or _has_program(state):
         note = f"{_orphaned_note(run.plan, state)} {_adoption_error(state)}".strip()
         return evolve(run, state=evolve(state, phase="unwatched", workers=(), note=note))
     over = evolve(state, phase="ended", ended=_last_sign(run.record.folder), note=program_lost())
     return evolve(run, state=evolve(over, workers=()))
+
+
+def with_workers(state: RunState, reported: AdapterRunStatus) -> RunState:
+    """The state of a supervised run with its workers and breakpoints as the adapter reports them."""
+    phase = state.phase
+    if phase in ("running", "stopped_at"):
+        is_stopped = any(worker.state == "stopped" for worker in reported.workers)
+        phase = "stopped_at" if is_stopped else "running"
+    return evolve(
+        state,
+        phase=phase,
+        cluster=reported.cluster or state.cluster,
+        workers=reported.workers,
+        lines=reported.lines,
+        note=next(iter(reported.problems), state.note),
+    )
 
 
 def output_is_complete(record: RunRecord) -> bool:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from attrs import evolve
 
@@ -20,6 +20,7 @@ from eagleray.common.paths import host_name
 from eagleray.common.retry import RUN_FOLDERS
 from eagleray.common.tasks import wait_for_event
 from eagleray.features.runs import supervisor_process
+from eagleray.features.runs.adapter_gateway import AdapterRunGateway, AdapterRunStatus
 from eagleray.features.runs.errors import (
     needs_consent,
     runs_elsewhere,
@@ -42,32 +43,26 @@ UNWATCHED_POLL_INTERVAL_S = 1.0
 COALESCE_S = 0.1
 
 
-class LiveRuns(Protocol):
-    """What the adapter is asked about live runs."""
-
-    async def breakpoints(self, run: str, breakpoints: Sequence[Breakpoint]) -> None: ...
-
-    async def pause(self, run: str, worker_id: str) -> None: ...
-
-
 log = logging.getLogger(__name__)
 
 
 class Runs:
-    """Reads the folders of runs and sends requests to their supervisors; keeps nothing itself.
+    """Reads the folders of runs and the adapter's events about them, and sends requests to both.
 
     `access` returns what the user has typed in for a cluster, which supervisors get.  Methods that aren't coroutines
-    read files, so they are called off the event loop.
+    read files, so they are called off the event loop.  Only while `run` runs does it get the adapter's events.
     """
 
     def __init__(
         self,
         records: RunRecords,
-        live: LiveRuns,
+        adapter: AdapterRunGateway,
         access: Callable[[str], Mapping[str, Any]] = lambda cluster: {},
     ) -> None:
         self._records = records
-        self._live = live
+        self._adapter = adapter
+        # Replaced as a whole, since other threads read it.
+        self._reported: Mapping[str, AdapterRunStatus] = {}
         self._access = access
         self._listeners = Listeners[[]]()
         self._files = InOrder()
@@ -82,7 +77,11 @@ class Runs:
 
     def listed(self) -> list[StoredRun]:
         """All runs as they are now, the newest first."""
-        return [with_current_state(item) for item in self._records.listed()]
+        return self._shown(self._records.listed())
+
+    def _shown(self, stored: Sequence[StoredRun]) -> list[StoredRun]:
+        reported = self._reported
+        return [with_current_state(run, reported.get(run.record.id)) for run in stored]
 
     async def start(self, plan: RunPlan, *, confirmed: bool) -> str:
         """The id of the new run; raises what keeps it from starting, `needs-consent`, or `keeper-not-started`."""
@@ -184,7 +183,7 @@ class Runs:
 
     async def _set_live(self, run: str, breakpoints: Sequence[Breakpoint]) -> None:
         try:
-            await self._live.breakpoints(run, breakpoints)
+            await self._adapter.breakpoints(run, breakpoints)
         except EaglerayError as error:
             # Its supervisor is about to register it, with the plan as it is now.
             if error.code != "unregistered-run":
@@ -192,7 +191,7 @@ class Runs:
 
     async def pause(self, written: str, worker_id: str) -> None:
         record = await off_loop(partial(self.find, written))
-        await self._live.pause(record.id, worker_id)
+        await self._adapter.pause(record.id, worker_id)
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Calls `listener` whenever `listed` may answer something else."""
@@ -202,34 +201,64 @@ class Runs:
         self._listeners.notify()
 
     async def run(self) -> None:
-        """Tells of what supervisors, other windows and terminals have changed, until it is cancelled.
+        """Notifies listeners of what adapters, supervisors, other windows and terminals change, until it is cancelled.
 
-        The folders are read when the kernel says that something in them has changed, and rarely for what another
-        machine with the same home has changed.  Whether supervisors of this machine live is asked of no file.
+        The folders are read when the kernel or an adapter reports a change, and rarely for what another machine with
+        the same home has changed.  Whether supervisors of this machine live is asked of no file.
         """
         wake, now = asyncio.Event(), asyncio.get_running_loop().time
+
+        def take_reported() -> None:
+            if (reported := self._adapter.reported()) != self._reported:
+                self._reported = reported
+                wake.set()
+
         changes = FolderChanges(lambda name: wake.set())
-        await changes.watch(self._records.folder)
-        published, changed_at = None, now()
+        end_events = self._adapter.on_change(take_reported)
+        take_reported()
         try:
+            await changes.watch(self._records.folder)
+            published, changed_at = None, now()
             while True:
                 wake.clear()
                 read = await off_loop(self._records.listed)
                 if await _watch(changes, read, self._records.folder):
                     # It may have changed before it was watched.
                     continue
-                shown = await off_loop(partial(_shown, read))
+                shown = await off_loop(partial(self._shown, read))
                 if shown != published:
                     published, changed_at = shown, now()
                     self.changed()
                 limit_s = _poll_s(changes, shown, self._records.folder, now() - changed_at)
-                await _until_news(wake, read, shown, limit_s)
+                await self._until_news(wake, read, shown, limit_s)
         finally:
+            end_events()
             changes.close()
+            self._reported = {}
 
-
-def _shown(read: Sequence[StoredRun]) -> list[StoredRun]:
-    return [with_current_state(run) for run in read]
+    async def _until_news(
+        self,
+        wake: asyncio.Event,
+        read: Sequence[StoredRun],
+        shown: Sequence[StoredRun],
+        limit_s: float,
+    ) -> None:
+        """Until a folder or a worker has changed, the supervisor or program of a run has ended, or a poll is due."""
+        local = [
+            (run, before)
+            for run, before in zip(read, shown, strict=True)
+            if run.state.host == host_name() and run.state.supervisor and not run.state.is_over
+        ]
+        now = asyncio.get_running_loop().time
+        until = now() + limit_s
+        while (left_s := until - now()) > 0:
+            wait_s = min(left_s, PROCESS_POLL_INTERVAL_S) if local else left_s
+            if await wait_for_event(wake, wait_s):
+                await asyncio.sleep(COALESCE_S)
+                return
+            current = await off_loop(partial(self._shown, [run for run, _ in local]))
+            if current != [before for _, before in local]:
+                return
 
 
 async def _watch(changes: FolderChanges, read: Sequence[StoredRun], runs: Path) -> bool:
@@ -248,22 +277,3 @@ def _poll_s(changes: FolderChanges, shown: Sequence[StoredRun], runs: Path, age_
         return UNWATCHED_POLL_INTERVAL_S
     elsewhere = any(run.state.host != host_name() for run in living)
     return min(RUN_FOLDERS.delay_s(age_s), REMOTE_POLL_INTERVAL_S if elsewhere else float("inf"))
-
-
-async def _until_news(
-    wake: asyncio.Event, read: Sequence[StoredRun], shown: Sequence[StoredRun], limit_s: float
-) -> None:
-    """Until a folder has changed, the supervisor or program of a run has ended, or the time has come for a poll."""
-    here = [
-        (run, before)
-        for run, before in zip(read, shown, strict=True)
-        if run.state.host == host_name() and run.state.supervisor and not run.state.is_over
-    ]
-    now = asyncio.get_running_loop().time
-    until = now() + limit_s
-    while (left_s := until - now()) > 0:
-        if await wait_for_event(wake, min(left_s, PROCESS_POLL_INTERVAL_S) if here else left_s):
-            await asyncio.sleep(COALESCE_S)
-            return
-        if await off_loop(partial(_shown, [run for run, _ in here])) != [old for _, old in here]:
-            return
