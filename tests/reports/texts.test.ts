@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { factsOf, gpuFacts } from "../../extension/features/reports/page/facts";
 import {
   cellText,
+  factsOf,
+  gpuFacts,
   oneLine,
   type Cell,
   type ColumnKind,
-} from "../../extension/features/reports/page/quantities";
+} from "../../extension/features/reports/page/texts";
 import { gpu, report } from "../profiling/samples";
 
 const SHOWN: readonly (readonly [Cell, ColumnKind, string])[] = [

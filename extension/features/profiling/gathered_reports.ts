@@ -1,13 +1,17 @@
-/** Gathered reports: messages about them, and opening one in its page. */
+/** Gathered reports: notifications about them, and opening one in its page. */
 
 import { basename } from "node:path";
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
+import type { Disposable } from "../../common/disposables";
 import { count, plain } from "../../common/texts";
 import { EDITORS } from "../../contributions";
+import { windowName } from "../../workspace";
+import { LIST as RUNS } from "../runs/messages";
 import type { ProfiledRun, ProfiledRuns } from "./messages";
-import type { GatheredReport } from "./recording_targets";
+import { reportsOf, type GatheredReport } from "./recording_targets";
 
 async function openReport(path: string): Promise<void> {
   const editor = path.endsWith(".nsys-rep") ? EDITORS.report : EDITORS.database;
@@ -71,7 +75,7 @@ export function gatheredSentence(run: ProfiledRun): string {
 }
 
 /** Whether there is nothing to be opened, and nothing that could have been fetched. */
-export function isEmpty({ gathered, expected }: ProfiledRun): boolean {
+function isEmpty({ gathered, expected }: ProfiledRun): boolean {
   return gathered === 0 && expected === 0;
 }
 
@@ -89,4 +93,66 @@ export function noReportSentence(
 
 function noReason({ workers }: ProfiledRun): string {
   return workers.length === 0 ? "No worker was profiled." : "Nothing was recorded.";
+}
+
+const OPEN_REPORT = "Open Report";
+const OPEN_FOLDER = "Open Folder";
+
+/** Follows the list, from the first one that has come. */
+export class ReportNotifier implements Disposable {
+  private readonly listening: Disposable;
+
+  constructor(
+    private readonly app: App,
+    private before: ProfiledRuns,
+  ) {
+    this.listening = app.profiled.onChanged((now) => {
+      const ended = newlyGathered(this.before, now);
+      this.before = now;
+      void app.errors.shown("telling of reports", () => this.announce(ended));
+    });
+  }
+
+  dispose(): void {
+    this.listening.dispose();
+  }
+
+  /** In the window that started it, and of a terminal’s run in each. */
+  private async announce(ended: readonly ProfiledRun[]): Promise<void> {
+    if (ended.length === 0) {
+      return;
+    }
+    const { runs } = await this.app.sidecar.request(RUNS, {});
+    for (const run of ended) {
+      const workspace = runs.find(({ id }) => id === run.run)?.workspace ?? "";
+      if (workspace === "" || workspace === windowName()) {
+        void this.app.errors.shown("telling of reports", () => this.notify(run));
+      }
+    }
+  }
+
+  private async notify(run: ProfiledRun): Promise<void> {
+    const reports = reportsOf({ run: run.run, workers: [] }, { runs: [run] });
+    const show =
+      run.state === "gathered" && !isEmpty(run)
+        ? vscode.window.showInformationMessage
+        : vscode.window.showWarningMessage;
+    const buttons = reports.length === 0 ? [] : [OPEN_REPORT, OPEN_FOLDER];
+    const answer = await show(gatheredSentence(run), ...buttons);
+    if (answer === OPEN_REPORT) {
+      await openOneOf(reports);
+    } else if (answer === OPEN_FOLDER) {
+      await openFolder(run.output);
+    }
+  }
+}
+
+/** In the file manager; where that is another machine’s, the editor’s own view of the folder. */
+async function openFolder(folder: string): Promise<void> {
+  const uri = vscode.Uri.file(folder);
+  if (vscode.env.remoteName === undefined) {
+    await vscode.env.openExternal(uri);
+  } else {
+    await vscode.commands.executeCommand("revealInExplorer", uri);
+  }
 }

@@ -59,7 +59,7 @@ class ProfiledRunsWatcher implements Disposable {
   }
 
   private async startNotifier(first: ProfiledRuns): Promise<Disposable> {
-    const { ReportNotifier } = await import("./report_notifier.js");
+    const { ReportNotifier } = await import("./gathered_reports.js");
     return new ReportNotifier(this.app, first);
   }
 }

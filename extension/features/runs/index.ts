@@ -1,17 +1,18 @@
-/** Runs: programs that are started ready to debug, and their state. */
+/** Runs: the commands, views and watchers of programs that are started ready to debug. */
 
 import type { App } from "../../app";
 import { lazily, registerCommands, type CommandDefinition } from "../../commands";
-import type { Disposable } from "../../common/disposables";
-import { COMMANDS } from "../../contributions";
+import { Disposables, type Disposable } from "../../common/disposables";
+import { COMMANDS, VIEWS } from "../../contributions";
+import { RowTree } from "../../tree_view";
 import { ifTrusted } from "../../workspace";
 import type { StopTracker } from "../debugging/stop_tracker";
-import { BreakpointNotes, GutterBreakpoints } from "./gutter_breakpoints";
 import { RunCommands } from "./commands";
+import { BreakpointNotes, GutterBreakpoints } from "./gutter_breakpoints";
 import { RunOutput } from "./output";
+import { isLive, runsRows, runsTexts, type RunsRow, type RunsView } from "./rows";
 import { RunStarter } from "./run_starter";
 import { RunStops } from "./run_stops";
-import { runsView } from "./view";
 
 /** What executes something of the workspace. */
 const TRUSTED: readonly CommandDefinition<RunCommands>[] = [
@@ -61,4 +62,44 @@ export function register(app: App, tracker: StopTracker): RunsFeature {
     ...registerCommands(app, commands, COMMANDS_OF_RUNS),
   ];
   return { owned, starting };
+}
+
+/** How often the durations of runs are redrawn. */
+const REDRAW_MS = 10_000;
+
+function runsView(app: App): Disposable {
+  const { runs } = app;
+  const owned = new Disposables();
+  const input = (): RunsView => ({
+    runs: runs.value,
+    clusters: app.clusters.value,
+    profiled: app.profiled.value,
+    now_s: Date.now() / 1000,
+  });
+  const tree = owned.add(
+    new RowTree<RunsRow>(
+      VIEWS.runs,
+      {
+        children: (row) => runsRows(input(), row),
+        texts: (row) => runsTexts(input(), row),
+        click,
+      },
+      app.selection,
+    ),
+  );
+  app.panel.add(tree.view);
+  const redraw = (): void => {
+    tree.redraw();
+  };
+  owned.add(runs.onChanged(redraw));
+  owned.add(app.profiled.onChanged(redraw));
+  tree.redrawEvery(REDRAW_MS, () => runs.value.runs.some(isLive));
+  return owned;
+}
+
+function click(row: RunsRow): string | undefined {
+  if (row.row === "runLine") {
+    return COMMANDS.showRunLine;
+  }
+  return row.row === "runWorker" && row.worker.state === "stopped" ? COMMANDS.attach : undefined;
 }

@@ -4,8 +4,7 @@ import uPlot from "uplot";
 
 import type { Gpu } from "../messages";
 import { element } from "./elements";
-import { gpuFacts, gpuName } from "./facts";
-import { nanosecondsText, oneLine, shareText } from "./quantities";
+import { gpuFacts, gpuName, nanosecondsText, oneLine, shareText } from "./texts";
 
 const HEIGHT = 140;
 

@@ -1,6 +1,6 @@
 /** Keyboard navigation and sorting of a table. */
 
-import { isNumber, type ColumnKind } from "./quantities";
+import { isNumber, type ColumnKind } from "./texts";
 
 /** A cell; row 0 is that of the headings. */
 export interface CellPosition {

@@ -1,4 +1,4 @@
-/** The page of a report: draws what the editor sends. */
+/** The page of a report: draws what the editor sends, its progress, or why the report can't be read. */
 
 import "@vscode-elements/elements/dist/vscode-badge/index.js";
 import "@vscode-elements/elements/dist/vscode-button/index.js";
@@ -7,9 +7,9 @@ import "@vscode-elements/elements/dist/vscode-progress-bar/index.js";
 import "@vscode-elements/elements/dist/vscode-textfield/index.js";
 
 import { onMessage, pageState, post, savePageState } from "./editor";
+import { button, element, withCode } from "./elements";
 import "./page.css";
 import { ReportView } from "./report_view";
-import { failure, Loading } from "./states";
 
 /** How long a message such as “is in the clipboard” is shown. */
 const SHOWN_MS = 4000;
@@ -82,4 +82,61 @@ function say(sentence: string): void {
   forgetting = window.setTimeout(() => {
     said.textContent = "";
   }, SHOWN_MS);
+}
+
+class Loading {
+  readonly root: HTMLElement;
+  private readonly sentence = element("p", { role: "status" });
+  private readonly bar = element("vscode-progress-bar");
+
+  constructor() {
+    const cancel = button("Cancel", () => {
+      post({ kind: "cancel" });
+    });
+    this.root = element(
+      "section",
+      { class: "state" },
+      element("h1", {}, "Reading the Report"),
+      this.bar,
+      this.sentence,
+      cancel,
+    );
+  }
+
+  show(message: string, percentage: number | null): void {
+    this.sentence.textContent = percentage === null ? message : `${message}: ${percentage} %`;
+    this.bar.indeterminate = percentage === null;
+    if (percentage !== null) {
+      this.bar.value = percentage;
+    }
+  }
+}
+
+function failure(message: string, nextStep: string): HTMLElement {
+  const again = button(
+    "Read It Again",
+    () => {
+      post({ kind: "again" });
+    },
+    true,
+  );
+  const others = (
+    [
+      ["Open in Nsight Systems", "openInNsight"],
+      ["Copy Path", "copyPath"],
+      ["Show Logs", "showLogs"],
+    ] as const
+  ).map(([title, kind]) =>
+    button(title, () => {
+      post({ kind });
+    }),
+  );
+  return element(
+    "section",
+    { class: "state", role: "alert" },
+    element("h1", {}, "This Report Is Not Shown"),
+    element("p", {}, ...withCode(message)),
+    ...(nextStep === "" ? [] : [element("p", {}, ...withCode(nextStep))]),
+    element("div", { class: "buttons" }, again, ...others),
+  );
 }

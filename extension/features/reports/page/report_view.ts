@@ -4,9 +4,8 @@ import type { Report, Table } from "../messages";
 import type { TableQuery } from "../page_messages";
 import { post } from "./editor";
 import { button, element } from "./elements";
-import { factsOf } from "./facts";
 import { GpuView } from "./gpu_view";
-import { oneLine } from "./quantities";
+import { factsOf, oneLine } from "./texts";
 import { TableView } from "./table_view";
 
 export class ReportView {

@@ -7,7 +7,7 @@ import type { TableQuery } from "../page_messages";
 import { pageState, post, savePageState } from "./editor";
 import { button, element, withCode } from "./elements";
 import { movedTo, sortedBy, type CellPosition } from "./grid";
-import { cellText, isNumber, oneLine, type Cell } from "./quantities";
+import { cellText, isNumber, oneLine, type Cell } from "./texts";
 
 /** A search begins after a pause in typing of this length. */
 const DEBOUNCE_MS = 150;
