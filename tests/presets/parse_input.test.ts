@@ -6,7 +6,7 @@ import {
   patternsOf,
   ranksOf,
   textOf,
-  wordsOf,
+  argsOf,
 } from "../../extension/features/presets/form/parse_input";
 
 const WORDS: readonly (readonly [string, readonly string[] | undefined])[] = [
@@ -23,13 +23,13 @@ const WORDS: readonly (readonly [string, readonly string[] | undefined])[] = [
 
 for (const [text, words] of WORDS) {
   test(`the words of ${text === "" ? "nothing" : text}`, () => {
-    assert.deepEqual(wordsOf(text), words);
+    assert.deepEqual(argsOf(text), words);
   });
 }
 
 test("words that were made text are the same words again", () => {
   const words = ["a b", "it's", "", "x=[1,2]", '"q"', "\\", "$(rm)", "中 文", "a\nb", "*"];
-  assert.deepEqual(wordsOf(textOf(words)), words);
+  assert.deepEqual(argsOf(textOf(words)), words);
 });
 
 test("patterns are separated by commas, and empty ones are none", () => {

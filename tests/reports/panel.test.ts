@@ -27,7 +27,7 @@ import { profiledRun, profiledWorker, report, table } from "../profiling/samples
 import { aRun, FOLDER, runWorker } from "../runs/samples";
 
 const PATH = "/w/policy.nsys-rep";
-const LOOK: TableQuery = { table: "kernels", sort: "", descending: true, search: "", limit: 2 };
+const QUERY: TableQuery = { table: "kernels", sort: "", descending: true, search: "", limit: 2 };
 
 let fake: FakeApp;
 let registered: readonly { dispose(): unknown }[] = [];
@@ -115,28 +115,28 @@ test("“Cancel” and a page that is closed end the reading", async () => {
   assert.equal(cancelled.size, 2);
 });
 
-test("another look at a table is asked for, and answered with that look", async () => {
+test("another query of a table is answered with that query", async () => {
   fake.sidecar.on(REPORT, () => report());
   fake.sidecar.on(TABLE, () => table({ total: 1 }));
   const panel = await opened();
-  const look = { ...LOOK, search: "gemm" };
-  panel.webview.says({ kind: "look", look });
+  const query = { ...QUERY, search: "gemm" };
+  panel.webview.says({ kind: "query", query });
   await settled();
-  assert.deepEqual(fake.sidecar.sentTo(TABLE), [{ path: PATH, ...look }]);
-  assert.deepEqual(last(panel), { kind: "table", look, table: table({ total: 1 }) });
+  assert.deepEqual(fake.sidecar.sentTo(TABLE), [{ path: PATH, ...query }]);
+  assert.deepEqual(last(panel), { kind: "table", query, table: table({ total: 1 }) });
 });
 
-test("a look that is not answered is told to its table and to the person", async () => {
+test("a query that fails is shown in its table and to the user", async () => {
   fake.sidecar.on(REPORT, () => report());
   fake.sidecar.on(TABLE, () => {
     throw new EaglerayError("no-report", "It cannot be read.", "Look where it is.");
   });
   const panel = await opened();
-  const look = { ...LOOK, search: "gemm" };
-  panel.webview.says({ kind: "look", look });
+  const query = { ...QUERY, search: "gemm" };
+  panel.webview.says({ kind: "query", query });
   await settled();
   const reason = "It cannot be read. Look where it is.";
-  assert.deepEqual(last(panel), { kind: "noTable", look, reason });
+  assert.deepEqual(last(panel), { kind: "noTable", query, reason });
   assert.equal(editor.asked.at(-1)?.text, reason);
 });
 
@@ -145,17 +145,20 @@ test("a table is copied whole, as it is sorted and searched", async () => {
   fake.sidecar.on(REPORT, () => report());
   fake.sidecar.on(TABLE_TEXT, () => text);
   const panel = await opened();
-  panel.webview.says({ kind: "copy", look: { ...LOOK, search: "g" }, format: "csv" });
+  panel.webview.says({ kind: "copy", query: { ...QUERY, search: "g" }, format: "csv" });
   await settled();
   const asked = { table: "kernels", sort: "", descending: true, search: "g", format: "csv" };
   assert.deepEqual(fake.sidecar.sentTo(TABLE_TEXT), [{ path: PATH, ...asked }]);
   assert.equal(editor.clipboard, text.text);
-  assert.deepEqual(last(panel), { kind: "said", sentence: "“Kernels” is in the clipboard." });
+  assert.deepEqual(last(panel), {
+    kind: "announcement",
+    sentence: "“Kernels” is in the clipboard.",
+  });
   fake.sidecar.on(TABLE_TEXT, () => ({ ...text, total: 3 }));
-  panel.webview.says({ kind: "copy", look: LOOK, format: "csv" });
+  panel.webview.says({ kind: "copy", query: QUERY, format: "csv" });
   await settled();
   const part = "The first 2 of 3 rows of “Kernels” are in the clipboard.";
-  assert.deepEqual(last(panel), { kind: "said", sentence: part });
+  assert.deepEqual(last(panel), { kind: "announcement", sentence: part });
 });
 
 test("the summary is copied as the sidecar writes it", async () => {
@@ -166,7 +169,10 @@ test("the summary is copied as the sidecar writes it", async () => {
   await settled();
   assert.deepEqual(fake.sidecar.sentTo(REPORT_TEXT), [{ path: PATH }]);
   assert.equal(editor.clipboard, "# policy");
-  assert.deepEqual(last(panel), { kind: "said", sentence: "The summary is in the clipboard." });
+  assert.deepEqual(last(panel), {
+    kind: "announcement",
+    sentence: "The summary is in the clipboard.",
+  });
 });
 
 test("a page that was closed is told nothing any more", async () => {

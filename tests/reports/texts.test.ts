@@ -5,7 +5,7 @@ import {
   cellText,
   factsOf,
   gpuFacts,
-  oneLine,
+  singleLine,
   type Cell,
   type ColumnKind,
 } from "../../extension/features/reports/page/texts";
@@ -49,8 +49,8 @@ for (const [cell, kind, words] of SHOWN) {
 }
 
 test("a name is shown whole, on one line, in its own direction", () => {
-  assert.equal(oneLine(" a\u001b[1m\r\nb\u202ec "), "a [1m b c");
-  assert.equal(oneLine("x".repeat(5000)).length, 5000);
+  assert.equal(singleLine(" a\u001b[1m\r\nb\u202ec "), "a [1m b c");
+  assert.equal(singleLine("x".repeat(5000)).length, 5000);
 });
 
 test("the facts leave out what is not known", () => {

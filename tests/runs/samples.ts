@@ -94,14 +94,14 @@ export function shortened(): Proposal {
     presets: [preset],
     changes: [
       {
-        asked: "few steps",
+        request: "few steps",
         outcome: "will apply",
         where: "trainer.total_training_steps",
         why: "",
         setting: "trainer.total_training_steps = 2",
       },
       {
-        asked: "no trackers",
+        request: "no trackers",
         outcome: "not changed",
         where: "",
         why: "no logger is named",

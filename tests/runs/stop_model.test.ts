@@ -13,7 +13,7 @@ const two = aRun({
   ],
 });
 const FREE: NextStopInput = {
-  seen: new Set(),
+  tried: new Set(),
   requested: new Set(),
   attached: new Set(),
   isStopped: false,
@@ -23,7 +23,7 @@ const FREE: NextStopInput = {
 
 const CASES: readonly (readonly [string, Partial<NextStopInput>, string | undefined])[] = [
   ["the first that stands", {}, "a"],
-  ["the next, when the first was in front already", { seen: new Set(["http://c:1 a"]) }, "c"],
+  ["the next, when the first was in front already", { tried: new Set(["http://c:1 a"]) }, "c"],
   ["the next, when the first has a session", { attached: new Set(["http://c:1 a"]) }, "c"],
   ["none while the person stands at a line", { isStopped: true }, undefined],
   ["none of another window’s run", { isOurs: () => false }, undefined],

@@ -16,7 +16,7 @@ import type { RunWizard } from "./run_wizard";
 /** The key of the workspace's state under which the agreements are stored. */
 const AGREED = "runs.agreed";
 /** More than a workspace has configurations. */
-const KEPT = 50;
+const MAX_AGREEMENTS = 50;
 
 export async function launch(
   app: App,
@@ -41,7 +41,7 @@ export async function launch(
   doAfter(app, config, started?.id);
   // A draft that was changed in the form differs from the configuration at its next start.
   if (started?.agreed === agreement) {
-    await workspaceState.update(AGREED, [agreement, ...agreed].slice(0, KEPT));
+    await workspaceState.update(AGREED, [agreement, ...agreed].slice(0, MAX_AGREEMENTS));
   }
 }
 

@@ -46,7 +46,7 @@ export interface RunProblem {
 
 /** A request of a preset and its outcome, as text. */
 export interface Change {
-  readonly asked: string;
+  readonly request: string;
   readonly outcome: "unknown version" | "no framework" | "not changed" | "no such option" | "set, effect not verified" | "will apply" | "already so";
   readonly where: string;
   readonly why: string;

@@ -123,7 +123,7 @@ function section(
   }
   const rows = own.map((change) => ({
     ...line(
-      plain(change.asked, 300),
+      plain(change.request, 300),
       plain(change.setting || change.where),
       plain(change.why, 300),
     ),

@@ -54,8 +54,8 @@ async function remove(app: App, workspace: string, preset: PresetRow): Promise<v
   const { name, text } = preset;
   await app.sidecar.request(DELETE_PRESET, { workspace, name });
   const undo = "Undo";
-  const said = `The preset “${plain(name)}” was deleted.`;
-  if ((await vscode.window.showInformationMessage(said, undo)) === undo) {
+  const message = `The preset “${plain(name)}” was deleted.`;
+  if ((await vscode.window.showInformationMessage(message, undo)) === undo) {
     await app.sidecar.request(SAVE_PRESET, { workspace, name, text });
   }
 }

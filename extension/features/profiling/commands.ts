@@ -9,7 +9,7 @@ import { isConfirmed, longWork } from "../../dialogs";
 import type { Row } from "../../panel";
 import { LIST as RUNS, type Run } from "../runs/messages";
 import { isLive } from "../runs/rows";
-import { noReportSentence, openOneOf } from "./gathered_reports";
+import { noReportSentence, openReportOf } from "./gathered_reports";
 import { GATHER, LIST, RECORD, STOP } from "./messages";
 import { reportsOf, targetsOf, type RecordingTarget } from "./recording_targets";
 
@@ -21,10 +21,10 @@ export async function record(app: App, rows: readonly Row[], isMeant: boolean): 
   const chosen = await recordable(app, rows, isMeant, "Record which run?");
   let workers = 0;
   await withEach(chosen.targets, chosen.nameOf, async (target) => {
-    const asked = await longWork("Starting a recording", (options) =>
+    const response = await longWork("Starting a recording", (options) =>
       app.sidecar.request(RECORD, target, options),
     );
-    workers += asked.workers;
+    workers += response.workers;
     vscode.window.setStatusBarMessage(`${count(workers, "worker")} asked to record`, SHOWN_MS);
   });
 }
@@ -47,9 +47,9 @@ export function gather(app: App, rows: readonly Row[]): Promise<void> {
 /** The notifier shows the result, as it does for reports that are gathered automatically. */
 async function gathered(app: App, rows: readonly Row[], finish: boolean): Promise<void> {
   const fits = finish ? isLive : (): boolean => true;
-  const found = await targets(app, rows, "The reports of which run?", fits);
-  const { targets: chosen, nameOf } = found;
-  if (chosen.length === 0 || (finish && !(await isFinishing(found)))) {
+  const selected = await targets(app, rows, "The reports of which run?", fits);
+  const { targets: chosen, nameOf } = selected;
+  if (chosen.length === 0 || (finish && !(await isFinishing(selected)))) {
     return;
   }
   await withEach(chosen, nameOf, ({ run }) =>
@@ -63,12 +63,12 @@ async function gathered(app: App, rows: readonly Row[], finish: boolean): Promis
 function isFinishing({ targets, nameOf, runOf }: SelectedRuns): Promise<boolean> {
   const names = targets.map(nameOf);
   const [first = ""] = names;
-  const isOne = names.length === 1;
-  const detail = isOne
+  const isSingle = names.length === 1;
+  const detail = isSingle
     ? "Its recordings end, their reports are fetched, and then the program is ended."
     : `Their recordings end, the reports are fetched, and then the programs are ended:\n${names.join("\n")}`;
   const asking = targets.flatMap((target) => runOf(target)?.confirm_stop || []);
-  const question = `Finish ${isOne ? first : count(names.length, "run")}?`;
+  const question = `Finish ${isSingle ? first : count(names.length, "run")}?`;
   return isConfirmed(question, [detail, ...asking].join("\n"), "Finish and Gather");
 }
 
@@ -80,7 +80,7 @@ export async function open(app: App, rows: readonly Row[]): Promise<void> {
   if (named.length > 0 && reports.length === 0) {
     void vscode.window.showInformationMessage(noReportSentence(named, profiled));
   } else {
-    await openOneOf(reports, profiled.runs[0]?.output);
+    await openReportOf(reports, profiled.runs[0]?.output);
   }
 }
 

@@ -19,7 +19,7 @@ async function openReport(path: string): Promise<void> {
 }
 
 /** Opens the only report, or the one that the user picks; without any, a file that they choose, from `folder` on. */
-export async function openOneOf(
+export async function openReportOf(
   reports: readonly GatheredReport[],
   folder?: string,
 ): Promise<void> {
@@ -140,7 +140,7 @@ export class ReportNotifier implements Disposable {
     const buttons = reports.length === 0 ? [] : [OPEN_REPORT, OPEN_FOLDER];
     const answer = await show(gatheredSentence(run), ...buttons);
     if (answer === OPEN_REPORT) {
-      await openOneOf(reports);
+      await openReportOf(reports);
     } else if (answer === OPEN_FOLDER) {
       await openFolder(run.output);
     }

@@ -12,16 +12,16 @@ export interface RecordingTarget {
 
 /** One target a run; a row that no nsys is with gives none. */
 export function targetsOf(rows: readonly Row[], { runs }: ProfiledRuns): RecordingTarget[] {
-  const found = new Map<string, Set<string> | "all">();
+  const selected = new Map<string, Set<string> | "all">();
   for (const { run, workers } of rows.flatMap((row) => named(row, runs))) {
-    const known = found.get(run) ?? new Set();
-    if (workers.length === 0 || known === "all") {
-      found.set(run, "all");
+    const before = selected.get(run) ?? new Set();
+    if (workers.length === 0 || before === "all") {
+      selected.set(run, "all");
     } else {
-      found.set(run, new Set([...known, ...workers]));
+      selected.set(run, new Set([...before, ...workers]));
     }
   }
-  return [...found].map(([run, workers]) => ({
+  return [...selected].map(([run, workers]) => ({
     run,
     workers: workers === "all" ? [] : [...workers],
   }));

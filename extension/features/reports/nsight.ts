@@ -66,7 +66,7 @@ function badSetting(path: string): EaglerayError {
   );
 }
 
-function notFound(): EaglerayError {
+function missingNsight(): EaglerayError {
   return new EaglerayError(
     "no-nsight",
     "Nsight Systems was not found on the machine where this window’s files are.",
@@ -90,18 +90,18 @@ function untrusted(): EaglerayError {
   );
 }
 
-function failed(program: string, how: string, said: string): EaglerayError {
+function failed(program: string, how: string, output: string): EaglerayError {
   return new EaglerayError(
     "nsight-failed",
     `${program} ${how}.`,
     "The log has what it said; a report of a newer nsys needs a newer Nsight Systems.",
-    said,
+    output,
   );
 }
 
 /** Folders such as "2024.5.1" and "2025.1"; what does not begin with a number comes last. */
 export function newestFirst(names: readonly string[]): string[] {
-  return [...names].sort((one, other) => compared(numbersOf(other), numbersOf(one)));
+  return [...names].sort((left, right) => compared(numbersOf(right), numbersOf(left)));
 }
 
 function numbersOf(name: string): number[] {
@@ -111,10 +111,10 @@ function numbersOf(name: string): number[] {
     .map(Number);
 }
 
-function compared(one: readonly number[], other: readonly number[]): number {
-  const length = Math.max(one.length, other.length);
+function compared(left: readonly number[], right: readonly number[]): number {
+  const length = Math.max(left.length, right.length);
   for (let at = 0; at < length; at += 1) {
-    const difference = (one[at] ?? -1) - (other[at] ?? -1);
+    const difference = (left[at] ?? -1) - (right[at] ?? -1);
     if (difference !== 0) {
       return difference;
     }
@@ -147,11 +147,11 @@ function nsightProgram(named: string): string {
     }
     return named;
   }
-  const found = [...onPath(), ...installed(), ...OTHERS].find(isProgram);
-  if (found === undefined) {
-    throw notFound();
+  const program = [...onPath(), ...installed(), ...OTHERS].find(isProgram);
+  if (program === undefined) {
+    throw missingNsight();
   }
-  return found;
+  return program;
 }
 
 function onPath(): string[] {
@@ -191,8 +191,8 @@ export async function revealReport(uri: vscode.Uri): Promise<void> {
 
 /** Downloads it from a remote machine; none for a file outside of the workspace. */
 function downloadReport(uri: vscode.Uri): Action[] {
-  const isFar = vscode.env.remoteName !== undefined;
-  return isFar && vscode.workspace.getWorkspaceFolder(uri) !== undefined
+  const isRemote = vscode.env.remoteName !== undefined;
+  return isRemote && vscode.workspace.getWorkspaceFolder(uri) !== undefined
     ? [{ title: "Download", run: () => download(uri) }]
     : [];
 }

@@ -8,19 +8,19 @@ export type TableQuery = Required<Omit<TableRequest, "path">>;
 export type ToPage =
   | { readonly kind: "loading"; readonly message: string; readonly percentage: number | null }
   | { readonly kind: "report"; readonly report: Report }
-  | { readonly kind: "table"; readonly look: TableQuery; readonly table: Table }
+  | { readonly kind: "table"; readonly query: TableQuery; readonly table: Table }
   /** Why the rows that were asked for are not known. */
-  | { readonly kind: "noTable"; readonly look: TableQuery; readonly reason: string }
+  | { readonly kind: "noTable"; readonly query: TableQuery; readonly reason: string }
   | { readonly kind: "failed"; readonly message: string; readonly nextStep: string }
   /** Something that a screen reader should say, such as that a table was copied. */
-  | { readonly kind: "said"; readonly sentence: string };
+  | { readonly kind: "announcement"; readonly sentence: string };
 
 export type FromPage =
   | { readonly kind: "ready" | "again" | "cancel" | "openInNsight" | "copyPath" | "reveal" }
   | { readonly kind: "copyReport" | "showLogs" }
-  | { readonly kind: "look"; readonly look: TableQuery }
+  | { readonly kind: "query"; readonly query: TableQuery }
   | {
       readonly kind: "copy";
-      readonly look: TableQuery;
+      readonly query: TableQuery;
       readonly format: TableTextRequest["format"];
     };

@@ -107,11 +107,11 @@ class ReportPanel {
 
   private async follow(message: FromPage): Promise<void> {
     switch (message.kind) {
-      case "look":
-        await this.look(message.look);
+      case "query":
+        await this.answerQuery(message.query);
         break;
       case "copy":
-        await this.copyTable(message.look, message.format);
+        await this.copyTable(message.query, message.format);
         break;
       case "copyReport":
         await this.copyReport();
@@ -182,33 +182,33 @@ class ReportPanel {
   }
 
   /** The page hears of a failure as well, so that it doesn't show the rows of an older query. */
-  private async look(look: TableQuery): Promise<void> {
+  private async answerQuery(query: TableQuery): Promise<void> {
     try {
-      const table = await this.app.sidecar.request(TABLE, { ...look, path: this.uri.fsPath });
-      this.post({ kind: "table", look, table });
+      const table = await this.app.sidecar.request(TABLE, { ...query, path: this.uri.fsPath });
+      this.post({ kind: "table", query, table });
     } catch (error) {
-      this.post({ kind: "noTable", look, reason: asEaglerayError(error).sentence });
+      this.post({ kind: "noTable", query, reason: asEaglerayError(error).sentence });
       throw error;
     }
   }
 
-  private async copyTable(look: TableQuery, format: TableTextRequest["format"]): Promise<void> {
-    const { table, sort, descending, search } = look;
-    const asked = { path: this.uri.fsPath, table, sort, descending, search, format };
-    const { title, text, rows, total } = await this.app.sidecar.request(TABLE_TEXT, asked);
+  private async copyTable(query: TableQuery, format: TableTextRequest["format"]): Promise<void> {
+    const { table, sort, descending, search } = query;
+    const request = { path: this.uri.fsPath, table, sort, descending, search, format };
+    const { title, text, rows, total } = await this.app.sidecar.request(TABLE_TEXT, request);
     const part = `The first ${rows} of ${total} rows of “${title}” are`;
     await this.copy(text, rows === total ? `“${title}” is` : part);
   }
 
   private async copyReport(): Promise<void> {
-    const asked = { path: this.uri.fsPath };
-    const { text } = await this.app.sidecar.request(REPORT_TEXT, asked);
+    const request = { path: this.uri.fsPath };
+    const { text } = await this.app.sidecar.request(REPORT_TEXT, request);
     await this.copy(text, "The summary is");
   }
 
   private async copy(text: string, what: string): Promise<void> {
     await vscode.env.clipboard.writeText(text);
-    this.post({ kind: "said", sentence: `${what} in the clipboard.` });
+    this.post({ kind: "announcement", sentence: `${what} in the clipboard.` });
   }
 
   private show(message: ToPage): void {
@@ -256,7 +256,7 @@ export function pageDocument({ script, style, source, nonce, title }: PageParts)
 </head>
 <body>
 <main id="page"></main>
-<div id="said" role="status" aria-live="polite"></div>
+<div id="announcement" role="status" aria-live="polite"></div>
 <script nonce="${attribute(nonce)}" src="${attribute(script)}"></script>
 </body>
 </html>

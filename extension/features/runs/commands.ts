@@ -40,7 +40,7 @@ export class RunCommands {
 
   /** The id of the run that was started last. */
   async restart(rows: readonly Row[]): Promise<string | undefined> {
-    const runs = await this.allOf(rows, (one) => one.can_restart, "Restart which run?");
+    const runs = await this.allOf(rows, (run) => run.can_restart, "Restart which run?");
     let last: string | undefined;
     await withEach(runs, nameOf, async (run) => {
       last = (await this.starting.restart(run)) ?? last;
@@ -77,7 +77,7 @@ export class RunCommands {
 
   /** Several at once need a confirmation that names them. */
   async forget(rows: readonly Row[]): Promise<void> {
-    const runs = await this.allOf(rows, (one) => !isLive(one), "Forget which run?");
+    const runs = await this.allOf(rows, (run) => !isLive(run), "Forget which run?");
     const names = runs.map((run) => plain(run.name)).join("\n");
     if (runs.length < 2 || (await isConfirmed(`Forget ${runNames(runs)}?`, names, "Forget"))) {
       await withEach(runs, nameOf, ({ id }) => this.app.sidecar.request(FORGET, { id }));

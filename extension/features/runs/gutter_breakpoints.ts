@@ -22,14 +22,14 @@ export function gutterBreakpoints(): Breakpoint[] {
   );
 }
 
-function editorBreakpoint(one: vscode.SourceBreakpoint): EditorBreakpoint {
+function editorBreakpoint(breakpoint: vscode.SourceBreakpoint): EditorBreakpoint {
   return {
-    path: one.location.uri.fsPath,
-    line: one.location.range.start.line + 1,
-    enabled: one.enabled,
-    condition: one.condition ?? "",
-    hit: one.hitCondition ?? "",
-    log: one.logMessage ?? "",
+    path: breakpoint.location.uri.fsPath,
+    line: breakpoint.location.range.start.line + 1,
+    enabled: breakpoint.enabled,
+    condition: breakpoint.condition ?? "",
+    hit: breakpoint.hitCondition ?? "",
+    log: breakpoint.logMessage ?? "",
   };
 }
 
@@ -71,8 +71,8 @@ export class GutterBreakpoints implements Disposable {
 
   private async send(): Promise<void> {
     const breakpoints = gutterBreakpoints();
-    const isKnown = this.sent !== undefined && sameBreakpoints(this.sent, breakpoints);
-    if ((isKnown && !this.hasFailed) || !this.app.runs.value.runs.some(isOurs)) {
+    const isSent = this.sent !== undefined && sameBreakpoints(this.sent, breakpoints);
+    if ((isSent && !this.hasFailed) || !this.app.runs.value.runs.some(isOurs)) {
       return;
     }
     this.sent = breakpoints;
@@ -112,25 +112,25 @@ function breakpointsOf(set: readonly EditorBreakpoint[]): Breakpoint[] {
     }
   }
   return [...files]
-    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .sort(([left], [right]) => (left < right ? -1 : 1))
     .map(([path, lines]) => ({ path, lines: [...lines.values()].sort(byLine) }));
 }
 
 /** Whether both say the same. */
-function sameBreakpoints(one: readonly Breakpoint[], other: readonly Breakpoint[]): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
+function sameBreakpoints(left: readonly Breakpoint[], right: readonly Breakpoint[]): boolean {
+  return JSON.stringify(left) === JSON.stringify(right);
 }
 
 function isPython(path: string): boolean {
   return /\.pyw?$/.test(path);
 }
 
-function byLine(one: LineBreakpoint, other: LineBreakpoint): number {
-  return one.line - other.line;
+function byLine(left: LineBreakpoint, right: LineBreakpoint): number {
+  return left.line - right.line;
 }
 
 export class BreakpointNotes implements Disposable {
-  private readonly look = vscode.window.createTextEditorDecorationType({
+  private readonly decoration = vscode.window.createTextEditorDecorationType({
     after: {
       margin: "0 0 0 3em",
       fontStyle: "italic",
@@ -151,7 +151,7 @@ export class BreakpointNotes implements Disposable {
   }
 
   dispose(): void {
-    for (const disposable of [this.look, ...this.subscriptions]) {
+    for (const disposable of [this.decoration, ...this.subscriptions]) {
       disposable.dispose();
     }
   }
@@ -166,7 +166,7 @@ export class BreakpointNotes implements Disposable {
           range: document.lineAt(line - 1).range,
           renderOptions: { after: { contentText: text } },
         }));
-      editor.setDecorations(this.look, notes);
+      editor.setDecorations(this.decoration, notes);
     }
   }
 }

@@ -23,17 +23,17 @@ export function draftOfLaunch(config: Config, folder: string): Draft {
     );
   }
   const isCommand = subject === "command";
-  const rest = words(config, "args");
+  const rest = textList(config, "args");
   return {
     ...PLAIN,
     path: isCommand ? "" : text(config, subject),
-    args: isCommand ? [...words(config, subject), ...rest] : rest,
+    args: isCommand ? [...textList(config, subject), ...rest] : rest,
     kind: SUBJECTS[subject] ?? "command",
     cwd: text(config, "cwd") || folder,
     cluster: text(config, "cluster"),
     python: text(config, "python"),
     env: environment(config),
-    workers: words(config, "workers"),
+    workers: textList(config, "workers"),
     ranks: ranks(config),
     breakOnFailure: truth(config, "breakOnFailure"),
     children: truth(config, "children"),
@@ -52,29 +52,29 @@ function profileOf(config: Config): Profile | null {
   if (typeof value !== "object" || Array.isArray(value)) {
     throw wrong("“profile” of the configuration is no object.", 'Write {"workers": ["*Policy*"]}.');
   }
-  const said = value as Config;
-  const workers = words(said, "workers");
+  const profile = value as Config;
+  const workers = textList(profile, "workers");
   if (workers.length === 0) {
     throw wrong("“profile” names no workers.", 'Write {"workers": ["*Policy*"]}.');
   }
   return {
     ...NEW_PROFILE,
     workers,
-    ranks: ranks(said),
-    when: whenOf(said),
-    steps: steps(said),
-    seconds: seconds(said),
-    trace: text(said, "trace") || NEW_PROFILE.trace,
-    nsys: nsysOf(said),
-    output: text(said, "output"),
+    ranks: ranks(profile),
+    when: whenOf(profile),
+    steps: steps(profile),
+    seconds: seconds(profile),
+    trace: text(profile, "trace") || NEW_PROFILE.trace,
+    nsys: nsysOf(profile),
+    output: text(profile, "output"),
   };
 }
 
 /** An attribute of one kind of recording implies that kind. */
-function whenOf(said: Config): Profile["when"] {
-  const when = text(said, "when");
+function whenOf(profile: Config): Profile["when"] {
+  const when = text(profile, "when");
   if (when === "") {
-    return "steps" in said ? "steps" : "seconds" in said ? "seconds" : NEW_PROFILE.when;
+    return "steps" in profile ? "steps" : "seconds" in profile ? "seconds" : NEW_PROFILE.when;
   }
   if (!(when in WHENS)) {
     throw wrong(
@@ -85,8 +85,8 @@ function whenOf(said: Config): Profile["when"] {
   return when as Profile["when"];
 }
 
-function steps(said: Config): string {
-  const written = text(said, "steps");
+function steps(profile: Config): string {
+  const written = text(profile, "steps");
   const meant = written === "" ? "" : stepsOf(written);
   if (meant === undefined) {
     throw wrong("“steps” of “profile” names no steps.", 'Write "3:5".');
@@ -94,8 +94,8 @@ function steps(said: Config): string {
   return meant;
 }
 
-function nsysOf(said: Config): string {
-  const named = text(said, "nsys");
+function nsysOf(profile: Config): string {
+  const named = text(profile, "nsys");
   const problem = nsysProblem(named);
   if (problem !== "") {
     throw wrong(`“nsys” of “profile” is ${named}.`, problem);
@@ -103,8 +103,8 @@ function nsysOf(said: Config): string {
   return named;
 }
 
-function seconds(said: Config): number {
-  const value = said["seconds"] ?? NEW_PROFILE.seconds;
+function seconds(profile: Config): number {
+  const value = profile["seconds"] ?? NEW_PROFILE.seconds;
   if (typeof value !== "number" || !(value > 0)) {
     throw wrong("“seconds” of “profile” is no number of seconds.", "Write 10.");
   }
@@ -130,7 +130,7 @@ function truth(config: Config, name: string): boolean {
   return value;
 }
 
-function words(config: Config, name: string): readonly string[] {
+function textList(config: Config, name: string): readonly string[] {
   const value = config[name] ?? [];
   if (!Array.isArray(value) || !value.every((word) => typeof word === "string")) {
     throw wrong(`“${name}” of the configuration is no list of texts.`, 'Write ["one", "two"].');

@@ -40,8 +40,8 @@ export class RunOutput implements Disposable {
 
   private async open(id: string): Promise<vscode.Terminal> {
     const { RunTerminal } = await import("./run_terminal.js");
-    const known = this.app.runs.value.runs.find((run) => run.id === id);
-    const run = known ?? (await this.app.latestRuns()).find((listed) => listed.id === id);
+    const listed = this.app.runs.value.runs.find((run) => run.id === id);
+    const run = listed ?? (await this.app.latestRuns()).find((listed) => listed.id === id);
     const pty = new RunTerminal(this.app, id);
     const terminal = vscode.window.createTerminal({ name: plain(run?.name ?? "run"), pty });
     this.terminals.set(id, terminal);

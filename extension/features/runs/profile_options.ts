@@ -58,8 +58,8 @@ export function secondsOf(text: string): number | undefined {
 
 /** The names of a trace, those that nsys has in its own order first. */
 export function traceOf(names: readonly string[]): string {
-  const known = Object.keys(TRACES).filter((name) => names.includes(name));
-  return [...known, ...names.filter((name) => !known.includes(name))].join(",");
+  const standard = Object.keys(TRACES).filter((name) => names.includes(name));
+  return [...standard, ...names.filter((name) => !standard.includes(name))].join(",");
 }
 
 /** The draft with something else to record. */

@@ -101,20 +101,20 @@ function workerRows(run: Run): RunWorkerRow[] {
 }
 
 function runTexts({ clusters, profiled, now_s }: RunsView, { run }: RunRow): RowTexts {
-  const look = RUN_ICONS[run.state];
+  const { icon, color } = RUN_ICONS[run.state];
   const name = plain(run.name);
   const state = stateOf(run);
   const reason = plain(run.reason, 300);
   const took = duration((isLive(run) ? now_s : run.ended) - run.started);
   const where = plain(clusterName(clusters, run.cluster));
   // The note of the run names a Ray that the program itself started or joined.
-  const isFar = run.kind === "job";
+  const isJob = run.kind === "job";
   const note = plain(run.note, 500);
   const profile = runRecording(profiled, run);
   return {
     id: `run ${run.id}`,
     label: name,
-    description: dotted(reason || state, profile.text, took, isFar ? where : "", note),
+    description: dotted(reason || state, profile.text, took, isJob ? where : "", note),
     tooltip: lines(
       run.command,
       `In ${run.cwd}`,
@@ -127,8 +127,8 @@ function runTexts({ clusters, profiled, now_s }: RunsView, { run }: RunRow): Row
       ...run.tail.split("\n"),
     ),
     spoken: spokenText(`run ${name}`, state, reason, profile.text, took, where, note),
-    icon: look.icon,
-    ...(look.color === undefined ? {} : { color: look.color }),
+    icon,
+    ...(color === undefined ? {} : { color }),
     context: (isLive(run) ? ROWS.run.live : ROWS.run.ended) + profile.context,
     children: childrenOf(run),
   };

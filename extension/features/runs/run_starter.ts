@@ -34,17 +34,17 @@ export class RunStarter {
 
   /** The proposal for a draft, with the breakpoints of the gutter. */
   async prepare(draft: Draft): Promise<Proposal> {
-    const asked = await this.prepareRequest(draft);
+    const request = await this.prepareRequest(draft);
     return await longWork("Preparing the run", (options) =>
-      this.app.sidecar.request(PREPARE, asked, options),
+      this.app.sidecar.request(PREPARE, request, options),
     );
   }
 
   /** Composes the configuration of the run with the Python of the program, which runs its imports. */
   async compose(draft: Draft): Promise<Composition> {
-    const asked = await this.prepareRequest(draft);
+    const request = await this.prepareRequest(draft);
     return await longWork("Checking the configuration", (options) =>
-      this.app.sidecar.request(COMPOSE, asked, options),
+      this.app.sidecar.request(COMPOSE, request, options),
     );
   }
 
@@ -61,8 +61,8 @@ export class RunStarter {
     }
     const started = await withRay(this.app, (choice) =>
       longWork(`Starting ${plain(title)}`, (options) => {
-        const asked = { plan, ...choice, confirmed: confirm !== "" };
-        return this.app.sidecar.request(START, asked, options);
+        const request = { plan, ...choice, confirmed: confirm !== "" };
+        return this.app.sidecar.request(START, request, options);
       }),
     );
     if (started !== undefined) {
@@ -88,10 +88,10 @@ export class RunStarter {
     await vscode.workspace.saveAll(false);
     const breakpoints = isOfThisWindow(run) ? gutterBreakpoints() : null;
     const confirmed = submits || run.confirm_stop !== "";
-    const asked = { id: run.id, breakpoints, confirmed };
+    const request = { id: run.id, breakpoints, confirmed };
     const started = await withRay(this.app, (choice) =>
       longWork(`Starting ${plain(run.name)}`, (options) =>
-        this.app.sidecar.request(RESTART, { ...asked, ...choice }, options),
+        this.app.sidecar.request(RESTART, { ...request, ...choice }, options),
       ),
     );
     if (started !== undefined) {
@@ -154,11 +154,11 @@ async function askBeforeRestart(run: Run): Promise<"stop" | "nothing" | undefine
     const options = { modal: true, detail: lines(run.note, run.confirm_stop) };
     const question = `${plain(run.name)} may still go on. Stop it before it is started again?`;
     const buttons = [STOP_FIRST, START_BESIDE] as const;
-    const said = await vscode.window.showWarningMessage(question, options, ...buttons);
-    return said && (said === STOP_FIRST ? "stop" : "nothing");
+    const choice = await vscode.window.showWarningMessage(question, options, ...buttons);
+    return choice && (choice === STOP_FIRST ? "stop" : "nothing");
   }
-  const isAsked = run.confirm_stop !== "";
-  return !isAsked || (await isConfirmed("Restart", run.confirm_stop, "Restart"))
+  const needsAnswer = run.confirm_stop !== "";
+  return !needsAnswer || (await isConfirmed("Restart", run.confirm_stop, "Restart"))
     ? "stop"
     : undefined;
 }

@@ -88,7 +88,7 @@ export class RunStops implements Disposable {
 
   private async bring(stopped: readonly StoppedWorker[]): Promise<void> {
     const next = nextStop(stopped, {
-      seen: this.autoAttach.tried,
+      tried: this.autoAttach.tried,
       requested: this.requested,
       attached: this.tracker.attached,
       isStopped: this.tracker.isStopped,
@@ -121,7 +121,7 @@ interface StoppedWorker extends Target {
 /** What this window has done and shows; workers by their keys. */
 export interface NextStopInput {
   /** Stops that came to the front before, or that the user left. */
-  readonly seen: ReadonlySet<string>;
+  readonly tried: ReadonlySet<string>;
   /** Workers that the user asked to pause. */
   readonly requested: ReadonlySet<string>;
   /** Those that have a session. */
@@ -160,5 +160,5 @@ export function nextStop(
   if (wanted !== undefined || looking.isStopped || !looking.isAutomatic) {
     return wanted;
   }
-  return free.find((worker) => looking.isOurs(worker.run) && !looking.seen.has(targetKey(worker)));
+  return free.find((worker) => looking.isOurs(worker.run) && !looking.tried.has(targetKey(worker)));
 }

@@ -37,11 +37,11 @@ export class RunTerminal implements vscode.Pseudoterminal {
   ) {}
 
   open(): void {
-    const look = (): void => {
+    const update = (): void => {
       this.writeNotices();
     };
-    this.owned.add(this.app.runs.onChanged(look));
-    this.owned.add(this.app.profiled.onChanged(look));
+    this.owned.add(this.app.runs.onChanged(update));
+    this.owned.add(this.app.profiled.onChanged(update));
     void this.app.errors.shown("showing a run’s output", () => this.follow());
   }
 

@@ -28,7 +28,7 @@ import {
   type FormView,
   type ProfileField,
 } from "./lines";
-import { patternsOf, ranksOf, textOf, wordsOf } from "./parse_input";
+import { patternsOf, ranksOf, textOf, argsOf } from "./parse_input";
 import { pickPatterns, type ClassPreview } from "./worker_patterns";
 
 /** `preview` returns the classes that patterns match. */
@@ -116,10 +116,10 @@ async function askArguments(draft: Draft): Promise<Draft> {
     prompt: "Words as in a shell, with quotes; no variable and no pattern is filled in",
     value: textOf(draft.args),
     ignoreFocusOut: true,
-    validateInput: (text) => (wordsOf(text) === undefined ? "A quote is open." : undefined),
+    validateInput: (text) => (argsOf(text) === undefined ? "A quote is open." : undefined),
   });
-  const words = typed === undefined ? undefined : wordsOf(typed);
-  return words === undefined ? draft : { ...draft, args: words };
+  const args = typed === undefined ? undefined : argsOf(typed);
+  return args === undefined ? draft : { ...draft, args: args };
 }
 
 async function askWorkers(draft: Draft): Promise<Draft> {

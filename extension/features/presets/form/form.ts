@@ -60,9 +60,9 @@ export class RunForm {
    */
   private previewIn(cluster: string): ClassPreview {
     const clusters = this.app.clusters.value.clusters.map(({ id }) => id);
-    const asked = cluster !== "" || clusters.length === 0 ? [cluster] : clusters;
+    const selected = cluster !== "" || clusters.length === 0 ? [cluster] : clusters;
     return async (patterns) =>
-      mergedClasses(await Promise.all(asked.map((id) => this.classesIn(id, patterns))));
+      mergedClasses(await Promise.all(selected.map((id) => this.classesIn(id, patterns))));
   }
 
   /** Without a list the patterns stay as they are. */

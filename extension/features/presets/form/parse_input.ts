@@ -1,11 +1,11 @@
-/** Parses what is typed into a box: words of a command, patterns, ranks. */
+/** Parses the text of an input box: arguments of a command, patterns, ranks. */
 
 /** A part of a word as in a shell: quoted, escaped, or plain. */
 const PART = /'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)|([^\s'"\\]+)/gsu;
 
-/** The words of a command line; undefined where a quote is open.  Variables and globs are not expanded. */
-export function wordsOf(text: string): string[] | undefined {
-  const words: string[] = [];
+/** The arguments of a command line; undefined where a quote is open.  Variables and globs are not expanded. */
+export function argsOf(text: string): string[] | undefined {
+  const args: string[] = [];
   let word: string | undefined;
   let at = 0;
   for (const match of text.matchAll(PART)) {
@@ -14,7 +14,7 @@ export function wordsOf(text: string): string[] | undefined {
       return undefined;
     }
     if (gap !== "" && word !== undefined) {
-      words.push(word);
+      args.push(word);
       word = undefined;
     }
     const [whole, single, double, escaped, bare] = match;
@@ -24,12 +24,12 @@ export function wordsOf(text: string): string[] | undefined {
   if (text.slice(at).trim() !== "") {
     return undefined;
   }
-  return word === undefined ? words : [...words, word];
+  return word === undefined ? args : [...args, word];
 }
 
-/** The words as text that `wordsOf` splits into the same words. */
-export function textOf(words: readonly string[]): string {
-  return words
+/** The arguments as text that `argsOf` splits into the same arguments. */
+export function textOf(args: readonly string[]): string {
+  return args
     .map((word) =>
       /^[\w@%+=:,./*?[\]{}$~-]+$/u.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`,
     )
@@ -61,5 +61,5 @@ export function ranksOf(text: string): number[] | null | undefined {
       ranks.add(rank);
     }
   }
-  return ranks.size === 0 ? null : [...ranks].sort((one, other) => one - other);
+  return ranks.size === 0 ? null : [...ranks].sort((left, right) => left - right);
 }

@@ -76,12 +76,12 @@ class MatchingClasses {
   }
 
   private async update(): Promise<void> {
-    const asked = this.pick.value;
+    const typed = this.pick.value;
     this.pick.busy = true;
-    const seen = await this.preview(patternsOf(asked));
-    if (asked === this.pick.value && !this.isOver) {
+    const classes = await this.preview(patternsOf(typed));
+    if (typed === this.pick.value && !this.isOver) {
       this.pick.busy = false;
-      this.classes = seen;
+      this.classes = classes;
       this.draw();
     }
   }
@@ -106,29 +106,29 @@ export function previewItems(
   patterns: readonly string[],
   answer: readonly ClassMatch[] | undefined,
 ): PatternItem[] {
-  const seen = answer ?? [];
-  const matched = seen.filter(({ matched_by }) => matched_by !== "");
+  const received = answer ?? [];
+  const matched = received.filter(({ matched_by }) => matched_by !== "");
   const first =
     patterns.length === 0
       ? { label: "Type patterns", description: "or choose a class below" }
       : { label: plain(patterns.join(", ")), description: matchText(matched.length, answer) };
-  const classes = [...matched, ...seen.filter(({ matched_by }) => matched_by === "")];
+  const classes = [...matched, ...received.filter(({ matched_by }) => matched_by === "")];
   return [
     { ...first, iconPath: new vscode.ThemeIcon("arrow-right"), alwaysShow: true, adds: "" },
     ...classes.map(classItem),
   ];
 }
 
-function matchText(matched: number, seen: readonly ClassMatch[] | undefined): string {
-  if (seen === undefined) {
+function matchText(matched: number, classes: readonly ClassMatch[] | undefined): string {
+  if (classes === undefined) {
     return "";
   }
-  if (seen.length === 0) {
+  if (classes.length === 0) {
     return "no worker was seen yet that it could match; Enter takes it as it is";
   }
   return matched === 0
     ? "matches nothing that was seen yet"
-    : `matches ${matched} of ${count(seen.length, "class", "es")}`;
+    : `matches ${matched} of ${count(classes.length, "class", "es")}`;
 }
 
 function classItem({ name, running, matched_by }: ClassMatch): PatternItem {

@@ -5,13 +5,13 @@ import type { FromPage, TableQuery, ToPage } from "../page_messages";
 /** The user's position: the scroll offset, and the query of each table. */
 interface PageState {
   readonly scroll: number;
-  readonly looks: Readonly<Partial<Record<TableQuery["table"], TableQuery>>>;
+  readonly queries: Readonly<Partial<Record<TableQuery["table"], TableQuery>>>;
 }
 
 interface Api {
   postMessage(message: FromPage): void;
   getState(): PageState | undefined;
-  setState(kept: PageState): void;
+  setState(state: PageState): void;
 }
 
 // The editor puts this function into every page of an extension.
@@ -30,7 +30,7 @@ export function onMessage(listener: (message: ToPage) => void): void {
 }
 
 export function pageState(): PageState {
-  return api.getState() ?? { scroll: 0, looks: {} };
+  return api.getState() ?? { scroll: 0, queries: {} };
 }
 
 export function savePageState(changes: Partial<PageState>): void {

@@ -4,7 +4,7 @@ import uPlot from "uplot";
 
 import type { Gpu } from "../messages";
 import { element } from "./elements";
-import { gpuFacts, gpuName, nanosecondsText, oneLine, shareText } from "./texts";
+import { gpuFacts, gpuName, nanosecondsText, singleLine, shareText } from "./texts";
 
 const HEIGHT = 140;
 
@@ -23,13 +23,13 @@ export class GpuView {
   constructor(private readonly gpu: Gpu) {
     const label = `How busy ${gpuName(gpu)} was over time`;
     this.place = element("div", { class: "curve", role: "img", "aria-label": label });
-    const words = gpuFacts(gpu).map((gpuFact) => element("li", {}, oneLine(gpuFact)));
+    const items = gpuFacts(gpu).map((gpuFact) => element("li", {}, singleLine(gpuFact)));
     this.root = element(
       "section",
       { class: "gpu" },
-      element("h2", {}, oneLine(gpuName(gpu))),
+      element("h2", {}, singleLine(gpuName(gpu))),
       ...(gpu.kernels === 0 ? [] : [busyBar(gpu.busy_share)]),
-      element("ul", { class: "words" }, ...words),
+      element("ul", { class: "gpu-facts" }, ...items),
       ...(gpu.curve.length < 2 ? [] : [this.place]),
     );
     this.size.observe(this.place);

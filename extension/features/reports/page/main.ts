@@ -15,7 +15,7 @@ import { ReportView } from "./report_view";
 const SHOWN_MS = 4000;
 
 const page = document.getElementById("page") ?? document.body;
-const said = document.getElementById("said") ?? document.body;
+const announcement = document.getElementById("announcement") ?? document.body;
 let loading: Loading | undefined;
 let report: ReportView | undefined;
 let forgetting: number | undefined;
@@ -38,13 +38,13 @@ onMessage((message) => {
       window.scrollTo(0, pageState().scroll);
       break;
     case "table":
-      report?.update(message.look, message.table);
+      report?.update(message.query, message.table);
       break;
     case "noTable":
-      report?.fail(message.look, message.reason);
+      report?.fail(message.query, message.reason);
       break;
-    case "said":
-      say(message.sentence);
+    case "announcement":
+      announce(message.sentence);
       break;
   }
 });
@@ -76,11 +76,11 @@ async function focusOn(button: VscodeButton | null): Promise<void> {
   button?.focus({ preventScroll: true });
 }
 
-function say(sentence: string): void {
-  said.textContent = sentence;
+function announce(sentence: string): void {
+  announcement.textContent = sentence;
   window.clearTimeout(forgetting);
   forgetting = window.setTimeout(() => {
-    said.textContent = "";
+    announcement.textContent = "";
   }, SHOWN_MS);
 }
 

@@ -5,7 +5,7 @@ import type { TableQuery } from "../page_messages";
 import { post } from "./editor";
 import { button, element } from "./elements";
 import { GpuView } from "./gpu_view";
-import { factsOf, oneLine } from "./texts";
+import { factsOf, singleLine } from "./texts";
 import { TableView } from "./table_view";
 
 export class ReportView {
@@ -29,12 +29,12 @@ export class ReportView {
     );
   }
 
-  update(look: TableQuery, table: Table): void {
-    this.tables.find(({ id }) => id === table.id)?.update(look, table);
+  update(query: TableQuery, table: Table): void {
+    this.tables.find(({ id }) => id === table.id)?.update(query, table);
   }
 
-  fail(look: TableQuery, reason: string): void {
-    this.tables.find(({ id }) => id === look.table)?.fail(look, reason);
+  fail(query: TableQuery, reason: string): void {
+    this.tables.find(({ id }) => id === query.table)?.fail(query, reason);
   }
 
   end(): void {
@@ -45,22 +45,22 @@ export class ReportView {
 }
 
 function head({ name, host, duration_ns }: Report): HTMLElement {
-  const told = (kind: "openInNsight" | "copyReport" | "copyPath" | "reveal") => (): void => {
+  const poster = (kind: "openInNsight" | "copyReport" | "copyPath" | "reveal") => (): void => {
     post({ kind });
   };
-  const from = host === "" ? [] : [element("p", { class: "from" }, oneLine(host))];
+  const from = host === "" ? [] : [element("p", { class: "from" }, singleLine(host))];
   return element(
     "header",
     {},
-    element("h1", {}, oneLine(name)),
+    element("h1", {}, singleLine(name)),
     ...(duration_ns === 0 ? [] : from),
     element(
       "div",
       { class: "buttons" },
-      button("Open in Nsight Systems", told("openInNsight"), true),
-      button("Copy as Markdown", told("copyReport")),
-      button("Copy Path", told("copyPath")),
-      button("Reveal File", told("reveal")),
+      button("Open in Nsight Systems", poster("openInNsight"), true),
+      button("Copy as Markdown", poster("copyReport")),
+      button("Copy Path", poster("copyPath")),
+      button("Reveal File", poster("reveal")),
     ),
   );
 }
@@ -100,7 +100,7 @@ function contents({ tables }: Report): HTMLElement {
 function facts(report: Report): HTMLElement {
   const rows = factsOf(report).flatMap(({ name, value }) => [
     element("dt", {}, name),
-    element("dd", {}, oneLine(value)),
+    element("dd", {}, singleLine(value)),
   ]);
   return element(
     "section",

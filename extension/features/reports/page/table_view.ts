@@ -7,7 +7,7 @@ import type { TableQuery } from "../page_messages";
 import { pageState, post, savePageState } from "./editor";
 import { button, element, withCode } from "./elements";
 import { movedTo, sortedBy, type CellPosition } from "./grid";
-import { cellText, isNumber, oneLine, type Cell } from "./texts";
+import { cellText, isNumber, singleLine, type Cell } from "./texts";
 
 /** A search begins after a pause in typing of this length. */
 const DEBOUNCE_MS = 150;
@@ -17,7 +17,7 @@ const MORE = 200;
 export class TableView {
   readonly id: Table["id"];
   readonly root: HTMLElement;
-  private look: TableQuery;
+  private query: TableQuery;
   private at: CellPosition = { row: 0, column: 0 };
   private typing: number | undefined;
   /** Why the requested rows are not available. */
@@ -35,8 +35,8 @@ export class TableView {
       search: "",
       limit: Math.max(table.rows.length, 1),
     };
-    this.look = pageState().looks[table.id] ?? usual;
-    this.field = searchField(table.title, this.look.search);
+    this.query = pageState().queries[table.id] ?? usual;
+    this.field = searchField(table.title, this.query.search);
     this.field.addEventListener("input", () => {
       this.search(DEBOUNCE_MS);
     });
@@ -45,14 +45,14 @@ export class TableView {
     });
     this.root = this.section();
     this.draw();
-    if (JSON.stringify(this.look) !== JSON.stringify(usual)) {
-      post({ kind: "look", look: this.look });
+    if (JSON.stringify(this.query) !== JSON.stringify(usual)) {
+      post({ kind: "query", query: this.query });
     }
   }
 
   /** Shows requested rows; those of an older query are ignored. */
-  update(look: TableQuery, table: Table, reason = ""): void {
-    if (JSON.stringify(look) === JSON.stringify(this.look)) {
+  update(query: TableQuery, table: Table, reason = ""): void {
+    if (JSON.stringify(query) === JSON.stringify(this.query)) {
       this.table = table;
       this.reason = reason;
       this.draw();
@@ -60,15 +60,15 @@ export class TableView {
   }
 
   /** Shows no rows of another query beside one that failed. */
-  fail(look: TableQuery, reason: string): void {
-    const { sort, descending } = look;
-    this.update(look, { ...this.table, rows: [], total: 0, sorted_by: sort, descending }, reason);
+  fail(query: TableQuery, reason: string): void {
+    const { sort, descending } = query;
+    this.update(query, { ...this.table, rows: [], total: 0, sorted_by: sort, descending }, reason);
   }
 
   private section(): HTMLElement {
     const copy = (title: string, format: "markdown" | "csv"): HTMLElement =>
       button(title, () => {
-        post({ kind: "copy", look: this.look, format });
+        post({ kind: "copy", query: this.query, format });
       });
     const { id, title, note } = this.table;
     const name = element("h2", { id: `${id}-title` }, title, " ", this.count);
@@ -83,7 +83,7 @@ export class TableView {
         copy("Copy as Markdown", "markdown"),
         copy("Copy as CSV", "csv"),
       ),
-      ...(note === "" ? [] : [element("p", { class: "note" }, oneLine(note))]),
+      ...(note === "" ? [] : [element("p", { class: "note" }, singleLine(note))]),
       this.body,
     );
   }
@@ -92,16 +92,16 @@ export class TableView {
     window.clearTimeout(this.typing);
     this.typing = window.setTimeout(() => {
       const search = this.field.value;
-      if (search !== this.look.search) {
+      if (search !== this.query.search) {
         this.ask({ search });
       }
     }, afterMs);
   }
 
   private ask(changes: Partial<TableQuery>): void {
-    this.look = { ...this.look, ...changes };
-    savePageState({ looks: { ...pageState().looks, [this.id]: this.look } });
-    post({ kind: "look", look: this.look });
+    this.query = { ...this.query, ...changes };
+    savePageState({ queries: { ...pageState().queries, [this.id]: this.query } });
+    post({ kind: "query", query: this.query });
   }
 
   private draw(): void {
@@ -215,7 +215,7 @@ function tableRow(columns: readonly Column[], row: readonly Cell[]): HTMLElement
 }
 
 function tableCell({ kind }: Column, cell: Cell): HTMLElement {
-  const text = oneLine(cellText(cell, kind));
+  const text = singleLine(cellText(cell, kind));
   const made = element(
     "td",
     { tabindex: "-1", class: isNumber(kind) ? "number" : "text", title: text },

@@ -90,7 +90,7 @@ function countText(value: number): string {
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}]+/gu;
 
 /** `text` on one line, not shortened: kernels often differ only at the end of their names. */
-export function oneLine(text: string): string {
+export function singleLine(text: string): string {
   return text.replace(UNPRINTABLE, " ").trim();
 }
 

@@ -55,7 +55,7 @@ class RunProblem:
 class Change:
     """A request of a preset and its outcome, as text."""
 
-    asked: str
+    request: str
     outcome: Outcome
     where: str
     why: str
