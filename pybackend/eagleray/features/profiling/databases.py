@@ -142,12 +142,12 @@ class DatabaseDownloads:
         for at in range(0, len(missing), CONCURRENCY):
             batch = missing[at : at + CONCURRENCY]
             await gather_bounded(
-                lambda item: self._download_one(item, entries[item.report]), batch, CONCURRENCY
+                lambda item: self._download_database(item, entries[item.report]), batch, CONCURRENCY
             )
             if time.monotonic() > deadline:
                 break
 
-    async def _download_one(self, packed: PackedDatabase, report: ReportEntry) -> None:
+    async def _download_database(self, packed: PackedDatabase, report: ReportEntry) -> None:
         database = database_beside(self._folder / report.file)
         name = database.name + DATABASE.removeprefix(".sqlite")
 

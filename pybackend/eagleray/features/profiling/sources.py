@@ -245,19 +245,19 @@ class NodeLogs:
     async def pieces(self, name: str, start: int) -> AsyncIterator[bytes]:
         """From the agent, which can resume a file; from the head if the agent can't be reached."""
         agent = None if self._agent_fails else self._agent()
-        has_begun = False
+        has_started = False
         if agent is not None:
             from_agent = agent.log_bytes(self._path(name), start)
             try:
                 async with closing(from_agent):
                     async for piece in from_agent:
-                        has_begun = True
+                        has_started = True
                         yield piece
                 return
             except EaglerayError:
                 # The next request resumes what has begun; otherwise the head may reach the node.
-                self._agent_fails = not has_begun
-                if has_begun:
+                self._agent_fails = not has_started
+                if has_started:
                     raise
         if start:
             yield b""

@@ -124,7 +124,7 @@ class ReportStore:
         for report in wanted:
             self._sizes[report.entry.key] = report.entry.size
         try:
-            await gather_bounded(self._download_one, self._with_names(wanted), CONCURRENCY)
+            await gather_bounded(self._download_report, self._with_names(wanted), CONCURRENCY)
         finally:
             failed = (_missing(*failure) for failure in self._failures.values())
             self._manifest = evolve(self._manifest, missing=(*failed, *unsendable))
@@ -161,7 +161,7 @@ class ReportStore:
             named.append((report, name))
         return named
 
-    async def _download_one(self, named: tuple[CompletedReport, str]) -> None:
+    async def _download_report(self, named: tuple[CompletedReport, str]) -> None:
         report, name = named
         key = report.entry.key
 

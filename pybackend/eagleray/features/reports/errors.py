@@ -58,7 +58,7 @@ def nsys_unusable(named: str, path: str) -> EaglerayError:
     )
 
 
-def nsys_older(path: str, version: str, here: str, said: str) -> EaglerayError:
+def nsys_older(path: str, version: str, here: str, output: str) -> EaglerayError:
     return EaglerayError(
         "nsys-older",
         f"{printable(path)} was recorded by nsys {printable(version, 40)}, which the one here,"
@@ -66,7 +66,7 @@ def nsys_older(path: str, version: str, here: str, said: str) -> EaglerayError:
         "Install that version or a newer one and name it in the setting eagleray.profiling.nsys (for the"
         " command in EAGLERAY_NSYS), or run `nsys export --type sqlite` on the report where it was"
         " recorded and open the .sqlite.",
-        said,
+        output,
     )
 
 

@@ -98,10 +98,12 @@ class ReportTable:
         ids = [column.id for column in self.shape.columns]
         column = column if column in ids else self.shape.sorted_by
         at = ids.index(column)
-        known = [row for row in self.rows if row[at] is not None]
-        unknown = [row for row in self.rows if row[at] is None]
-        known.sort(key=lambda row: _rank(row[at]), reverse=descending)
-        return evolve(self, rows=(*known, *unknown), sorted_by=column, descending=descending)
+        with_value = [row for row in self.rows if row[at] is not None]
+        without_value = [row for row in self.rows if row[at] is None]
+        with_value.sort(key=lambda row: _rank(row[at]), reverse=descending)
+        return evolve(
+            self, rows=(*with_value, *without_value), sorted_by=column, descending=descending
+        )
 
     def searched(self, text: str) -> ReportTable:
         """The rows that contain `text`, ignoring case."""
@@ -129,8 +131,8 @@ def make_table(
     if total == len(rows) <= MOST_ROWS:
         return table
     first = table.first(MOST_ROWS)
-    kept = f"Only the first {len(first.rows)} of {total} rows are kept."
-    return evolve(first, note=f"{note} {kept}".strip())
+    limit_note = f"Only the first {len(first.rows)} of {total} rows are kept."
+    return evolve(first, note=f"{note} {limit_note}".strip())
 
 
 def _rank(cell: Cell) -> tuple[bool, float, str]:

@@ -150,8 +150,8 @@ def range_around(
             is_shorter = before is None or end - start < before[0]
             if gaps[at].end <= end and is_shorter and not is_other:
                 best[at] = (end - start, tuple(key))
-    names.load([found[1] for found in best if found])
-    return [names.name(*found[1]) if found else "" for found in best]
+    names.load([match[1] for match in best if match])
+    return [names.name(*match[1]) if match else "" for match in best]
 
 
 def _ranges(database: Database, names: RangeNames, times: _RangeTimes) -> Ranges:

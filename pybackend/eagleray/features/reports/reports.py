@@ -51,8 +51,8 @@ class Reports:
     ) -> ReportTable:
         """All matching rows of a table; an empty one if the report has no such table."""
         tables = (await self.read(path, on_progress)).summary.tables
-        found = next((table for table in tables if table.name == name), None)
-        return (found or ReportTable(name, (), 0)).searched(search).ordered(sort, descending)
+        result = next((table for table in tables if table.name == name), None)
+        return (result or ReportTable(name, (), 0)).searched(search).ordered(sort, descending)
 
     async def _summary(self, database: Path, trace: str, on_progress: OnProgress) -> Summary:
         limits = ReadLimits()

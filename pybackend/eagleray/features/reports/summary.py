@@ -133,7 +133,7 @@ def _next_kernel(
 
 
 # The newest major version of the schema that was tested.
-KNOWN_SCHEMA = 3
+NEWEST_SCHEMA = 3
 
 
 @frozen
@@ -199,11 +199,11 @@ def find_warnings(about: ReportMetadata, counts: EventCounts) -> Iterator[Report
 
 def _schema_warnings(about: ReportMetadata, counts: EventCounts) -> Iterator[ReportWarning]:
     major = about.schema_version.split(".")[0]
-    newer = major.isdecimal() and len(major) < 9 and int(major) > KNOWN_SCHEMA
+    newer = major.isdecimal() and len(major) < 9 and int(major) > NEWEST_SCHEMA
     if newer:
         yield ReportWarning(
             "newer-schema",
-            f"The schema {about.schema_version} is newer than those that Eagleray knows ({KNOWN_SCHEMA}.x).",
+            f"The schema {about.schema_version} is newer than those that Eagleray knows ({NEWEST_SCHEMA}.x).",
             "Some tables may be missing here; Nsight Systems shows them all.",
         )
     for table in counts.missing:
