@@ -85,7 +85,10 @@ export async function reportPage({ stage, server, window, test }) {
       async () => (await clipboard()).startsWith("# policy.nsys-rep"),
       "the summary is in the clipboard",
     );
-    await window.waitFor(report.locator("#announcement", { hasText: "clipboard" }), "that it was copied");
+    await window.waitFor(
+      report.locator("#announcement", { hasText: "clipboard" }),
+      "that it was copied",
+    );
   });
 
   await test("keys move through a table, and Enter on a heading sorts it", async () => {
