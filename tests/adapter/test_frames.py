@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.adapter.sessions.exceptions import for_client, without_note
-from eagleray.adapter.sessions.frames import FrameOwners, fold, is_noise, is_own_thread
+from eagleray.adapter.sessions.stacks import FrameOwners, fold, is_noise, is_own_thread
+from eagleray.adapter.sessions.stops import exception_info, without_note
 
 RAY = "/venv/lib/python3.11/site-packages/ray"
 DEBUGPY = "/venv/lib/python3.11/site-packages/debugpy"
@@ -95,6 +95,6 @@ def test_debugpys_note_is_taken_off_every_name_of_an_exception() -> None:
 
 def test_exception_details_have_only_properties_of_the_protocol() -> None:
     details = {"typeName": "ValueError", "message": "bad", "source": "/x/train.py"}
-    info = for_client({"exceptionId": "ValueError", "details": details})
+    info = exception_info({"exceptionId": "ValueError", "details": details})
     assert info["details"] == {"typeName": "ValueError", "message": "bad"}
-    assert for_client({"exceptionId": "ValueError"}) == {"exceptionId": "ValueError"}
+    assert exception_info({"exceptionId": "ValueError"}) == {"exceptionId": "ValueError"}

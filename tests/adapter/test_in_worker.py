@@ -52,13 +52,13 @@ CASES = [
 @pytest.mark.parametrize(
     ("text", "expected"), [case[1:] for case in CASES], ids=[c[0] for c in CASES]
 )
-def test_line_that_follows(text: str, expected: int | None) -> None:
+def test_next_line(text: str, expected: int | None) -> None:
     import contextlib
 
     seen: list[int | None] = []
 
     def call() -> None:
-        seen.append(in_worker.line_that_follows(sys._getframe(1)))
+        seen.append(in_worker.next_line(sys._getframe(1)))
 
     names: dict[str, Any] = {"call": call, "c": contextlib.nullcontext}
     exec(compile(textwrap.dedent(text), "program.py", "exec"), names)

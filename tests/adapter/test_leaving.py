@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from eagleray.adapter.sessions.disconnect import DisconnectIntent, disconnect_intent
+from eagleray.adapter.sessions.editor import DisconnectIntent, disconnect_intent
 
 # "restart", "terminateDebuggee", "suspendDebuggee" as the real editor sends them to an adapter that
 # advertises supportTerminateDebuggee and supportSuspendDebuggee.

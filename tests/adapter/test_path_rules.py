@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from eagleray.adapter.sessions.path_rules import PathRules
+from eagleray.adapter.sessions.sources import PathRules
 from eagleray.common.file_checks import FileChecks
 from eagleray.protocol.control import PathMapping
 from hypothesis import given, settings

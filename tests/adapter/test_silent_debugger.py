@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 
 import pytest
-from eagleray.adapter.sessions import dap, debugger, renewal
+from eagleray.adapter.sessions import dap, debugger
 from eagleray.adapter.sessions.registry import Registry
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Backoff
@@ -24,7 +24,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No test waits for a silent debugger as long as a user does; no attempt comes that a test has not asked for."""
     monkeypatch.setattr(debugger, "PATIENCE_S", 0.05)
     monkeypatch.setattr(debugger, "REST_S", 0.0)
-    monkeypatch.setattr(renewal, "PAUSES", Backoff(3600.0, 3600.0))
+    monkeypatch.setattr(debugger, "PAUSES", Backoff(3600.0, 3600.0))
     yield
 
 
@@ -112,7 +112,7 @@ async def test_a_debugger_that_listens_no_more_has_ended(workers: Registry) -> N
 async def test_attempts_go_on_until_one_succeeds(
     workers: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(renewal, "PAUSES", Backoff(0.0, 0.0))
+    monkeypatch.setattr(debugger, "PAUSES", Backoff(0.0, 0.0))
     async with FakeDebugger("continue") as silent:
         await workers.attach(silent.params())
         worker = workers._workers[KEY].worker

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eagleray.adapter.sessions.dap import Message, event
-from eagleray.adapter.sessions.stop_events import StopEvents
+from eagleray.adapter.sessions.editor import StopEvents
 
 
 def stopped(thread: int) -> Message:

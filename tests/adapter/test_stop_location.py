@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from eagleray.adapter.sessions import dap, event_queue, stop_location
-from eagleray.adapter.sessions.event_queue import EventQueue, named_files
+from eagleray.adapter.sessions import backpressure, dap, stops
+from eagleray.adapter.sessions.backpressure import EventQueue
 from eagleray.adapter.sessions.registry import Registry
+from eagleray.adapter.sessions.sources import paths_in
 from eagleray.protocol.control import WorkerKey
 
 from tests.adapter.fake_debugger import FakeDebugger
@@ -18,7 +19,7 @@ KEY = WorkerKey("session_1", "w1")
 async def test_a_stop_whose_stack_does_not_come_is_shown_and_completed_later(
     workers: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stop_location, "LIMIT_S", 0.01)
+    monkeypatch.setattr(stops, "LIMIT_S", 0.01)
     async with FakeDebugger("stackTrace") as debugger:
         stop = (await workers.attach(debugger.params())).worker.stop
         assert stop is not None and (stop.reason, stop.path, stop.line) == ("breakpoint", "", 0)
@@ -34,7 +35,7 @@ async def test_a_stop_whose_stack_does_not_come_is_shown_and_completed_later(
 async def test_a_location_that_comes_after_the_worker_has_resumed_is_forgotten(
     workers: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stop_location, "LIMIT_S", 0.01)
+    monkeypatch.setattr(stops, "LIMIT_S", 0.01)
     async with FakeDebugger("stackTrace") as debugger:
         await workers.attach(debugger.params())
         debugger.send(dap.event("continued", {"threadId": 1, "allThreadsContinued": True}))
@@ -48,7 +49,7 @@ async def test_a_location_that_comes_after_the_worker_has_resumed_is_forgotten(
 async def test_output_that_nobody_handles_is_left_out_and_other_events_are_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(event_queue, "MOST_WAITING", 3)
+    monkeypatch.setattr(backpressure, "MOST_WAITING", 3)
     events = EventQueue()
     for number in range(10):
         events.put(dap.event("output", {"output": f"{number}\n"}))
@@ -74,4 +75,4 @@ async def test_output_that_nobody_handles_is_left_out_and_other_events_are_not(
     ],
 )
 def test_files_that_an_event_names(body: object, files: list[str]) -> None:
-    assert named_files({"event": "x", "body": body}) == files
+    assert paths_in({"event": "x", "body": body}) == files

@@ -14,7 +14,7 @@ import pytest
 from eagleray.adapter.control import subscription
 from eagleray.adapter.control.server import ClientCount, ControlServer
 from eagleray.adapter.runs.runs import RunRegistry
-from eagleray.adapter.sessions import client_writer
+from eagleray.adapter.sessions import backpressure
 from eagleray.adapter.sessions.registry import Registry
 from eagleray.adapter_client.client import AdapterClient
 from eagleray.common import private_socket
@@ -157,7 +157,7 @@ async def test_a_window_that_does_not_read_is_sent_the_newest_state_once_it_read
 async def test_a_window_that_leaves_too_much_unread_is_disconnected_and_subscribes_again(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_writer, "MOST_UNREAD", 2**20)
+    monkeypatch.setattr(backpressure, "MOST_UNREAD", 2**20)
     adapters, silent = AdapterClient(start=False), await window()
     known: asyncio.Queue[list[str]] = asyncio.Queue()
     adapters.sessions.listen(lambda states: known.put_nowait([one.worker_id for one in states]))
@@ -195,7 +195,7 @@ async def test_a_client_applies_changes_to_what_it_knows(served: Served) -> None
 async def test_an_editor_that_does_not_read_is_disconnected_and_its_worker_stays_held(
     workers: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_writer, "MOST_UNREAD", 2**20)
+    monkeypatch.setattr(backpressure, "MOST_UNREAD", 2**20)
     async with FakeDebugger() as debugger:
         path = Path((await workers.attach(debugger.params())).socket)
         _reader, writer = await private_socket.connect(path)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from eagleray import __version__
-from eagleray.adapter import lifetime
 from eagleray.adapter.control.operations import AdapterParts
 from eagleray.adapter.control.questions import Questions
 from eagleray.adapter.control.server import ClientCount, ControlServer
@@ -29,13 +28,16 @@ from eagleray.routes.transport_factory import TransportFactory
 
 log = logging.getLogger(__name__)
 
+# The adapter ends this long after its last use.
+IDLE_S = 60.0
+_POLL_S = 1.0
 _DESCRIPTORS = 16384
 _LOCK_S = 10.0
-_LOCK_LOOK_S = 0.05
+_LOCK_POLL_S = 0.05
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Serves until nobody needs it; returns at once when another process of this version serves."""
+    """Serves until it is unused; returns at once when another process of this version serves."""
     if arguments:
         raise SystemExit("the adapter takes no arguments")
     with bounded_log.logging_to(adapter_log()):
@@ -48,7 +50,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     return 0
 
 
-async def serve(socket_path: Path, lock: AdapterLock, idle_s: float = lifetime.IDLE_S) -> None:
+async def serve(socket_path: Path, lock: AdapterLock, idle_s: float = IDLE_S) -> None:
     """Serves the control socket at `socket_path`, and one DAP socket per worker beside it."""
     stop = asyncio.Event()
     clients = ClientCount()
@@ -75,9 +77,7 @@ async def serve(socket_path: Path, lock: AdapterLock, idle_s: float = lifetime.I
     ]
     log.info("serving %s as process %d", socket_path, os.getpid())
     try:
-        await lifetime.until_unused(
-            lambda: clients.count > 0 or bool(parts.registry.states()), stop, idle_s
-        )
+        await until_unused(lambda: clients.count > 0 or bool(parts.registry.states()), stop, idle_s)
     finally:
         reachability.close()
         parts.registry.close()
@@ -89,8 +89,21 @@ async def serve(socket_path: Path, lock: AdapterLock, idle_s: float = lifetime.I
         log.info("ending")
 
 
+async def until_unused(
+    is_used: Callable[[], bool], stop: asyncio.Event, idle_s: float = IDLE_S
+) -> None:
+    """Returns when `stop` is set, or when the adapter has been unused for `idle_s`."""
+    idle = 0.0
+    while idle < idle_s and not stop.is_set():
+        interval_s = min(_POLL_S, idle_s)
+        try:
+            await asyncio.wait_for(stop.wait(), interval_s)
+        except asyncio.TimeoutError:
+            idle = 0.0 if is_used() else idle + interval_s
+
+
 def _raise_limits() -> None:
-    """Hundreds of workers through a route have several descriptors each, here and in the ssh that we start."""
+    """Raises the limit of descriptors: each worker through a route needs several, in this process and in its ssh."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -100,21 +113,22 @@ def _raise_limits() -> None:
 def _parts(clients: ClientCount, shut_down: Callable[[], None], idle_s: float) -> AdapterParts:
     folder = run_folder()
     questions = Questions(lambda: clients.count > 0)
-    making = TransportFactory(folder, questions.asks_for)
-    routes = Routes(making, min(LINGER_S, idle_s / 2))
+    transports = TransportFactory(folder, questions.asks_for)
+    routes = Routes(transports, min(LINGER_S, idle_s / 2))
     registry = Registry(folder, SystemClock(), routes)
     runs = RunRegistry(registry, routes)
     relays = Relays(routes, folder)
-    return AdapterParts(registry, runs, routes, relays, questions, making.set_ssh, shut_down)
+    return AdapterParts(registry, runs, routes, relays, questions, transports.set_ssh, shut_down)
 
 
 def _is_alone(socket_path: Path, lock: AdapterLock) -> bool:
-    """Takes the lock that says who serves; the socket does not, for a killed process leaves it behind.
+    """Takes the lock of the process that serves; returns False when another process has it.
 
-    A process that holds the lock without a socket is about to begin or to end: it is waited for.  One that
-    answers without the lock has lost the lock's file, and makes it again.
+    The socket can't serve as the lock, since a killed process leaves it behind.  A process that holds the lock
+    without a socket is starting or ending: its lock is waited for.  One that answers without the lock has lost the
+    lock's file, and makes it again.
     """
-    for _ in range(round(_LOCK_S / _LOCK_LOOK_S)):
+    for _ in range(round(_LOCK_S / _LOCK_POLL_S)):
         if lock.take(socket_path):
             if not private_socket.is_listened_on(socket_path):
                 return True
@@ -122,7 +136,7 @@ def _is_alone(socket_path: Path, lock: AdapterLock) -> bool:
             return False
         if socket_path.exists():
             return False
-        time.sleep(_LOCK_LOOK_S)
+        time.sleep(_LOCK_POLL_S)
     return False
 
 
@@ -130,4 +144,4 @@ def _idle_s() -> float:
     try:
         return float(os.environ.get("EAGLERAY_ADAPTER_IDLE_S", ""))
     except ValueError:
-        return lifetime.IDLE_S
+        return IDLE_S

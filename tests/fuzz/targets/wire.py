@@ -18,11 +18,10 @@ from eagleray.adapter.runs.breakpoint_table import BreakpointTable
 from eagleray.adapter.runs.process_info import mappings, read_process_info
 from eagleray.adapter.sessions import dap
 from eagleray.adapter.sessions.dap import NotDap
-from eagleray.adapter.sessions.frames import FrameOwners, fold, is_noise
-from eagleray.adapter.sessions.path_rules import PathRules
 from eagleray.adapter.sessions.record import SessionRecord
-from eagleray.adapter.sessions.stacks import take_stacks
-from eagleray.adapter.sessions.stop_location import stop_of
+from eagleray.adapter.sessions.sources import PathRules
+from eagleray.adapter.sessions.stacks import FrameOwners, fold, is_noise, take_stacks
+from eagleray.adapter.sessions.stops import stop_of
 from eagleray.common.errors import EaglerayError
 from eagleray.common.file_checks import FileChecks
 from eagleray.features.clusters import messages as clusters

@@ -8,7 +8,7 @@ import logging
 from eagleray.adapter.control.operations import AdapterParts, Operations
 from eagleray.adapter.control.questions import asking
 from eagleray.adapter.control.subscription import Subscription
-from eagleray.adapter.sessions.client_writer import ClientWriter
+from eagleray.adapter.sessions.backpressure import ClientWriter
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal
 from eagleray.common.worker_errors import worker_silent

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from eagleray.adapter.control.operations import AdapterParts, route_states
-from eagleray.adapter.sessions.client_writer import ClientWriter
+from eagleray.adapter.sessions.backpressure import ClientWriter
 from eagleray.common import tasks
 from eagleray.protocol import control, jsonlines, runs
 from eagleray.protocol.control import WorkerChanges, WorkerKey, WorkerStates

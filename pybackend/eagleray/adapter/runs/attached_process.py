@@ -14,7 +14,7 @@ from eagleray.adapter.runs.process_info import ProcessInfo
 from eagleray.adapter.runs.proxy import ProxyClient
 from eagleray.adapter.runs.proxy_stream import ProxyStream
 from eagleray.adapter.runs.worker import RunMember, RunWorkerSession
-from eagleray.adapter.sessions.breakpoint_checks import BreakpointRows
+from eagleray.adapter.sessions.breakpoints import BreakpointRows
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.registry import Registry
 from eagleray.adapter.sessions.worker_session import WorkerSession

@@ -12,7 +12,6 @@ from eagleray.adapter.runs.attached_process import AttachedProcess, OfRun
 from eagleray.adapter.runs.process_info import mappings, read_process_info
 from eagleray.adapter.runs.proxy import ProxyClient
 from eagleray.adapter.runs.proxy_control import ProxyConnection
-from eagleray.adapter.sessions.path_rules import PathRules
 from eagleray.adapter.sessions.registry import Registry
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal, printable
@@ -253,11 +252,8 @@ class RunProcess:
 
     def _map(self, one: AttachedProcess) -> None:
         """Files that lie elsewhere in the worker are shown as those that the run was started with."""
-        worker = one.worker
-        if worker is not None and worker.own_mappings != (own := mappings(self._who.files)):
-            others = [one for one in worker.rules.mappings if one not in worker.own_mappings]
-            worker.own_mappings = own
-            worker.rules = PathRules([*own, *others])
+        if one.worker is not None:
+            one.worker.set_own_mappings(mappings(self._who.files))
 
     def _ended(self, one: AttachedProcess) -> None:
         if self._attached.get(one.child) is one:

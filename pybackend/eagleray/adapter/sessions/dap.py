@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 Message = dict[str, Any]
+# Sends a request by its command and arguments; the result is the whole response.
+SendRequest = Callable[[str, Message], Awaitable[Message]]
 
-# A worker's answer with more than this is not one of a debugger.
+# A larger message is not one of a debugger.
 LARGEST = 64 * 2**20
 
 
 class NotDap(Exception):
-    """What came is not the Debug Adapter Protocol."""
+    """The other end does not speak the Debug Adapter Protocol."""
 
 
 async def read(reader: asyncio.StreamReader) -> Message | None:
@@ -42,7 +45,7 @@ async def read(reader: asyncio.StreamReader) -> Message | None:
 
 
 def encode(message: Message) -> bytes:
-    """The bytes of a message with its header, to be written at once."""
+    """The bytes of a message with its header, for a single write."""
     body = json.dumps(message, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
@@ -61,7 +64,7 @@ def success(request: Message, body: Message | None = None) -> Message:
 
 
 def failure(request: Message, text: str, show: bool = False) -> Message:
-    """An answer that says no; `show` asks the editor to put it before the person."""
+    """The response that refuses a request; `show` asks the editor to show it to the user."""
     error = {"id": 1, "format": text.replace("{", "{{").replace("}", "}}"), "showUser": show}
     return {
         "type": "response",
@@ -73,7 +76,7 @@ def failure(request: Message, text: str, show: bool = False) -> Message:
 
 
 def _of_request(request: Message) -> Message:
-    """What a response repeats of its request, in the types that it must have."""
+    """The fields of its request that a response repeats, in the types that they must have."""
     number, command = request.get("seq"), request.get("command")
     return {
         "request_seq": number if isinstance(number, int) else 0,

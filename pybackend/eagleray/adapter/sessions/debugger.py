@@ -1,27 +1,27 @@
-"""The debugger of one worker: the link to it, what is asked over it, and a new link when it goes silent."""
+"""The debugger of one worker: the link to it, requests over it, and a new link when it goes silent."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from eagleray.adapter.runs.proxy import NOT_A_PROXY, REFUSED
 from eagleray.adapter.sessions.attaching import AttachConversation
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.link import STEERING, Link
-from eagleray.adapter.sessions.stepping import Stepping
 from eagleray.adapter.sessions.worker_rpc import WorkerInfo, WorkerRpc
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
+from eagleray.common.retry import Backoff
 from eagleray.common.worker_errors import debugger_gone, debugger_silent
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)
 
-# The event that says that the link has ended; its `problem` is the error that ended it, if any.
+# The event that reports the end of the link; its `problem` is the error that ended it, if any.
 LINK_ENDED = "eagleray_link_ended"
 # How long debugpy may take to resume or disconnect; a worker deep in native code answers late.
 PATIENCE_S = 5.0
@@ -29,21 +29,27 @@ PATIENCE_S = 5.0
 REST_S = 1.0
 # A request to resume the worker waits for the new link; clients of the control protocol wait for 30 s.
 ATTACH_S = 12.0
+# Pauses between attempts at a new link: debugpy notices a lost client later if others connect often meanwhile.
+PAUSES = Backoff(first_s=5.0, longest_s=60.0)
 # Nothing listens at its port, or the listener isn't a debugger of this worker.
 _REFUSED = REFUSED | NOT_A_PROXY | {"gate-left"}
+
+_STEPS = frozenset({"next", "stepIn", "stepOut"})
+# Through Ray's wrapper of a method it takes five.  In deeper code of Ray, such as `ray.get`, we step out again.
+_MOST_INTO, _MOST = 16, 64
 
 
 class Debugger:
     """Owns the link.  `on_event` gets every event in order, the last of which is LINK_ENDED.
 
-    `name` and `make` are called for each link: the name of a worker's cluster may be known later, and each link
-    starts a new conversation.
+    `name` and `new_conversation` are called for each link: the worker's name may change, and each link starts
+    a new conversation.
     """
 
     def __init__(
         self,
         name: Callable[[], str],
-        make: Callable[[WorkerRpc], AttachConversation],
+        new_conversation: Callable[[WorkerRpc], AttachConversation],
         routes: Routes,
         on_event: Callable[[Message], None],
     ) -> None:
@@ -52,27 +58,27 @@ class Debugger:
         self.stepping = Stepping()
         self._calls = WorkerRpc()
         self._name = name
-        self._make = make
+        self._new_conversation = new_conversation
         self._routes = routes
         self._on_event = on_event
         self._problem: EaglerayError | None = None
 
     async def attach(self) -> Message:
         """Connects and attaches; returns the capabilities, raises errors of the catalogue."""
-        attaching = self._make(self._calls)
+        conversation = self._new_conversation(self._calls)
 
-        def take(event: Message) -> None:
-            attaching.handle_event(event)
+        def on_event(event: Message) -> None:
+            conversation.handle_event(event)
             self._calls.handle_event(event)
             self._on_event(event)
 
-        def ended(link: Link) -> None:
+        def on_close(link: Link) -> None:
             self._on_event({"event": LINK_ENDED, "problem": link.problem})
 
         self._problem = None
-        self.link = await attaching.connect(self._routes, take, ended)
+        self.link = await conversation.connect(self._routes, on_event, on_close)
         try:
-            capabilities, self.info = await attaching.attach(self.link)
+            capabilities, self.info = await conversation.attach(self.link)
         except BaseException:
             self.close()
             raise
@@ -83,8 +89,8 @@ class Debugger:
 
         Raises `debugger-silent`, or `debugger-gone` when nothing listens at its port any more.
 
-        debugpy resumes the worker when it has cleared away the client of the old link.  As long as it has not,
-        it accepts no other, so that a new link says that the worker has resumed.
+        debugpy resumes the worker when it has cleared away the client of the old link.  Until then it accepts no
+        other, so that a new link proves that the worker has resumed.
         """
         silent = debugger_silent(self._name())
         if self.link is not None:
@@ -101,7 +107,7 @@ class Debugger:
             raise silent from error
 
     def close(self, problem: EaglerayError | None = None) -> None:
-        """Ends the link; what waits for an answer gets `problem`."""
+        """Ends the link; open requests raise `problem`."""
         link, self.link = self.link, None
         self._problem = problem
         if link is not None:
@@ -112,26 +118,27 @@ class Debugger:
 
     async def request(self, command: str, arguments: Message | None = None) -> Message:
         """The worker's whole response; raises errors of the catalogue."""
-        link = self._present()
+        link = self._open_link()
         if command in STEERING:
             self.stepping.begin(command)
         with link.for_worker(self._name()):
             return await link.request(command, arguments)
 
-    async def set_breakpoints(self, several: Iterable[Message]) -> list[Message]:
-        """The responses to these `setBreakpoints`, all sent before anything that is asked later."""
-        link = self._present()
+    async def set_breakpoints(self, requests: Iterable[Message]) -> list[Message]:
+        """The responses to `setBreakpoints` with these arguments, all sent before any later request."""
+        link = self._open_link()
         with link.for_worker(self._name()):
-            return await asyncio.gather(*(link.begin("setBreakpoints", each) for each in several))
+            sent = [link.begin("setBreakpoints", arguments) for arguments in requests]
+            return await asyncio.gather(*sent)
 
     async def call(self, function: str, *arguments: Any) -> dict[str, Any] | None:
         """The answer of a function of `in_worker`; None when the worker did not run it."""
         return await self._calls.call(self.request, function, *arguments)
 
     async def resume(self, thread: int, resumed: asyncio.Event) -> bool:
-        """Whether the worker has resumed: its response says so, or `resumed` was set; False when it stays silent.
+        """Whether the worker has resumed: it responded, or `resumed` was set; False when it stays silent.
 
-        debugpy answers only when a thread really resumed.  It may tell of two stopped threads for one pause,
+        debugpy answers only when a thread really resumed.  It may report two stopped threads for one pause,
         so that the second `continue` finds all of them running and is never answered.
         """
         link = self.link
@@ -139,13 +146,13 @@ class Debugger:
             return False
         self.stepping.begin("continue")
         answer = link.begin("continue", {"threadId": thread})
-        await _first_of(answer, resumed)
+        await _wait_for_either(answer, resumed)
         with link.for_worker(self._name()):
             return resumed.is_set() or (answer.done() and _succeeded(answer))
 
     async def step_out_of_ray(self, thread: int) -> bool:
-        """Whether the worker moves on from a folded frame, where the user's step has led."""
-        command = self.stepping.further()
+        """Whether the worker continues its step from a folded frame, where the user's step has led."""
+        command = self.stepping.next_step()
         link = self.link
         if not command or link is None:
             return False
@@ -154,16 +161,16 @@ class Debugger:
         return answer.done() and not answer.exception() and _succeeded(answer)
 
     async def disconnect(self) -> bool:
-        """Whether debugpy has let the worker resume without us; False when it stays silent.
+        """Whether debugpy has disconnected and resumed the worker; False when it stays silent.
 
-        No `continue` goes before the `disconnect`: between the two the worker could reach its next
-        breakpoint(), which would pass unseen because a client is still there.
+        No `continue` is sent before the `disconnect`: between the two the worker could reach its next
+        breakpoint(), which would not stop it because a client is still connected.
         """
         link = self.link
         if link is None:
             return False
         answer = link.begin("disconnect", {"restart": False, "terminateDebuggee": False})
-        await _first_of(answer, link.ended)
+        await _wait_for_either(answer, link.ended)
         if answer.done() and not answer.exception() and _succeeded(answer):
             with contextlib.suppress(asyncio.TimeoutError):
                 # debugpy closes the connection when it is ready for the next.
@@ -171,13 +178,94 @@ class Debugger:
             link.close()
         return link.ended.is_set()
 
-    def _present(self) -> Link:
+    def _open_link(self) -> Link:
         if self.link is None:
             raise self._problem or debugger_gone(self._name())
         return self.link
 
 
-async def _first_of(answer: asyncio.Future[Message], event: asyncio.Event) -> None:
+class Stepping:
+    """One step of the user, which continues through the folded frames of Ray.
+
+    Ray wraps the methods of an actor, so that a step into one stops in the wrapper first: folded, that is the line
+    where the step began.
+    """
+
+    def __init__(self) -> None:
+        self._command = ""
+        self._count = 0
+
+    def begin(self, command: str) -> None:
+        """Notes the command that the user has resumed the worker with."""
+        self._command, self._count = command, 0
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the worker moves for another reason than `continue`."""
+        return self._command not in ("", "continue")
+
+    def next_step(self) -> str:
+        """The step that leads out of a folded frame, "" to stop there."""
+        self._count += 1
+        if self._command not in _STEPS or self._count > _MOST:
+            return ""
+        is_into = self._command == "stepIn" and self._count <= _MOST_INTO
+        return "stepIn" if is_into else "stepOut"
+
+
+class LinkRenewal:
+    """Attempts at a new link: one at a time, and again after a pause until one succeeds.
+
+    Owns the attempt under way and the timer of the next; `attempt` raises errors of the catalogue.
+    """
+
+    def __init__(self, attempt: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._attempt = attempt
+        self._running: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._failures = 0
+        self._is_closed = False
+
+    async def run(self) -> None:
+        """Makes an attempt, or joins the one under way, and raises what it raises.
+
+        The attempt outlives its caller, since half an attempt would leave the worker without a link.
+        """
+        if self._running is None:
+            self._begin()
+        assert self._running is not None
+        await asyncio.shield(self._running)
+
+    async def settle(self) -> None:
+        """Waits for the attempt under way, if there is one, and raises what it raises."""
+        if self._running is not None:
+            await self.run()
+
+    def close(self) -> None:
+        self._is_closed = True
+        self._stop_timer()
+
+    def _begin(self) -> None:
+        self._stop_timer()
+        self._running = tasks.owned(self._attempt(), "a new link", tasks.only_logged)
+        self._running.add_done_callback(self._done)
+
+    def _done(self, attempt: asyncio.Task[None]) -> None:
+        self._running = None
+        if attempt.cancelled() or attempt.exception() is None:
+            self._failures = 0
+        elif not self._is_closed:
+            self._failures += 1
+            pause_s = PAUSES.wait_s(self._failures)
+            self._timer = asyncio.get_running_loop().call_later(pause_s, self._begin)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+async def _wait_for_either(answer: asyncio.Future[Message], event: asyncio.Event) -> None:
     """Waits for one of them, or until the time limit."""
     waiting = tasks.shared(event.wait(), "first of two")
     either: list[asyncio.Future[Any]] = [answer, waiting]
@@ -193,7 +281,7 @@ def _succeeded(answer: asyncio.Future[Any]) -> bool:
 
 
 def _is_refused(error: BaseException | None) -> bool:
-    """Whether nothing listens any more where the debugger was, by the errors that led to this one."""
+    """Whether nothing listens at the debugger's port any more, by the error and its causes."""
     while error is not None:
         if isinstance(error, EaglerayError) and error.code in _REFUSED:
             return True

@@ -1,7 +1,7 @@
 """One editor's debug session on the socket of a worker.
 
-Every editor is one that returns: the adapter has attached before, so the editor is answered from the
-record, and what it configures goes to the worker at once.
+Every editor counts as one that returns: the adapter has attached before, so the editor is answered from the
+record, and its configuration is sent to the worker at once.
 """
 
 from __future__ import annotations
@@ -9,16 +9,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Container, Coroutine
+from enum import Enum
 from typing import Any
 
 from eagleray.adapter.sessions import dap
-from eagleray.adapter.sessions.client_writer import ClientWriter
+from eagleray.adapter.sessions.backpressure import ClientWriter
 from eagleray.adapter.sessions.dap import Message
-from eagleray.adapter.sessions.disconnect import DisconnectIntent, disconnect_intent
 from eagleray.adapter.sessions.editor_requests import EditorRequests
-from eagleray.adapter.sessions.sources import Sources
-from eagleray.adapter.sessions.stop_events import StopEvents
 from eagleray.adapter.sessions.worker_session import WorkerSession
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
@@ -27,7 +25,8 @@ WENT_WRONG = "Something in Eagleray went wrong; its log has the details."
 
 log = logging.getLogger(__name__)
 
-# What the connection's end means after something that can't be understood.
+_RESUMING = frozenset({"continue", "goto", "next", "stepIn", "stepOut"})
+# After input that is not of the protocol.
 _HELD = "The connection is closed; the worker stays as it is."
 
 
@@ -37,31 +36,29 @@ class Editor:
     def __init__(
         self,
         worker: WorkerSession,
-        sources: Sources,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
         self._worker = worker
-        self._sources = sources
         self._reader = reader
         self._writer = ClientWriter(writer, f"The editor of {worker.params.name}")
         self._sequence = itertools.count(1)
-        self._requests = EditorRequests(worker, sources)
+        self._requests = EditorRequests(worker)
         self._stop_events = StopEvents(worker.record.stopped)
         self._is_initialized = False
         self._live = False
-        self._left: DisconnectIntent | None = None
-        self._why_ended = ""
+        self._intent: DisconnectIntent | None = None
+        self._end_reason = ""
         self._answering: set[asyncio.Task[None]] = set()
         self._continuing = 0
         self._later: list[Message] = []
 
     async def run(self) -> None:
-        """Serves the editor; when it is gone without a word, the worker is held."""
+        """Serves the editor; when its connection ends without a `disconnect`, the worker is held."""
         try:
             while (message := await dap.read(self._reader)) is not None:
                 if message["type"] == "request":
-                    await self._take(message)
+                    await self._handle(message)
         except OSError as error:
             log.info("the editor of %s: %r", self._worker.params.name, error)
         except dap.NotDap as error:
@@ -74,7 +71,7 @@ class Editor:
             self._writer.close()
 
     def send_event(self, event: Message) -> None:
-        """An event of the worker, for an editor that has configured; one that has not gets a replay."""
+        """Forwards an event of the worker; an editor that has not yet configured gets a replay when it has."""
         if not self._live:
             return
         if self._continuing:
@@ -83,14 +80,14 @@ class Editor:
             self._send(self._requests.event_for_editor(event))
 
     def end(self, why: str) -> None:
-        """Ends the session; later requests of the editor are refused, with `why` if there is one."""
-        if self._left is None:
-            self._left, self._why_ended = DisconnectIntent.HOLD, why
+        """Ends the session; later requests of the editor are refused, with `why` unless it is empty."""
+        if self._intent is None:
+            self._intent, self._end_reason = DisconnectIntent.HOLD, why
         self._live = False
         for event in _ending(why):
             self._send(event)
 
-    async def _take(self, request: Message) -> None:
+    async def _handle(self, request: Message) -> None:
         command = request.get("command")
         refusal = self._refusal(command)
         if refusal:
@@ -100,26 +97,28 @@ class Editor:
         elif command in ("initialize", "attach", "launch", "configurationDone"):
             await self._begin(request)
         else:
-            # Answers may overtake one another, as they do at debugpy: a slow evaluation holds up nothing.
-            self._start(self._answer(request), lambda _: self._not_answered(request))
+            # Responses may overtake one another, as they do in debugpy: a slow evaluation delays nothing.
+            self._start(self._answer(request), lambda _: self._on_failure(request))
 
     def _start(
-        self, doing: Coroutine[Any, Any, None], on_failure: Callable[[BaseException], object]
+        self, work: Coroutine[Any, Any, None], on_failure: Callable[[BaseException], object]
     ) -> None:
-        task = tasks.owned(doing, "request", on_failure)
+        task = tasks.owned(work, "request", on_failure)
         self._answering.add(task)
         task.add_done_callback(self._answering.discard)
 
     def _refusal(self, command: object) -> str:
-        """Why a request is not served, "" if it is.
+        """Why a request is refused, "" if it is served.
 
-        1. `disconnect` always is.  2. After the end of the session nothing else is.
-        3. Before `initialize` nothing else is.  4. `initialize` comes once.
+        1. `disconnect` is always served.
+        2. After the end of the session nothing else is.
+        3. Before `initialize` nothing else is.
+        4. `initialize` is served once.
         """
         if command == "disconnect":
             return ""
-        if self._left is not None:
-            return self._why_ended or "This session has ended. Connect again to begin another."
+        if self._intent is not None:
+            return self._end_reason or "This session has ended. Connect again to begin another."
         if self._is_initialized == (command == "initialize"):
             return f"A session begins with “initialize”, {'once' if self._is_initialized else 'first'}."
         return ""
@@ -151,14 +150,14 @@ class Editor:
         if stop is None:
             self._start(self._announce_threads(), tasks.only_logged)
         else:
-            # debugpy says of a pause that the client should look elsewhere, but it has just come to look here.
+            # debugpy marks a pause as one that should not move the focus, but this client has just connected to see it.
             self.send_event(dap.event("stopped", {**stop, "preserveFocusHint": False}))
 
     async def _announce_threads(self) -> None:
-        """Tells the client of a running worker which threads it can pause.
+        """Sends the client of a running worker an event for each thread that it can pause.
 
         VS Code requests the threads, nvim-dap waits for an event of each. Once the worker has stopped, all clients
-        request them, and an event would say that its thread has resumed.
+        request them, and an event would mean that its thread has resumed.
         """
         try:
             threads = await self._requests.threads()
@@ -176,7 +175,7 @@ class Editor:
         if request.get("command") != "continue":
             await self._answer_now(request)
             return
-        # The editor takes this answer for the news that the worker runs: a stop must not overtake it.
+        # This response tells the editor that the worker runs: a stop must not overtake it.
         self._continuing += 1
         try:
             await self._answer_now(request)
@@ -193,42 +192,101 @@ class Editor:
         except EaglerayError as error:
             response = dap.failure(request, str(error))
         except Exception:
-            # Bodies are never logged: they hold the person's values.
+            # Bodies are never logged: they contain values of the user's program.
             log.exception("request %s of %s", request.get("command"), self._worker.params.name)
             response = dap.failure(request, WENT_WRONG)
         self._send(response)
 
-    def _not_answered(self, request: Message) -> None:
-        """An editor waits for each answer for good."""
+    def _on_failure(self, request: Message) -> None:
+        """Responds, since an editor waits for each response for good."""
         self._send(dap.failure(request, WENT_WRONG))
 
     async def _disconnect(self, request: Message) -> None:
         arguments = request.get("arguments")
-        how = disconnect_intent(arguments if isinstance(arguments, dict) else {})
-        is_ours = self._left is None and self._is_initialized
-        self._leave(how)
+        intent = disconnect_intent(arguments if isinstance(arguments, dict) else {})
+        is_current = self._intent is None and self._is_initialized
+        self._leave(intent)
         try:
-            if is_ours and how is DisconnectIntent.RELEASE:
+            if is_current and intent is DisconnectIntent.RELEASE:
                 await self._worker.on_disconnect()
         except EaglerayError as error:
             self._send(dap.failure(request, str(error), show=True))
         else:
             self._send(dap.success(request))
 
-    def _leave(self, how: DisconnectIntent) -> None:
-        if self._left is None:
-            self._left = how
+    def _leave(self, intent: DisconnectIntent) -> None:
+        if self._intent is None:
+            self._intent = intent
             self._live = False
             if self._worker.editor is self:
                 self._worker.set_editor(None)
-                log.info("the editor of %s left: %s", self._worker.params.name, how.value)
+                log.info("the editor of %s left: %s", self._worker.params.name, intent.value)
 
     def _send(self, message: Message) -> None:
         self._writer.write(dap.encode({**message, "seq": next(self._sequence)}))
 
 
+class DisconnectIntent(Enum):
+    """What happens to the worker when an editor leaves."""
+
+    RELEASE = "release"  # it resumes, and the adapter disconnects
+    HOLD = "hold"  # it stays stopped
+    RETURN = "return"  # it stays stopped; the same editor connects again at once
+
+
+def disconnect_intent(disconnect: Message | None) -> DisconnectIntent:
+    """The intent of an editor by the arguments of `disconnect`, None when its connection just ended.
+
+    An editor that closes, reloads or crashes must not resume the worker; only a pressed Disconnect does.  VS Code
+    tells them apart only for an adapter with both supportTerminateDebuggee and supportSuspendDebuggee.  Everything
+    unclear means HOLD: a held worker can still be released.
+
+    1. `restart`: the editor connects again.
+    2. Both flags are false: the user has pressed Disconnect.
+    3. Everything else, Stop included: nothing shows that the worker may resume.  The adapter ends nothing on Stop;
+       the editor asks the user.
+    """
+    if disconnect is None:
+        return DisconnectIntent.HOLD
+    if disconnect.get("restart") is True:
+        return DisconnectIntent.RETURN
+    if disconnect.get("suspendDebuggee") is False and disconnect.get("terminateDebuggee") is False:
+        return DisconnectIntent.RELEASE
+    return DisconnectIntent.HOLD
+
+
+class StopEvents:
+    """Selects the `stopped` events that one client gets: a single one each time the worker stops.
+
+    All threads of a worker stop and resume together, and the event says so (`allThreadsStopped`). debugpy sends an
+    event for each thread that waited before it attached. nvim-dap answers the event of a second thread with
+    `continue`, unless its user has set `auto_continue_if_many_stopped = false`: the worker would resume.
+
+    `stopped` contains the threads that are stopped now; it is the worker's own record.
+    """
+
+    def __init__(self, stopped: Container[int]) -> None:
+        self._stopped = stopped
+        self._sent: object = None
+
+    def requested(self, command: object) -> None:
+        """Notes a request of the client: after one that resumes, the next stop of any thread is sent."""
+        if command in _RESUMING:
+            self._sent = None
+
+    def is_needed(self, event: Message) -> bool:
+        """Whether the client gets this event: any but the stop of a second thread at the same time."""
+        if event.get("event") != "stopped":
+            return True
+        thread = (event.get("body") or {}).get("threadId")
+        if self._sent != thread and self._sent in self._stopped:
+            return False
+        self._sent = thread
+        return True
+
+
 def _ending(why: str) -> list[Message]:
-    """What ends an editor's session."""
+    """The events that end an editor's session."""
     return [*([_output(why)] if why else []), dap.event("terminated")]
 
 

@@ -1,4 +1,4 @@
-"""What an editor asks, answered by the worker: paths translated, Ray's frames folded."""
+"""The requests of an editor, answered by the worker: paths translated, Ray's frames folded."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from itertools import zip_longest
 
 from eagleray.adapter.sessions import dap
 from eagleray.adapter.sessions.attaching import UNCAUGHT
-from eagleray.adapter.sessions.breakpoint_checks import BreakpointRows
+from eagleray.adapter.sessions.breakpoints import BreakpointRows, FileBreakpoints
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.dap_requests import TABLE, Unfit, checked
-from eagleray.adapter.sessions.exceptions import for_client
-from eagleray.adapter.sessions.frames import is_noise, is_own_thread
-from eagleray.adapter.sessions.record import FileBreakpoints
-from eagleray.adapter.sessions.sources import Sources
+from eagleray.adapter.sessions.stacks import is_noise, is_own_thread
+from eagleray.adapter.sessions.stops import exception_info
 from eagleray.adapter.sessions.worker_session import WorkerSession
 from eagleray.common.errors import EaglerayError
 
@@ -27,7 +25,7 @@ _LISTS_WITH_SOURCES = {
     "setFunctionBreakpoints": "breakpoints",
 }
 
-# What debugpy was told at attaching, or begins with, and what it answers.
+# The settings of debugpy after attaching, each with its response.
 _SETTINGS: dict[str, tuple[Message, Message]] = {
     "setFunctionBreakpoints": ({"breakpoints": []}, {"breakpoints": []}),
     "setExceptionBreakpoints": ({"filters": [UNCAUGHT]}, {}),
@@ -35,11 +33,11 @@ _SETTINGS: dict[str, tuple[Message, Message]] = {
 
 
 class EditorRequests:
-    """Answers one editor's requests; knows which files that editor has named."""
+    """Answers one editor's requests, and remembers which files that editor has named."""
 
-    def __init__(self, worker: WorkerSession, sources: Sources) -> None:
+    def __init__(self, worker: WorkerSession) -> None:
         self._worker = worker
-        self._sources = sources
+        self._sources = worker.sources
         self._named: set[str] = set()
 
     async def answer(self, request: Message) -> Message:
@@ -66,7 +64,7 @@ class EditorRequests:
         return await self._for_editor(request, command, response)
 
     def _check_thread(self, command: str, arguments: Message) -> None:
-        """debugpy never answers what it hands to a thread that runs, nor any request after it."""
+        """Refuses requests for running threads: debugpy never answers those, nor any request after them."""
         if TABLE[command].stopped and arguments["threadId"] not in self._worker.record.stopped:
             raise Unfit("The thread is not stopped.")
 
@@ -88,7 +86,7 @@ class EditorRequests:
             await self._clear(record.files.pop(path).names)
 
     async def update_breakpoints(self) -> list[Message]:
-        """Sets all breakpoints by the present mappings; returns the events that tell the editor."""
+        """Sets all breakpoints again by the current mappings; returns the events for the editor."""
         events = []
         for path, file in list(self._worker.record.files.items()):
             if _paths(self._sources.names(file.source)) == file.names:
@@ -106,20 +104,21 @@ class EditorRequests:
         """An event of the worker with its paths translated."""
         body = event.get("body") or {}
         if event.get("event") == "breakpoint" and isinstance(body.get("breakpoint"), dict):
-            rows = self._sources.rows_to_editor({"rows": [body["breakpoint"]]}, "rows")
-            return {**event, "body": {**body, "breakpoint": rows["rows"][0]}}
+            rows = self._sources.rows_to_editor({"rows": [body["breakpoint"]]}, "rows")["rows"]
+            return {**event, "body": {**body, "breakpoint": rows[0]}}
         if isinstance(body.get("source"), dict):
             return {**event, "body": {**body, "source": self._sources.to_editor(body["source"])}}
         return event
 
     async def _set(self, request: Message, command: str, arguments: Message) -> Message:
-        """Every editor begins with these two, mostly to say what holds anyway, and waits for each answer.
+        """Sends a setting to the worker if it changes anything.
 
-        Of a far worker they would be two round trips between the click and the stop, so it is not asked again.
+        Every editor begins with these two, mostly with the current values, and waits for each response.  To a remote
+        worker they would be two round trips between the click and the stop.
         """
         settings = self._worker.record.settings
-        holds, body = settings.get(command, _SETTINGS[command])
-        if arguments == holds:
+        current, body = settings.get(command, _SETTINGS[command])
+        if arguments == current:
             return dap.success(request, body)
         response = await self._worker.request(command, arguments)
         answer = await self._for_editor(request, command, response)
@@ -132,31 +131,31 @@ class EditorRequests:
         path = str(source.get("path") or source["sourceReference"])
         self._named.add(path)
         response = await self._pass_breakpoints(path, source, arguments)
-        return _answered(request, response, response.get("body") or {})
+        return _response(request, response, response.get("body") or {})
 
     async def _pass_breakpoints(self, path: str, source: Message, arguments: Message) -> Message:
-        names, asked = self._sources.names(source), BreakpointRows(arguments)
-        answers = await self._send_breakpoints(names, asked)
+        names, rows = self._sources.names(source), BreakpointRows(arguments)
+        answers = await self._send_breakpoints(names, rows)
         first = (answers[0].get("body") or {}).get("breakpoints") or []
-        if asked.has_moved_up(first):
+        if rows.has_moved_up(first):
             lines = await self._lines(names[0]["path"])
-            if lines is not None and asked.refuse_moved(first, lines):
-                answers = await self._send_breakpoints(names, asked)
+            if lines is not None and rows.refuse_moved(first, lines):
+                answers = await self._send_breakpoints(names, rows)
         bodies = [
-            await self._sources.translated(one.get("body") or {}, "breakpoints") for one in answers
+            await self._sources.translated(answer.get("body") or {}, "breakpoints")
+            for answer in answers
         ]
-        rows = asked.merge_answers(_best([one.get("breakpoints") or [] for one in bodies]))
-        self._worker.record.files[path] = FileBreakpoints(source, arguments, rows, _paths(names))
-        return {**answers[0], "body": {**bodies[0], "breakpoints": rows}}
+        merged = rows.merge_answers(_best([body.get("breakpoints") or [] for body in bodies]))
+        self._worker.record.files[path] = FileBreakpoints(source, arguments, merged, _paths(names))
+        return {**answers[0], "body": {**bodies[0], "breakpoints": merged}}
 
-    async def _send_breakpoints(self, names: list[Message], asked: BreakpointRows) -> list[Message]:
-        rows = asked.sent()
+    async def _send_breakpoints(self, names: list[Message], rows: BreakpointRows) -> list[Message]:
         return await self._worker.debugger.set_breakpoints(
-            {"source": name, "breakpoints": rows} for name in names
+            {"source": name, "breakpoints": rows.sent()} for name in names
         )
 
     async def _lines(self, path: str) -> list[str] | None:
-        """The lines of the worker's file; None where they aren't known."""
+        """The lines of the worker's file; None if they aren't available in time."""
         try:
             file = await asyncio.wait_for(self._worker.read_file(path), _FILE_S)
         except (EaglerayError, asyncio.TimeoutError):
@@ -183,7 +182,7 @@ class EditorRequests:
         path = self._sources.path_of(reference)
         if not path:
             response = await self._worker.request("source", arguments)
-            return _answered(request, response, response.get("body") or {})
+            return _response(request, response, response.get("body") or {})
         file = await self._worker.read_file(path)
         return dap.success(request, {"content": file.text, "mimeType": "text/x-python"})
 
@@ -209,10 +208,10 @@ class EditorRequests:
             rows = body.get("variables") or []
             body = {**body, "variables": [row for row in rows if not is_noise(row)]}
         elif command == "exceptionInfo":
-            body = for_client(body)
+            body = exception_info(body)
         elif command in _LISTS_WITH_SOURCES:
             body = await self._sources.translated(body, _LISTS_WITH_SOURCES[command])
-        return _answered(request, response, body)
+        return _response(request, response, body)
 
     def _threads(self, threads: list[Message]) -> list[Message]:
         name = self._worker.params.name
@@ -228,16 +227,19 @@ def _paths(sources: Iterable[Message]) -> tuple[str, ...]:
 
 
 def _best(answers: list[list[Message]]) -> list[Message]:
-    """Each breakpoint as the first says it, or as one does under whose name of the file it can be hit."""
+    """Each breakpoint from the first answer, or from one in which it is verified.
+
+    The answers are for the same file under its names.
+    """
     first, *others = answers
-    found = []
+    best = []
     for row, *more in zip_longest(first, *others, fillvalue={}):
-        hit = next((one for one in (row, *more) if one.get("verified")), row)
-        found.append({**hit, "id": row["id"]} if "id" in row else hit)
-    return found
+        verified = next((other for other in (row, *more) if other.get("verified")), row)
+        best.append({**verified, "id": row["id"]} if "id" in row else verified)
+    return best
 
 
-def _answered(request: Message, response: Message, body: Message) -> Message:
+def _response(request: Message, response: Message, body: Message) -> Message:
     if response.get("success"):
         return dap.success(request, body)
     return {**dap.failure(request, str(response.get("message", ""))), "body": body}

@@ -1,11 +1,11 @@
-"""What runs inside the worker: its text is sent there and evaluated while the worker still waits.
+"""Functions that run inside the worker: this text is sent there and evaluated while the worker still waits.
 
-It makes breakpoint() stop at the line that follows in the person's own function, takes debugpy's delay
-off its answers, sends the stack with each stop, and says who the worker is.  It must run on every Python that Ray ran on since 2.9 and must
-not fail: without it the worker is debugged all the same, only later and one frame off.
+They make breakpoint() stop at the next line of the user's own function, take debugpy's delay off its answers,
+send the stack with each stop, and describe the worker.  They must run on every Python that Ray ran on since 2.9
+and must not fail: without them the worker can still be debugged, only later and one frame off.
 """
 
-# As light and as old-fashioned as it can be: it is sent and compiled anew each time.
+# As light and as old-fashioned as possible: the text is sent and compiled for each call.
 # ruff: noqa: PTH100, PTH115, PTH118, PTH120, PTH123, SIM105, UP031
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ LARGEST_FILE = 2**19
 LARGEST_TABLE = 2**16
 IGNORED = "_eagleray_ignored"
 RPC_OUTPUT = "eagleray"
+# The attribute keeps the name that adapters of earlier versions have set in workers that still run.
 STOP_LINES = "_eagleray_stands"
 
 
-def tell(call: int, function: str, *arguments: Any) -> None:
-    """Runs a function of this module and sends its answer as an event that no editor gets to see."""
+def send_answer(call: int, function: str, *arguments: Any) -> None:
+    """Runs a function of this module and sends its answer as an event, which is not forwarded to editors."""
     import pydevd
 
     data = {"call": call, "answer": globals()[function](*arguments)}
@@ -45,7 +46,7 @@ def tell(call: int, function: str, *arguments: Any) -> None:
 
 
 def prepare(ignored: list[Any]) -> str:
-    """Called once per connection, before the worker goes on."""
+    """Called once per connection, before the worker resumes; returns what WorkerInfo holds."""
     import pydevd
 
     db = pydevd.get_global_debugger()
@@ -56,7 +57,7 @@ def prepare(ignored: list[Any]) -> str:
     try:
         install(pydevd)
         ignore(ignored)
-    except Exception:  # noqa: S110 (it then stops on the call, as without us)
+    except Exception:  # noqa: S110 (it then stops on the call, as without Eagleray)
         pass
     return json.dumps(
         {
@@ -73,7 +74,7 @@ def prepare(ignored: list[Any]) -> str:
 
 
 def install(pydevd: Any) -> None:
-    """Lets Ray's call of pydevd.settrace stop in the function that said breakpoint()."""
+    """Makes Ray's call of pydevd.settrace stop in the function that called breakpoint()."""
     if hasattr(pydevd.settrace, IGNORED):
         return
     original = pydevd.settrace
@@ -84,7 +85,7 @@ def install(pydevd: Any) -> None:
                 chain = chain_to_user(sys._getframe(1))
                 user = chain[-1]
                 if len(chain) > 2 and user is not None:
-                    line = line_that_follows(user)
+                    line = next_line(user)
                     if is_ignored(getattr(settrace, IGNORED), user, line):
                         return None
                     if pydevd.get_global_debugger().get_file_type(user) is not None:
@@ -97,7 +98,7 @@ def install(pydevd: Any) -> None:
                     # Stopping "at" a frame means at its next event.  The return of the frame that the
                     # user's function called is shown in the user's function, on the line of the call.
                     kwargs["stop_at_frame"] = chain[-3] if line is None else user
-        except Exception:  # noqa: S110 (it then stops on the call, as without us)
+        except Exception:  # noqa: S110 (it then stops on the call, as without Eagleray)
             pass
         return original(*args, **kwargs)
 
@@ -107,21 +108,22 @@ def install(pydevd: Any) -> None:
     patch(pydevd.get_global_debugger())
 
 
-def ignore(places: list[Any]) -> str:
-    """From now on these [path, line] are run over, whether the line is that of the call or the next one.
+def ignore(locations: list[Any]) -> str:
+    """From now on breakpoint() doesn't stop at these [path, line], whether the line is that of the call or the next.
 
-    Returns [path, line of the call, next line] of the breakpoint() of each thread that stood there last.
+    Returns [path, line of the call, next line] of each thread whose last breakpoint() was at one of them.
     """
     import pydevd
 
-    setattr(pydevd.settrace, IGNORED, places)
-    stands = getattr(pydevd.settrace, STOP_LINES).values()
-    return json.dumps({"stands": [s for s in stands if s[:2] in places or [s[0], s[2]] in places]})
+    setattr(pydevd.settrace, IGNORED, locations)
+    stops = getattr(pydevd.settrace, STOP_LINES).values()
+    ignored = [s for s in stops if s[:2] in locations or [s[0], s[2]] in locations]
+    return json.dumps({"stops": ignored})
 
 
-def is_ignored(places: list[Any], user: Any, line: int | None) -> bool:
+def is_ignored(locations: list[Any], user: Any, line: int | None) -> bool:
     path = user.f_code.co_filename
-    return [path, user.f_lineno] in places or (line is not None and [path, line] in places)
+    return [path, user.f_lineno] in locations or (line is not None and [path, line] in locations)
 
 
 def chain_to_user(frame: Any) -> list[Any]:
@@ -132,7 +134,7 @@ def chain_to_user(frame: Any) -> list[Any]:
     return chain
 
 
-def line_that_follows(frame: Any) -> int | None:
+def next_line(frame: Any) -> int | None:
     """The line of the same function that runs after the current call, None if the function ends."""
     starts = dict(dis.findlinestarts(frame.f_code))
     steps = []
@@ -159,13 +161,11 @@ def line_that_follows(frame: Any) -> int | None:
 def waiting(ignored: list[Any]) -> int:
     """How many threads wait for a debugger at a breakpoint() that is not ignored."""
     users = [user_that_waits(top) for top in sys._current_frames().values()]
-    return sum(
-        1 for user in users if user and not is_ignored(ignored, user, line_that_follows(user))
-    )
+    return sum(1 for user in users if user and not is_ignored(ignored, user, next_line(user)))
 
 
 def user_that_waits(frame: Any) -> Any:
-    """The frame that said breakpoint() and waits since, None when the thread runs."""
+    """The frame that called breakpoint() and still waits, None when the thread runs."""
     while frame is not None and frame.f_code.co_name != "block_until_configuration_done":
         frame = frame.f_back
     while frame is not None and not frame.f_code.co_filename.endswith(RAY_FILES):
@@ -174,13 +174,13 @@ def user_that_waits(frame: Any) -> Any:
 
 
 def roots() -> dict[str, str]:
-    """The folders of Ray and of the debugger, whose frames are not the person's."""
-    found = {}
+    """The folders of Ray and of the debugger, whose frames are not the user's."""
+    folders = {}
     for name in ("ray", "debugpy", "pydevd"):
         path = getattr(sys.modules.get(name), "__file__", None)
         if path:
-            found[name] = os.path.dirname(os.path.abspath(path))
-    return found
+            folders[name] = os.path.dirname(os.path.abspath(path))
+    return folders
 
 
 def text_of(path: str) -> str:
@@ -193,7 +193,7 @@ def text_of(path: str) -> str:
 
 
 def target_of(path: str) -> str:
-    """What a symbolic link of the kernel points to, or ""."""
+    """The target of a symbolic link of the kernel, or ""."""
     try:
         return os.readlink(path)
     except OSError:

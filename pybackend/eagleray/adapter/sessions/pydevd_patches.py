@@ -1,4 +1,4 @@
-"""Changes to debugpy inside a worker: its text is sent there together with that of `in_worker`.
+"""Patches of debugpy inside a worker: this text is sent there together with that of `in_worker`.
 
 Like `in_worker` it must run on every version of Python and debugpy that Ray runs with.
 """
@@ -9,23 +9,23 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-# The key of a `stopped` event under which the stack comes along.
+# The key of the stack in a `stopped` event.
 STACK = "eagleray"
 
 
 def patch(db: Any) -> None:
     """Called once per process with debugpy's global debugger."""
-    for change in (stand_at_failures, answer_before_stops, tell_stacks, answer_every_request):
-        # Without it the worker is debugged all the same.
+    for change in (stop_at_failures, answer_before_stops, send_stacks, answer_every_request):
+        # Without it the worker can still be debugged.
         with suppress(Exception):
             change(db)
 
 
 def answer_every_request(db: Any) -> None:
-    """Lets debugpy refuse a request that it cannot handle.
+    """Makes debugpy refuse a request that it cannot handle.
 
-    Else one that raises ends its reader, so that the worker resumes for good.  One without a handler is never
-    answered, nor one that fails in its thread, and then nor is any that follows, from whichever client.
+    Otherwise a request that raises ends its reader, so that the worker resumes for good.  A request without a handler
+    is never answered, nor one that fails in its thread, and then nor is any later request of any client.
     """
     from _pydevd_bundle import pydevd_process_net_command_json as requests
 
@@ -69,7 +69,10 @@ def answer_every_request(db: Any) -> None:
 
 
 def answer_failures_in_threads(failure: Any) -> None:
-    """A command that runs in the thread it concerns has the request, or the request's number, as its first argument."""
+    """Answers commands that fail in the thread they concern.
+
+    The first argument of such a command is the request, or the number of the request.
+    """
     from _pydevd_bundle import pydevd_comm
 
     kind = pydevd_comm.InternalThreadCommand
@@ -88,10 +91,10 @@ def answer_failures_in_threads(failure: Any) -> None:
     kind.do_it = do_it
 
 
-def stand_at_failures(db: Any) -> None:
-    """Lets Ray's post-mortem stop in the function that failed, on Python 3.12 and newer too.
+def stop_at_failures(db: Any) -> None:
+    """Makes Ray's post-mortem stop in the function that failed on Python 3.12 and newer too.
 
-    There debugpy traces what it calls itself while it stops on Ray's demand, and so stops too early.
+    There debugpy traces its own calls while it stops at Ray's request, and so stops too early.
     """
     if not hasattr(sys, "monitoring"):
         return
@@ -109,9 +112,9 @@ def stand_at_failures(db: Any) -> None:
 
 
 def answer_before_stops(db: Any) -> None:
-    """Lets debugpy answer a `continue` also if another thread stops before the first has moved.
+    """Makes debugpy answer a `continue` also if another thread stops before the first has moved.
 
-    It waits for the first to move else, which the new stop prevents: the worker would hang for good.
+    Otherwise it waits for the first to move, which the new stop prevents: the worker would hang for good.
     """
     kind = type(db.threads_suspended_single_notification)
     if "_callbacks_lock" not in getattr(kind, "__slots__", ()):
@@ -128,8 +131,8 @@ def answer_before_stops(db: Any) -> None:
     kind.send_suspend_notification = send
 
 
-def tell_stacks(db: Any) -> None:
-    """Puts the stack into the event that a thread has stopped: asking for it takes another round trip."""
+def send_stacks(db: Any) -> None:
+    """Adds the stack to the `stopped` event of a thread: a request for it takes another round trip."""
     kind = type(db.cmd_factory)
     original = kind.make_thread_suspend_single_notification
 
@@ -137,10 +140,10 @@ def tell_stacks(db: Any) -> None:
         command = original(self, db, thread, *args)
         try:
             stack = self.make_get_thread_stack_message(db, 0, thread, None, None, True)
-            said = dict(command.as_dict)
-            said["body"] = dict(said["body"], **{STACK: stack.as_dict["body"]["stackFrames"]})
-            return type(command)(command.id, 0, said, is_json=True)
+            event = dict(command.as_dict)
+            event["body"] = dict(event["body"], **{STACK: stack.as_dict["body"]["stackFrames"]})
+            return type(command)(command.id, 0, event, is_json=True)
         except Exception:
-            return command  # Then it is asked for.
+            return command  # Then the adapter requests the stack.
 
     kind.make_thread_suspend_single_notification = make

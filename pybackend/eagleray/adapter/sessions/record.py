@@ -1,10 +1,10 @@
-"""What is remembered of a worker, so that an editor which returns can be answered from it."""
+"""The record of one worker, from which an editor that returns is answered."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from eagleray.adapter.sessions.breakpoint_checks import BreakpointRows
+from eagleray.adapter.sessions.breakpoints import BreakpointRows, FileBreakpoints
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.dap_requests import TABLE
 from eagleray.adapter.sessions.debugger import Debugger
@@ -25,7 +25,7 @@ _FEATURES = frozenset(
 )
 _OFFERED = _FEATURES | {request.capability for request in TABLE.values() if request.capability}
 
-# With both of these VS Code tells the pressed Disconnect from a closed window.
+# With both of these VS Code tells a pressed Disconnect from a closed window.
 _FORCED = {
     "supportsConfigurationDoneRequest": True,
     "supportTerminateDebuggee": True,
@@ -34,24 +34,11 @@ _FORCED = {
 
 
 @dataclass
-class FileBreakpoints:
-    """The breakpoints of one file as the editor asked for them, and the answer that it got.
-
-    `names` are paths of the worker: the mapped one, and others under which its code may run there.
-    """
-
-    source: Message
-    arguments: Message
-    answer: list[Message] = field(default_factory=list)
-    names: tuple[str, ...] = ()
-
-
-@dataclass
 class SessionRecord:
     """One worker's record; it outlives every editor.
 
-    `files` are keyed by the editor's path.  `settings` are requests that hold until they are made anew, with
-    the answer that each got.  `stopped` has the `stopped` event of each thread that stands,
+    `files` are keyed by the editor's path.  `settings` are requests whose effect lasts until they are sent again,
+    each with its answer.  `stopped` has the body of the `stopped` event of each stopped thread,
     `focus` is the thread that stopped last.
     """
 
@@ -62,16 +49,16 @@ class SessionRecord:
     focus: int = 0
 
     def offered_capabilities(self) -> Message:
-        """The capabilities that editors are told."""
-        kept = {name: value for name, value in self.capabilities.items() if name in _OFFERED}
-        return {**kept, **_FORCED}
+        """The capabilities that editors get."""
+        offered = {name: value for name, value in self.capabilities.items() if name in _OFFERED}
+        return {**offered, **_FORCED}
 
     def add_stop(self, body: Message) -> None:
         self.focus = _thread_of(body)
         self.stopped[self.focus] = body
 
     def last_stop(self) -> Message | None:
-        """The `stopped` event of the thread that stopped last, None while the worker runs."""
+        """The body of the `stopped` event of the thread that stopped last, None while the worker runs."""
         other = next(reversed(list(self.stopped.values())), None)
         return self.stopped.get(self.focus, other)
 
@@ -79,7 +66,7 @@ class SessionRecord:
         self.stopped.clear()
 
     def remove_stops(self, stopped: dict[int, Message]) -> None:
-        """These stops are over, and others may have come since."""
+        """Removes these stops, but no later ones of the same threads."""
         for thread, body in stopped.items():
             if self.stopped.get(thread) is body:
                 del self.stopped[thread]
@@ -96,7 +83,7 @@ class SessionRecord:
     def has_breakpoint(self, remote: str, line: int) -> bool:
         """Whether an editor has set a breakpoint on that line of the worker's file."""
         return any(
-            remote in file.names and any(b.get("line") == line for b in file.answer)
+            remote in file.names and any(row.get("line") == line for row in file.answer)
             for file in self.files.values()
         )
 

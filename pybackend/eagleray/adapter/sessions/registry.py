@@ -1,4 +1,4 @@
-"""All workers of one adapter process, each with its DAP socket."""
+"""The attached workers of one adapter process, each with its DAP socket."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from typing import Any
 from eagleray import __version__
 from eagleray.adapter.sessions.editor import Editor
 from eagleray.adapter.sessions.editor_requests import EditorRequests
-from eagleray.adapter.sessions.path_rules import PathRules
-from eagleray.adapter.sessions.sources import Sources
 from eagleray.adapter.sessions.worker_session import WorkerSession
 from eagleray.common import private_socket, tasks
 from eagleray.common.clock import Clock
@@ -35,21 +33,20 @@ from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)
 
-# debugpy's adapter stops listening for ever when a client connects while it still clears away the one
-# before; it has no sign of being done, so its port is left alone for this long.
+# debugpy's adapter stops listening for good when a client connects while it still removes the previous one.  Nothing
+# shows that it is done, so nothing connects to its port for this long.
 PORT_REST_S = 1.0
 
-# How long one worker may keep the others' answer to IGNORE waiting.
+# The time limit of one worker for IGNORE, whose answer waits for all workers.
 IGNORE_S = 5.0
 _EXPECTED = (EaglerayError, asyncio.TimeoutError)
 
 
 class RegisteredWorker:
-    """One worker with what lives as long as it does."""
+    """A worker with its socket, and the attempt to attach to it while there is one."""
 
     def __init__(self, worker: WorkerSession) -> None:
         self.worker = worker
-        self.sources = Sources(worker)
         self.served: private_socket.Served | None = None
         self.attaching: asyncio.Task[None] | None = None
 
@@ -57,7 +54,7 @@ class RegisteredWorker:
 class Registry:
     """Owns all workers and their sockets, which lie in `folder`; all of it on one event loop.
 
-    A socket of its version that nothing listens on was left by a killed process, and is removed.
+    Sockets of its version that killed processes have left behind are removed.
     """
 
     def __init__(self, folder: Path, clock: Clock, routes: Routes) -> None:
@@ -69,42 +66,42 @@ class Registry:
         self._workers: dict[WorkerKey, RegisteredWorker] = {}
         self._ignored: dict[str, list[list[Any]]] = {}
         self._disconnected_at: dict[tuple[str, int], float] = {}
-        # Called with the worker that changed, came or went, at once and at each change.
+        # Called with each worker that is attached, changes or is gone.
         self.listeners = Listeners[[WorkerKey]]()
 
     def states(self) -> list[WorkerState]:
-        return [held.worker.status() for held in self._workers.values()]
+        return [entry.worker.status() for entry in self._workers.values()]
 
     def state(self, key: WorkerKey) -> WorkerState | None:
-        """None when there is no such worker (any more)."""
-        held = self._workers.get(key)
-        return held.worker.status() if held is not None else None
+        """The state of a worker, None if it is not attached."""
+        entry = self._workers.get(key)
+        return entry.worker.status() if entry is not None else None
 
     async def attach(
         self, params: AttachParams, make: Callable[..., WorkerSession] = WorkerSession
     ) -> AttachResult:
-        """Attaches, or finds the worker that is attached already; a second call waits for the first."""
+        """Attaches, unless the worker is attached already; a second call waits for the first."""
         key = WorkerKey(params.session, params.worker_id)
-        while (held := self._workers.get(key)) is not None and held.worker.is_releasing:
-            await held.worker.released.wait()
-        if held is not None and params.unless_taken:
-            # Nothing is waited for between the question and the claim: of two windows one comes first.
-            if held.worker.seen:
+        while (entry := self._workers.get(key)) is not None and entry.worker.is_releasing:
+            await entry.worker.released.wait()
+        if entry is not None and params.unless_taken:
+            # No await between the check and the claim: only one of two windows gets the worker.
+            if entry.worker.seen:
                 raise worker_taken(params.name)
-            held.worker.seen = True
-        if held is None:
-            held = self._workers[key] = RegisteredWorker(self._new_worker(params, make))
-            held.attaching = tasks.shared(self._attach(key, held), "attaching")
-        if held.attaching is not None:
-            # A caller that goes away must not take the worker from another one.
-            await asyncio.shield(held.attaching)
-        if params.seen and not held.worker.seen:
-            held.worker.seen = True
+            entry.worker.seen = True
+        if entry is None:
+            entry = self._workers[key] = RegisteredWorker(self._new_worker(params, make))
+            entry.attaching = tasks.shared(self._attach(key, entry), "attaching")
+        if entry.attaching is not None:
+            # A caller that is cancelled must not take the worker from another caller.
+            await asyncio.shield(entry.attaching)
+        if params.seen and not entry.worker.seen:
+            entry.worker.seen = True
             self.listeners.notify(key)
-        return AttachResult(held.worker.socket_path, held.worker.status())
+        return AttachResult(entry.worker.socket_path, entry.worker.status())
 
     async def resume(self, key: WorkerKey) -> None:
-        """Lets the worker run on; we stay for an editor, and to run over breakpoints that are ignored."""
+        """Resumes the worker; stays attached for an editor, a run, or breakpoints that are ignored."""
         worker = (await self._attached(key)).worker
         is_needed = worker.editor is not None or worker.stays_attached
         if not is_needed and not self._ignored.get(key.session):
@@ -116,11 +113,11 @@ class Registry:
         await (await self._attached(key)).worker.release()
 
     async def set_mappings(self, key: WorkerKey, mappings: list[PathMapping]) -> None:
-        """Applies new mappings to the stack and the breakpoints of an editor that is there."""
-        held = await self._attached(key)
-        held.worker.rules = PathRules([*held.worker.own_mappings, *mappings])
-        events = await EditorRequests(held.worker, held.sources).update_breakpoints()
-        editor = held.worker.editor
+        """Applies new mappings to the stack and the breakpoints of a connected editor."""
+        entry = await self._attached(key)
+        entry.worker.set_mappings(mappings)
+        events = await EditorRequests(entry.worker).update_breakpoints()
+        editor = entry.worker.editor
         if editor is not None:
             for event in events:
                 editor.send_event(event)
@@ -135,22 +132,24 @@ class Registry:
         return (await self._attached(key)).worker.info.mounts
 
     async def ignore(self, params: IgnoreParams) -> None:
-        """Runs on at that line in all workers of the session, now and later; or stops again."""
+        """Ignores a line in all workers of the session, now and later; or stops there again."""
         ignored = self._ignored.setdefault(params.session, [])
-        place = [params.path, params.line]
-        if params.ignore and place not in ignored:
-            ignored.append(place)
-        elif not params.ignore and place in ignored:
-            ignored.remove(place)
-        ours = [held.worker for key, held in self._workers.items() if key.session == params.session]
-        asked = (asyncio.wait_for(worker.ignore(), IGNORE_S) for worker in ours)
-        for result in await asyncio.gather(*asked, return_exceptions=True):
-            # A worker deep in native code takes the rule over when it comes out.
+        location = [params.path, params.line]
+        if params.ignore and location not in ignored:
+            ignored.append(location)
+        elif not params.ignore and location in ignored:
+            ignored.remove(location)
+        of_session = [
+            entry.worker for key, entry in self._workers.items() if key.session == params.session
+        ]
+        ignoring = (asyncio.wait_for(worker.ignore(), IGNORE_S) for worker in of_session)
+        for result in await asyncio.gather(*ignoring, return_exceptions=True):
+            # A worker deep in native code applies the rule when it returns from there.
             if isinstance(result, BaseException) and not isinstance(result, _EXPECTED):
                 raise result
 
     def rename_cluster(self, cluster: str, workers: list[WorkerKey]) -> None:
-        """The cluster of these workers is known only now."""
+        """Sets the cluster of these workers, which was not known when they were attached."""
         for key in workers:
             if key in self._workers:
                 worker = self._workers[key].worker
@@ -158,27 +157,27 @@ class Registry:
                 self.listeners.notify(key)
 
     async def restore(self, folder: Path) -> None:
-        """The sockets of workers lie in `folder` from now on; those that aren't reachable listen there."""
+        """Moves the sockets of workers to `folder`: those that aren't reachable listen there from now on."""
         self._folder = folder
-        for key, held in list(self._workers.items()):
-            served, path = held.served, folder / Path(held.worker.socket_path).name
+        for key, entry in list(self._workers.items()):
+            served, path = entry.served, folder / Path(entry.worker.socket_path).name
             if served is None or (served.path == path and served.is_reachable()):
                 continue
             served.stop()
-            if await self._listen(key, held, path):
-                held.worker.socket_path = str(path)
+            if await self._listen(key, entry, path):
+                entry.worker.socket_path = str(path)
                 self.listeners.notify(key)
 
     def is_reachable(self) -> bool:
-        """Whether the sockets of all workers are still where editors look for them."""
-        served = [held.served for held in list(self._workers.values())]
-        return all(one is None or one.is_reachable() for one in served)
+        """Whether the sockets of all workers are still at the paths that editors use."""
+        sockets = [entry.served for entry in list(self._workers.values())]
+        return all(served is None or served.is_reachable() for served in sockets)
 
     def close(self) -> None:
-        """Stops listening; the workers run on when the process ends."""
-        for held in self._workers.values():
-            if held.served is not None:
-                held.served.stop()
+        """Stops listening; the workers resume when the process ends."""
+        for entry in self._workers.values():
+            if entry.served is not None:
+                entry.served.stop()
 
     def _new_worker(
         self, params: AttachParams, make: Callable[..., WorkerSession]
@@ -195,55 +194,55 @@ class Registry:
             self._ended,
         )
 
-    async def _attach(self, key: WorkerKey, held: RegisteredWorker) -> None:
-        worker = held.worker
+    async def _attach(self, key: WorkerKey, entry: RegisteredWorker) -> None:
+        worker = entry.worker
         try:
-            await self._wait_for_rest((worker.params.host, worker.params.port))
+            await self._wait_for_port((worker.params.host, worker.params.port))
             await worker.attach()
-            if not await self._listen(key, held, Path(worker.socket_path)):
+            if not await self._listen(key, entry, Path(worker.socket_path)):
                 raise debugger_gone(worker.params.name)
         except BaseException:
-            if self._workers.get(key) is held:
+            if self._workers.get(key) is entry:
                 del self._workers[key]
             self._disconnected_at[worker.params.host, worker.params.port] = self._clock.now()
             raise
         finally:
-            held.attaching = None
+            entry.attaching = None
             self.listeners.notify(key)
 
-    async def _listen(self, key: WorkerKey, held: RegisteredWorker, path: Path) -> bool:
-        """Serves editors at `path`; False, without a socket, if the worker has ended meanwhile."""
-        served = await private_socket.serve(path, self._serve(held))
-        if self._workers.get(key) is not held:
+    async def _listen(self, key: WorkerKey, entry: RegisteredWorker, path: Path) -> bool:
+        """Serves editors at `path`; returns False, without a socket, if the worker has ended meanwhile."""
+        served = await private_socket.serve(path, self._serve(entry))
+        if self._workers.get(key) is not entry:
             served.stop()
             return False
-        held.served = served
+        entry.served = served
         return True
 
-    async def _wait_for_rest(self, address: tuple[str, int]) -> None:
+    async def _wait_for_port(self, address: tuple[str, int]) -> None:
         rested = self._clock.now() - self._disconnected_at.pop(address, -PORT_REST_S)
         if rested < PORT_REST_S:
             await asyncio.sleep(PORT_REST_S - rested)
 
-    def _serve(self, held: RegisteredWorker) -> private_socket.Client:
+    def _serve(self, entry: RegisteredWorker) -> private_socket.Client:
         async def client(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await Editor(held.worker, held.sources, reader, writer).run()
+            await Editor(entry.worker, reader, writer).run()
 
         return client
 
     def _ended(self, worker: WorkerSession) -> None:
         key = WorkerKey(worker.params.session, worker.params.worker_id)
         self._disconnected_at[worker.params.host, worker.params.port] = self._clock.now()
-        held = self._workers.pop(key, None)
-        if held is not None and held.served is not None:
-            held.served.stop()
+        entry = self._workers.pop(key, None)
+        if entry is not None and entry.served is not None:
+            entry.served.stop()
         self.listeners.notify(key)
-        log.info("%s is no longer ours", worker.params.name)
+        log.info("%s is no longer attached", worker.params.name)
 
     async def _attached(self, key: WorkerKey) -> RegisteredWorker:
-        held = self._workers.get(key)
-        if held is not None and held.attaching is not None:
-            await asyncio.shield(held.attaching)
-        if held is None:
+        entry = self._workers.get(key)
+        if entry is not None and entry.attaching is not None:
+            await asyncio.shield(entry.attaching)
+        if entry is None:
             raise unknown_worker(key.worker_id)
-        return held
+        return entry

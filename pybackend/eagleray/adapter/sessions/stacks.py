@@ -1,57 +1,164 @@
-"""The stacks of a worker's threads, with the frames of Ray and of the debugger folded."""
+"""The stacks of a worker's threads: the user's frames first, those of Ray and of the debugger folded."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
-from eagleray.adapter.sessions.dap import Message
-from eagleray.adapter.sessions.frames import FrameOwners, fold, is_wrapped
-from eagleray.adapter.sessions.in_worker import RPC_OUTPUT
+from eagleray.adapter.sessions.dap import Message, SendRequest
+from eagleray.adapter.sessions.pydevd_patches import STACK
 
-Ask = Callable[[str, Message], Awaitable[Message]]
+# Parts of the package ray that users read, subclass and set breakpoints in.
+LIBRARIES = ("rllib", "train", "tune", "data", "serve", "llm", "air")
+
+# Threads that Ray and debugpy run for themselves; nobody debugs them.
+OWN_THREADS = ("PythonGCThread", "ray_", "pydevd.", "Profile", "grpc")
 
 
 class Stacks:
-    """The stack of a thread that stands comes with its stop, or is asked for once; in the worker's paths.
+    """Folded stacks of stopped threads, in the worker's paths.
 
-    `standing` has the threads that are stopped now.  `is_wrapped`: the last stop came with a stack that has a frame of
-    Ray on top, which is folded away.
+    A stack comes with its stop, or is requested once.  `stopped` contains the threads that are stopped now.
+    `is_wrapped`: the last stop came with a stack that has a frame of Ray on top, which is folded away.
     """
 
-    def __init__(self, ask: Ask, standing: Collection[int]) -> None:
-        self._ask = ask
-        self._standing = standing
+    def __init__(self, request: SendRequest, stopped: Collection[int]) -> None:
+        self._request = request
+        self._stopped = stopped
         self._owners = FrameOwners({})
-        self._known: dict[int, list[Message]] = {}
+        self._frames: dict[int, list[Message]] = {}
         self.is_wrapped = False
 
-    def fold_by(self, roots: Mapping[str, str]) -> None:
-        """From now on the frames in these folders of the worker, by whose they are, are folded."""
+    def set_roots(self, roots: Mapping[str, str]) -> None:
+        """Sets the folders of Ray and of the debugger in the worker, by whose frames are folded."""
         self._owners = FrameOwners(roots)
 
-    def stopped(self, body: Message) -> None:
-        """Takes what came with a `stopped` event out of it."""
-        told = take_stacks(body)
-        self._known = {thread: fold(frames, self._owners) for thread, frames in told.items()}
-        self.is_wrapped = any(is_wrapped(frames, self._owners) for frames in told.values())
+    def on_stop(self, body: Message) -> None:
+        """Takes the stack that came with a `stopped` event out of it."""
+        stacks = take_stacks(body)
+        self._frames = {thread: fold(frames, self._owners) for thread, frames in stacks.items()}
+        self.is_wrapped = any(is_wrapped(frames, self._owners) for frames in stacks.values())
 
     def clear(self) -> None:
-        self._known.clear()
+        self._frames.clear()
 
     async def frames(self, thread: int) -> list[Message]:
-        """The stack of a thread; raises what asking raises."""
-        if thread not in self._known:
+        """The stack of a thread; raises what the request raises."""
+        if thread not in self._frames:
             arguments = {"threadId": thread, "startFrame": 0, "levels": 0}
-            response = await self._ask("stackTrace", arguments)
+            response = await self._request("stackTrace", arguments)
             frames = fold((response.get("body") or {}).get("stackFrames") or [], self._owners)
-            if thread not in self._standing:
-                # It has run on meanwhile.
+            if thread not in self._stopped:
+                # It has resumed meanwhile.
                 return frames
-            self._known[thread] = frames
-        return self._known[thread]
+            self._frames[thread] = frames
+        return self._frames[thread]
 
 
 def take_stacks(body: Message) -> dict[int, list[Message]]:
-    """Removes the stack that `in_worker` has put into a `stopped` event, and returns it by its thread."""
-    frames, thread = body.pop(RPC_OUTPUT, None), body.get("threadId")
+    """Removes the stack that our patch of debugpy adds to a `stopped` event, and returns it by its thread."""
+    frames, thread = body.pop(STACK, None), body.get("threadId")
     return {thread: frames} if isinstance(frames, list) and isinstance(thread, int) else {}
+
+
+class FrameOwners:
+    """Tells frames of Ray and of the debugger by the folders that the worker named (`ray`, `debugpy`, `pydevd`)."""
+
+    def __init__(self, roots: Mapping[str, str]) -> None:
+        self._ray = roots.get("ray", "")
+        self._debugger = tuple(
+            root.rstrip("/") + "/" for name, root in roots.items() if name != "ray" and root
+        )
+
+    def is_debugger(self, path: str) -> bool:
+        """A frame of debugpy, or of the files of Ray that call it."""
+        return _is_breakpoint(path) or (bool(self._debugger) and path.startswith(self._debugger))
+
+    def library(self, path: str) -> str:
+        """The library of Ray that the file belongs to ("rllib"), "ray" for Ray's core, else ""."""
+        inside = self._inside_ray(path)
+        if inside is None:
+            return ""
+        top = inside.split("/", 1)[0]
+        return top if top in LIBRARIES else "ray"
+
+    def _inside_ray(self, path: str) -> str | None:
+        if self._ray and path.startswith(self._ray + "/"):
+            return path[len(self._ray) + 1 :]
+        # Compiled parts of Ray name their source by its path on the machine that built Ray.
+        if path.startswith("python/ray/") or "/site-packages/ray/" in path:
+            return path.split("ray/", 1)[1]
+        return None
+
+
+def fold(frames: list[Message], owners: FrameOwners) -> list[Message]:
+    """The frames with the user's first: those of Ray are marked "subtle", which the editor folds.
+
+    1. Ray's breakpoint() and all that it called are removed: the worker waits there, the user doesn't.
+       So are frames of the debugger on top.
+    2. So are those of Ray's core on top, if there are others below.
+    3. Of the rest, frames of the debugger and of Ray are subtle, except the first one and the
+       others of its library: a user who stopped inside RLlib reads RLlib.
+    4. debugpy marks all installed packages; the mark is removed from the package that the worker is stopped in.
+    """
+    calls = [position for position, frame in enumerate(frames) if _is_breakpoint(_path(frame))]
+    rest = frames[calls[-1] + 1 :] if calls else frames
+    rest = _without_top(rest, owners.is_debugger)
+    rest = _without_top(
+        rest, lambda path: owners.is_debugger(path) or owners.library(path) == "ray"
+    )
+    if not rest:
+        return []
+    top_library = owners.library(_path(rest[0]))
+    package = _package(_path(rest[0]))
+    folded = []
+    for frame in rest:
+        path = _path(frame)
+        library = owners.library(path)
+        if owners.is_debugger(path) or (library != "" and library != top_library):
+            folded.append({**frame, "presentationHint": "subtle"})
+        elif frame is rest[0] or (package != "" and _package(path) == package):
+            folded.append({k: v for k, v in frame.items() if k != "presentationHint"})
+        else:
+            folded.append(frame)
+    return folded
+
+
+def is_wrapped(frames: list[Message], owners: FrameOwners) -> bool:
+    """Whether a frame of Ray's core is on top of the user's, which `fold` removes."""
+    paths = [_path(frame) for frame in frames]
+    if not paths or owners.library(paths[0]) != "ray" or any(map(_is_breakpoint, paths)):
+        return False
+    return any(owners.library(path) != "ray" for path in paths)
+
+
+def is_own_thread(name: str) -> bool:
+    """Whether it is a thread of Ray or of the debugger."""
+    return name.startswith(OWN_THREADS)
+
+
+def is_noise(variable: Message) -> bool:
+    """Whether pydevd added the variable for the value that Ray's breakpoint() returned."""
+    name = str(variable.get("name", ""))
+    return name.startswith("(return)") and name.endswith(("set_trace", "_debugpy_breakpoint"))
+
+
+def _without_top(frames: list[Message], is_removed: Callable[[str], bool]) -> list[Message]:
+    for position, frame in enumerate(frames):
+        if not is_removed(_path(frame)):
+            return frames[position:]
+    return frames
+
+
+def _is_breakpoint(path: str) -> bool:
+    return path.endswith(("/ray/util/debugpy.py", "/ray/util/rpdb.py"))
+
+
+def _package(path: str) -> str:
+    """The installed package of a file, with the folder that it is installed in; else ""."""
+    folder, installed, inside = path.rpartition("-packages/")
+    return folder + installed + inside.split("/", 1)[0] if installed else ""
+
+
+def _path(frame: Message) -> str:
+    source = frame.get("source")
+    return str(source.get("path") or "") if isinstance(source, dict) else ""

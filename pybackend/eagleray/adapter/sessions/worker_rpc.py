@@ -1,28 +1,25 @@
-"""Sends `in_worker` into a worker and reads its answers."""
+"""Calls functions of `in_worker` in a worker: sends its text as an expression, and reads the answers."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
 import json
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from eagleray.adapter.sessions.dap import Message
+from eagleray.adapter.sessions.dap import Message, SendRequest
 from eagleray.adapter.sessions.in_worker import LARGEST_TABLE, RPC_OUTPUT
 from eagleray.protocol.control import Mounts
 
-# The answer comes just before or soon after the response; without it we do with less.
+# The answer comes just before or soon after the response; Eagleray works without it.
 ANSWER_S = 5.0
-
-SendRequest = Callable[[str, Message], Awaitable[Message]]
 
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """What a worker said of itself.  `waiting` is None when it could not say whether a thread waits."""
+    """The answer of `prepare`.  `waiting` counts threads in breakpoint(), None when the worker could not count them."""
 
     pid: int = 0
     rank: str = ""
@@ -35,8 +32,8 @@ class WorkerInfo:
 class WorkerRpc:
     """Runs functions of `in_worker` in one worker.
 
-    `take` must get every event of the link.  The answer comes as an event, because older versions of
-    debugpy, the one that Ray's documentation names among them, evaluate without giving a result back.
+    `handle_event` must get every event of the link.  The answer comes as an event, because older versions of
+    debugpy, the one that Ray's documentation names among them, evaluate without returning a result.
     """
 
     def __init__(self) -> None:
@@ -44,7 +41,7 @@ class WorkerRpc:
         self._answers: dict[int, asyncio.Future[str]] = {}
 
     def handle_event(self, event: Message) -> None:
-        """Hands the answer to a call to the one who waits for it."""
+        """Gives the answer in an event, if it has one, to the call that waits for it."""
         body = event.get("body")
         if not isinstance(body, dict) or body.get("output") != RPC_OUTPUT:
             return
@@ -53,17 +50,19 @@ class WorkerRpc:
         if isinstance(data, dict) and answer is not None and not answer.done():
             answer.set_result(str(data.get("answer")))
 
-    async def run(self, ask: SendRequest, function: str, *arguments: Any) -> asyncio.Future[str]:
+    async def run(
+        self, request: SendRequest, function: str, *arguments: Any
+    ) -> asyncio.Future[str]:
         """Returns when the function has run; its answer may come later, or never if it failed.
 
-        debugpy keeps back all events until `configurationDone`, and with them the answer.
+        debugpy delays all events until `configurationDone`, and with them the answer.
         """
         number = next(self._numbers)
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
         answer.add_done_callback(lambda _: self._answers.pop(number))
         expression = _expression(number, function, arguments)
         try:
-            response = await ask("evaluate", {"expression": expression, "context": "watch"})
+            response = await request("evaluate", {"expression": expression, "context": "watch"})
         except BaseException:
             answer.cancel()
             raise
@@ -71,22 +70,24 @@ class WorkerRpc:
             answer.set_result("")
         return answer
 
-    async def call(self, ask: SendRequest, function: str, *arguments: Any) -> dict[str, Any] | None:
+    async def call(
+        self, request: SendRequest, function: str, *arguments: Any
+    ) -> dict[str, Any] | None:
         """The answer of the function; None when the worker did not run it."""
-        return await read_answer(await self.run(ask, function, *arguments))
+        return await read_answer(await self.run(request, function, *arguments))
 
 
 async def read_answer(answer: asyncio.Future[str]) -> dict[str, Any] | None:
-    """Waits for an answer that is due, and reads it."""
+    """Waits for the answer of a call and reads it; None when it doesn't come or isn't an object."""
     try:
-        read = json.loads(await asyncio.wait_for(answer, ANSWER_S))
+        value = json.loads(await asyncio.wait_for(answer, ANSWER_S))
     except (asyncio.TimeoutError, ValueError):
         return None
-    return read if isinstance(read, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def read_worker_info(answer: dict[str, Any] | None) -> WorkerInfo:
-    """Reads the answer of `prepare`, which comes from a process that we do not trust."""
+    """Reads the answer of `prepare`, which comes from a process that Eagleray does not trust."""
     if answer is None:
         return WorkerInfo()
     pid, rank, waiting = answer.get("pid"), answer.get("rank"), answer.get("waiting")
@@ -101,17 +102,17 @@ def read_worker_info(answer: dict[str, Any] | None) -> WorkerInfo:
     )
 
 
-def _text(said: Any) -> str:
-    return said[:LARGEST_TABLE] if isinstance(said, str) else ""
+def _text(value: Any) -> str:
+    return value[:LARGEST_TABLE] if isinstance(value, str) else ""
 
 
 def _expression(number: int, function: str, arguments: tuple[Any, ...]) -> str:
-    # The code bears the name of pydevd's own file: pydevd neither traces nor shows its own frames.
-    given = ", ".join(repr(argument) for argument in (number, function, *arguments))
+    # The code has the name of pydevd's own file: pydevd neither traces nor shows its own frames.
+    literals = ", ".join(repr(argument) for argument in (number, function, *arguments))
     parts = ", ".join(
         f"exec(compile({text!r}, __import__('pydevd').__file__, 'exec'), n)" for text in _TEXTS
     )
-    run = f"({parts}, n['tell']({given}))"
+    run = f"({parts}, n['send_answer']({literals}))"
     return f"(lambda n: {run})({{'__name__': 'eagleray_in_worker'}})"
 
 

@@ -1,4 +1,4 @@
-"""One worker that we are attached to: its connection, its record, and the editor that looks at it."""
+"""One attached worker: its debugger, the record of its state, and the editor that debugs it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from eagleray.adapter.sessions import worker_process
 from eagleray.adapter.sessions.attaching import INTERNAL_EVENTS, AttachConversation
+from eagleray.adapter.sessions.backpressure import EventQueue
 from eagleray.adapter.sessions.dap import Message
-from eagleray.adapter.sessions.debugger import LINK_ENDED, Debugger
-from eagleray.adapter.sessions.event_queue import EventQueue, named_files
-from eagleray.adapter.sessions.exceptions import without_note
-from eagleray.adapter.sessions.path_rules import PathRules
+from eagleray.adapter.sessions.debugger import LINK_ENDED, Debugger, LinkRenewal
 from eagleray.adapter.sessions.record import SessionRecord
-from eagleray.adapter.sessions.renewal import LinkRenewal
+from eagleray.adapter.sessions.sources import PathRules, Sources, paths_in
 from eagleray.adapter.sessions.stacks import Stacks
-from eagleray.adapter.sessions.stop_location import StopLocator, is_among
+from eagleray.adapter.sessions.stops import StopLocator, is_among, without_note
 from eagleray.adapter.sessions.worker_rpc import WorkerInfo, WorkerRpc
 from eagleray.common import tasks
 from eagleray.common.clock import Clock
@@ -49,8 +47,8 @@ class WorkerSession:
     """Owns the debugger of one worker, and the record of its state.
 
     `changed` is called after every change of state, `ended` once when the worker is released or gone.
-    `ignored` lists the [path, line] that are run over; it is the registry's own list.  `stays`: we stay
-    attached also when nobody looks at it.  `own_mappings` come before all others that are set later.
+    `ignored` lists the [path, line] that don't stop it; it is the registry's own list.  `stays_attached`: the
+    connection is needed also while no editor is connected.
     """
 
     def __init__(
@@ -66,15 +64,15 @@ class WorkerSession:
         self.params = params
         self.socket_path = socket_path
         self.record = SessionRecord()
-        self.rules = PathRules(params.mappings)
-        self.own_mappings: list[PathMapping] = []
+        self.sources = Sources(PathRules(params.mappings))
+        self._own_mappings: list[PathMapping] = []
         self._events = EventQueue()
         self.debugger = Debugger(
             lambda: self.params.name, self._new_conversation, routes, self._events.put
         )
         self._renewal = LinkRenewal(self.reconnect)
         self._stacks = Stacks(self.debugger.request, self.record.stopped)
-        self._location = StopLocator(self.debugger.request, self._stacks, self._located)
+        self._locator = StopLocator(self.debugger.request, self._stacks, self._on_late_location)
         self.editor: Editor | None = None
         self.state: Literal["attaching", "stopped", "running", "gone"] = "attaching"
         self._ignored = ignored
@@ -84,7 +82,7 @@ class WorkerSession:
         self._stop: WorkerStop | None = None
         self._first_stop = asyncio.Event()
         self._resumed = asyncio.Event()
-        self._alone_since = clock.now()
+        self._held_since = clock.now()
         self._handling: asyncio.Task[None] | None = None
         self.stays_attached = False
         self.is_releasing = False
@@ -103,7 +101,7 @@ class WorkerSession:
         await self._attached(capabilities, None)
 
     async def reconnect(self) -> None:
-        """A new link in place of a silent debugger's; raises `debugger-silent`, and holds the worker then."""
+        """Replaces the link to a silent debugger; raises `debugger-silent`, and holds the worker then."""
         editor, self.editor = self.editor, None
         if editor is not None:
             editor.end(debugger_silent(self.params.name).message)
@@ -121,7 +119,7 @@ class WorkerSession:
 
     async def _attached(self, capabilities: Message, before: WorkerStop | None) -> None:
         self.record.capabilities = capabilities
-        self._stacks.fold_by(self.info.roots)
+        self._stacks.set_roots(self.info.roots)
         if self.info.waiting != 0:
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._first_stop.wait(), self.params.timeout_s)
@@ -154,9 +152,9 @@ class WorkerSession:
             raise no_worker_file(path) from error
 
     def status(self) -> WorkerState:
-        """The state as the control protocol tells it."""
+        """The state for the control protocol."""
         is_held = self.state == "stopped" and self.editor is None
-        held_s = max(0.0, self._clock.now() - self._alone_since) if is_held else 0.0
+        held_s = max(0.0, self._clock.now() - self._held_since) if is_held else 0.0
         return WorkerState(
             session=self.params.session,
             worker_id=self.params.worker_id,
@@ -172,17 +170,28 @@ class WorkerSession:
             seen=self.seen,
         )
 
+    def set_mappings(self, mappings: list[PathMapping]) -> None:
+        """Replaces the user's mappings, which come after the worker's own."""
+        self.sources.rules = PathRules([*self._own_mappings, *mappings])
+
+    def set_own_mappings(self, own: list[PathMapping]) -> None:
+        """Sets the mappings that come before the user's."""
+        if own != self._own_mappings:
+            users = [m for m in self.sources.rules.mappings if m not in self._own_mappings]
+            self._own_mappings = own
+            self.set_mappings(users)
+
     def set_editor(self, editor: Editor | None) -> None:
-        """An editor came (the one before it is told to end) or went."""
+        """Sets the editor that has connected, which ends the session of the one before; None when it has left."""
         before, self.editor = self.editor, editor
         self.seen = self.seen or editor is not None
         if before is not None and editor is not None and before is not editor:
             before.end(client_superseded().message)
-        self._alone_since = self._clock.now()
+        self._held_since = self._clock.now()
         self._changed()
 
     async def resume(self) -> None:
-        """Resumes all threads; raises `debugger-silent` when nothing proves that, and holds the worker then."""
+        """Resumes all threads; raises `debugger-silent`, and holds the worker, when nothing proves that they resumed."""
         await self._renewal.settle()
         if self._stop is not None:
             await self._resume_from(self._stop)
@@ -195,7 +204,7 @@ class WorkerSession:
             await self._renewal.run()
 
     async def release(self) -> None:
-        """Resumes the worker without us; raises `debugger-silent` as `resume` does."""
+        """Disconnects, which resumes the worker; raises `debugger-silent` as `resume` does."""
         if self._releasing is None:
             self._releasing = tasks.shared(self._release(), "release")
         await asyncio.shield(self._releasing)
@@ -212,8 +221,8 @@ class WorkerSession:
                     raise debugger_silent(self.params.name)
         except EaglerayError:
             self.is_releasing, self._releasing = False, None
-            left, self.released = self.released, asyncio.Event()
-            left.set()
+            waited_for, self.released = self.released, asyncio.Event()
+            waited_for.set()
             raise
         self._finish("")
 
@@ -222,9 +231,9 @@ class WorkerSession:
         await self.release()
 
     async def ignore(self) -> None:
-        """Takes over the registry's list of ignored lines, and runs on from one of them."""
+        """Sends the registry's list of ignored lines to the worker, and resumes it if it is stopped at one of them."""
         answer = await self.debugger.call("ignore", self._ignored)
-        if self._is_stopped_at(self._ignored + ((answer or {}).get("stands") or [])):
+        if self._is_stopped_at(self._ignored + ((answer or {}).get("stops") or [])):
             await self.resume()
 
     async def _handle_events(self) -> None:
@@ -239,7 +248,7 @@ class WorkerSession:
 
     async def _handle(self, event: Message) -> None:
         name, body = event.get("event"), event.get("body") or {}
-        await self.rules.check_files(named_files(event))
+        await self.sources.rules.check_files(paths_in(event))
         if name == "stopped":
             await self._on_stopped(event)
         elif name == "continued":
@@ -253,21 +262,21 @@ class WorkerSession:
 
     async def _on_stopped(self, event: Message) -> None:
         event["body"] = body = without_note(event["body"])
-        self._stacks.stopped(body)
+        self._stacks.on_stop(body)
         if body.get("reason") == "step":
-            if not self.debugger.stepping.is_under_way:
-                # Older versions of debugpy say so of Ray's breakpoint(), which steps out of itself.
+            if not self.debugger.stepping.is_active:
+                # Older versions of debugpy call Ray's breakpoint() a step, since it steps out of itself.
                 body["reason"] = "breakpoint"
             elif self._stacks.is_wrapped and await self.debugger.step_out_of_ray(
                 body.get("threadId", 0)
             ):
                 return
         self.record.add_stop(body)
-        self._stop = await self._location.of(body, self.record.focus)
+        self._stop = await self._locator.locate(body, self.record.focus)
         self._resumed = asyncio.Event()
         self.seen = self.editor is not None or (self.seen and self.state != "running")
         self.state = "stopped"
-        self._alone_since = self._clock.now()
+        self._held_since = self._clock.now()
         if self._is_stopped_at(self._ignored):
             await self._resume_from(self._stop)
             return
@@ -275,18 +284,18 @@ class WorkerSession:
         self._forward_event(event)
         self._changed()
 
-    async def _located(self, before: WorkerStop, stop: WorkerStop) -> None:
-        """It is known only now where the worker has stopped."""
+    async def _on_late_location(self, before: WorkerStop, stop: WorkerStop) -> None:
+        """The location of a stop has arrived after the time limit."""
         if self._stop is before:
             self._stop = stop
             self._changed()
             if self._is_stopped_at(self._ignored):
                 await self._resume_from(stop)
 
-    def _is_stopped_at(self, places: list[list[Any]]) -> bool:
-        """Whether it stands at one of these, where no editor wants to stop."""
+    def _is_stopped_at(self, locations: list[list[Any]]) -> bool:
+        """Whether it is stopped at one of these, where no editor has set a breakpoint."""
         stop = self._stop
-        if self.state != "stopped" or stop is None or not is_among(stop, places):
+        if self.state != "stopped" or stop is None or not is_among(stop, locations):
             return False
         return not self.record.has_breakpoint(stop.path, stop.line)
 
@@ -303,16 +312,16 @@ class WorkerSession:
             self.editor.send_event(event)
 
     async def _end(self, event: Message) -> None:
-        """Its debugger has ended, as `event` tells."""
-        why = await worker_process.end_of(self.params.name, self.info, event)
+        """Its debugger has ended, as `event` reports."""
+        error = await worker_process.end_of(self.params.name, self.info, event)
         if self.state != "gone":
-            self._finish(why.message)
+            self._finish(error.message)
 
     def _finish(self, why: str) -> None:
         self.state = "gone"
         self._first_stop.set()
         self._renewal.close()
-        self._location.close()
+        self._locator.close()
         self.debugger.close()
         if self.editor is not None:
             self.editor.end(why)

@@ -1,9 +1,10 @@
-"""The breakpoints of a `setBreakpoints` request: those that debugpy can use, and why it can't use the others."""
+"""Breakpoints of one file: what an editor has set, which of them debugpy can use, and why it can't use the others."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from eagleray.adapter.sessions.dap import Message
 from eagleray.common.breakpoint_rules import problem_of
@@ -13,8 +14,24 @@ from eagleray.common.breakpoint_rules import problem_of
 _NO_CODE = re.compile(r"\s*(?:(?:else|try|finally)\s*:\s*)?(?:#.*)?")
 
 
+@dataclass
+class FileBreakpoints:
+    """The breakpoints of one file as the editor requested them, and the answer that it got.
+
+    `names` are paths of the worker: the mapped one, and others under which its code may run there.
+    """
+
+    source: Message
+    arguments: Message
+    answer: list[Message] = field(default_factory=list)
+    names: tuple[str, ...] = ()
+
+
 class BreakpointRows:
-    """`arguments` are fit by the table of requests; a row with a problem is not sent to debugpy."""
+    """The rows of a `setBreakpoints` request; those with a problem are not sent to debugpy.
+
+    `arguments` have been checked by the table of requests.
+    """
 
     def __init__(self, arguments: Message) -> None:
         rows = arguments.get("breakpoints")
@@ -25,17 +42,18 @@ class BreakpointRows:
         self._problems = [_problem(row) for row in rows]
 
     def sent(self) -> list[Message]:
+        """The rows for debugpy."""
         rows = zip(self._rows, self._problems, strict=True)
         return [row for row, problem in rows if not problem]
 
     def merge_answers(self, answers: list[Message]) -> list[Message]:
-        """The response to all rows, from debugpy's to those that were sent."""
-        left = iter(answers)
-        found = []
+        """The response to all rows, from debugpy's answers to those that were sent."""
+        rest = iter(answers)
+        merged = []
         for row, problem in zip(self._rows, self._problems, strict=True):
             answer = {"verified": False, "line": row["line"], "message": problem}
-            found.append(answer if problem else next(left, {**answer, "message": ""}))
-        return found
+            merged.append(answer if problem else next(rest, {**answer, "message": ""}))
+        return merged
 
     def has_moved_up(self, answers: list[Message]) -> bool:
         """Whether debugpy uses an earlier line for one of them, as it does beyond the end of the file."""
@@ -47,20 +65,20 @@ class BreakpointRows:
         )
 
     def refuse_moved(self, answers: list[Message], lines: Sequence[str]) -> bool:
-        """Gives rows that debugpy has moved to an earlier line a problem, by the `lines` of the worker's file.
+        """Marks rows that debugpy has moved to an earlier line as a problem, by the `lines` of the worker's file.
 
-        Whether there are any.  A row within a statement of several lines stays where debugpy has moved it.
+        Returns whether there are any.  A row within a statement of several lines stays where debugpy has moved it.
         """
-        left = iter(answers)
+        rest = iter(answers)
         before = self._problems
         self._problems = [
-            problem or _unfit(row["line"], next(left, {}).get("line"), lines)
+            problem or _line_problem(row["line"], next(rest, {}).get("line"), lines)
             for row, problem in zip(self._rows, before, strict=True)
         ]
         return self._problems != before
 
 
-def _unfit(line: int, used: object, lines: Sequence[str]) -> str:
+def _line_problem(line: int, used: object, lines: Sequence[str]) -> str:
     if line > len(lines):
         return f"The file has {len(lines)} line{'' if len(lines) == 1 else 's'} in the worker."
     if not isinstance(used, int) or used >= line or not _NO_CODE.fullmatch(lines[line - 1]):
