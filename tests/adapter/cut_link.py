@@ -1,4 +1,4 @@
-"""A link to a port of this machine that can be cut and mended."""
+"""A link to a port of this machine that can be cut and restored."""
 
 from __future__ import annotations
 

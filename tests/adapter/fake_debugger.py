@@ -1,4 +1,4 @@
-"""A worker's debugger that answers as it is told to, for what a real one cannot be brought to do."""
+"""A worker's debugger that leaves chosen requests unanswered, which a real one does not do on demand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class FakeDebugger:
         self.held = set(held)
         self.path = path
         self.go = asyncio.Event()
-        self.asked: list[str] = []
+        self.commands: list[str] = []
         self.connections = 0
         self.is_busy = False
         self._clients: list[asyncio.StreamWriter] = []
@@ -50,7 +50,7 @@ class FakeDebugger:
         attach: Message = {}
         while (request := await dap.read(reader)) is not None:
             command = request["command"]
-            self.asked.append(command)
+            self.commands.append(command)
             if command in self.held:
                 await self.go.wait()
             if command == "attach" and self.is_busy:

@@ -1,4 +1,4 @@
-"""Connections into clusters that no test may open."""
+"""Routes for tests that must not open connections into clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens to another user of this machine who connects to a socket of ours."""
+"""The outcome of a connection by another user of this machine to one of our sockets."""
 
 from __future__ import annotations
 

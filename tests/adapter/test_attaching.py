@@ -1,4 +1,4 @@
-"""What is said to a worker's debugger before it goes on, and what need not be asked when it has stopped."""
+"""The requests that are sent to a worker's debugger before it resumes, and those that a stop makes unnecessary."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from eagleray.routes.routes import Routes
 
 from tests.adapter.harness import Program, attach_params
 from tests.adapter.no_routes import no_routes
-from tests.adapter.test_landing import on_each_python
+from tests.adapter.test_stops import on_each_python
 
 GREETING = dap.event("output", {"category": "telemetry", "output": "debugpy"})
 AT_ONCE = ["initialize", "attach", "setExceptionBreakpoints", "evaluate"]
@@ -71,7 +71,7 @@ async def heard(reader: asyncio.StreamReader, count: int) -> list[dap.Message]:
     return [message for message in messages if message is not None]
 
 
-async def test_through_a_route_all_is_said_before_the_greeting_has_come() -> None:
+async def test_all_requests_are_sent_through_a_route_before_the_greeting() -> None:
     """Every wait for an answer is a round trip; only the last words need one, since then the worker moves."""
     said: list[str] = []
 
@@ -97,7 +97,9 @@ async def test_through_a_route_all_is_said_before_the_greeting_has_come() -> Non
     await routes.served
 
 
-async def test_a_stranger_on_a_direct_port_hears_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nothing_is_sent_to_a_direct_port_that_does_not_greet(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(attaching, "ANSWER_S", 0.05)
     received: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
@@ -113,7 +115,7 @@ async def test_a_stranger_on_a_direct_port_hears_nothing(monkeypatch: pytest.Mon
         assert await received == b""
 
 
-async def test_a_debugger_that_refuses_is_left_when_it_has_answered_everything() -> None:
+async def test_refusing_debugger_is_disconnected_after_its_last_response() -> None:
     """debugpy's process may end otherwise, and with it the session of the one who was there before."""
     answered: list[str] = []
 
@@ -160,7 +162,7 @@ async def asked_for(
 
 
 @on_each_python
-async def test_a_stop_comes_with_its_stack(
+async def test_stop_event_contains_the_stack(
     workers: Registry,
     program: Callable[..., Program],
     monkeypatch: pytest.MonkeyPatch,
@@ -173,7 +175,7 @@ async def test_a_stop_comes_with_its_stack(
 
 
 @on_each_python
-async def test_a_failure_comes_with_its_stack_and_its_words(
+async def test_failure_event_contains_the_stack_and_the_exception(
     workers: Registry,
     program: Callable[..., Program],
     monkeypatch: pytest.MonkeyPatch,

@@ -61,7 +61,7 @@ def state(control: ControlClient) -> str:
     return str(control.call("routes")["routes"][0]["state"])
 
 
-def test_a_worker_is_debugged_through_ssh_and_another_one_shares_it(
+def test_two_workers_are_debugged_through_one_ssh(
     adapter: AdapterProcess, control: ControlClient, program: Start
 ) -> None:
     first, second = program("loop.py", "1"), program("loop.py", "1")
@@ -78,7 +78,7 @@ def test_a_worker_is_debugged_through_ssh_and_another_one_shares_it(
     assert master(adapter) == ssh
 
 
-def test_a_link_that_is_lost_ends_the_session_with_that_sentence(
+def test_session_ends_with_a_message_when_the_link_is_lost(
     adapter: AdapterProcess, control: ControlClient, program: Start
 ) -> None:
     with Echo() as echo:
@@ -98,7 +98,7 @@ def test_a_link_that_is_lost_ends_the_session_with_that_sentence(
         until(lambda: state(control) == "ready", "the connection comes back by itself")
 
 
-def test_a_port_that_refuses_is_said_in_words(control: ControlClient, program: Start) -> None:
+def test_refused_port_is_reported(control: ControlClient, program: Start) -> None:
     worker = program("loop.py", "1")
     params = attach_params(worker, routes=[BY_SSH])
     with Echo() as echo:
@@ -109,7 +109,7 @@ def test_a_port_that_refuses_is_said_in_words(control: ControlClient, program: S
     control.call("release", session="session_1", worker_id="w1")
 
 
-def test_bytes_come_whole_and_ends_are_told(control: ControlClient) -> None:
+def test_streams_carry_all_bytes_and_their_end(control: ControlClient) -> None:
     much = os.urandom(3_000_000)
     with Echo() as echo:
         path = control.call("open_socket", routes=[BY_SSH], host="127.0.0.1", port=echo.port)
@@ -122,7 +122,7 @@ def test_bytes_come_whole_and_ends_are_told(control: ControlClient) -> None:
         assert sock.recv(1) == b""
 
 
-def test_ssh_ends_when_nobody_needs_it(adapter: AdapterProcess) -> None:
+def test_unused_ssh_ends(adapter: AdapterProcess) -> None:
     with Echo() as echo:
         client = adapter.connect()
         said = client.call("open_socket", routes=[BY_SSH], host="127.0.0.1", port=echo.port)

@@ -1,4 +1,4 @@
-"""The client's side of sockets, commands, states and questions, against an adapter that is told what to say."""
+"""The client's side of sockets, commands, states and questions, against a scripted adapter."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ async def adapters(
     await made.close()
 
 
-async def test_sockets_and_commands(adapters: AdapterClient) -> None:
+async def test_client_opens_sockets_and_runs_commands(adapters: AdapterClient) -> None:
     async with saying() as adapter:
         adapter.answers["open_socket"] = {"socket": "/run/s.sock", "route": SAID}
         adapter.answers["run_command"] = {"code": 1, "stdout": "a", "stderr": "b"}
@@ -108,7 +108,7 @@ async def test_sockets_and_commands(adapters: AdapterClient) -> None:
         ]
 
 
-async def test_states_are_told(adapters: AdapterClient) -> None:
+async def test_client_receives_states_of_routes(adapters: AdapterClient) -> None:
     heard: list[list[RouteState]] = []
     end = adapters.routes.listen_routes(heard.append)
     async with saying() as adapter:
@@ -122,7 +122,7 @@ async def test_states_are_told(adapters: AdapterClient) -> None:
     end()
 
 
-async def test_questions_come_and_go(adapters: AdapterClient) -> None:
+async def test_client_receives_questions_and_their_end(adapters: AdapterClient) -> None:
     asked: list[SshQuestion] = []
     over: list[int] = []
     adapters.routes.use_ssh(SshSettings("/opt/ssh", reuse=False))

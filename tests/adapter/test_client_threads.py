@@ -1,4 +1,4 @@
-"""The threads of a worker as a client learns of them by events, which is all that nvim-dap goes by."""
+"""The threads of a worker as a client gets them by events, the only source of nvim-dap."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.dap_client import DapClient
 Start = Callable[..., Program]
 
 
-def test_a_client_gets_one_stop_of_several_threads(control: ControlClient, program: Start) -> None:
+def test_client_gets_one_stop_of_several_threads(control: ControlClient, program: Start) -> None:
     """nvim-dap answers a second one with `continue`, which resumes the worker."""
     worker = program("threaded.py", threads=3)
     client = DapClient.unix(control.attach(worker)["socket"])
@@ -26,7 +26,7 @@ def test_a_client_gets_one_stop_of_several_threads(control: ControlClient, progr
     client.close()
 
 
-def test_a_client_of_a_running_worker_learns_its_threads(
+def test_client_of_a_running_worker_gets_its_threads(
     control: ControlClient, program: Start
 ) -> None:
     worker = program("busy.py")

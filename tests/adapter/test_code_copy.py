@@ -1,4 +1,4 @@
-"""An update removes the folder of the extension: what the old version left running goes on from its copy in the home."""
+"""Processes of an old version keep running from their copy in the home when an update removes the extension's folder."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def answer(listener: socket.socket) -> None:
         client.sendall(b'{"text": "secret"}\n')
 
 
-def test_supervisor_goes_on_after_the_update(
+def test_supervisor_keeps_running_after_the_update(
     extension: Extension, short_home: Path, tmp_path: Path
 ) -> None:
     work, go = tmp_path / "work", tmp_path / "go"
@@ -195,7 +195,7 @@ def test_the_copy_is_named_by_its_content(own_home: Path, tmp_path: Path) -> Non
     assert code_copy(source) != first and (first / "a.py").read_text() == "1"
 
 
-def test_copies_that_nobody_starts_are_removed(own_home: Path, tmp_path: Path) -> None:
+def test_unused_copies_are_removed(own_home: Path, tmp_path: Path) -> None:
     source = tmp_path / "code"
     source.mkdir()
     (source / "a.py").write_text("1")
@@ -209,7 +209,7 @@ def test_copies_that_nobody_starts_are_removed(own_home: Path, tmp_path: Path) -
     assert list((own_home / "code").iterdir()) == [new]
 
 
-def test_without_a_private_home_our_own_folder_is_used(own_home: Path, tmp_path: Path) -> None:
+def test_own_folder_is_used_without_a_private_home(own_home: Path, tmp_path: Path) -> None:
     (own_home / "code").mkdir()
     (own_home / "code").chmod(0o777)
     assert code_copy(tmp_path) == tmp_path

@@ -1,4 +1,4 @@
-"""The framing of the Debug Adapter Protocol, against what a hostile or broken peer may send."""
+"""The framing of the Debug Adapter Protocol, against hostile and broken peers."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ values = st.recursive(
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.dictionaries(st.text(), values, max_size=3), max_size=4))
-def test_what_is_written_is_read(bodies: list[dap.Message]) -> None:
+def test_written_messages_are_read(bodies: list[dap.Message]) -> None:
     messages = [{"seq": n, **dap.event("stopped", body)} for n, body in enumerate(bodies)]
     raw = b"".join(dap.encode(message) for message in messages)
     assert asyncio.run(read_all(raw)) == messages
 
 
-def test_unpaired_surrogates_do_not_break_the_line() -> None:
+def test_unpaired_surrogates_are_encoded() -> None:
     assert asyncio.run(read_all(dap.encode(dap.event("output", {"output": "a\ud800b"}))))
 
 
@@ -55,13 +55,13 @@ def test_unpaired_surrogates_do_not_break_the_line() -> None:
         b"Content-Length: 3\r\n\r\n\xff\xfe\xfd",
     ],
 )
-async def test_what_is_not_dap(raw: bytes) -> None:
+async def test_other_input_raises_not_dap(raw: bytes) -> None:
     with pytest.raises(dap.NotDap):
         await read_all(raw)
 
 
 @pytest.mark.parametrize("raw", [b"", b"Content-Le", b"Content-Length: 10\r\n\r\n{"])
-async def test_a_connection_that_breaks_off_ends(raw: bytes) -> None:
+async def test_cut_connection_reads_as_its_end(raw: bytes) -> None:
     if raw == b"Content-Le":
         with pytest.raises(dap.NotDap):
             await read_all(raw)
@@ -69,7 +69,7 @@ async def test_a_connection_that_breaks_off_ends(raw: bytes) -> None:
         assert await read_all(raw) == []
 
 
-def test_a_failure_keeps_braces_of_its_text() -> None:
+def test_failure_escapes_braces_of_its_text() -> None:
     answer = dap.failure({"seq": 3, "command": "evaluate"}, "no {x}")
     assert answer["message"] == "no {x}"
     assert answer["body"]["error"]["format"] == "no {{x}}"

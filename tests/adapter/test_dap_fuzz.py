@@ -1,4 +1,4 @@
-"""A short run of the fuzzer of DAP requests, always the same; `npm run fuzz` runs on."""
+"""A short run of the fuzzer of DAP requests with a fixed seed; `npm run fuzz` runs longer."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from tests.adapter.dap_fuzz import fuzz
 
 
 @pytest.mark.parametrize("seed", [0, 1000])
-def test_no_client_can_lose_a_stop(seed: int) -> None:
+def test_random_requests_lose_no_stop(seed: int) -> None:
     assert fuzz(seed, 0, sessions=15) == 15

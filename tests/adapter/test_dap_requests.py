@@ -1,4 +1,4 @@
-"""The table of requests: what is passed on, and that it agrees with debugpy and with what we offer."""
+"""The table of requests: which are forwarded, and that it agrees with debugpy and with our capabilities."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("command", "arguments", "passed"), PASSED)
-def test_only_known_arguments_are_passed_on(command: str, arguments: Any, passed: Any) -> None:
+def test_only_listed_arguments_are_forwarded(command: str, arguments: Any, passed: Any) -> None:
     assert checked(command, arguments) == passed
 
 

@@ -30,7 +30,9 @@ def node(script: str, *arguments: str) -> str:
     return done.stdout
 
 
-def test_a_session_of_debug_client(control: ControlClient, program: Callable[..., Program]) -> None:
+def test_debug_client_completes_a_session(
+    control: ControlClient, program: Callable[..., Program]
+) -> None:
     worker = program("loop.py", "3")
     path = control.attach(worker)["socket"]
     assert "messages" in node("debug_client.mjs", path, LOOP)
@@ -44,7 +46,7 @@ def test_a_session_of_debug_client(control: ControlClient, program: Callable[...
     worker.wait_output("step 1")
 
 
-def test_the_table_agrees_with_the_types_of_the_protocol() -> None:
+def test_request_table_agrees_with_the_types_of_the_protocol() -> None:
     commands = [command for command, request in TABLE.items() if request.arguments]
     of_protocol = json.loads(node("protocol_types.mjs", *commands))
     for command in commands:

@@ -1,4 +1,4 @@
-"""What can go wrong between us and a worker, what is said, and that nothing is lost."""
+"""Failures between the adapter and a worker: the message, and that no stop is lost."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def fake_params(port: int) -> dict[str, object]:
     }
 
 
-def test_the_port_is_closed(control: ControlClient) -> None:
+def test_closed_port_is_refused(control: ControlClient) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         port = server.getsockname()[1]
     error = control.error("attach", **fake_params(port))
@@ -68,13 +68,13 @@ def test_the_port_is_closed(control: ControlClient) -> None:
 @pytest.mark.parametrize(
     "answer", [None, b"HTTP/1.1 400 Bad Request\r\n\r\n", b"SSH-2.0-OpenSSH_9.2\r\n"]
 )
-def test_something_else_listens_at_the_port(control: ControlClient, answer: bytes | None) -> None:
+def test_port_of_another_program_is_refused(control: ControlClient, answer: bytes | None) -> None:
     with listener(answer) as port:
         assert control.error("attach", **fake_params(port))["code"] == "not-a-debugger"
     assert control.worker() is None
 
 
-def test_another_debugger_is_attached(control: ControlClient, program: Start) -> None:
+def test_worker_of_another_debugger_is_refused(control: ControlClient, program: Start) -> None:
     worker = program("loop.py", "1")
     other = DapClient.tcp("127.0.0.1", worker.state()["port"])
     other.request("initialize", adapterID="other")
@@ -91,7 +91,9 @@ def test_another_debugger_is_attached(control: ControlClient, program: Start) ->
     worker.wait_done()
 
 
-def test_the_worker_went_on_before_we_came(control: ControlClient, program: Start) -> None:
+def test_worker_that_resumed_before_attaching_is_reported(
+    control: ControlClient, program: Start
+) -> None:
     worker = program("waiting.py")
     control.attach(worker)
     control.call("release", session="session_1", worker_id="w1")
@@ -103,7 +105,9 @@ def test_the_worker_went_on_before_we_came(control: ControlClient, program: Star
     assert "done" not in worker.output()
 
 
-def test_the_worker_dies_while_an_editor_looks(control: ControlClient, program: Start) -> None:
+def test_killed_worker_ends_the_session_of_its_editor(
+    control: ControlClient, program: Start
+) -> None:
     told = Conversation("worker_dies")
     worker = program("loop.py", "1")
     control.call("subscribe")
@@ -120,7 +124,7 @@ def test_the_worker_dies_while_an_editor_looks(control: ControlClient, program: 
     assert control.worker() is None
 
 
-def test_a_held_worker_dies(control: ControlClient, program: Start) -> None:
+def test_killed_held_worker_leaves_the_list(control: ControlClient, program: Start) -> None:
     worker = program("loop.py", "1")
     control.call("subscribe")
     control.attach(worker)
@@ -131,7 +135,9 @@ def test_a_held_worker_dies(control: ControlClient, program: Start) -> None:
     assert error["code"] == "unknown-worker"
 
 
-def test_the_program_ends_while_an_editor_looks(control: ControlClient, program: Start) -> None:
+def test_end_of_the_program_ends_the_session_of_its_editor(
+    control: ControlClient, program: Start
+) -> None:
     worker = program("loop.py", "1")
     editor = DapClient.unix(control.attach(worker)["socket"])
     editor.attach()
@@ -141,7 +147,7 @@ def test_the_program_ends_while_an_editor_looks(control: ControlClient, program:
     assert "done" in worker.wait_done()
 
 
-def test_what_fails_in_the_worker_is_told(control: ControlClient, program: Start) -> None:
+def test_failed_evaluation_is_reported(control: ControlClient, program: Start) -> None:
     editor = DapClient.unix(control.attach(program("loop.py", "1"))["socket"])
     editor.attach()
     editor.wait_for("stopped")
@@ -153,14 +159,14 @@ def test_what_fails_in_the_worker_is_told(control: ControlClient, program: Start
     assert editor.evaluate("loss", frame) == "1.0"
 
 
-def test_a_control_client_that_speaks_nonsense_gets_an_answer(adapter: AdapterProcess) -> None:
+def test_malformed_control_request_gets_a_response(adapter: AdapterProcess) -> None:
     client = adapter.connect()
     assert client.error("fly")["code"] == "internal"
     assert client.error("release", session="s")["code"] == "internal"
     assert client.call("hello")["protocol"] == 1
 
 
-def test_two_ask_for_the_same_worker_at_once(
+def test_simultaneous_attach_requests_share_one_session(
     adapter: AdapterProcess, control: ControlClient, program: Start
 ) -> None:
     worker = program("loop.py", "1")
@@ -172,7 +178,7 @@ def test_two_ask_for_the_same_worker_at_once(
     assert control.answer(first)["result"]["socket"] == other.answer(second)["result"]["socket"]
 
 
-def test_the_one_who_asked_goes_away_while_we_attach(
+def test_attaching_continues_when_its_client_disconnects(
     adapter: AdapterProcess, control: ControlClient, program: Start
 ) -> None:
     worker = program("loop.py", "1")
@@ -183,7 +189,7 @@ def test_the_one_who_asked_goes_away_while_we_attach(
     until(lambda: (control.worker() or {}).get("state") == "stopped", "attached all the same")
 
 
-def test_several_workers_at_once(control: ControlClient, program: Start) -> None:
+def test_several_workers_attach_at_once(control: ControlClient, program: Start) -> None:
     workers = [program("loop.py", "1") for _ in range(3)]
     asked = [control.send("attach", **attach_params(w, f"w{n}")) for n, w in enumerate(workers)]
     states = [control.answer(request)["result"]["worker"]["state"] for request in asked]

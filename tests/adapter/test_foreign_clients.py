@@ -1,4 +1,4 @@
-"""DAP clients that VS Code is not: what they send, in whatever order, never loses a stop."""
+"""DAP clients other than VS Code: no request, in any order, loses a stop."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ HANDLED = """(lambda requests: [
 ])(__import__("pydevd").get_global_debugger().reader.process_net_command_json.__self__)"""
 
 
-def test_the_debugger_itself_refuses_what_it_cannot_handle(
+def test_debugpy_refuses_requests_that_it_cannot_handle(
     control: ControlClient, program: Start
 ) -> None:
     """Also what the table of requests may have missed, or another version of debugpy raises for."""
@@ -124,7 +124,7 @@ def test_the_debugger_itself_refuses_what_it_cannot_handle(
     assert is_served(path)
 
 
-def test_who_never_initialized_steers_nothing(control: ControlClient, program: Start) -> None:
+def test_client_without_initialize_controls_nothing(control: ControlClient, program: Start) -> None:
     path = control.attach(program("loop.py", "2"))["socket"]
     stranger = DapClient.unix(path)
     for command in ("attach", "threads", "next", "configurationDone", "evaluate"):
@@ -136,7 +136,7 @@ def test_who_never_initialized_steers_nothing(control: ControlClient, program: S
     stranger.close()
 
 
-def test_a_superseded_client_steers_nothing(control: ControlClient, program: Start) -> None:
+def test_superseded_client_controls_nothing(control: ControlClient, program: Start) -> None:
     worker = program("loop.py", "2")
     path = control.attach(worker)["socket"]
     with session(path) as old, session(path) as new:
@@ -151,9 +151,7 @@ def test_a_superseded_client_steers_nothing(control: ControlClient, program: Sta
         assert worker.output() == ""
 
 
-def test_a_client_that_has_disconnected_steers_nothing(
-    control: ControlClient, program: Start
-) -> None:
+def test_disconnected_client_controls_nothing(control: ControlClient, program: Start) -> None:
     path = control.attach(program("loop.py", "2"))["socket"]
     with session(path) as client:
         client.request("disconnect")
@@ -172,7 +170,7 @@ MALFORMED = [
 ]
 
 
-def test_a_malformed_frame_closes_the_connection_with_a_reason(
+def test_malformed_frame_closes_the_connection_with_a_reason(
     control: ControlClient, program: Start
 ) -> None:
     path = control.attach(program("loop.py", "2"))["socket"]
@@ -186,7 +184,7 @@ def test_a_malformed_frame_closes_the_connection_with_a_reason(
     assert is_served(path)
 
 
-def test_a_step_into_a_wrapped_method_enters_it(control: ControlClient, program: Start) -> None:
+def test_step_into_a_wrapped_method_enters_it(control: ControlClient, program: Start) -> None:
     path = control.attach(program("wrapped.py"))["socket"]
     with session(path) as client:
         places = []
@@ -238,7 +236,7 @@ def test_breakpoints_that_cannot_be_hit_are_not_verified(
         assert client.stack()[0]["line"] == 12
 
 
-def test_the_debugger_dies_and_the_worker_keeps_running(
+def test_worker_keeps_running_when_its_debugger_dies(
     adapter: AdapterProcess, control: ControlClient, program: Start
 ) -> None:
     worker = program("waiting.py")
@@ -256,7 +254,7 @@ def test_the_debugger_dies_and_the_worker_keeps_running(
     worker.wait_output("running")
 
 
-def test_a_request_that_fails_in_its_thread_is_answered(
+def test_request_that_fails_in_its_thread_is_answered(
     control: ControlClient, program: Start
 ) -> None:
     path = control.attach(program("loop.py", "2"))["socket"]

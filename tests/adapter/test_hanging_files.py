@@ -1,4 +1,4 @@
-"""A file system that stops answering holds up neither other workers nor heartbeats."""
+"""A file system that stops answering delays neither other workers nor heartbeats."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def opened(workers: Registry, debugger: FakeDebugger, worker: str) -> Edit
     return editor
 
 
-async def test_a_stack_with_files_that_hang_holds_up_nothing(
+async def test_stack_with_hanging_files_delays_no_other_request(
     workers: Registry, hanging: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(proxy_stream, "BEAT_S", 0.01)

@@ -1,4 +1,4 @@
-"""The stop survives the editor: reload, kill, takeover, return; only a pressed Disconnect lets go."""
+"""The stop survives the editor: reload, kill, takeover, return; only a pressed Disconnect releases the worker."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ LOOP = str(PROGRAMS / "loop.py")
 LINE = 12
 
 
-def test_attach_step_and_return(control: ControlClient, program: Start) -> None:
+def test_returning_editor_sees_the_stop_after_a_step(
+    control: ControlClient, program: Start
+) -> None:
     told = Conversation("attach_step_return")
     worker = program("loop.py", "2", env={"RANK": "3"})
     socket = control.attach(worker)["socket"]
@@ -56,7 +58,7 @@ LEAVE_AND_HOLD: list[tuple[str, dict[str, Any] | None]] = [
 @pytest.mark.parametrize(
     "arguments", [w[1] for w in LEAVE_AND_HOLD], ids=[w[0] for w in LEAVE_AND_HOLD]
 )
-def test_ways_of_leaving_that_hold(
+def test_worker_is_held_unless_disconnect_was_pressed(
     control: ControlClient, program: Start, arguments: dict[str, Any] | None
 ) -> None:
     worker = program("loop.py", "1")
@@ -78,7 +80,7 @@ def test_ways_of_leaving_that_hold(
     assert "done" in worker.wait_done()
 
 
-def test_disconnect_lets_the_worker_run_and_its_next_breakpoint_waits_for_ray(
+def test_disconnect_resumes_the_worker_until_its_next_breakpoint(
     control: ControlClient, program: Start
 ) -> None:
     worker = program("loop.py", "6")
@@ -97,7 +99,7 @@ def test_disconnect_lets_the_worker_run_and_its_next_breakpoint_waits_for_ray(
     assert "done" in worker.wait_done()
 
 
-def test_release_and_continue_of_a_held_worker(control: ControlClient, program: Start) -> None:
+def test_held_worker_is_released_and_continued(control: ControlClient, program: Start) -> None:
     worker = program("loop.py", "2")
     key = {"session": "session_1", "worker_id": "w1"}
     control.attach(worker)
@@ -110,9 +112,7 @@ def test_release_and_continue_of_a_held_worker(control: ControlClient, program: 
     assert "done" in worker.wait_done()
 
 
-def test_continue_with_an_editor_keeps_the_connection(
-    control: ControlClient, program: Start
-) -> None:
+def test_continue_with_an_editor_stays_attached(control: ControlClient, program: Start) -> None:
     worker = program("loop.py", "3")
     editor = DapClient.unix(control.attach(worker)["socket"])
     editor.attach()
@@ -125,7 +125,7 @@ def test_continue_with_an_editor_keeps_the_connection(
     assert worker.state()["waiting"] == 0
 
 
-def test_a_worker_reaches_its_breakpoint_while_nobody_looks(
+def test_worker_without_an_editor_stops_at_its_breakpoint(
     control: ControlClient, program: Start
 ) -> None:
     worker = program("waiting.py")
@@ -149,7 +149,7 @@ def test_a_worker_reaches_its_breakpoint_while_nobody_looks(
     assert again.stack()[0]["line"] == 9
 
 
-def test_a_continue_of_a_running_worker_is_answered(control: ControlClient, program: Start) -> None:
+def test_continue_of_a_running_worker_is_answered(control: ControlClient, program: Start) -> None:
     worker = program("waiting.py")
     editor = DapClient.unix(control.attach(worker)["socket"])
     editor.attach()
@@ -159,7 +159,7 @@ def test_a_continue_of_a_running_worker_is_answered(control: ControlClient, prog
     worker.wait_output("running")
 
 
-def test_a_running_worker_can_be_paused(control: ControlClient, program: Start) -> None:
+def test_running_worker_is_paused(control: ControlClient, program: Start) -> None:
     worker = program("waiting.py")
     editor = DapClient.unix(control.attach(worker)["socket"])
     editor.attach()
@@ -172,7 +172,7 @@ def test_a_running_worker_can_be_paused(control: ControlClient, program: Start) 
     assert editor.stack()[0]["line"] in (7, 8)
 
 
-def test_a_new_window_takes_over(control: ControlClient, program: Start) -> None:
+def test_second_editor_supersedes_the_first(control: ControlClient, program: Start) -> None:
     worker = program("loop.py", "1")
     socket = control.attach(worker)["socket"]
     old, new = DapClient.unix(socket), DapClient.unix(socket)
@@ -190,7 +190,7 @@ def test_a_new_window_takes_over(control: ControlClient, program: Start) -> None
     assert new.stack()[0]["line"] == 11
 
 
-def test_breakpoints_that_the_returning_editor_does_not_name_are_cleared(
+def test_breakpoints_of_files_that_a_returning_editor_does_not_name_are_cleared(
     control: ControlClient, program: Start
 ) -> None:
     worker = program("loop.py", "2")
@@ -207,7 +207,9 @@ def test_breakpoints_that_the_returning_editor_does_not_name_are_cleared(
     assert second.stack()[0]["line"] == 10, "the forgotten breakpoint stopped the worker"
 
 
-def test_kinds_of_breakpoints(control: ControlClient, program: Start) -> None:
+def test_conditions_hit_counts_and_log_points_take_effect(
+    control: ControlClient, program: Start
+) -> None:
     worker = program("loop.py", "6")
     editor = DapClient.unix(control.attach(worker)["socket"])
     editor.attach()
@@ -230,7 +232,9 @@ def test_kinds_of_breakpoints(control: ControlClient, program: Start) -> None:
     ]
 
 
-def test_capabilities_tell_disconnect_from_reload(control: ControlClient, program: Start) -> None:
+def test_capabilities_distinguish_disconnect_from_reload(
+    control: ControlClient, program: Start
+) -> None:
     editor = DapClient.unix(control.attach(program("loop.py", "1"))["socket"])
     offered = editor.attach()
     assert offered["supportTerminateDebuggee"] and offered["supportSuspendDebuggee"]
@@ -243,7 +247,7 @@ def test_capabilities_tell_disconnect_from_reload(control: ControlClient, progra
     assert control.worker()["state"] == "stopped"
 
 
-def test_an_evaluation_that_hangs_holds_up_nothing(
+def test_hanging_evaluation_delays_no_other_request(
     control: ControlClient, program: Start, tmp_path: Path
 ) -> None:
     pipe = tmp_path / "pipe"
@@ -259,7 +263,7 @@ def test_an_evaluation_that_hangs_holds_up_nothing(
     assert editor.response(hanging)["body"]["result"] == "'read'"
 
 
-def test_the_adapter_dies_and_the_worker_runs_on(
+def test_worker_resumes_when_the_adapter_dies(
     adapter: AdapterProcess, control: ControlClient, program: Start
 ) -> None:
     worker = program("loop.py", "1")

@@ -1,4 +1,4 @@
-"""A breakpoint() that is ignored: attached workers run over it, now and later."""
+"""An ignored breakpoint() does not stop attached workers, now and later."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CALL, NEXT = 9, 10
 
 
 @pytest.mark.parametrize("line", [CALL, NEXT])
-def test_a_worker_that_stands_there_runs_on_and_stops_no_more(
+def test_worker_resumes_from_an_ignored_line_and_no_longer_stops_there(
     control: ControlClient, program: Start, line: int
 ) -> None:
     worker = program("loop.py", "4")
@@ -33,14 +33,16 @@ def test_other_sessions_and_lines_still_stop(control: ControlClient, program: St
     assert control.attach(program("loop.py", "1"))["worker"]["state"] == "stopped"
 
 
-def test_it_can_be_taken_back(control: ControlClient, program: Start) -> None:
+def test_unignored_line_stops_again(control: ControlClient, program: Start) -> None:
     worker = program("loop.py", "3")
     control.call("ignore", session="session_1", path=LOOP, line=NEXT)
     control.call("ignore", session="session_1", path=LOOP, line=NEXT, ignore=False)
     assert control.attach(worker)["worker"]["state"] == "stopped"
 
 
-def test_an_ignored_worker_attaches_as_running(control: ControlClient, program: Start) -> None:
+def test_worker_at_an_ignored_line_attaches_as_running(
+    control: ControlClient, program: Start
+) -> None:
     worker = program("loop.py", "2")
     control.call("ignore", session="session_1", path=LOOP, line=NEXT)
     control.attach(worker)
@@ -48,9 +50,7 @@ def test_an_ignored_worker_attaches_as_running(control: ControlClient, program: 
     until(lambda: control.worker() is None, "the worker is forgotten")
 
 
-def test_a_stop_that_nobody_has_looked_at_is_not_seen(
-    control: ControlClient, program: Start
-) -> None:
+def test_unopened_stop_is_not_marked_seen(control: ControlClient, program: Start) -> None:
     control.call("ignore", session="session_1", path=LOOP, line=NEXT + 1)
     worker = program("loop.py", "3")
     assert control.attach(worker, seen=False)["worker"]["seen"] is False
@@ -59,7 +59,7 @@ def test_a_stop_that_nobody_has_looked_at_is_not_seen(
     until(lambda: not (control.worker() or {"seen": True})["seen"], "it stops again, unseen")
 
 
-def test_a_breakpoint_of_the_person_on_that_line_still_stops(
+def test_breakpoint_of_the_user_on_an_ignored_line_still_stops(
     control: ControlClient, program: Start
 ) -> None:
     worker = program("loop.py", "2")

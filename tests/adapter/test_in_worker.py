@@ -1,4 +1,4 @@
-"""Which line follows a call, for all the ways in which a function can go on or end."""
+"""The line that follows a call, for every form in which a function continues or ends."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ CASES = [
 @pytest.mark.parametrize(
     ("text", "expected"), [case[1:] for case in CASES], ids=[c[0] for c in CASES]
 )
-def test_next_line(text: str, expected: int | None) -> None:
+def test_next_line_follows_the_call(text: str, expected: int | None) -> None:
     import contextlib
 
     seen: list[int | None] = []
@@ -69,7 +69,7 @@ def test_next_line(text: str, expected: int | None) -> None:
     assert seen == [expected]
 
 
-def test_ignored_are_the_line_of_the_call_and_the_next_one() -> None:
+def test_line_of_the_call_and_the_next_line_are_ignored() -> None:
     def here() -> Any:
         return sys._getframe()
 
@@ -81,7 +81,7 @@ def test_ignored_are_the_line_of_the_call_and_the_next_one() -> None:
     assert not in_worker.is_ignored([["other.py", line]], frame, line + 1)
 
 
-def test_read_file(tmp_path: Any) -> None:
+def test_read_file_returns_the_text_and_its_hash(tmp_path: Any) -> None:
     import hashlib
     import json
 

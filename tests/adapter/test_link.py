@@ -1,4 +1,4 @@
-"""The connection to a debugger: one request at a time, what steers first, nobody left waiting."""
+"""The connection to a debugger: one request at a time, steering requests first, no caller left waiting."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Peer:
         self.link.close()
 
 
-async def test_one_request_waits_for_the_other_and_steering_does_not() -> None:
+async def test_requests_wait_for_one_another_except_steering_requests() -> None:
     peer = Peer()
     connection = await peer.open()
     slow = asyncio.create_task(connection.request("evaluate"))
@@ -63,7 +63,7 @@ async def test_one_request_waits_for_the_other_and_steering_does_not() -> None:
     peer.end()
 
 
-async def test_a_hanging_request_holds_the_others_up_for_a_time_only(
+async def test_hanging_request_delays_others_up_to_a_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(link, "_PATIENCE_S", 0.01)
@@ -79,7 +79,7 @@ async def test_a_hanging_request_holds_the_others_up_for_a_time_only(
     peer.end()
 
 
-async def test_a_request_of_a_stop_that_continue_overtakes_is_not_sent() -> None:
+async def test_request_of_a_stop_is_not_sent_after_continue() -> None:
     """debugpy would answer neither it nor anything after it."""
     peer = Peer()
     connection = await peer.open()
@@ -99,7 +99,7 @@ async def test_a_request_of_a_stop_that_continue_overtakes_is_not_sent() -> None
     peer.end()
 
 
-async def test_a_request_that_is_given_up_passes_its_turn_on() -> None:
+async def test_cancelled_request_passes_its_turn_on() -> None:
     peer = Peer()
     connection = await peer.open()
     first = asyncio.create_task(connection.request("evaluate"))
@@ -117,7 +117,7 @@ async def test_a_request_that_is_given_up_passes_its_turn_on() -> None:
 
 
 @pytest.mark.parametrize("last_words", [b"", b"Content-Length: 1\r\n\r\n[", b"nonsense\r\n\r\n"])
-async def test_nobody_waits_for_a_connection_that_ended(last_words: bytes) -> None:
+async def test_requests_of_an_ended_link_raise(last_words: bytes) -> None:
     peer = Peer()
     connection = await peer.open()
     asked = [asyncio.create_task(connection.request(c)) for c in ("evaluate", "scopes", "continue")]
@@ -134,7 +134,7 @@ async def test_nobody_waits_for_a_connection_that_ended(last_words: bytes) -> No
     peer.end()
 
 
-async def test_a_carried_stream_says_something_while_it_waits() -> None:
+async def test_forwarded_stream_sends_headers_while_it_waits() -> None:
     """Whoever carries it acknowledges debugpy's small messages only with something to send."""
     ours, theirs = socket.socketpair()
     reader, writer = await asyncio.open_connection(sock=ours)

@@ -1,4 +1,4 @@
-"""A worker in a mount namespace of its own, as in a container: its file is found where this machine has it."""
+"""A worker in a mount namespace of its own, as in a container: its file is mapped to the local one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def worker(short_home: Path, code: Path) -> Iterator[Program]:
         yield program
 
 
-async def test_the_file_of_a_container_is_the_one_here(
+async def test_file_of_a_container_is_mapped_to_the_local_file(
     short_home: Path,
     code: Path,
     worker: Program,

@@ -46,23 +46,23 @@ TO_LOCAL = [
 
 
 @pytest.mark.parametrize(("remote", "local"), TO_LOCAL)
-def test_to_local(remote: str, local: str) -> None:
+def test_worker_file_is_mapped_to_a_local_file(remote: str, local: str) -> None:
     assert PathRules(RULES, HERE).to_local(remote) == local
 
 
 @pytest.mark.parametrize(
     "remote", [remote for remote, local in TO_LOCAL if local and ".." not in remote]
 )
-def test_back_again(remote: str) -> None:
+def test_local_file_is_mapped_back_to_the_worker(remote: str) -> None:
     rules = PathRules(RULES, HERE)
     assert rules.to_remote(rules.to_local(remote)) == remote
 
 
-def test_a_local_file_that_no_rule_fits_is_named_the_same() -> None:
+def test_unmapped_local_file_keeps_its_path() -> None:
     assert PathRules(RULES, HERE).to_remote("/etc/other.py") == "/etc/other.py"
 
 
-def test_the_first_rule_that_fits_decides() -> None:
+def test_first_matching_rule_decides() -> None:
     rules = PathRules(
         [PathMapping("/r", "/a"), PathMapping("/r", "/b")], Files({"/b/f.py"}.__contains__)
     )
@@ -76,7 +76,9 @@ parts = st.lists(names, min_size=1, max_size=4)
 
 @settings(max_examples=50, deadline=None)
 @given(root=parts, local=parts, rest=parts)
-def test_there_and_back(root: list[str], local: list[str], rest: list[str]) -> None:
+def test_mapping_back_returns_the_same_path(
+    root: list[str], local: list[str], rest: list[str]
+) -> None:
     there: Callable[[list[str]], str] = lambda names: "/" + "/".join(names)  # noqa: E731
     rules = PathRules([PathMapping(there(root), there(local))], EVERYWHERE)
     remote = there(root + rest)

@@ -1,4 +1,4 @@
-"""The adapter as a process: alone per version, private, ends when nobody needs it, leaves nothing."""
+"""The adapter as a process: one per version, private, ends when unused, removes what it made."""
 
 from __future__ import annotations
 
@@ -26,12 +26,14 @@ Start = Callable[..., Program]
 KEY = {"session": "session_1", "worker_id": "w1"}
 
 
-def test_it_says_who_it_is(adapter: AdapterProcess, control: ControlClient) -> None:
+def test_hello_returns_version_and_process_id(
+    adapter: AdapterProcess, control: ControlClient
+) -> None:
     hello = control.call("hello")
     assert hello == {"protocol": 1, "version": "0.1.0", "pid": adapter.process.pid}
 
 
-def test_a_second_process_of_the_same_version_leaves_at_once(
+def test_second_process_of_the_same_version_ends_at_once(
     adapter: AdapterProcess, control: ControlClient, short_home: Path
 ) -> None:
     second = AdapterProcess(short_home)
@@ -40,7 +42,7 @@ def test_a_second_process_of_the_same_version_leaves_at_once(
     second.end()
 
 
-def test_another_version_is_left_alone(
+def test_another_version_serves_beside_it(
     control: ControlClient, program: Start, short_home: Path
 ) -> None:
     old_worker, new_worker = program("loop.py", "1"), program("loop.py", "1")
@@ -59,7 +61,7 @@ def test_another_version_is_left_alone(
         newer.end()
 
 
-def test_a_stale_socket_of_a_killed_process_is_replaced(short_home: Path) -> None:
+def test_stale_socket_of_a_killed_process_is_replaced(short_home: Path) -> None:
     first = AdapterProcess(short_home)
     first.process.kill()
     first.end()
@@ -69,7 +71,7 @@ def test_a_stale_socket_of_a_killed_process_is_replaced(short_home: Path) -> Non
     second.end()
 
 
-def test_it_ends_when_unused_and_removes_its_sockets(short_home: Path) -> None:
+def test_unused_adapter_ends_and_removes_its_sockets(short_home: Path) -> None:
     adapter = AdapterProcess(short_home, idle_s=3)
     adapter.control.call("hello")
     adapter.control.close()
@@ -77,7 +79,7 @@ def test_it_ends_when_unused_and_removes_its_sockets(short_home: Path) -> None:
     assert [path.suffix for path in short_home.glob("run/*/*")] == [".lock"]
 
 
-def test_it_stays_while_a_worker_is_held(short_home: Path, program: Start) -> None:
+def test_adapter_keeps_running_while_a_worker_is_held(short_home: Path, program: Start) -> None:
     adapter = AdapterProcess(short_home, idle_s=3)
     worker = program("loop.py", "1")
     path = adapter.control.attach(worker)["socket"]
@@ -105,7 +107,7 @@ def test_shutdown_is_refused_while_workers_are_held(
     worker.wait_done()
 
 
-def test_changes_are_told(control: ControlClient, program: Start) -> None:
+def test_subscribed_client_receives_changes(control: ControlClient, program: Start) -> None:
     assert control.call("subscribe") == {}
     worker = program("loop.py", "1")
     path = control.attach(worker)["socket"]
@@ -117,7 +119,7 @@ def test_changes_are_told(control: ControlClient, program: Start) -> None:
     control.wait_event(lambda ws: ws == [])
 
 
-def test_sockets_are_for_their_owner_alone(
+def test_sockets_reject_other_users(
     adapter: AdapterProcess, control: ControlClient, program: Start
 ) -> None:
     path = Path(control.attach(program("loop.py", "1"))["socket"])
@@ -136,7 +138,7 @@ def test_sockets_are_for_their_owner_alone(
     assert control.worker() is not None
 
 
-def test_what_a_person_sees_is_not_logged(
+def test_values_of_the_user_are_not_logged(
     adapter: AdapterProcess, control: ControlClient, program: Start
 ) -> None:
     worker = program("loop.py", "1", env={"API_TOKEN": "hunter2", "RANK": "5"})
@@ -151,7 +153,7 @@ def test_what_a_person_sees_is_not_logged(
     assert "hunter2" not in str(control.call("workers")) + adapter.log.read_text()
 
 
-def test_it_imports_nothing_but_the_standard_library(short_home: Path) -> None:
+def test_adapter_imports_only_the_standard_library(short_home: Path) -> None:
     """Run isolated, as it is shipped: without site-packages the import would fail."""
     entry = ROOT / "pybackend" / "eagleray_start.py"
     env = {"EAGLERAY_HOME": str(short_home), "PATH": os.environ["PATH"]}

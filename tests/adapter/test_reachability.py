@@ -1,4 +1,4 @@
-"""An adapter whose runtime folder is removed can still be reached, with what it holds."""
+"""An adapter whose runtime folder is removed can still be reached, with the workers that it holds."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def stopped_at(client: ControlClient) -> DapClient:
     return editor
 
 
-def test_a_held_stop_is_reached_after_the_runtime_folder_was_removed(
+def test_held_stop_is_reachable_after_the_runtime_folder_was_removed(
     shipped: subprocess.Popen[bytes], short_home: Path, program: Start
 ) -> None:
     before = reached(short_home, shipped.pid)
@@ -79,7 +79,7 @@ def test_a_held_stop_is_reached_after_the_runtime_folder_was_removed(
         client.close()
 
 
-async def test_a_second_adapter_hides_nothing_that_the_first_holds(
+async def test_second_adapter_leaves_workers_of_the_first_reachable(
     short_home: Path, program: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = AdapterProcess(short_home)
@@ -109,7 +109,7 @@ async def test_a_second_adapter_hides_nothing_that_the_first_holds(
     assert list(usual.parent.glob("adapter-*.sock")) == []
 
 
-def test_a_lost_lock_file_lets_no_second_adapter_take_the_socket(short_home: Path) -> None:
+def test_second_adapter_does_not_take_the_socket_after_a_lost_lock_file(short_home: Path) -> None:
     first = AdapterProcess(short_home)
     first.process.send_signal(signal.SIGSTOP)
     lock = first.socket.with_name(f"adapter-{__version__}.lock")
@@ -123,9 +123,7 @@ def test_a_lost_lock_file_lets_no_second_adapter_take_the_socket(short_home: Pat
     first.end()
 
 
-def test_a_lock_that_the_file_system_refuses_leaves_no_descriptor(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refused_lock_leaves_no_descriptor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(fd: int, operation: int) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 

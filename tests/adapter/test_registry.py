@@ -1,4 +1,4 @@
-"""Workers that come, go and hang, against a debugger that is told when to answer."""
+"""Workers that attach, end and hang, against a debugger that answers on demand."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ async def states(workers: Registry) -> list[str]:
     return [worker.state for worker in workers.states()]
 
 
-async def test_who_attaches_while_the_worker_is_released_gets_a_new_connection(
+async def test_attaching_during_a_release_makes_a_new_connection(
     workers: Registry,
 ) -> None:
     async with FakeDebugger("disconnect") as debugger:
         await workers.attach(debugger.params())
         releasing = asyncio.create_task(workers.release(KEY))
-        while "disconnect" not in debugger.asked:
+        while "disconnect" not in debugger.commands:
             await asyncio.sleep(0)
         attaching = asyncio.create_task(workers.attach(debugger.params()))
         again = asyncio.create_task(workers.release(KEY))
@@ -51,7 +51,7 @@ async def test_who_attaches_while_the_worker_is_released_gets_a_new_connection(
 async def test_release_waits_for_an_attach_under_way(workers: Registry) -> None:
     async with FakeDebugger("configurationDone") as debugger:
         attaching = asyncio.create_task(workers.attach(debugger.params()))
-        while "configurationDone" not in debugger.asked:
+        while "configurationDone" not in debugger.commands:
             await asyncio.sleep(0)
         releasing = asyncio.create_task(workers.release(KEY))
         debugger.go.set()
@@ -60,7 +60,7 @@ async def test_release_waits_for_an_attach_under_way(workers: Registry) -> None:
         assert workers.states() == []
 
 
-async def test_of_two_that_want_a_worker_that_nobody_has_the_first_gets_it(
+async def test_first_of_two_clients_gets_an_untaken_worker(
     workers: Registry,
 ) -> None:
     async with FakeDebugger() as debugger:
@@ -74,7 +74,7 @@ async def test_of_two_that_want_a_worker_that_nobody_has_the_first_gets_it(
         assert debugger.connections == 1
 
 
-async def test_a_worker_that_nobody_asked_for_is_not_taken(workers: Registry) -> None:
+async def test_worker_that_no_user_attached_is_not_taken(workers: Registry) -> None:
     async with FakeDebugger() as debugger:
         await workers.attach(replace(debugger.params(), seen=False))
         params = replace(debugger.params(), unless_taken=True)
@@ -83,7 +83,7 @@ async def test_a_worker_that_nobody_asked_for_is_not_taken(workers: Registry) ->
             await workers.attach(params)
 
 
-async def test_a_worker_that_does_not_answer_holds_up_no_ignore(
+async def test_silent_worker_does_not_delay_ignore(
     workers: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry, "IGNORE_S", 3600.0)
@@ -92,14 +92,14 @@ async def test_a_worker_that_does_not_answer_holds_up_no_ignore(
         await workers.attach(other.params("w2"))
         silent.held = {"evaluate"}
         ignore = asyncio.create_task(workers.ignore(IgnoreParams("session_1", "/x/train.py", 10)))
-        while "continue" not in other.asked:
+        while "continue" not in other.commands:
             await asyncio.sleep(0)
-        assert "continue" not in silent.asked
+        assert "continue" not in silent.commands
         silent.go.set()
         await ignore
 
 
-async def test_an_ignore_ends_at_its_limit_when_a_worker_does_not_answer(
+async def test_ignore_ends_at_its_time_limit_when_a_worker_is_silent(
     workers: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry, "IGNORE_S", 0.0)
@@ -107,10 +107,10 @@ async def test_an_ignore_ends_at_its_limit_when_a_worker_does_not_answer(
         await workers.attach(silent.params())
         silent.held = {"evaluate"}
         await workers.ignore(IgnoreParams("session_1", "/x/train.py", 10))
-        assert "continue" not in silent.asked
+        assert "continue" not in silent.commands
 
 
-async def test_a_debugger_that_raves_is_a_worker_that_is_gone(workers: Registry) -> None:
+async def test_malformed_message_of_a_debugger_ends_its_session(workers: Registry) -> None:
     async with FakeDebugger("scopes") as debugger:
         result = await workers.attach(debugger.params())
         assert result.worker.stop is not None and result.worker.stop.line == 10
@@ -124,7 +124,7 @@ async def test_a_debugger_that_raves_is_a_worker_that_is_gone(workers: Registry)
             await asyncio.sleep(0)
 
 
-async def test_sockets_of_a_killed_adapter_are_cleared(workers: Registry) -> None:
+async def test_sockets_of_a_killed_adapter_are_removed(workers: Registry) -> None:
     folder = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
     private_socket.bind(folder / "w-0.1.0-123.sock").close()
     private_socket.bind(folder / "w-9.9.9-123.sock").close()
@@ -135,7 +135,7 @@ async def test_sockets_of_a_killed_adapter_are_cleared(workers: Registry) -> Non
     shutil.rmtree(folder)
 
 
-async def test_held_seconds_count_from_when_nobody_looks(workers: Registry) -> None:
+async def test_held_seconds_count_from_the_editors_disconnect(workers: Registry) -> None:
     clock = SetClock()
     workers._clock = clock
     async with FakeDebugger() as debugger:
@@ -146,7 +146,7 @@ async def test_held_seconds_count_from_when_nobody_looks(workers: Registry) -> N
 
 
 @pytest.mark.parametrize("is_restored", [False, True])
-async def test_a_worker_that_ends_while_its_socket_opens_leaves_no_socket(
+async def test_worker_that_ends_while_its_socket_opens_leaves_no_socket(
     workers: Registry, monkeypatch: pytest.MonkeyPatch, is_restored: bool
 ) -> None:
     serve = private_socket.serve

@@ -35,7 +35,7 @@ def opened(control: ControlClient, port: int, **more: object) -> str:
     return str(said["socket"])
 
 
-def test_a_socket_leads_to_the_port_and_ends_with_its_client(
+def test_socket_leads_to_the_port_and_ends_with_its_client(
     adapter: AdapterProcess, control: ControlClient
 ) -> None:
     with Echo() as echo:
@@ -53,7 +53,7 @@ def test_a_socket_leads_to_the_port_and_ends_with_its_client(
         until(lambda: not Path(path).exists(), "the socket is removed")
 
 
-def test_a_port_that_nobody_listens_on_is_said_in_words(control: ControlClient) -> None:
+def test_port_without_a_listener_is_reported(control: ControlClient) -> None:
     with Echo() as echo:
         port = echo.port
         path = opened(control, port)
@@ -65,7 +65,7 @@ def test_a_port_that_nobody_listens_on_is_said_in_words(control: ControlClient) 
         assert sock.recv(1) == b""
 
 
-def test_a_tcp_port_only_when_asked_for(control: ControlClient) -> None:
+def test_tcp_port_is_opened_only_on_request(control: ControlClient) -> None:
     with Echo() as echo:
         address = opened(control, echo.port, tcp_port=0)
         assert address.startswith("127.0.0.1:")
@@ -85,20 +85,20 @@ def test_tcp_port_serves_another_user_only_when_shared(control: ControlClient) -
         assert echoed(own, b"mine") == echoed(shared, b"mine") == b"mine"
 
 
-def test_sockets_of_routes_that_a_client_left_end(control: ControlClient) -> None:
+def test_sockets_end_when_their_client_leaves_the_route(control: ControlClient) -> None:
     with Echo() as echo:
         path = opened(control, echo.port)
         control.call("leave", routes=[DIRECT])
         assert not Path(path).exists()
 
 
-def test_what_could_be_an_option_is_no_route(control: ControlClient) -> None:
+def test_destination_that_looks_like_an_option_is_rejected(control: ControlClient) -> None:
     for route in ({"ssh": "-oProxyCommand=x"}, {"job": "1"}, {"job": "1", "node": "a b"}, "login"):
         error = control.error("open_socket", routes=[route], host="127.0.0.1", port=1)
         assert error["code"] == "bad-route"
 
 
-def test_a_command_on_this_machine(control: ControlClient) -> None:
+def test_command_runs_on_this_machine(control: ControlClient) -> None:
     said = control.call("run_command", ssh="", argv=["cat", "-"], stdin="grüße\n")
     assert said == {"code": 0, "stdout": "grüße\n", "stderr": ""}
     assert control.call("run_command", ssh="", argv=["sh", "-c", "exit 3"])["code"] == 3
@@ -107,5 +107,5 @@ def test_a_command_on_this_machine(control: ControlClient) -> None:
     assert slow["code"] == "command-slow"
 
 
-def test_the_direct_route_is_no_connection_of_ours(control: ControlClient) -> None:
+def test_direct_route_is_not_listed(control: ControlClient) -> None:
     assert control.call("routes") == {"routes": []}

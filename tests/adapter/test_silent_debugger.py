@@ -1,4 +1,4 @@
-"""A debugger that no longer answers: nothing is reported as done, and the worker stays in the list."""
+"""A debugger that no longer answers: no request is reported as done, and the worker stays in the list."""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ def states(workers: Registry) -> list[str]:
 
 
 @pytest.mark.parametrize("command", ["release", "resume"])
-async def test_a_worker_with_a_silent_debugger_is_still_held(
-    workers: Registry, command: str
-) -> None:
+async def test_worker_with_a_silent_debugger_is_still_held(workers: Registry, command: str) -> None:
     async with FakeDebugger("disconnect", "continue") as silent:
         await workers.attach(silent.params())
         silent.is_busy = True
@@ -49,7 +47,7 @@ async def test_a_worker_with_a_silent_debugger_is_still_held(
         assert states(workers) == []
 
 
-async def test_a_continue_is_done_when_a_new_link_says_that_the_worker_has_resumed(
+async def test_continue_succeeds_when_a_new_link_proves_it(
     workers: Registry,
 ) -> None:
     async with FakeDebugger("continue") as silent:
@@ -64,14 +62,14 @@ async def test_a_continue_is_done_when_a_new_link_says_that_the_worker_has_resum
         assert result.socket == workers.states()[0].socket
 
 
-async def test_several_who_release_get_the_same_answer(workers: Registry) -> None:
+async def test_simultaneous_releases_get_the_same_result(workers: Registry) -> None:
     async with FakeDebugger("disconnect") as silent:
         await workers.attach(silent.params())
         silent.is_busy = True
         several = [workers.release(KEY), workers.release(KEY)]
         errors = await asyncio.gather(*several, return_exceptions=True)
         assert [getattr(error, "code", "") for error in errors] == ["debugger-silent"] * 2
-        assert silent.asked.count("disconnect") == 1
+        assert silent.commands.count("disconnect") == 1
 
 
 async def test_breakpoints_are_set_again_over_a_new_link(workers: Registry) -> None:
@@ -93,13 +91,13 @@ async def test_breakpoints_are_set_again_over_a_new_link(workers: Registry) -> N
         while (message := await dap.read(reader)) and message.get("event") != "terminated":
             said.append(message)
         assert any("doesn't answer" in str(message.get("body")) for message in said)
-        while silent.asked.count("setBreakpoints") < 2:
+        while silent.commands.count("setBreakpoints") < 2:
             await asyncio.sleep(0)
         assert not workers.states()[0].editor
         writer.close()
 
 
-async def test_a_debugger_that_listens_no_more_has_ended(workers: Registry) -> None:
+async def test_debugger_without_a_listener_has_ended(workers: Registry) -> None:
     async with FakeDebugger("disconnect") as silent:
         await workers.attach(silent.params())
         silent._server.close()
@@ -109,7 +107,7 @@ async def test_a_debugger_that_listens_no_more_has_ended(workers: Registry) -> N
         assert workers.states() == []
 
 
-async def test_attempts_go_on_until_one_succeeds(
+async def test_attempts_repeat_until_one_succeeds(
     workers: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(debugger, "PAUSES", Backoff(0.0, 0.0))
@@ -127,7 +125,7 @@ async def test_attempts_go_on_until_one_succeeds(
         assert states(workers) == ["running"]
 
 
-def test_a_real_debugger_that_falls_silent(
+def test_silent_real_debugger_is_reported(
     control: ControlClient, program: Callable[..., Program]
 ) -> None:
     worker = program("loop.py", "1")
@@ -144,13 +142,13 @@ def test_a_real_debugger_that_falls_silent(
     client.close()
 
 
-async def test_a_release_that_is_cancelled_leaves_no_task(workers: Registry) -> None:
+async def test_cancelled_release_leaves_no_task(workers: Registry) -> None:
     async with FakeDebugger("disconnect") as silent:
         await workers.attach(silent.params())
         link = workers._workers[KEY].worker.debugger.link
         assert link is not None
         before = asyncio.all_tasks()
-        waiting = asyncio.create_task(debugger._first_of(asyncio.Future(), link.ended))
+        waiting = asyncio.create_task(debugger._wait_for_either(asyncio.Future(), link.ended))
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)

@@ -13,7 +13,7 @@ Start = Callable[..., Program]
 KEY = {"session": "session_1", "worker_id": "w1"}
 
 
-def test_a_mapped_folder_works_both_ways(
+def test_mapped_folder_translates_both_ways(
     control: ControlClient, program: Start, tmp_path: Path
 ) -> None:
     worker = program("loop.py", "2")
@@ -32,7 +32,7 @@ def test_a_mapped_folder_works_both_ways(
     assert (editor.stack()[0]["line"], editor.stack()[0]["source"]["path"]) == (12, mine)
 
 
-def test_code_that_came_by_value_stops_under_the_name_of_where_it_was_written(
+def test_code_pickled_by_value_stops_under_its_original_path(
     control: ControlClient, program: Start, tmp_path: Path
 ) -> None:
     mine = str(tmp_path / "loop.py")
@@ -75,7 +75,7 @@ def test_new_mappings_apply_at_once(control: ControlClient, program: Start, tmp_
     assert editor.stack()[0]["line"] == 12
 
 
-def test_a_file_that_only_the_worker_has_is_shown(
+def test_file_that_only_the_worker_has_is_shown(
     control: ControlClient, program: Start, tmp_path: Path
 ) -> None:
     worker = program("generated.py", str(tmp_path))
@@ -102,7 +102,7 @@ def test_a_file_that_only_the_worker_has_is_shown(
     assert source["path"] == "<string>"
 
 
-def test_a_file_that_is_gone_from_the_worker_s_disk_is_the_local_one(
+def test_file_removed_from_the_workers_disk_is_shown_locally(
     control: ControlClient, program: Start, tmp_path: Path
 ) -> None:
     mine, theirs = tmp_path / "mine", tmp_path / "theirs"
@@ -119,7 +119,7 @@ def test_a_file_that_is_gone_from_the_worker_s_disk_is_the_local_one(
     assert not source.get("sourceReference")
 
 
-def test_a_breakpoint_in_the_worker_s_version_of_a_file(
+def test_breakpoint_in_the_workers_version_of_a_file_stops(
     control: ControlClient, program: Start, tmp_path: Path
 ) -> None:
     worker = program("generated.py", str(tmp_path))
@@ -165,7 +165,7 @@ def shown(editor: DapClient) -> list[tuple[str, str]]:
     return [(frame["name"], frame.get("presentationHint", "")) for frame in editor.stack()]
 
 
-def test_a_hover_may_name_its_document_by_a_uri(control: ControlClient, program: Start) -> None:
+def test_hover_with_a_document_uri_is_answered(control: ControlClient, program: Start) -> None:
     editor = DapClient.unix(control.attach(program("loop.py", "1"))["socket"])
     editor.attach()
     editor.wait_for("stopped")

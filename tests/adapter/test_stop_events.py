@@ -1,4 +1,4 @@
-"""A client gets one `stopped` event each time the worker stops, however many threads stopped."""
+"""A client gets one `stopped` event each time the worker stops, whatever the number of threads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def stopped(thread: int) -> Message:
     return event("stopped", {"reason": "breakpoint", "threadId": thread, "allThreadsStopped": True})
 
 
-def test_a_second_thread_of_the_same_stop_is_not_sent() -> None:
+def test_stop_of_a_second_thread_is_not_sent() -> None:
     record: dict[int, Message] = {1: {}, 2: {}}
     events = StopEvents(record)
     assert events.is_needed(stopped(1))
@@ -20,7 +20,7 @@ def test_a_second_thread_of_the_same_stop_is_not_sent() -> None:
     assert events.is_needed(event("output"))
 
 
-def test_a_stop_after_the_worker_resumed_is_sent() -> None:
+def test_stop_after_a_resume_is_sent() -> None:
     record: dict[int, Message] = {1: {}}
     events = StopEvents(record)
     assert events.is_needed(stopped(1))
@@ -29,7 +29,7 @@ def test_a_stop_after_the_worker_resumed_is_sent() -> None:
     assert events.is_needed(stopped(2))
 
 
-def test_a_stop_after_a_request_that_resumes_is_sent() -> None:
+def test_stop_after_a_resuming_request_is_sent() -> None:
     """Also when the debugger hasn't yet reported that the worker resumed."""
     for command in ("continue", "next", "stepIn", "stepOut", "goto"):
         events = StopEvents({1: {}, 2: {}})

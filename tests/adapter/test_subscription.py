@@ -1,4 +1,4 @@
-"""What subscribed windows are sent: changes once, and nothing more while they don't read."""
+"""The events of subscribed windows: each change once, and no more while they don't read."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ async def test_each_change_of_a_worker_is_sent_once_at_most(served: Served) -> N
     reads.writer.close()
 
 
-async def test_changes_of_one_moment_are_one_event(served: Served) -> None:
+async def test_simultaneous_changes_are_one_event(served: Served) -> None:
     await served.attach(MANY)
     reads = await window()
     before = len(reads.events)
@@ -134,7 +134,7 @@ async def test_changes_of_one_moment_are_one_event(served: Served) -> None:
     reads.writer.close()
 
 
-async def test_a_window_that_does_not_read_is_sent_the_newest_state_once_it_reads(
+async def test_window_that_does_not_read_gets_only_the_newest_state(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subscription, "TICK_S", 0.0)
@@ -154,7 +154,7 @@ async def test_a_window_that_does_not_read_is_sent_the_newest_state_once_it_read
     reads.writer.close()
 
 
-async def test_a_window_that_leaves_too_much_unread_is_disconnected_and_subscribes_again(
+async def test_window_with_too_much_unread_is_disconnected_and_subscribes_again(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backpressure, "MOST_UNREAD", 2**20)
@@ -178,7 +178,7 @@ async def test_a_window_that_leaves_too_much_unread_is_disconnected_and_subscrib
     await adapters.close()
 
 
-async def test_a_client_applies_changes_to_what_it_knows(served: Served) -> None:
+async def test_client_applies_changes_to_its_list(served: Served) -> None:
     adapters = AdapterClient(start=False)
     known: asyncio.Queue[set[str]] = asyncio.Queue()
     adapters.sessions.listen(lambda states: known.put_nowait({one.worker_id for one in states}))
@@ -192,7 +192,7 @@ async def test_a_client_applies_changes_to_what_it_knows(served: Served) -> None
     await adapters.close()
 
 
-async def test_an_editor_that_does_not_read_is_disconnected_and_its_worker_stays_held(
+async def test_editor_that_does_not_read_is_disconnected_and_its_worker_stays_held(
     workers: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backpressure, "MOST_UNREAD", 2**20)

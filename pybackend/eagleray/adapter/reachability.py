@@ -1,4 +1,4 @@
-"""Keeps the adapter reachable when its runtime folder, or a file in it, is removed."""
+"""Restores the adapter's sockets when its runtime folder, or a file in it, is removed."""
 
 from __future__ import annotations
 
@@ -96,8 +96,8 @@ class Reachability:
                     log.warning("the adapter's sockets: %s", error)
 
     async def restore(self) -> None:
-        """One check, and what follows from it; raises EaglerayError and OSError."""
-        path = await off_loop(self._where)
+        """Checks once, and listens again if needed; raises EaglerayError and OSError."""
+        path = await off_loop(self._path_to_serve)
         if path is None:
             return
         log.warning("sockets were removed; serving %s", path)
@@ -108,19 +108,19 @@ class Reachability:
                 served.stop()
         await self._restore_others(path.parent)
 
-    def _where(self) -> Path | None:
-        """Where to serve from now on; None when everything is as it should be."""
+    def _path_to_serve(self) -> Path | None:
+        """The path to serve from now on; None when every socket is in place."""
         usual, served = adapter_socket(), self._served
         is_usual = served is not None and served.path == usual and served.is_reachable()
-        # Another adapter may have lost its lock alone, and hears of it within a second.
+        # Another adapter may have lost only its lock, and notices that within a second.
         is_free = is_usual or not private_socket.is_listened_on(usual)
         if is_free and self._lock.take(usual):
             return None if is_usual and self._are_others_reachable() else usual
-        beside = usual.with_name(f"{usual.stem}+{os.getpid()}.sock")
-        is_beside = served is not None and served.path == beside and served.is_reachable()
-        return None if is_beside and self._are_others_reachable() else beside
+        alternative = usual.with_name(f"{usual.stem}+{os.getpid()}.sock")
+        is_alternative = served is not None and served.path == alternative and served.is_reachable()
+        return None if is_alternative and self._are_others_reachable() else alternative
 
 
 def _identity_of(fd: int) -> private_socket.FileIdentity:
-    seen = os.fstat(fd)
-    return seen.st_dev, seen.st_ino
+    status = os.fstat(fd)
+    return status.st_dev, status.st_ino

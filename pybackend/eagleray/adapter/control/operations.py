@@ -72,7 +72,7 @@ class AdapterParts:
 
 
 class Operations:
-    """The operations of one client, by name.  `asker` is the client as one that can be asked questions."""
+    """The operations of one client, by name.  `asker` is that client, and the holder of its routes."""
 
     def __init__(self, parts: AdapterParts, asker: Asker, subscribe: Callable[[], None]) -> None:
         self.table: dict[str, Callable[[Json], Awaitable[object]]] = {}
@@ -86,7 +86,7 @@ class Operations:
         self._add_runs()
 
     def close(self) -> None:
-        """The client is gone: what it alone needed ends."""
+        """Ends what only this client needed; it has disconnected."""
         self._parts.relays.leave(self._asker)
         self._parts.routes.release(self._asker)
         self._parts.questions.remove(self._asker)

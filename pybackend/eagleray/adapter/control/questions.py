@@ -1,4 +1,4 @@
-"""What ssh asks goes to one person at one window, and from it to the next if it is closed."""
+"""Questions of ssh to the user: each goes to one client, and to another one if that disconnects."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from eagleray.common.errors import printable
 from eagleray.protocol.control import SshQuestion
 from eagleray.routes.ssh.askpass import AskUser, QuestionKind
 
-# A prompt is a line or two; a banner with a login's rules may come before it.
+# A prompt is a line or two, sometimes after a banner with the login's rules.
 _LONGEST_PROMPT = 4000
 
 
 class Asker(Protocol):
-    """A control client that can put questions to the person."""
+    """A control client that can show questions to the user."""
 
     def question(self, question: SshQuestion) -> None: ...
 
@@ -26,11 +26,11 @@ class Asker(Protocol):
     def __hash__(self) -> int: ...
 
 
-# The client whose request is being served, also in the tasks that it began.
-asking: ContextVar[Asker | None] = ContextVar("asking", default=None)
+# The client whose request is being served, also in the tasks that the request started.
+current_asker: ContextVar[Asker | None] = ContextVar("current_asker", default=None)
 
 
-class _Open:
+class _OpenQuestion:
     def __init__(self, question: SshQuestion, cause: Asker | None) -> None:
         self.question = question
         self.cause = cause
@@ -39,20 +39,20 @@ class _Open:
 
 
 class Questions:
-    """Owned by the control server.  An answer is handed on and kept nowhere.
+    """Owned by the control server.  Answers are passed on, never stored.
 
-    `has_clients`: somebody is connected, though perhaps nobody who can ask.
+    `has_clients` returns whether any client is connected, also one that can't ask.
     """
 
     def __init__(self, has_clients: Callable[[], bool]) -> None:
         self._has_clients = has_clients
         self._askers: list[Asker] = []
-        self._open: dict[int, _Open] = {}
+        self._open: dict[int, _OpenQuestion] = {}
         self._ids = itertools.count(1)
 
     def asks_for(self, destination: str) -> AskUser:
-        """How the connection to `destination` asks: first the client that wants it now."""
-        cause = asking.get()
+        """The function that asks questions of the connection to `destination`, first of the client that requests it now."""
+        cause = current_asker.get()
 
         async def ask(prompt: str, kind: QuestionKind) -> str | None:
             return await self._ask(cause, destination, prompt, kind)
@@ -60,54 +60,56 @@ class Questions:
         return ask
 
     def add(self, asker: Asker) -> None:
-        """A client that can ask; it gets what nobody could be asked until now."""
+        """Adds a client that can ask; it gets the questions that have no client yet."""
         if asker not in self._askers:
             self._askers.append(asker)
-        for one in self._open.values():
-            if one.asker is None:
-                self._put(one)
+        for open_ in self._open.values():
+            if open_.asker is None:
+                self._assign(open_)
 
     def remove(self, asker: Asker) -> None:
-        """The client is gone: its questions go to another, or have no answer."""
+        """Removes a client that has disconnected: its questions go to another, or have no answer."""
         if asker in self._askers:
             self._askers.remove(asker)
-        for one in self._open.values():
-            if one.asker is asker:
-                self._put(one)
+        for open_ in self._open.values():
+            if open_.asker is asker:
+                self._assign(open_)
 
     def answer(self, question_id: int, text: str | None) -> None:
-        """The person's answer; one that comes too late is dropped."""
-        one = self._open.get(question_id)
-        if one is not None and not one.answer.done():
-            one.answer.set_result(text)
+        """Takes the user's answer; one that comes too late is dropped."""
+        open_ = self._open.get(question_id)
+        if open_ is not None and not open_.answer.done():
+            open_.answer.set_result(text)
 
     async def _ask(
         self, cause: Asker | None, destination: str, prompt: str, kind: QuestionKind
     ) -> str | None:
-        """The person's answer, None if it was cancelled or nobody is there to be asked.
+        """The user's answer, None if the question was cancelled or no client can ask it.
 
-        Whoever cancels this (ssh gave up) makes the question disappear.
+        Cancelling this call (ssh gave up) withdraws the question.
         """
         number = next(self._ids)
         text = "\n".join(printable(line, 500) for line in prompt[:_LONGEST_PROMPT].splitlines())
-        one = _Open(SshQuestion(number, destination, text.strip(), kind), cause)
-        self._open[number] = one
-        self._put(one)
+        open_ = _OpenQuestion(SshQuestion(number, destination, text.strip(), kind), cause)
+        self._open[number] = open_
+        self._assign(open_)
         try:
-            return await one.answer
+            return await open_.answer
         finally:
             del self._open[number]
-            if one.asker is not None:
-                one.asker.question_over(number)
+            if open_.asker is not None:
+                open_.asker.question_over(number)
 
-    def _put(self, one: _Open) -> None:
-        """Asks the one who caused it, else the first other; with clients but none that asks it is over.
+    def _assign(self, open_: _OpenQuestion) -> None:
+        """Sends the question to a client.
 
-        Without any client it waits: a connection that comes back by itself needs the person's window first.
+        1. To the client that caused it, else to the first that can ask.
+        2. If clients are connected but none can ask, it has no answer.
+        3. Without any client it waits: a connection that is made again automatically needs the user's window first.
         """
-        preferred = [asker for asker in self._askers if asker is one.cause]
-        one.asker = next(iter(preferred or self._askers), None)
-        if one.asker is not None:
-            one.asker.question(one.question)
-        elif self._has_clients() and not one.answer.done():
-            one.answer.set_result(None)
+        preferred = [asker for asker in self._askers if asker is open_.cause]
+        open_.asker = next(iter(preferred or self._askers), None)
+        if open_.asker is not None:
+            open_.asker.question(open_.question)
+        elif self._has_clients() and not open_.answer.done():
+            open_.answer.set_result(None)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 
 from eagleray.adapter.control.operations import AdapterParts, Operations
-from eagleray.adapter.control.questions import asking
+from eagleray.adapter.control.questions import current_asker
 from eagleray.adapter.control.subscription import Subscription
 from eagleray.adapter.sessions.backpressure import ClientWriter
 from eagleray.common import tasks
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 # A worker deep in native code answers nothing.
 ANSWER_S = 20.0
 
-# These have limits of their own; while a route is made, a user may be looking for a code.
+# These have time limits of their own; while a route is made, the user may have to find a code.
 _UNLIMITED = frozenset(
     {
         control.ATTACH.name,
@@ -32,7 +32,7 @@ _UNLIMITED = frozenset(
         runs.RUN_PAUSE.name,
     }
 )
-# Cancelled when the client is gone, since no other client can use the result; a worker must not be lost so.
+# Cancelled when the client disconnects, since no other client can use the result; attaching is not cancelled.
 _FOR_CLIENT = frozenset({control.OPEN_SOCKET.name, control.RUN_COMMAND.name, control.ARGV.name})
 
 
@@ -51,12 +51,12 @@ class ControlServer:
         self._clients = clients
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One client, until it is gone; its requests may overtake one another."""
+        """Serves one client until it disconnects; its requests may overtake one another."""
         self._clients.count += 1
         client = _Client(self._parts, writer)
         try:
             while line := await reader.readline():
-                client.take(line)
+                client.serve(line)
         except (OSError, ValueError) as error:
             log.info("a control client: %r", error)
         finally:
@@ -73,7 +73,7 @@ class _Client:
         self._for_client: set[asyncio.Task[None]] = set()
         self._subscription: Subscription | None = None
 
-    def take(self, line: bytes) -> None:
+    def serve(self, line: bytes) -> None:
         task = tasks.owned(self._answer(line), "control request", lambda _: self.close())
         self._answering.add(task)
         task.add_done_callback(self._answering.discard)
@@ -93,7 +93,7 @@ class _Client:
         self._send(jsonlines.event(control.QUESTION_OVER_EVENT, ClosedQuestion(question_id)))
 
     async def _answer(self, line: bytes) -> None:
-        asking.set(self)
+        current_asker.set(self)
         number = None
         try:
             request = jsonlines.decode(line)

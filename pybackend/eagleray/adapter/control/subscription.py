@@ -29,8 +29,8 @@ class Subscription:
     """Owns its listeners and the task that sends; `close` ends both.
 
     Changes are collected from the beginning, and sent from `start` on.  While the client doesn't read, only
-    the names of what has changed are kept, so that it then gets the current state once.  The first events have
-    everything, each later one the workers that changed.
+    the keys of what has changed are stored, so that it then gets the current state once.  The first events
+    contain everything, each later one the workers that changed.
     """
 
     def __init__(self, parts: AdapterParts, writer: ClientWriter, send: Send) -> None:
@@ -40,8 +40,8 @@ class Subscription:
         self._wants_all_workers = True
         self._workers: set[WorkerKey] = set()
         self._topics: set[str] = {"routes", "runs"}
-        self._news = asyncio.Event()
-        self._news.set()
+        self._has_changes = asyncio.Event()
+        self._has_changes.set()
         self._sending: asyncio.Task[None] | None = None
         self._ends = [
             parts.registry.listeners.add(self._worker_changed),
@@ -51,7 +51,7 @@ class Subscription:
         ]
 
     def start(self) -> None:
-        """Begins to send, after the answer to the request that subscribed; a second call does nothing."""
+        """Begins to send, after the response to the request that subscribed; a second call does nothing."""
         if self._sending is None:
             self._sending = tasks.owned(self._run(), "subscription", lambda _: self._writer.close())
 
@@ -65,8 +65,8 @@ class Subscription:
     async def _run(self) -> None:
         try:
             while True:
-                await self._news.wait()
-                self._news.clear()
+                await self._has_changes.wait()
+                self._has_changes.clear()
                 began = time.thread_time()
                 self._send_changes()
                 took_s = time.thread_time() - began
@@ -97,11 +97,11 @@ class Subscription:
 
     def _worker_changed(self, key: WorkerKey) -> None:
         self._workers.add(key)
-        self._news.set()
+        self._has_changes.set()
 
     def _topic_changed(self, topic: str) -> None:
         self._topics.add(topic)
-        self._news.set()
+        self._has_changes.set()
 
     def _run_output(self, run: str, worker_id: str, text: str) -> None:
         output = RunOutput(run, worker_id, text)

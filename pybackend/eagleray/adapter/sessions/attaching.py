@@ -1,4 +1,4 @@
-"""The conversation that attaches to a worker and lets it go on to the line where it stops."""
+"""The DAP conversation that attaches to a worker and resumes it to the line where it stops."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ T = TypeVar("T")
 
 CONNECT_S = 5.0
 ANSWER_S = 15.0
-# Where another route follows, a firewall or a stranger's port is not waited for so long.
+# The limit where another route follows: a firewall, or a port of another program, may never answer.
 SOONER_S = 3.0
-# The worker goes on without being prepared rather than keeping the person waiting.
+# The worker resumes unprepared after this time, so that the user doesn't wait.
 PREPARE_S = 5.0
 
 # Ray's breakpoint() never stops with justMyCode, and post-mortem needs the filter "uncaught".
 ATTACH = {"justMyCode": False, "redirectOutput": False, "subProcess": False}
 UNCAUGHT = "uncaught"
 
-# The first words of debugpy to every client.
+# The output of the first event that debugpy sends to every client.
 _GREETINGS = ("ptvsd", "debugpy")
 
-# Events between debugpy and us, which would confuse an editor.
+# Events that are not forwarded, since they would confuse an editor.
 INTERNAL_EVENTS = (
     "initialized",
     "process",
@@ -69,7 +69,7 @@ INITIALIZE = {
 
 
 class _Trial:
-    """One connection that may turn out to lead to no debugger: then nobody hears of it.
+    """One connection that may turn out not to lead to a debugger: then its end is not reported.
 
     Events are passed on from the beginning, since the greeting is one of them.
     """
@@ -77,21 +77,21 @@ class _Trial:
     def __init__(
         self, on_event: Callable[[Message], None], on_close: Callable[[Link], None]
     ) -> None:
-        self.take = on_event
+        self.on_event = on_event
         self.link: Link | None = None
         self._on_close = on_close
-        self._has_begun = False
+        self._is_debugger = False
 
-    def begin(self) -> None:
-        self._has_begun = True
+    def confirm(self) -> None:
+        self._is_debugger = True
 
-    def closed(self) -> None:
-        if self._has_begun and self.link is not None:
+    def on_end(self) -> None:
+        if self._is_debugger and self.link is not None:
             self._on_close(self.link)
 
 
 class AttachConversation:
-    """One attempt.  `take` must get every event of the link from its beginning."""
+    """One attempt.  `handle_event` must get every event of the link from its beginning."""
 
     def __init__(self, params: AttachParams, calls: WorkerRpc, ignored: list[list[Any]]) -> None:
         self._params = params
@@ -101,7 +101,7 @@ class AttachConversation:
         self._initialized_or_refused = asyncio.Event()
 
     def handle_event(self, event: Message) -> None:
-        """Notes the events that the conversation waits for."""
+        """Records the events that the conversation waits for."""
         if event.get("event") == "initialized":
             self._initialized_or_refused.set()
         body = event.get("body")
@@ -118,9 +118,9 @@ class AttachConversation:
         on_event: Callable[[Message], None],
         on_close: Callable[[Link], None],
     ) -> Link:
-        """A link to the worker's debugger, which has greeted, through the first route that leads to one."""
-        wanted = self._params.routes
-        order = routes.in_order(wanted)
+        """A link to the worker's debugger through the first route on which one greets; raises the last route's error."""
+        specs = self._params.routes
+        order = routes.in_order(specs)
         problem = worker_gone(self._params.name)
         for spec in order:
             trial = _Trial(on_event, on_close)
@@ -130,51 +130,51 @@ class AttachConversation:
                 log.info("%s through %s: %s", self._params.name, spec.text, error.code)
                 problem = error
                 continue
-            routes.note_reached(wanted, spec)
+            routes.note_reached(specs, spec)
             return link
         raise problem
 
     async def _try(self, routes: Routes, spec: RouteSpec, trial: _Trial, is_last: bool) -> Link:
         params = self._params
         connect_s, answer_s = (CONNECT_S, ANSWER_S) if is_last else (SOONER_S, SOONER_S)
-        # While the route is still being made nobody knows how long that takes.
+        # Making the route may take any time.
         confirmed = not routes.is_ready(spec)
         try:
             reader, writer = await routes.open_stream(
                 spec, params.host, params.port, connect_s, confirmed
             )
         except EaglerayError as error:
-            raise self._unreached(spec, error) from error
-        link = Link(reader, writer, trial.take, trial.closed)
+            raise self._route_error(spec, error) from error
+        link = Link(reader, writer, trial.on_event, trial.on_end)
         trial.link = link
-        if link.is_carried:
+        if link.is_forwarded:
             self._begin(link)
         try:
-            await self._first(self._greeted, link, answer_s)
+            await self._wait_for(self._greeted, link, answer_s)
         except BaseException:
             link.close()
             raise
         if not self._greeted.is_set():
             link.close()
             if link.problem is not None:
-                raise self._unreached(spec, link.problem)
+                raise self._route_error(spec, link.problem)
             raise not_a_debugger(params.name, params.host, params.port)
-        if not link.is_carried:
+        if not link.is_forwarded:
             self._begin(link)
-        trial.begin()
+        trial.confirm()
         return link
 
-    def _unreached(self, spec: RouteSpec, error: EaglerayError) -> EaglerayError:
+    def _route_error(self, spec: RouteSpec, error: EaglerayError) -> EaglerayError:
         if spec.kind != "direct":
             return error
         params = self._params
         return worker_unreachable(params.name, params.host, params.port, error.message)
 
     def _begin(self, link: Link) -> None:
-        """Says all that the worker can be told before it goes on; debugpy takes one after the other.
+        """Sends all requests that precede the resume; debugpy handles one after the other.
 
-        Through a route this is said ahead of the greeting: each wait is a round trip, and may be 40 ms more, since
-        debugpy's small messages wait for an acknowledgement that a far sshd delays as long as nothing is sent.
+        Through a route they are sent ahead of the greeting: each wait is a round trip, and may be 40 ms more, since
+        debugpy's small messages wait for an acknowledgement that a remote sshd delays as long as nothing is sent.
         """
         self._initialize = link.begin("initialize", INITIALIZE)
         self._attach = link.begin("attach", ATTACH)
@@ -184,11 +184,11 @@ class AttachConversation:
             self._calls.run(link.begin, "prepare", self._ignored), "preparing a worker"
         )
         for answer in (self._initialize, self._attach, self._exceptions, self._preparing):
-            # What is no debugger leaves them unanswered, and nobody asks for them then.
+            # Another program leaves them unanswered, and then nothing awaits them.
             answer.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     async def attach(self, link: Link) -> tuple[Message, WorkerInfo]:
-        """Says all up to configurationDone; returns the capabilities and what the worker said of itself."""
+        """Converses up to configurationDone; returns the capabilities and the worker's description of itself."""
         with link.for_worker(self._params.name):
             return await self._converse(link)
 
@@ -196,18 +196,18 @@ class AttachConversation:
         initialize, attach = await self._in_time(self._initialize), self._attach
         await self._in_time(asyncio.ensure_future(self._initialized_or_refused.wait()))
         if attach.done():
-            # debugpy's own process may end when it is left with something to answer, and the other client's session too.
+            # debugpy's own process, and another client's session with it, may end if we leave with requests open.
             rest: list[asyncio.Future[Any]] = [self._exceptions, self._preparing]
             await asyncio.wait(rest, timeout=PREPARE_S)
             self._refuse(attach.result())
-        # The worker goes on only now: breakpoint() must have been prepared before it moves.
+        # The worker resumes only now: breakpoint() must have been prepared before.
         prepared = await self._prepared()
         done = link.begin("configurationDone")
         await self._in_time(self._exceptions)
         await self._in_time(done)
         self._refuse(await self._in_time(attach))
-        told = await read_answer(prepared) if prepared is not None else None
-        return initialize.get("body") or {}, worker_rpc.read_worker_info(told)
+        answer = await read_answer(prepared) if prepared is not None else None
+        return initialize.get("body") or {}, worker_rpc.read_worker_info(answer)
 
     async def _prepared(self) -> asyncio.Future[str] | None:
         with contextlib.suppress(asyncio.TimeoutError):
@@ -220,7 +220,7 @@ class AttachConversation:
         except asyncio.TimeoutError as error:
             raise worker_silent(self._params.name, ANSWER_S) from error
 
-    async def _first(self, event: asyncio.Event, link: Link, limit_s: float) -> None:
+    async def _wait_for(self, event: asyncio.Event, link: Link, limit_s: float) -> None:
         waiting = [asyncio.ensure_future(event.wait()), asyncio.ensure_future(link.ended.wait())]
         done, pending = await asyncio.wait(
             waiting, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED

@@ -1,7 +1,7 @@
-"""The requests of DAP clients that are passed on to debugpy, and the arguments that each may have.
+"""The requests of DAP clients that are forwarded to debugpy, and the arguments that each may have.
 
-debugpy trusts its client: a request that it has no handler for silences it, and an argument of the wrong
-type ends it, which resumes the worker.  So nothing reaches it that is not in this table.
+debugpy trusts its client: after a request without a handler it answers nothing more, and an argument of the wrong
+type ends it, which resumes the worker.  So only requests in this table reach it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Union
 
 from eagleray.adapter.sessions.dap import Message
 
-# A type, a list of one (`[STRING]`), or an object: its properties, those that may be missing end with "?".
+# A type, a list of a type (`[STRING]`), or an object by its properties, of which optional ones end with "?".
 Kind = Union[str, "list[Kind]", "Mapping[str, Kind]"]
 Object = Mapping[str, Kind]
 
@@ -47,7 +47,7 @@ _STEP: Object = {"threadId": INTEGER, "singleThread?": BOOLEAN, "granularity?": 
 
 @dataclass(frozen=True)
 class RequestRule:
-    """`capability`: what says that a client may send it, "" where the protocol has none.
+    """`capability`: the one that allows clients to send it, "" where the protocol has none.
 
     `stopped`: debugpy answers only for a thread that has stopped.
     """
@@ -141,16 +141,16 @@ TABLE: dict[str, RequestRule] = {
     ),
 }
 
-# debugpy would end the worker, or its own adapter.
+# With these debugpy would end the worker, or its own adapter.
 _ENDING = ("terminate", "restart", "terminateThreads", "restartFrame")
 
 
 class Unfit(Exception):
-    """A request that is not passed on; its text is for the client."""
+    """A request that is not forwarded; its text is for the client."""
 
 
 def checked(command: object, arguments: object) -> Message:
-    """The arguments as debugpy may get them, with nothing that the table does not name; raises Unfit."""
+    """The arguments for debugpy, without those that the table does not name; raises Unfit."""
     if not isinstance(command, str) or command not in TABLE:
         if command in _ENDING:
             raise Unfit("Eagleray doesn't end or restart a worker of Ray.")
@@ -162,29 +162,29 @@ def checked(command: object, arguments: object) -> Message:
     return fit
 
 
-def _checked(kind: Kind, value: Any, place: str) -> Any:
+def _checked(kind: Kind, value: Any, path: str) -> Any:
     if isinstance(kind, str):
-        return _simple(kind, value, place)
+        return _simple(kind, value, path)
     if isinstance(kind, list):
         if not isinstance(value, list):
-            raise Unfit(f"“{place}” must be a list.")
-        return [_checked(kind[0], item, f"{place}[{n}]") for n, item in enumerate(value)]
+            raise Unfit(f"“{path}” must be a list.")
+        return [_checked(kind[0], item, f"{path}[{n}]") for n, item in enumerate(value)]
     if not isinstance(value, dict):
-        raise Unfit(f"“{place}” must be an object.")
+        raise Unfit(f"“{path}” must be an object.")
     fit = {}
-    for written, of_property in kind.items():
-        name = written.rstrip("?")
+    for property_, property_kind in kind.items():
+        name = property_.rstrip("?")
         inner = value.get(name)
         if inner is not None:
-            fit[name] = _checked(of_property, inner, f"{place}.{name}")
-        elif not written.endswith("?"):
-            raise Unfit(f"“{place}.{name}” is missing.")
+            fit[name] = _checked(property_kind, inner, f"{path}.{name}")
+        elif not property_.endswith("?"):
+            raise Unfit(f"“{path}.{name}” is missing.")
     return fit
 
 
-def _simple(kind: str, value: Any, place: str) -> Any:
+def _simple(kind: str, value: Any, path: str) -> Any:
     if kind == INTEGER and isinstance(value, float) and value.is_integer():
-        # JSON knows numbers only; some clients write all of them as floats.
+        # JSON does not distinguish integers; some clients write all numbers as floats.
         value = int(value)
     fits = {
         STRING: isinstance(value, str),
@@ -192,7 +192,7 @@ def _simple(kind: str, value: Any, place: str) -> Any:
         BOOLEAN: isinstance(value, bool),
     }
     if not fits[kind]:
-        raise Unfit(f"“{place}” must be {'an' if kind == INTEGER else 'a'} {kind}.")
+        raise Unfit(f"“{path}” must be {'an' if kind == INTEGER else 'a'} {kind}.")
     return value
 
 

@@ -1,7 +1,7 @@
 """The connection to one worker's debugger: requests out, responses and events in.
 
-debugpy answers several requests in flight erratically (10 pipelined evaluations: 0.2 to 1.9 s), so
-one waits for the other here, the more urgent first.  What steers the worker overtakes: it must get
+debugpy answers several requests in flight erratically (10 pipelined evaluations: 0.2 to 1.9 s), so each
+waits for the one before, the more urgent first.  Requests that steer the worker overtake: they must get
 through while an evaluation hangs.
 """
 
@@ -28,42 +28,42 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# Commands that steer the worker are never kept waiting.
+# Commands that steer the worker never wait.
 STEERING = frozenset({"continue", "next", "stepIn", "stepOut", "pause", "goto", "disconnect"})
-# What a worker is to stop at must not be overtaken by what lets it go on.
+# Breakpoints must not be overtaken by what resumes the worker.
 _AT_ONCE = STEERING | {"setBreakpoints"}
 _FIRST = frozenset({"stackTrace", "threads", "exceptionInfo"})
 
 _RESUMING = frozenset({"continue", "next", "stepIn", "stepOut"})
-# debugpy gives these to the stopped thread. A thread that was told to resume meanwhile never answers, and debugpy's
+# debugpy hands these to the stopped thread. A thread that has been resumed meanwhile never answers, and debugpy's
 # adapter answers no other request until it does.
 _OF_A_STOP = frozenset(
     {"completions", "scopes", "setExpression", "setVariable", "stepInTargets", "variables"}
 )
 
-# What the kernel says of a node that no longer answers; a debugger that ended is another thing.
+# Errors of the kernel for a node that no longer answers; a debugger that ended has others.
 _LOST = frozenset({errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN})
 
-# debugpy's small messages wait until the one before is acknowledged, and whoever carries our stream to it (sshd,
-# the bridge) delays that by 40 ms unless there is something to send.  Neither end's socket is ours to change, so
-# that we send something: a header line that says nothing, ahead of the next message.  It is repeated while answers
-# are awaited and for as long as an event may follow them, but not for an evaluation that takes its time.
+# debugpy's small messages wait until the one before is acknowledged, and the process that forwards our stream (sshd,
+# the bridge) delays that by 40 ms unless it has something to send.  We can't set options of either end's socket, so
+# we send something: a header line without meaning, ahead of the next message.  It is repeated while responses are
+# awaited and for as long as an event may follow them, but not for a long evaluation.
 _NUDGE = b"Eagleray: listens\r\n"
 _NUDGE_EVERY_S, _NUDGES, _NUDGES_AWAITING = 0.005, 9, 60
 
-# After this time a request in flight no longer keeps the next one waiting.
+# After this time a request in flight no longer delays the next one.
 _PATIENCE_S = 2.0
 
 
 class LinkClosed(Exception):
-    """The worker's debugger has gone; no further answer will come."""
+    """The connection to the worker's debugger has ended; no further response will come."""
 
 
 class Link:
     """Owns both streams and the task that reads them; all of it on one event loop.
 
     `on_event` gets every event in order, `on_close` is called once when the connection has ended.
-    `problem` is then set if it was lost, and None if the other end closed it.  `is_carried` is false of a
+    `problem` is then set if it was lost, and None if the other end closed it.  `is_forwarded` is False for a
     direct connection.
     """
 
@@ -88,12 +88,12 @@ class Link:
         self.ended = asyncio.Event()
         self._nudging: asyncio.TimerHandle | None = None
         sock: socket.socket | None = writer.get_extra_info("socket")
-        self.is_carried = sock is not None and sock.family == socket.AF_UNIX
-        # Its end, failed or not, already ends all waits for the link.
+        self.is_forwarded = sock is not None and sock.family == socket.AF_UNIX
+        # When it ends, by a failure too, all waits for the link end.
         self._reading = tasks.owned(self._read(), "link to a worker", tasks.only_logged)
 
     async def request(self, command: str, arguments: Message | None = None) -> Message:
-        """The whole response to a request, in its turn; raises LinkClosed."""
+        """Sends a request in its turn and returns the whole response; raises LinkClosed."""
         if command in _AT_ONCE:
             return await self.begin(command, arguments)
         resumptions = self._resumptions
@@ -102,7 +102,7 @@ class Link:
             self._next_turn()
             return {"type": "response", "success": False, "message": "The worker has resumed."}
         answer = self.begin(command, arguments)
-        # Only looked at for a time: then the next one may go, and the answer is awaited all the same.
+        # After the time limit the next request is sent, and this response is still awaited.
         try:
             await asyncio.wait([answer], timeout=_PATIENCE_S)
         finally:
@@ -146,11 +146,11 @@ class Link:
         self.ended.set()
 
     def _nudge(self, count: int) -> None:
-        """Says something for a while after each request; a direct connection acknowledges by itself."""
+        """Sends header lines for a while after each request; a direct connection acknowledges without them."""
         if self._nudging is not None:
             self._nudging.cancel()
         limit = _NUDGES_AWAITING if self._pending else _NUDGES
-        if not self.is_carried or self._closed or count > limit:
+        if not self.is_forwarded or self._closed or count > limit:
             return
         if count:
             self._writer.write(_NUDGE)
@@ -185,7 +185,7 @@ class Link:
             self._acknowledge()
             while (message := await dap.read(self._reader)) is not None:
                 self._acknowledge()
-                self._take(message)
+                self._handle(message)
         except (OSError, dap.NotDap) as error:
             log.info("a worker's connection: %r", error)
             if isinstance(error, OSError) and error.errno in _LOST:
@@ -194,24 +194,24 @@ class Link:
             log.info("a worker's connection: %s", error.code)
             self.problem = error
         finally:
-            # Whatever came, nobody may wait for this connection any longer.
-            is_news = not self._closed
+            # However it ended, nothing may wait for this connection any longer.
+            was_open = not self._closed
             self._closed = True
             self._writer.close()
             self._fail_pending()
             self.ended.set()
-            if is_news:
+            if was_open:
                 self._on_close()
 
     def _acknowledge(self) -> None:
-        """Lets the kernel acknowledge at once: debugpy's next small message waits for it, else 40 ms."""
+        """Makes the kernel acknowledge at once: debugpy's next small message waits for it, up to 40 ms."""
         option = getattr(socket, "TCP_QUICKACK", None)
         sock: socket.socket | None = self._writer.get_extra_info("socket")
-        if option is not None and sock is not None and not self.is_carried:
+        if option is not None and sock is not None and not self.is_forwarded:
             with contextlib.suppress(OSError):
                 sock.setsockopt(socket.IPPROTO_TCP, option, 1)
 
-    def _take(self, message: Message) -> None:
+    def _handle(self, message: Message) -> None:
         kind = message["type"]
         if kind == "event":
             self._on_event(message)
@@ -221,7 +221,7 @@ class Link:
             if answer is not None and not answer.done():
                 answer.set_result(message)
         else:
-            # Reverse requests (startDebugging of a child process) are for a client that takes them.
+            # Reverse requests (startDebugging of a child process) are refused, as `initialize` has announced.
             refusal = dap.failure(message, "not supported")
             self._writer.write(dap.encode({**refusal, "seq": next(self._sequence)}))
 
@@ -237,5 +237,5 @@ class Link:
 def _fail(future: asyncio.Future[T]) -> None:
     if not future.done():
         future.set_exception(LinkClosed())
-        # Looked at once here: a request that nobody waits for any more is not an error.
+        # Read, so that asyncio does not report a response that nothing awaits any more.
         future.exception()

@@ -86,17 +86,17 @@ class Registry:
             await entry.worker.released.wait()
         if entry is not None and params.unless_taken:
             # No await between the check and the claim: only one of two windows gets the worker.
-            if entry.worker.seen:
+            if entry.worker.is_taken:
                 raise worker_taken(params.name)
-            entry.worker.seen = True
+            entry.worker.is_taken = True
         if entry is None:
             entry = self._workers[key] = RegisteredWorker(self._new_worker(params, make))
             entry.attaching = tasks.shared(self._attach(key, entry), "attaching")
         if entry.attaching is not None:
             # A caller that is cancelled must not take the worker from another caller.
             await asyncio.shield(entry.attaching)
-        if params.seen and not entry.worker.seen:
-            entry.worker.seen = True
+        if params.seen and not entry.worker.is_taken:
+            entry.worker.is_taken = True
             self.listeners.notify(key)
         return AttachResult(entry.worker.socket_path, entry.worker.status())
 

@@ -77,9 +77,9 @@ class StopLocator:
     async def _exception(self, body: Message, thread: int) -> str:
         """The exception that a thread has stopped for; usually its `stopped` event has it."""
         if body.get("text"):
-            return _one_line({"exceptionId": body["text"], "description": body.get("description")})
+            return _summary({"exceptionId": body["text"], "description": body.get("description")})
         response = await self._request("exceptionInfo", {"threadId": thread})
-        return _one_line(response.get("body") or {})
+        return _summary(response.get("body") or {})
 
 
 def stop_of(body: Message, frames: list[Message], thread: int, exception: str) -> WorkerStop:
@@ -125,7 +125,7 @@ def exception_info(info: Message) -> Message:
     return body
 
 
-def _one_line(info: Message) -> str:
+def _summary(info: Message) -> str:
     """The body of `exceptionInfo` as "ValueError: reward is nan"."""
     info = without_note(info)
     name = _MODULE.sub("", str(info.get("exceptionId") or ""))

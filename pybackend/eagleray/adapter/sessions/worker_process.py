@@ -1,4 +1,4 @@
-"""The process of a worker: whether it still runs, where this machine can see that."""
+"""The state of a worker's process, where this machine can tell it."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ ProcessState = Literal["running", "ended", "unknown"]
 _END_S = 2.0
 
 
-async def end_of(name: str, prepared: WorkerInfo, event: Message) -> EaglerayError:
+async def end_of(name: str, info: WorkerInfo, event: Message) -> EaglerayError:
     """The error for the end of a worker's debugger, by the `event` that reported it."""
     if event.get("problem"):
         return worker_lost(name, event["problem"])
     if event.get("event") == "exited":
         return worker_gone(name)
-    seen = await process_state(prepared)
-    return worker_gone(name) if seen == "ended" else debugger_gone(name, seen == "running")
+    state = await process_state(info)
+    return worker_gone(name) if state == "ended" else debugger_gone(name, state == "running")
 
 
-async def process_state(prepared: WorkerInfo) -> ProcessState:
+async def process_state(info: WorkerInfo) -> ProcessState:
     """Whether the worker with this description still runs.
 
     1. On another machine, or in a container: unknown.
@@ -37,10 +37,10 @@ async def process_state(prepared: WorkerInfo) -> ProcessState:
     3. Otherwise it is running.
     """
     opened = getattr(os, "pidfd_open", None)
-    if opened is None or not prepared.pid or not _is_here(prepared):
+    if opened is None or not info.pid or not _is_local(info):
         return "unknown"
     try:
-        descriptor: int = opened(prepared.pid)
+        descriptor: int = opened(info.pid)
     except ProcessLookupError:
         return "ended"
     except OSError:
@@ -51,12 +51,12 @@ async def process_state(prepared: WorkerInfo) -> ProcessState:
         os.close(descriptor)
 
 
-def _is_here(prepared: WorkerInfo) -> bool:
+def _is_local(info: WorkerInfo) -> bool:
     """Whether the worker runs under this kernel, and its process ids mean the same as ours."""
     with suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
         namespace = str(Path("/proc/self/ns/pid").readlink())
-        return (boot, namespace) == (prepared.mounts.boot, prepared.pid_namespace)
+        return (boot, namespace) == (info.mounts.boot, info.pid_namespace)
     return False
 
 

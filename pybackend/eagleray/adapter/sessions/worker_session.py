@@ -88,7 +88,7 @@ class WorkerSession:
         self.is_releasing = False
         self.released = asyncio.Event()
         self._releasing: asyncio.Future[None] | None = None
-        self.seen = params.seen
+        self.is_taken = params.seen
 
     async def attach(self) -> None:
         """Attaches and waits for the stop; returns with state "stopped", or "running" if none came."""
@@ -167,7 +167,7 @@ class WorkerSession:
             rank=self.info.rank,
             stop=self._stop if self.state == "stopped" else None,
             socket=self.socket_path,
-            seen=self.seen,
+            seen=self.is_taken,
         )
 
     def set_mappings(self, mappings: list[PathMapping]) -> None:
@@ -184,7 +184,7 @@ class WorkerSession:
     def set_editor(self, editor: Editor | None) -> None:
         """Sets the editor that has connected, which ends the session of the one before; None when it has left."""
         before, self.editor = self.editor, editor
-        self.seen = self.seen or editor is not None
+        self.is_taken = self.is_taken or editor is not None
         if before is not None and editor is not None and before is not editor:
             before.end(client_superseded().message)
         self._held_since = self._clock.now()
@@ -274,7 +274,7 @@ class WorkerSession:
         self.record.add_stop(body)
         self._stop = await self._locator.locate(body, self.record.focus)
         self._resumed = asyncio.Event()
-        self.seen = self.editor is not None or (self.seen and self.state != "running")
+        self.is_taken = self.editor is not None or (self.is_taken and self.state != "running")
         self.state = "stopped"
         self._held_since = self._clock.now()
         if self._is_stopped_at(self._ignored):

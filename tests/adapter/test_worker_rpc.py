@@ -1,4 +1,4 @@
-"""Calls into a worker, against what a broken or hostile debugger may answer."""
+"""Calls into a worker, against the answers of a broken or hostile debugger."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def ask_of(calls: WorkerRpc, *events: Message, success: bool = True) -> An
     return await calls.call(ask, "read_file", "/x.py")
 
 
-async def test_the_answer_is_the_event_of_this_call() -> None:
+async def test_answer_is_the_event_of_its_call() -> None:
     noise = [
         event("output"),
         event("output", {"output": "eagleray"}),
@@ -43,11 +43,11 @@ async def test_the_answer_is_the_event_of_this_call() -> None:
 
 
 @pytest.mark.parametrize("answer", ["", "null", "[1]", "{", 3, None])
-async def test_what_is_not_an_answer_is_none(answer: Any) -> None:
+async def test_malformed_answer_is_none(answer: Any) -> None:
     assert await ask_of(WorkerRpc(), told(1, answer)) is None
 
 
-async def test_a_worker_that_refuses_or_says_nothing_is_not_waited_for(
+async def test_refused_or_unanswered_call_returns_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(worker_rpc, "ANSWER_S", 0.01)
@@ -55,7 +55,7 @@ async def test_a_worker_that_refuses_or_says_nothing_is_not_waited_for(
     assert await ask_of(WorkerRpc()) is None
 
 
-async def test_a_caller_that_gives_up_leaves_nothing_behind() -> None:
+async def test_cancelled_call_leaves_nothing_behind() -> None:
     calls = WorkerRpc()
 
     async def never(command: str, arguments: Message) -> Message:
@@ -66,7 +66,7 @@ async def test_a_caller_that_gives_up_leaves_nothing_behind() -> None:
     calls.handle_event(told(1, "{}"))
 
 
-def test_what_a_worker_says_of_itself_is_checked() -> None:
+def test_worker_info_is_validated() -> None:
     assert worker_rpc.read_worker_info(None) == WorkerInfo()
     odd = {"pid": "1", "rank": 3, "roots": [], "waiting": "x"}
     assert worker_rpc.read_worker_info(odd) == WorkerInfo()

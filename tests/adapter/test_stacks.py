@@ -1,4 +1,4 @@
-"""Whose frames are whose, and what is folded."""
+"""The owners of frames, and which frames are folded."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ STACKS = [
 
 
 @pytest.mark.parametrize(("stack", "expected"), [s[1:] for s in STACKS], ids=[s[0] for s in STACKS])
-def test_fold(stack: list[str], expected: list[str]) -> None:
+def test_fold_removes_and_marks_frames(stack: list[str], expected: list[str]) -> None:
     folded = fold([{"id": n, "source": {"path": path}} for n, path in enumerate(stack)], OWNERS)
     seen = [
         ("-" if f.get("presentationHint") == "subtle" else "") + f["source"]["path"] for f in folded
@@ -52,7 +52,7 @@ def test_fold(stack: list[str], expected: list[str]) -> None:
     assert seen == expected
 
 
-def test_the_installed_package_in_which_one_stands_is_read() -> None:
+def test_installed_package_of_the_stop_is_not_deemphasized() -> None:
     """debugpy marks every installed package."""
     paths = [OTHER, "/venv/lib/python3.11/site-packages/torch/nn.py", OTHER, MINE]
     hints = ["subtle", "subtle", "subtle", "normal"]
@@ -64,25 +64,25 @@ def test_the_installed_package_in_which_one_stands_is_read() -> None:
     assert seen == [None, "subtle", None, "normal"]
 
 
-def test_frames_without_a_source_are_the_persons() -> None:
+def test_frames_without_a_source_belong_to_the_user() -> None:
     assert fold([{"id": 1}], OWNERS) == [{"id": 1}]
 
 
-def test_ray_is_known_without_being_told() -> None:
+def test_frames_of_ray_are_recognized_without_roots() -> None:
     unknown = FrameOwners({})
     assert unknown.library("/x/site-packages/ray/_private/worker.py") == "ray"
     assert unknown.library("/home/ray/project/train.py") == ""
     assert unknown.is_debugger("/x/site-packages/ray/util/debugpy.py")
 
 
-def test_threads_and_variables_of_nobody() -> None:
+def test_internal_threads_and_variables_are_recognized() -> None:
     assert [name for name in ("MainThread", "PythonGCThread", "ray_print_logs", "AsyncIO Thread: default")
             if is_own_thread(name)] == ["PythonGCThread", "ray_print_logs"]  # fmt: skip
     rows = [{"name": "(return) set_trace"}, {"name": "(return) loss"}, {"name": "set_trace"}]
     assert [row["name"] for row in rows if is_noise(row)] == ["(return) set_trace"]
 
 
-def test_debugpys_note_is_taken_off_every_name_of_an_exception() -> None:
+def test_note_of_debugpy_is_removed_from_exception_names() -> None:
     note = "ValueError\n       (note: full exception trace is shown but execution is paused at: f)"
     info = {"exceptionId": note, "details": {"typeName": note, "message": "bad"}, "text": note}
     bare = {

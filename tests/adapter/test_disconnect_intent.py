@@ -1,4 +1,4 @@
-"""How an editor left: the raw arguments of `disconnect` that VS Code sends, one row per way."""
+"""The intent of an editor that disconnects, by the raw arguments that VS Code sends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from eagleray.adapter.sessions.editor import DisconnectIntent, disconnect_intent
 
 # "restart", "terminateDebuggee", "suspendDebuggee" as the real editor sends them to an adapter that
 # advertises supportTerminateDebuggee and supportSuspendDebuggee.
-WAYS: list[tuple[str, dict[str, Any] | None, DisconnectIntent]] = [
+CASES: list[tuple[str, dict[str, Any] | None, DisconnectIntent]] = [
     (
         "toolbar Disconnect, Shift+F5, stopDebugging",
         {"restart": False, "terminateDebuggee": False, "suspendDebuggee": False},
@@ -39,6 +39,10 @@ WAYS: list[tuple[str, dict[str, Any] | None, DisconnectIntent]] = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "expected"), [w[1:] for w in WAYS], ids=[w[0] for w in WAYS])
-def test_way_of_leaving(arguments: dict[str, Any] | None, expected: DisconnectIntent) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "expected"), [w[1:] for w in CASES], ids=[w[0] for w in CASES]
+)
+def test_disconnect_arguments_decide_the_intent(
+    arguments: dict[str, Any] | None, expected: DisconnectIntent
+) -> None:
     assert disconnect_intent(arguments) is expected

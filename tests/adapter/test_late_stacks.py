@@ -1,4 +1,4 @@
-"""A stop is shown also while its location isn't known, and events that wait stay few."""
+"""A stop is shown before its location arrives, and the queue of events is bounded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.adapter.fake_debugger import FakeDebugger
 KEY = WorkerKey("session_1", "w1")
 
 
-async def test_a_stop_whose_stack_does_not_come_is_shown_and_completed_later(
+async def test_stop_without_its_stack_is_shown_and_completed_later(
     workers: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stops, "LIMIT_S", 0.01)
@@ -32,7 +32,7 @@ async def test_a_stop_whose_stack_does_not_come_is_shown_and_completed_later(
         assert state.stop is not None and (state.stop.path, state.stop.line) == ("/x/train.py", 10)
 
 
-async def test_a_location_that_comes_after_the_worker_has_resumed_is_forgotten(
+async def test_location_that_arrives_after_a_resume_is_ignored(
     workers: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stops, "LIMIT_S", 0.01)
@@ -43,10 +43,10 @@ async def test_a_location_that_comes_after_the_worker_has_resumed_is_forgotten(
             await asyncio.sleep(0)
         debugger.go.set()
         await workers.release(KEY)
-        assert "stackTrace" in debugger.asked and workers.states() == []
+        assert "stackTrace" in debugger.commands and workers.states() == []
 
 
-async def test_output_that_nobody_handles_is_left_out_and_other_events_are_not(
+async def test_excess_output_is_dropped_but_no_other_events(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(backpressure, "MOST_WAITING", 3)
@@ -74,5 +74,5 @@ async def test_output_that_nobody_handles_is_left_out_and_other_events_are_not(
         (None, []),
     ],
 )
-def test_files_that_an_event_names(body: object, files: list[str]) -> None:
+def test_paths_of_an_event_are_collected(body: object, files: list[str]) -> None:
     assert paths_in({"event": "x", "body": body}) == files

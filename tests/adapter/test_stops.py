@@ -1,4 +1,4 @@
-"""Where an attached worker stands: on the line after breakpoint(), or at the failing line."""
+"""The stop of an attached worker: on the line after breakpoint(), or at the failing line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def line_of(script: str, text: str, nth: int = 0) -> int:
 
 
 @on_each_python
-def test_the_first_and_every_later_stop_is_on_the_line_after(
+def test_every_stop_is_on_the_line_after_the_breakpoint(
     control: ControlClient, program: Start
 ) -> None:
     worker = program("loop.py", "3")
@@ -74,7 +74,7 @@ def lines_with(text: str) -> list[int]:
 
 
 @on_each_python
-def test_post_mortem_stands_at_the_failing_line(control: ControlClient, program: Start) -> None:
+def test_post_mortem_stops_at_the_failing_line(control: ControlClient, program: Start) -> None:
     worker = program("failing.py")
     stop = control.attach(worker)["worker"]["stop"]
     assert stop["reason"] == "exception"
@@ -91,7 +91,7 @@ def test_post_mortem_stands_at_the_failing_line(control: ControlClient, program:
 
 
 @on_each_python
-def test_all_threads_that_wait_are_seen_and_run_on(control: ControlClient, program: Start) -> None:
+def test_all_waiting_threads_are_listed_and_resume(control: ControlClient, program: Start) -> None:
     worker = program("threaded.py", threads=3)
     editor = DapClient.unix(control.attach(worker)["socket"])
     editor.attach()
@@ -129,7 +129,7 @@ def next_of(editor: DapClient, *names: str) -> str:
 
 
 @on_each_python
-def test_another_thread_stops_before_the_first_has_moved(
+def test_continue_is_answered_when_another_thread_stops_first(
     control: ControlClient, program: Start
 ) -> None:
     worker = program("busy.py")
@@ -160,7 +160,7 @@ def test_coroutines_stop_one_after_the_other(control: ControlClient, program: St
 
 
 @pytest.mark.parametrize("name", ["mit Leerzeichen", "训练", "a'b\"c"])
-def test_any_path_is_found(
+def test_breakpoint_stops_in_a_file_of_any_path(
     control: ControlClient, program: Start, tmp_path: Any, name: str
 ) -> None:
     folder = tmp_path / name
