@@ -28,7 +28,9 @@ class PathRules:
 
     async def check_files(self, remotes: Iterable[str]) -> None:
         """Checks which local files of these files of the worker exist; one that can't be checked counts as missing."""
-        await self._files.check(path for remote in set(remotes) for path in self._candidates(remote))
+        await self._files.check(
+            path for remote in set(remotes) for path in self._candidates(remote)
+        )
 
     def to_local(self, remote: str) -> str:
         """The local file of a worker's file, or "" when no such file exists on this machine.
