@@ -18,7 +18,7 @@ const TRUSTED: readonly CommandDefinition<PresetCommands>[] = [
   [COMMANDS.profileWorkers, "starting a run", (to, _, args) => to.profile(args)],
 ];
 
-/** What main.ts connects with the rest. */
+/** The parts that main.ts connects with other features. */
 interface PresetsFeature {
   readonly owned: readonly Disposable[];
   /** Starts the run that a configuration of launch.json describes; a failure has been shown. */

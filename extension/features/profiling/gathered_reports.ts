@@ -51,7 +51,7 @@ async function askForFile(folder: string | undefined): Promise<void> {
   }
 }
 
-/** Those that a change of the list has finished; what was so in the first list is no news. */
+/** The runs whose gathering has ended between two lists. */
 export function newlyGathered(before: ProfiledRuns, now: ProfiledRuns): ProfiledRun[] {
   const states = new Map(before.runs.map(({ run, state }) => [run, state]));
   return now.runs.filter(
@@ -74,12 +74,12 @@ export function gatheredSentence(run: ProfiledRun): string {
   return plain(`${part} gathered. ${gathered < expected ? sentence : ""}`, 600);
 }
 
-/** Whether there is nothing to be opened, and nothing that could have been fetched. */
+/** Whether no report was gathered and none was expected. */
 function isEmpty({ gathered, expected }: ProfiledRun): boolean {
   return gathered === 0 && expected === 0;
 }
 
-/** Why no report of these is here. */
+/** The reason why none of these runs has a report. */
 export function noReportSentence(
   named: readonly { readonly run: string }[],
   { runs }: ProfiledRuns,
@@ -98,7 +98,7 @@ function noReason({ workers }: ProfiledRun): string {
 const OPEN_REPORT = "Open Report";
 const OPEN_FOLDER = "Open Folder";
 
-/** Follows the list, from the first one that has come. */
+/** Follows the list, from the first one that was received. */
 export class ReportNotifier implements Disposable {
   private readonly listening: Disposable;
 

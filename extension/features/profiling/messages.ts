@@ -59,7 +59,7 @@ export interface StopRecording {
   readonly workers?: readonly string[];
 }
 
-/** The number of workers that were asked; `changed` reports what becomes of it. */
+/** The number of workers that were asked; `changed` reports the results. */
 export interface RecordingResult {
   readonly workers: number;
 }

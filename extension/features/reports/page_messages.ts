@@ -2,14 +2,14 @@
 
 import type { Report, Table, TableRequest, TableTextRequest } from "./messages";
 
-/** Which rows of a table are looked at, and in which order. */
+/** The selected rows of a table and their order. */
 export type TableQuery = Required<Omit<TableRequest, "path">>;
 
 export type ToPage =
   | { readonly kind: "loading"; readonly message: string; readonly percentage: number | null }
   | { readonly kind: "report"; readonly report: Report }
   | { readonly kind: "table"; readonly query: TableQuery; readonly table: Table }
-  /** Why the rows that were asked for are not known. */
+  /** Why the requested rows are not available. */
   | { readonly kind: "noTable"; readonly query: TableQuery; readonly reason: string }
   | { readonly kind: "failed"; readonly message: string; readonly nextStep: string }
   /** Something that a screen reader should say, such as that a table was copied. */

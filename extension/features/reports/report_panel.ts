@@ -227,7 +227,7 @@ class ReportPanel {
 interface PageParts {
   readonly script: string;
   readonly style: string;
-  /** What the editor calls the source of the extension's files. */
+  /** The editor's name for the source of the extension's files. */
   readonly source: string;
   readonly nonce: string;
   readonly title: string;

@@ -14,7 +14,7 @@ import { isLive, runsRows, runsTexts, type RunsRow, type RunsView } from "./rows
 import { RunStarter } from "./run_starter";
 import { RunStops } from "./run_stops";
 
-/** What executes something of the workspace. */
+/** The commands that execute something of the workspace. */
 const TRUSTED: readonly CommandDefinition<RunCommands>[] = [
   [COMMANDS.run, "starting a run", (to, _, args) => to.run(args)],
   [COMMANDS.runAgain, "starting a run again", (to, _, args) => to.runAgain(args)],
@@ -35,7 +35,7 @@ const COMMANDS_OF_RUNS: readonly CommandDefinition<RunCommands>[] = [
   [COMMANDS.showRunLine, "showing a line", (to, rows) => to.showLine(rows)],
 ];
 
-/** What presets and launch.json start runs with. */
+/** The parts with which presets and launch.json start runs. */
 export interface RunsFeature {
   readonly owned: readonly Disposable[];
   readonly starting: () => Promise<RunStarter>;

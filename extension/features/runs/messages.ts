@@ -95,7 +95,7 @@ export interface RunCommand {
   readonly text: string;
 }
 
-/** From a piece's `next` on; a negative `offset` asks for the end of what is there. */
+/** From a piece's `next` on; a negative `offset` requests the end of the current output. */
 export interface OutputFrom {
   readonly id: string;
   readonly offset?: number;

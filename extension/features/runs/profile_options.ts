@@ -2,7 +2,7 @@
 
 import type { Draft, Profile } from "./draft";
 
-/** What nsys can trace; other values that the user has entered stay. */
+/** The traces of nsys; other values that the user has entered stay. */
 export const TRACES: Readonly<Record<string, string>> = {
   cuda: "kernels, copies and calls of CUDA; needs a GPU",
   nvtx: "ranges that the program names",

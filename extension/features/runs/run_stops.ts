@@ -118,13 +118,13 @@ interface StoppedWorker extends Target {
   readonly run: Run;
 }
 
-/** What this window has done and shows; workers by their keys. */
+/** The actions and state of this window; workers by their keys. */
 export interface NextStopInput {
   /** Stops that came to the front before, or that the user left. */
   readonly tried: ReadonlySet<string>;
   /** Workers that the user asked to pause. */
   readonly requested: ReadonlySet<string>;
-  /** Those that have a session. */
+  /** Workers that have a session. */
   readonly attached: ReadonlySet<string>;
   /** Some session is stopped. */
   readonly isStopped: boolean;

@@ -215,7 +215,7 @@ class RunWatch:
     async def _get_status(self) -> None:
         status = await self._adapter.status(self._record.id)
         if status is None:
-            # A new adapter has replaced the one that knew the run.
+            # A new adapter has replaced the one that had the run.
             self._registered = "not yet"
             self._done.clear()
             self._table_at = min(self._table_at, _now() + self._schedule.interval_s(0.0))

@@ -51,7 +51,7 @@ const KINDS: Readonly<Record<RunKind, string>> = {
   job: "Ray job",
 };
 
-/** What a draft lacks before it can be started. */
+/** The missing input of a draft before it can be started. */
 export function missingChoice(draft: Draft): "args" | "profiled" | undefined {
   if (commandOf(draft).length === 0) {
     return "args";
@@ -116,7 +116,7 @@ function stopLines(draft: Draft): FormLine[] {
   ];
 }
 
-/** One line while nothing is profiled, else all that there is to choose. */
+/** One line while nothing is profiled, else a line for each choice. */
 function profileLines({ profile }: Draft): FormLine[] {
   const workers = profile === null ? "" : plain(profile.workers.join(", "));
   if (profile === null) {
@@ -183,7 +183,7 @@ export function isTick({ choices }: PresetQuestion): boolean {
   return choices.length === 2 && choices.includes("on") && choices.includes("off");
 }
 
-/** What the file of a draft can be run as. */
+/** The kinds as which the file of a draft can be run. */
 export function kindsFor({
   path,
   cwd,
@@ -194,7 +194,7 @@ export function kindsFor({
   return kinds.map((kind) => ({ runAs: kind, label: KINDS[kind] }));
 }
 
-/** The name under which `python -m` finds a file below `folder`; "" for one that lies elsewhere. */
+/** The name under which `python -m` finds a file below `folder`; "" for one elsewhere. */
 export function moduleOf(path: string, folder: string): string {
   const start = `${folder}/`;
   return path.startsWith(start) && path.endsWith(".py")

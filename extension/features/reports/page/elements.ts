@@ -28,7 +28,7 @@ export function button(title: string, pressed: () => void, isMain = false): HTML
   return made;
 }
 
-/** What the catalogue writes between backticks is a command. */
+/** Shows text between backticks, a command, as code. */
 export function withCode(text: string): Child[] {
   return text.split("`").map((part, at) => (at % 2 === 0 ? part : element("code", {}, part)));
 }

@@ -122,7 +122,7 @@ export function gpuName({ id, name }: Gpu): string {
   return name === "" ? `GPU ${id}` : `GPU ${id} (${name})`;
 }
 
-/** What is to be known of a GPU, one thing after another. */
+/** The facts of a GPU, each as one text. */
 export function gpuFacts(gpu: Gpu): string[] {
   if (gpu.kernels === 0) {
     return ["no kernel ran"];

@@ -36,7 +36,7 @@ def values_of(config: Any, keys: list[str]) -> dict[str, str]:
 
 
 def main() -> NoReturn:
-    """The first argument says what to run; the others are the program's."""
+    """Runs the program that the first argument, as JSON, describes; the other arguments are the program's."""
     request = json.loads(sys.argv[1])
     module, _, path = request["complete"].partition(":")
     owner = importlib.import_module(module)

@@ -105,7 +105,7 @@ class DebugRuns:
         return [*ours, any_program, *of_user]
 
     def save(self, workspace: str, name: str, text: str) -> None:
-        """Saves the preset in `text` under `name`, "" for its own name; raises what is wrong with it."""
+        """Saves the preset in `text` under `name`, "" for its own name; raises `bad-preset` for an invalid one."""
         preset = user_presets.of_text(text)
         if name and name != preset.name:
             preset = user_presets.of_text(user_presets.to_text(evolve(preset, name=name)))

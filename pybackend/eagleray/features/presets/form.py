@@ -62,7 +62,7 @@ def program_of(analysis: ProgramAnalysis) -> str:
 
 
 def checked(answers: Mapping[str, str], analysis: ProgramAnalysis) -> dict[str, str]:
-    """The answers that ask for something, by the names of their options; raises what is wrong with one."""
+    """The answers that are neither empty nor off, by their options; raises `bad-answer` for an invalid one."""
     given = {name: value for name, value in answers.items() if name in ANSWERS}
     values = {question.id: question.value.strip() for question in questions(analysis, given)}
     # An answer to an option that this framework doesn't have stays, so that its outcome is reported.

@@ -17,7 +17,7 @@ Outcome = Literal[
     "will apply",
     "already so",
 ]
-# In the order in which they are shown: what the user has to know comes first.
+# In the order in which they are shown, problems first.
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 # The outcomes of a request that changes nothing in the run.
 WITHOUT_EFFECT: frozenset[Outcome] = frozenset(

@@ -129,7 +129,7 @@ _REPOSITORY = "recipe"
 class ProgramFile:
     """`module` is the dotted name; of a program that is started by its path it ends with that.
 
-    `program` is None if the file was not found; then nothing but its name is known.
+    `program` is None if the file was not found.
     """
 
     module: str

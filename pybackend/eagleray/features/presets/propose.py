@@ -61,7 +61,7 @@ def propose(
 ) -> DebugRunProposal:
     """The debug run of `plan` with the form's `answers`, which come before those of the user's own `preset`.
 
-    Raises what is wrong with an answer.
+    Raises `bad-answer`.
     """
     preset = preset or Preset("")
     answers = {**preset.answers, **answers}

@@ -138,7 +138,7 @@ def chosen(identity: Identity, versions: Mapping[str, DetectedVersion]) -> Recog
 
 
 def _section_by_name(table: FrameworkTable, module: str) -> str | None:
-    """The part of the configuration that a program of this name reads; None if the table knows none for it."""
+    """The part of the configuration that a program of this name reads; None if the table has none for it."""
     if not table.sections:
         return ""
     name = module.rpartition(".")[2]
@@ -270,7 +270,7 @@ def _section(matches: Iterable[re.Match[str]]) -> str:
 
 
 def purpose_of(name: str) -> str:
-    """What a program that is not a trainer does, by its name; "" if that does not tell."""
+    """The purpose of a program that is not a trainer, by its name; "" if the name has no hint."""
     parts = [part for part in re.split(r"[/.]", name.lower()) if part not in ("py", "examples")]
     for part in reversed(parts):
         for pattern, purpose in _PURPOSES:

@@ -23,7 +23,7 @@ Order = tuple[tuple[int, ...], int, int]
 
 
 def order_of(version: str) -> Order | None:
-    """What versions are compared by; None for what is no version."""
+    """The sort key of a version; None if `version` is not one."""
     match = _VERSION.fullmatch(version.strip())
     if match is None or (match["stage"] or "") not in _STAGES:
         return None

@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 @frozen
 class Preset:
-    """`framework` is the one that the preset is for, "" for any; `arguments` come behind all others."""
+    """`framework` is the one that the preset is for, "" for any; `arguments` follow all other ones."""
 
     name: str
     framework: str = ""
@@ -56,7 +56,7 @@ def to_text(preset: Preset) -> str:
 
 
 def of_text(text: str) -> Preset:
-    """The preset in a text that may come from anywhere; raises what is wrong with it."""
+    """The preset in an untrusted text; raises `bad-preset`."""
     if len(text) > _LARGEST:
         raise bad_preset(f"it is larger than {_LARGEST // 1024} kB")
     try:

@@ -67,7 +67,7 @@ class StopRecording:
 
 @frozen
 class RecordingResult:
-    """The number of workers that were asked; `changed` reports what becomes of it."""
+    """The number of workers that were asked; `changed` reports the results."""
 
     workers: int
 

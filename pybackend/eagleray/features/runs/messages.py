@@ -107,7 +107,7 @@ class RunCommand:
 
 @frozen
 class OutputFrom:
-    """From a piece's `next` on; a negative `offset` asks for the end of what is there."""
+    """From a piece's `next` on; a negative `offset` requests the end of the current output."""
 
     id: str
     offset: int = -1

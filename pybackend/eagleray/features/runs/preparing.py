@@ -1,4 +1,4 @@
-"""Prepares a run: makes a plan of the user's request, with the problems to know before its start."""
+"""Prepares a run: makes a plan of the user's request, and finds problems before its start."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from eagleray.injected.worker_patterns import split_patterns
 
 # An editor prepares one for each change in its form.
 MAX_PLANS = 64
-# Of a script that is larger nothing is copied.
+# A larger script is not copied.
 _SCRIPT = 2**20
 
 
@@ -130,7 +130,7 @@ class RunPreparation:
         return await off_loop(partial(_with_plain_line_ends, plan, script))
 
     async def problems(self, plan: RunPlan) -> list[EaglerayError]:
-        """What would surprise the user after the start."""
+        """The problems that the user would meet after the start."""
         problems = [not_python(path) for path in await off_loop(partial(_missing, plan))]
         if plan.cluster and plan.kind in ("program", "module"):
             here, there = await self._here(plan.argv[0]), await self._there(plan.cluster)

@@ -165,7 +165,7 @@ class RunRecords:
     def needed_since(self, days: float) -> float:
         """The time before which no run began that may still run: `days` before now and before each live run.
 
-        Other machines can have runs that this one doesn't know.
+        Other machines can have runs that this one doesn't have.
         """
         started = [run.state.started for run in self.listed() if not run.state.is_over]
         return min([time.time(), *started]) - days * 24 * 3600.0
@@ -224,7 +224,7 @@ def _write(path: Path, value: Mapping[str, Any]) -> None:
 
 
 def _changed_at(folder: Path) -> float:
-    """0.0 for one that is gone."""
+    """The time of the last change, 0.0 for a file that is gone."""
     try:
         return folder.stat().st_mtime
     except OSError:

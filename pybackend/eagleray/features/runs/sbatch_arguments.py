@@ -9,7 +9,7 @@ from pathlib import Path
 from eagleray.features.runs.scripts.bash_tokens import commands_of
 from eagleray.features.runs.scripts.script import read_script
 
-# Options that are whole without a value; all other long ones take the next word unless they have a `=`.
+# Options without a value; all other long ones take the next word unless they have a `=`.
 _FLAGS = frozenset(
     {
         "--contiguous",

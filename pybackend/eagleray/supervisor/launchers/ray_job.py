@@ -24,7 +24,7 @@ TRIES = 3
 
 
 class RayJob:
-    """Submits, follows and stops one job, or the one that is there already, `job`.
+    """Submits, follows and stops one job, or adopts the existing `job`.
 
     `environ` are the variables of the program and of its workers.
     """

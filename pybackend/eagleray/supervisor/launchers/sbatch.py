@@ -42,7 +42,7 @@ AGAIN = Backoff(first_s=1.0, longest_s=30.0)
 _FORGOTTEN = "Invalid job id"
 # After this many such messages in a row the end of the job stays unknown.
 TRIES = 5
-# A login node or SLURM itself may be away for long, while the job goes on.
+# A login node or SLURM itself may be unreachable for long, while the job keeps running.
 GIVE_UP_S = 24 * 3600.0
 _AGAIN = b"\n(SLURM has put the job back into its queue)\n"
 
@@ -54,7 +54,7 @@ _SUBMITTED = re.compile(r"^(?:Submitted batch job )?([0-9]{1,10})(?:;[\w.-]+)?\s
 
 
 class Sbatch:
-    """Submits, follows and cancels one job, or the one that is there already, `job`; `ssh` "" is this machine."""
+    """Submits, follows and cancels one job, or adopts the existing `job`; `ssh` "" is this machine."""
 
     def __init__(
         self,

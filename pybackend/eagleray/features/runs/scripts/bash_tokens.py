@@ -34,7 +34,7 @@ class BashWord:
 
 @frozen
 class BashCommand:
-    """A simple command; `end` is where one more word of it would stand.  `function`: it stands in one."""
+    """A simple command; `end` is where another word could be added.  `function`: it is part of a function."""
 
     tokens: tuple[BashWord, ...] = field(repr=False)
     end: int
@@ -156,7 +156,7 @@ def moved(command: BashCommand, by: int) -> BashCommand:
 
 
 def end_of_word(text: str, at: int) -> int:
-    """Where the word that begins at `at` ends."""
+    """The end of the word that begins at `at`."""
     while at < len(text):
         sign = text[at]
         if sign == "(" and text[at - 1 : at] == "=":
@@ -198,7 +198,7 @@ def _end_of_single(text: str, at: int) -> int:
 
 
 def _end_of_group(text: str, at: int, group: _Group) -> int:
-    """Just behind what closes the group that begins at `at`; however deep others stand in it."""
+    """The place after the end of the group that begins at `at`, however deep others are nested in it."""
     at += group.opening
     inside = [group]
     while inside and at < len(text):
@@ -311,7 +311,7 @@ def _parameter(raw: str, at: int, values: Mapping[str, ExpandedText]) -> tuple[E
 
 
 def array_items(raw: str) -> tuple[BashWord, ...]:
-    """The words of an array `( … )`, with places counted from the beginning of `raw`."""
+    """The words of an array `( … )`, with places from the beginning of `raw`."""
     # Line ends separate the words of an array as blanks do.
     inside = re.sub(r"(?:(?<=\s)|^)#[^\n]*", lambda comment: " " * len(comment[0]), raw[1:-1])
     items = [word for command in commands_of(inside) for word in command.tokens]

@@ -22,7 +22,7 @@ _WRAPPERS = re.compile(
 class LineWord:
     """A word of the line: its text, expanded where it `is_resolved`, as written otherwise.
 
-    `line` is where it stands, 0 outside a script; `span` its place in the text of the script if it stands on
+    `line` is its line, 0 outside a script; `span` its place in the text of the script if it is on
     the line itself and not in a variable.
     """
 

@@ -94,7 +94,7 @@ class Script:
         return any(_passed_on(self.text, line) is False for line in lines)
 
     def assigned(self, name: str) -> Assignment | None:
-        """The last one of this name that stands before the training line."""
+        """The last assignment of this name before the training line."""
         bound = self.launch.line if self.launch else 0
         assignments = [assignment for assignment in self.assignments if assignment.name == name]
         return next(
@@ -109,7 +109,7 @@ class Script:
 def read_script(
     raw: str, arguments: Sequence[str] = (), prefers: Callable[[Launch], bool] = lambda _: True
 ) -> Script:
-    """Reads `raw`, given `arguments`.  Of several Python lines it takes the last one that `prefers` says yes to."""
+    """Reads `raw`, given `arguments`.  Of several Python lines the last one that `prefers` accepts counts."""
     text = raw.replace("\r\n", "\n")
     commands = commands_of(text)
     reader = _ScriptReader(text, arguments)
@@ -130,7 +130,7 @@ def read_script(
 
 
 class _ScriptReader:
-    """Goes through the commands in their order, and knows the variables that are set before each."""
+    """Reads the commands in their order, with the variables that are set before each."""
 
     def __init__(self, text: str, arguments: Sequence[str]) -> None:
         self._text = text
@@ -145,7 +145,7 @@ class _ScriptReader:
 
     def read(self, command: BashCommand) -> Launch | ScriptStart | None:
         tokens = [token for word in command.tokens for token in self._tokens_of(word)]
-        # Assignments in front of a command are no words of it.
+        # Assignments before a command are not part of its words.
         first = next(
             (i for i, token in enumerate(tokens) if not _ASSIGNMENT.fullmatch(token.text)), 0
         )
@@ -169,7 +169,7 @@ class _ScriptReader:
         return bisect(self._ends, word.start - 1) + 1
 
     def _tokens_of(self, word: BashWord) -> list[LineWord]:
-        """What a word gives: itself, or the words of the variable or array that it consists of."""
+        """The words that a word expands to: itself, or those of the variable or array that it consists of."""
         whole = _WHOLE_VARIABLE.fullmatch(word.raw)
         held = self._last.get(whole["name"]) if whole else None
         if whole and held and held.raw.startswith("(") and whole["array"]:
@@ -238,7 +238,7 @@ def _unquoted(commands: Sequence[BashCommand]) -> str:
 
 
 def _hidden(text: str, commands: Sequence[BashCommand]) -> int:
-    """The line of a Python program that stands inside a quoted text, 0 for none."""
+    """The line of a Python program inside a quoted text, 0 for none."""
     for command in commands:
         for word in command.tokens:
             if match := _QUOTED_PYTHON.search(word.raw):

@@ -34,14 +34,14 @@ def copy_number(written: str) -> int:
 
 
 def shell_quoted(word: str) -> str:
-    """`word` in quotes of the shell, in those that read best."""
+    """`word` in the quotes of a shell that read best."""
     if "'" in word and not re.search(r'["$`\\!]', word):
         return f'"{word}"'
     return shlex.quote(word)
 
 
 def _lines(arguments: Sequence[str]) -> Iterator[str]:
-    """An option stands on one line with its value."""
+    """Yields the lines; an option and its value share one."""
     waiting = ""
     for word in arguments:
         quoted = shell_quoted(word)
@@ -86,7 +86,7 @@ def _own_places(
 def _left_alone(
     text: str, at: int, end: int, double: bool = False, level: int = 0
 ) -> Iterator[tuple[int, int]]:
-    """The places in single quotes, also in those of a `$(…)` within double quotes, and what stands too deep to tell."""
+    """The places in single quotes, also in those of a `$(…)` within double quotes, and those that are nested too deeply."""
     while at < end:
         closing = at + (2 if text[at] == "\\" else 1)
         if text[at] == "'" and not double:
