@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from eagleray.adapter.control.questions import Questions, current_asker
+from eagleray.adapter.control.questions import Asker, Questions, current_asker
 from eagleray.protocol.control import SshQuestion
 
 
-class Window:
+class Window(Asker):
     def __init__(self) -> None:
         self.questions: list[SshQuestion] = []
         self.over: list[int] = []

@@ -6,24 +6,28 @@ import asyncio
 import itertools
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Protocol
 
 from eagleray.common.errors import printable
-from eagleray.protocol.control import SshQuestion
+from eagleray.protocol import control, jsonlines
+from eagleray.protocol.control import ClosedQuestion, SshQuestion
+from eagleray.protocol.jsonlines import Json
 from eagleray.routes.ssh.askpass import AskUser, QuestionKind
 
 # A prompt is a line or two, sometimes after a banner with the login's rules.
 _LONGEST_PROMPT = 4000
 
 
-class Asker(Protocol):
-    """A control client that can show questions to the user."""
+class Asker:
+    """A control client as one that can show questions to the user; `send` sends it an event."""
 
-    def question(self, question: SshQuestion) -> None: ...
+    def __init__(self, send: Callable[[Json], None]) -> None:
+        self._send = send
 
-    def question_over(self, question_id: int) -> None: ...
+    def question(self, question: SshQuestion) -> None:
+        self._send(jsonlines.event(control.QUESTION_EVENT, question))
 
-    def __hash__(self) -> int: ...
+    def question_over(self, question_id: int) -> None:
+        self._send(jsonlines.event(control.QUESTION_OVER_EVENT, ClosedQuestion(question_id)))
 
 
 # The client whose request is being served, also in the tasks that the request started.

@@ -6,14 +6,13 @@ import asyncio
 import logging
 
 from eagleray.adapter.control.operations import AdapterParts, Operations
-from eagleray.adapter.control.questions import current_asker
+from eagleray.adapter.control.questions import Asker, current_asker
 from eagleray.adapter.control.subscription import Subscription
 from eagleray.adapter.sessions.backpressure import ClientWriter
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal
 from eagleray.common.worker_errors import worker_silent
 from eagleray.protocol import control, jsonlines, runs
-from eagleray.protocol.control import ClosedQuestion, SshQuestion
 from eagleray.protocol.jsonlines import Json
 
 log = logging.getLogger(__name__)
@@ -67,7 +66,8 @@ class ControlServer:
 class _Client:
     def __init__(self, parts: AdapterParts, writer: asyncio.StreamWriter) -> None:
         self._parts = parts
-        self._operations = Operations(parts, self, self._subscribe)
+        self._asker = Asker(self._send)
+        self._operations = Operations(parts, self._asker, self._subscribe)
         self._writer = ClientWriter(writer, "A control client")
         self._answering: set[asyncio.Task[None]] = set()
         self._for_client: set[asyncio.Task[None]] = set()
@@ -86,14 +86,8 @@ class _Client:
         self._operations.close()
         self._writer.close()
 
-    def question(self, question: SshQuestion) -> None:
-        self._send(jsonlines.event(control.QUESTION_EVENT, question))
-
-    def question_over(self, question_id: int) -> None:
-        self._send(jsonlines.event(control.QUESTION_OVER_EVENT, ClosedQuestion(question_id)))
-
     async def _answer(self, line: bytes) -> None:
-        current_asker.set(self)
+        current_asker.set(self._asker)
         number = None
         try:
             request = jsonlines.decode(line)
