@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from eagleray.adapter.sessions import worker_rpc
-from eagleray.adapter.sessions.dap import Message
+from eagleray.adapter.sessions.dap import Body, Message
 from eagleray.adapter.sessions.link import Link
 from eagleray.adapter.sessions.worker_rpc import WorkerInfo, WorkerRpc, read_answer
 from eagleray.common import tasks
@@ -187,12 +187,12 @@ class AttachConversation:
             # Another program leaves them unanswered, and then nothing awaits them.
             answer.add_done_callback(lambda done: done.cancelled() or done.exception())
 
-    async def attach(self, link: Link) -> tuple[Message, WorkerInfo]:
+    async def attach(self, link: Link) -> tuple[Body, WorkerInfo]:
         """Converses up to configurationDone; returns the capabilities and the worker's description of itself."""
         with link.for_worker(self._params.name):
             return await self._converse(link)
 
-    async def _converse(self, link: Link) -> tuple[Message, WorkerInfo]:
+    async def _converse(self, link: Link) -> tuple[Body, WorkerInfo]:
         initialize, attach = await self._in_time(self._initialize), self._attach
         await self._in_time(asyncio.ensure_future(self._initialized_or_refused.wait()))
         if attach.done():

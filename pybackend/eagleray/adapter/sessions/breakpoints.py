@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from eagleray.adapter.sessions.dap import Message
+from eagleray.adapter.sessions.dap import Arguments, Row, Source
 from eagleray.common.breakpoint_rules import problem_of
 
 # Blank lines, comments and the beginnings of blocks that compile to nothing: debugpy uses the line before them, which
@@ -21,9 +21,9 @@ class FileBreakpoints:
     `names` are paths of the worker: the mapped one, and others under which its code may run there.
     """
 
-    source: Message
-    arguments: Message
-    answer: list[Message] = field(default_factory=list)
+    source: Source
+    arguments: Arguments
+    answer: list[Row] = field(default_factory=list)
     names: tuple[str, ...] = ()
 
 
@@ -33,20 +33,20 @@ class BreakpointRows:
     `arguments` have been checked by the table of requests.
     """
 
-    def __init__(self, arguments: Message) -> None:
+    def __init__(self, arguments: Arguments) -> None:
         rows = arguments.get("breakpoints")
         if rows is None:
             # The protocol's older form.
             rows = [{"line": line} for line in arguments.get("lines", [])]
-        self._rows: list[Message] = rows
+        self._rows: list[Row] = rows
         self._problems = [_problem(row) for row in rows]
 
-    def sent(self) -> list[Message]:
+    def sent(self) -> list[Row]:
         """The rows for debugpy."""
         rows = zip(self._rows, self._problems, strict=True)
         return [row for row, problem in rows if not problem]
 
-    def merge_answers(self, answers: list[Message]) -> list[Message]:
+    def merge_answers(self, answers: list[Row]) -> list[Row]:
         """The response to all rows, from debugpy's answers to those that were sent."""
         rest = iter(answers)
         merged = []
@@ -55,7 +55,7 @@ class BreakpointRows:
             merged.append(answer if problem else next(rest, {**answer, "message": ""}))
         return merged
 
-    def has_moved_up(self, answers: list[Message]) -> bool:
+    def has_moved_up(self, answers: list[Row]) -> bool:
         """Whether debugpy uses an earlier line for one of them, as it does beyond the end of the file."""
         rows = zip(self.sent(), answers, strict=False)
         return any(
@@ -64,7 +64,7 @@ class BreakpointRows:
             if isinstance(line := answer.get("line"), int)
         )
 
-    def refuse_moved(self, answers: list[Message], lines: Sequence[str]) -> bool:
+    def refuse_moved(self, answers: list[Row], lines: Sequence[str]) -> bool:
         """Marks rows that debugpy has moved to an earlier line as a problem, by the `lines` of the worker's file.
 
         Returns whether there are any.  A row within a statement of several lines stays where debugpy has moved it.
@@ -89,7 +89,7 @@ def _line_problem(line: int, used: object, lines: Sequence[str]) -> str:
     return f"Line {line} has no code to stop at.{next_step}"
 
 
-def _problem(row: Message) -> str:
+def _problem(row: Row) -> str:
     if row["line"] < 1:
         return "Lines begin at 1."
     return problem_of(

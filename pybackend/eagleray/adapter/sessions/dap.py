@@ -8,8 +8,16 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 Message = dict[str, Any]
+# Parts of messages.  Fields may be missing or of a wrong type, since neither debuggers nor editors are trusted: a
+# TypedDict would promise too much.  A body belongs to a response or an event.
+Arguments = dict[str, Any]
+Body = dict[str, Any]
+Source = dict[str, Any]
+Frame = dict[str, Any]
+# An entry of a list in a body or in arguments: a breakpoint, a thread, a variable.
+Row = dict[str, Any]
 # Sends a request by its command and arguments; the result is the whole response.
-SendRequest = Callable[[str, Message], Awaitable[Message]]
+SendRequest = Callable[[str, Arguments], Awaitable[Message]]
 
 # A larger message is not one of a debugger.
 LARGEST = 64 * 2**20
@@ -50,11 +58,11 @@ def encode(message: Message) -> bytes:
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
-def event(name: str, body: Message | None = None) -> Message:
+def event(name: str, body: Body | None = None) -> Message:
     return {"type": "event", "event": name, "body": body or {}}
 
 
-def success(request: Message, body: Message | None = None) -> Message:
+def success(request: Message, body: Body | None = None) -> Message:
     return {
         "type": "response",
         **_of_request(request),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Union
 
-from eagleray.adapter.sessions.dap import Message
+from eagleray.adapter.sessions.dap import Arguments, Source
 
 # A type, a list of a type (`[STRING]`), or an object by its properties, of which optional ones end with "?".
 Kind = Union[str, "list[Kind]", "Mapping[str, Kind]"]
@@ -149,14 +149,16 @@ class Unfit(Exception):
     """A request that is not forwarded; its text is for the client."""
 
 
-def checked(command: object, arguments: object) -> Message:
+def checked(command: object, arguments: object) -> Arguments:
     """The arguments for debugpy, without those that the table does not name; raises Unfit."""
     if not isinstance(command, str) or command not in TABLE:
         if command in _ENDING:
             raise Unfit("Eagleray doesn't end or restart a worker of Ray.")
         raise Unfit(f"The request “{str(command)[:80]}” is not supported.")
     request = TABLE[command]
-    fit: Message = _checked(request.arguments, {} if arguments is None else arguments, "arguments")
+    fit: Arguments = _checked(
+        request.arguments, {} if arguments is None else arguments, "arguments"
+    )
     if "source" in fit and command in ("setBreakpoints", "gotoTargets"):
         _check_source(fit["source"])
     return fit
@@ -196,7 +198,7 @@ def _simple(kind: str, value: Any, path: str) -> Any:
     return value
 
 
-def _check_source(source: Message) -> None:
+def _check_source(source: Source) -> None:
     path = source.get("path", "")
     if not (path or source.get("sourceReference")) or "\0" in path:
         raise Unfit("“arguments.source” must have a path or a sourceReference.")

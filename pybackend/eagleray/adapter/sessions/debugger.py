@@ -10,7 +10,7 @@ from typing import Any
 
 from eagleray.adapter.runs.proxy import NOT_A_PROXY, REFUSED
 from eagleray.adapter.sessions.attaching import AttachConversation
-from eagleray.adapter.sessions.dap import Message
+from eagleray.adapter.sessions.dap import Arguments, Body, Message
 from eagleray.adapter.sessions.link import STEERING, Link
 from eagleray.adapter.sessions.worker_rpc import WorkerInfo, WorkerRpc
 from eagleray.common import tasks
@@ -63,7 +63,7 @@ class Debugger:
         self._on_event = on_event
         self._problem: EaglerayError | None = None
 
-    async def attach(self) -> Message:
+    async def attach(self) -> Body:
         """Connects and attaches; returns the capabilities, raises errors of the catalogue."""
         conversation = self._new_conversation(self._calls)
 
@@ -84,7 +84,7 @@ class Debugger:
             raise
         return capabilities
 
-    async def reattach(self) -> Message:
+    async def reattach(self) -> Body:
         """Attaches with a new link in place of one that no longer answers.
 
         Raises `debugger-silent`, or `debugger-gone` when nothing listens at its port any more.
@@ -116,7 +116,7 @@ class Debugger:
 
     # --- requests ------------------------------------------------------------------------------
 
-    async def request(self, command: str, arguments: Message | None = None) -> Message:
+    async def request(self, command: str, arguments: Arguments | None = None) -> Message:
         """The worker's whole response; raises errors of the catalogue."""
         link = self._open_link()
         if command in STEERING:
@@ -124,7 +124,7 @@ class Debugger:
         with link.for_worker(self._name()):
             return await link.request(command, arguments)
 
-    async def set_breakpoints(self, requests: Iterable[Message]) -> list[Message]:
+    async def set_breakpoints(self, requests: Iterable[Arguments]) -> list[Message]:
         """The responses to `setBreakpoints` with these arguments, all sent before any later request."""
         link = self._open_link()
         with link.for_worker(self._name()):

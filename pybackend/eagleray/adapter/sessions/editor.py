@@ -15,7 +15,7 @@ from typing import Any
 
 from eagleray.adapter.sessions import dap
 from eagleray.adapter.sessions.backpressure import ClientWriter
-from eagleray.adapter.sessions.dap import Message
+from eagleray.adapter.sessions.dap import Arguments, Message
 from eagleray.adapter.sessions.editor_requests import EditorRequests
 from eagleray.adapter.sessions.worker_session import WorkerSession
 from eagleray.common import tasks
@@ -234,7 +234,7 @@ class DisconnectIntent(Enum):
     RETURN = "return"  # it stays stopped; the same editor connects again at once
 
 
-def disconnect_intent(disconnect: Message | None) -> DisconnectIntent:
+def disconnect_intent(disconnect: Arguments | None) -> DisconnectIntent:
     """The intent of an editor by the arguments of `disconnect`, None when its connection just ended.
 
     An editor that closes, reloads or crashes must not resume the worker; only a pressed Disconnect does.  VS Code

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from eagleray.adapter.sessions import dap
 from eagleray.adapter.sessions.attaching import UNCAUGHT
 from eagleray.adapter.sessions.breakpoints import BreakpointRows, FileBreakpoints
-from eagleray.adapter.sessions.dap import Message
+from eagleray.adapter.sessions.dap import Arguments, Body, Frame, Message, Row, Source
 from eagleray.adapter.sessions.dap_requests import TABLE, Unfit, checked
 from eagleray.adapter.sessions.stacks import is_noise, is_own_thread
 from eagleray.adapter.sessions.stops import exception_info
@@ -26,7 +26,7 @@ _LISTS_WITH_SOURCES = {
 }
 
 # The settings of debugpy after attaching, each with its response.
-_SETTINGS: dict[str, tuple[Message, Message]] = {
+_SETTINGS: dict[str, tuple[Arguments, Body]] = {
     "setFunctionBreakpoints": ({"breakpoints": []}, {"breakpoints": []}),
     "setExceptionBreakpoints": ({"filters": [UNCAUGHT]}, {}),
 }
@@ -63,18 +63,18 @@ class EditorRequests:
         response = await self._worker.request(command, self._for_worker(command, arguments))
         return await self._for_editor(request, command, response)
 
-    def _check_thread(self, command: str, arguments: Message) -> None:
+    def _check_thread(self, command: str, arguments: Arguments) -> None:
         """Refuses requests for running threads: debugpy never answers those, nor any request after them."""
         if TABLE[command].stopped and arguments["threadId"] not in self._worker.record.stopped:
             raise Unfit("The thread is not stopped.")
 
-    def _check_names(self, command: str, arguments: Message) -> None:
+    def _check_names(self, command: str, arguments: Arguments) -> None:
         if command in ("setBreakpoints", "gotoTargets"):
             names = self._sources.names(arguments["source"])
             if not all(name.get("path") for name in names):
                 raise Unfit("The “sourceReference” is not one of this worker's.")
 
-    async def threads(self) -> list[Message]:
+    async def threads(self) -> list[Row]:
         """The threads of the worker's program; raises errors of the catalogue."""
         response = await self._worker.request("threads")
         return self._threads((response.get("body") or {}).get("threads") or [])
@@ -110,7 +110,7 @@ class EditorRequests:
             return {**event, "body": {**body, "source": self._sources.to_editor(body["source"])}}
         return event
 
-    async def _set(self, request: Message, command: str, arguments: Message) -> Message:
+    async def _set(self, request: Message, command: str, arguments: Arguments) -> Message:
         """Sends a setting to the worker if it changes anything.
 
         Every editor begins with these two, mostly with the current values, and waits for each response.  To a remote
@@ -126,14 +126,14 @@ class EditorRequests:
             settings[command] = (arguments, answer.get("body") or {})
         return answer
 
-    async def _set_breakpoints(self, request: Message, arguments: Message) -> Message:
+    async def _set_breakpoints(self, request: Message, arguments: Arguments) -> Message:
         source = arguments["source"]
         path = str(source.get("path") or source["sourceReference"])
         self._named.add(path)
         response = await self._pass_breakpoints(path, source, arguments)
         return _response(request, response, response.get("body") or {})
 
-    async def _pass_breakpoints(self, path: str, source: Message, arguments: Message) -> Message:
+    async def _pass_breakpoints(self, path: str, source: Source, arguments: Arguments) -> Message:
         names, rows = self._sources.names(source), BreakpointRows(arguments)
         answers = await self._send_breakpoints(names, rows)
         first = (answers[0].get("body") or {}).get("breakpoints") or []
@@ -149,7 +149,7 @@ class EditorRequests:
         self._worker.record.files[path] = FileBreakpoints(source, arguments, merged, _paths(names))
         return {**answers[0], "body": {**bodies[0], "breakpoints": merged}}
 
-    async def _send_breakpoints(self, names: list[Message], rows: BreakpointRows) -> list[Message]:
+    async def _send_breakpoints(self, names: list[Source], rows: BreakpointRows) -> list[Message]:
         return await self._worker.debugger.set_breakpoints(
             {"source": name, "breakpoints": rows.sent()} for name in names
         )
@@ -167,7 +167,7 @@ class EditorRequests:
             {"source": {"path": path}, "breakpoints": []} for path in paths
         )
 
-    async def _stack_trace(self, request: Message, arguments: Message) -> Message:
+    async def _stack_trace(self, request: Message, arguments: Arguments) -> Message:
         frames = await self._worker.stack(arguments["threadId"])
         start = _count(arguments.get("startFrame"))
         levels = _count(arguments.get("levels")) or len(frames)
@@ -176,7 +176,7 @@ class EditorRequests:
         body["stackFrames"] = [_deemphasized(frame) for frame in body["stackFrames"]]
         return dap.success(request, {**body, "totalFrames": len(frames)})
 
-    async def _source(self, request: Message, arguments: Message) -> Message:
+    async def _source(self, request: Message, arguments: Arguments) -> Message:
         source = arguments.get("source") or {}
         reference = arguments["sourceReference"] or source.get("sourceReference")
         path = self._sources.path_of(reference)
@@ -186,7 +186,7 @@ class EditorRequests:
         file = await self._worker.read_file(path)
         return dap.success(request, {"content": file.text, "mimeType": "text/x-python"})
 
-    def _for_worker(self, command: str, arguments: Message) -> Message:
+    def _for_worker(self, command: str, arguments: Arguments) -> Arguments:
         if command == "setExceptionBreakpoints":
             others = [name for name in arguments["filters"] if name != UNCAUGHT]
             return {**arguments, "filters": [UNCAUGHT, *others]}
@@ -213,7 +213,7 @@ class EditorRequests:
             body = await self._sources.translated(body, _LISTS_WITH_SOURCES[command])
         return _response(request, response, body)
 
-    def _threads(self, threads: list[Message]) -> list[Message]:
+    def _threads(self, threads: list[Row]) -> list[Row]:
         name = self._worker.params.name
         shown = [thread for thread in threads if not is_own_thread(str(thread.get("name", "")))]
         return [
@@ -222,11 +222,11 @@ class EditorRequests:
         ]
 
 
-def _paths(sources: Iterable[Message]) -> tuple[str, ...]:
+def _paths(sources: Iterable[Source]) -> tuple[str, ...]:
     return tuple(str(source.get("path") or "") for source in sources)
 
 
-def _best(answers: list[list[Message]]) -> list[Message]:
+def _best(answers: list[list[Row]]) -> list[Row]:
     """Each breakpoint from the first answer, or from one in which it is verified.
 
     The answers are for the same file under its names.
@@ -239,13 +239,13 @@ def _best(answers: list[list[Message]]) -> list[Message]:
     return best
 
 
-def _response(request: Message, response: Message, body: Message) -> Message:
+def _response(request: Message, response: Message, body: Body) -> Message:
     if response.get("success"):
         return dap.success(request, body)
     return {**dap.failure(request, str(response.get("message", ""))), "body": body}
 
 
-def _deemphasized(frame: Message) -> Message:
+def _deemphasized(frame: Frame) -> Frame:
     if frame.get("presentationHint") != "subtle" or not isinstance(frame.get("source"), dict):
         return frame
     return {**frame, "source": {**frame["source"], "presentationHint": "deemphasize"}}

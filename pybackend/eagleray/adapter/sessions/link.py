@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from eagleray.adapter.sessions import dap
-from eagleray.adapter.sessions.dap import Message
+from eagleray.adapter.sessions.dap import Arguments, Message
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.route_errors import link_lost
@@ -92,7 +92,7 @@ class Link:
         # When it ends, by a failure too, all waits for the link end.
         self._reading = tasks.owned(self._read(), "link to a worker", tasks.only_logged)
 
-    async def request(self, command: str, arguments: Message | None = None) -> Message:
+    async def request(self, command: str, arguments: Arguments | None = None) -> Message:
         """Sends a request in its turn and returns the whole response; raises LinkClosed."""
         if command in _AT_ONCE:
             return await self.begin(command, arguments)
@@ -109,7 +109,7 @@ class Link:
             self._next_turn()
         return await answer
 
-    def begin(self, command: str, arguments: Message | None = None) -> asyncio.Future[Message]:
+    def begin(self, command: str, arguments: Arguments | None = None) -> asyncio.Future[Message]:
         """Sends a request at once; the future is its response."""
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         if self._closed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from eagleray.adapter.sessions.breakpoints import BreakpointRows, FileBreakpoints
-from eagleray.adapter.sessions.dap import Message
+from eagleray.adapter.sessions.dap import Arguments, Body
 from eagleray.adapter.sessions.dap_requests import TABLE
 from eagleray.adapter.sessions.debugger import Debugger
 
@@ -42,22 +42,22 @@ class SessionRecord:
     `focus` is the thread that stopped last.
     """
 
-    capabilities: Message = field(default_factory=dict)
+    capabilities: Body = field(default_factory=dict)
     files: dict[str, FileBreakpoints] = field(default_factory=dict)
-    settings: dict[str, tuple[Message, Message]] = field(default_factory=dict)
-    stopped: dict[int, Message] = field(default_factory=dict)
+    settings: dict[str, tuple[Arguments, Body]] = field(default_factory=dict)
+    stopped: dict[int, Body] = field(default_factory=dict)
     focus: int = 0
 
-    def offered_capabilities(self) -> Message:
+    def offered_capabilities(self) -> Body:
         """The capabilities that editors get."""
         offered = {name: value for name, value in self.capabilities.items() if name in _OFFERED}
         return {**offered, **_FORCED}
 
-    def add_stop(self, body: Message) -> None:
+    def add_stop(self, body: Body) -> None:
         self.focus = _thread_of(body)
         self.stopped[self.focus] = body
 
-    def last_stop(self) -> Message | None:
+    def last_stop(self) -> Body | None:
         """The body of the `stopped` event of the thread that stopped last, None while the worker runs."""
         other = next(reversed(list(self.stopped.values())), None)
         return self.stopped.get(self.focus, other)
@@ -65,7 +65,7 @@ class SessionRecord:
     def clear_stops(self) -> None:
         self.stopped.clear()
 
-    def remove_stops(self, stopped: dict[int, Message]) -> None:
+    def remove_stops(self, stopped: dict[int, Body]) -> None:
         """Removes these stops, but no later ones of the same threads."""
         for thread, body in stopped.items():
             if self.stopped.get(thread) is body:
@@ -88,6 +88,6 @@ class SessionRecord:
         )
 
 
-def _thread_of(body: Message) -> int:
+def _thread_of(body: Body) -> int:
     thread = body.get("threadId")
     return thread if isinstance(thread, int) else 0

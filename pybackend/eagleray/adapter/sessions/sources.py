@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Iterator
 
-from eagleray.adapter.sessions.dap import Message
+from eagleray.adapter.sessions.dap import Body, Message, Row, Source
 from eagleray.common.file_checks import FileChecks
 from eagleray.protocol.control import PathMapping
 
@@ -69,7 +69,7 @@ class Sources:
         self._by_reference: dict[int, str] = {}
         self._references: dict[str, int] = {}
 
-    def to_editor(self, source: Message) -> Message:
+    def to_editor(self, source: Source) -> Source:
         """The worker's source for the editor."""
         path = source.get("path")
         if not isinstance(path, str):
@@ -83,7 +83,7 @@ class Sources:
             return source
         return {**source, "sourceReference": self._reference(path), "origin": "from the worker"}
 
-    def to_worker(self, source: Message) -> Message:
+    def to_worker(self, source: Source) -> Source:
         """The editor's source for the worker."""
         remote = self._by_reference.get(source.get("sourceReference") or 0)
         if remote is not None:
@@ -93,7 +93,7 @@ class Sources:
             return source
         return {**source, "path": self.rules.to_remote(path)}
 
-    def names(self, source: Message) -> list[Message]:
+    def names(self, source: Source) -> list[Source]:
         """The editor's source under each name that it may have in the worker, the mapped one first.
 
         A class of the driver's own file comes to the worker pickled by value: its code keeps the name that the file
@@ -108,7 +108,7 @@ class Sources:
         """The worker's file behind one of our references, "" for another's."""
         return self._by_reference.get(reference, "") if isinstance(reference, int) else ""
 
-    async def translated(self, body: Message, *keys: str) -> Message:
+    async def translated(self, body: Body, *keys: str) -> Body:
         """`rows_to_editor`, after the local files have been checked."""
         rows = (row for key in keys for row in _rows(body.get(key)))
         sources = (row.get("source") for row in rows)
@@ -116,7 +116,7 @@ class Sources:
         await self.rules.check_files(path for path in paths if isinstance(path, str))
         return self.rows_to_editor(body, *keys)
 
-    def rows_to_editor(self, body: Message, *keys: str) -> Message:
+    def rows_to_editor(self, body: Body, *keys: str) -> Body:
         """`body` with every `source` in the lists under `keys` translated."""
         result = dict(body)
         for key in keys:
@@ -125,7 +125,7 @@ class Sources:
                 result[key] = [self._row(row) for row in rows]
         return result
 
-    def _row(self, row: Message) -> Message:
+    def _row(self, row: Row) -> Row:
         source = row.get("source")
         return {**row, "source": self.to_editor(source)} if isinstance(source, dict) else row
 
@@ -157,5 +157,5 @@ def _bare(path: str) -> str:
     return path.rstrip("/") or "/"
 
 
-def _rows(rows: object) -> list[Message]:
+def _rows(rows: object) -> list[Row]:
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from eagleray.adapter.sessions.dap import Message, SendRequest
+from eagleray.adapter.sessions.dap import Body, Frame, Row, SendRequest
 from eagleray.adapter.sessions.pydevd_patches import STACK
 
 # Parts of the package ray that users read, subclass and set breakpoints in.
@@ -25,14 +25,14 @@ class Stacks:
         self._request = request
         self._stopped = stopped
         self._owners = FrameOwners({})
-        self._frames: dict[int, list[Message]] = {}
+        self._frames: dict[int, list[Frame]] = {}
         self.is_wrapped = False
 
     def set_roots(self, roots: Mapping[str, str]) -> None:
         """Sets the folders of Ray and of the debugger in the worker, by whose frames are folded."""
         self._owners = FrameOwners(roots)
 
-    def on_stop(self, body: Message) -> None:
+    def on_stop(self, body: Body) -> None:
         """Takes the stack that came with a `stopped` event out of it."""
         stacks = take_stacks(body)
         self._frames = {thread: fold(frames, self._owners) for thread, frames in stacks.items()}
@@ -41,7 +41,7 @@ class Stacks:
     def clear(self) -> None:
         self._frames.clear()
 
-    async def frames(self, thread: int) -> list[Message]:
+    async def frames(self, thread: int) -> list[Frame]:
         """The stack of a thread; raises what the request raises."""
         if thread not in self._frames:
             arguments = {"threadId": thread, "startFrame": 0, "levels": 0}
@@ -54,7 +54,7 @@ class Stacks:
         return self._frames[thread]
 
 
-def take_stacks(body: Message) -> dict[int, list[Message]]:
+def take_stacks(body: Body) -> dict[int, list[Frame]]:
     """Removes the stack that our patch of debugpy adds to a `stopped` event, and returns it by its thread."""
     frames, thread = body.pop(STACK, None), body.get("threadId")
     return {thread: frames} if isinstance(frames, list) and isinstance(thread, int) else {}
@@ -90,7 +90,7 @@ class FrameOwners:
         return None
 
 
-def fold(frames: list[Message], owners: FrameOwners) -> list[Message]:
+def fold(frames: list[Frame], owners: FrameOwners) -> list[Frame]:
     """The frames with the user's first: those of Ray are marked "subtle", which the editor folds.
 
     1. Ray's breakpoint() and all that it called are removed: the worker waits there, the user doesn't.
@@ -123,7 +123,7 @@ def fold(frames: list[Message], owners: FrameOwners) -> list[Message]:
     return folded
 
 
-def is_wrapped(frames: list[Message], owners: FrameOwners) -> bool:
+def is_wrapped(frames: list[Frame], owners: FrameOwners) -> bool:
     """Whether a frame of Ray's core is on top of the user's, which `fold` removes."""
     paths = [_path(frame) for frame in frames]
     if not paths or owners.library(paths[0]) != "ray" or any(map(_is_breakpoint, paths)):
@@ -136,13 +136,13 @@ def is_own_thread(name: str) -> bool:
     return name.startswith(OWN_THREADS)
 
 
-def is_noise(variable: Message) -> bool:
+def is_noise(variable: Row) -> bool:
     """Whether pydevd added the variable for the value that Ray's breakpoint() returned."""
     name = str(variable.get("name", ""))
     return name.startswith("(return)") and name.endswith(("set_trace", "_debugpy_breakpoint"))
 
 
-def _without_top(frames: list[Message], is_removed: Callable[[str], bool]) -> list[Message]:
+def _without_top(frames: list[Frame], is_removed: Callable[[str], bool]) -> list[Frame]:
     for position, frame in enumerate(frames):
         if not is_removed(_path(frame)):
             return frames[position:]
@@ -159,6 +159,6 @@ def _package(path: str) -> str:
     return folder + installed + inside.split("/", 1)[0] if installed else ""
 
 
-def _path(frame: Message) -> str:
+def _path(frame: Frame) -> str:
     source = frame.get("source")
     return str(source.get("path") or "") if isinstance(source, dict) else ""

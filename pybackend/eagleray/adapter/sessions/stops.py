@@ -10,7 +10,7 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from eagleray.adapter.sessions.dap import Message, SendRequest
+from eagleray.adapter.sessions.dap import Body, Frame, SendRequest
 from eagleray.adapter.sessions.stacks import Stacks
 from eagleray.common import tasks
 from eagleray.common.errors import printable
@@ -39,7 +39,7 @@ class StopLocator:
         self._late = late
         self._locating: asyncio.Task[None] | None = None
 
-    async def locate(self, body: Message, thread: int) -> WorkerStop:
+    async def locate(self, body: Body, thread: int) -> WorkerStop:
         """The stop of a `stopped` event, without path and line if they don't arrive in time."""
         self.close()
         without_location = stop_of(body, [], thread, "")
@@ -69,12 +69,12 @@ class StopLocator:
             self._locating.cancel()
             self._locating = None
 
-    async def _located(self, body: Message, thread: int) -> WorkerStop:
+    async def _located(self, body: Body, thread: int) -> WorkerStop:
         frames = await self._stacks.frames(thread)
         exception = await self._exception(body, thread) if body.get("reason") == "exception" else ""
         return stop_of(body, frames, thread, exception)
 
-    async def _exception(self, body: Message, thread: int) -> str:
+    async def _exception(self, body: Body, thread: int) -> str:
         """The exception that a thread has stopped for; usually its `stopped` event has it."""
         if body.get("text"):
             return _summary({"exceptionId": body["text"], "description": body.get("description")})
@@ -82,7 +82,7 @@ class StopLocator:
         return _summary(response.get("body") or {})
 
 
-def stop_of(body: Message, frames: list[Message], thread: int, exception: str) -> WorkerStop:
+def stop_of(body: Body, frames: list[Frame], thread: int, exception: str) -> WorkerStop:
     """The stop for the control protocol: the user's first frame, in the worker's paths."""
     top = frames[0] if frames else {}
     source = top.get("source")
@@ -105,9 +105,9 @@ def is_among(stop: WorkerStop, locations: list[list[Any]]) -> bool:
     return any(location[0] == stop.path and stop.line in location[1:] for location in locations)
 
 
-def without_note(info: Message) -> Message:
+def without_note(info: Body) -> Body:
     """The body of `exceptionInfo`, or of a `stopped` event, with the bare name of the exception."""
-    bare: Message = {
+    bare: Body = {
         name: _NOTE.sub("", text)
         for name, text in info.items()
         if name in _NAMES and isinstance(text, str)
@@ -117,7 +117,7 @@ def without_note(info: Message) -> Message:
     return {**info, **bare}
 
 
-def exception_info(info: Message) -> Message:
+def exception_info(info: Body) -> Body:
     """The body of `exceptionInfo` as the protocol defines it: pydevd adds the name of the file to the details."""
     body = without_note(info)
     if isinstance(body.get("details"), dict):
@@ -125,7 +125,7 @@ def exception_info(info: Message) -> Message:
     return body
 
 
-def _summary(info: Message) -> str:
+def _summary(info: Body) -> str:
     """The body of `exceptionInfo` as "ValueError: reward is nan"."""
     info = without_note(info)
     name = _MODULE.sub("", str(info.get("exceptionId") or ""))

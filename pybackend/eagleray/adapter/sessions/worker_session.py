@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from eagleray.adapter.sessions import worker_process
 from eagleray.adapter.sessions.attaching import INTERNAL_EVENTS, AttachConversation
 from eagleray.adapter.sessions.backpressure import EventQueue
-from eagleray.adapter.sessions.dap import Message
+from eagleray.adapter.sessions.dap import Arguments, Body, Frame, Message
 from eagleray.adapter.sessions.debugger import LINK_ENDED, Debugger, LinkRenewal
 from eagleray.adapter.sessions.record import SessionRecord
 from eagleray.adapter.sessions.sources import PathRules, Sources, paths_in
@@ -117,7 +117,7 @@ class WorkerSession:
         await self.record.restore(self.debugger)
         await self._attached(capabilities, before)
 
-    async def _attached(self, capabilities: Message, before: WorkerStop | None) -> None:
+    async def _attached(self, capabilities: Body, before: WorkerStop | None) -> None:
         self.record.capabilities = capabilities
         self._stacks.set_roots(self.info.roots)
         if self.info.waiting != 0:
@@ -135,11 +135,11 @@ class WorkerSession:
     def info(self) -> WorkerInfo:
         return self.debugger.info
 
-    async def request(self, command: str, arguments: Message | None = None) -> Message:
+    async def request(self, command: str, arguments: Arguments | None = None) -> Message:
         """The worker's whole response; raises errors of the catalogue."""
         return await self.debugger.request(command, arguments)
 
-    async def stack(self, thread: int) -> list[Message]:
+    async def stack(self, thread: int) -> list[Frame]:
         """The folded stack of a thread, in the worker's paths."""
         return await self._stacks.frames(thread)
 
