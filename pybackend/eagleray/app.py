@@ -13,10 +13,10 @@ from attrs import field, frozen
 
 from eagleray.adapter_client.client import AdapterClient
 from eagleray.adapter_client.held_elsewhere import held_elsewhere
-from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.paths import home
 from eagleray.common.paths import reports as report_records
 from eagleray.common.paths import runs as run_records
+from eagleray.common.retry import Clock
 from eagleray.features.clusters import stored_access
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.clusters import ClusterRegistry
@@ -135,7 +135,7 @@ class App:
 
 def build_app(settings: Settings, clock: Clock | None = None) -> App:
     """Builds the objects for one event loop; nothing is queried yet. It creates folders and reads files: call it off that loop."""
-    clock = clock or SystemClock()
+    clock = clock or Clock()
     # Before anything is started, which would inherit what it holds.
     access = stored_access.take_variable(os.environ)
     adapters = AdapterClient()

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from eagleray.adapter.sessions import registry, worker_rpc
 from eagleray.adapter.sessions.registry import Registry
-from eagleray.common.clock import SetClock
 from eagleray.routes.routes import Routes
 
 from tests.adapter.harness import AdapterProcess, ControlClient, Program, until
 from tests.adapter.no_routes import no_routes
 from tests.adapter.proxied import RUN, ProxiedWorker, StartProxied
+from tests.set_clock import SetClock
 
 
 @pytest.fixture

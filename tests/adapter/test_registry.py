@@ -12,13 +12,13 @@ import pytest
 from eagleray.adapter.sessions import dap, registry
 from eagleray.adapter.sessions.registry import Registry
 from eagleray.common import private_socket
-from eagleray.common.clock import SetClock
 from eagleray.common.errors import EaglerayError
 from eagleray.protocol.control import AttachResult, IgnoreParams, WorkerKey
 from eagleray.routes.routes import Routes
 
 from tests.adapter.fake_debugger import FakeDebugger
 from tests.adapter.no_routes import no_routes
+from tests.set_clock import SetClock
 
 KEY = WorkerKey("session_1", "w1")
 

@@ -18,7 +18,6 @@ from eagleray.adapter.sessions import backpressure
 from eagleray.adapter.sessions.registry import Registry
 from eagleray.adapter_client.client import AdapterClient
 from eagleray.common import private_socket
-from eagleray.common.clock import SetClock
 from eagleray.common.paths import adapter_socket, run_folder
 from eagleray.protocol.control import WorkerKey
 from eagleray.routes.routes import Routes
@@ -26,6 +25,7 @@ from eagleray.routes.routes import Routes
 from tests.adapter.fake_debugger import FakeDebugger
 from tests.adapter.no_routes import no_routes
 from tests.fakes.many_workers import FakeWorker, params
+from tests.set_clock import SetClock
 
 MANY = 200
 ROUNDS = 50

@@ -20,7 +20,7 @@ from eagleray.adapter.main import _raise_limits
 from eagleray.adapter.runs.runs import RunRegistry
 from eagleray.adapter.sessions.registry import Registry
 from eagleray.common import private_socket
-from eagleray.common.clock import SystemClock
+from eagleray.common.retry import Clock
 from eagleray.routes.routes import Routes
 
 from tests.fakes.many_workers import FakeWorker, params
@@ -49,7 +49,7 @@ async def burst(registry: Registry, count: int) -> None:
 
 async def serve(folder: Path, count: int) -> None:
     routes = Routes(no_carrier)
-    registry = Registry(folder, SystemClock(), routes)
+    registry = Registry(folder, Clock(), routes)
     runs = RunRegistry(registry, routes)
     parts: Any = SimpleNamespace(
         registry=registry,

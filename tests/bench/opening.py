@@ -13,9 +13,8 @@ import time
 
 from eagleray.common.paths import run_folder
 from eagleray.protocol.route_spec import RouteSpec
-from eagleray.routes.routes import Routes
+from eagleray.routes.routes import Routes, TransportFactory
 from eagleray.routes.ssh.askpass import AskUser, QuestionKind
-from eagleray.routes.transport_factory import TransportFactory
 
 LIMIT_S = 60.0
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from attrs import evolve, field, frozen
-from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError
+from eagleray.common.retry import Clock
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.connections import ConnectionMonitor, ConnectionResolver, jobs_of
 from eagleray.features.clusters.job_head import JobHeadFinder

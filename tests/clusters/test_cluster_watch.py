@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 
 import pytest
-from eagleray.common.clock import SetClock
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.cluster_status import FORGET_S
 from eagleray.features.clusters.cluster_watch import ClusterWatch
@@ -14,6 +13,7 @@ from eagleray.features.clusters.model import ClusterStatus
 from eagleray.ray.endpoint import Endpoint
 
 from tests.fakes.dashboard import FakeDashboard, dashboard, patient
+from tests.set_clock import SetClock
 
 PATIENCE_S = 30.0
 

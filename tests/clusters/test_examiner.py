@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-from eagleray.common.clock import SetClock
 from eagleray.features.clusters import examiner
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.examiner import Examiner
 from eagleray.tools.worker_processes import WorkerEnvironment
 
 from tests.fakes.dashboard import FakeDashboard, dashboard, patient
+from tests.set_clock import SetClock
 
 
 class Examination:

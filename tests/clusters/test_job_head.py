@@ -8,7 +8,6 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from eagleray.common.clock import SetClock
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.job_head import JobHead, JobHeadFinder, JobSteps
 from eagleray.protocol.control import CommandOutput
@@ -16,6 +15,7 @@ from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.tools.commands import Commands
 
 from tests.clusters.fake_site import FakeJob, FakeSite, address, asking, ray
+from tests.set_clock import SetClock
 
 LOGIN = RouteSpec(ssh="login")
 INSIDE = [{"address": "10.77.0.10", "port": 8265, "session": "s", "started": 5}]
@@ -132,7 +132,7 @@ async def test_the_one_that_was_started_last(world: World) -> None:
 async def test_here_it_is_reached_directly(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.site.nodes = {"node-10": ray("node-10")}
     monkeypatch.setattr(
-        "eagleray.tools.commands._run_here",
+        "eagleray.tools.commands._run_locally",
         lambda argv, stdin, limit_s, environ: world.site.run("", list(argv), stdin, limit_s),
     )
     head = await world.find("")

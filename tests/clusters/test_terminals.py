@@ -77,7 +77,7 @@ async def test_a_job_of_this_machine_needs_no_ssh(
 ) -> None:
     site = world.around.site
     monkeypatch.setattr(
-        "eagleray.tools.commands._run_here",
+        "eagleray.tools.commands._run_locally",
         lambda argv, stdin, limit_s, environ: site.run("", list(argv), stdin, limit_s),
     )
     await world.around.connections.find_endpoint("slurm://12")()

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 from eagleray.common import file_checks
-from eagleray.common.file_checks import FileChecks
-from eagleray.common.mount_table import MountedFileSystem, mount_of, parse_table
+from eagleray.common.file_checks import FileChecks, MountedFileSystem, mount_of, parse_table
 
 MOUNTS = """\
 /dev/sda1 / ext4 rw 0 0

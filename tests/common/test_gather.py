@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from eagleray.common.gather import gather_bounded
 from eagleray.common.retry import Backoff
+from eagleray.common.tasks import gather_bounded
 
 
 async def test_results_keep_their_order_and_no_more_run_than_may() -> None:

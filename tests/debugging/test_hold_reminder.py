@@ -7,12 +7,12 @@ import contextlib
 
 import pytest
 from eagleray.app import Settings
-from eagleray.common.clock import SetClock
 from eagleray.features.debugging import hold_reminder
 from eagleray.features.debugging.hold_reminder import REMIND_AFTER_S, HoldReminder
 from eagleray.features.debugging.model import HeldLong
 
 from tests.fakes.adapter import state
+from tests.set_clock import SetClock
 
 MINUTE = 60.0
 

@@ -8,7 +8,6 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from eagleray.common.clock import SetClock
 from eagleray.common.errors import EaglerayError
 from eagleray.features.reports import summary, texts
 from eagleray.features.reports.database import ReadLimits, open_database
@@ -18,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.reports.databases import TABLES, Call, Copy, Kernel, Range, Recording, write
+from tests.set_clock import SetClock
 
 SOME = Recording(
     kernels=[Kernel(10 * n, 10 * n + 8, pid=1) for n in range(50)],

@@ -16,7 +16,7 @@ from eagleray.features.reports import messages
 from eagleray.features.reports.handlers import FIRST_ROWS, ReportHandlers
 from eagleray.features.reports.reports import Reports
 from eagleray.sidecar.features import build_server
-from eagleray.wire.structure import Wire
+from eagleray.wire.requests import Wire
 
 from tests.cli.test_commands import eagleray
 from tests.reports import fake_nsys

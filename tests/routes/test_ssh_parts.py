@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from eagleray.common import paths
 from eagleray.common.errors import EaglerayError
+from eagleray.routes.routes import TransportFactory
 from eagleray.routes.ssh import askpass, command
 from eagleray.routes.ssh import paths as ssh_paths
 from eagleray.routes.ssh.askpass import QuestionKind, kind, without_askpass
@@ -18,7 +19,6 @@ from eagleray.routes.ssh.attempts import AttemptFailed, ConnectAttempt, SshTarge
 from eagleray.routes.ssh.command import SshOptions
 from eagleray.routes.ssh.process import SshProcess
 from eagleray.routes.ssh.system_watch import SleepWatch
-from eagleray.routes.transport_factory import TransportFactory
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -35,16 +35,15 @@ def main() -> None:
 
 def pass_on() -> None:
     from eagleray.adapter_client import process
-    from eagleray.tools import code_copies, self_command
+    from eagleray.tools import code_copies
 
     start = str(Path(__file__).resolve())
     copy: Any = code_copies
     copy.ENTRY = Path(start).name
+    copy.SOURCE = Path(start).parent
     copy.code_copy = lambda: Path(start).parent
     adapter: Any = process
     adapter.command = lambda: [sys.executable, "-I", "-S", start, "adapter"]
-    own: Any = self_command
-    own.ENTRY = Path(start)
 
 
 def write(*_: object) -> None:

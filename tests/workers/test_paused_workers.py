@@ -7,12 +7,12 @@ import contextlib
 from collections.abc import AsyncIterator, Collection
 
 import pytest
-from eagleray.common.clock import SetClock
 from eagleray.common.errors import EaglerayError
 from eagleray.features.workers.model import PausedWorker, all_workers
 from eagleray.features.workers.paused_workers import LocalFiles, PausedWorkers
 from eagleray.tools.pyspy import Dump, Frame, Stack
 
+from tests.set_clock import SetClock
 from tests.workers.fakes import FakeAdapters, FakeDashboard, FakeSpy, FakeWatch, until
 from tests.workers.rows import CLUSTER, SESSION, stop, task_row, worker_row, worker_state
 

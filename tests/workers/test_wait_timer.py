@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from eagleray.common.clock import SetClock
 from eagleray.features.workers.paused_workers import WaitTimer
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.set_clock import SetClock
 
 A, B = ("s", "a"), ("s", "b")
 

@@ -20,11 +20,10 @@ from eagleray.adapter.reachability import AdapterLock, Reachability
 from eagleray.adapter.runs.runs import RunRegistry
 from eagleray.adapter.sessions.registry import Registry
 from eagleray.common import bounded_log, private_socket, tasks
-from eagleray.common.clock import SystemClock
 from eagleray.common.paths import adapter_log, adapter_socket, held_folder, host_name, run_folder
+from eagleray.common.retry import Clock
 from eagleray.routes.relay import Relays
-from eagleray.routes.routes import LINGER_S, Routes
-from eagleray.routes.transport_factory import TransportFactory
+from eagleray.routes.routes import LINGER_S, Routes, TransportFactory
 
 log = logging.getLogger(__name__)
 
@@ -115,7 +114,7 @@ def _parts(clients: ClientCount, shut_down: Callable[[], None], idle_s: float) -
     questions = Questions(lambda: clients.count > 0)
     transports = TransportFactory(folder, questions.asks_for)
     routes = Routes(transports, min(LINGER_S, idle_s / 2))
-    registry = Registry(folder, SystemClock(), routes)
+    registry = Registry(folder, Clock(), routes)
     runs = RunRegistry(registry, routes)
     relays = Relays(routes, folder)
     return AdapterParts(registry, runs, routes, relays, questions, transports.set_ssh, shut_down)

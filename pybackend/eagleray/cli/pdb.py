@@ -20,7 +20,7 @@ from eagleray.features.pdb.errors import ambiguous_pdb, pdb_refused, pdb_silent,
 from eagleray.features.pdb.pdb import in_order, shown_node
 from eagleray.features.pdb.sessions import PdbTarget, WaitingPdb, chosen
 from eagleray.features.pdb.sessions import read as read_target
-from eagleray.tools.self_command import self_command
+from eagleray.tools.code_copies import self_command
 
 LEAVE = "c, or Ctrl-D, lets it run on; `remote` goes into the next task."
 

@@ -1,6 +1,7 @@
-"""Whether local files exist: answered from memory and looked up by threads, since a file system may never answer.
+"""Local files whose file system may never answer: whether they exist, and in which file system they are.
 
-An event loop that asked the file system itself would stop, with every connection that it carries.
+Existence is answered from memory and looked up by threads: an event loop that asked the file system itself would stop,
+with every connection that it carries.  The kernel's mount table can be read even if a file system hangs.
 """
 
 from __future__ import annotations
@@ -8,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import posixpath
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-
-from eagleray.common.mount_table import Mounts, mount_of, parse_table, read_table
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
 # The time limit of a lookup; afterwards its file system counts as silent until it answers.
 LIMIT_S = 2.0
@@ -39,7 +41,7 @@ class FileChecks:
         self._last_mounts: tuple[float, Mounts] = (-FRESH_S, {})
 
     def answer(self, path: str) -> bool:
-        """What was seen last; False while nothing is known."""
+        """Returns the last result; False before the first one."""
         return self._answers.get(path, (0.0, False))[1]
 
     def is_fresh(self, path: str) -> bool:
@@ -47,7 +49,7 @@ class FileChecks:
         return time.monotonic() - at < FRESH_S
 
     async def check(self, paths: Iterable[str]) -> bool:
-        """Looks up what isn't fresh; returns when all is known or given up.  Whether an answer has changed."""
+        """Looks up the paths whose answers aren't fresh, up to the time limit; returns whether an answer has changed."""
         by_place: dict[str, list[str]] = defaultdict(list)
         for path in paths:
             if not self.is_fresh(path):
@@ -63,7 +65,7 @@ class FileChecks:
         return any(self.answer(path) != answer for path, answer in before.items())
 
     def is_unmounted(self, path: str) -> bool:
-        """Whether merely looking at the path would have autofs mount something, such as another host's disk."""
+        """Whether a mere lookup of the path would make autofs mount something, such as another host's disk."""
         return mount_of(path, self._mounts()).type == "autofs"
 
     def _ask(self, name: str, paths: list[str]) -> asyncio.Future[Answers] | None:
@@ -146,3 +148,39 @@ class _Place:
 def _answer(future: asyncio.Future[Answers], answers: Answers) -> None:
     if not future.done():
         future.set_result(answers)
+
+
+# The type of each mounted file system, by its path.
+Mounts = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class MountedFileSystem:
+    """Where a file system is mounted, and its type; both "" if unknown."""
+
+    point: str = ""
+    type: str = ""
+
+
+def read_table() -> str:
+    """Returns the text of /proc/self/mounts, "" on systems that have none."""
+    try:
+        return Path("/proc/self/mounts").read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def parse_table(table: str) -> Mounts:
+    """Returns the mounts of the table; a later mount at the same path hides an earlier one."""
+    rows = (line.split() for line in table.splitlines())
+    return {row[1].replace("\\040", " "): row[2] for row in rows if len(row) >= 3}
+
+
+def mount_of(path: str, mounts: Mounts) -> MountedFileSystem:
+    """Returns the file system that holds `path`; doesn't follow links."""
+    while path not in mounts:
+        folder = posixpath.dirname(path)
+        if folder == path:
+            return MountedFileSystem()
+        path = folder
+    return MountedFileSystem(path, mounts[path])

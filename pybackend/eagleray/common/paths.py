@@ -15,7 +15,7 @@ from pathlib import Path
 from eagleray import __version__
 from eagleray.common.atomic_file import alone, replace_text
 from eagleray.common.errors import EaglerayError, folder_not_made, unsafe_folder
-from eagleray.common.mount_table import mount_of, parse_table, read_table
+from eagleray.common.file_checks import mount_of, parse_table, read_table
 
 _TMP = Path("/tmp")  # noqa: S108 (what is made or found in it is checked)
 

@@ -1,12 +1,20 @@
-"""How long to wait before the next attempt."""
+"""The clock, and how long to wait before the next attempt or poll."""
 
 from __future__ import annotations
 
 import random
+import time
 from dataclasses import dataclass
 
 # The longest pause with jitter is longer by this share.
 _JITTER = 0.25
+
+
+class Clock:
+    """The machine's monotonic clock, in seconds; tests of time limits pass one that they set."""
+
+    def now(self) -> float:
+        return time.monotonic()
 
 
 @dataclass(frozen=True)
@@ -61,7 +69,7 @@ UNSTOPPED_WORKERS = PollSchedule(((30.0, 0.25), (120.0, 1.0), (600.0, 10.0)), 30
 WORKER_COUNT = PollSchedule(((60.0, 5.0), (600.0, 15.0)), 30.0)
 # The folders of runs, for changes that inotify doesn't report: those by another machine with the same home.
 RUN_FOLDERS = PollSchedule(((60.0, 2.0), (600.0, 10.0)), 60.0)
-# The reports on a node that Ray has left, since it was first missed.  Each look is a command over ssh or a job step.
+# The reports on a node that Ray has left, since it was first missed.  Each poll is a command over ssh or a job step.
 DEPARTED_NODE = PollSchedule(((60.0, 20.0), (600.0, 120.0)), 600.0)
 # A growing file, where inotify doesn't report that it grows.
 GROWING_FILE = PollSchedule(((2.0, 0.1), (10.0, 0.5)), 2.0)

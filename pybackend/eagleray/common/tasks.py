@@ -1,4 +1,4 @@
-"""Background tasks: each has an owner that logs its failure and acts on it.
+"""Background tasks: each has an owner that logs its failure and acts on it; and waiting for tasks and events.
 
 `asyncio` doesn't report the exception of a task that isn't awaited, so the work of the task would stop silently.
 Other modules therefore start tasks here, except those that the same function awaits (tests/layers holds it).
@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Backoff
 
+A = TypeVar("A")
+R = TypeVar("R")
 T = TypeVar("T")
 
 RESTART = Backoff(first_s=1.0, longest_s=60.0)
@@ -131,3 +133,25 @@ async def publish_changes(changed: asyncio.Event, publish: Callable[[], Awaitabl
         await changed.wait()
         changed.clear()
         await publish()
+
+
+async def gather_bounded(
+    do: Callable[[A], Awaitable[R]], items: Iterable[A], at_once: int
+) -> list[R]:
+    """Awaits `do(item)` for all `items`, at most `at_once` at a time; returns the results in the order of the items.
+
+    The first exception, or a cancellation, cancels the others and is raised.
+    """
+    semaphore = asyncio.Semaphore(at_once)
+
+    async def limited(item: A) -> R:
+        async with semaphore:
+            return await do(item)
+
+    tasks = [asyncio.ensure_future(limited(item)) for item in items]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,28 +1,37 @@
-"""How a cluster is reached from this machine, as a value: the same in every window, file and request."""
+"""The route to a cluster as a value, the same in every window, file and request; and the validation of host names.
+
+Both are checked before they reach a URL or the command line of ssh.
+"""
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from eagleray.common.route_errors import bad_route
+from eagleray.common.slurm_errors import unknown_node
 
 # What OpenSSH takes as `[user@]host` or an alias; it never begins with a dash.
 _DESTINATION = re.compile(r"[A-Za-z0-9_.:%+@\[\]-]{1,255}")
 _JOB = re.compile(r"[0-9]{1,10}(_[0-9]{1,10})?(\+[0-9]{1,5})?")
 _NODE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,252})")
 
+HOST_NAME = re.compile(
+    r"(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_-]+)*\.?"
+)
+
 Kind = Literal["direct", "ssh", "srun"]
 
 
 @dataclass(frozen=True)
 class RouteSpec:
-    """One way to a cluster.
+    """One route to a cluster.
 
-    `ssh` is a destination as the person's own ssh knows it, "" for this machine.  `job` and `node` name a
-    SLURM job and one of its nodes: then streams begin there, carried by `srun --overlap` that runs on
-    `ssh` or on this machine.  Without them streams begin on `ssh`, or here: the direct route.
+    `ssh` is a destination as the user's own ssh knows it, "" for this machine.  `job` and `node` name a
+    SLURM job and one of its nodes: then streams begin on that node, carried by `srun --overlap`, which runs on
+    `ssh` or on this machine.  Without them streams begin on `ssh`, or on this machine: the direct route.
     """
 
     ssh: str = ""
@@ -37,7 +46,7 @@ class RouteSpec:
 
     @property
     def text(self) -> str:
-        """The route in words, as in "through …"."""
+        """The route as text, as in "through …"."""
         if self.job:
             return f"job {self.job} on {self.node}" + (f" by {self.ssh}" if self.ssh else "")
         return self.ssh or "this machine"
@@ -47,7 +56,7 @@ DIRECT = RouteSpec()
 
 
 def checked(spec: RouteSpec) -> RouteSpec:
-    """`spec` itself; raises `bad-route` for what could be taken for an option or a shell's syntax."""
+    """Returns `spec`; raises `bad-route` for a value that could be taken for an option or shell syntax."""
     wrong = [
         value
         for value, pattern in ((spec.ssh, _DESTINATION), (spec.job, _JOB), (spec.node, _NODE))
@@ -63,8 +72,28 @@ def to_json(spec: RouteSpec) -> dict[str, str]:
 
 
 def of_json(value: Any) -> RouteSpec:
-    """The checked route that a request or a file names; raises `bad-route`."""
+    """Returns the route that a request or a file names, checked; raises `bad-route`."""
     if not isinstance(value, dict):
         raise bad_route(str(value))
     fields = (value.get(name) or "" for name in ("ssh", "job", "node"))
     return checked(RouteSpec(*(str(field) for field in fields)))
+
+
+def host_of(ip: str) -> str:
+    """Returns the address of a node that a cluster reported.
+
+    Raises `bad-route` or `unknown-node` for anything but a name or an address: `x@elsewhere:1` would lead to
+    a host that the cluster chose.
+    """
+    host = checked(RouteSpec(ssh=ip)).ssh
+    if not HOST_NAME.fullmatch(host) and not _is_address(host):
+        raise unknown_node(ip)
+    return host
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

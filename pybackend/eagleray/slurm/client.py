@@ -20,8 +20,7 @@ from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import RouteSpec, checked
 from eagleray.slurm import hostlist
 from eagleray.slurm.jobs import EXCLUSIVE, SlurmJob, jobs_alone, parse_jobs, squeue_format
-from eagleray.tools.commands import EXIT_NO_COMMAND, Commands
-from eagleray.tools.remote_script import run_remote_script
+from eagleray.tools.commands import EXIT_NO_COMMAND, Commands, run_remote_script
 
 USUAL_PORT = 8265
 SQUEUE_S = 20.0

@@ -7,8 +7,7 @@ from typing import Any
 
 import cattrs
 
-from eagleray.common.clock import Clock, SystemClock
-from eagleray.common.retry import RAY_IN_JOB
+from eagleray.common.retry import RAY_IN_JOB, Clock
 from eagleray.slurm.client import NodeAnswer, SlurmClient
 from eagleray.slurm.jobs import SlurmJob
 from eagleray.tools.shared_answers import SharedAnswers
@@ -31,7 +30,7 @@ class JobNodes:
     ) -> None:
         self._slurm = slurm
         self._answers = answers
-        self._clock = clock or SystemClock()
+        self._clock = clock or Clock()
 
     async def get(
         self, ssh: str, jobs: Sequence[SlurmJob], nodes: Nodes, max_age_s: float | None = None

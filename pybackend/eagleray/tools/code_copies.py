@@ -107,7 +107,7 @@ def zip_package(of: Package) -> tuple[str, bytes]:
 
 
 def detached_command(*arguments: str, isolated: bool = False) -> list[str]:
-    """Returns the command line `eagleray_start.py WORDS` for a process that outlives us; `isolated` means without libraries."""
+    """Returns the command line `eagleray_start.py ARGUMENTS` for a process that outlives us; `isolated` means without libraries."""
     site = ["-S"] if isolated or sys.flags.no_site else []
     entry = code_copy() / ENTRY
     libraries = [] if isolated else [word for path in _libraries() for word in ("--libs", path)]
@@ -156,3 +156,9 @@ def _source(packaged: Path) -> Path | None:
         return packaged / "debugpy"
     spec = importlib.util.find_spec("debugpy")
     return Path(spec.origin).parent if spec is not None and spec.origin else None
+
+
+def self_command(*arguments: str) -> list[str]:
+    """Returns the command line `eagleray_start.py ARGUMENTS` by our own Python, isolated as this process is."""
+    site = ["-S"] if sys.flags.no_site else []
+    return [sys.executable, "-I", *site, str(SOURCE / ENTRY), *arguments]

@@ -1,44 +1,38 @@
-"""Running of commands, here or on an ssh destination: argument vectors, with limits, without a terminal."""
+"""Runs commands and our scripts on this machine or an ssh destination: with limits, without a terminal."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+import secrets
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from importlib import resources
+from typing import Any
 
-from eagleray.common.errors import command_missing, command_slow
+from eagleray.common.errors import command_missing, command_slow, printable
 from eagleray.protocol.control import CommandOutput
 from eagleray.routes.commands import kill
 
-# More than any answer that is asked for; the rest is thrown away.
+# More than any command that we run prints; the rest is dropped.
 MOST = 8 * 2**20
 EXIT_NO_COMMAND = 127
 
-# Sites put SLURM's commands on the path of login shells only; the words come in as arguments, never as text.
+# Sites put SLURM's commands on the path of login shells only; the command comes as arguments, never as text.
 LOGIN_SHELL = ("bash", "-lc", 'exec "$@"', "bash")
 
 
-class RunOverSsh(Protocol):
-    """What runs a command on an ssh destination: `AdapterRoutes.run`."""
-
-    async def __call__(
-        self, ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0
-    ) -> CommandOutput: ...
-
-
-class ArgvOverSsh(Protocol):
-    """What names the local command that runs a command on an ssh destination: `AdapterRoutes.argv`."""
-
-    async def __call__(self, ssh: str, argv: list[str]) -> list[str]: ...
+# Runs a command on an ssh destination, with this standard input and time limit in seconds: `AdapterRoutes.run`.
+RunOverSsh = Callable[[str, list[str], str, float], Awaitable[CommandOutput]]
+# Returns the local command that runs a command on an ssh destination: `AdapterRoutes.argv`.
+ArgvOverSsh = Callable[[str, list[str]], Awaitable[list[str]]]
 
 
 class Commands:
     """Runs commands of the user's site; lives on one event loop.
 
-    A command that is not found on a host is looked for once more by a login shell there, and from
-    then on always.
+    A command that isn't found on a host is run again by a login shell there; if that finds it, always from then on.
     """
 
     def __init__(
@@ -55,7 +49,7 @@ class Commands:
     async def run(
         self, ssh: str, argv: Sequence[str], stdin: str = "", limit_s: float = 30.0
     ) -> CommandOutput:
-        """How the command ended, 127 if there is none; raises what went wrong with ssh, or `command-slow`."""
+        """Returns how the command ended, with code 127 if there is none; raises an error of ssh, or `command-slow`."""
         where = (ssh, argv[0])
         if where not in self._by_login_shell:
             ran = await self._run(ssh, argv, stdin, limit_s)
@@ -67,9 +61,9 @@ class Commands:
         return ran
 
     async def start(self, ssh: str, argv: Sequence[str]) -> asyncio.subprocess.Process:
-        """A command that keeps running, with pipes, which the caller ends; over ssh it is one session.
+        """Starts a command that keeps running, with pipes, until the caller ends it; over ssh it is one session.
 
-        One that isn't found ends with `EXIT_NO_COMMAND`; its caller then says so by `use_login_shell`.
+        A command that isn't found ends with `EXIT_NO_COMMAND`; the caller then calls `use_login_shell`.
         """
         if (ssh, argv[0]) in self._by_login_shell:
             argv = [*LOGIN_SHELL, *argv]
@@ -77,12 +71,12 @@ class Commands:
             assert self._argv_over_ssh is not None
             argv = await self._argv_over_ssh(ssh, list(argv))
         try:
-            return await _started(argv, self._environ)
+            return await _start(argv, self._environ)
         except OSError as error:
             raise command_missing(argv[0], str(error.strerror or error)) from error
 
     def use_login_shell(self, ssh: str, command: str) -> None:
-        """From now on a login shell looks for the command."""
+        """Runs the command by a login shell from now on."""
         self._by_login_shell.add((ssh, command))
 
     async def _run(
@@ -90,14 +84,14 @@ class Commands:
     ) -> CommandOutput:
         if ssh:
             return await self._over_ssh(ssh, list(argv), stdin, limit_s)
-        return await _run_here(argv, stdin, limit_s, self._environ)
+        return await _run_locally(argv, stdin, limit_s, self._environ)
 
 
-async def _run_here(
+async def _run_locally(
     argv: Sequence[str], stdin: str, limit_s: float, environ: Mapping[str, str]
 ) -> CommandOutput:
     try:
-        process = await _started(argv, environ)
+        process = await _start(argv, environ)
     except OSError as error:
         return CommandOutput(EXIT_NO_COMMAND, "", str(error))
     try:
@@ -109,7 +103,7 @@ async def _run_here(
     return CommandOutput(process.returncode or 0, out, err)
 
 
-async def _started(argv: Sequence[str], environ: Mapping[str, str]) -> asyncio.subprocess.Process:
+async def _start(argv: Sequence[str], environ: Mapping[str, str]) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
         *argv,
         stdin=asyncio.subprocess.PIPE,
@@ -121,10 +115,10 @@ async def _started(argv: Sequence[str], environ: Mapping[str, str]) -> asyncio.s
 
 
 async def _talk(process: asyncio.subprocess.Process, stdin: bytes) -> tuple[str, str]:
-    """Writes while it reads: a command may say much before it reads anything."""
+    """Writes and reads concurrently: a command may print a lot before it reads its input."""
     assert process.stdin and process.stdout and process.stderr
     _, out, err = await asyncio.gather(
-        _write(process.stdin, stdin), _all_of(process.stdout), _all_of(process.stderr)
+        _write(process.stdin, stdin), _read_all(process.stdout), _read_all(process.stderr)
     )
     await process.wait()
     return out, err
@@ -137,8 +131,37 @@ async def _write(writer: asyncio.StreamWriter, text: bytes) -> None:
     writer.close()
 
 
-async def _all_of(reader: asyncio.StreamReader) -> str:
+async def _read_all(reader: asyncio.StreamReader) -> str:
     output = bytearray()
     while chunk := await reader.read(2**16):
         output += chunk[: MOST - len(output)]
     return output.decode("utf-8", "replace")
+
+
+async def run_remote_script(
+    commands: Commands,
+    ssh: str,
+    name: str,
+    before: Sequence[str],
+    arguments: Sequence[str],
+    limit_s: float,
+    wrap: Callable[[list[str]], list[str]] = list,
+) -> tuple[list[Any], str]:
+    """Returns the values that a script of `remote_scripts` prints, one per process, and the reason if there are none.
+
+    `before` are the arguments up to a Python, and `wrap` makes the final command; invalid JSON becomes None.
+    """
+    text = resources.files("eagleray.remote_scripts").joinpath(f"{name}.py").read_text("utf-8")
+    mark = secrets.token_hex(8)
+    command = wrap([*before, "-I", "-", mark, *arguments])
+    ran = await commands.run(ssh, command, text, limit_s)
+    lines = [line for line in ran.stdout.splitlines() if line.startswith(mark)]
+    why = printable(ran.stderr.strip()[-300:] or f"it ended with {ran.code}")
+    return [_value(line[len(mark) :]) for line in lines], why
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

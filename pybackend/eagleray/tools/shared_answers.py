@@ -15,11 +15,11 @@ from typing import Any
 from attrs import frozen
 
 from eagleray.common.atomic_file import replace_text
-from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.errors import EaglerayError
 from eagleray.common.file_lock import hold_lock
 from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import private_folder, run_folder
+from eagleray.common.retry import Clock
 
 _LOCK_POLL_S = 0.05
 # Files of jobs and hosts that haven't been queried for so long are removed.
@@ -49,7 +49,7 @@ class SharedAnswers:
         self, folder: Callable[[], Path] = answers_folder, clock: Clock | None = None
     ) -> None:
         self._folder = folder
-        self._clock = clock or SystemClock()
+        self._clock = clock or Clock()
 
     async def get(self, key: str, max_age_s: float, ask: Ask) -> SharedAnswer:
         """The last answer if it is younger than `max_age_s`, else that of `ask`, which is given the last value.

@@ -17,10 +17,10 @@ from attrs import frozen
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal
-from eagleray.wire.structure import Wire
 
 P = TypeVar("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -170,3 +170,28 @@ class RequestServer:
         except (cattrs.BaseValidationError, ValueError, TypeError) as error:
             raise BadParams("; ".join(cattrs.transform_error(error))) from error
         return (structured, *progress)
+
+
+class Wire:
+    """Converts the attrs classes of `messages.py`; unknown keys are ignored, so that both ends may grow."""
+
+    def __init__(self) -> None:
+        self._converter = cattrs.Converter()
+        for kind, accepted in ((str, str), (int, int), (float, (int, float)), (bool, bool)):
+            self._converter.register_structure_hook(kind, _strict(kind, accepted))
+
+    def plain(self, value: object) -> Any:
+        return self._converter.unstructure(value)
+
+    def structured(self, value: object, kind: type[T]) -> T:
+        """Raises a `cattrs` validation error, ValueError or TypeError."""
+        return self._converter.structure(value, kind)
+
+
+def _strict(kind: type[Any], accepted: Any) -> Any:
+    def structure(value: object, _: object) -> Any:
+        if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
+            raise ValueError(f"expected {kind.__name__}, not {type(value).__name__}")
+        return value
+
+    return structure

@@ -26,7 +26,7 @@ from eagleray.features.source_mapping.stored_mappings import StoredMappings
 from eagleray.injected import settings
 from eagleray.injected.worker_patterns import matchable_names, split_patterns
 from eagleray.supervisor import nsight_refusal
-from eagleray.wire.structure import Wire
+from eagleray.wire.requests import Wire
 
 from tests.fuzz.target import Target, of_json
 from tests.fuzz.targets.cluster import TESTS

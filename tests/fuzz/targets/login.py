@@ -15,10 +15,9 @@ from eagleray.features.source_mapping.mounts import mounted_files, table
 from eagleray.features.workers.stop_location import stop_in_dump
 from eagleray.injected.nsys.installations import is_newer, parse_version
 from eagleray.protocol.control import Mounts, PathMapping
-from eagleray.protocol.route_spec import RouteSpec
+from eagleray.protocol.route_spec import RouteSpec, host_of
 from eagleray.routes.srun import stderr
 from eagleray.routes.ssh.errors import StderrLines, forward_error
-from eagleray.tools.host_names import host_of
 from eagleray.tools.nsys import _reason
 from eagleray.tools.processes import of_table
 from eagleray.tools.pyspy import parse_json, parse_text

@@ -32,7 +32,7 @@ from eagleray.protocol.records import read
 from eagleray.protocol.runs import AdapterRunState, BreakpointLine, FileLines, RunRegister
 from eagleray.remote_scripts import bridge
 from eagleray.routes.ssh.mux import MuxError, _Packet
-from eagleray.wire.structure import Wire
+from eagleray.wire.requests import Wire
 
 from tests.fuzz.target import Target
 

@@ -11,8 +11,8 @@ from eagleray.adapter.sessions.attaching import AttachConversation
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.worker_rpc import WorkerRpc
 from eagleray.adapter.sessions.worker_session import WorkerSession
-from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError
+from eagleray.common.retry import Clock
 from eagleray.protocol.control import AttachParams
 from eagleray.routes.routes import Routes
 

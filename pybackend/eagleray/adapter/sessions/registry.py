@@ -15,9 +15,9 @@ from eagleray.adapter.sessions.editor import Editor
 from eagleray.adapter.sessions.editor_requests import EditorRequests
 from eagleray.adapter.sessions.worker_session import WorkerSession
 from eagleray.common import private_socket, tasks
-from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError
 from eagleray.common.listeners import Listeners
+from eagleray.common.retry import Clock
 from eagleray.common.worker_errors import debugger_gone, unknown_worker, worker_taken
 from eagleray.protocol.control import (
     AttachParams,

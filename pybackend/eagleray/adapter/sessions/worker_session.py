@@ -19,8 +19,8 @@ from eagleray.adapter.sessions.stacks import Stacks
 from eagleray.adapter.sessions.stops import StopLocator, is_among, without_note
 from eagleray.adapter.sessions.worker_rpc import WorkerInfo, WorkerRpc
 from eagleray.common import tasks
-from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError
+from eagleray.common.retry import Clock
 from eagleray.common.worker_errors import (
     client_superseded,
     debugger_gone,

@@ -9,9 +9,8 @@ from urllib.parse import SplitResult, urlsplit
 from attrs import frozen
 
 from eagleray.common.route_errors import bad_route
-from eagleray.protocol.route_spec import RouteSpec, checked
+from eagleray.protocol.route_spec import HOST_NAME, RouteSpec, checked
 from eagleray.ray.errors import bad_address
-from eagleray.tools.host_names import HOST_NAME
 
 LOCAL_HOSTS = frozenset({"localhost", "0.0.0.0", "::", "*"})  # noqa: S104 (names that users write)
 PREFIX = re.compile(r"(/[A-Za-z0-9_~%+@:,=-][A-Za-z0-9._~%+@:,=-]*)+")

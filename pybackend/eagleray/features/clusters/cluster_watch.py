@@ -13,10 +13,9 @@ from collections.abc import Callable
 from attrs import evolve
 
 from eagleray.common import tasks
-from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.errors import EaglerayError, internal
 from eagleray.common.listeners import Listeners
-from eagleray.common.retry import WORKER_COUNT, Backoff
+from eagleray.common.retry import WORKER_COUNT, Backoff, Clock
 from eagleray.features.clusters.cluster_status import (
     StatusListener,
     after_failure,
@@ -40,7 +39,7 @@ class ClusterWatch:
     """
 
     def __init__(self, clock: Clock | None = None) -> None:
-        self._clock = clock or SystemClock()
+        self._clock = clock or Clock()
         self._watched: dict[str, WatchedCluster] = {}
         self._listeners = Listeners[[ClusterStatus]]()
         self._visible = False

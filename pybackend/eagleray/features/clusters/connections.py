@@ -32,11 +32,10 @@ from eagleray.features.clusters.model import ClusterProblem
 from eagleray.features.clusters.remote_listeners import owner_check
 from eagleray.features.clusters.token_rules import TokenRules
 from eagleray.protocol.control import OpenedSocket, RouteState
-from eagleray.protocol.route_spec import DIRECT, RouteSpec
+from eagleray.protocol.route_spec import DIRECT, HOST_NAME, RouteSpec
 from eagleray.ray.endpoint import CheckListener, Endpoint, FindEndpoint, no_check
 from eagleray.ray.errors import listener_unchecked
 from eagleray.tools.commands import Commands
-from eagleray.tools.host_names import HOST_NAME
 
 # The worst state of the parts of a route is shown.
 WORST_FIRST = ("lost", "reconnecting", "degraded", "connecting", "ready")

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from attrs import field, frozen
 
 from eagleray.common import tasks
-from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.common.gather import gather_bounded
+from eagleray.common.retry import Clock
+from eagleray.common.tasks import gather_bounded
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.model import ClusterProblem, ClusterStatus
 from eagleray.ray.dashboard import Dashboard
@@ -57,7 +57,7 @@ class Examiner:
     ) -> None:
         self._watch = watch
         self._changed = changed
-        self._clock = clock or SystemClock()
+        self._clock = clock or Clock()
         self._environment_of = environment_of
         self._is_local = is_local
         self._examined: dict[str, Examination] = {}

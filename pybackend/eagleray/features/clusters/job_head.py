@@ -11,9 +11,8 @@ from datetime import datetime
 
 from attrs import field, frozen
 
-from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.errors import EaglerayError
-from eagleray.common.retry import JOB_STATE, RAY_IN_JOB
+from eagleray.common.retry import JOB_STATE, RAY_IN_JOB, Clock
 from eagleray.common.slurm_errors import (
     job_over,
     job_waits,
@@ -72,7 +71,7 @@ class JobHeadFinder:
         self._queue = queue
         self._nodes = nodes
         self._sleep = sleep
-        self._clock = clock or SystemClock()
+        self._clock = clock or Clock()
 
     async def find(
         self,
@@ -222,7 +221,7 @@ class JobSteps:
     """
 
     def __init__(self, clock: Clock | None = None, *, clicked: bool = True) -> None:
-        self._clock = clock or SystemClock()
+        self._clock = clock or Clock()
         self.allowed = clicked
         self._left = list(_GAPS_S) if clicked else []
         self._last = float("-inf")

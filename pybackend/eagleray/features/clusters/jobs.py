@@ -10,11 +10,10 @@ from typing import Literal
 from attrs import evolve, frozen
 
 from eagleray.common import tasks
-from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.errors import EaglerayError, internal
 from eagleray.common.listeners import Listeners
 from eagleray.common.off_loop import off_loop
-from eagleray.common.retry import JOB_STATE, Backoff, jittered
+from eagleray.common.retry import JOB_STATE, Backoff, Clock, jittered
 from eagleray.features.clusters.job_head import is_within_job
 from eagleray.features.clusters.model import ClusterProblem
 from eagleray.features.clusters.stored_lists import StoredHosts
@@ -114,7 +113,7 @@ class Jobs:
         self._is_slurm_here = here and slurm.is_available()
         self._also = also
         self._visible = visible
-        self._clock = clock or SystemClock()
+        self._clock = clock or Clock()
         self._hosts: dict[str, HostStatus] = {}
         self._jobs: dict[str, dict[str, JobStatus]] = {}
         self._listeners = Listeners[[]]()

@@ -14,9 +14,8 @@ from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.connections import ConnectionResolver
 from eagleray.features.clusters.job_head import JobHead, is_loopback
 from eagleray.features.clusters.model import Terminal
-from eagleray.protocol.route_spec import DIRECT, RouteSpec, checked
+from eagleray.protocol.route_spec import DIRECT, RouteSpec, checked, host_of
 from eagleray.ray.rows import NodeRow
-from eagleray.tools.host_names import host_of
 from eagleray.tools.processes import local_addresses
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from eagleray.adapter_client.sessions import AdapterSessions
-from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError
+from eagleray.common.retry import Clock
 from eagleray.common.worker_errors import worker_ran_on
 from eagleray.features.clusters.clusters import ClusterRegistry
 from eagleray.features.clusters.connections import ConnectionResolver

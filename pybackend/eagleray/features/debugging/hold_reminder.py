@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from eagleray.common.clock import Clock
+from eagleray.common.retry import Clock
 from eagleray.features.debugging.model import HeldLong
 from eagleray.protocol.control import WorkerState
 

@@ -20,8 +20,8 @@ from attrs import asdict, frozen
 from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.atomic_file import alone, check_replaceable, replace_text
 from eagleray.common.errors import UNREADABLE_JSON, EaglerayError
-from eagleray.common.gather import gather_bounded
 from eagleray.common.off_loop import InOrder
+from eagleray.common.tasks import gather_bounded
 from eagleray.features.debugging.attacher import RoutesTo, directly
 from eagleray.features.workers.model import PausedWorker
 from eagleray.protocol.control import AttachParams, IgnoreParams

@@ -8,7 +8,7 @@ from eagleray.features.clusters.model import Terminal
 from eagleray.features.pdb import messages as wire
 from eagleray.features.pdb.pdb import Pdb, shown_node
 from eagleray.features.pdb.sessions import WaitingPdb
-from eagleray.tools.self_command import self_command
+from eagleray.tools.code_copies import self_command
 
 if TYPE_CHECKING:
     from eagleray.wire.requests import RequestServer

@@ -23,7 +23,7 @@ from typing import BinaryIO
 from attrs import frozen
 
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.common.gather import gather_bounded
+from eagleray.common.tasks import gather_bounded
 from eagleray.features.profiling.download import PART, OnProgress, download_report
 from eagleray.features.profiling.errors import database_left_out
 from eagleray.features.profiling.file_names import DATABASE, REPORT, display_name

@@ -19,13 +19,12 @@ from eagleray.features.profiling.sources import (
 from eagleray.features.runs.model import WorkerProfile
 from eagleray.features.runs.remote_files import RemoteFiles
 from eagleray.protocol.control import OpenedSocket
-from eagleray.protocol.route_spec import DIRECT, RouteSpec
+from eagleray.protocol.route_spec import DIRECT, RouteSpec, host_of
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.endpoint import Endpoint, FindEndpoint
 from eagleray.ray.logs import RayAgent
 from eagleray.slurm.client import on_node
 from eagleray.tools.commands import Commands
-from eagleray.tools.host_names import host_of
 
 # Ray's default port of a node's agent.
 AGENT_PORT = 52365

@@ -10,7 +10,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.common.gather import gather_bounded
+from eagleray.common.tasks import gather_bounded
 from eagleray.features.profiling.databases import PackedDatabase, parse_database
 from eagleray.features.profiling.errors import gathering_failed
 from eagleray.features.profiling.file_names import (

@@ -14,8 +14,8 @@ from pathlib import Path
 from attrs import evolve
 
 from eagleray.common.errors import EaglerayError
-from eagleray.common.gather import gather_bounded
 from eagleray.common.paths import why_unsafe
+from eagleray.common.tasks import gather_bounded
 from eagleray.features.profiling import manifest
 from eagleray.features.profiling.download import download_report
 from eagleray.features.profiling.errors import (

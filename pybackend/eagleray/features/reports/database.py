@@ -17,8 +17,8 @@ from urllib.parse import quote
 
 from attrs import frozen
 
-from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.errors import cancelled, printable
+from eagleray.common.retry import Clock
 from eagleray.features.reports.errors import (
     damaged_report,
     not_a_report,
@@ -43,7 +43,7 @@ class ReadLimits:
 
     def __init__(self, limit_s: float = READ_LIMIT_S, clock: Clock | None = None) -> None:
         self.limit_s = limit_s
-        self._clock = clock or SystemClock()
+        self._clock = clock or Clock()
         self._end = self._clock.now() + limit_s
         self._cancelled = threading.Event()
 

@@ -20,8 +20,7 @@ from eagleray.remote_scripts import package_copies
 from eagleray.remote_scripts.report_folder import MOST
 from eagleray.slurm.client import WrapCommand
 from eagleray.tools.code_copies import Package, zip_package
-from eagleray.tools.commands import Commands
-from eagleray.tools.remote_script import run_remote_script
+from eagleray.tools.commands import Commands, run_remote_script
 
 REQUEST_LIMIT_S = 60.0
 # A command line has room for this many names.

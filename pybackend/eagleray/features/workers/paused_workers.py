@@ -14,9 +14,9 @@ from attrs import frozen
 
 from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common import tasks
-from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.listeners import Listeners
 from eagleray.common.off_loop import off_loop
+from eagleray.common.retry import Clock
 from eagleray.common.worker_errors import ambiguous_worker, unknown_worker
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.model import ClusterStatus
@@ -57,7 +57,7 @@ class PausedWorkers:
         self._states_here: list[WorkerState] = []
         self._states_elsewhere: list[WorkerState] = []
         self._states: list[WorkerState] = []
-        self._waits = WaitTimer(clock or SystemClock())
+        self._waits = WaitTimer(clock or Clock())
         self._describer = Describer(watch.dashboard, self._changed)
         self._locator = PauseLocator(
             watch.dashboard, spy or PySpy(), self._changed, is_local=is_local
