@@ -22,6 +22,10 @@ export function registerCommands<H>(
     vscode.commands.registerCommand(id, (...args: unknown[]) => {
       // Before the first await: the user may select something else meanwhile.
       const rows = selection.of(args);
+      if (rows === undefined) {
+        void vscode.window.showInformationMessage("The list has changed, so nothing was done.");
+        return undefined;
+      }
       return errors.shown(doing, async () => work(await handlers(), rows, args));
     }),
   );

@@ -41,12 +41,16 @@ export class Panel implements Disposable {
 }
 
 /**
- * Remembers the selection of the view that was used last.
+ * Remembers the selection of the view that was used last, and decides for which rows a command was called.
  *
- * 1. Called on a row that is part of a selection of several (context menu): the whole selection, that row first,
- *    since commands for a single row use it.
- * 2. Called on a row (inline button, click): that row.
- * 3. Called without one (key, palette): what is selected.
+ * VS Code passes (measured with 1.139):
+ *
+ * - keys and the palette: nothing;
+ * - a title button: `[row]`, the row with the focus, or `[undefined]` without one;
+ * - a click: `[row]`, also while the view is being redrawn;
+ * - an inline button or the context menu: `[row, undefined]`, or `[row, rows]` if the row is one of several that are
+ *   selected.  While the view is being redrawn, or if the row went while the menu was open, it passes `undefined` in
+ *   place of the row and of each of `rows`.
  */
 export class Selection {
   rows: readonly Row[] = [];
@@ -55,12 +59,26 @@ export class Selection {
     this.rows = rows;
   }
 
-  of(args: readonly unknown[]): readonly Row[] {
+  /**
+   * The rows for a command with these arguments.
+   *
+   * 1. Called on a row that the list no longer has, or on several of which one is gone: undefined.  The selection may
+   *    be another worker, which must not continue instead.
+   * 2. Called on one of several selected rows: all of them, that row first, since commands for a single row use it.
+   * 3. Called on a row: that row.
+   * 4. Called without one: what is selected.
+   */
+  of(args: readonly unknown[]): readonly Row[] | undefined {
     const [first, several] = args;
-    if (Array.isArray(several) && several.length > 0 && several.every(isRow)) {
-      return [...several.filter((row) => row === first), ...several.filter((row) => row !== first)];
+    const others: readonly unknown[] = Array.isArray(several) ? several : [];
+    const isFromRow = args.length > 1 && (several === undefined || Array.isArray(several));
+    if (isFromRow && [first, ...others].includes(undefined)) {
+      return undefined;
     }
-    return isRow(first) ? [first] : this.rows;
+    if (!isRow(first)) {
+      return this.rows;
+    }
+    return [first, ...others.filter(isRow).filter((row) => row !== first)];
   }
 }
 

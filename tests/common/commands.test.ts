@@ -33,6 +33,21 @@ test("what a command does is read at its first call, for the rows that were sele
   assert.equal(reads, 1);
 });
 
+test("a command of a row that is gone does nothing to the selected row, and says so", async () => {
+  const { app } = fakeApp();
+  const calls: (readonly Row[])[] = [];
+  registerCommands(app, () => Promise.resolve(calls), [
+    [COMMANDS.continue, "continuing", (to, rows) => to.push(rows)],
+  ]);
+  app.selection.set([{ row: "cluster", cluster: cluster({}) }]);
+  await editor.run(COMMANDS.continue, undefined, undefined);
+  assert.deepEqual(calls, []);
+  assert.deepEqual(
+    editor.asked.map(({ text }) => text),
+    ["The list has changed, so nothing was done."],
+  );
+});
+
 test("what cannot be read is an error of the command", async () => {
   const { app, log } = fakeApp();
   registerCommands(app, () => Promise.reject(new Error("no such file")), [

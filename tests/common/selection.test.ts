@@ -10,15 +10,23 @@ const group: GroupRow = { row: "group", cluster: "http://c", title: "W.train", w
 const rows = workers.map((worker): Row => ({ row: "worker", worker, group }));
 const [a, b, c] = rows as [Row, Row, Row];
 
-const CASES: readonly (readonly [string, readonly unknown[], readonly Row[], readonly Row[]])[] = [
-  ["a row of a selection in the context menu", [a, [a, b]], [c], [a, b]],
-  ["a row further down in the selection", [b, [a, b, c]], [c], [b, a, c]],
-  ["a row outside the selection", [a, undefined], [c], [a]],
-  ["a click", [a], [c], [a]],
-  ["a key", [], [b, c], [b, c]],
-  ["the palette with nothing selected", [], [], []],
-  ["something else than a row", [{ cluster: "x" }], [c], [c]],
-];
+const CASES: readonly (readonly [string, readonly unknown[], readonly Row[], (readonly Row[])?])[] =
+  [
+    ["a row of a selection in the context menu", [a, [a, b]], [c], [a, b]],
+    ["a row further down in the selection", [b, [a, b, c]], [c], [b, a, c]],
+    ["a row outside the selection", [a, undefined], [c], [a]],
+    ["a click", [a], [c], [a]],
+    ["a key", [], [b, c], [b, c]],
+    ["the palette with nothing selected", [], [], []],
+    ["something else than a row", [{ cluster: "x" }], [c], [c]],
+    ["a title button without a row", [undefined], [c], [c]],
+    ["a title button with a row in focus", [a], [b, c], [a]],
+    ["a file of the explorer", [{ path: "x.py" }, [{ path: "x.py" }]], [c], [c]],
+    ["an inline button during a redraw", [undefined, undefined], [c]],
+    ["a menu of several rows during a redraw", [undefined, [undefined, undefined]], [b, c]],
+    ["a menu whose row is gone", [undefined, [b, c]], [b, c]],
+    ["a menu of several rows of which another is gone", [a, [a, undefined]], [c]],
+  ];
 
 for (const [name, args, selected, expected] of CASES) {
   test(name, () => {

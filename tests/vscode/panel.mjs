@@ -4,6 +4,7 @@
  *     node tests/vscode/panel.mjs [--vscode 1.139|1.105]
  */
 
+import * as assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import * as path from "node:path";
 import { endWithRun } from "./harness/cleanup.mjs";
@@ -227,6 +228,35 @@ await browserRun(
       await window.command("Eagleray: Refresh", () => window.row(/p0/).first().isVisible());
       await window.shot("after-the-crash");
     });
+
+    await test("Continue in the menu of a row that has gone leaves the selected worker paused", async () => {
+      driver.call("p1", "train", 4);
+      const [selected, gone] = [window.row(/p0.*policy\.py/), window.row(/p1.*policy\.py/)];
+      await window.waitFor(gone, "the other paused worker");
+      const { pid } = pausedWorkers(stage).find((worker) => worker.name === "p1");
+      await window.settled(selected);
+      // A click without the key would attach.
+      await selected.first().click({ modifiers: ["Control"] });
+      await window.settled(gone);
+      await gone.first().click({ button: "right" });
+      const entry = page
+        .locator(".monaco-menu:visible .action-label", { hasText: /^Continue$/ })
+        .first();
+      await window.waitFor(entry, "the menu");
+      process.kill(pid, "SIGKILL");
+      await window.waitForNone(gone, "the row below the open menu");
+      await entry.hover();
+      await entry.click();
+      await window.waitForMessage(
+        "The list has changed, so nothing was done",
+        "why nothing was done",
+      );
+      await window.shot("row-gone");
+      assert.deepEqual(
+        pausedWorkers(stage).map(({ name, state }) => `${name} ${state}`),
+        ["p0 paused"],
+      );
+    });
   },
   {
     env: { RAY_API_SERVER_ADDRESS: "" },
@@ -236,8 +266,16 @@ await browserRun(
 );
 
 /** The workers that wait in Ray's own pdb, as the command line lists them. */
-function pdbSessions({ cluster, env }) {
-  const command = path.join(path.dirname(python()), "eagleray");
-  const args = ["pdb", "--json", "--cluster", cluster.address];
-  return JSON.parse(execFileSync(command, args, { env: { ...process.env, ...env } }).toString());
+function pdbSessions(stage) {
+  return listed(stage, "pdb");
+}
+
+function pausedWorkers(stage) {
+  return listed(stage, "paused");
+}
+
+function listed({ cluster, env }, command) {
+  const program = path.join(path.dirname(python()), "eagleray");
+  const args = [command, "--json", "--cluster", cluster.address];
+  return JSON.parse(execFileSync(program, args, { env: { ...process.env, ...env } }).toString());
 }

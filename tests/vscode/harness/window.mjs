@@ -169,8 +169,8 @@ export class Window {
   }
 
   /**
-   * Waits until a row has had the same text for a moment.  While a view is refreshed, VS Code runs the command of a row
-   * without the row.
+   * Waits until a row has had the same text for a moment.  While a view is being redrawn, VS Code runs the commands of
+   * its buttons and menus without the row (see `Selection` in extension/panel.ts).
    */
   async settled(row) {
     let last;
