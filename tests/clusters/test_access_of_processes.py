@@ -67,5 +67,5 @@ async def test_supervisor_gets_the_entry_of_its_cluster_only(
 def test_program_of_a_run_does_not_inherit_the_variable(own_home: Path, tmp_path: Path) -> None:
     show = f"import os; print('inherited:', {VARIABLE!r} in os.environ)"
     terminal = Terminal(tmp_path, "run", "--", sys.executable, "-c", show, env={VARIABLE: ACCESS})
-    assert terminal.code() == 0, terminal.words()
+    assert terminal.code() == 0, terminal.errors()
     assert terminal.output().splitlines()[-1] == "inherited: False"

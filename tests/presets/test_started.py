@@ -28,7 +28,7 @@ def test_a_copy_of_the_script_is_run(own_home: Path, tmp_path: Path, newline: st
     env = {"PATH": f"{bin_folder}:{os.environ['PATH']}"}
     words = ["--preset", "debug", "--set", "steps=3", "--set", "name=it's mine"]
     terminal = Terminal(folder, "run", *words, "--", "bash", "verl_plain.sh", env=env)
-    assert terminal.code() == 0, terminal.words()
+    assert terminal.code() == 0, terminal.errors()
     lines = [line for line in terminal.output().splitlines() if line.startswith("FAKE ")]
     said = json.loads(lines[-1].removeprefix("FAKE "))
     assert said["argv"][:3] == ["-m", "verl.trainer.main_ppo", "trainer.total_training_steps=2"]

@@ -58,12 +58,12 @@ def test_reports_of_a_program_that_ends_are_collected_and_read(
     """And whose reports are read where no nsys is: their node has made the databases."""
     monkeypatch.setenv("EAGLERAY_NSYS", str(tmp_path / "nowhere"))
     terminal = Terminal(tmp_path, *words("--", sys.executable, str(PROGRAM), "family"))
-    assert terminal.code() == 0, terminal.words() + terminal.output()
+    assert terminal.code() == 0, terminal.errors() + terminal.output()
     run = terminal.run_id()
     lines = terminal.output().splitlines()
     assert "policy: recorded job own" in lines and "inner: recorded job rollout" in lines
     assert "rollout: plain job None" in lines and "task: plain job None" in lines
-    assert SAID in terminal.words() and "2 reports in" in terminal.words()
+    assert SAID in terminal.errors() and "2 reports in" in terminal.errors()
     rows = gathered(tmp_path, run)
     assert {row["name"] or row["class"] for row in rows} == {"PolicyWorker", "inner-1"}
     assert all(row["run"] == run and row["pid"] and row["nsys_version"] for row in rows)
@@ -134,11 +134,11 @@ def test_job_is_recorded_on_demand_and_finished_before_its_end(
         wait_for("the second recording", is_state("recording"))
         syncs(9)
         terminal.interrupt()
-        assert terminal.code() == 0, terminal.words()
+        assert terminal.code() == 0, terminal.errors()
         os.close(order)
     finally:
         terminal.interrupt_hard()
-    assert "2 reports in" in terminal.words(), terminal.words()
+    assert "2 reports in" in terminal.errors(), terminal.errors()
     assert row(run)["state"] == "stopped"
     rows = sorted(gathered(tmp_path, run), key=lambda one: str(one["started_utc"]))
     here = tmp_path / "eagleray-profiles" / run

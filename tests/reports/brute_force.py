@@ -23,16 +23,16 @@ def gaps(kernels: Sequence[Kernel], device: int) -> list[tuple[int, int]]:
     """The pauses as (begin, duration) between the first and the last kernel of all GPUs, the longest first."""
     begin, end = min(kernel.start for kernel in kernels), max(kernel.end for kernel in kernels)
     running = busy(kernels, device)
-    found: list[tuple[int, int]] = []
+    result: list[tuple[int, int]] = []
     since = None
     for at in range(begin, end + 1):
         is_idle = at < end and at not in running
         if is_idle and since is None:
             since = at
         elif not is_idle and since is not None:
-            found.append((since, at - since))
+            result.append((since, at - since))
             since = None
-    return sorted(found, key=lambda gap: (-gap[1], gap[0]))
+    return sorted(result, key=lambda gap: (-gap[1], gap[0]))
 
 
 def around(ranges: Sequence[Range], begin: int, duration: int) -> int | None:
@@ -49,10 +49,10 @@ def around(ranges: Sequence[Range], begin: int, duration: int) -> int | None:
 
 def by_name(ranges: Sequence[Range], last: int) -> dict[str, tuple[int, int, int, int]]:
     """Count, total, p50 and max of each name; what has no end lasts to the last event."""
-    found: dict[str, list[int]] = defaultdict(list)
+    result: dict[str, list[int]] = defaultdict(list)
     for range_ in ranges:
-        found[range_.name].append((last if range_.end is None else range_.end) - range_.start)
+        result[range_.name].append((last if range_.end is None else range_.end) - range_.start)
     return {
         name: (len(times), sum(times), int(median(times)), max(times))
-        for name, times in found.items()
+        for name, times in result.items()
     }

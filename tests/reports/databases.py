@@ -160,39 +160,53 @@ def insert(connection: sqlite3.Connection, table: str, rows: Iterable[tuple[obje
     connection.executemany(f"INSERT INTO {table} VALUES ({places})", rows)
 
 
-def _rows(said: Recording, strings: Strings) -> Iterator[tuple[str, Iterable[tuple[object, ...]]]]:
+def _rows(
+    recording: Recording, strings: Strings
+) -> Iterator[tuple[str, Iterable[tuple[object, ...]]]]:
     id_of = strings.id
     meta = {
         "EXPORT_PRODUCT_NAME": "NVIDIA Nsight Systems",
         "EXPORT_PRODUCT_VERSION": "2022.4.2.1",
-        "EXPORT_SCHEMA_VERSION": said.schema,
+        "EXPORT_SCHEMA_VERSION": recording.schema,
     }
     yield "EXPORT_META_DATA", meta.items()
-    host = [(1 << 48, "Local (CLI)", "Hostname", 619, said.host)]
-    yield "TARGET_INFO_SYSTEM_ENV", host if said.host else ()
-    yield "TARGET_INFO_SESSION_START_TIME", [(said.utc_ns, "", "")] if said.utc_ns else []
-    yield "ANALYSIS_DETAILS", [(1 << 48, said.end - said.begin, said.begin, said.end)]
-    yield "TARGET_INFO_GPU", [(0, key, name, 80 << 30, "") for key, name in said.gpus.items()]
+    host = [(1 << 48, "Local (CLI)", "Hostname", 619, recording.host)]
+    yield "TARGET_INFO_SYSTEM_ENV", host if recording.host else ()
+    yield "TARGET_INFO_SESSION_START_TIME", [(recording.utc_ns, "", "")] if recording.utc_ns else []
+    yield (
+        "ANALYSIS_DETAILS",
+        [(1 << 48, recording.end - recording.begin, recording.begin, recording.end)],
+    )
+    yield "TARGET_INFO_GPU", [(0, key, name, 80 << 30, "") for key, name in recording.gpus.items()]
     yield (
         "CUPTI_ACTIVITY_KIND_KERNEL",
-        (_kernel(k, number, strings) for number, k in enumerate(said.kernels)),
+        (_kernel(k, number, strings) for number, k in enumerate(recording.kernels)),
     )
     yield (
         "CUPTI_ACTIVITY_KIND_MEMCPY",
-        ((c.start, c.end, c.device, 1, 7, 0, GLOBAL_PID, c.bytes, c.kind) for c in said.copies),
+        (
+            (c.start, c.end, c.device, 1, 7, 0, GLOBAL_PID, c.bytes, c.kind)
+            for c in recording.copies
+        ),
     )
     yield (
         "CUPTI_ACTIVITY_KIND_RUNTIME",
-        ((c.start, c.end, 0, global_tid(PID, c.tid), 0, id_of(c.name), 0, None) for c in said.cuda),
+        (
+            (c.start, c.end, 0, global_tid(PID, c.tid), 0, id_of(c.name), 0, None)
+            for c in recording.cuda
+        ),
     )
     yield (
         "OSRT_API",
-        ((c.start, c.end, 27, global_tid(PID, c.tid), id_of(c.name), 0, 0, 0) for c in said.osrt),
+        (
+            (c.start, c.end, 27, global_tid(PID, c.tid), id_of(c.name), 0, 0, 0)
+            for c in recording.osrt
+        ),
     )
-    yield "NVTX_EVENTS", _nvtx(said, strings)
+    yield "NVTX_EVENTS", _nvtx(recording, strings)
     yield (
         "ThreadNames",
-        ((id_of(name), 20, global_tid(PID, tid)) for tid, name in said.threads.items()),
+        ((id_of(name), 20, global_tid(PID, tid)) for tid, name in recording.threads.items()),
     )
 
 
@@ -201,11 +215,11 @@ def _kernel(k: Kernel, number: int, strings: Strings) -> tuple[object, ...]:
     return (k.start, k.end, k.device, 1, 7, number, (1 << 48) | (k.pid << 24), *names, *GRID)
 
 
-def _nvtx(said: Recording, strings: Strings) -> Iterator[tuple[object, ...]]:
-    for number, name in said.domains.items():
+def _nvtx(recording: Recording, strings: Strings) -> Iterator[tuple[object, ...]]:
+    for number, name in recording.domains.items():
         where = global_tid(PID, PID)
         yield (0, None, DOMAIN_CREATE, None, None, None, name, where, None, None, number)
-    for range_ in said.ranges:
+    for range_ in recording.ranges:
         text = None if range_.registered else range_.name
         text_id = strings.id(range_.name) if range_.registered else None
         where = global_tid(range_.pid, range_.tid)

@@ -16,8 +16,8 @@ def compiled(folder: Path) -> Path:
     """The program; nsys brings the headers of NVTX along."""
     (header,) = FOLDER.glob("root/usr/lib/*/nsight-systems/target-*/nvtx/include")
     made = folder / "ranges"
-    words = ["gcc", "-O1", f"-I{header}", str(PROGRAM), "-o", str(made), "-ldl"]
-    subprocess.run(words, check=True, timeout=120)
+    command = ["gcc", "-O1", f"-I{header}", str(PROGRAM), "-o", str(made), "-ldl"]
+    subprocess.run(command, check=True, timeout=120)
     return made
 
 
@@ -39,9 +39,9 @@ def record(folder: Path, steps: int, sleep_us: int, trace: str = "nvtx,osrt", *m
 
 def stats(file: Path, *tables: str) -> list[list[dict[str, str]]]:
     """What `nsys stats` says: for each table its rows by the titles of nsys."""
-    words = ["stats", "--report", ",".join(tables), "--format", "csv", str(file)]
+    command = ["stats", "--report", ",".join(tables), "--format", "csv", str(file)]
     done = subprocess.run(
-        [real_nsys(), *words], check=True, timeout=600, capture_output=True, text=True
+        [real_nsys(), *command], check=True, timeout=600, capture_output=True, text=True
     )
     parts = [part.strip() for part in done.stdout.split("\n\n")]
     wanted = [part[part.index("Time (%)") :] for part in parts if "Time (%)" in part]

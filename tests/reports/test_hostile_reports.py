@@ -35,8 +35,8 @@ def read(path: Path, trace: str = "") -> Summary:
     return summary.read(path, trace, ReadLimits())
 
 
-def codes(seen: Summary) -> set[str]:
-    return {warning.code for warning in seen.warnings}
+def codes(summary: Summary) -> set[str]:
+    return {warning.code for warning in summary.warnings}
 
 
 def changed(folder: Path, *statements: str) -> Path:
@@ -119,18 +119,18 @@ def test_flipped_bytes_raise_only_catalogue_errors(
 
 @pytest.mark.parametrize("table", [name for name in TABLES if name != "EXPORT_META_DATA"])
 def test_missing_tables_are_skipped(tmp_path: Path, table: str) -> None:
-    seen = read(changed(tmp_path, f"DROP TABLE {table}"))
-    assert seen.tables
-    assert "unknown-columns" not in codes(seen)
+    summary = read(changed(tmp_path, f"DROP TABLE {table}"))
+    assert summary.tables
+    assert "unknown-columns" not in codes(summary)
 
 
 @pytest.mark.parametrize(
     "table", ["CUPTI_ACTIVITY_KIND_KERNEL", "NVTX_EVENTS", "OSRT_API", "CUPTI_ACTIVITY_KIND_MEMCPY"]
 )
 def test_table_with_other_columns_is_skipped_with_a_warning(tmp_path: Path, table: str) -> None:
-    seen = read(changed(tmp_path, f"ALTER TABLE {table} RENAME COLUMN end TO finish"))
-    assert "unknown-columns" in codes(seen)
-    assert any(table in warning.message for warning in seen.warnings)
+    summary = read(changed(tmp_path, f"ALTER TABLE {table} RENAME COLUMN end TO finish"))
+    assert "unknown-columns" in codes(summary)
+    assert any(table in warning.message for warning in summary.warnings)
 
 
 @pytest.mark.parametrize(
@@ -151,11 +151,11 @@ def test_invalid_kernel_numbers_are_left_out(tmp_path: Path, column: str, value:
         f"ALTER TABLE untyped RENAME TO {table}",
         f"UPDATE {table} SET {name} = {value} WHERE rowid % 7 = 0",
     )
-    seen = read(path)
-    kernels = sum(gpu.kernels for gpu in seen.gpus)
+    summary = read(path)
+    kernels = sum(gpu.kernels for gpu in summary.gpus)
     assert kernels in (50, 43, 42)
-    assert all(0 <= gpu.busy <= gpu.end - gpu.begin for gpu in seen.gpus)
-    assert ("unread-kernels" in codes(seen)) is (kernels < 50)
+    assert all(0 <= gpu.busy <= gpu.end - gpu.begin for gpu in summary.gpus)
+    assert ("unread-kernels" in codes(summary)) is (kernels < 50)
 
 
 @pytest.mark.parametrize("table", ["NVTX_EVENTS", "OSRT_API", "CUPTI_ACTIVITY_KIND_MEMCPY"])
@@ -178,9 +178,9 @@ def test_newer_schema_is_read_with_a_warning(tmp_path: Path) -> None:
         "ALTER TABLE EXPORT_META_DATA RENAME TO META_DATA_EXPORT",
         "ALTER TABLE NVTX_EVENTS ADD COLUMN counterId INTEGER",
     )
-    seen = read(path)
-    assert "newer-schema" in codes(seen)
-    assert {table.name for table in seen.tables} >= {"kernels", "nvtx", "osrt"}
+    summary = read(path)
+    assert "newer-schema" in codes(summary)
+    assert {table.name for table in summary.tables} >= {"kernels", "nvtx", "osrt"}
 
 
 def test_views_and_virtual_tables_are_ignored(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_views_and_virtual_tables_are_ignored(tmp_path: Path) -> None:
 
 
 def test_hostile_names_are_escaped_in_every_format(tmp_path: Path) -> None:
-    said = Recording(
+    recording = Recording(
         kernels=[Kernel(0, 5, HOSTILE), Kernel(9, 12, "k" * 2_000_000)],
         ranges=[Range(0, 20, HOSTILE), Range(0, 20, HOSTILE, registered=True)],
         osrt=[Call(0, 1, HOSTILE)],
@@ -204,13 +204,13 @@ def test_hostile_names_are_escaped_in_every_format(tmp_path: Path) -> None:
         threads={4711: HOSTILE},
         domains={0: HOSTILE},
     )
-    seen = read(write(tmp_path / "report.sqlite", said))
-    report = LoadedReport(tmp_path / HOSTILE, tmp_path / "report.sqlite", 1, seen)
-    for text in (texts.plain(report, seen.tables), texts.markdown(report, seen.tables)):
+    summary = read(write(tmp_path / "report.sqlite", recording))
+    report = LoadedReport(tmp_path / HOSTILE, tmp_path / "report.sqlite", 1, summary)
+    for text in (texts.plain(report, summary.tables), texts.markdown(report, summary.tables)):
         assert all(character.isprintable() or character == "\n" for character in text)
         assert max(map(len, text.splitlines())) < 4000
-    assert not re.search(r"(?<!\\)[`<>\[\]]", texts.markdown(report, seen.tables))
-    (kernels,) = [table for table in seen.tables if table.name == "kernels"]
+    assert not re.search(r"(?<!\\)[`<>\[\]]", texts.markdown(report, summary.tables))
+    (kernels,) = [table for table in summary.tables if table.name == "kernels"]
     assert max(len(str(row[0])) for row in kernels.rows) <= 500
     assert "'=" in texts.comma_separated(kernels.shape.columns[:1], [("=1+1",)])
 

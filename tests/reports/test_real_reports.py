@@ -26,10 +26,10 @@ def nsys(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_numbers_equal_those_of_nsys_stats(report: Path) -> None:
-    said = (await eagleray("report", str(report), "--json", "--top", "1000")).json
+    shown = (await eagleray("report", str(report), "--json", "--top", "1000")).json
     assert report.with_suffix(".sqlite").exists()
     nvtx, osrt = stats(report.with_suffix(".sqlite"), "nvtxsum", "osrtsum")
-    tables = {table["id"]: table for table in said["tables"]}
+    tables = {table["id"]: table for table in shown["tables"]}
     ours = {
         row[0]: row[2:]  # count, total, average, p50, min, max
         for row in tables["nvtx"]["rows"]
@@ -46,8 +46,8 @@ async def test_numbers_equal_those_of_nsys_stats(report: Path) -> None:
     assert calls == {
         row["Name"]: (int(row["Num Calls"]), int(row["Total Time (ns)"])) for row in osrt
     }
-    assert said["host"] and said["started_utc"] and said["nsys_version"].startswith("2022.4")
-    assert [warning["code"] for warning in said["warnings"]] == ["no-kernels"]
+    assert shown["host"] and shown["started_utc"] and shown["nsys_version"].startswith("2022.4")
+    assert [warning["code"] for warning in shown["warnings"]] == ["no-kernels"]
 
 
 async def test_truncated_report_is_refused_with_the_message_of_nsys(

@@ -106,12 +106,12 @@ async def test_editor_copies_what_the_command_prints(database: str, tmp_path: Pa
     every = await handlers.report_text(messages.ReportRequest(database), silent)
     printed = await eagleray("report", database, "--markdown", "--top", str(FIRST_ROWS))
     assert every.text == printed.out
-    asked = messages.TableTextRequest(database, "kernels", "csv", "kernel", False, "L")
-    table = await handlers.table_text(asked, silent)
-    words = ("--csv", "kernels", "--sort", "kernel", "--ascending", "--search", "L")
-    assert table.text == (await eagleray("report", database, *words)).out
+    request = messages.TableTextRequest(database, "kernels", "csv", "kernel", False, "L")
+    table = await handlers.table_text(request, silent)
+    arguments = ("--csv", "kernels", "--sort", "kernel", "--ascending", "--search", "L")
+    assert table.text == (await eagleray("report", database, *arguments)).out
     assert (table.title, table.rows, table.total) == ("Kernels", 2, 2)
-    marked = (await handlers.table_text(evolve(asked, format="markdown"), silent)).text
+    marked = (await handlers.table_text(evolve(request, format="markdown"), silent)).text
     assert marked.splitlines()[0].startswith("| Kernel | Count | Total |")
     assert [line[:9] for line in marked.splitlines()[2:]] == ["| ncclDev", "| void ge"]
 
@@ -131,8 +131,8 @@ async def test_editor_gets_first_rows_and_requests_others(tmp_path: Path, own_ho
     report = await handlers.report(messages.ReportRequest(file), silent)
     (nvtx,) = [table for table in report.tables if table.id == "nvtx"]
     assert (len(nvtx.rows), nvtx.total) == (FIRST_ROWS, 300)
-    asked = messages.TableRequest(file, "nvtx", "max", descending=False, search="STEP 2", limit=3)
-    table = await handlers.table(asked, silent)
+    request = messages.TableRequest(file, "nvtx", "max", descending=False, search="STEP 2", limit=3)
+    table = await handlers.table(request, silent)
     assert [row[0] for row in table.rows] == ["step 2", "step 20", "step 21"]
     assert (table.total, table.sorted_by, table.descending) == (111, "max", False)
 
@@ -144,14 +144,14 @@ async def test_cancelled_request_ends_nsys(
     report = tmp_path / "r.nsys-rep"
     report.write_bytes(b"a report")
     requests = build_server(Settings(discovery="off", slurm="off"))
-    begun = asyncio.Event()
+    started = asyncio.Event()
 
     def say(_: str, percentage: int | None = None) -> None:
         if percentage == 100:
-            begun.set()
+            started.set()
 
     call = asyncio.create_task(requests.call(messages.REPORT.method, {"path": str(report)}, say))
-    await begun.wait()
+    await started.wait()
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
@@ -173,7 +173,7 @@ async def test_command_explains_invalid_files(tmp_path: Path, own_home: Path) ->
     assert "no table has a column name; there are avg, begin, " in unknown.err
 
 
-async def test_command_without_nsys_says_what_to_do(
+async def test_command_without_nsys_names_the_next_step(
     tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EAGLERAY_NSYS", os.devnull)

@@ -50,12 +50,12 @@ def reports(tmp_path: Path, smallest: int = 0) -> Reports:
 
 
 async def test_report_is_exported_beside_it_once(tmp_path: Path, tool: Path, report: Path) -> None:
-    said: list[tuple[str, int]] = []
-    read = await reports(tmp_path).read(str(report), lambda text, now: said.append((text, now)))
+    progress: list[tuple[str, int]] = []
+    read = await reports(tmp_path).read(str(report), lambda text, now: progress.append((text, now)))
     assert read.database == report.with_suffix(".sqlite")
     assert [gpu.kernels for gpu in read.summary.gpus] == [2]
-    assert ("Exporting with nsys", 100) in said
-    assert ("Reading the NVTX ranges", 50) in said
+    assert ("Exporting with nsys", 100) in progress
+    assert ("Reading the NVTX ranges", 50) in progress
     await reports(tmp_path).read(str(report))
     assert len(fake_nsys.calls(tool)) == 1
     os.utime(report, ns=(2**62, 2**62))
@@ -85,7 +85,7 @@ async def test_readonly_folder_uses_the_state_folder(
     assert list(report.parent.iterdir()) == [report]
 
 
-async def test_missing_nsys_error_says_where_to_export(
+async def test_missing_nsys_error_names_where_to_export(
     tmp_path: Path, report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("EAGLERAY_NSYS", raising=False)
@@ -111,8 +111,8 @@ async def test_configured_nsys_that_is_not_a_program_is_an_error(
 def recorded_by(report: Path, version: object) -> None:
     """As the list says beside what was gathered."""
     rows = [{"file": "other"}, {"file": report.name, "nsys_version": version}]
-    said = {"run": "r", "reports": rows}
-    (report.parent / "manifest.json").write_text(json.dumps(said))
+    manifest = {"run": "r", "reports": rows}
+    (report.parent / "manifest.json").write_text(json.dumps(manifest))
 
 
 async def test_older_nsys_error_names_both_versions(
@@ -154,14 +154,14 @@ async def test_cancelled_reading_ends_nsys_and_leaves_no_files(
     tmp_path: Path, tool: Path, report: Path
 ) -> None:
     fake_nsys.install(tool, "hangs")
-    begun = asyncio.Event()
+    started = asyncio.Event()
 
     def say(_: str, percentage: int) -> None:
         if percentage == 100:
-            begun.set()
+            started.set()
 
     reading = asyncio.create_task(reports(tmp_path).read(str(report), say))
-    await begun.wait()
+    await started.wait()
     reading.cancel()
     with pytest.raises(asyncio.CancelledError):
         await reading
@@ -180,7 +180,7 @@ async def test_silent_nsys_is_stopped(
     assert error.value.code == "export-slow"
 
 
-def test_nsys_is_found_in_order(tmp_path: Path) -> None:
+def test_nsys_is_searched_in_order(tmp_path: Path) -> None:
     def place(*parts: str) -> Path:
         (tmp_path / Path(*parts)).parent.mkdir(parents=True, exist_ok=True)
         return fake_nsys.install((tmp_path / Path(*parts)).parent, "exports")
@@ -217,23 +217,23 @@ async def test_cached_summary_is_used_until_its_file_changes(
     again = await reports(tmp_path).read(str(file))
     assert again == first
     assert len(read) == 1
-    kept = tmp_path / ".r.sqlite.eagleray-summary"
+    cached = tmp_path / ".r.sqlite.eagleray-summary"
     for broken in ("", "[]", '{"format": 1}', "\0", "[" * 100_000):
-        kept.write_text(broken)
+        cached.write_text(broken)
         assert await reports(tmp_path).read(str(file)) == first
-    said = json.loads(kept.read_text())
-    gpu, table = said["summary"]["gpus"][0], said["summary"]["tables"][0]
+    content = json.loads(cached.read_text())
+    gpu, table = content["summary"]["gpus"][0], content["summary"]["tables"][0]
     for wrong in (
-        {**said, "summary": {**said["summary"], "gpus": [{**gpu, "busy": "<script>"}]}},
-        {**said, "summary": {**said["summary"], "tables": [{**table, "rows": [["short"]]}]}},
-        {**said, "summary": {**said["summary"], "gpus": [{**gpu, "curve": [float("nan")]}]}},
+        {**content, "summary": {**content["summary"], "gpus": [{**gpu, "busy": "<script>"}]}},
+        {**content, "summary": {**content["summary"], "tables": [{**table, "rows": [["short"]]}]}},
+        {**content, "summary": {**content["summary"], "gpus": [{**gpu, "curve": [float("nan")]}]}},
     ):
-        kept.write_text(json.dumps(wrong))
+        cached.write_text(json.dumps(wrong))
         assert await reports(tmp_path).read(str(file)) == first
     assert len(read) == 9
-    kept.write_text(kept.read_text().replace("softmax", "\\u001b[2Jsoftmax"))
-    seen = await reports(tmp_path).table(str(file), "kernels")
-    assert [row[0] for row in seen.rows] == [" [2Jsoftmax", "gemm"]
+    cached.write_text(cached.read_text().replace("softmax", "\\u001b[2Jsoftmax"))
+    table = await reports(tmp_path).table(str(file), "kernels")
+    assert [row[0] for row in table.rows] == [" [2Jsoftmax", "gemm"]
     assert len(read) == 9
     file.unlink()
     write(file, Recording(osrt=[Call(0, 1, "read")]))
@@ -280,9 +280,9 @@ async def test_table_is_sorted_and_searched(tmp_path: Path) -> None:
     assert (usual.sorted_by, usual.descending) == ("total", True)
     by_name = await here.table(file, "nvtx", sort="range", descending=True)
     assert [row[0] for row in by_name.rows] == ["step 2", "step 1"]
-    found = await here.table(file, "kernels", search="SOFT")
-    assert [row[0] for row in found.rows] == ["softmax"]
-    assert found.total == 1
+    result = await here.table(file, "kernels", search="SOFT")
+    assert [row[0] for row in result.rows] == ["softmax"]
+    assert result.total == 1
     assert (await here.table(file, "memcpy")).rows == ()
 
 
@@ -293,7 +293,7 @@ def test_rows_without_a_value_come_last_in_both_orders() -> None:
         assert "".join(str(row[0]) for row in table.rows) == names
 
 
-def test_only_the_first_of_many_rows_are_kept() -> None:
+def test_rows_after_the_limit_are_dropped() -> None:
     rows = [(f"step {n}", "push/pop", 1, n, n, n, n, n) for n in range(MOST_ROWS + 5)]
     table = make_table("nvtx", rows)
     assert (len(table.rows), table.total) == (MOST_ROWS, MOST_ROWS + 5)

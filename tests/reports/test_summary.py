@@ -62,11 +62,11 @@ def read(recording: Recording, trace: str = "") -> Summary:
         return summary.read(write(Path(folder, "r.sqlite"), recording), trace, ReadLimits())
 
 
-def rows(seen: Summary, name: TableId) -> list[dict[str, Any]]:
+def rows(result: Summary, name: TableId) -> list[dict[str, Any]]:
     """The rows of a table by the ids of its columns."""
     return [
         dict(zip([column.id for column in table.shape.columns], row, strict=True))
-        for table in seen.tables
+        for table in result.tables
         if table.name == name
         for row in table.rows
     ]
@@ -75,10 +75,10 @@ def rows(seen: Summary, name: TableId) -> list[dict[str, Any]]:
 @given(st.lists(KERNELS, min_size=1, max_size=40), st.booleans())
 @settings(max_examples=60)
 def test_gpu_usage_equals_brute_force(kernels: list[Kernel], ordered: bool) -> None:
-    said = sorted(kernels, key=lambda one: one.start) if ordered else kernels
-    seen = read(Recording(kernels=said))
-    assert [gpu.id for gpu in seen.gpus] == sorted({kernel.device for kernel in kernels})
-    for gpu in seen.gpus:
+    recording = sorted(kernels, key=lambda item: item.start) if ordered else kernels
+    result = read(Recording(kernels=recording))
+    assert [gpu.id for gpu in result.gpus] == sorted({kernel.device for kernel in kernels})
+    for gpu in result.gpus:
         others = [kernel for kernel in kernels if not kernel.name.startswith("nccl")]
         reductions = [kernel for kernel in kernels if kernel.name.startswith("nccl")]
         running = brute_force.busy(kernels, gpu.id)
@@ -88,8 +88,8 @@ def test_gpu_usage_equals_brute_force(kernels: list[Kernel], ordered: bool) -> N
         assert gpu.nccl == len(nccl)
         assert gpu.nccl_alone == len(nccl - brute_force.busy(others, gpu.id))
         expected = brute_force.gaps(kernels, gpu.id)
-        found = [(r["begin"], r["duration"]) for r in rows(seen, "gaps") if r["gpu"] == gpu.id]
-        assert sorted(found, key=lambda gap: (-gap[1], gap[0])) == expected
+        gaps = [(r["begin"], r["duration"]) for r in rows(result, "gaps") if r["gpu"] == gpu.id]
+        assert sorted(gaps, key=lambda gap: (-gap[1], gap[0])) == expected
         span = gpu.end - gpu.begin
         assert abs(sum(gpu.curve) * span / STEPS - gpu.busy) <= 0.001 * span
 
@@ -97,18 +97,18 @@ def test_gpu_usage_equals_brute_force(kernels: list[Kernel], ordered: bool) -> N
 @given(st.lists(RANGES, max_size=30), st.lists(KERNELS, min_size=2, max_size=12))
 @settings(max_examples=60)
 def test_ranges_and_gaps_equal_brute_force(ranges: list[Range], kernels: list[Kernel]) -> None:
-    seen = read(Recording(ranges=ranges, kernels=kernels))
+    result = read(Recording(ranges=ranges, kernels=kernels))
     last = max((range_.start if range_.end is None else range_.end for range_ in ranges), default=0)
     expected = brute_force.by_name(ranges, last)
-    found = {
+    by_name = {
         row["range"]: (row["count"], row["total"], row["p50"], row["max"])
-        for row in rows(seen, "nvtx")
+        for row in rows(result, "nvtx")
     }
-    assert found == expected
+    assert by_name == expected
     lengths = {range_.name: set[int]() for range_ in ranges}
-    for one in ranges:
-        lengths[one.name].add((last if one.end is None else one.end) - one.start)
-    for gap in rows(seen, "gaps"):
+    for item in ranges:
+        lengths[item.name].add((last if item.end is None else item.end) - item.start)
+    for gap in rows(result, "gaps"):
         shortest = brute_force.around(ranges, gap["begin"], gap["duration"])
         assert (gap["range"] == "") is (shortest is None)
         assert shortest is None or shortest in lengths[gap["range"]]
@@ -117,87 +117,87 @@ def test_ranges_and_gaps_equal_brute_force(ranges: list[Range], kernels: list[Ke
 @given(st.lists(KERNELS, min_size=1, max_size=40))
 @settings(max_examples=30)
 def test_kernels_are_summed_by_name(kernels: list[Kernel]) -> None:
-    found = {row["kernel"]: row for row in rows(read(Recording(kernels=kernels)), "kernels")}
-    assert set(found) == {kernel.name for kernel in kernels}
-    for name, row in found.items():
+    by_name = {row["kernel"]: row for row in rows(read(Recording(kernels=kernels)), "kernels")}
+    assert set(by_name) == {kernel.name for kernel in kernels}
+    for name, row in by_name.items():
         times = [kernel.end - kernel.start for kernel in kernels if kernel.name == name]
         assert (row["count"], row["total"]) == (len(times), sum(times))
         assert (row["min"], row["max"]) == (min(times), max(times))
 
 
-def test_large_recording_has_its_known_sums() -> None:
-    said = Steps(count=60, kernels=100, gpus=2)
-    seen = read(said.recording())
-    span = 59 * said.step_ns + said.compute_ns + 100_000
-    holes = 60 * said.holes_ns + 59 * 100_000
-    assert [(gpu.busy, gpu.idle, gpu.kernels) for gpu in seen.gpus] == [
+def test_large_recording_has_the_expected_sums() -> None:
+    recording = Steps(count=60, kernels=100, gpus=2)
+    result = read(recording.recording())
+    span = 59 * recording.step_ns + recording.compute_ns + 100_000
+    holes = 60 * recording.holes_ns + 59 * 100_000
+    assert [(gpu.busy, gpu.idle, gpu.kernels) for gpu in result.gpus] == [
         (span - holes, holes, 6000)
     ] * 2
-    assert [(gpu.nccl, gpu.nccl_alone) for gpu in seen.gpus] == [(6_000_000, 6_000_000)] * 2
-    gaps = rows(seen, "gaps")[:118]
+    assert [(gpu.nccl, gpu.nccl_alone) for gpu in result.gpus] == [(6_000_000, 6_000_000)] * 2
+    gaps = rows(result, "gaps")[:118]
     assert {(gap["duration"], gap["range"]) for gap in gaps} == {(100_000, "all_reduce")}
-    (forward,) = [row for row in rows(seen, "nvtx") if row["range"] == "forward"]
-    assert (forward["count"], forward["p50"]) == (60, said.compute_ns)
-    (reduction,) = [row for row in rows(seen, "kernels") if row["kernel"] == REDUCTION]
+    (forward,) = [row for row in rows(result, "nvtx") if row["range"] == "forward"]
+    assert (forward["count"], forward["p50"]) == (60, recording.compute_ns)
+    (reduction,) = [row for row in rows(result, "kernels") if row["kernel"] == REDUCTION]
     assert (reduction["count"], reduction["total"]) == (120, 12_000_000)
-    (copy,) = rows(seen, "memcpy")
+    (copy,) = rows(result, "memcpy")
     assert (copy["copy"], copy["bytes"]) == ("Host-to-Device", 60 * 4096)
-    assert seen.warnings == ()
+    assert result.warnings == ()
 
 
 def test_tables_with_gaps_in_rowids_are_read_completely(tmp_path: Path) -> None:
-    said = Recording(
+    recording = Recording(
         kernels=[Kernel(10 * n, 10 * n + 8) for n in range(60)],
         ranges=[Range(0, 100 + n, "step") for n in range(60)],
         osrt=[Call(0, 10, "read") for _ in range(60)],
     )
-    path = write(tmp_path / "r.sqlite", said)
+    path = write(tmp_path / "r.sqlite", recording)
     connection = sqlite3.connect(path)
     for table in ("CUPTI_ACTIVITY_KIND_KERNEL", "NVTX_EVENTS", "OSRT_API"):
         connection.execute(f"DELETE FROM {table} WHERE rowid % 3 = 0")
         connection.execute(f"UPDATE {table} SET rowid = -1000000007 * rowid WHERE rowid % 2 = 0")
     connection.commit()
     connection.close()
-    seen = summary.read(path, "", ReadLimits())
-    (gpu,) = seen.gpus
+    result = summary.read(path, "", ReadLimits())
+    (gpu,) = result.gpus
     assert (gpu.kernels, gpu.busy) == (40, 40 * 8)
-    assert [rows(seen, name)[0]["count"] for name in ("kernels", "nvtx", "osrt")] == [40] * 3
-    assert max(gap["duration"] for gap in rows(seen, "gaps")) == 12
+    assert [rows(result, name)[0]["count"] for name in ("kernels", "nvtx", "osrt")] == [40] * 3
+    assert max(gap["duration"] for gap in rows(result, "gaps")) == 12
 
 
-def test_longest_names_are_kept_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_names_leave_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranges, "MOST_NAMES", 50)
     monkeypatch.setattr(ranges, "MOST_ROWS", 5)
     every = [Range(0, 10 + n, f"step {n}", domain=n % 2) for n in range(200)]
     every += [Range(n, n + 40 + n, "forward", registered=True, tid=9) for n in range(21)]
     every += [Range(500, None, "step 199", domain=1), Range(501, None, "step 7")]
-    seen = read(Recording(ranges=every, domains={1: "model"}))
-    found = {row["range"]: (row["count"], row["p50"]) for row in rows(seen, "nvtx")}
-    assert found == {
+    result = read(Recording(ranges=every, domains={1: "model"}))
+    by_name = {row["range"]: (row["count"], row["p50"]) for row in rows(result, "nvtx")}
+    assert by_name == {
         "forward": (21, 50),
         "model:step 199": (2, (209 + 1) // 2),
         **{f"{'model:' * (n % 2)}step {n}": (1, 10 + n) for n in (198, 197, 196)},
     }
-    (table,) = [table for table in seen.tables if table.name == "nvtx"]
+    (table,) = [table for table in result.tables if table.name == "nvtx"]
     assert table.total == 202
     assert table.note.endswith("Only the first 5 of 202 rows are kept.")
-    assert {row["tid"]: row["ranges"] for row in rows(seen, "threads")} == {PID: 202, 9: 21}
+    assert {row["tid"]: row["ranges"] for row in rows(result, "threads")} == {PID: 202, 9: 21}
 
 
 def test_calls_are_summed_by_name_and_thread() -> None:
-    said = Recording(
+    recording = Recording(
         osrt=[Call(0, 10, "read", 1), Call(20, 25, "read", 2), Call(30, 90, "poll", 2)],
         cuda=[Call(0, 7, "cudaLaunchKernel_v7000", 1)],
         ranges=[Range(0, 5, "step", tid=1)],
         threads={1: "main", 9: "of another process"},
     )
-    seen = read(said)
-    assert [(r["call"], r["count"], r["total"]) for r in rows(seen, "osrt")] == [
+    result = read(recording)
+    assert [(r["call"], r["count"], r["total"]) for r in rows(result, "osrt")] == [
         ("poll", 1, 60),
         ("read", 2, 15),
     ]
-    assert [r["call"] for r in rows(seen, "cuda_api")] == ["cudaLaunchKernel_v7000"]
-    threads = {(r["thread"], r["tid"]): r for r in rows(seen, "threads")}
+    assert [r["call"] for r in rows(result, "cuda_api")] == ["cudaLaunchKernel_v7000"]
+    threads = {(r["thread"], r["tid"]): r for r in rows(result, "threads")}
     assert set(threads) == {("main", 1), ("", 2)}
     assert threads["main", 1]["calls"] == 2
     assert (threads["main", 1]["osrt"], threads["main", 1]["cuda"]) == (10, 7)
@@ -210,9 +210,9 @@ def test_range_has_its_domain_and_explains_only_gaps_of_its_process() -> None:
         Range(5, 95, "of another process", pid=99),
         Range(0, 100, "forward", domain=3, registered=True),
     ]
-    seen = read(Recording(kernels=kernels, ranges=ranges, domains={3: "model"}))
-    assert {row["range"] for row in rows(seen, "nvtx")} == {"model:forward", "of another process"}
-    assert [(gap["range"], gap["next"]) for gap in rows(seen, "gaps")] == [
+    result = read(Recording(kernels=kernels, ranges=ranges, domains={3: "model"}))
+    assert {row["range"] for row in rows(result, "nvtx")} == {"model:forward", "of another process"}
+    assert [(gap["range"], gap["next"]) for gap in rows(result, "gaps")] == [
         ("model:forward", "gemm")
     ]
 
@@ -225,8 +225,8 @@ def test_metadata_names_host_and_time() -> None:
 
 
 def test_copies_are_summed_by_kind() -> None:
-    seen = read(Recording(copies=[Copy(0, 10, 100, 2), Copy(10, 20, 300, 2), Copy(0, 1, 5, 77)]))
-    assert [(r["copy"], r["count"], r["bytes"], r["rate"]) for r in rows(seen, "memcpy")] == [
+    result = read(Recording(copies=[Copy(0, 10, 100, 2), Copy(10, 20, 300, 2), Copy(0, 1, 5, 77)]))
+    assert [(r["copy"], r["count"], r["bytes"], r["rate"]) for r in rows(result, "memcpy")] == [
         ("Device-to-Host", 2, 400, 20_000_000_000),
         ("Kind 77", 1, 5, 5_000_000_000),
     ]

@@ -52,8 +52,8 @@ def test_cell_has_a_unit(cell: Cell, kind: CellKind, expected: str) -> None:
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠"])
 def test_csv_cells_are_not_formulas(sign: str) -> None:
     columns = [Column("name", "Name", "text"), Column("count", "Count", "count")]
-    said = texts.comma_separated(columns, [(f"{sign}x", -1), (f"f;{sign}x", 2)])
-    assert said.replace('"', "") == f"name,count\n'{sign}x,-1\nf;'{sign}x,2\n"
+    text = texts.comma_separated(columns, [(f"{sign}x", -1), (f"f;{sign}x", 2)])
+    assert text.replace('"', "") == f"name,count\n'{sign}x,-1\nf;'{sign}x,2\n"
 
 
 def test_table_is_exported_as_csv_and_markdown() -> None:
@@ -72,8 +72,10 @@ def test_table_is_exported_as_csv_and_markdown() -> None:
 
 def test_report_is_exported_as_markdown() -> None:
     warnings = (ReportWarning("a", "No *rows*.", "Compare."), ReportWarning("b", "Cut off.", ""))
-    seen = Summary(ReportMetadata(host="node_7", duration=2_000_000_000), (), (COPIES,), warnings)
-    report = LoadedReport(Path("/w/a_b.nsys-rep"), Path("/w/a_b.sqlite"), 4096, seen)
+    summary = Summary(
+        ReportMetadata(host="node_7", duration=2_000_000_000), (), (COPIES,), warnings
+    )
+    report = LoadedReport(Path("/w/a_b.nsys-rep"), Path("/w/a_b.sqlite"), 4096, summary)
     assert texts.markdown(report, ()) == (
         "# a\\_b.nsys-rep\n\nnode\\_7 · 2.000 s · 4.096 kB\n\n"
         "## Warnings\n\n- No \\*rows\\*. Compare.\n- Cut off.\n"

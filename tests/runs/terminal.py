@@ -40,12 +40,12 @@ class Terminal:
     def output(self) -> str:
         return self.out.read_text(errors="replace")
 
-    def words(self) -> str:
+    def errors(self) -> str:
         return self.err.read_text(errors="replace")
 
     def wait_output(self, text: str) -> None:
         wait_for(f"“{text}” in the output", lambda: text in self.output() or self._over())
-        assert text in self.output(), self.output() + self.words()
+        assert text in self.output(), self.output() + self.errors()
 
     def interrupt(self) -> None:
         os.kill(self.process.pid, signal.SIGINT)
@@ -62,8 +62,8 @@ class Terminal:
 
     def run_id(self) -> str:
         """The id of the run, which the command says first."""
-        wait_for("the id of the run", lambda: "Run " in self.words() or self._over())
-        return self.words().partition("Run ")[2].partition(":")[0]
+        wait_for("the id of the run", lambda: "Run " in self.errors() or self._over())
+        return self.errors().partition("Run ")[2].partition(":")[0]
 
     def _over(self) -> bool:
         return self.process.poll() is not None
@@ -72,7 +72,7 @@ class Terminal:
 def eagleray(folder: Path, *arguments: str) -> str:
     """The output of a command that ends by itself, and well."""
     terminal = Terminal(folder, *arguments)
-    assert terminal.code() == 0, terminal.words()
+    assert terminal.code() == 0, terminal.errors()
     return terminal.output()
 
 

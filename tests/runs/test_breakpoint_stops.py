@@ -47,11 +47,11 @@ def test_actor_stops_is_listed_and_continues(home: Path, tmp_path: Path) -> None
         assert held["location"]["line"] == line
         # The worker is held a moment before its run says so.
         wait_for("the stop", lambda: row(terminal.run_id())["state"] == "stopped_at")
-        assert [one["state"] for one in row(terminal.run_id())["lines"]] == ["verified"]
+        assert [line["state"] for line in row(terminal.run_id())["lines"]] == ["verified"]
         with command.editor(held["worker_id"]) as (client, _):
             assert stand(client)["line"] == line
         assert command.run("continue", held["worker_id"]).returncode == 0
-        assert terminal.code() == 0, terminal.words()
+        assert terminal.code() == 0, terminal.errors()
         assert terminal.output().endswith("other 1\npolicy 6\n")
     finally:
         terminal.interrupt_hard()
@@ -64,7 +64,7 @@ def test_a_filter_lets_the_others_run(joined: Path, tmp_path: Path) -> None:
         held = Command(dict(os.environ)).wait_row("Policy", state="held")
         assert "other 1\n" in terminal.output()
         assert Command(dict(os.environ)).run("continue", held["worker_id"]).returncode == 0
-        assert terminal.code() == 0, terminal.words()
+        assert terminal.code() == 0, terminal.errors()
     finally:
         terminal.interrupt_hard()
 
@@ -74,8 +74,8 @@ def test_file_that_no_worker_imports_is_reported(joined: Path, tmp_path: Path) -
     nobody.write_text("x = 1\n")
     terminal = run(tmp_path, "--break", f"{nobody}:1")
     try:
-        assert terminal.code() == 0, terminal.words()
-        assert f"No process of the run imported {nobody}" in terminal.words()
+        assert terminal.code() == 0, terminal.errors()
+        assert f"No process of the run imported {nobody}" in terminal.errors()
         wait_for("the end", lambda: row(terminal.run_id())["state"] == "ended")
     finally:
         terminal.interrupt_hard()

@@ -38,14 +38,14 @@ SUBMISSIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("typed", "words"), SUBMISSIONS)
-def test_variables_are_exported_by_name(typed: list[str], words: list[str]) -> None:
-    assert submission(typed, ENV) == ["sbatch", *words]
+@pytest.mark.parametrize(("typed", "arguments"), SUBMISSIONS)
+def test_variables_are_exported_by_name(typed: list[str], arguments: list[str]) -> None:
+    assert submission(typed, ENV) == ["sbatch", *arguments]
 
 
 def test_export_option_of_the_script_is_respected() -> None:
-    words = submission(["sbatch", "run.sub"], {"A": ""}, "NONE")
-    assert words == ["sbatch", "--export=A", "run.sub"]
+    arguments = submission(["sbatch", "run.sub"], {"A": ""}, "NONE")
+    assert arguments == ["sbatch", "--export=A", "run.sub"]
 
 
 def test_variable_values_are_sent_by_standard_input() -> None:
@@ -56,12 +56,12 @@ def test_variable_values_are_sent_by_standard_input() -> None:
         "D": "",
         "PYTHONPATH": "/ours",
     }
-    tell = "import json, os, sys; json.dump([dict(os.environ), sys.argv[1:], sys.stdin.read()], sys.stdout)"
-    words = ["sh", "-c", WITH_VARIABLES, "sh", sys.executable, "-I", "-c", tell, "a b"]
-    for is_far, path in ((False, "/ours"), (True, "/ours:/theirs")):
+    script = "import json, os, sys; json.dump([dict(os.environ), sys.argv[1:], sys.stdin.read()], sys.stdout)"
+    command = ["sh", "-c", WITH_VARIABLES, "sh", sys.executable, "-I", "-c", script, "a b"]
+    for is_remote, path in ((False, "/ours"), (True, "/ours:/theirs")):
         ran = subprocess.run(
-            words,
-            input=variables(odd, is_remote=is_far),
+            command,
+            input=variables(odd, is_remote=is_remote),
             env={"PATH": os.environ["PATH"], "PYTHONPATH": "/theirs"},
             capture_output=True,
             text=True,
@@ -73,11 +73,11 @@ def test_variable_values_are_sent_by_standard_input() -> None:
 
 
 def test_fields_of_a_slurm_job_are_parsed() -> None:
-    said = fields(
+    job = fields(
         "JobId=5 JobName=a b UserId=me(1) JobState=RUNNING Reason=None ExitCode=0:0 "
         "Command=/home/me/a b.sub WorkDir=/home/me StdOut=/home/me/slurm 5.out Power="
     )
-    assert (said["JobName"], said["JobState"], said["StdOut"]) == (
+    assert (job["JobName"], job["JobState"], job["StdOut"]) == (
         "a b",
         "RUNNING",
         "/home/me/slurm 5.out",
@@ -95,11 +95,11 @@ def test_ray_job_status_becomes_an_exit_code() -> None:
 def test_environment_holds_no_secret_and_no_dollar() -> None:
     plan = RunPlan("program", ("python", "x.py"), "/w", "x.py", workers=("$a*",))
     secret = 32 * "5e"
-    told = InjectedConfig("r1", verifier(secret), Package("p", {}), path="/x")
-    said = encode_config(plan, told)
-    assert "$" not in said
-    assert secret not in said
-    assert json.loads(said)["workers"] == ["$a*"]
+    config = InjectedConfig("r1", verifier(secret), Package("p", {}), path="/x")
+    encoded = encode_config(plan, config)
+    assert "$" not in encoded
+    assert secret not in encoded
+    assert json.loads(encoded)["workers"] == ["$a*"]
 
 
 def test_pythonpath_of_the_user_follows_the_package() -> None:
@@ -141,9 +141,9 @@ def test_environment_of_the_chosen_python_is_active(tmp_path: Path) -> None:
     (tmp_path / "venv" / "pyvenv.cfg").touch()
     (tmp_path / "conda" / "conda-meta").mkdir()
     environ = {"PATH": f"/usr/bin:{venv.parent}:/bin", "ELECTRON_RUN_AS_NODE": "1", "HOME": "/h"}
-    found = activated_environment(environ, str(venv))
-    assert found["PATH"] == f"{venv.parent}:/usr/bin:/bin"
-    assert (found["VIRTUAL_ENV"], found["HOME"]) == (str(tmp_path / "venv"), "/h")
+    activated = activated_environment(environ, str(venv))
+    assert activated["PATH"] == f"{venv.parent}:/usr/bin:/bin"
+    assert (activated["VIRTUAL_ENV"], activated["HOME"]) == (str(tmp_path / "venv"), "/h")
     assert activated_environment(environ, str(conda))["PATH"] == f"{conda.parent}:{environ['PATH']}"
     for python in (str(plain), "", "python", str(tmp_path / "gone" / "bin" / "python")):
         as_it_is = {"PATH": environ["PATH"], "HOME": "/h"}

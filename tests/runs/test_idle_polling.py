@@ -129,14 +129,14 @@ async def test_end_of_a_supervisor_is_noticed_by_its_process(
 
 def test_idle_hour_needs_few_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sixty looks by a window for what other machines do; it was 7200, with all files read and parsed."""
-    records, looks, reads = RunRecords(tmp_path), 0, 0
+    records, polls, reads = RunRecords(tmp_path), 0, 0
     for _ in range(30):
         records.create(PLAN, evolve(LIVES, phase="ended", ended=2.0))
     listed, read = RunRecords.listed, run_records._read
 
     def looking(self: RunRecords) -> Any:
-        nonlocal looks
-        looks += 1
+        nonlocal polls
+        polls += 1
         return listed(self)
 
     def reading(path: Path) -> Any:
@@ -154,7 +154,7 @@ def test_idle_hour_needs_few_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         await asyncio.gather(task, return_exceptions=True)
 
     run_virtually(hour())
-    assert looks <= 30 + 54 + 50
+    assert polls <= 30 + 54 + 50
     assert reads == 60
 
 
@@ -208,7 +208,7 @@ async def test_announced_driver_is_attached_at_once(tmp_path: Path) -> None:
     task = asyncio.create_task(watching.run())
     await asyncio.wait_for(adapter.looked.wait(), 60)
     watching._table_at = float("inf")
-    adapter.said = AdapterRunStatus()
+    adapter.reported = AdapterRunStatus()
     (record.folder / "proxy-9.json").write_text('{"host": "127.0.0.1", "port": 5}')
     while not adapter.handed:
         adapter.looked.clear()

@@ -55,14 +55,14 @@ STARTERS = {
 }
 
 
-@pytest.mark.parametrize("way", STARTERS)
-def test_selected_worker_stops_in_a_library(joined: Path, tmp_path: Path, way: str) -> None:
+@pytest.mark.parametrize("start", STARTERS)
+def test_selected_worker_stops_in_a_library(joined: Path, tmp_path: Path, start: str) -> None:
     """The driver is not meant and has no debug proxy; under `uv run` Ray calls no hook of a run."""
     (tmp_path / "program.py").write_text(PROGRAM)
     lines = LIBRARY.read_text().splitlines()
     line = lines.index("            if obj is _DEFAULT_MARKER_:") + 1
     options = ["--workers", "*Policy*", "--break", f"{LIBRARY}:{line}"]
-    terminal = Terminal(tmp_path, "run", *options, "--", *STARTERS[way](), "program.py")
+    terminal = Terminal(tmp_path, "run", *options, "--", *STARTERS[start](), "program.py")
     command = Command(dict(os.environ))
     try:
         held = command.wait_row("Policy", state="held")
@@ -71,7 +71,7 @@ def test_selected_worker_stops_in_a_library(joined: Path, tmp_path: Path, way: s
             assert stand(client)["line"] == line
         terminal.wait_output("other {'steps': 3}")
         assert command.run("continue", held["worker_id"]).returncode == 0
-        assert terminal.code() == 0, terminal.words()
+        assert terminal.code() == 0, terminal.errors()
         assert terminal.output().endswith("policy {'steps': 3}\n")
     finally:
         terminal.interrupt_hard()

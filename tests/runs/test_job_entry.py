@@ -42,12 +42,12 @@ def test_entry_becomes_the_program(folders: tuple[Path, Path, Path]) -> None:
     """Whatever lies in the folder in which Ray was started."""
     delivery, code, ray = folders
     (ray / "json.py").write_text("raise SystemExit('the wrong json')")
-    words = ["two words", "$HOME", ""]
-    done = entered(delivery, [sys.executable, "-c", SAY, *words], code, ray)
-    assert json.loads(done.stdout) == [words, str(code), False], done.stderr
+    arguments = ["two words", "$HOME", ""]
+    done = entered(delivery, [sys.executable, "-c", SAY, *arguments], code, ray)
+    assert json.loads(done.stdout) == [arguments, str(code), False], done.stderr
 
 
-def test_python_of_the_cluster_is_used_without_one_on_the_path(
+def test_job_without_python_on_the_path_uses_that_of_the_cluster(
     folders: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     delivery, code, ray = folders
@@ -58,22 +58,22 @@ def test_python_of_the_cluster_is_used_without_one_on_the_path(
 
 def test_missing_program_on_the_head_is_reported(folders: tuple[Path, Path, Path]) -> None:
     delivery, code, ray = folders
-    for argv, cwd, said in (
+    for argv, cwd, message in (
         (["python"], code / "no", "has no folder"),
         (["no-such-program"], code, "no-such-program cannot be started"),
     ):
         done = entered(delivery, argv, cwd, ray)
         assert done.returncode == 127
-        assert said in done.stderr
+        assert message in done.stderr
 
 
 def test_missing_script_copy_on_the_head_is_reported(
     folders: tuple[Path, Path, Path],
 ) -> None:
     delivery, code, ray = folders
-    copy, words = code / "script" / "run.sh", ["sh", str(code / "script" / "run.sh")]
-    done = entered(delivery, words, code, ray, EAGLERAY_SCRIPT="/w/run.sh")
+    copy, arguments = code / "script" / "run.sh", ["sh", str(code / "script" / "run.sh")]
+    done = entered(delivery, arguments, code, ray, EAGLERAY_SCRIPT="/w/run.sh")
     assert (done.returncode, f"does not see {copy}" in done.stderr) == (127, True)
     copy.parent.mkdir()
     copy.write_text("echo seen\n")
-    assert entered(delivery, words, code, ray, EAGLERAY_SCRIPT="/w/run.sh").stdout == "seen\n"
+    assert entered(delivery, arguments, code, ray, EAGLERAY_SCRIPT="/w/run.sh").stdout == "seen\n"

@@ -180,7 +180,7 @@ def test_another_login_node_may_see_less_of_a_file_for_a_while(tmp_path: Path) -
     assert news(stale, 2, STALE_S + 1) == [[("N", b"")], [("D", b"fi")]]
 
 
-def test_what_looks_odd_for_a_moment_is_no_new_file(tmp_path: Path) -> None:
+def test_momentary_mismatch_is_not_taken_for_a_new_file(tmp_path: Path) -> None:
     """A file server may show a hole where another machine has just written."""
     path = tmp_path / "o"
     path.write_bytes(b"first")
@@ -205,8 +205,8 @@ def test_after_a_restart_there_is_no_doubt(tmp_path: Path) -> None:
 
 async def test_a_frame_that_no_follower_sends_is_refused() -> None:
     """A changed host must not fill the memory of the supervisor."""
-    said = asyncio.StreamReader()
-    said.feed_data(b"D 0 %d\n" % (PIECE + 1))
-    said.feed_eof()
+    stream = asyncio.StreamReader()
+    stream.feed_data(b"D 0 %d\n" % (PIECE + 1))
+    stream.feed_eof()
     with pytest.raises(ValueError, match="too long"):
-        await anext(job_output._frames(said))
+        await anext(job_output._frames(stream))

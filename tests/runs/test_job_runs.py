@@ -30,9 +30,9 @@ def home(cluster: RayCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 def test_arguments_reach_a_job_unchanged(cluster: RayCluster, home: Path, tmp_path: Path) -> None:
     command = ["run", "--cluster", cluster.address, "--env", "GIVEN=a, b=c", "--"]
     terminal = Terminal(tmp_path, *command, "python", str(PLAIN), "code", "0", *ODD)
-    assert terminal.code() == 0, terminal.words() + terminal.output()
-    said = next(line for line in terminal.output().splitlines() if line.startswith("{"))
-    assert json.loads(said) == {
+    assert terminal.code() == 0, terminal.errors() + terminal.output()
+    printed = next(line for line in terminal.output().splitlines() if line.startswith("{"))
+    assert json.loads(printed) == {
         "argv": ["code", "0", *ODD],
         "cwd": str(tmp_path),
         "given": "a, b=c",
@@ -53,8 +53,8 @@ def test_driver_of_a_job_stops_where_it_fails(
     cluster: RayCluster, home: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "failing.py").write_text("import no_such_module\n")
-    words = ("--post-mortem", "--", "python", str(tmp_path / "failing.py"))
-    terminal = Terminal(tmp_path, "run", "--cluster", cluster.address, *words)
+    arguments = ("--post-mortem", "--", "python", str(tmp_path / "failing.py"))
+    terminal = Terminal(tmp_path, "run", "--cluster", cluster.address, *arguments)
     try:
         command = Command(dict(os.environ))
         held = command.wait_row("worker", state="held")
@@ -89,5 +89,5 @@ def test_program_that_the_head_lacks_is_reported(
     cluster: RayCluster, home: Path, tmp_path: Path
 ) -> None:
     terminal = Terminal(tmp_path, "run", "--cluster", cluster.address, "--", "no-such-program")
-    assert terminal.code() == 127, terminal.words() + terminal.output()
+    assert terminal.code() == 127, terminal.errors() + terminal.output()
     assert "no-such-program cannot be started" in terminal.output()

@@ -28,7 +28,7 @@ BY_PATH = [
     ("late.sh", "script"),
     ("pkg.module", "module"),
 ]
-BY_WORDS = [
+BY_COMMAND = [
     ("python train.py --lr 1", "program"),
     ("/opt/bin/python3.11 train.py", "program"),
     ("python -m pkg.train", "module"),
@@ -52,8 +52,8 @@ def test_kind_of_a_path(folder: str, path: str, kind: str) -> None:
     assert kind_of(path, [], folder) == kind
 
 
-@pytest.mark.parametrize(("command", "kind"), BY_WORDS)
-def test_kind_of_words(folder: str, command: str, kind: str) -> None:
+@pytest.mark.parametrize(("command", "kind"), BY_COMMAND)
+def test_command_has_its_kind(folder: str, command: str, kind: str) -> None:
     assert kind_of("", command.split(), folder) == kind
 
 
@@ -87,9 +87,9 @@ def test_names() -> None:
     assert name_of("command", ["uv", "run", "x"]) == "uv"
 
 
-def test_breakpoints_of_one_file_belong_together(tmp_path: Path) -> None:
-    said = ["a.py:3", "/x/b.py:7:len(x) > 2 and y[1:2]", "a.py:12"]
-    assert breakpoints(said, tmp_path) == (
+def test_breakpoints_of_a_file_are_grouped(tmp_path: Path) -> None:
+    typed = ["a.py:3", "/x/b.py:7:len(x) > 2 and y[1:2]", "a.py:12"]
+    assert breakpoints(typed, tmp_path) == (
         Breakpoint(str(tmp_path / "a.py"), (LineBreakpoint(3), LineBreakpoint(12))),
         Breakpoint("/x/b.py", (LineBreakpoint(7, "len(x) > 2 and y[1:2]"),)),
     )

@@ -19,9 +19,9 @@ def test_arguments_reach_the_program_unchanged(own_home: Path, tmp_path: Path) -
     terminal = Terminal(
         tmp_path, "run", "--", sys.executable, str(PLAIN), "code", "5", *ODD, env=env
     )
-    assert terminal.code() == 5, terminal.words()
-    said = json.loads(terminal.output())
-    assert said == {"argv": ["code", "5", *ODD], "cwd": str(tmp_path), "given": "from the shell"}
+    assert terminal.code() == 5, terminal.errors()
+    printed = json.loads(terminal.output())
+    assert printed == {"argv": ["code", "5", *ODD], "cwd": str(tmp_path), "given": "from the shell"}
     shown = row(terminal.run_id())
     assert (shown["state"], shown["code"]) == ("failed", 5)
 
@@ -30,7 +30,7 @@ def test_a_script_with_the_line_ends_of_windows(own_home: Path, tmp_path: Path) 
     script = tmp_path / "start.sh"
     script.write_bytes(b'#!/bin/bash\r\nfor word in "$@"; do\r\n  echo "<$word>"\r\ndone\r\n')
     terminal = Terminal(tmp_path, "run", "--", "bash", "start.sh", *ODD[:3])
-    assert terminal.code() == 0, terminal.words()
+    assert terminal.code() == 0, terminal.errors()
     assert terminal.output().split("\n")[:3] == ["<two words>", "<a=b>", '<say "hi">']
     assert script.read_bytes().startswith(b"#!/bin/bash\r\n")
 
@@ -39,7 +39,7 @@ def test_control_c_interrupts_the_program(own_home: Path, tmp_path: Path) -> Non
     terminal = Terminal(tmp_path, "run", "--", sys.executable, str(PLAIN), "wait")
     terminal.wait_output("waits")
     terminal.interrupt()
-    assert terminal.code() == 7, terminal.words()
+    assert terminal.code() == 7, terminal.errors()
     assert terminal.output().endswith("interrupted\n")
     assert row(terminal.run_id())["state"] == "stopped"
 

@@ -84,7 +84,7 @@ NAMED = ["app/train.py", "train.py", "rain.py", "-m app.train", "-m app", ""]
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("arguments", "expected"),
     [
         (["app/train.py"], [True, True, False, False, False, False]),
         (["./app/../app/train.py"], [True, True, False, False, False, False]),
@@ -94,10 +94,10 @@ NAMED = ["app/train.py", "train.py", "rain.py", "-m app.train", "-m app", ""]
     ],
 )
 def test_process_knows_whether_it_is_the_main_program(
-    tmp_path: Path, words: list[str], expected: list[bool]
+    tmp_path: Path, arguments: list[str], expected: list[bool]
 ) -> None:
     (tmp_path / "app").mkdir()
     for name in ("train.py", "__main__.py"):
         (tmp_path / "app" / name).write_text(PROGRAM)
-    said = subprocess.check_output([sys.executable, *words, *NAMED], text=True, cwd=tmp_path)
-    assert said == f"{expected}\n"
+    printed = subprocess.check_output([sys.executable, *arguments, *NAMED], text=True, cwd=tmp_path)
+    assert printed == f"{expected}\n"

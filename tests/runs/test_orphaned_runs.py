@@ -62,7 +62,7 @@ def now(record: RunRecord) -> RunState:
 
 def remaining(records: RunRecords, limit: int = 1) -> set[str]:
     every = records.listed()
-    gone = {one.record.id for one in outdated(every, limit)}
+    gone = {stored.record.id for stored in outdated(every, limit)}
     return {item.record.id for item in every} - gone
 
 
@@ -72,13 +72,13 @@ def test_note_of_an_orphaned_run(records: RunRecords, program: ProcessIdentity) 
     here = records.create(PLAN, evolve(DEAD, program=program))
     there = records.create(PLAN, evolve(DEAD, host="another"))
     silent(there, 2000)
-    for record, said in [
+    for record, expected in [
         (job, "job raysubmit_1 may still be running"),
         (script, "SLURM job 77 may still be running"),
         (here, f"its program (process {program.pid}) goes on"),
         (there, "may still be running on another"),
     ]:
-        assert (now(record).phase, said in now(record).note) == ("unwatched", True)
+        assert (now(record).phase, expected in now(record).note) == ("unwatched", True)
     over = now(records.create(PLAN, DEAD))
     assert (over.phase, over.note) == (
         "ended",
@@ -98,8 +98,8 @@ def test_orphaned_runs_are_removed_like_others(
     lost = records.create(PLAN, DEAD)
     ended = records.create(PLAN, evolve(DEAD, phase="ended"))
     every = [goes_on, job, old_job, profiled, old_profiled, lost, ended]
-    for one in (goes_on, old_job, old_profiled):
-        silent(one, ORPHAN_RETENTION_S + 60)
+    for record in (goes_on, old_job, old_profiled):
+        silent(record, ORPHAN_RETENTION_S + 60)
     assert remaining(records) == {goes_on.id, job.id, profiled.id}
     assert remaining(records, limit=7) == {item.id for item in every}
 
@@ -158,7 +158,7 @@ for word; do case "$word" in *%A*) printf '%s' "$word$word"; echo;; esac; done
 """
 
 
-async def test_one_of_two_callers_adopts_a_job(
+async def test_job_is_adopted_by_a_single_caller(
     own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     over, out, scontrol = tmp_path / "over", tmp_path / "out", tmp_path / "bin" / "scontrol"
@@ -173,8 +173,8 @@ async def test_one_of_two_callers_adopts_a_job(
     records = RunRecords(runs_folder())
     gave_up = evolve(DEAD, external_id="77", phase="unwatched", note="It does not answer.")
     record = records.create(SCRIPT, gave_up)
-    one, other = Runs(records, AdapterRunGateway(None)), Runs(records, AdapterRunGateway(None))
-    await asyncio.gather(one.adopt(record), other.adopt(record), one.adopt(record))
+    first, second = Runs(records, AdapterRunGateway(None)), Runs(records, AdapterRunGateway(None))
+    await asyncio.gather(first.adopt(record), second.adopt(record), first.adopt(record))
     try:
         supervisor = record.state().supervisor
         assert supervisor is not None and [process.pid for process in supervisors_of(record)] == [
@@ -188,9 +188,7 @@ async def test_one_of_two_callers_adopts_a_job(
     assert (record.state().phase, record.output.read_text()) == ("ended", "printed once\n")
 
 
-def test_following_a_job_that_is_not_reached_ends_and_says_why(
-    own_home: Path, tmp_path: Path
-) -> None:
+def test_following_an_unreachable_job_ends_with_the_reason(own_home: Path, tmp_path: Path) -> None:
     lost = evolve(PLAN, kind="job", cluster="http://127.0.0.1:1")
     state = evolve(DEAD, external_id="raysubmit_1", cluster=lost.cluster)
     record = RunRecords(runs_folder()).create(lost, state)
@@ -198,16 +196,16 @@ def test_following_a_job_that_is_not_reached_ends_and_says_why(
     terminal = Terminal(tmp_path, "runs", "follow", record.id)
     assert terminal.code() == 1
     assert terminal.output() == "what it printed before\n"
-    assert "job raysubmit_1 may still be running" in terminal.words()
+    assert "job raysubmit_1 may still be running" in terminal.errors()
     assert row(record.id)["state"] == "unwatched"
 
 
 def supervisors_of(record: RunRecord) -> list[psutil.Process]:
-    found = [
+    states = [
         process
         for process in psutil.process_iter(["cmdline", "ppid"])
         if (process.info["cmdline"] or [])[-2:] == ["supervise", record.id]
     ]
     # A process that a supervisor is just starting has the supervisor's arguments until it executes its own program.
-    pids = {process.pid for process in found}
-    return [process for process in found if process.info["ppid"] not in pids]
+    pids = {process.pid for process in states}
+    return [process for process in states if process.info["ppid"] not in pids]

@@ -34,13 +34,13 @@ def test_it_stops_in_every_python(own_home: Path, tmp_path: Path, python: str) -
         run = terminal.run_id()
         wait_for("the stop", lambda: row(run)["state"] == "stopped_at")
         shown = row(run)
-        (worker,) = [one for one in shown["workers"] if one["state"] == "stopped"]
+        (worker,) = [worker for worker in shown["workers"] if worker["state"] == "stopped"]
         with command.editor(worker["worker_id"]) as (client, _):
             frame = stand(client)
             assert (frame["file"], frame["line"]) == (str(program), 4)
             version = client.evaluate("'%d.%d' % value", frame["id"])
             client.request("continue", threadId=frame["thread"])
-        assert terminal.code() == 0, terminal.words()
+        assert terminal.code() == 0, terminal.errors()
         assert terminal.output().startswith(f"Python {version.strip(chr(39)).replace('.', ' ')}")
     finally:
         terminal.interrupt_hard()
@@ -50,9 +50,9 @@ async def test_a_window_that_is_gone_ends_no_run(own_home: Path, tmp_path: Path)
     """The process that served the window is killed, as when its machine takes the editor away."""
     async with sidecar() as panel:
         await panel.initialize(discovery="off")
-        asked = {"path": str(PLAIN), "args": ["wait"], "cwd": str(tmp_path)}
+        request = {"path": str(PLAIN), "args": ["wait"], "cwd": str(tmp_path)}
         proposal = await panel.result(
-            "eagleray/presets/prepare", {**asked, "python": sys.executable}
+            "eagleray/presets/prepare", {**request, "python": sys.executable}
         )
         started = await panel.result("eagleray/runs/start", {"plan": proposal["plan"]})
         panel.process.kill()
@@ -65,19 +65,19 @@ async def test_a_window_that_is_gone_ends_no_run(own_home: Path, tmp_path: Path)
         (shown,) = listed()
         assert (shown["id"], shown["state"]) == (started["id"], "running")
         terminal = Terminal(tmp_path, "runs", "stop", started["id"])
-        assert terminal.code() == 0, terminal.words()
+        assert terminal.code() == 0, terminal.errors()
 
     await asyncio.to_thread(goes_on)
 
 
-async def test_a_cluster_that_takes_no_job_is_said(own_home: Path, tmp_path: Path) -> None:
+async def test_cluster_that_rejects_jobs_is_an_error(own_home: Path, tmp_path: Path) -> None:
     async with dashboard() as fake:
 
         def refused() -> None:
-            words = ("run", "--cluster", fake.address, "--", "python", str(PLAIN))
-            terminal = Terminal(tmp_path, *words)
+            arguments = ("run", "--cluster", fake.address, "--", "python", str(PLAIN))
+            terminal = Terminal(tmp_path, *arguments)
             assert terminal.code() != 0
-            assert "did not take the job" in terminal.words() + terminal.output()
+            assert "did not take the job" in terminal.errors() + terminal.output()
             (shown,) = listed()
             assert shown["state"] == "failed"
 

@@ -42,27 +42,27 @@ async def all_of(path: Path) -> bytes:
     return b"".join([piece async for piece in follow(path, lambda: True)])
 
 
-async def test_the_last_part_is_kept(log: Path) -> None:
+async def test_trimmed_output_has_its_last_part(log: Path) -> None:
     output = Output(log, MOST)
     last = 5 * MOST // LINE
     write(output, 0, last)
     output.close()
     printed = await all_of(log)
-    kept = numbers(printed)
-    assert kept == list(range(kept[0], last))
-    assert len(kept) * LINE >= MOST // 2
+    remaining = numbers(printed)
+    assert remaining == list(range(remaining[0], last))
+    assert len(remaining) * LINE >= MOST // 2
     assert printed.startswith(b"(earlier output was too large")
     on_disk = sum(path.stat().st_size for path in log.parent.iterdir())
     assert on_disk < 2 * MOST and len(list(log.parent.iterdir())) == 2
 
 
-async def test_nothing_is_lost_for_those_who_follow(log: Path) -> None:
-    output, seen, done = Output(log, MOST), bytearray(), False
+async def test_follower_misses_no_output(log: Path) -> None:
+    output, received, done = Output(log, MOST), bytearray(), False
     last = 5 * MOST // LINE
 
     async def followed() -> None:
         async for piece in follow(log, lambda: done):
-            seen.extend(piece)
+            received.extend(piece)
 
     following = asyncio.create_task(followed())
     for first in range(0, last, 500):
@@ -71,7 +71,7 @@ async def test_nothing_is_lost_for_those_who_follow(log: Path) -> None:
     done = True
     await following
     output.close()
-    assert numbers(bytes(seen)) == list(range(last))
+    assert numbers(bytes(received)) == list(range(last))
 
 
 async def test_slow_follower_gets_the_moved_output(log: Path) -> None:
@@ -84,15 +84,15 @@ async def test_slow_follower_gets_the_moved_output(log: Path) -> None:
     while numbers(printed)[-1] != MOST // LINE + 9:
         printed += await anext(following)
     assert older(log) is not None
-    kept = numbers(printed)
-    assert kept[:100] == list(range(100)) and kept[-1] == MOST // LINE + 9
+    remaining = numbers(printed)
+    assert remaining[:100] == list(range(100)) and remaining[-1] == MOST // LINE + 9
     # It was too far behind for the rest.
-    assert kept[100:] == list(range(kept[100], MOST // LINE + 10))
+    assert remaining[100:] == list(range(remaining[100], MOST // LINE + 10))
     await following.aclose()
     output.close()
 
 
-async def test_a_new_supervisor_goes_on_where_the_last_one_stopped(log: Path) -> None:
+async def test_new_supervisor_appends_to_the_output(log: Path) -> None:
     for first in range(0, 20_000, 5000):
         output = Output(log, MOST)
         write(output, first, first + 5000)

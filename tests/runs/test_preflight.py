@@ -134,8 +134,8 @@ def test_the_target_follows_the_options_of_python(
 async def test_the_editor_is_refused_as_well(own_home: Path, folder: Path) -> None:
     async with sidecar() as panel:
         await panel.initialize(discovery="off")
-        asked = {"path": "train.py", "args": [], "cwd": str(folder), "python": "/no/such/python"}
-        proposal = await panel.result("eagleray/presets/prepare", asked)
+        request = {"path": "train.py", "args": [], "cwd": str(folder), "python": "/no/such/python"}
+        proposal = await panel.result("eagleray/presets/prepare", request)
         refused = await panel.ask("eagleray/runs/start", {"plan": proposal["plan"]})
         assert refused["error"]["data"]["code"] == "program-not-found"
         assert (await panel.result("eagleray/runs/list"))["runs"] == []

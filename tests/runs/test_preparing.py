@@ -24,7 +24,7 @@ async def there(cluster: str) -> str:
 
 
 @pytest.fixture
-def asked(tmp_path: Path) -> RunRequest:
+def run_request(tmp_path: Path) -> RunRequest:
     (tmp_path / "train.py").write_text("print()\n")
     (tmp_path / "dos.sh").write_bytes(b"#!/bin/sh\r\necho x\r\n")
     return RunRequest("train.py", ["a b"], str(tmp_path), python="/opt/python")
@@ -33,34 +33,38 @@ def asked(tmp_path: Path) -> RunRequest:
 PREPARING = RunPreparation(id_of, here, there)
 
 
-async def test_here_the_interpreter_of_the_workspace_runs_it(asked: RunRequest) -> None:
-    plan = await PREPARING.plan(evolve(asked, workers=(" *Policy*, ,Ref[0-3] ",)))
+async def test_local_program_runs_in_the_interpreter_of_the_workspace(
+    run_request: RunRequest,
+) -> None:
+    plan = await PREPARING.plan(evolve(run_request, workers=(" *Policy*, ,Ref[0-3] ",)))
     assert (plan.kind, plan.command) == ("program", ("/opt/python", "train.py", "a b"))
     assert (plan.cluster, plan.name, plan.workers) == ("", "train.py", ("*Policy*", "Ref[0-3]"))
 
 
-async def test_with_a_cluster_it_is_a_job_there(asked: RunRequest) -> None:
+async def test_program_with_a_cluster_becomes_its_job(run_request: RunRequest) -> None:
     """Whose interpreter is not the one of the workspace."""
-    plan = await PREPARING.plan(evolve(asked, cluster="8265"))
+    plan = await PREPARING.plan(evolve(run_request, cluster="8265"))
     assert (plan.kind, plan.cluster) == ("job", "id of 8265")
     assert plan.command == ("python", "train.py", "a b")
 
 
-async def test_a_program_that_joins_a_cluster_of_another_python(asked: RunRequest) -> None:
-    plan = await PREPARING.plan(evolve(asked, cluster="8265", kind="program"))
+async def test_program_joining_a_cluster_of_another_python_is_a_problem(
+    run_request: RunRequest,
+) -> None:
+    plan = await PREPARING.plan(evolve(run_request, cluster="8265", kind="program"))
     assert (plan.kind, plan.argv[0]) == ("program", "/opt/python")
     assert [problem.code for problem in await PREPARING.problems(plan)] == ["other-python"]
 
 
-async def test_a_breakpoint_in_a_file_that_is_not_here(asked: RunRequest) -> None:
+async def test_breakpoint_in_a_missing_file_is_a_problem(run_request: RunRequest) -> None:
     plan = await PREPARING.plan(
-        evolve(asked, breakpoints=(Breakpoint("/no/x.py", (LineBreakpoint(1),)),))
+        evolve(run_request, breakpoints=(Breakpoint("/no/x.py", (LineBreakpoint(1),)),))
     )
     assert [problem.code for problem in await PREPARING.problems(plan)] == ["breakpoint-elsewhere"]
 
 
-async def test_line_ends_of_windows_become_a_copy(asked: RunRequest) -> None:
-    plan = await PREPARING.plan(evolve(asked, path="dos.sh"))
+async def test_line_ends_of_windows_become_a_copy(run_request: RunRequest) -> None:
+    plan = await PREPARING.plan(evolve(run_request, path="dos.sh"))
     assert (plan.argv, plan.copy_of) == (("sh", "dos.sh", "a b"), "dos.sh")
     assert plan.copy_text == "#!/bin/sh\necho x\n"
 
@@ -81,19 +85,19 @@ NARROW = [
 ]
 
 
-@pytest.mark.parametrize(("line", "said"), NARROW)
+@pytest.mark.parametrize(("line", "message"), NARROW)
 @pytest.mark.parametrize("kind", ["script", "sbatch"])
 async def test_a_job_that_is_handed_only_some_variables(
-    asked: RunRequest, kind: Kind, line: str, said: str
+    run_request: RunRequest, kind: Kind, line: str, message: str
 ) -> None:
-    (Path(asked.cwd) / "inner.sub").write_text(
+    (Path(run_request.cwd) / "inner.sub").write_text(
         "#!/bin/sh\n#SBATCH -N 1 --export=NONE\nsrun hostname\n"
     )
-    (Path(asked.cwd) / "run.sh").write_text(f"#!/bin/sh\n#SBATCH --export=NONE\n{line}\n")
-    plan = await PREPARING.plan(evolve(asked, path="run.sh", kind=kind))
+    (Path(run_request.cwd) / "run.sh").write_text(f"#!/bin/sh\n#SBATCH --export=NONE\n{line}\n")
+    plan = await PREPARING.plan(evolve(run_request, path="run.sh", kind=kind))
     problems = await PREPARING.problems(plan)
-    assert [problem.code for problem in problems] == (["narrow-export"] if said else [])
-    assert all(said in problem.message for problem in problems)
+    assert [problem.code for problem in problems] == (["narrow-export"] if message else [])
+    assert all(message in problem.message for problem in problems)
 
 
 def test_oldest_prepared_plan_expires() -> None:

@@ -51,20 +51,22 @@ def of_program(lines: list[str]) -> list[str]:
 
 def in_run(folder: Path, what: str, line: str, **env: str) -> Terminal:
     place = f"{PROGRAM}:{line_of(PROGRAM, line)}"
-    words = ["run", "--break", place, "--", sys.executable, str(PROGRAM), what]
-    return Terminal(folder, *words, env=env)
+    arguments = ["run", "--break", place, "--", sys.executable, str(PROGRAM), what]
+    return Terminal(folder, *arguments, env=env)
 
 
 def test_worker_that_dies_at_its_start_does_not_block_the_run(joined: Path, tmp_path: Path) -> None:
     code, printed, _ = plain("dying")
     terminal = in_run(tmp_path, "dying", "unreached")
     try:
-        assert terminal.code() == code == 0, terminal.words()
-        said = of_program(terminal.output().splitlines())
-        assert said[-1] == of_program(printed)[-1]
+        assert terminal.code() == code == 0, terminal.errors()
+        lines = of_program(terminal.output().splitlines())
+        assert lines[-1] == of_program(printed)[-1]
         shown = row(terminal.run_id())
         assert shown["state"] == "ended"
-        assert [one for one in shown["workers"] if one["state"] in ("waiting", "stopped")] == []
+        assert [
+            worker for worker in shown["workers"] if worker["state"] in ("waiting", "stopped")
+        ] == []
     finally:
         terminal.interrupt_hard()
 
@@ -72,9 +74,9 @@ def test_worker_that_dies_at_its_start_does_not_block_the_run(joined: Path, tmp_
 def test_program_that_ends_before_a_stop_gets_a_note(joined: Path, tmp_path: Path) -> None:
     terminal = in_run(tmp_path, "whole", "not_taken")
     try:
-        assert terminal.code() == 0, terminal.words()
+        assert terminal.code() == 0, terminal.errors()
         assert of_program(terminal.output().splitlines())[-1] == "whole"
-        assert "before anything stopped" in terminal.words()
+        assert "before anything stopped" in terminal.errors()
     finally:
         terminal.interrupt_hard()
 
@@ -86,11 +88,11 @@ def test_runtime_env_hook_of_the_user_runs(joined: Path, tmp_path: Path, hook: s
     code, printed, last = plain("whole", **env)
     terminal = in_run(tmp_path, "whole", "not_taken", **env)
     try:
-        assert terminal.code() == code, terminal.words() + terminal.output()
-        said = terminal.output()
-        assert all(line in said for line in of_program(printed))
-        assert last in said or not last or code == 0
-        assert ("the person's own hook" in said) == (hook in ("fails", "adds"))
+        assert terminal.code() == code, terminal.errors() + terminal.output()
+        lines = terminal.output()
+        assert all(line in lines for line in of_program(printed))
+        assert last in lines or not last or code == 0
+        assert ("the person's own hook" in lines) == (hook in ("fails", "adds"))
         assert code == (1 if hook == "fails" else 0)
     finally:
         terminal.interrupt_hard()

@@ -35,8 +35,8 @@ def folder(tmp_path: Path) -> Path:
     return code
 
 
-def plan(python: Path, folder: Path, kind: Kind = "program", *words: str) -> RunPlan:
-    return RunPlan(kind, (str(python), *(words or ("train.py",))), str(folder), "train.py")
+def plan(python: Path, folder: Path, kind: Kind = "program", *arguments: str) -> RunPlan:
+    return RunPlan(kind, (str(python), *(arguments or ("train.py",))), str(folder), "train.py")
 
 
 async def test_a_python_without_ray_is_noticed(python: Path, folder: Path) -> None:
@@ -52,7 +52,7 @@ async def test_a_python_without_ray_is_noticed(python: Path, folder: Path) -> No
     assert await check.missing(plan(python, folder)) is None
 
 
-async def test_an_interpreter_that_has_ray_is_not_asked_again(python: Path, folder: Path) -> None:
+async def test_interpreter_with_ray_is_checked_once(python: Path, folder: Path) -> None:
     (folder / "ray.py").touch()
     starts = python.parents[1] / "starts"
     check = RayCheck()
@@ -72,12 +72,12 @@ NOT_CHECKED: list[tuple[Kind, tuple[str, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "words"), NOT_CHECKED)
+@pytest.mark.parametrize(("kind", "arguments"), NOT_CHECKED)
 async def test_what_may_have_another_environment_is_not_checked(
-    python: Path, folder: Path, kind: Kind, words: tuple[str, ...]
+    python: Path, folder: Path, kind: Kind, arguments: tuple[str, ...]
 ) -> None:
     """A script may activate one, a job has that of its cluster."""
-    assert await RayCheck().missing(plan(python, folder, kind, *words)) is None
+    assert await RayCheck().missing(plan(python, folder, kind, *arguments)) is None
     assert not (python.parents[1] / "starts").exists()
 
 
@@ -100,10 +100,10 @@ def test_in_a_terminal_it_is_a_warning(
 async def test_in_the_editor_nothing_starts_until_the_user_decides(
     own_home: Path, python: Path, folder: Path
 ) -> None:
-    asked = {"path": "train.py", "args": [], "cwd": str(folder), "python": str(python)}
+    request = {"path": "train.py", "args": [], "cwd": str(folder), "python": str(python)}
     async with sidecar() as panel:
         await panel.initialize(discovery="off")
-        made = (await panel.result("eagleray/presets/prepare", asked))["plan"]
+        made = (await panel.result("eagleray/presets/prepare", request))["plan"]
         refused = await panel.ask("eagleray/runs/start", {"plan": made})
         assert refused["error"]["data"]["code"] == "no-ray"
         assert (await panel.result("eagleray/runs/list"))["runs"] == []
@@ -120,10 +120,10 @@ async def test_in_the_editor_nothing_starts_until_the_user_decides(
 async def test_missing_program_is_reported_before_missing_ray(
     own_home: Path, python: Path, folder: Path
 ) -> None:
-    asked = {"path": "train.py", "args": [], "cwd": str(folder), "python": str(python)}
+    request = {"path": "train.py", "args": [], "cwd": str(folder), "python": str(python)}
     async with sidecar() as panel:
         await panel.initialize(discovery="off")
-        made = (await panel.result("eagleray/presets/prepare", asked))["plan"]
+        made = (await panel.result("eagleray/presets/prepare", request))["plan"]
         (folder / "train.py").unlink()
         refused = await panel.ask("eagleray/runs/start", {"plan": made})
     assert refused["error"]["data"]["code"] == "no-program"
@@ -136,11 +136,11 @@ def test_the_python_of_a_cluster_is_offered(monkeypatch: pytest.MonkeyPatch) -> 
         def __init__(self, *arguments: str) -> None:
             self.arguments = arguments
 
-    found = [
+    processes = [
         Process(sys.executable, "-u", "/x/ray/dashboard/dashboard.py"),
         Process(sys.executable, "/x/ray/dashboard/dashboard.py"),
         Process("python", "/x/ray/dashboard/dashboard.py"),
         Process("/no/such/python", "/x/ray/dashboard/dashboard.py"),
     ]
-    monkeypatch.setattr(run_discovery, "dashboard_processes", lambda: found)
+    monkeypatch.setattr(run_discovery, "dashboard_processes", lambda: processes)
     assert run_discovery.cluster_pythons() == [sys.executable]

@@ -42,7 +42,7 @@ class FakeCluster:
     log_refusal: EaglerayError | None = None
     file: bytes = b""
     packages: dict[str, bytes] = field(factory=dict)
-    asked: dict[str, Any] = field(factory=dict)
+    submitted: dict[str, Any] = field(factory=dict)
 
     @property
     def job_api(self) -> FakeCluster:
@@ -54,10 +54,10 @@ class FakeCluster:
     async def put_package(self, name: str, archive: bytes) -> None:
         self.packages[name] = archive
 
-    async def submit(self, entrypoint: str, **asked: Any) -> str:
+    async def submit(self, entrypoint: str, **submitted: Any) -> str:
         if self.refusal:
             raise self.refusal
-        self.asked = {"entrypoint": entrypoint, **asked}
+        self.submitted = {"entrypoint": entrypoint, **submitted}
         return "raysubmit_1"
 
     async def state(self, job: str) -> JobState:
@@ -82,17 +82,17 @@ class FakeCluster:
         raise LOST
 
 
-def job(cluster: FakeCluster, output: Output, *words: str, known: str = "") -> RayJob:
-    command = ("python", "x.py", *words)
+def job(cluster: FakeCluster, output: Output, *command: str, adopted: str = "") -> RayJob:
+    command = ("python", "x.py", *command)
     env = {"EAGLERAY_RUN": "{}"}
-    return RayJob(cluster, command, "/w", "x.py", read_package(), env, output, known)
+    return RayJob(cluster, command, "/w", "x.py", read_package(), env, output, adopted)
 
 
 async def test_shell_command_has_constant_arguments_only(output: Output) -> None:
     cluster = FakeCluster()
     await job(cluster, output, "a b; rm -rf $HOME").start()
-    assert cluster.asked["entrypoint"] == f"python -m {read_package().name}.job_entry"
-    env = cluster.asked["runtime_env"]
+    assert cluster.submitted["entrypoint"] == f"python -m {read_package().name}.job_entry"
+    env = cluster.submitted["runtime_env"]
     assert env["py_modules"] == [f"gcs://{name}" for name in cluster.packages]
     assert "$" not in env["env_vars"]["EAGLERAY_ENTRY"]
     entry = json.loads(env["env_vars"]["EAGLERAY_ENTRY"])
@@ -114,7 +114,7 @@ async def test_log_after_a_lost_connection_is_printed_once(output: Output, tmp_p
     assert (tmp_path / "output.log").read_text() == "one two three\n"
 
 
-async def test_a_log_that_is_too_large_for_one_answer(output: Output, tmp_path: Path) -> None:
+async def test_log_larger_than_an_answer_is_read_whole(output: Output, tmp_path: Path) -> None:
     whole = "größe und mehr\n"
     refusal = answer_too_large("c", 2**20)
     cluster = FakeCluster(streams=["größe "], log_refusal=refusal, file=whole.encode())
@@ -133,7 +133,7 @@ async def test_unreadable_log_does_not_delay_the_end(output: Output) -> None:
 
 
 async def test_job_of_a_restarted_cluster_ends_with_unknown_outcome(output: Output) -> None:
-    starter = job(FakeCluster(refusal=no_job("c", "j")), output, known="raysubmit_0")
+    starter = job(FakeCluster(refusal=no_job("c", "j")), output, adopted="raysubmit_0")
     assert (await starter.start()).external_id == "raysubmit_0"
     ending = await starter.ended()
     assert (ending.code, "knows no job" in ending.note) == (None, True)

@@ -68,8 +68,8 @@ def test_old_runs_are_removed_but_no_live_run(tmp_path: Path) -> None:
     ours = ProcessIdentity(os.getpid(), born(os.getpid()))
     lives = records.create(PLAN, RunState("running", 0.0, host=host_name(), supervisor=ours))
     over = [records.create(PLAN, ended(at)) for at in range(1, 6)]
-    gone = [one.record.id for one in outdated(records.listed(), limit=3)]
-    assert gone == [one.id for one in reversed(over[:3])]
+    gone = [item.record.id for item in outdated(records.listed(), limit=3)]
+    assert gone == [item.id for item in reversed(over[:3])]
     assert lives.id not in gone
 
 
@@ -112,7 +112,7 @@ def test_full_disk_does_not_end_the_output() -> None:
 
 async def test_run_without_supervisor_has_no_output(tmp_path: Path) -> None:
     over = iter((False, True))
-    assert [one async for one in follow(tmp_path / "output.log", lambda: next(over))] == []
+    assert [item async for item in follow(tmp_path / "output.log", lambda: next(over))] == []
 
 
 async def test_endless_output_is_trimmed_to_its_end(tmp_path: Path) -> None:
@@ -131,13 +131,13 @@ async def test_endless_output_is_trimmed_to_its_end(tmp_path: Path) -> None:
 async def test_output_is_followed_to_its_last_byte(tmp_path: Path) -> None:
     output = Output(tmp_path / "output.log")
     output.write(b"one ")
-    said, over = [], asyncio.Event()
+    received, over = [], asyncio.Event()
     async for piece in follow(tmp_path / "output.log", over.is_set):
-        said.append(piece)
-        if len(said) == 1:
+        received.append(piece)
+        if len(received) == 1:
             output.write(b"two")
             over.set()
-    assert b"".join(said) == b"one two"
+    assert b"".join(received) == b"one two"
     output.close()
 
 
@@ -158,8 +158,8 @@ def test_the_copy_of_debugpy_is_all_that_its_folder_holds(tmp_path: Path) -> Non
     assert [path.name for path in Path(folder).iterdir()] == ["debugpy"]
     use = "import sys; sys.path.append(sys.argv[1]); import debugpy; print(debugpy.__file__)"
     command = [sys.executable, "-I", "-S", "-c", use, folder]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert said.startswith(folder)
+    received = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert received.startswith(folder)
 
 
 def test_the_zip_is_the_same_every_time_and_has_the_site_at_its_root() -> None:

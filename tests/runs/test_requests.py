@@ -27,16 +27,16 @@ async def panel(own_home: Path) -> AsyncIterator[StdioClient]:
 
 
 async def prepared(panel: StdioClient, folder: Path, *args: str, **more: Any) -> dict[str, Any]:
-    asked = {"path": str(PLAIN), "args": list(args), "cwd": str(folder), "python": sys.executable}
-    said: dict[str, Any] = await panel.result("eagleray/presets/prepare", {**asked, **more})
-    return said
+    request = {"path": str(PLAIN), "args": list(args), "cwd": str(folder), "python": sys.executable}
+    proposal: dict[str, Any] = await panel.result("eagleray/presets/prepare", {**request, **more})
+    return proposal
 
 
-async def told(panel: StdioClient, run: str, state: str) -> dict[str, Any]:
+async def reported(panel: StdioClient, run: str, state: str) -> dict[str, Any]:
     """The row of a run as it is told, without being asked for, once it is in that state."""
 
-    def rows(said: dict[str, Any]) -> list[dict[str, Any]]:
-        return [row for row in said["runs"] if (row["id"], row["state"]) == (run, state)]
+    def rows(response: dict[str, Any]) -> list[dict[str, Any]]:
+        return [row for row in response["runs"] if (row["id"], row["state"]) == (run, state)]
 
     return rows(await panel.heard(f"{RUNS}/changed", rows))[0]
 
@@ -49,14 +49,14 @@ async def test_a_run_from_its_form_to_its_end(
     assert command == [sys.executable, str(PLAIN), "wait"]
     assert (proposal["name"], proposal["confirm"]) == (PLAIN.name, "")
     run = (await panel.result(f"{RUNS}/start", {"plan": proposal["plan"]}))["id"]
-    shown = await told(panel, run, "running")
+    shown = await reported(panel, run, "running")
     assert shown["workspace"] == "/ws"
     log = own_home / "runs" / run / "output.log"
     await asyncio.to_thread(wait_for, "the output", lambda: b"waits" in log.read_bytes())
     live = await panel.result(f"{RUNS}/output", {"id": run})
     assert '"argv"' in live["text"] and not live["is_over"]
     await panel.result(f"{RUNS}/stop", {"id": run})
-    stopped = await told(panel, run, "stopped")
+    stopped = await reported(panel, run, "stopped")
     assert (await printed(panel, run)).endswith("waits\ninterrupted\n")
     assert (stopped["code"], stopped["can_restart"]) == (7, True)
     await panel.result(f"{RUNS}/forget", {"id": run})
@@ -76,7 +76,7 @@ async def test_failed_run_has_a_reason(panel: StdioClient, tmp_path: Path) -> No
     (tmp_path / "fails.py").write_text("import no_such_package\n")
     proposal = await prepared(panel, tmp_path, path="fails.py")
     run = (await panel.result(f"{RUNS}/start", {"plan": proposal["plan"]}))["id"]
-    failed = await told(panel, run, "failed")
+    failed = await reported(panel, run, "failed")
     why = "ModuleNotFoundError: No module named 'no_such_package'"
     assert (failed["reason"], failed["code"], failed["python"]) == (why, 1, sys.executable)
     assert failed["tail"].split("\n")[0].startswith("Traceback")
@@ -91,7 +91,7 @@ async def test_a_script_finds_the_chosen_python_as_in_a_terminal(
     (tmp_path / "go.sh").write_text('#!/bin/bash\necho "with $(command -v python)"\n')
     proposal = await prepared(panel, tmp_path, path="go.sh", preset="none")
     run = (await panel.result(f"{RUNS}/start", {"plan": proposal["plan"]}))["id"]
-    await told(panel, run, "ended")
+    await reported(panel, run, "ended")
     python = Path(sys.executable).with_name("python")
     assert f"with {python}\n" in (own_home / "runs" / run / "output.log").read_text()
 
@@ -112,8 +112,8 @@ async def test_lines_of_a_restart_are_those_of_the_editor(
 async def test_slurm_start_needs_confirmation(panel: StdioClient, tmp_path: Path) -> None:
     script = tmp_path / "ray.sub"
     script.write_text("#!/bin/bash\n#SBATCH --nodes=2\n")
-    asked = {"path": "ray.sub", "args": ["a b"], "cwd": str(tmp_path), "preset": "none"}
-    proposal = await panel.result("eagleray/presets/prepare", asked)
+    request = {"path": "ray.sub", "args": ["a b"], "cwd": str(tmp_path), "preset": "none"}
+    proposal = await panel.result("eagleray/presets/prepare", request)
     assert proposal["confirm"] == f"In {tmp_path}: sbatch ray.sub 'a b'"
     refused = await panel.ask(f"{RUNS}/start", {"plan": proposal["plan"]})
     assert refused["error"]["data"]["code"] == "needs-consent"
@@ -146,8 +146,10 @@ async def test_lines_that_change_right_after_the_start(
     lines = [{"path": str(PLAIN), "lines": [{"line": 4}]}]
     await panel.result(f"{RUNS}/breakpoints", {"workspace": "/other", "breakpoints": []})
     await panel.result(f"{RUNS}/breakpoints", {"workspace": "/ws", "breakpoints": lines})
-    kept = json.loads((own_home / "runs" / run / "plan.json").read_text())["breakpoints"]
-    assert [(one["path"], one["lines"][0]["line"]) for one in kept] == [(str(PLAIN), 4)]
+    stored = json.loads((own_home / "runs" / run / "plan.json").read_text())["breakpoints"]
+    assert [(breakpoint_["path"], breakpoint_["lines"][0]["line"]) for breakpoint_ in stored] == [
+        (str(PLAIN), 4)
+    ]
 
 
 async def test_a_token_that_was_typed_in_reaches_the_supervisor_and_no_file(
@@ -162,10 +164,10 @@ async def test_a_token_that_was_typed_in_reaches_the_supervisor_and_no_file(
         await panel.ask("eagleray/clusters/setAccess", access)
         proposal = await prepared(panel, tmp_path, "wait", kind="job", cluster=cluster.address)
         run = (await panel.result(f"{RUNS}/start", {"plan": proposal["plan"]}))["id"]
-        failed = await told(panel, run, "failed")
+        failed = await reported(panel, run, "failed")
     finally:
         await cluster.stop()
     assert "did not take the job" in failed["note"]
     assert any(path.startswith("/api/packages/") for path in cluster.paths())
-    kept = b"".join(path.read_bytes() for path in own_home.rglob("*") if path.is_file())
-    assert cluster.token.encode() not in kept
+    stored = b"".join(path.read_bytes() for path in own_home.rglob("*") if path.is_file())
+    assert cluster.token.encode() not in stored

@@ -29,31 +29,31 @@ class Dashboard:
         return RayVersion("2.60.0", "session_1", "")
 
 
-async def found(
+async def cluster_of(
     own: list[OwnDashboard], named: str = "", state: RunState = STATE, joined: str = ""
 ) -> str:
     dashboard: Any = Dashboard()
     home = HomeCluster(
         "ours", named, Clusters(), lambda _: dashboard, lambda: own, lambda: {joined}
     )
-    seen = await home.find(state)
-    return seen.cluster if seen else ""
+    home_found = await home.find(state)
+    return home_found.cluster if home_found else ""
 
 
 async def test_named_cluster_comes_first() -> None:
-    assert await found([STARTED], "http://far:8265") == "http://far:8265"
+    assert await cluster_of([STARTED], "http://far:8265") == "http://far:8265"
 
 
 async def test_cluster_that_the_program_started() -> None:
-    assert await found([OTHER]) == ""
-    assert await found([OTHER, STARTED], joined=OTHER.gcs) == STARTED.address
+    assert await cluster_of([OTHER]) == ""
+    assert await cluster_of([OTHER, STARTED], joined=OTHER.gcs) == STARTED.address
 
 
 async def test_cluster_that_a_driver_joined() -> None:
-    assert await found([OTHER], joined=OTHER.gcs) == OTHER.address
+    assert await cluster_of([OTHER], joined=OTHER.gcs) == OTHER.address
 
 
 async def test_cluster_in_the_slurm_job_of_the_run() -> None:
     job = evolve(STATE, external_id="77", ssh="login")
-    assert await found([STARTED], state=job) == ""
-    assert await found([], state=evolve(job, ssh="live")) == "ssh://live/slurm://77"
+    assert await cluster_of([STARTED], state=job) == ""
+    assert await cluster_of([], state=evolve(job, ssh="live")) == "ssh://live/slurm://77"

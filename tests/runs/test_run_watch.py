@@ -47,23 +47,23 @@ class FakeAdapter:
     refuses: dict[int, str] = field(factory=dict)
     registered: list[str] = field(factory=list)
     handed: list[tuple[int, RouteSpec]] = field(factory=list)
-    known: bool = False
-    said: AdapterRunStatus = field(factory=AdapterRunStatus)
+    is_registered: bool = False
+    reported: AdapterRunStatus = field(factory=AdapterRunStatus)
     looked: asyncio.Event = field(factory=asyncio.Event)
     ended: bool = False
 
     async def register(self, record: RunRecord, plan: RunPlan, home: Home | None) -> None:
-        self.known = True
+        self.is_registered = True
         self.registered.append(home.cluster if home else "")
 
-    async def worker(self, run: str, gate: ProxyAddress, routes: list[RouteSpec]) -> None:
-        self.handed.append((gate.port, routes[0]))
-        if code := self.refuses.get(gate.port):
+    async def worker(self, run: str, proxy: ProxyAddress, routes: list[RouteSpec]) -> None:
+        self.handed.append((proxy.port, routes[0]))
+        if code := self.refuses.get(proxy.port):
             raise EaglerayError(code, "no")
 
     async def status(self, run: str) -> AdapterRunStatus | None:
         self.looked.set()
-        return self.said if self.known else None
+        return self.reported if self.is_registered else None
 
     async def end(self, run: str) -> None:
         self.ended = True
@@ -109,13 +109,13 @@ async def looking(
     """While it looks; what is given waits for a number of looks from now on."""
     task = asyncio.create_task(watching.run())
 
-    async def looks(count: int) -> None:
+    async def polls(count: int) -> None:
         for _ in range(count):
             adapter.looked.clear()
             await asyncio.wait_for(adapter.looked.wait(), 30)
 
     try:
-        yield looks
+        yield polls
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -126,11 +126,11 @@ async def test_each_debug_proxy_is_attached_once_by_its_route(record: RunRecord)
     adapter, table = FakeAdapter(), FakeTable()
     (record.folder / "proxy-9.json").write_text(json.dumps({"host": "127.0.0.1", "port": 5}))
     (record.folder / "proxy-8.json").write_text("half of a")
-    async with looking(watching(record, table, adapter), adapter) as looks:
-        await looks(2)
+    async with looking(watching(record, table, adapter), adapter) as polls:
+        await polls(2)
         table.rows = [ROW, evolve(ROW, worker_id="w2", debug_port=0)]
         table.appears()
-        await looks(3)
+        await polls(3)
     assert adapter.handed == [(5, DIRECT), (4000, THROUGH)]
     assert adapter.registered == ["", "http://c:8265"]
     assert adapter.ended
@@ -143,29 +143,29 @@ async def test_strangers_are_tried_once_and_the_unreachable_ever_more_rarely(
     adapter, table = FakeAdapter(refuses), FakeTable()
     table.rows = [evolve(ROW, worker_id=str(port), debug_port=port) for port in refuses]
     table.appears()
-    async with looking(watching(record, table, adapter), adapter) as looks:
-        await looks(9)
+    async with looking(watching(record, table, adapter), adapter) as polls:
+        await polls(9)
     tried = [port for port, _ in adapter.handed]
     assert [tried.count(port) for port in refuses] == [1, 1, 3]
 
 
-async def test_run_of_another_version_says_so(record: RunRecord) -> None:
+async def test_run_of_another_version_has_a_note(record: RunRecord) -> None:
     adapter, table = FakeAdapter({4000: "gate-of-another-version"}), FakeTable([ROW])
     table.appears()
-    one = watching(record, table, adapter)
-    async with looking(one, adapter) as looks:
-        await looks(5)
+    watch = watching(record, table, adapter)
+    async with looking(watch, adapter) as polls:
+        await polls(5)
     assert [port for port, _ in adapter.handed] == [4000]
-    assert one.update(record.state()).note == "no"
+    assert watch.update(record.state()).note == "no"
 
 
 async def test_new_adapter_gets_everything_again(record: RunRecord) -> None:
     adapter, table = FakeAdapter(), FakeTable([ROW])
     table.appears()
-    async with looking(watching(record, table, adapter), adapter) as looks:
-        await looks(2)
-        adapter.known = False
-        await looks(3)
+    async with looking(watching(record, table, adapter), adapter) as polls:
+        await polls(2)
+        adapter.is_registered = False
+        await polls(3)
     assert [port for port, _ in adapter.handed] == [4000, 4000]
     assert len(adapter.registered) == 2
 
@@ -183,12 +183,12 @@ async def test_why_nothing_stopped(
     record: RunRecord, workers: tuple[RunWorkerStatus, ...], line: str, note: str
 ) -> None:
     lines = (BreakpointStatus("/w/lib.py", 3, line),)
-    adapter = FakeAdapter(known=True, said=AdapterRunStatus(workers, lines))
-    one = watching(record, FakeTable(), adapter)
-    await one.last_poll()
-    said = one.end_note(ProgramEnd(0))
-    assert note in said
-    assert bool(note) == bool(said)
+    adapter = FakeAdapter(is_registered=True, reported=AdapterRunStatus(workers, lines))
+    watch = watching(record, FakeTable(), adapter)
+    await watch.last_poll()
+    printed = watch.end_note(ProgramEnd(0))
+    assert note in printed
+    assert bool(note) == bool(printed)
 
 
 BY_NSIGHT = [
@@ -203,12 +203,12 @@ async def test_failure_of_rays_own_nsys_becomes_a_note(
     record: RunRecord, recorded: str, where: str, why: str
 ) -> None:
     """As Ray 2.60 prints it: behind a page of tracebacks, as Python writes bytes, with help behind it."""
-    said = (Path(__file__).parent / "recorded" / f"{recorded}.txt").read_bytes()
-    record.output.write_bytes(b"step 1\n" * 100_000 + said)
-    one = watching(record, FakeTable(), FakeAdapter(known=True))
-    note = one.end_note(ProgramEnd(1))
+    printed = (Path(__file__).parent / "recorded" / f"{recorded}.txt").read_bytes()
+    record.output.write_bytes(b"step 1\n" * 100_000 + printed)
+    watch = watching(record, FakeTable(), FakeAdapter(is_registered=True))
+    note = watch.end_note(ProgramEnd(1))
     assert where in note and f": {why}" in note and "\\n" not in note and "usage" not in note
-    assert "nsys" not in one.end_note(ProgramEnd(0))
+    assert "nsys" not in watch.end_note(ProgramEnd(0))
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ async def test_failure_of_rays_own_nsys_becomes_a_note(
         (b"not installed \xff\x1b[1m here", "not installed \ufffd [1m here"),
     ],
 )
-def test_what_else_may_stand_there(tmp_path: Path, printed: bytes, why: str | None) -> None:
+def test_other_output_is_no_refusal(tmp_path: Path, printed: bytes, why: str | None) -> None:
     output = tmp_path / "output.log"
     assert nsight_refusal(output) is None
     mark = b"nsight profile failed to run with the following error message:\n "

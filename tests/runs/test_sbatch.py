@@ -50,35 +50,35 @@ class FakeSlurm:
         factory=lambda: CommandOutput(0, "Submitted batch job 77\n", "")
     )
     ran: list[Sequence[str]] = field(factory=list)
-    looks: int = 0
-    told: str = ""
+    polls: int = 0
+    stdin_sent: str = ""
     started: int = 0
 
     async def get(self, ssh: str, max_age_s: float) -> JobQueue:
-        self.looks += 1
-        if self.looks > 1 and len(self.states) > 1:
+        self.polls += 1
+        if self.polls > 1 and len(self.states) > 1:
             self.states.pop(0)
-        said = self.states[0]
-        if said == "":
+        state = self.states[0]
+        if state == "":
             raise EaglerayError("slurm-failed", "Unable to contact slurm controller")
-        return JobQueue((job(said),) if said and self.lists else (), 0.0)
+        return JobQueue((job(state),) if state and self.lists else (), 0.0)
 
     async def run(
         self, ssh: str, argv: Sequence[str], stdin: str = "", limit_s: float = 0
     ) -> CommandOutput:
         self.ran.append(argv)
         if "sbatch" in argv:
-            self.told = stdin
+            self.stdin_sent = stdin
             return self.submitted
         if "scontrol" in argv:
-            said = self.states[0]
+            state = self.states[0]
             paths = "".join(
                 f" {name}={path}"
                 for name, path in zip(("StdOut", "StdErr"), self.files, strict=False)
             )
             return (
-                CommandOutput(0, f"JobId=77 {said}{paths}", "")
-                if said
+                CommandOutput(0, f"JobId=77 {state}{paths}", "")
+                if state
                 else CommandOutput(1, "", FORGOTTEN)
             )
         return CommandOutput(1 if "test" in argv else 0, "", "")
@@ -91,14 +91,14 @@ class FakeSlurm:
             *there, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
         )
 
-    def asked(self, command: str) -> int:
+    def calls_of(self, command: str) -> int:
         return sum(command in argv for argv in self.ran)
 
 
-def job(said: str) -> SlurmJob:
+def job(state: str) -> SlurmJob:
     """The job of the queue that fits what `scontrol` says."""
-    word = sbatch.fields(said).get("JobState", "RUNNING")
-    restarts = float(sbatch.fields(said).get("Restarts", "0"))
+    word = sbatch.fields(state).get("JobState", "RUNNING")
+    restarts = float(sbatch.fields(state).get("Restarts", "0"))
     return SlurmJob("77", "a", word, state_of(word), "", "b", "", 1, None, 0.0, restarts, False)
 
 
@@ -125,7 +125,7 @@ async def test_end_of_a_batch_job_becomes_an_exit_code(
     starter = batch(slurm, output)
     started = await starter.start()
     assert (started.external_id, started.ssh) == ("77", "login")
-    assert (slurm.told, "A=1" in str(slurm.ran)) == ("A=1\n", False)
+    assert (slurm.stdin_sent, "A=1" in str(slurm.ran)) == ("A=1\n", False)
     assert (await starter.ended()).code == code
     assert (tmp_path / "output.log").read_text() == "Submitted batch job 77\ngröße\n"
     assert slurm.started == 1
@@ -137,15 +137,15 @@ async def test_a_job_that_the_queue_does_not_list(at_once: None, output: Output)
     slurm = FakeSlurm(list(states), lists=False)
     starter = batch(slurm, output)
     await starter.start()
-    asked = slurm.asked
+    calls_of = slurm.calls_of
 
     async def over() -> None:
-        while asked("scontrol") < 3:
+        while calls_of("scontrol") < 3:
             await asyncio.sleep(0)
         slurm.states[:] = ["JobState=COMPLETED ExitCode=0:0"]
 
     ending, _ = await asyncio.gather(starter.ended(), over())
-    assert (ending.code, slurm.looks) == (0, 1)
+    assert (ending.code, slurm.polls) == (0, 1)
 
 
 async def test_the_errors_of_a_job_that_has_a_file_for_them(
@@ -160,8 +160,8 @@ async def test_the_errors_of_a_job_that_has_a_file_for_them(
     starter = batch(slurm, output)
     await starter.start()
     assert (await starter.ended()).code == 0
-    said = (tmp_path / "output.log").read_text()
-    assert "one\n" in said and "Traceback\n" in said and slurm.started == 1
+    output_text = (tmp_path / "output.log").read_text()
+    assert "one\n" in output_text and "Traceback\n" in output_text and slurm.started == 1
 
 
 async def test_restart_note_precedes_the_new_output(output: Output, tmp_path: Path) -> None:
@@ -205,10 +205,12 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize(("said", "code"), REFUSALS)
-async def test_rejected_batch_job_raises(output: Output, said: CommandOutput, code: str) -> None:
+@pytest.mark.parametrize(("submitted", "code"), REFUSALS)
+async def test_rejected_batch_job_raises(
+    output: Output, submitted: CommandOutput, code: str
+) -> None:
     with pytest.raises(EaglerayError) as raised:
-        await batch(FakeSlurm([], submitted=said), output).start()
+        await batch(FakeSlurm([], submitted=submitted), output).start()
     assert raised.value.code == code
 
 
@@ -226,10 +228,10 @@ async def test_a_copy_of_the_script_that_the_login_node_does_not_see(output: Out
 class CountedSlurm(FakeSlurm):
     """`asked_at`: when the queue was asked, and how old an answer might be."""
 
-    asked_at: list[tuple[float, float]] = field(factory=list)
+    polled_at: list[tuple[float, float]] = field(factory=list)
 
     async def get(self, ssh: str, max_age_s: float) -> JobQueue:
-        self.asked_at.append((asyncio.get_running_loop().time() - BEGAN, max_age_s))
+        self.polled_at.append((asyncio.get_running_loop().time() - BEGAN, max_age_s))
         return await FakeSlurm.get(self, ssh, max_age_s)
 
 
@@ -247,11 +249,11 @@ def test_an_hour_of_a_running_job(output: Output) -> None:
         await asyncio.gather(ended, return_exceptions=True)
 
     run_virtually(hour())
-    steady = [max_age_s for at, max_age_s in slurm.asked_at if at > 700]
+    steady = [max_age_s for at, max_age_s in slurm.polled_at if at > 700]
     assert set(steady) == {JOB_STATE.steady_s}
     assert len(steady) <= 49
     # Who submitted it sees it start soon.
-    assert sum(at < 60 for at, _ in slurm.asked_at) >= 15
-    assert slurm.asked("scontrol") == 2
+    assert sum(at < 60 for at, _ in slurm.polled_at) >= 15
+    assert slurm.calls_of("scontrol") == 2
     # Besides these, only what a submission needs was run.
     assert len(slurm.ran) == 4

@@ -71,10 +71,10 @@ def test_errors_about_commands_have_no_secret(error: Any) -> None:
 
 async def test_requests_of_the_panel_answer_without_secrets(own_home: Path, tmp_path: Path) -> None:
     """Only the command that is copied has them."""
-    asked = {"path": "", "args": ["true", *ARGUMENTS], "cwd": str(tmp_path)}
+    request = {"path": "", "args": ["true", *ARGUMENTS], "cwd": str(tmp_path)}
     async with sidecar() as panel:
         await panel.initialize(discovery="off")
-        prepare = {**asked, "options": {"env": ENV}}
+        prepare = {**request, "options": {"env": ENV}}
         proposal = await panel.result("eagleray/presets/prepare", prepare)
         started = await panel.result("eagleray/runs/start", {"plan": proposal["plan"]})
         run = started["id"]
@@ -100,11 +100,11 @@ def test_nothing_that_the_command_prints_has_a_secret(
     wait_for("the end of the run", lambda: listed()[0]["state"] == "ended")
     printed += [ask(os.environ, "runs"), ask(os.environ, "runs", "--json")]
     printed += [ask(os.environ, "run", "--", "sbatch", "run.sub", *ARGUMENTS)]
-    text = "".join(one.stdout + one.stderr for one in printed)
+    text = "".join(ran.stdout + ran.stderr for ran in printed)
     assert text.count("--wandb_key=…") >= 3, text
     assert SECRET not in text
     folder = own_home / "runs" / run
     # The plan is what is started again; its folder is the user's own.
     assert folder.stat().st_mode & 0o077 == 0
-    kept = [path for path in folder.rglob("*") if path.is_file() and path.name != "plan.json"]
-    assert not [path for path in kept if SECRET.encode() in path.read_bytes()]
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != "plan.json"]
+    assert not [path for path in files if SECRET.encode() in path.read_bytes()]

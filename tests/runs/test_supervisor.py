@@ -37,8 +37,8 @@ async def test_slow_supervisor_starts_nothing_later(
     started: list[subprocess.Popen[bytes]] = []
 
     def spawned(*_: object) -> subprocess.Popen[bytes]:
-        words = [sys.executable, "-c", "import signal; signal.pause()"]
-        started.append(subprocess.Popen(words, stdin=subprocess.PIPE))
+        command = [sys.executable, "-c", "import signal; signal.pause()"]
+        started.append(subprocess.Popen(command, stdin=subprocess.PIPE))
         return started[0]
 
     monkeypatch.setattr(supervisor_process, "_spawned", spawned)
@@ -52,8 +52,8 @@ async def test_slow_supervisor_starts_nothing_later(
 async def test_cancelled_start_leaves_no_supervisor(
     record: RunRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = [sys.executable, "-c", "import signal; signal.pause()"]
-    process = subprocess.Popen(words, stdin=subprocess.PIPE)
+    command = [sys.executable, "-c", "import signal; signal.pause()"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE)
     is_spawned = asyncio.Event()
 
     def spawned(*_: object) -> subprocess.Popen[bytes]:
@@ -69,7 +69,7 @@ async def test_cancelled_start_leaves_no_supervisor(
     assert process.wait(60) == -15
 
 
-def test_a_run_whose_supervisor_never_began_is_over(record: RunRecord) -> None:
+def test_run_without_a_started_supervisor_is_over(record: RunRecord) -> None:
     assert supervisor_process.is_supervised(record, record.state())
     at = time.time() - 2 * supervisor_process.START_TIMEOUT_S - 1
     os.utime(record.folder / "state.json", (at, at))

@@ -259,7 +259,7 @@ class FullDisk(World):
         self.state = ProfileState("/here", "gathered" if self.room else "failed")
 
 
-async def test_a_program_whose_reports_cannot_be_gathered_goes_on(record: RunRecord) -> None:
+async def test_program_keeps_running_when_its_reports_cannot_be_gathered(record: RunRecord) -> None:
     world = FullDisk()
     supervisor, running = await started(record, world)
     supervisor.stop()

@@ -77,7 +77,7 @@ def test_colours_and_movement_pass(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"), [one[1:] for one in REMOVED], ids=[one[0] for one in REMOVED]
+    ("text", "shown"), [case[1:] for case in REMOVED], ids=[case[0] for case in REMOVED]
 )
 def test_what_could_do_harm_is_removed(text: str, shown: str) -> None:
     assert clean(text) == (shown, "")
@@ -147,7 +147,7 @@ async def test_what_was_thrown_away_is_not_read_as_zeros(tmp_path: Path) -> None
     assert "old line\n" in text and "\0" not in text
 
 
-async def test_an_output_that_was_written_anew_is_shown_from_its_beginning(tmp_path: Path) -> None:
+async def test_replaced_output_is_shown_from_its_beginning(tmp_path: Path) -> None:
     log = tmp_path / "output.log"
     log.write_text("first try\n")
     first = await next_piece(log, -1, lambda: False, 0)
