@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.adapter.conversation import Conversation
-from tests.adapter.harness import PROGRAMS, AdapterProcess, ControlClient, Program, until
+from tests.adapter.harness import PROGRAMS, PYTHONS, AdapterProcess, ControlClient, Program, until
 from tests.dap_client import DapClient, RequestFailed
 
 Start = Callable[..., Program]
@@ -95,6 +95,50 @@ def test_disconnect_resumes_the_worker_until_its_next_breakpoint(
         assert control.worker() is None
         if step < 5:
             worker.wait_output(f"step {step} ")
+            worker.wait_paused()
+    assert "done" in worker.wait_done()
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_worker_pauses_again_after_a_disconnect_during_an_evaluation(
+    control: ControlClient, program: Start, tmp_path: Path
+) -> None:
+    begun, end = tmp_path / "begun", tmp_path / "end"
+    worker = program("loop.py", "2")
+    editor = DapClient.unix(control.attach(worker)["socket"])
+    editor.attach()
+    editor.wait_for("stopped")
+    exists = f"lambda: __import__('os').path.exists({str(end)!r})"
+    waits = f"[__import__('time').sleep(0.01) for _ in iter({exists}, True)]"
+    expression = f"(open({str(begun)!r}, 'w').close(), {waits})"
+    frame = editor.stack()[0]["id"]
+    editor.send("evaluate", expression=expression, frameId=frame, context="repl")
+    until(begun.exists, "the evaluation runs")
+    editor.leave()
+    assert control.worker() is None
+    end.touch()
+    worker.wait_output("step 0 ")
+    worker.wait_paused()
+    assert control.attach(worker)["worker"]["state"] == "stopped"
+    control.call("release", session="session_1", worker_id="w1")
+    assert "done" in worker.wait_done()
+
+
+def test_worker_pauses_again_after_a_disconnect_that_overtakes_requests(
+    control: ControlClient, program: Start
+) -> None:
+    worker = program("loop.py", "4")
+    for step in range(4):
+        editor = DapClient.unix(control.attach(worker)["socket"])
+        editor.attach()
+        editor.wait_for("stopped")
+        frame = editor.stack()[0]["id"]
+        editor.send("scopes", frameId=frame)
+        for _ in range(8):
+            editor.send("evaluate", expression="step", frameId=frame, context="repl")
+        editor.leave()
+        worker.wait_output(f"step {step} ")
+        if step < 3:
             worker.wait_paused()
     assert "done" in worker.wait_done()
 

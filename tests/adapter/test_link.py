@@ -63,6 +63,43 @@ async def test_requests_wait_for_one_another_except_steering_requests() -> None:
     peer.end()
 
 
+async def test_no_request_is_sent_after_a_disconnect() -> None:
+    peer = Peer()
+    connection = await peer.open()
+    first = asyncio.create_task(connection.request("scopes"))
+    scopes = await peer.hear()
+    queued = asyncio.create_task(connection.request("evaluate"))
+    await asyncio.sleep(0)
+    disconnecting = await connection.disconnect({}, 60.0)
+    disconnect = await peer.hear()
+    assert disconnect["command"] == "disconnect"
+    peer.answer(scopes)
+    await first
+    with pytest.raises(LinkClosed):
+        await queued
+    with pytest.raises(LinkClosed):
+        await connection.begin("continue")
+    peer.answer(disconnect)
+    await disconnecting
+    peer.end()
+
+
+async def test_disconnect_waits_for_evaluations_up_to_a_limit() -> None:
+    for limit_s, is_answered in ((60.0, True), (0.01, False)):
+        peer = Peer()
+        connection = await peer.open()
+        evaluation = asyncio.create_task(connection.request("evaluate"))
+        evaluate = await peer.hear()
+        disconnecting = asyncio.create_task(connection.disconnect({}, limit_s))
+        if is_answered:
+            peer.answer(evaluate)
+            await evaluation
+        assert (await peer.hear())["command"] == "disconnect"
+        await disconnecting
+        peer.end()
+        await asyncio.gather(evaluation, return_exceptions=True)
+
+
 async def test_hanging_request_delays_others_up_to_a_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

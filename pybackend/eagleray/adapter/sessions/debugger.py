@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 LINK_ENDED = "eagleray_link_ended"
 # How long debugpy may take to resume or disconnect; a worker deep in native code answers late.
 PATIENCE_S = 5.0
+# How long a disconnect waits for evaluations under way.
+EVALUATION_S = 1.0
 # debugpy stops accepting clients for good when one connects while it still removes the previous one.
 REST_S = 1.0
 # A request to resume the worker waits for the new link; clients of the control protocol wait for 30 s.
@@ -169,7 +171,8 @@ class Debugger:
         link = self.link
         if link is None:
             return False
-        answer = link.begin("disconnect", {"restart": False, "terminateDebuggee": False})
+        arguments = {"restart": False, "terminateDebuggee": False}
+        answer = await link.disconnect(arguments, EVALUATION_S)
         await _wait_for_either(answer, link.ended)
         if answer.done() and not answer.exception() and _succeeded(answer):
             with contextlib.suppress(asyncio.TimeoutError):

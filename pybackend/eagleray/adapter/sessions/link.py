@@ -82,7 +82,9 @@ class Link:
         self._pending: dict[int, asyncio.Future[Message]] = {}
         self._turns: list[tuple[int, int, asyncio.Future[None]]] = []
         self._busy = False
+        self._evaluations: set[asyncio.Future[Message]] = set()
         self._resumptions = 0
+        self._is_disconnecting = False
         self._closed = False
         self.problem: EaglerayError | None = None
         self.ended = asyncio.Event()
@@ -110,12 +112,37 @@ class Link:
         return await answer
 
     def begin(self, command: str, arguments: Arguments | None = None) -> asyncio.Future[Message]:
-        """Sends a request at once; the future is its response."""
+        """Sends a request at once; the future is its response, or LinkClosed when it can't be sent any more."""
+        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        if self._closed or self._is_disconnecting:
+            _fail(answer)
+            return answer
+        return self._send(command, arguments, answer)
+
+    async def disconnect(
+        self, arguments: Arguments, evaluation_s: float
+    ) -> asyncio.Future[Message]:
+        """Sends `disconnect`, and from now on nothing else; the future is its response.
+
+        First waits so long for evaluations under way.  debugpy's adapter (1.8.22) ends when an evaluation is answered
+        whose client is gone.  pydevd ends with it, and the worker's next breakpoint() waits at a port that is closed.
+        """
+        self._is_disconnecting = True
+        if self._evaluations:
+            await asyncio.wait(self._evaluations, timeout=evaluation_s)
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         if self._closed:
-            answer.set_exception(LinkClosed())
+            _fail(answer)
             return answer
+        return self._send("disconnect", arguments, answer)
+
+    def _send(
+        self, command: str, arguments: Arguments | None, answer: asyncio.Future[Message]
+    ) -> asyncio.Future[Message]:
         self._resumptions += command in _RESUMING
+        if command == "evaluate":
+            self._evaluations.add(answer)
+            answer.add_done_callback(self._evaluations.discard)
         sequence = next(self._sequence)
         self._pending[sequence] = answer
         message = {"seq": sequence, "type": "request", "command": command}

@@ -15,7 +15,14 @@ STACK = "eagleray"
 
 def patch(db: Any) -> None:
     """Called once per process with debugpy's global debugger."""
-    for change in (stop_at_failures, answer_before_stops, send_stacks, answer_every_request):
+    changes = (
+        stop_at_failures,
+        answer_before_stops,
+        send_stacks,
+        answer_every_request,
+        drop_late_evaluations,
+    )
+    for change in changes:
         # Without it the worker can still be debugged.
         with suppress(Exception):
             change(db)
@@ -89,6 +96,37 @@ def answer_failures_in_threads(failure: Any) -> None:
             raise
 
     kind.do_it = do_it
+
+
+def drop_late_evaluations(db: Any) -> None:
+    """Drops the answer to an evaluation whose client has disconnected.
+
+    debugpy's adapter (1.8.22) ends when it gets that answer, and pydevd ends with it: the worker's next breakpoint()
+    then waits for ever at a port that is closed.
+    """
+    from _pydevd_bundle import pydevd_process_net_command_json as requests
+
+    last_disconnect = [0]
+    kind = requests.PyDevJsonCommandProcessor
+    disconnect = kind.on_disconnect_request
+
+    def on_disconnect_request(self: Any, db: Any, request: Any) -> Any:
+        last_disconnect[0] = request.seq
+        return disconnect(self, db, request)
+
+    writer = type(db.writer)
+    add = writer.add_command
+
+    def add_command(self: Any, command: Any, *args: Any, **kwargs: Any) -> Any:
+        message = getattr(command, "as_dict", None) or {}
+        if message.get("command") == "evaluate" and message.get("type") == "response":
+            is_late = message.get("request_seq", 0) < last_disconnect[0]
+            if is_late or not db.authentication.is_authenticated():
+                return None
+        return add(self, command, *args, **kwargs)
+
+    kind.on_disconnect_request = on_disconnect_request
+    writer.add_command = add_command
 
 
 def stop_at_failures(db: Any) -> None:
