@@ -1,9 +1,11 @@
 /** The lab of the tests in the extension host: the extension, a driver with workers, sessions, cleanup. */
 
 import * as assert from "node:assert";
+import { spawnSync } from "node:child_process";
+import * as fs from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
-import { lineOf, startDriver } from "../harness/ray.mjs";
+import { lineOf, python, startDriver } from "../harness/ray.mjs";
 import { until } from "../harness/until.mjs";
 
 /** From the runner outside: cluster, workspace, base, events (the file for results), only. */
@@ -76,12 +78,31 @@ export class Lab {
   }
 
   /** Waits for the row of a worker in a state. */
-  row(name, state = "paused") {
-    return until(
-      () => this.rows().find((row) => row.name === name && row.state === state),
-      `the panel lists ${name} as ${state}; it lists ${JSON.stringify(this.rows().map((r) => [r.name, r.state]))}`,
-      LIMIT,
-    );
+  async row(name, state = "paused") {
+    const isWanted = (row) => row.name === name && row.state === state;
+    try {
+      const what = `the panel lists ${name} as ${state}`;
+      return await until(() => this.rows().find(isWanted), what, LIMIT);
+    } catch (error) {
+      throw new Error(`${error.message}\n${await this.situation()}`);
+    }
+  }
+
+  /** What the panel, the editor, Ray, the adapter and the workers have, for the error of a wait that timed out. */
+  async situation() {
+    const processes = await this.api.sidecar
+      .request({ method: "eagleray/workers/all" }, { cluster: test.cluster.address })
+      .then(({ workers }) => workers.filter(({ kind }) => kind === "actor"))
+      .catch((error) => [{ name: error.message }]);
+    return [
+      `panel: ${JSON.stringify(this.rows().map((row) => [row.name, row.state, row.location?.line]))}`,
+      `sessions: ${JSON.stringify(sessions().map((session) => session.name))}`,
+      `calls: ${JSON.stringify(this.calls.map((call) => call.returned() ?? "runs"))}`,
+      `workers: ${JSON.stringify(processes.map(({ name, pid, running, paused }) => [name, pid, running, paused]))}`,
+      `Ray lists as paused: ${await pausedByRay()}`,
+      `adapter:\n${adapterLog()}`,
+      ...processes.filter(({ pid }) => pid).map(({ name, pid }) => `${name}:\n${stackOf(pid)}`),
+    ].join("\n");
   }
 
   /** Calls `method` of a worker and waits until its row is there. */
@@ -145,6 +166,32 @@ export function openCommon() {
 
 export async function closeCommon() {
   if (opened) await common.close();
+}
+
+async function pausedByRay() {
+  const query = "detail=1&filter_keys=num_paused_threads&filter_predicates=%21%3D&filter_values=0";
+  try {
+    const response = await fetch(`${test.cluster.address}/api/v0/workers?${query}`);
+    const { result } = (await response.json()).data.result;
+    return JSON.stringify(result.map((each) => [each.pid, each.num_paused_threads]));
+  } catch (error) {
+    return error.message;
+  }
+}
+
+function adapterLog() {
+  const home = process.env.EAGLERAY_HOME;
+  return fs
+    .readdirSync(home)
+    .filter((name) => name.startsWith("adapter-"))
+    .map((name) => fs.readFileSync(path.join(home, name), "utf8").slice(-3000))
+    .join("\n");
+}
+
+function stackOf(pid) {
+  const spy = path.join(path.dirname(python()), "py-spy");
+  const { stdout, stderr } = spawnSync(spy, ["dump", "--pid", String(pid)], { encoding: "utf8" });
+  return stdout || stderr;
 }
 
 function treeRow(worker) {
