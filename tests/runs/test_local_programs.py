@@ -67,7 +67,7 @@ def test_a_run_outlives_its_terminal_and_is_followed_by_another(
     second.wait_output('"argv"')
     second.wait_output("waits")
     eagleray(tmp_path, "runs", "stop", run)
-    assert second.code() == 7, second.words()
+    assert second.code() == 7, second.errors()
     # After its end all that was printed is still there, and so is its end.
     third = Terminal(other, "runs", "follow", run)
     assert third.code() == 7
@@ -94,7 +94,7 @@ def test_a_run_is_started_again_and_forgotten(own_home: Path, tmp_path: Path) ->
     assert terminal.code() == 0
     output = terminal.output()
     again = Terminal(tmp_path, "runs", "restart", terminal.run_id())
-    assert again.code() == 0, again.words()
+    assert again.code() == 0, again.errors()
     assert again.output() == output
     eagleray(tmp_path, "runs", "forget", again.run_id())
     assert len(listed()) == 1
