@@ -18,10 +18,10 @@ from eagleray.adapter.sessions.registry import Registry
 from eagleray.common import private_socket
 from eagleray.injected.debug_proxy.frames import BEAT, IncomingStream
 from eagleray.routes.routes import Routes
+from tests.adapter.test_run_control import FakeGate
 
 from tests.adapter.fake_debugger import FakeDebugger
 from tests.adapter.no_routes import no_routes
-from tests.adapter.test_run_control import FakeGate
 
 HANGS = "/eagleray-hangs/"
 

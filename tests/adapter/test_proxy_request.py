@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from eagleray.adapter.runs.proxy import Json, ProxyClient
-from eagleray.adapter.runs.runs import RegisteredRun
+from eagleray.adapter.runs.registered_run import RegisteredRun
 from eagleray.common.errors import EaglerayError
 from eagleray.injected.debug_proxy import handle, request
 from eagleray.injected.debug_proxy.listener import LONGEST

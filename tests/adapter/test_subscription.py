@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from eagleray.adapter.control import subscription
 from eagleray.adapter.control.server import ClientCount, ControlServer
-from eagleray.adapter.runs.runs import RunRegistry
+from eagleray.adapter.runs.registry import RunRegistry
 from eagleray.adapter.sessions import backpressure
 from eagleray.adapter.sessions.registry import Registry
 from eagleray.adapter_client.client import AdapterClient

@@ -17,7 +17,7 @@ from typing import Any
 
 from eagleray.adapter.control.server import ClientCount, ControlServer
 from eagleray.adapter.main import _raise_limits
-from eagleray.adapter.runs.runs import RunRegistry
+from eagleray.adapter.runs.registry import RunRegistry
 from eagleray.adapter.sessions.registry import Registry
 from eagleray.common import private_socket
 from eagleray.common.retry import Clock

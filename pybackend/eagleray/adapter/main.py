@@ -17,7 +17,7 @@ from eagleray.adapter.control.questions import Questions
 from eagleray.adapter.control.server import ClientCount, ControlServer
 from eagleray.adapter.held_elsewhere_file import HeldRecord
 from eagleray.adapter.reachability import AdapterLock, Reachability
-from eagleray.adapter.runs.runs import RunRegistry
+from eagleray.adapter.runs.registry import RunRegistry
 from eagleray.adapter.sessions.registry import Registry
 from eagleray.common import bounded_log, private_socket, tasks
 from eagleray.common.paths import adapter_log, adapter_socket, held_folder, host_name, run_folder

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from eagleray import __version__
 from eagleray.adapter.control.questions import Asker, Questions
-from eagleray.adapter.runs.runs import RunRegistry
+from eagleray.adapter.runs.registry import RunRegistry
 from eagleray.adapter.sessions.registry import Registry
 from eagleray.protocol import control, runs
 from eagleray.protocol.control import (
@@ -237,11 +237,11 @@ class Operations:
         return Empty()
 
     async def _add_run_worker(self, params: RunWorkerAt) -> Empty:
-        await self._runs.worker(replace(params, routes=params.routes or [DIRECT]))
+        await self._runs.add_process(replace(params, routes=params.routes or [DIRECT]))
         return Empty()
 
     async def _set_run_breakpoints(self, params: RunBreakpoints) -> Empty:
-        await self._runs.breakpoints(params.run, params.breakpoints)
+        await self._runs.set_breakpoints(params.run, params.breakpoints)
         return Empty()
 
     async def _pause_run_worker(self, params: RunWorkerKey) -> Empty:
@@ -249,7 +249,7 @@ class Operations:
         return Empty()
 
     async def _set_run_recording(self, params: RunRecording) -> RecordingCount:
-        return RecordingCount(self._runs.recording(params))
+        return RecordingCount(self._runs.set_recording(params))
 
     async def _end_run(self, params: RunKey) -> Empty:
         await self._runs.end(params.run)

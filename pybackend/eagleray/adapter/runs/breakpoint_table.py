@@ -1,4 +1,4 @@
-"""The lines of a run, and what became of each in its workers."""
+"""The breakpoints of a run, and their states in its workers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from typing import Literal
 from eagleray.adapter.sessions.dap import Message
 from eagleray.protocol.runs import BreakpointLine, FileLines, LineState
 
+# A breakpoint: path and line.
+Place = tuple[str, int]
+
 
 @dataclass(frozen=True)
-class _Set:
-    """What one worker's debugger says of one line."""
+class _InWorker:
+    """The state of a breakpoint in one worker."""
 
     verified: bool
     line: int
@@ -19,23 +22,25 @@ class _Set:
 
 
 class BreakpointTable:
-    """All breakpoints of one run; a worker is known by its id."""
+    """All breakpoints of one run; workers are identified by their ids."""
 
     def __init__(self, files: list[FileLines]) -> None:
         self._files: dict[str, list[BreakpointLine]] = {}
-        self._said: dict[tuple[str, int], dict[str, _Set]] = {}
-        self._ids: dict[tuple[str, int], tuple[str, int]] = {}
-        self._gone: set[str] = set()
+        self._by_worker: dict[Place, dict[str, _InWorker]] = {}
+        self._ids: dict[tuple[str, int], Place] = {}
+        self._ended: set[str] = set()
         self.replace(files)
 
     def replace(self, files: list[FileLines]) -> list[str]:
-        """These are all lines now; returns the files whose lines are others than before."""
+        """Replaces all breakpoints; returns the files whose breakpoints have changed."""
         before = self._files
         self._files = {file.path: list(file.lines) for file in files if file.lines}
         paths = [*self._files, *(path for path in before if path not in self._files)]
         changed = [path for path in paths if before.get(path) != self._files.get(path)]
-        there = {(path, line.line) for path, lines in self._files.items() for line in lines}
-        self._said = {place: said for place, said in self._said.items() if place in there}
+        places = {(path, line.line) for path, lines in self._files.items() for line in lines}
+        self._by_worker = {
+            place: states for place, states in self._by_worker.items() if place in places
+        }
         return changed
 
     def files(self) -> list[FileLines]:
@@ -46,76 +51,83 @@ class BreakpointTable:
 
     def of(self, path: str) -> list[Message]:
         """The breakpoints of a file as `setBreakpoints` takes them."""
-        return [_asked(line) for line in self._files.get(path, [])]
+        return [_source_breakpoint(line) for line in self._files.get(path, [])]
 
     def answered(self, worker: str, path: str, rows: list[Message]) -> None:
-        """A worker's answer to `of(path)`, in the same order."""
+        """Stores a worker's answer to `of(path)`, in the same order."""
         for line, row in zip(self._files.get(path, []), rows, strict=False):
             place = (path, line.line)
             number = row.get("id")
             if isinstance(number, int):
                 self._ids[worker, number] = place
-            self._note(worker, place, row)
+            self._store(worker, place, row)
 
     def changed(self, worker: str, row: Message) -> bool:
-        """A worker's debugger says something new of a breakpoint; whether it is one of ours."""
+        """Stores a breakpoint that a worker's debugger has changed; False if it is not in the table."""
         number = row.get("id")
         place = self._ids.get((worker, number)) if isinstance(number, int) else None
-        if place is None or place not in self._said:
+        if place is None or place not in self._by_worker:
             return False
-        self._note(worker, place, row)
+        self._store(worker, place, row)
         return True
 
     def forget(self, worker: str) -> None:
-        """The worker is gone; what it said of a line stays as long as nobody else says more."""
+        """The worker has ended; its states stay until another worker reports some."""
         self._ids = {key: place for key, place in self._ids.items() if key[0] != worker}
-        self._gone.add(worker)
-        for place, said in self._said.items():
-            self._said[place] = self._of_living(said) or said
-        self._gone &= {one for said in self._said.values() for one in said}
+        self._ended.add(worker)
+        for place, states in self._by_worker.items():
+            self._by_worker[place] = self._of_living(states) or states
+        self._ended &= {name for states in self._by_worker.values() for name in states}
 
     def states(self) -> list[LineState]:
         return [
             self._state(path, line.line) for path, lines in self._files.items() for line in lines
         ]
 
-    def _note(self, worker: str, place: tuple[str, int], row: Message) -> None:
+    def _store(self, worker: str, place: Place, row: Message) -> None:
         line = row.get("line")
-        said = _Set(
+        state = _InWorker(
             row.get("verified") is True,
             line if isinstance(line, int) else place[1],
             str(row.get("message") or "")[:200],
         )
-        self._gone.discard(worker)
-        self._said[place] = {**self._of_living(self._said.get(place, {})), worker: said}
+        self._ended.discard(worker)
+        living = self._of_living(self._by_worker.get(place, {}))
+        self._by_worker[place] = {**living, worker: state}
 
-    def _of_living(self, said: dict[str, _Set]) -> dict[str, _Set]:
-        return {worker: one for worker, one in said.items() if worker not in self._gone}
+    def _of_living(self, states: dict[str, _InWorker]) -> dict[str, _InWorker]:
+        return {worker: state for worker, state in states.items() if worker not in self._ended}
 
     def _state(self, path: str, line: int) -> LineState:
-        """1. Nobody has the file: pending.  2. Somebody stops there: verified.  3. On another line: moved."""
-        said = self._said.get((path, line), {})
-        verified = {worker: one for worker, one in said.items() if one.verified}
-        moved = next((one.line for one in verified.values() if one.line != line), 0)
-        state: Literal["pending", "verified", "moved", "unreachable"] = "pending"
-        if any(one.line == line for one in verified.values()):
-            state, moved = "verified", 0
+        """Combines the states in all workers.
+
+        1. No worker has the file: pending.
+        2. A worker stops at the line: verified.
+        3. A worker stops at another line: moved.
+        4. Unreachable, with the first message that says why.
+        """
+        states = self._by_worker.get((path, line), {})
+        verified = {worker: state for worker, state in states.items() if state.verified}
+        moved = next((state.line for state in verified.values() if state.line != line), 0)
+        combined: Literal["pending", "verified", "moved", "unreachable"] = "pending"
+        if any(state.line == line for state in verified.values()):
+            combined, moved = "verified", 0
         elif verified:
-            state = "moved"
-        elif said:
-            state = "unreachable"
-        message = next((one.message for one in said.values() if one.message), "")
-        shown = message if state == "unreachable" else ""
-        return LineState(path, line, state, moved, sorted(verified), shown)
+            combined = "moved"
+        elif states:
+            combined = "unreachable"
+        message = next((state.message for state in states.values() if state.message), "")
+        shown = message if combined == "unreachable" else ""
+        return LineState(path, line, combined, moved, sorted(verified), shown)
 
 
-def _asked(line: BreakpointLine) -> Message:
-    asked: Message = {"line": line.line}
+def _source_breakpoint(line: BreakpointLine) -> Message:
+    breakpoint_: Message = {"line": line.line}
     for key, text in (
         ("condition", line.condition),
         ("hitCondition", line.hit),
         ("logMessage", line.log),
     ):
         if text:
-            asked[key] = text
-    return asked
+            breakpoint_[key] = text
+    return breakpoint_

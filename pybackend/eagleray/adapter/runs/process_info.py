@@ -1,4 +1,4 @@
-"""Who is behind a debug proxy, as it says itself: a process of the run, which is not trusted with more than its own name."""
+"""The description of a process that its debug proxy reports; nothing of it is trusted."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, Literal
 from eagleray.common.errors import printable
 from eagleray.protocol.control import PathMapping
 
-_MOST_FILES = 2000
-_LONGEST_PATH = 4096
+_MAX_FILES = 2000
+_MAX_PATH = 4096
 _HOLD_S = 600.0
-_LONGEST_S = 24 * 3600.0
-# Each is a connection that we make at once.
-_MOST_HELD = 256
+_MAX_HOLD_S = 24 * 3600.0
+# Each becomes a connection at once.
+_MAX_HELD = 256
 
 Kind = Literal["driver", "worker", "child"]
 _KINDS: dict[str, Kind] = {"driver": "driver", "child": "child"}
@@ -22,9 +22,10 @@ _KINDS: dict[str, Kind] = {"driver": "driver", "child": "child"}
 
 @dataclass(frozen=True)
 class ProcessInfo:
-    """`files` are paths of the worker by those of the run; `held`: what the debug proxy holds for nobody, 0 is the worker.
+    """A process of the run.
 
-    `profile` is what nsys does with it.
+    `files` are paths of the worker by those of the run.  `held` are the processes that the debug proxy holds without a
+    client, 0 is the worker itself.  `matches`: the run's filter includes it.  `profile` is the state of its profiling.
     """
 
     worker_id: str
@@ -42,32 +43,32 @@ class ProcessInfo:
     profile: str = ""
 
 
-def read_process_info(said: dict[str, Any]) -> ProcessInfo:
-    """Reads a hello; what is missing or no such value has its default."""
-    known = said.get("pid")
-    pid = known if isinstance(known, int) and 0 < known < 2**32 else 0
-    kind = _KINDS.get(str(said.get("kind")), "worker")
-    names = (_text(said, key) for key in ("name", "class", "function"))
-    held, profile = said.get("held"), said.get("profile")
+def read_process_info(hello: dict[str, Any]) -> ProcessInfo:
+    """Reads a hello; a value that is missing or invalid becomes its default."""
+    number = hello.get("pid")
+    pid = number if isinstance(number, int) and 0 < number < 2**32 else 0
+    kind = _KINDS.get(str(hello.get("kind")), "worker")
+    names = (_text(hello, key) for key in ("name", "class", "function"))
+    held, profile = hello.get("held"), hello.get("profile")
     return ProcessInfo(
-        worker_id=_text(said, "worker_id") or f"{kind}-{pid}",
-        session=_text(said, "session"),
+        worker_id=_text(hello, "worker_id") or f"{kind}-{pid}",
+        session=_text(hello, "session"),
         pid=pid,
         kind=kind,
         name=next((name for name in names if name), f"{kind} {pid}"),
-        rank=_text(said, "rank")[:20],
-        python=_text(said, "python")[:20],
-        state=_text(said, "state"),
-        hold_s=_seconds(said.get("hold_s")),
-        matches=said.get("matches") is not False,
-        files=_files(said.get("files")),
+        rank=_text(hello, "rank")[:20],
+        python=_text(hello, "python")[:20],
+        state=_text(hello, "state"),
+        hold_s=_seconds(hello.get("hold_s")),
+        matches=hello.get("matches") is not False,
+        files=_files(hello.get("files")),
         held=_numbers(held),
         profile=_text(profile, "state")[:20] if isinstance(profile, dict) else "",
     )
 
 
 def mappings(files: dict[str, str]) -> list[PathMapping]:
-    """Where files of the run lie in the worker: each by itself, and the folders that differ as they do."""
+    """Maps each file that lies elsewhere in the worker, and the folders that differ in the same way."""
     exact, folders = [], []
     for local, remote in files.items():
         if local != remote:
@@ -79,34 +80,34 @@ def mappings(files: dict[str, str]) -> list[PathMapping]:
 
 
 def _folders(remote: str, local: str) -> PathMapping | None:
-    """`/pkg/a` is `/home/me/a` when /pkg/a/x/y.py is /home/me/a/x/y.py: without the end that both have."""
-    there, here = posixpath.dirname(remote), posixpath.dirname(local)
-    while posixpath.basename(there) and posixpath.basename(there) == posixpath.basename(here):
-        there, here = posixpath.dirname(there), posixpath.dirname(here)
-    is_root = there in ("", "/") or here in ("", "/")
-    return None if is_root else PathMapping(there, here)
+    """The folders without the end that both have: /pkg is /home/me when /pkg/a/x.py is /home/me/a/x.py."""
+    remote, local = posixpath.dirname(remote), posixpath.dirname(local)
+    while posixpath.basename(remote) and posixpath.basename(remote) == posixpath.basename(local):
+        remote, local = posixpath.dirname(remote), posixpath.dirname(local)
+    is_root = remote in ("", "/") or local in ("", "/")
+    return None if is_root else PathMapping(remote, local)
 
 
-def _files(said: Any) -> dict[str, str]:
-    if not isinstance(said, dict):
+def _files(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict):
         return {}
-    pairs = list(said.items())[:_MOST_FILES]
+    pairs = list(value.items())[:_MAX_FILES]
     return {
         local: remote
         for local, remote in pairs
-        if isinstance(remote, str) and 0 < len(remote) <= _LONGEST_PATH
+        if isinstance(remote, str) and 0 < len(remote) <= _MAX_PATH
     }
 
 
-def _seconds(said: Any) -> float:
-    return float(said) if isinstance(said, int | float) and 0 < said < _LONGEST_S else _HOLD_S
+def _seconds(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) and 0 < value < _MAX_HOLD_S else _HOLD_S
 
 
-def _numbers(said: Any) -> tuple[int, ...]:
-    found = [one for one in said if isinstance(one, int)] if isinstance(said, list) else []
-    return tuple(found[:_MOST_HELD])
+def _numbers(value: Any) -> tuple[int, ...]:
+    items = value if isinstance(value, list) else []
+    return tuple([item for item in items if isinstance(item, int)][:_MAX_HELD])
 
 
-def _text(said: dict[str, Any], key: str) -> str:
-    value = said.get(key)
+def _text(hello: dict[str, Any], key: str) -> str:
+    value = hello.get(key)
     return printable(value, 200) if isinstance(value, str) else ""

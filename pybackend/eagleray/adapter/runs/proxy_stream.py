@@ -38,9 +38,10 @@ _BUFFER = 2**20
 
 
 class ProxyStream:
-    """A reader, and itself the writer, of one debug conversation; `inherited` is what one before has left.
+    """The writer of one debug conversation, with its reader.
 
-    `child` is the process of the worker whose debugger is meant, 0 for the worker itself.
+    `inherited` is the state of a conversation that another adapter has begun.  `child` is the id of a process that the
+    worker started, 0 for the worker itself.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class ProxyStream:
             self._writer.write(framed)
 
     def close(self) -> None:
-        """Gives the debugger up: the worker runs on."""
+        """Detaches from the debugger; the worker resumes."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -89,7 +90,7 @@ class ProxyStream:
         return self._is_closed
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Nothing is known of the connections, which come and go."""
+        """Always the default, since the connections change."""
         return default
 
     # --- the connections -----------------------------------------------------------------------
@@ -108,22 +109,22 @@ class ProxyStream:
         return streams, answer
 
     def _failed(self, error: BaseException) -> None:
-        """Ends the waits for bytes that don't come any more."""
+        """Ends waits for bytes that can't come any more."""
         self.reader.set_exception(link_lost("", repr(error)))
 
     async def _run(self, streams: Streams) -> None:
-        """Carries bytes until the debugger is left; a lost connection is made again."""
+        """Carries bytes until the conversation ends; restores a lost connection."""
         try:
             while not await self._carry(streams):
                 log.info("the stream to %s is lost", self._name)
-                streams = await self._again()
+                streams = await self._reconnect()
             self.reader.feed_eof()
         except EaglerayError as error:
             self.reader.set_exception(error)
         except BrokenStream as error:
             self.reader.set_exception(link_lost("", str(error)))
 
-    async def _again(self) -> Streams:
+    async def _reconnect(self) -> Streams:
         loop = asyncio.get_running_loop()
         lost, failures = loop.time(), 0
         while True:
@@ -140,27 +141,29 @@ class ProxyStream:
                 continue
             received = answer.get("received")
             try:
-                again = self._out.unacknowledged(received if isinstance(received, int) else -1)
+                unacknowledged = self._out.unacknowledged(
+                    received if isinstance(received, int) else -1
+                )
             except BrokenStream:
                 streams[1].close()
                 raise
-            streams[1].write(again)
+            streams[1].write(unacknowledged)
             log.info("the stream to %s is back", self._name)
             return streams
 
     async def _carry(self, streams: Streams) -> bool:
-        """Whether the debugger is left; False when only the connection is lost."""
+        """Whether the conversation has ended; False when only the connection is lost."""
         reader, self._writer = streams
         self._incoming.restart()
         writer = self._writer
-        # A stream without a beat is lost to its other end: better a new connection at once.
+        # The other end gives up a stream without a beat, so a failed beat makes a new connection at once.
         beating = tasks.owned(self._beat(writer), "beat", lambda _: writer.close())
         try:
             while data := await asyncio.wait_for(reader.read(_BUFFER), SILENCE_S):
                 for kind, number, body in self._incoming.feed(data):
                     if kind == END:
                         return True
-                    self._take(kind, number, body)
+                    self._on_frame(kind, number, body)
         except (OSError, EaglerayError, asyncio.TimeoutError) as error:
             log.debug("the stream to %s: %r", self._name, error)
         finally:
@@ -169,7 +172,7 @@ class ProxyStream:
             self._writer = None
         return False
 
-    def _take(self, kind: int, number: int, body: bytes) -> None:
+    def _on_frame(self, kind: int, number: int, body: bytes) -> None:
         if kind == TAKEN:
             self._out.acknowledge(number)
         elif kind == DATA:

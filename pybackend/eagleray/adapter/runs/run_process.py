@@ -1,143 +1,152 @@
-"""One worker of a run: its debug proxy, and what of it we are attached to."""
+"""A worker of a run: its debug proxy, and the processes behind it that are attached."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any, Literal
 
-from eagleray.adapter.runs.attached_process import AttachedProcess, OfRun
+from eagleray.adapter.runs.attached_process import AttachedProcess
 from eagleray.adapter.runs.process_info import mappings, read_process_info
-from eagleray.adapter.runs.proxy import ProxyClient
-from eagleray.adapter.runs.proxy_control import ProxyConnection
+from eagleray.adapter.runs.proxy import ProxyClient, ProxyConnection
+from eagleray.adapter.runs.registered_run import RegisteredRun
 from eagleray.adapter.sessions.registry import Registry
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal, printable
 from eagleray.common.worker_errors import worker_silent
-from eagleray.protocol.control import WorkerKey, WorkerStop
+from eagleray.protocol.control import WorkerKey
 from eagleray.protocol.errors import no_debugger
-from eagleray.protocol.runs import FileLines, RunWorkerState
+from eagleray.protocol.runs import RunWorkerState
 from eagleray.routes.routes import Routes
-
-log = logging.getLogger(__name__)
 
 # The worker imports debugpy, which takes a second where many do so at once.
 DEBUG_S = 30.0
 
 
 class RunProcess:
-    """Owns the control connection and all that is attached behind the debug proxy; `gone` is called when it has ended.
+    """Owns the control connection and all that is attached behind the debug proxy; `on_end` is called when that has ended.
 
-    1. A worker that waits, has a line of the run in a file, or is held by its debug proxy is asked for its debugger;
-       one that was let go of is left alone until the lines change.
-    2. When that listens it is attached to, with the lines set, and told to go on.
+    1. A worker that waits, has a breakpoint of the run in a file, or is held by its debug proxy is asked for its
+       debugger; one that was released is left alone until the breakpoints change.
+    2. When the debugger listens, it is attached to, the breakpoints are set, and the worker resumes.
+
+    A worker that waits sends a number, which the request to resume repeats.
     """
 
     def __init__(
         self,
-        run: OfRun,
+        run: RegisteredRun,
         proxy: ProxyClient,
         registry: Registry,
         routes: Routes,
-        gone: Callable[[RunProcess], None],
+        on_end: Callable[[RunProcess], None],
     ) -> None:
         self.proxy = proxy
         self._run = run
         self._registry = registry
         self._routes = routes
-        self._said: dict[str, Any] = {}
-        self._asked = 0
-        self._who = read_process_info({})
+        self._reported: dict[str, Any] = {}
+        self._wait_number = 0
+        self._info = read_process_info({})
         self._problem = self._problem_code = ""
-        self._control = ProxyConnection(proxy, routes, self._hello, self._take, lambda: gone(self))
+        self._control = ProxyConnection(
+            proxy, routes, self._on_hello, self._on_message, lambda: on_end(self)
+        )
         self._attached: dict[int, AttachedProcess] = {}
-        self._listens = asyncio.Event()
-        self._is_asked = False
-        self._is_left = False
+        self._debugger_answered = asyncio.Event()
+        self._is_activating = False
+        self._was_released = False
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def worker_id(self) -> str:
         main = self._attached.get(0)
-        return main.params.worker_id if main is not None else self._who.worker_id
+        return main.params.worker_id if main is not None else self._info.worker_id
 
     async def connect(self) -> None:
-        """Calls the debug proxy and begins to listen to it; raises errors of the catalogue."""
+        """Connects to the debug proxy and begins to read; raises errors of the catalogue."""
         await self._control.connect()
 
     def states(self) -> list[RunWorkerState]:
-        """The worker, and the processes of it that we are attached to."""
-        files = [path for path in self._who.files if self._run.lines.has(path)]
-        of_worker = RunWorkerState(
-            self.worker_id,
-            self._who.session,
-            self._who.pid,
-            self._who.kind,
-            self._who.name,
-            self._who.rank,
-            self._state(0),
-            files,
-            self._who.python,
-            self._problem,
-            self._who.profile,
-            self._stop(0),
+        """The worker, and its child processes that are attached."""
+        info, main = self._info, self._attached.get(0)
+        worker = RunWorkerState(
+            worker_id=self.worker_id,
+            session=info.session,
+            pid=info.pid,
+            kind=info.kind,
+            name=info.name,
+            rank=info.rank,
+            state=self._state(0),
+            files=[path for path in info.files if self._run.breakpoints.has(path)],
+            python=info.python,
+            problem=self._problem,
+            profile=info.profile,
+            stop=main.stop if main is not None else None,
         )
         children = [
             replace(
-                of_worker,
-                worker_id=one.params.worker_id,
+                worker,
+                worker_id=attached.params.worker_id,
                 pid=child,
                 kind="child",
-                name=one.params.name,
+                name=attached.params.name,
                 state=self._state(child),
                 problem="",
                 profile="",
-                stop=self._stop(child),
+                stop=attached.stop,
             )
-            for child, one in self._attached.items()
+            for child, attached in self._attached.items()
             if child
         ]
-        return [of_worker, *children]
+        return [worker, *children]
 
-    def attached(self) -> list[WorkerKey]:
-        """What of it we are attached to, as the registry knows it."""
-        return [one.key for one in self._attached.values()]
+    def session_keys(self) -> list[WorkerKey]:
+        """The keys of its sessions in the registry."""
+        return [attached.key for attached in self._attached.values()]
 
-    async def lines_changed(self, paths: list[str]) -> None:
-        """The run has other lines now in these of its files."""
-        self._control.say("breakpoints", breakpoints=self._lines())
-        await self._set_lines(paths)
-        self._is_left = False
-        self._consider()
+    async def set_changed_breakpoints(self, paths: list[str]) -> None:
+        """Sets the breakpoints of the run in these of its files, whose breakpoints have changed."""
+        self._send_breakpoints()
+        await self._set_breakpoints(paths)
+        self._was_released = False
+        self._activate_if_wanted()
 
     async def pause(self, worker_id: str) -> None:
-        """Stops the worker, or the process of it, with that id, wherever it is."""
+        """Stops the worker, or the child process, with that id, wherever it is."""
         child = next(
-            (c for c, one in self._attached.items() if one.params.worker_id == worker_id), 0
+            (
+                child
+                for child, attached in self._attached.items()
+                if attached.params.worker_id == worker_id
+            ),
+            0,
         )
         if child not in self._attached:
-            await self._ask_for_debugger()
+            await self._request_debugger()
             await self._attach(0)
-        worker = await self._attached[child].attach(self._registry)
-        if worker.state != "stopped":
-            await worker.request("pause", {"threadId": 1})
+        session = await self._attached[child].attach(self._registry)
+        if session.state != "stopped":
+            await session.request("pause", {"threadId": 1})
 
     @property
     def is_profiled(self) -> bool:
-        """Whether nsys stands by at it."""
-        return self._who.profile not in ("", "missing", "ended")
+        """Whether nsys can record it."""
+        return self._info.profile not in ("", "missing", "ended")
 
-    def recording(self, op: str, seconds: float) -> None:
-        self._control.say(op, seconds=seconds)
+    def set_recording(self, op: str, seconds: float) -> None:
+        """Begins or ends a recording."""
+        self._control.send(op, seconds=seconds)
 
     async def end(self) -> None:
-        """Lets the worker run on, and leaves it alone from now on."""
+        """Resumes the worker and closes the connections."""
         for task in self._tasks:
             task.cancel()
-        leaving = [one.worker.release() for one in self._attached.values() if one.worker]
-        await asyncio.gather(*leaving, return_exceptions=True)
+        releasing = [
+            attached.session.release() for attached in self._attached.values() if attached.session
+        ]
+        await asyncio.gather(*releasing, return_exceptions=True)
         self.close()
 
     def close(self) -> None:
@@ -145,149 +154,151 @@ class RunProcess:
             task.cancel()
         self._control.close()
 
-    # --- what the debug proxy says --------------------------------------------------------------------
+    # --- messages of the debug proxy -------------------------------------------------------------
 
-    def _hello(self, said: dict[str, Any]) -> None:
-        self._said = said
-        self._asked = _number(said.get("wait"))
-        self._who = read_process_info(said)
-        self._control.say("breakpoints", breakpoints=self._lines())
-        for child in self._who.held:
-            self._begin(self._attach(child))
-        if not self._who.held:
-            self._consider()
-        self._run.changed()
+    def _on_hello(self, hello: dict[str, Any]) -> None:
+        self._reported = hello
+        self._wait_number = _number(hello.get("wait"))
+        self._info = read_process_info(hello)
+        self._send_breakpoints()
+        for child in self._info.held:
+            self._start(self._attach(child))
+        if not self._info.held:
+            self._activate_if_wanted()
+        self._run.notify_changed()
 
-    def _take(self, line: dict[str, Any]) -> None:
-        event = line.get("event")
+    def _on_message(self, message: dict[str, Any]) -> None:
+        event = message.get("event")
         if event == "who":
-            self._said |= {key: value for key, value in line.items() if key != "event"}
-        if isinstance(line.get("files"), dict):
-            self._said["files"] = line["files"]
+            self._reported |= {key: value for key, value in message.items() if key != "event"}
+        if isinstance(message.get("files"), dict):
+            self._reported["files"] = message["files"]
         if event in ("waiting", "listening", "debugging", "free"):
-            self._said["state"] = event
-        before, self._who = self._who.files, read_process_info(self._said)
+            self._reported["state"] = event
+        before, self._info = self._info.files, read_process_info(self._reported)
         if event == "listening":
-            self._listens.set()
+            self._debugger_answered.set()
         elif event == "problem":
-            self._problem = printable(str(line.get("text", "")), 300)
-            self._problem_code = str(line.get("code", ""))
-            self._listens.set()
+            self._problem = printable(str(message.get("text", "")), 300)
+            self._problem_code = str(message.get("code", ""))
+            self._debugger_answered.set()
         if event in ("waiting", "files"):
-            new = [path for path, file in self._who.files.items() if before.get(path) != file]
-            self._has_files(new, _number(line.get("wait")))
+            new = [path for path, file in self._info.files.items() if before.get(path) != file]
+            self._on_new_files(new, _number(message.get("wait")))
         elif event in ("who", "listening"):
-            self._consider()
-        self._run.changed()
+            self._activate_if_wanted()
+        self._run.notify_changed()
 
-    def _has_files(self, new: list[str], asked: int) -> None:
-        """A worker that asks, with a number, waits until the lines of its new files are set."""
-        self._asked = asked or self._asked
+    def _on_new_files(self, new: list[str], wait_number: int) -> None:
+        """A worker that sends a number waits until the breakpoints of its new files are set."""
+        self._wait_number = wait_number or self._wait_number
         if 0 in self._attached:
-            self._begin(self._go(new, asked))
+            self._start(self._set_and_resume(new, wait_number))
         else:
-            self._consider()
+            self._activate_if_wanted()
 
-    async def _go(self, new: list[str], asked: int) -> None:
-        await self._set_lines(new)
-        if asked:
-            self._control.say("go", asked=asked)
+    async def _set_and_resume(self, new: list[str], wait_number: int) -> None:
+        await self._set_breakpoints(new)
+        if wait_number:
+            self._send_resume(wait_number)
 
-    def _consider(self) -> None:
-        has_lines = any(self._run.lines.has(path) for path in self._who.files)
-        is_wanted = has_lines and self._who.matches and not self._is_left
-        if self._who.state == "waiting" or (self._who.state == "listening" and not self._is_left):
+    def _send_breakpoints(self) -> None:
+        self._control.send("breakpoints", breakpoints=self._run.breakpoints.files())
+
+    def _send_resume(self, wait_number: int) -> None:
+        self._control.send("go", asked=wait_number)
+
+    # --- attaching -------------------------------------------------------------------------------
+
+    def _activate_if_wanted(self) -> None:
+        has_breakpoints = any(self._run.breakpoints.has(path) for path in self._info.files)
+        is_wanted = has_breakpoints and self._info.matches and not self._was_released
+        is_listening = self._info.state == "listening" and not self._was_released
+        if self._info.state == "waiting" or is_listening:
             is_wanted = True
-        if is_wanted and 0 not in self._attached and not self._is_asked:
-            self._is_asked = True
-            self._begin(self._activate())
+        if is_wanted and 0 not in self._attached and not self._is_activating:
+            self._is_activating = True
+            self._start(self._activate())
 
     async def _activate(self) -> None:
         try:
-            await self._ask_for_debugger()
+            await self._request_debugger()
             await self._attach(0)
         finally:
-            self._is_asked = False
+            self._is_activating = False
 
-    async def _ask_for_debugger(self) -> None:
-        self._listens.clear()
+    async def _request_debugger(self) -> None:
+        self._debugger_answered.clear()
         self._problem = self._problem_code = ""
-        self._control.say("debug")
+        self._control.send("debug")
         try:
-            await asyncio.wait_for(self._listens.wait(), DEBUG_S)
+            await asyncio.wait_for(self._debugger_answered.wait(), DEBUG_S)
         except asyncio.TimeoutError as error:
-            raise worker_silent(self._who.name, DEBUG_S) from error
+            raise worker_silent(self._info.name, DEBUG_S) from error
         if self._problem:
-            raise no_debugger(self._who.name, self._problem, self._problem_code)
+            raise no_debugger(self._info.name, self._problem, self._problem_code)
 
     async def _attach(self, child: int) -> None:
         if child in self._attached:
             return
-        one = AttachedProcess(
+        process = AttachedProcess(
             self._run,
             self.proxy,
             self._routes,
-            lambda: self._who,
-            lambda pid: self._begin(self._attach(pid)),
-            self._ended,
+            lambda: self._info,
+            lambda pid: self._start(self._attach(pid)),
+            self._on_detached,
             child,
         )
-        self._attached[child] = one
-        # The lines of files that it asks for from now on are not set by attaching.
-        asked = self._asked
+        self._attached[child] = process
+        # Attaching doesn't set the breakpoints of files for which the worker waits from now on.
+        wait_number = self._wait_number
         try:
-            await one.attach(self._registry)
+            await process.attach(self._registry)
         except BaseException:
-            self._ended(one)
+            self._on_detached(process)
             raise
-        self._map(one)
-        self._control.say("go", asked=asked)
-        self._run.changed()
+        self._map_files(process)
+        self._send_resume(wait_number)
+        self._run.notify_changed()
 
-    async def _set_lines(self, paths: list[str]) -> None:
-        for one in list(self._attached.values()):
-            if one.worker is not None:
-                self._map(one)
-                await one.worker.set_lines(paths)
+    async def _set_breakpoints(self, paths: list[str]) -> None:
+        for process in list(self._attached.values()):
+            if process.session is not None:
+                self._map_files(process)
+                await process.session.set_breakpoints(paths)
 
-    def _map(self, one: AttachedProcess) -> None:
-        """Files that lie elsewhere in the worker are shown as those that the run was started with."""
-        if one.worker is not None:
-            one.worker.set_own_mappings(mappings(self._who.files))
+    def _map_files(self, process: AttachedProcess) -> None:
+        """Shows files that lie elsewhere in the worker as those with which the run was started."""
+        if process.session is not None:
+            process.session.set_own_mappings(mappings(self._info.files))
 
-    def _ended(self, one: AttachedProcess) -> None:
-        if self._attached.get(one.child) is one:
-            del self._attached[one.child]
-        if one.child == 0:
-            self._is_left = one.was_released
-        self._run.changed()
-
-    def _lines(self) -> list[FileLines]:
-        return self._run.lines.files()
+    def _on_detached(self, process: AttachedProcess) -> None:
+        if self._attached.get(process.child) is process:
+            del self._attached[process.child]
+        if process.child == 0:
+            self._was_released = process.was_released
+        self._run.notify_changed()
 
     def _state(self, child: int) -> Literal["free", "waiting", "running", "stopped"]:
-        one = self._attached.get(child)
-        state = one.state() if one is not None else ""
+        attached = self._attached.get(child)
+        state = attached.state if attached is not None else ""
         if state == "stopped":
             return "stopped"
         if state == "running":
             return "running"
-        return "waiting" if self._who.state == "waiting" or state == "attaching" else "free"
+        return "waiting" if self._info.state == "waiting" or state == "attaching" else "free"
 
-    def _stop(self, child: int) -> WorkerStop | None:
-        attached = self._attached.get(child)
-        return attached.worker.status().stop if attached is not None and attached.worker else None
-
-    def _begin(self, doing: Coroutine[Any, Any, None]) -> None:
-        task = tasks.owned(doing, self._who.name, self._failed)
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = tasks.owned(work, self._info.name, self._failed)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def _failed(self, error: BaseException) -> None:
-        known = error if isinstance(error, EaglerayError) else internal(repr(error))
-        self._problem = self._problem or known.message
-        self._run.changed()
+        shown = error if isinstance(error, EaglerayError) else internal(repr(error))
+        self._problem = self._problem or shown.message
+        self._run.notify_changed()
 
 
-def _number(said: object) -> int:
-    return said if isinstance(said, int) else 0
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from eagleray.adapter.runs import proxy_control
-from eagleray.adapter.runs.proxy import Json, Streams
-from eagleray.adapter.runs.proxy_control import ProxyConnection
+from eagleray.adapter.runs import proxy as proxy_module
+from eagleray.adapter.runs.proxy import Json, ProxyConnection, Streams
 from eagleray.common.retry import Backoff
 from eagleray.common.route_errors import link_lost
 from eagleray.protocol.route_spec import DIRECT
@@ -21,8 +20,8 @@ from tests.adapter.no_routes import no_routes
 
 
 @dataclass
-class FakeGate:
-    """Answers, but for `failing` calls."""
+class FakeProxy:
+    """Answers all calls but the next `failing` ones."""
 
     failing: int = 0
     calls: int = 0
@@ -41,12 +40,12 @@ class FakeGate:
         return await asyncio.open_connection(sock=ours), {"hello": {}}
 
 
-async def test_a_lost_link_is_logged_once_however_often_it_is_tried(
+async def test_lost_link_is_logged_once_for_many_attempts(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(proxy_control, "_BACKOFF", Backoff(0.0, 0.0))
+    monkeypatch.setattr(proxy_module, "_BACKOFF", Backoff(0.0, 0.0))
     caplog.set_level(logging.INFO)
-    proxy, hellos = FakeGate(), asyncio.Queue[Json]()
+    proxy, hellos = FakeProxy(), asyncio.Queue[Json]()
     made: Any = proxy
     control = ProxyConnection(made, Routes(no_routes), hellos.put_nowait, print, lambda: None)
     await control.connect()
@@ -55,8 +54,8 @@ async def test_a_lost_link_is_logged_once_however_often_it_is_tried(
     proxy.ends[0].close()
     await hellos.get()
     assert proxy.calls == 52
-    said = [record.getMessage() for record in caplog.records if "proxy" in record.getMessage()]
-    assert said == [
+    logged = [record.getMessage() for record in caplog.records if "proxy" in record.getMessage()]
+    assert logged == [
         "the debug proxy node-1:4000 is out of reach",
         "the debug proxy node-1:4000 is back",
     ]

@@ -1,4 +1,4 @@
-"""Who a debug proxy says its worker is: nothing of it is trusted."""
+"""The description of a process that its debug proxy reports: nothing of it is trusted."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from eagleray.adapter.runs.process_info import mappings, read_process_info
 from eagleray.protocol.control import PathMapping
 
 
-def test_a_worker_that_says_all_of_itself() -> None:
-    one = read_process_info(
+def test_complete_description_is_read() -> None:
+    info = read_process_info(
         {
             "worker_id": "ab",
             "session": "s",
@@ -27,12 +27,12 @@ def test_a_worker_that_says_all_of_itself() -> None:
             "held": [0, 17],
         }
     )
-    assert (one.name, one.kind, one.hold_s, one.matches) == ("policy_0", "driver", 5.0, False)
-    assert (one.files, one.held) == ({"/a": "/b"}, (0, 17))
+    assert (info.name, info.kind, info.hold_s, info.matches) == ("policy_0", "driver", 5.0, False)
+    assert (info.files, info.held) == ({"/a": "/b"}, (0, 17))
 
 
 @pytest.mark.parametrize(
-    ("said", "name"),
+    ("hello", "name"),
     [
         ({"pid": 7}, "worker 7"),
         ({"pid": 7, "kind": "child"}, "child 7"),
@@ -41,13 +41,15 @@ def test_a_worker_that_says_all_of_itself() -> None:
         ({"class": "A\x1b[31m\u202eB"}, None),
     ],
 )
-def test_how_a_worker_is_called(said: dict[str, Any], name: str | None) -> None:
-    found = read_process_info(said).name
-    assert found == name if name is not None else found.isprintable()
+def test_name_is_taken_from_the_first_field_that_has_one(
+    hello: dict[str, Any], name: str | None
+) -> None:
+    read = read_process_info(hello).name
+    assert read == name if name is not None else read.isprintable()
 
 
 @pytest.mark.parametrize(
-    "said",
+    "hello",
     [
         {"pid": "7", "kind": 3, "rank": {}, "held": "all", "hold_s": "x", "files": [1]},
         {"hold_s": 10**400, "held": {}},
@@ -55,13 +57,13 @@ def test_how_a_worker_is_called(said: dict[str, Any], name: str | None) -> None:
         {"files": {"/a": 7, "/b": "", "/c": "x" * 10_000}, "held": [None, "0"]},
     ],
 )
-def test_what_is_no_such_value_has_its_default(said: dict[str, Any]) -> None:
-    one = read_process_info(said)
-    assert (one.pid, one.kind, one.rank, one.hold_s) == (0, "worker", "", 600.0)
-    assert (one.files, one.held) == ({}, ())
+def test_invalid_value_becomes_its_default(hello: dict[str, Any]) -> None:
+    info = read_process_info(hello)
+    assert (info.pid, info.kind, info.rank, info.hold_s) == (0, "worker", "", 600.0)
+    assert (info.files, info.held) == ({}, ())
 
 
-def test_a_proxy_cannot_have_us_make_any_number_of_connections() -> None:
+def test_number_of_held_processes_is_limited() -> None:
     assert len(read_process_info({"held": list(range(100_000))}).held) < 1000
 
 
@@ -78,7 +80,7 @@ def test_a_proxy_cannot_have_us_make_any_number_of_connections() -> None:
         ("/home/u/x.py", "/u/x.py", [("/home/u/x.py", "/u/x.py")]),
     ],
 )
-def test_where_files_of_the_run_lie(
+def test_files_elsewhere_are_mapped_with_their_folders(
     remote: str, local: str, expected: list[tuple[str, str]]
 ) -> None:
     assert mappings({local: remote}) == [PathMapping(*pair) for pair in expected]
