@@ -1,4 +1,4 @@
-"""Workers of a run for tests: a program with a debug proxy beside it, and clients that speak to the debug proxy itself."""
+"""Workers of a run for tests: a program with a debug proxy beside it, and clients of the debug proxy itself."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LINE = line_of("print(text, flush=True)")
 
 
 class ProxiedWorker(Program):
-    """proxied.py: it works when it is told to."""
+    """proxied.py: works on request."""
 
     def __init__(self, folder: Path, python: str = sys.executable, **options: Any) -> None:
         self._announcement = folder / f"proxy-{options.get('worker_id', 'w1')}.json"
@@ -82,7 +82,7 @@ StartProxied = Callable[..., ProxiedWorker]
 
 
 def proxies_of(worker: int) -> list[int]:
-    """The processes of its debug proxies, which are no children of the worker."""
+    """The processes of its debug proxies, which aren't children of the worker."""
     said = b"debug_proxy.process\0%d\0" % worker
     pids = [int(folder.name) for folder in Path("/proc").glob("[0-9]*")]
     return [pid for pid in pids if said in command(pid)]
@@ -190,14 +190,14 @@ class RunClient:
     def breakpoints(self, *numbers: int, **more: str) -> None:
         self.control.call("run_breakpoints", run=RUN, breakpoints=lines(*numbers, **more))
 
-    def go_on(self, worker: str = "w1") -> None:
+    def resume(self, worker: str = "w1") -> None:
         self.control.call("continue", session="session_1", worker_id=worker)
 
 
 def attached(
     control: ControlClient, proxied: StartProxied, **options: Any
 ) -> tuple[RunClient, ProxiedWorker]:
-    """A run with a line, and a worker of it that has waited for its debugger."""
+    """A run with a breakpoint, and a worker of it that has waited for its debugger."""
     run = RunClient(control)
     program = proxied(waits=True, **options)
     run.take(program)

@@ -1,4 +1,4 @@
-"""What becomes of the lines of a run, from what several workers say of them."""
+"""The states of breakpoints, combined from several workers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def row(line: int, verified: bool = True, **more: Any) -> dict[str, Any]:
         ({"w1": {"line": "x", "verified": "yes"}}, "unreachable", 0, []),
     ],
 )
-def test_the_state_of_a_line(
+def test_state_combines_all_workers(
     said: dict[str, dict[str, Any]], state: str, moved_to: int, workers: list[str]
 ) -> None:
     asked = lines(10)
@@ -42,7 +42,7 @@ def test_the_state_of_a_line(
     assert (found.state, found.moved_to, found.workers) == (state, moved_to, workers)
 
 
-def test_a_debugger_that_finds_the_line_later() -> None:
+def test_line_that_is_verified_later_is_updated() -> None:
     asked = lines(10, 20)
     asked.answered("w1", PATH, [row(10, False, id=1, message="not loaded"), row(20, id=2)])
     assert asked.states()[0] == LineState(PATH, 10, "unreachable", message="not loaded")
@@ -53,7 +53,7 @@ def test_a_debugger_that_finds_the_line_later() -> None:
     assert not asked.changed("w1", row(10, id=1))
 
 
-def test_workers_that_are_gone_are_not_counted_beside_those_that_live() -> None:
+def test_ended_workers_do_not_count_beside_living_ones() -> None:
     asked = lines(10)
     for worker in ("w1", "w2"):
         asked.answered(worker, PATH, [row(10)])
@@ -67,7 +67,7 @@ def test_workers_that_are_gone_are_not_counted_beside_those_that_live() -> None:
     assert asked.states()[0].workers == ["w2", "w3"]
 
 
-def test_only_files_that_changed_are_named() -> None:
+def test_replacing_returns_changed_files_only() -> None:
     asked = BreakpointTable(
         [
             FileLines("/a", [BreakpointLine(1)]),

@@ -18,10 +18,10 @@ from eagleray.adapter.sessions.registry import Registry
 from eagleray.common import private_socket
 from eagleray.injected.debug_proxy.frames import BEAT, IncomingStream
 from eagleray.routes.routes import Routes
-from tests.adapter.test_run_control import FakeGate
 
 from tests.adapter.fake_debugger import FakeDebugger
 from tests.adapter.no_routes import no_routes
+from tests.adapter.test_proxy_connection import FakeProxy
 
 HANGS = "/eagleray-hangs/"
 
@@ -75,7 +75,7 @@ async def test_stack_with_hanging_files_delays_no_other_request(
     workers: Registry, hanging: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(proxy_stream, "BEAT_S", 0.01)
-    proxy: Any = FakeGate()
+    proxy: Any = FakeProxy()
     stream = ProxyStream(proxy, Routes(no_routes), "r0", 600.0)
     await stream.open()
     async with FakeDebugger(path=f"{HANGS}train.py") as silent, FakeDebugger() as other:

@@ -1,4 +1,4 @@
-"""Sixty-four workers of a run that hit a breakpoint at once: all are held, and all run on."""
+"""Sixty-four workers of a run that hit a breakpoint at once: all are held, and all resume."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def waiting(number: int, debuggers: Debuggers) -> Iterator[int]:
         made.close()
 
 
-def test_all_of_them_are_held_and_run_on(adapter: AdapterProcess, control: ControlClient) -> None:
+def test_all_workers_are_held_and_resume(adapter: AdapterProcess, control: ControlClient) -> None:
     debuggers = Debuggers()
     with ExitStack() as stack:
         stack.callback(debuggers.close)

@@ -1,4 +1,4 @@
-"""Recordings asked of the adapter, through a real debug proxy, of whatever stands by with nsys at the worker."""
+"""Recordings that the adapter requests through a real debug proxy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.adapter.harness import ControlClient, until
 from tests.adapter.proxied import RUN, RunClient, StartProxied
 
 
-def test_a_recording_reaches_nsys_and_its_state_comes_back(
+def test_recording_reaches_nsys_and_its_state_is_reported(
     control: ControlClient, proxied: StartProxied
 ) -> None:
     with TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as watcher:

@@ -1,12 +1,17 @@
-"""Gates that are not the run's, and workers that cannot be debugged or end."""
+"""Debug proxies of other runs, and workers that have no debugger, have a silent one, or end."""
 
 from __future__ import annotations
 
+import pytest
+
 from tests.adapter.harness import ControlClient, until
 from tests.adapter.proxied import RUN, SECRET, RunClient, StartProxied, attached
+from tests.dap_client import DapClient, RequestFailed
+
+REQUESTS = "__import__('pydevd').get_global_debugger().reader.process_net_command_json.__self__"
 
 
-def test_a_proxy_of_another_run_and_a_stranger_are_refused(
+def test_proxy_of_another_run_and_a_stranger_are_refused(
     control: ControlClient, proxied: StartProxied
 ) -> None:
     run = RunClient(control, secret=64 * "a")
@@ -21,7 +26,7 @@ def test_a_proxy_of_another_run_and_a_stranger_are_refused(
     program.wait_output("nobody came")
 
 
-def test_a_worker_without_a_debugger_says_so_and_goes_on(
+def test_worker_without_a_debugger_reports_it_and_continues(
     control: ControlClient, proxied: StartProxied
 ) -> None:
     run = RunClient(control)
@@ -33,7 +38,7 @@ def test_a_worker_without_a_debugger_says_so_and_goes_on(
     assert run.worker()["state"] == "free"
 
 
-def test_a_worker_that_dies_is_forgotten(control: ControlClient, proxied: StartProxied) -> None:
+def test_dead_worker_is_forgotten(control: ControlClient, proxied: StartProxied) -> None:
     run, program = attached(control, proxied)
     program.tell("work 1")
     run.wait("stopped")
@@ -41,3 +46,21 @@ def test_a_worker_that_dies_is_forgotten(control: ControlClient, proxied: StartP
     until(
         lambda: run.state()["workers"] == [] and control.worker() is None, "the end of the worker"
     )
+
+
+def test_worker_with_a_silent_debugger_stays_in_the_list(
+    control: ControlClient, proxied: StartProxied
+) -> None:
+    run, program = attached(control, proxied)
+    program.tell("work 1")
+    stopped = run.wait("stopped")
+    client = DapClient.unix(stopped["socket"])
+    client.attach()
+    client.wait_for("stopped")
+    client.evaluate(f"setattr({REQUESTS}.__class__, 'on_continue_request', lambda *_: None)")
+    with pytest.raises(RequestFailed, match="doesn't answer"):
+        client.request("continue", threadId=1)
+    client.wait_for("terminated")
+    assert (run.worker() or {})["state"] == "stopped"
+    assert "work 1" not in program.output()
+    client.close()

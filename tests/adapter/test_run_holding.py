@@ -1,4 +1,4 @@
-"""What becomes of a stop when something between the editor and the worker dies."""
+"""A stop is held when a process or link between editor and worker is lost."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ from tests.adapter.proxied import (
 from tests.dap_client import DapClient
 
 
-def test_a_held_stop_outlives_the_adapter_and_is_found_again(
-    short_home: Path, tmp_path: Path
-) -> None:
+def test_held_stop_outlives_the_adapter(short_home: Path, tmp_path: Path) -> None:
     first = AdapterProcess(short_home)
     program = ProxiedWorker(tmp_path, waits=True)
     try:
@@ -56,7 +54,7 @@ def test_a_held_stop_outlives_the_adapter_and_is_found_again(
         program.end()
 
 
-def test_without_an_adapter_the_worker_runs_on_when_the_time_is_over(
+def test_worker_without_an_adapter_resumes_after_the_hold_time(
     short_home: Path, tmp_path: Path
 ) -> None:
     adapter = AdapterProcess(short_home)
@@ -75,7 +73,7 @@ def test_without_an_adapter_the_worker_runs_on_when_the_time_is_over(
         program.end()
 
 
-def test_another_adapter_takes_a_held_worker_over(short_home: Path, tmp_path: Path) -> None:
+def test_another_adapter_adopts_a_held_worker(short_home: Path, tmp_path: Path) -> None:
     homes = [short_home / "a", short_home / "b"]
     for home in homes:
         home.mkdir()
@@ -89,9 +87,9 @@ def test_another_adapter_takes_a_held_worker_over(short_home: Path, tmp_path: Pa
         old.wait("stopped")
         new.take(program)
         new.wait("stopped")
-        until(lambda: old.state()["workers"] == [], "the old one has let it go")
+        until(lambda: old.state()["workers"] == [], "the old adapter has released it")
         assert "work 1" not in program.output()
-        new.go_on()
+        new.resume()
         program.wait_output("work 1")
     finally:
         for adapter in adapters:
@@ -100,7 +98,7 @@ def test_another_adapter_takes_a_held_worker_over(short_home: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize("is_refused", [True, False])
-def test_a_lost_link_loses_nothing(
+def test_lost_link_loses_nothing(
     control: ControlClient, proxied: StartProxied, is_refused: bool
 ) -> None:
     run = RunClient(control)
@@ -133,7 +131,7 @@ def test_a_lost_link_loses_nothing(
         program.wait_output("work 1")
 
 
-def test_after_a_long_cut_the_worker_has_run_on_and_is_attached_to_again(
+def test_worker_resumes_after_a_long_cut_and_is_attached_again(
     control: ControlClient, proxied: StartProxied
 ) -> None:
     run = RunClient(control)
@@ -158,7 +156,7 @@ def test_after_a_long_cut_the_worker_has_run_on_and_is_attached_to_again(
         run.wait("stopped")
 
 
-def test_a_held_worker_runs_on_when_its_proxy_dies(
+def test_held_worker_resumes_when_its_proxy_dies(
     control: ControlClient, proxied: StartProxied
 ) -> None:
     run, program = attached(control, proxied)

@@ -22,7 +22,7 @@ from tests.dap_client import DapClient
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_a_waiting_worker_is_attached_to_stops_and_is_held(
+def test_waiting_worker_is_attached_stops_and_is_held(
     control: ControlClient, proxied: StartProxied
 ) -> None:
     run, program = attached(control, proxied)
@@ -35,7 +35,7 @@ def test_a_waiting_worker_is_attached_to_stops_and_is_held(
         "verified",
         "http://c:8265",
     )
-    run.go_on()
+    run.resume()
     program.wait_output("work 1")
     program.tell("work 2")
     run.wait("stopped")
@@ -45,7 +45,7 @@ def test_a_waiting_worker_is_attached_to_stops_and_is_held(
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_lines_changed_while_it_runs_reach_the_worker(
+def test_changed_breakpoints_reach_a_running_worker(
     control: ControlClient, proxied: StartProxied
 ) -> None:
     run = RunClient(control, breakpoints=[])
@@ -61,17 +61,17 @@ def test_lines_changed_while_it_runs_reach_the_worker(
     run.wait("stopped")
     other = line_of("return text")
     run.breakpoints(other)
-    run.go_on()
+    run.resume()
     run.wait("stopped")
     assert control.worker()["stop"]["line"] == other
     run.breakpoints()
-    run.go_on()
+    run.resume()
     program.tell("work 3")
     program.wait_output("work 3")
     assert run.state()["lines"] == []
 
 
-def test_conditions_hit_counts_and_log_points(
+def test_conditions_hit_counts_and_log_points_are_applied(
     control: ControlClient, proxied: StartProxied
 ) -> None:
     run = RunClient(control, breakpoints=[])
@@ -80,14 +80,14 @@ def test_conditions_hit_counts_and_log_points(
     run.breakpoints(LINE, log="number {number}")
     run.wait("running")
     program.tell("work 7")
-    until(lambda: "number 7" in said(control), "what the log point says")
+    until(lambda: "number 7" in log_point_messages(control), "the message of the log point")
     run.breakpoints(LINE, condition="number == 9")
     program.tell("work 8")
     program.tell("work 9")
     assert run.wait("stopped")
     program.wait_output("work 8")
     run.breakpoints(LINE, hit="2")
-    run.go_on()
+    run.resume()
     for number in (10, 11):
         program.tell(f"work {number}")
     run.wait("stopped")
@@ -95,14 +95,14 @@ def test_conditions_hit_counts_and_log_points(
     assert "work 11" not in program.output()
 
 
-def said(control: ControlClient) -> str:
-    """All that log points of the run have said."""
+def log_point_messages(control: ControlClient) -> str:
+    """The messages of all log points of the run."""
     return "".join(
         e["text"] for e in control.events if e["event"] == "run_output" and e["run"] == RUN
     )
 
 
-def test_lines_that_move_cannot_be_reached_or_are_nobodys(
+def test_moved_unreachable_and_pending_breakpoints_are_reported(
     control: ControlClient, proxied: StartProxied, tmp_path: Path
 ) -> None:
     elsewhere, removed = str(tmp_path / "never_imported.py"), str(tmp_path / "removed.py")
@@ -120,11 +120,11 @@ def test_lines_that_move_cannot_be_reached_or_are_nobodys(
     )
     run.take(program)
     program.wait_output("attached")
-    found = until(
+    reported = until(
         lambda: [(row["line"], row["state"], row["moved_to"]) for row in run.state()["lines"]],
         "the lines",
     )
-    assert found == [
+    assert reported == [
         (LINE, "verified", 0),
         (comment, "moved", comment - 1),
         (9999, "moved", last),
@@ -134,7 +134,7 @@ def test_lines_that_move_cannot_be_reached_or_are_nobodys(
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_a_running_worker_is_paused_where_it_is(
+def test_running_worker_is_paused_where_it_is(
     control: ControlClient, proxied: StartProxied
 ) -> None:
     run = RunClient(control, breakpoints=[])
@@ -156,7 +156,7 @@ def test_a_running_worker_is_paused_where_it_is(
     assert control.error("run_pause", run=RUN, worker_id="w9")["code"] == "unknown-run-worker"
 
 
-def test_an_editors_own_lines_win_while_it_is_there(
+def test_breakpoints_of_a_connected_editor_take_precedence(
     control: ControlClient, proxied: StartProxied
 ) -> None:
     run, program = attached(control, proxied)
@@ -166,7 +166,7 @@ def test_an_editors_own_lines_win_while_it_is_there(
     other = line_of("return text")
     editor.attach({str(SOURCE): [other]})
     assert editor.wait_for("stopped")
-    run.breakpoints(LINE)  # The same editor says its gutter twice: to the run and to the worker.
+    run.breakpoints(LINE)  # The editor sends its breakpoints twice: to the run and to the worker.
     run.breakpoints(LINE, other)
     editor.request("continue", threadId=1)
     editor.wait_for("stopped")
@@ -177,7 +177,7 @@ def test_an_editors_own_lines_win_while_it_is_there(
     assert control.worker()["stop"]["line"] == LINE
 
 
-def test_a_released_worker_is_left_alone_until_the_lines_change(
+def test_released_worker_is_left_alone_until_the_breakpoints_change(
     control: ControlClient, proxied: StartProxied
 ) -> None:
     run, program = attached(control, proxied)
@@ -197,7 +197,7 @@ def test_a_released_worker_is_left_alone_until_the_lines_change(
     run.wait("stopped")
 
 
-def test_mappings_that_are_set_later_keep_those_of_the_run(
+def test_later_mappings_keep_those_of_the_run(
     control: ControlClient, proxied: StartProxied
 ) -> None:
     shown = "/home/me/project/proxied.py"
@@ -218,9 +218,7 @@ def test_mappings_that_are_set_later_keep_those_of_the_run(
     editor.leave()
 
 
-def test_what_the_filter_excludes_is_run_over(
-    control: ControlClient, proxied: StartProxied
-) -> None:
+def test_excluded_worker_does_not_stop(control: ControlClient, proxied: StartProxied) -> None:
     run, program = attached(control, proxied)
     program.tell("who no")
     program.tell("work 1")
@@ -232,24 +230,24 @@ def test_what_the_filter_excludes_is_run_over(
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_several_threads_that_stop_together_all_run_on(
+def test_threads_that_stop_together_all_resume(
     control: ControlClient, proxied: StartProxied
 ) -> None:
     run, program = attached(control, proxied)
     program.tell("threads 3")
 
-    def goes_on() -> bool:
+    def has_resumed() -> bool:
         if "all threads done" in program.output():
             return True
         if (state := control.worker()) is not None and state["state"] == "stopped":
-            run.go_on()
+            run.resume()
         return False
 
-    until(goes_on, "the end of all threads")
+    until(has_resumed, "the end of all threads")
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_processes_of_a_worker_are_debugged_when_asked_for(
+def test_child_processes_are_debugged_when_requested(
     control: ControlClient, proxied: StartProxied
 ) -> None:
     run = RunClient(control, children=True)
@@ -262,12 +260,12 @@ def test_processes_of_a_worker_are_debugged_when_asked_for(
     )
     held = run.wait("stopped", child["worker_id"])
     assert held["stop"]["line"] == LINE and child["pid"] != run.worker()["pid"]
-    run.go_on(child["worker_id"])
+    run.resume(child["worker_id"])
     program.wait_output("child 1 done")
     until(lambda: len(run.state()["workers"]) == 1, "the child is forgotten")
 
 
-def test_files_imported_late_have_their_lines_before_they_run(
+def test_late_import_waits_for_its_breakpoints(
     control: ControlClient, proxied: StartProxied, tmp_path: Path
 ) -> None:
     late = tmp_path / "late.py"
@@ -281,11 +279,11 @@ def test_files_imported_late_have_their_lines_before_they_run(
     held = run.wait("stopped")
     assert (held["stop"]["path"], held["stop"]["line"]) == (str(late), 2)
     assert run.state()["lines"][0]["state"] == "verified"
-    run.go_on()
+    run.resume()
     program.wait_output("late 1")
 
 
-def test_many_workers_that_reach_a_line_at_once_all_stop_and_all_run_on(
+def test_many_workers_stop_at_a_line_at_once_and_resume(
     control: ControlClient, proxied: StartProxied
 ) -> None:
     run = RunClient(control)
@@ -301,6 +299,6 @@ def test_many_workers_that_reach_a_line_at_once_all_stop_and_all_run_on(
         run.wait("stopped", name)
     assert [line["workers"] for line in run.state()["lines"]] == [sorted(names)]
     for name in names:
-        run.go_on(name)
+        run.resume(name)
     for program in programs:
         program.wait_output("work 1")

@@ -1,4 +1,4 @@
-"""The client of the adapter's runs: which adapter is asked, and what is told."""
+"""The client of the adapter's runs: the adapter that gets a request, and the events."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ LINES = [FileLines("/a.py", [BreakpointLine(3, condition="x")])]
 
 @pytest.fixture
 async def newer() -> AsyncIterator[FakeAdapter]:
-    """An adapter of our version, which knows runs."""
+    """An adapter of our version, which supports runs."""
     async with running() as adapter:
         yield adapter
 
@@ -56,14 +56,14 @@ async def client() -> AsyncIterator[AdapterClient]:
     await client.close()
 
 
-async def test_what_an_adapter_says_of_its_runs(newer: FakeAdapter, client: AdapterClient) -> None:
+async def test_states_of_runs_are_read(newer: FakeAdapter, client: AdapterClient) -> None:
     newer.runs = [RUN]
     [run] = await client.runs.states()
     assert (run.run, run.workers[0].name, run.workers[0].problem) == ("r1", "r0 Policy", "")
     assert (run.lines[0].state, run.lines[0].moved_to) == ("moved", 4)
 
 
-async def test_all_that_concerns_a_run_goes_to_the_adapter_that_has_it(
+async def test_requests_about_a_run_go_to_the_adapter_that_has_it(
     newer: FakeAdapter, client: AdapterClient
 ) -> None:
     async with running("0.0.9") as older:
@@ -83,13 +83,15 @@ async def test_all_that_concerns_a_run_goes_to_the_adapter_that_has_it(
     assert newer.asked == []
 
 
-async def test_a_run_is_registered_with_ours(newer: FakeAdapter, client: AdapterClient) -> None:
+async def test_run_is_registered_with_our_version(
+    newer: FakeAdapter, client: AdapterClient
+) -> None:
     await client.runs.register(RunRegister("r1", "s3cret", breakpoints=LINES))
     [(op, said)] = newer.asked
     assert (op, said["run"], said["secret"]) == ("run_register", "r1", "s3cret")
 
 
-async def test_a_run_that_nobody_knows_is_to_be_registered_again(
+async def test_request_about_an_unregistered_run_is_refused(
     newer: FakeAdapter, client: AdapterClient
 ) -> None:
     with pytest.raises(EaglerayError) as error:
@@ -99,7 +101,7 @@ async def test_a_run_that_nobody_knows_is_to_be_registered_again(
     assert newer.asked == []
 
 
-async def test_changes_and_log_points_are_told_until_the_adapter_ends(
+async def test_listeners_get_changes_and_log_points_until_the_adapter_ends(
     client: AdapterClient,
 ) -> None:
     told: asyncio.Queue[Any] = asyncio.Queue()
