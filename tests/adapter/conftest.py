@@ -30,17 +30,17 @@ def short_home() -> Iterator[Path]:
 
 @pytest.fixture
 def adapter(short_home: Path) -> Iterator[AdapterProcess]:
-    """An adapter of the test's own."""
+    """An adapter for one test."""
     process = AdapterProcess(short_home)
     yield process
     process.end()
-    # What it logged is shown with a failure; values of the person are never in it.
+    # What it logged is shown with a failure; it never contains values of the user.
     print(process.log.read_text())
 
 
 @pytest.fixture
 def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
-    """A registry whose time stands still."""
+    """A registry whose clock does not advance."""
     monkeypatch.setattr(registry, "PORT_REST_S", 0.0)
     monkeypatch.setattr(worker_rpc, "ANSWER_S", 0.01)
     folder = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
@@ -52,7 +52,7 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
 
 @pytest.fixture(scope="module")
 def shared_adapter() -> Iterator[AdapterProcess]:
-    """One adapter for the tests of a module that do nothing to it."""
+    """One adapter for the tests of a module that leave it unchanged."""
     home = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
     process = AdapterProcess(home)
     yield process
@@ -64,7 +64,7 @@ def shared_adapter() -> Iterator[AdapterProcess]:
 def control(request: pytest.FixtureRequest) -> Iterator[ControlClient]:
     """The control socket of the test's own adapter if it has one, else of the shared one.
 
-    It is asked for before `program`, whose processes have then ended when this looks.
+    Tests request it before `program`, whose processes have then ended when this checks.
     """
     own = "adapter" in request.fixturenames
     process: AdapterProcess = request.getfixturevalue("adapter" if own else "shared_adapter")
@@ -93,8 +93,8 @@ def proxied(request: pytest.FixtureRequest, tmp_path: Path, python: str) -> Iter
     yield start
     if "control" in request.fixturenames:
         request.getfixturevalue("control").call("run_end", run=RUN)
-    for one in started:
-        one.end()
+    for running in started:
+        running.end()
 
 
 @pytest.fixture
@@ -110,5 +110,5 @@ def program(python: str) -> Iterator[Callable[..., Program]]:
         return started[-1]
 
     yield start
-    for one in started:
-        one.end()
+    for running in started:
+        running.end()

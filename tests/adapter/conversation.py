@@ -11,14 +11,14 @@ from typing import Any
 from tests.adapter.harness import PROGRAMS
 from tests.dap_client import DapClient
 
-# debugpy sends these beside its answers, before or after them.
+# debugpy sends these before or after its responses.
 UNORDERED = ("continued", "thread", "module")
 
 GOLDEN = Path(__file__).parent / "golden"
 
 
 class Conversation:
-    """Collects what several editors say and hear, and compares it with a golden text."""
+    """Collects the messages of several editors, and compares them with a golden text."""
 
     def __init__(self, name: str) -> None:
         self._file = GOLDEN / f"{name}.txt"
@@ -29,12 +29,12 @@ class Conversation:
         self._lines.append(f"# {text}")
 
     def hear(self, client: DapClient) -> None:
-        """Adds what the client has said and heard since the last time, up to the last thing it waited for."""
+        """Adds the client's messages since the last call, up to the last one that it waited for."""
         start = self._heard.get(id(client), 0)
         end = max(client.waited_for, start)
         for message in client.traffic()[start:end]:
             if message.get("event") not in UNORDERED:
-                self._lines.append(told(message))
+                self._lines.append(line_of(message))
         self._heard[id(client)] = end
 
     def compare(self) -> None:
@@ -46,8 +46,8 @@ class Conversation:
         assert text == self._file.read_text()
 
 
-def told(message: dict[str, Any]) -> str:
-    """One message on one line: who, what, and its body without what varies."""
+def line_of(message: dict[str, Any]) -> str:
+    """A message on one line: direction, name, and its body without values that vary."""
     kind = message["type"]
     if kind == "request":
         return f"-> {message['command']} {stable(message.get('arguments') or {})}"

@@ -10,11 +10,11 @@ import threading
 class CutLink:
     """While it is cut, connections are lost and new ones end at once, or are refused.
 
-    It leads to `far_port`, which is set before the first connection.
+    It leads to `target_port`, which is set before the first connection.
     """
 
     def __init__(self) -> None:
-        self.far_port = 0
+        self.target_port = 0
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self._lock = threading.Lock()
@@ -30,7 +30,7 @@ class CutLink:
         self._accepting.join(60)
 
     def cut(self, is_refused: bool) -> None:
-        """Ends all that is carried."""
+        """Ends all forwarded connections."""
         with self._lock:
             self._is_cut = True
             for sock in self._open:
@@ -40,7 +40,7 @@ class CutLink:
             _end(self._listener)
             self._accepting.join(60)
 
-    def mend(self) -> None:
+    def restore(self) -> None:
         with self._lock:
             self._is_cut = False
         if not self._accepting.is_alive():
@@ -60,18 +60,18 @@ class CutLink:
                     if self._is_cut:
                         near.close()
                         continue
-                    far = socket.create_connection(("127.0.0.1", self.far_port))
-                    self._open += [near, far]
-                for one, other in ((near, far), (far, near)):
-                    threading.Thread(target=_shovel, args=(one, other), daemon=True).start()
+                    remote = socket.create_connection(("127.0.0.1", self.target_port))
+                    self._open += [near, remote]
+                for source, sink in ((near, remote), (remote, near)):
+                    threading.Thread(target=_shovel, args=(source, sink), daemon=True).start()
 
 
-def _shovel(one: socket.socket, other: socket.socket) -> None:
+def _shovel(source: socket.socket, sink: socket.socket) -> None:
     with contextlib.suppress(OSError):
-        while data := one.recv(2**16):
-            other.sendall(data)
-    _end(one)
-    _end(other)
+        while data := source.recv(2**16):
+            sink.sendall(data)
+    _end(source)
+    _end(sink)
 
 
 def _end(sock: socket.socket) -> None:

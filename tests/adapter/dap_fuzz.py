@@ -24,9 +24,9 @@ from tests.adapter.harness import PROGRAMS, AdapterProcess, Program
 from tests.dap_client import DapClient
 
 LOOP = str(PROGRAMS / "loop.py")
-# These let the worker move, so that they are only sent with a thread that can't be one.
+# These resume the worker, so that they are only sent with an invalid thread.
 MOVING = ("continue", "next", "stepIn", "stepOut", "goto", "pause")
-# In the protocol, but not for us; or in nobody's.
+# Of the protocol but not supported, or unknown.
 OTHERS = (
     *("loadedSources", "cancel", "breakpointLocations", "dataBreakpointInfo", "disassemble"),
     *("readMemory", "reverseContinue", "stepBack", "terminate", "restart", "terminateThreads"),
@@ -34,7 +34,7 @@ OTHERS = (
     *("configurationdone", "SETBREAKPOINTS", "__class__", "attach ", "\u00e9\u4e16"),
 )
 BEGINNINGS = ("initialize", "attach", "launch", "configurationDone")
-WORDS = (
+STRINGS = (
     "loss",
     "step",
     "train",
@@ -53,7 +53,7 @@ JUNK: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 1.5, 2**31, 2**70, 1e308, "", "\0", "main", "\ud800", "a" * 70000),
     *([], {}, [[]], [{}], {"a": 1}, [None], {"path": LOOP}, {"path": None}, [1, "x"]),
 )
-# pydevd makes keyword arguments of what it is sent.
+# pydevd passes the arguments of a request as keyword arguments.
 KEYS = ("self", "seq", "update_ids_from_dap", "kwargs", "__restart", "arguments", "type")
 FRAMES = (
     b"Content-Length: 5\r\n\r\n{...}",
@@ -76,9 +76,9 @@ class Requests:
 
     def some(self, count: int) -> Iterator[tuple[Any, Any]]:
         for _ in range(count):
-            yield self._one()
+            yield self._request()
 
-    def _one(self) -> tuple[Any, Any]:
+    def _request(self) -> tuple[Any, Any]:
         chance = self._random.random()
         if chance < 0.1:
             return self._random.choice(JUNK), self._random.choice(JUNK)
@@ -98,7 +98,7 @@ class Requests:
 
     def _value(self, kind: Kind) -> Any:
         if kind == "string":
-            return self._random.choice(WORDS)
+            return self._random.choice(STRINGS)
         if kind == "integer":
             return self._random.choice((0, 1, 2, 3, 10, 11, 12, 99, 9999, 10**9, -1))
         if kind == "boolean":
@@ -127,7 +127,7 @@ class Requests:
 
 
 def session(path: str, seed: int) -> None:
-    """One client that misbehaves: what it sends depends on `seed` alone."""
+    """One misbehaving client, whose messages depend on `seed` alone."""
     source = random.Random(seed)
     if source.random() < 0.15:
         rude(path, source)
@@ -136,12 +136,12 @@ def session(path: str, seed: int) -> None:
     if source.random() < 0.8:
         client.attach()
     requests = list(Requests(source).some(source.randrange(3, 25)))
-    sent = [client.send_raw(*one) for one in requests]
-    for number, one in zip(sent, requests, strict=True):
+    sent = [client.send_raw(*case) for case in requests]
+    for number, case in zip(sent, requests, strict=True):
         try:
             client.response(number)
         except AssertionError as error:
-            raise AssertionError(f"seed {seed}: {one!r:.300} was not answered") from error
+            raise AssertionError(f"seed {seed}: {case!r:.300} was not answered") from error
     if source.random() < 0.3:
         client.response(client.send_raw("disconnect", source.choice(({}, {"restart": 1}, [], "x"))))
     client.close()
@@ -158,7 +158,7 @@ def rude(path: str, source: random.Random) -> None:
 
 
 def check(path: str, seed: int) -> None:
-    """The worker is held in its first step, and a new client gets everything."""
+    """Asserts that the worker is held in its first step, and a new client gets everything."""
     why = f"after the session of seed {seed}"
     client = DapClient.unix(path)
     client.attach()
@@ -175,10 +175,10 @@ def check(path: str, seed: int) -> None:
 
 
 def run(seconds: float, seed: int) -> tuple[int, list[str]]:
-    """For `npm run fuzz`: how many sessions there were, and what went wrong in the last."""
+    """For `npm run fuzz`: the number of sessions, and the failure of the last one."""
     done: list[int] = []
     try:
-        fuzz(seed, seconds, begun=done.append)
+        fuzz(seed, seconds, on_session=done.append)
     except AssertionError as error:
         return len(done), [f"  {error}\n  python -m tests.fuzz --target dap-requests --seed {seed}"]
     return len(done), []
@@ -188,9 +188,9 @@ def fuzz(
     seed: int,
     seconds: float,
     sessions: int = 0,
-    begun: Callable[[int], object] = lambda _: None,
+    on_session: Callable[[int], object] = lambda _: None,
 ) -> int:
-    """Runs sessions from `seed` on, for some time or so many of them; returns how many."""
+    """Runs sessions from `seed` on, for `seconds` or up to a number of them; returns their number."""
     home = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
     adapter = AdapterProcess(home)
     end = time.monotonic() + seconds
@@ -199,7 +199,7 @@ def fuzz(
             worker.wait_paused()
             path = str(adapter.control.attach(worker)["socket"])
             for count in itertools.count(1):
-                begun(count)
+                on_session(count)
                 session(path, seed + count)
                 check(path, seed + count)
                 state = adapter.control.worker() or {}

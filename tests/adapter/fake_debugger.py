@@ -13,7 +13,7 @@ from eagleray.protocol.control import AttachParams
 class FakeDebugger:
     """Greets, attaches, stops at train.py:10.  Commands in `held` are answered when `go` is set.
 
-    `is_busy`: it says of later clients that another is attached.
+    `is_busy`: it refuses later clients as if another were attached.
     """
 
     def __init__(self, *held: str, path: str = "/x/train.py") -> None:
@@ -40,7 +40,7 @@ class FakeDebugger:
         return AttachParams("session_1", worker_id, "", "PolicyWorker r0", "127.0.0.1", port)
 
     def send(self, message: Message) -> None:
-        """Says something to the client that came last."""
+        """Sends a message to the client that connected last."""
         self._clients[-1].write(dap.encode(message))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = Path(__file__).parent / "programs"
 CACHE = Path(os.environ.get("EAGLERAY_DEV_CACHE", Path.home() / ".cache" / "eagleray-dev"))
-# `npm test` makes an environment for each of these that it finds, and says which it does not find.
+# `npm test` makes an environment for each of these that it finds, and lists those that it does not find.
 PYTHONS = [sys.executable, *map(str, sorted(CACHE.glob("worker-3.*/bin/python")))]
 LIMIT = 60.0
 POLL_S = 0.02
@@ -31,7 +31,7 @@ Json = dict[str, Any]
 
 
 def until(condition: Callable[[], Any], what: str, limit: float = LIMIT) -> Any:
-    """Waits for something that gives no sign of its own (a file, a process)."""
+    """Polls for a change that sends no event (of a file, of a process)."""
     end = time.monotonic() + limit
     while not (result := condition()):
         if time.monotonic() > end:
@@ -80,10 +80,10 @@ class Program:
 
     def state(self) -> Json:
         try:
-            found: Json = json.loads(self._paused.read_text())
+            paused: Json = json.loads(self._paused.read_text())
         except FileNotFoundError:
             return {"waiting": 0, "port": 0}
-        return found
+        return paused
 
     def wait_paused(self, threads: int = 1) -> int:
         """Waits until so many threads wait for a debugger; returns the port."""
@@ -112,7 +112,7 @@ class Program:
         self.process.wait(LIMIT)
 
     def end(self) -> None:
-        """Ends the program and debugpy's detached process, which bears our mark in its environment."""
+        """Ends the program and debugpy's detached process, which has the program's mark in its environment."""
         for pid in marked(self.mark):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -127,16 +127,16 @@ class Program:
 
 def marked(mark: str) -> list[int]:
     """The living processes with that mark in their environment; that of a zombie is empty."""
-    found = []
+    pids = []
     for entry in Path("/proc").iterdir():
         with suppress(OSError):
             if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes():
-                found.append(int(entry.name))
-    return found
+                pids.append(int(entry.name))
+    return pids
 
 
 class ControlClient:
-    """Speaks the control protocol, one request after the other; collects events."""
+    """A client of the control protocol: one request at a time; collects events."""
 
     def __init__(self, where: Path | socket.socket) -> None:
         if isinstance(where, Path):
@@ -161,7 +161,7 @@ class ControlClient:
         return self._id
 
     def answer(self, request: int) -> Json:
-        """The whole answer, with `result` or `error`."""
+        """The whole response, with `result` or `error`."""
         with self._changed:
             assert self._changed.wait_for(lambda: request in self._answers or self._ended, LIMIT)
             return self._answers[request]
@@ -183,18 +183,18 @@ class ControlClient:
 
     def worker(self, worker: str = "w1") -> Json | None:
         """The state of one worker, None when the adapter does not have it."""
-        found: list[Json] = self.call("workers")["workers"]
-        return next((state for state in found if state["worker_id"] == worker), None)
+        states: list[Json] = self.call("workers")["workers"]
+        return next((state for state in states if state["worker_id"] == worker), None)
 
     def wait_event(self, fits: Callable[[list[Json]], bool]) -> list[Json]:
-        """Waits for a change after which the list of workers fits, among all that came."""
+        """Waits for a list of workers that fits, among all since the start."""
 
-        def found() -> list[Json] | None:
+        def matching() -> list[Json] | None:
             return next((workers for workers in self._lists if fits(workers)), None)
 
         with self._changed:
-            assert self._changed.wait_for(lambda: found() is not None, LIMIT), self.events
-            result = found()
+            assert self._changed.wait_for(lambda: matching() is not None, LIMIT), self.events
+            result = matching()
         assert result is not None
         return result
 
@@ -241,7 +241,7 @@ def attach_params(program: Program, worker: str = "w1", **more: Any) -> Json:
 
 
 class AdapterProcess:
-    """An adapter of its own in a home of its own; `control` speaks to it."""
+    """An adapter process in a home of its own; `control` is its client."""
 
     def __init__(self, home: Path, version: str = "", idle_s: float = 60.0) -> None:
         self.home = home

@@ -27,7 +27,7 @@ Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 class Carried(Routes):
-    """Every stream leads through a carrier to `serve`."""
+    """Forwards every stream to `serve`."""
 
     def __init__(self, serve: Serve) -> None:
         super().__init__(no_routes)
@@ -38,8 +38,8 @@ class Carried(Routes):
         self, spec: RouteSpec, host: str, port: int, limit_s: float, confirmed: bool = True
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         ours, theirs = socket.socketpair()
-        far = await asyncio.open_connection(sock=theirs)
-        self.served = asyncio.ensure_future(self._serve(*far))
+        remote = await asyncio.open_connection(sock=theirs)
+        self.served = asyncio.ensure_future(self._serve(*remote))
         return await asyncio.open_connection(sock=ours)
 
 
@@ -49,15 +49,15 @@ def of(params: AttachParams) -> tuple[AttachConversation, WorkerRpc]:
 
 
 async def converse(attempt: tuple[AttachConversation, WorkerRpc], routes: Routes) -> None:
-    one, calls = attempt
+    conversation, calls = attempt
 
     def take(event: dap.Message) -> None:
-        one.handle_event(event)
+        conversation.handle_event(event)
         calls.handle_event(event)
 
-    link = await one.connect(routes, take, lambda _: None)
+    link = await conversation.connect(routes, take, lambda _: None)
     try:
-        await one.attach(link)
+        await conversation.attach(link)
     finally:
         link.close()
 
@@ -72,19 +72,19 @@ async def heard(reader: asyncio.StreamReader, count: int) -> list[dap.Message]:
 
 
 async def test_all_requests_are_sent_through_a_route_before_the_greeting() -> None:
-    """Every wait for an answer is a round trip; only the last words need one, since then the worker moves."""
-    said: list[str] = []
+    """Every wait for a response is a round trip; only the last request needs one, since the worker resumes then."""
+    sent: list[str] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         requests = await heard(reader, len(AT_ONCE))
-        said.extend(request["command"] for request in requests)
+        sent.extend(request["command"] for request in requests)
         writer.write(dap.encode(GREETING) + dap.encode(dap.event("initialized")))
         for request in requests:
             if request["command"] not in ("attach", "evaluate"):
                 writer.write(dap.encode(dap.success(request)))
         writer.write(dap.encode(dap.failure(requests[-1], "not in this one")))
         [last] = await heard(reader, 1)
-        said.append(last["command"])
+        sent.append(last["command"])
         for request in (last, requests[1]):
             writer.write(dap.encode(dap.success(request)))
         await reader.read()
@@ -92,7 +92,7 @@ async def test_all_requests_are_sent_through_a_route_before_the_greeting() -> No
 
     routes = Carried(serve)
     await converse(of(params()), routes)
-    assert said == [*AT_ONCE, "configurationDone"]
+    assert sent == [*AT_ONCE, "configurationDone"]
     assert routes.served is not None
     await routes.served
 
@@ -116,7 +116,7 @@ async def test_nothing_is_sent_to_a_direct_port_that_does_not_greet(
 
 
 async def test_refusing_debugger_is_disconnected_after_its_last_response() -> None:
-    """debugpy's process may end otherwise, and with it the session of the one who was there before."""
+    """Otherwise debugpy's process may end, and with it the session of the client before."""
     answered: list[str] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -141,12 +141,12 @@ async def test_refusing_debugger_is_disconnected_after_its_last_response() -> No
     await routes.served
 
 
-async def asked_for(
+async def attach_and_list_commands(
     workers: Registry,
     worker: Program,
     monkeypatch: pytest.MonkeyPatch,
 ) -> tuple[AttachResult, list[str]]:
-    """The result of attaching and the commands that it took."""
+    """The result of attaching, and the commands that it sent."""
     commands: list[str] = []
     begin = Link.begin
 
@@ -168,7 +168,7 @@ async def test_stop_event_contains_the_stack(
     monkeypatch: pytest.MonkeyPatch,
     python: str,
 ) -> None:
-    result, commands = await asked_for(workers, program("loop.py", "1"), monkeypatch)
+    result, commands = await attach_and_list_commands(workers, program("loop.py", "1"), monkeypatch)
     assert commands == [*AT_ONCE, "configurationDone"]
     stop = result.worker.stop
     assert stop is not None and (stop.function, stop.path[-7:]) == ("train", "loop.py")
@@ -181,7 +181,7 @@ async def test_failure_event_contains_the_stack_and_the_exception(
     monkeypatch: pytest.MonkeyPatch,
     python: str,
 ) -> None:
-    result, commands = await asked_for(workers, program("failing.py"), monkeypatch)
+    result, commands = await attach_and_list_commands(workers, program("failing.py"), monkeypatch)
     assert commands == [*AT_ONCE, "configurationDone"]
     stop = result.worker.stop
     assert stop is not None

@@ -35,6 +35,8 @@ def test_moved_breakpoint_without_code_is_refused(line: int, used: int, problem:
     rows = BreakpointRows({"breakpoints": [{"line": 0}, {"line": line}, {"line": 3}]})
     answers = [{"verified": True, "line": used}, {"verified": True, "line": 3}]
     assert rows.refuse_moved(answers, FILE) is bool(problem)
-    answered = rows.merge_answers([one for one in answers if one["line"] == 3 or not problem])
+    answered = rows.merge_answers(
+        [answer for answer in answers if answer["line"] == 3 or not problem]
+    )
     assert answered[1].get("message", "") == problem
     assert [row["verified"] for row in answered] == [False, not problem, True]

@@ -28,7 +28,7 @@ NOWHERE = {"ssh": "", "job": "1", "node": "no-such-node"}
 
 @pytest.fixture
 def adapter(short_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AdapterProcess]:
-    """An adapter whose ssh knows the way to a server of the test's own."""
+    """An adapter whose ssh is configured for the test's own server."""
     folder = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
     server = SshServer(folder)
     server.start()
@@ -49,12 +49,12 @@ def control(adapter: AdapterProcess) -> ControlClient:
 def master(adapter: AdapterProcess) -> int:
     """The ssh that the adapter has started."""
     children = Path(f"/proc/{adapter.process.pid}/task/{adapter.process.pid}/children")
-    [found] = [
+    [ssh_process] = [
         int(pid)
         for pid in children.read_text().split()
         if b"ControlMaster=yes" in Path(f"/proc/{pid}/cmdline").read_bytes()
     ]
-    return found
+    return ssh_process
 
 
 def state(control: ControlClient) -> str:
@@ -82,7 +82,7 @@ def test_session_ends_with_a_message_when_the_link_is_lost(
     adapter: AdapterProcess, control: ControlClient, program: Start
 ) -> None:
     with Echo() as echo:
-        # Who still needs the connection wants it back.
+        # A client that still needs the connection requests it again.
         control.call("open_socket", routes=[BY_SSH], host="127.0.0.1", port=echo.port)
         worker = program("loop.py", "1")
         path = control.attach(worker, routes=[BY_SSH])["socket"]
@@ -90,9 +90,9 @@ def test_session_ends_with_a_message_when_the_link_is_lost(
         editor.attach()
         editor.wait_for("stopped")
         os.kill(master(adapter), signal.SIGKILL)
-        said = editor.wait_for("output")["body"]["output"]
-        assert f"through {HOST} was lost" in said
-        assert "PolicyWorker r0 has run on." in said
+        result = editor.wait_for("output")["body"]["output"]
+        assert f"through {HOST} was lost" in result
+        assert "PolicyWorker r0 has run on." in result
         editor.wait_for("terminated")
         assert "done" in worker.wait_done()
         until(lambda: state(control) == "ready", "the connection comes back by itself")
@@ -117,7 +117,7 @@ def test_streams_carry_all_bytes_and_their_end(control: ControlClient) -> None:
         with closing(connected(path["socket"])) as sock:
             sock.sendall(b"still there")
             assert sock.recv(100) == b"still there"
-    # The server has ended all its connections: that is seen although ours stood open.
+    # The server has ended all its connections: the client notices although its own was open.
     with closing(connected(path["socket"])) as sock:
         assert sock.recv(1) == b""
 
@@ -125,8 +125,8 @@ def test_streams_carry_all_bytes_and_their_end(control: ControlClient) -> None:
 def test_unused_ssh_ends(adapter: AdapterProcess) -> None:
     with Echo() as echo:
         client = adapter.connect()
-        said = client.call("open_socket", routes=[BY_SSH], host="127.0.0.1", port=echo.port)
-        assert echoed(said["socket"], b"x") == b"x"
+        result = client.call("open_socket", routes=[BY_SSH], host="127.0.0.1", port=echo.port)
+        assert echoed(result["socket"], b"x") == b"x"
         ssh = master(adapter)
         client.close()
         until(lambda: not born(ssh), "ssh has ended")

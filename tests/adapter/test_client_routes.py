@@ -20,15 +20,15 @@ from eagleray.protocol.route_spec import RouteSpec
 from tests.routes.ssh_fixtures import until
 
 LOGIN = RouteSpec(ssh="login")
-SAID = {"ssh": "login", "job": "", "node": ""}
-READY = {"route": SAID, "state": "ready", "reason": "", "message": "", "since_s": 1.0, "grown": 1}
+ROUTE = {"ssh": "login", "job": "", "node": ""}
+READY = {"route": ROUTE, "state": "ready", "reason": "", "message": "", "since_s": 1.0, "grown": 1}
 
 
 class Saying:
-    """An adapter that answers what `answers` has."""
+    """An adapter that responds with `answers`."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.requests: list[tuple[str, dict[str, Any]]] = []
         self.answers: dict[str, dict[str, Any]] = {}
         self._writers: list[asyncio.StreamWriter] = []
 
@@ -36,17 +36,17 @@ class Saying:
         self._writers.append(writer)
         with contextlib.suppress(OSError):
             while line := await reader.readline():
-                said = json.loads(line)
+                request = json.loads(line)
                 hello = {"protocol": control.PROTOCOL, "version": "0.0.1", "pid": 1}
-                result = hello if said["op"] == "hello" else self.answers.get(said["op"], {})
-                if said["op"] != "hello":
-                    self.asked.append((said["op"], said["params"]))
-                writer.write(jsonlines.encode({"id": said["id"], "result": result}))
-                if said["op"] == "subscribe":
-                    self.tell("routes", routes=[READY])
+                result = hello if request["op"] == "hello" else self.answers.get(request["op"], {})
+                if request["op"] != "hello":
+                    self.requests.append((request["op"], request["params"]))
+                writer.write(jsonlines.encode({"id": request["id"], "result": result}))
+                if request["op"] == "subscribe":
+                    self.send_event("routes", routes=[READY])
         writer.close()
 
-    def tell(self, event: str, **more: Any) -> None:
+    def send_event(self, event: str, **more: Any) -> None:
         for writer in self._writers:
             writer.write(jsonlines.encode({"event": event, **more}))
 
@@ -54,8 +54,8 @@ class Saying:
         for writer in self._writers:
             writer.close()
 
-    def ops_asked(self) -> list[str]:
-        return [op for op, _ in self.asked if op != "subscribe"]
+    def operations(self) -> list[str]:
+        return [op for op, _ in self.requests if op != "subscribe"]
 
 
 @contextlib.asynccontextmanager
@@ -79,7 +79,7 @@ async def adapters(
 
 async def test_client_opens_sockets_and_runs_commands(adapters: AdapterClient) -> None:
     async with saying() as adapter:
-        adapter.answers["open_socket"] = {"socket": "/run/s.sock", "route": SAID}
+        adapter.answers["open_socket"] = {"socket": "/run/s.sock", "route": ROUTE}
         adapter.answers["run_command"] = {"code": 1, "stdout": "a", "stderr": "b"}
         opened = await adapters.routes.open_socket([LOGIN], "node-1", 8265)
         assert (opened.socket, opened.route) == ("/run/s.sock", LOGIN)
@@ -87,11 +87,11 @@ async def test_client_opens_sockets_and_runs_commands(adapters: AdapterClient) -
         assert (ran.code, ran.stdout, ran.stderr) == (1, "a", "b")
         await adapters.routes.reconnect(LOGIN)
         await adapters.routes.leave([LOGIN])
-        assert adapter.asked == [
+        assert adapter.requests == [
             (
                 "open_socket",
                 {
-                    "routes": [SAID],
+                    "routes": [ROUTE],
                     "host": "node-1",
                     "port": 8265,
                     "tcp_port": None,
@@ -103,8 +103,8 @@ async def test_client_opens_sockets_and_runs_commands(adapters: AdapterClient) -
                 "run_command",
                 {"ssh": "login", "argv": ["squeue", "--me"], "stdin": "in", "limit_s": 5},
             ),
-            ("reconnect", {"route": SAID}),
-            ("leave", {"routes": [SAID]}),
+            ("reconnect", {"route": ROUTE}),
+            ("leave", {"routes": [ROUTE]}),
         ]
 
 
@@ -116,30 +116,32 @@ async def test_client_receives_states_of_routes(adapters: AdapterClient) -> None
         assert [(state.route, state.state) for state in adapters.routes.route_states()] == [
             (LOGIN, "ready")
         ]
-        adapter.tell("routes", routes=[{**READY, "state": "lost", "reason": "cut"}])
+        adapter.send_event("routes", routes=[{**READY, "state": "lost", "reason": "cut"}])
         await until(lambda: heard[-1][0].reason == "cut")
     await until(lambda: adapters.routes.route_states() == [])
     end()
 
 
 async def test_client_receives_questions_and_their_end(adapters: AdapterClient) -> None:
-    asked: list[SshQuestion] = []
+    questions: list[SshQuestion] = []
     over: list[int] = []
     adapters.routes.use_ssh(SshSettings("/opt/ssh", reuse=False))
-    adapters.routes.asks(asked.append, over.append)
+    adapters.routes.asks(questions.append, over.append)
     async with saying() as adapter:
-        await until(lambda: "asks" in adapter.ops_asked())
-        assert adapter.asked[0][0] == "ssh_options"
-        assert adapter.asked[0][1]["program"] == "/opt/ssh"
+        await until(lambda: "asks" in adapter.operations())
+        assert adapter.requests[0][0] == "ssh_options"
+        assert adapter.requests[0][1]["program"] == "/opt/ssh"
         for number in (7, 8, 9):
-            adapter.tell("question", id=number, ssh="login", prompt=f"{number}?", kind="secret")
-        await until(lambda: len(asked) == 3)
-        assert [question.prompt for question in asked] == ["7?", "8?", "9?"]
-        await adapters.routes.answer(asked[0].id, "letmein")
-        assert ("answer", {"id": 7, "text": "letmein"}) in adapter.asked
-        adapter.tell("question_over", id=8)
-        await until(lambda: over == [asked[1].id])
-        await adapters.routes.answer(asked[1].id, "too late")
-        assert adapter.ops_asked().count("answer") == 1
-    # The adapter is gone, and with it what it had asked.
-    await until(lambda: over == [asked[1].id, asked[2].id])
+            adapter.send_event(
+                "question", id=number, ssh="login", prompt=f"{number}?", kind="secret"
+            )
+        await until(lambda: len(questions) == 3)
+        assert [question.prompt for question in questions] == ["7?", "8?", "9?"]
+        await adapters.routes.answer(questions[0].id, "letmein")
+        assert ("answer", {"id": 7, "text": "letmein"}) in adapter.requests
+        adapter.send_event("question_over", id=8)
+        await until(lambda: over == [questions[1].id])
+        await adapters.routes.answer(questions[1].id, "too late")
+        assert adapter.operations().count("answer") == 1
+    # The adapter is gone, and with it its questions.
+    await until(lambda: over == [questions[1].id, questions[2].id])

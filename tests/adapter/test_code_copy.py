@@ -40,8 +40,8 @@ class Extension:
 
     def adapter_command(self) -> list[str]:
         env = self.env | {"PYTHONPATH": str(self.code)}
-        words = [sys.executable, "-c", IMPORTS + PRINT_COMMAND]
-        ran = subprocess.run(words, env=env, capture_output=True, text=True, check=True)
+        argv = [sys.executable, "-c", IMPORTS + PRINT_COMMAND]
+        ran = subprocess.run(argv, env=env, capture_output=True, text=True, check=True)
         command: list[str] = json.loads(ran.stdout)
         return command
 
@@ -78,7 +78,7 @@ def control(home: Path, other_than: int = 0) -> ControlClient | None:
             if client.call("hello")["pid"] != other_than:
                 return client
         except (KeyError, OSError):
-            # It is about to end.
+            # The process is ending.
             pass
         client.close()
     return None
@@ -89,7 +89,7 @@ def test_adapter_attaches_after_the_update(old_adapter: ControlClient, program: 
     editor = DapClient.unix(old_adapter.attach(worker)["socket"])
     editor.attach()
     editor.wait_for("stopped")
-    # The worker said it by our code, which is read when it is sent.
+    # The worker's description comes from our code, which is read when it is sent.
     assert (old_adapter.worker() or {})["rank"] == "5"
     editor.request("continue", threadId=1)
     editor.wait_for("terminated")
@@ -99,8 +99,8 @@ def test_ssh_asks_after_the_update(extension: Extension, short_home: Path, tmp_p
     entry = Path(extension.adapter_command()[3])
     say = "from eagleray.routes.ssh.askpass import _script; print(_script(Path(sys.argv[2])))"
     make = f"import sys; from pathlib import Path; sys.path.insert(0, sys.argv[1]); {say}"
-    words = [sys.executable, "-I", "-S", "-c", make, str(entry.parent), str(short_home)]
-    ran = subprocess.run(words, env=extension.env, capture_output=True, text=True, check=True)
+    argv = [sys.executable, "-I", "-S", "-c", make, str(entry.parent), str(short_home)]
+    ran = subprocess.run(argv, env=extension.env, capture_output=True, text=True, check=True)
     extension.update()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(short_home / "ask.sock"))
@@ -108,11 +108,11 @@ def test_ssh_asks_after_the_update(extension: Extension, short_home: Path, tmp_p
         answering = threading.Thread(target=answer, args=(listener,))
         answering.start()
         env = {**os.environ, SOCKET_VARIABLE: str(short_home / "ask.sock")}
-        asked = [ran.stdout.strip(), "Password:"]
-        said = subprocess.run(asked, env=env, capture_output=True, text=True, check=False)
+        helper_argv = [ran.stdout.strip(), "Password:"]
+        result = subprocess.run(helper_argv, env=env, capture_output=True, text=True, check=False)
         listener.shutdown(socket.SHUT_RDWR)
         answering.join()
-    assert (said.returncode, said.stdout) == (0, "secret\n"), said.stderr
+    assert (result.returncode, result.stdout) == (0, "secret\n"), result.stderr
 
 
 def answer(listener: socket.socket) -> None:
@@ -134,9 +134,9 @@ def test_supervisor_keeps_running_after_the_update(
     program.write_text(
         f"import os, time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.02)\n"
     )
-    words = ["profile", "--workers", "*", "--", sys.executable, str(program)]
+    argv = ["profile", "--workers", "*", "--", sys.executable, str(program)]
     command = subprocess.Popen(
-        [sys.executable, str(extension.code / "eagleray_start.py"), "cli", *words],
+        [sys.executable, str(extension.code / "eagleray_start.py"), "cli", *argv],
         cwd=work,
         env=extension.env | {"EAGLERAY_ADAPTER_IDLE_S": "1"},
         stdin=subprocess.DEVNULL,
@@ -151,7 +151,7 @@ def test_supervisor_keeps_running_after_the_update(
         pid = old.call("hello")["pid"]
         os.kill(pid, signal.SIGKILL)
         old.close()
-        # The supervisor starts another one, of its own version.
+        # The supervisor starts another adapter, of its own version.
         new = until(lambda: control(short_home, other_than=pid), "another adapter")
         put(run / "reports", "p.n1.7.nsys-rep", b"one")
         (run / "reports" / "p.n1.7.worker.json").write_bytes(
@@ -173,8 +173,8 @@ def running(home: Path) -> Path | None:
 
 
 def state(run: Path) -> dict[str, Any]:
-    said: dict[str, Any] = json.loads((run / "state.json").read_text())
-    return said
+    result: dict[str, Any] = json.loads((run / "state.json").read_text())
+    return result
 
 
 @pytest.fixture
@@ -220,6 +220,6 @@ def test_libraries_of_the_extension_are_passed_on(
 ) -> None:
     libs = ["/ext/_libs/any", "/ext/_libs/cp311"]
     monkeypatch.setattr(sys, "path", [*sys.path, *libs])
-    words = detached_command("supervise", "1")
-    assert words[-6:] == ["--libs", libs[0], "--libs", libs[1], "supervise", "1"]
+    argv = detached_command("supervise", "1")
+    assert argv[-6:] == ["--libs", libs[0], "--libs", libs[1], "supervise", "1"]
     assert "--libs" not in detached_command("adapter", isolated=True)

@@ -14,10 +14,10 @@ async def read_all(raw: bytes) -> list[dap.Message]:
     reader = asyncio.StreamReader()
     reader.feed_data(raw)
     reader.feed_eof()
-    found = []
+    read_messages = []
     while (message := await dap.read(reader)) is not None:
-        found.append(message)
-    return found
+        read_messages.append(message)
+    return read_messages
 
 
 values = st.recursive(

@@ -54,9 +54,9 @@ def test_unfit_requests_are_refused_with_a_reason(command: Any, arguments: Any, 
 
 
 def test_debugpy_handles_every_request_of_the_table() -> None:
-    found = importlib.util.find_spec("debugpy")
-    assert found is not None and found.origin is not None
-    bundle = Path(found.origin).parent / "_vendored" / "pydevd" / "_pydevd_bundle"
+    spec = importlib.util.find_spec("debugpy")
+    assert spec is not None and spec.origin is not None
+    bundle = Path(spec.origin).parent / "_vendored" / "pydevd" / "_pydevd_bundle"
     text = (bundle / "pydevd_process_net_command_json.py").read_text()
     handled = set(re.findall(r"def on_(\w+)_request\(", text))
     assert {command.lower() for command in TABLE} <= handled

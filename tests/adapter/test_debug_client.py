@@ -57,7 +57,7 @@ def test_request_table_agrees_with_the_types_of_the_protocol() -> None:
 
 
 def differences(ours: Any, theirs: Any, place: str) -> list[str]:
-    """Where our row is no part of what the protocol has."""
+    """Where our row has properties that the protocol lacks."""
     if isinstance(ours, str):
         return [] if ours == theirs else [f"{place}: {ours} is {theirs}"]
     if isinstance(ours, list):

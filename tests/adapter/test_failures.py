@@ -18,9 +18,9 @@ Start = Callable[..., Program]
 
 @contextmanager
 def listener(answer: bytes | None) -> Iterator[int]:
-    """A port that is not a debugger: says `answer` and then nothing; None closes at once."""
+    """A port that is not a debugger: sends `answer` and then nothing; None closes at once."""
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
-        kept = []
+        accepted = []
 
         def serve() -> None:
             while True:
@@ -32,7 +32,7 @@ def listener(answer: bytes | None) -> Iterator[int]:
                     connection.close()
                 else:
                     connection.sendall(answer)
-                    kept.append(connection)
+                    accepted.append(connection)
 
         thread = threading.Thread(target=serve)
         thread.start()
@@ -41,7 +41,7 @@ def listener(answer: bytes | None) -> Iterator[int]:
         finally:
             server.shutdown(socket.SHUT_RDWR)
             thread.join(20)
-            for connection in kept:
+            for connection in accepted:
                 connection.close()
 
 
@@ -108,7 +108,7 @@ def test_worker_that_resumed_before_attaching_is_reported(
 def test_killed_worker_ends_the_session_of_its_editor(
     control: ControlClient, program: Start
 ) -> None:
-    told = Conversation("worker_dies")
+    golden = Conversation("worker_dies")
     worker = program("loop.py", "1")
     control.call("subscribe")
     editor = DapClient.unix(control.attach(worker)["socket"])
@@ -118,8 +118,8 @@ def test_killed_worker_ends_the_session_of_its_editor(
     editor.wait_for("output", lambda body: "has ended" in body["output"])
     editor.wait_for("terminated")
     editor.request("disconnect", restart=False, terminateDebuggee=False)
-    told.hear(editor)
-    told.compare()
+    golden.hear(editor)
+    golden.compare()
     control.wait_event(lambda workers: workers == [])
     assert control.worker() is None
 
@@ -191,8 +191,8 @@ def test_attaching_continues_when_its_client_disconnects(
 
 def test_several_workers_attach_at_once(control: ControlClient, program: Start) -> None:
     workers = [program("loop.py", "1") for _ in range(3)]
-    asked = [control.send("attach", **attach_params(w, f"w{n}")) for n, w in enumerate(workers)]
-    states = [control.answer(request)["result"]["worker"]["state"] for request in asked]
+    requests = [control.send("attach", **attach_params(w, f"w{n}")) for n, w in enumerate(workers)]
+    states = [control.answer(request)["result"]["worker"]["state"] for request in requests]
     assert states == ["stopped"] * 3
     for n, worker in enumerate(workers):
         control.call("release", session="session_1", worker_id=f"w{n}")

@@ -59,7 +59,7 @@ UNSUPPORTED = [
     ("pydevdSystemInfo", {}),
     ("noSuchCommand", {}),
 ]
-# What debugpy's reader would die of, or would never answer.
+# Requests that would end debugpy's reader, or that it would never answer.
 UNFIT: list[tuple[str, Any]] = [
     ("setBreakpoints", {"source": {"name": "loop.py"}, "breakpoints": [{"line": 11}]}),
     ("setBreakpoints", {"source": {"path": 5}, "breakpoints": []}),
@@ -106,7 +106,7 @@ def test_unfit_arguments_are_refused(control: ControlClient, program: Start) -> 
     assert is_served(path)
 
 
-# Calls debugpy's handler of requests with what the adapter would not have sent.
+# Calls debugpy's handler with requests that the adapter would not send.
 HANDLED = """(lambda requests: [
     getattr(requests, "on_%s_request" % name.lower())(None, type("Request", (), {"seq": 1, "command": name}))
     .as_dict["message"] for name in ("loadedSources", "setBreakpoints")
@@ -116,11 +116,11 @@ HANDLED = """(lambda requests: [
 def test_debugpy_refuses_requests_that_it_cannot_handle(
     control: ControlClient, program: Start
 ) -> None:
-    """Also what the table of requests may have missed, or another version of debugpy raises for."""
+    """Covers requests that the table may miss, or that another version of debugpy raises for."""
     path = control.attach(program("loop.py", "2"))["socket"]
     with session(path) as client:
-        said = client.evaluate(HANDLED.replace("\n", " "), client.stack()[0]["id"])
-        assert "loadedSources is not supported" in said and "AttributeError" in said
+        value = client.evaluate(HANDLED.replace("\n", " "), client.stack()[0]["id"])
+        assert "loadedSources is not supported" in value and "AttributeError" in value
     assert is_served(path)
 
 
@@ -140,8 +140,8 @@ def test_superseded_client_controls_nothing(control: ControlClient, program: Sta
     worker = program("loop.py", "2")
     path = control.attach(worker)["socket"]
     with session(path) as old, session(path) as new:
-        told = old.wait_for("output")["body"]["output"]
-        assert told == "Another client is debugging this worker now.\n"
+        text = old.wait_for("output")["body"]["output"]
+        assert text == "Another client is debugging this worker now.\n"
         old.wait_for("terminated")
         for command in ("next", "continue", "evaluate", "initialize", "configurationDone"):
             with pytest.raises(RequestFailed, match="Another client"):
@@ -179,8 +179,8 @@ def test_malformed_frame_closes_the_connection_with_a_reason(
             rude.connect(path)
             rude.settimeout(60)
             rude.sendall(frame)
-            said = rude.makefile("rb").read().decode()
-        assert "This is not the Debug Adapter Protocol" in said
+            value = rude.makefile("rb").read().decode()
+        assert "This is not the Debug Adapter Protocol" in value
     assert is_served(path)
 
 
@@ -207,7 +207,7 @@ def test_breakpoints_that_cannot_be_hit_are_not_verified(
     control: ControlClient, program: Start
 ) -> None:
     path = control.attach(program("loop.py", "1"))["socket"]
-    asked = [
+    requested = [
         {"line": 11, "condition": "this is (not python"},
         {"line": 12},
         {"line": 0},
@@ -218,9 +218,11 @@ def test_breakpoints_that_cannot_be_hit_are_not_verified(
         {"line": 15},
     ]
     with session(path) as client:
-        response = client.request("setBreakpoints", source={"path": LOOP}, breakpoints=asked)
+        response = client.request("setBreakpoints", source={"path": LOOP}, breakpoints=requested)
         rows = response["breakpoints"]
-        assert [row["verified"] for row in rows] == [number == 1 for number in range(len(asked))]
+        assert [row["verified"] for row in rows] == [
+            number == 1 for number in range(len(requested))
+        ]
         assert rows[1]["line"] == 12
         texts = [row.get("message", "") for row in rows]
         assert "isn't valid Python" in texts[0]
@@ -247,8 +249,8 @@ def test_worker_keeps_running_when_its_debugger_dies(
             expression="__import__('pydevd').get_global_debugger().reader.sock.shutdown(2)",
             frameId=client.stack()[0]["id"],
         )
-        told = client.wait_for("output", lambda body: "debugger" in body["output"])
-        assert "keeps running without it" in told["body"]["output"]
+        event = client.wait_for("output", lambda body: "debugger" in body["output"])
+        assert "keeps running without it" in event["body"]["output"]
         client.wait_for("terminated")
     assert control.worker() is None
     worker.wait_output("running")
@@ -261,7 +263,7 @@ def test_request_that_fails_in_its_thread_is_answered(
     with session(path) as client:
         frame = client.stack()[0]["id"]
         reference = client.request("evaluate", expression="[1]", frameId=frame)
-        # A number that leads to a thread, and to no frame of it.
+        # A number of a thread, but of none of its frames.
         with pytest.raises(RequestFailed):
             client.request(
                 "completions", text="lo", column=1, frameId=reference["variablesReference"]

@@ -28,7 +28,7 @@ HANGS = "/eagleray-hangs/"
 
 @pytest.fixture
 def hanging(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Set once something looks at a file there; it gets no answer within the test."""
+    """Set once a file there is checked; the check returns only after the test."""
     stat, looked_at, ended = os.stat, threading.Event(), threading.Event()
 
     def hang(path: Any, *more: Any, **options: Any) -> os.stat_result:
@@ -50,8 +50,8 @@ class Editor:
         self.writer = writer
 
     def send(self, command: str, **arguments: Any) -> None:
-        said = {"seq": 1, "type": "request", "command": command, "arguments": arguments}
-        self.writer.write(dap.encode(said))
+        message = {"seq": 1, "type": "request", "command": command, "arguments": arguments}
+        self.writer.write(dap.encode(message))
 
     async def response(self, command: str) -> Message:
         while (message := await dap.read(self._reader)) is not None:
@@ -86,7 +86,7 @@ async def test_stack_with_hanging_files_delays_no_other_request(
         frames = (await free.request("stackTrace", threadId=1))["body"]["stackFrames"]
         assert frames[0]["name"] == "train"
         assert await beat_of(proxy)
-        # It is given up for missing: the worker's own text is shown.
+        # It counts as missing: the worker's own text is shown.
         frames = (await stuck.response("stackTrace"))["body"]["stackFrames"]
         assert frames[0]["source"]["sourceReference"]
         for editor in (stuck, free):

@@ -21,7 +21,7 @@ LINE = 12
 def test_returning_editor_sees_the_stop_after_a_step(
     control: ControlClient, program: Start
 ) -> None:
-    told = Conversation("attach_step_return")
+    golden = Conversation("attach_step_return")
     worker = program("loop.py", "2", env={"RANK": "3"})
     socket = control.attach(worker)["socket"]
     first = DapClient.unix(socket)
@@ -34,16 +34,16 @@ def test_returning_editor_sees_the_stop_after_a_step(
     first.wait_for("stopped")
     first.request("continue", threadId=1)
     first.wait_for("stopped")
-    told.hear(first)
-    told.note("the window is killed")
+    golden.hear(first)
+    golden.note("the window is killed")
     first.close()
     until(lambda: not control.worker()["editor"], "the adapter sees that the editor is gone")
     second = DapClient.unix(socket)
     second.attach(breakpoints={LOOP: [LINE]})
     second.wait_for("stopped")
     assert second.stack()[0]["line"] == LINE
-    told.hear(second)
-    told.compare()
+    golden.hear(second)
+    golden.compare()
 
 
 LEAVE_AND_HOLD: list[tuple[str, dict[str, Any] | None]] = [
@@ -198,8 +198,8 @@ def test_continue_of_a_running_worker_is_answered(control: ControlClient, progra
     editor = DapClient.unix(control.attach(worker)["socket"])
     editor.attach()
     editor.wait_for("stopped")
-    asked = [editor.send("continue", threadId=1) for _ in range(3)]
-    assert all(editor.response(request)["success"] for request in asked)
+    requests = [editor.send("continue", threadId=1) for _ in range(3)]
+    assert all(editor.response(request)["success"] for request in requests)
     worker.wait_output("running")
 
 
@@ -225,7 +225,7 @@ def test_second_editor_supersedes_the_first(control: ControlClient, program: Sta
     new.attach()
     old.wait_for("terminated")
     new.wait_for("stopped")
-    # What the old one says now no longer concerns the worker, not even a pressed Disconnect.
+    # Requests of the old editor no longer affect the worker, not even a pressed Disconnect.
     old.leave()
     assert control.worker()["state"] == "stopped"
     assert control.worker()["editor"]
@@ -266,10 +266,10 @@ def test_conditions_hit_counts_and_log_points_take_effect(
         editor.wait_for("stopped")
         stops.append(editor.stack()[0]["line"])
     assert stops == [10, 10, 12, 10]
-    said = [
+    texts = [
         e["body"]["output"] for e in editor.events("output") if "loss is" in e["body"]["output"]
     ]
-    assert [text.strip() for text in said] == [
+    assert [text.strip() for text in texts] == [
         "loss is 2.0",
         "loss is 1.0",
         "loss is 0.6666666666666666",

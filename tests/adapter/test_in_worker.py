@@ -55,10 +55,10 @@ CASES = [
 def test_next_line_follows_the_call(text: str, expected: int | None) -> None:
     import contextlib
 
-    seen: list[int | None] = []
+    lines: list[int | None] = []
 
     def call() -> None:
-        seen.append(in_worker.next_line(sys._getframe(1)))
+        lines.append(in_worker.next_line(sys._getframe(1)))
 
     names: dict[str, Any] = {"call": call, "c": contextlib.nullcontext}
     exec(compile(textwrap.dedent(text), "program.py", "exec"), names)
@@ -66,7 +66,7 @@ def test_next_line_follows_the_call(text: str, expected: int | None) -> None:
         result = names["f"]()
         if hasattr(result, "__next__"):
             next(result)
-    assert seen == [expected]
+    assert lines == [expected]
 
 
 def test_line_of_the_call_and_the_next_line_are_ignored() -> None:

@@ -117,7 +117,7 @@ async def test_hanging_request_delays_others_up_to_a_limit(
 
 
 async def test_request_of_a_stop_is_not_sent_after_continue() -> None:
-    """debugpy would answer neither it nor anything after it."""
+    """debugpy would answer neither this request nor any later one."""
     peer = Peer()
     connection = await peer.open()
     slow = asyncio.create_task(connection.request("evaluate"))
@@ -154,14 +154,16 @@ async def test_cancelled_request_passes_its_turn_on() -> None:
 
 
 @pytest.mark.parametrize("last_words", [b"", b"Content-Length: 1\r\n\r\n[", b"nonsense\r\n\r\n"])
-async def test_requests_of_an_ended_link_raise(last_words: bytes) -> None:
+async def test_requests_of_an_ended_link_raise(rest: bytes) -> None:
     peer = Peer()
     connection = await peer.open()
-    asked = [asyncio.create_task(connection.request(c)) for c in ("evaluate", "scopes", "continue")]
+    requests = [
+        asyncio.create_task(connection.request(c)) for c in ("evaluate", "scopes", "continue")
+    ]
     await peer.hear()
-    peer.writer.write(last_words)
+    peer.writer.write(rest)
     peer.writer.close()
-    for request in asked:
+    for request in requests:
         with pytest.raises(LinkClosed):
             await request
     await connection.ended.wait()
@@ -172,21 +174,21 @@ async def test_requests_of_an_ended_link_raise(last_words: bytes) -> None:
 
 
 async def test_forwarded_stream_sends_headers_while_it_waits() -> None:
-    """Whoever carries it acknowledges debugpy's small messages only with something to send."""
+    """The forwarding process acknowledges debugpy's small messages only when it has something to send."""
     ours, theirs = socket.socketpair()
     reader, writer = await asyncio.open_connection(sock=ours)
     connection = Link(reader, writer, lambda _: None, lambda: None)
-    far_reader, far_writer = await asyncio.open_connection(sock=theirs)
+    remote_reader, remote_writer = await asyncio.open_connection(sock=theirs)
     answer = connection.begin("threads")
-    first = await dap.read(far_reader)
+    first = await dap.read(remote_reader)
     assert first is not None
-    # What it says are header lines of the next message, which is read as ever.
-    assert (await far_reader.readline()).endswith(b"\r\n")
+    # It sends header lines of the next message, which is read as usual.
+    assert (await remote_reader.readline()).endswith(b"\r\n")
     connection.begin("continue")
-    second = await dap.read(far_reader)
+    second = await dap.read(remote_reader)
     assert second is not None
     assert (first["command"], second["command"]) == ("threads", "continue")
-    far_writer.write(dap.encode(dap.success(first)))
+    remote_writer.write(dap.encode(dap.success(first)))
     assert (await answer)["success"]
     connection.close()
-    far_writer.close()
+    remote_writer.close()

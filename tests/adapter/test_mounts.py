@@ -19,7 +19,7 @@ CLUSTER = "http://127.0.0.1:8265"
 
 @pytest.fixture
 def code(short_home: Path) -> Path:
-    """The person's folder, of which the worker sees another name."""
+    """The user's folder, which has another name in the worker."""
     folder = short_home / "my code"
     folder.mkdir()
     (folder / "train.py").write_text((PROGRAMS / "loop.py").read_text())
@@ -32,7 +32,7 @@ def worker(short_home: Path, code: Path) -> Iterator[Program]:
     workspace.mkdir()
     python = short_home / "python"
     bind = f'mount --bind {shlex.quote(str(code))} {workspace} && exec {sys.executable} "$@"'
-    # Whoever is not root becomes it in a user namespace, as containers without root do.
+    # Without root, a user namespace gives it, as in containers without root.
     unshare = "unshare -m" if os.getuid() == 0 else "unshare -r -m"
     python.write_text(f'#!/bin/sh\nexec {unshare} sh -c {shlex.quote(bind)} sh "$@"\n')
     python.chmod(0o700)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 
 class Files(FileChecks):
-    """Files that need not be looked up."""
+    """Files whose existence is fixed."""
 
     def __init__(self, has: Callable[[str], bool]) -> None:
         super().__init__()

@@ -129,7 +129,7 @@ def test_sockets_reject_other_users(
     if os.getuid() == 0:
         assert "PermissionError" in as_nobody(str(path))
         assert "PermissionError" in as_nobody(str(adapter.socket))
-        # Even in a folder that somebody opened, another user is dropped without a word.
+        # Also in a folder that was opened to others, another user is disconnected without a message.
         for each in (path, adapter.socket):
             for folder in (each.parent, each.parent.parent, adapter.home):
                 folder.chmod(0o755)
@@ -154,7 +154,7 @@ def test_values_of_the_user_are_not_logged(
 
 
 def test_adapter_imports_only_the_standard_library(short_home: Path) -> None:
-    """Run isolated, as it is shipped: without site-packages the import would fail."""
+    """Runs isolated, as shipped: without site-packages the import would fail."""
     entry = ROOT / "pybackend" / "eagleray_start.py"
     env = {"EAGLERAY_HOME": str(short_home), "PATH": os.environ["PATH"]}
     with (short_home / "log").open("wb") as log:

@@ -34,7 +34,7 @@ def second() -> Window:
 def begin_question(
     questions: Questions, cause: Window | None, prompt: str
 ) -> asyncio.Task[str | None]:
-    """Something that `cause` wants makes ssh ask."""
+    """Makes ssh ask for a connection that `cause` requests."""
     current_asker.set(cause)
     ask = questions.asks_for("login")
     current_asker.set(None)

@@ -27,7 +27,7 @@ ENTRY = ROOT / "pybackend" / "eagleray_start.py"
 
 @pytest.fixture
 def shipped(short_home: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """The adapter as it is shipped."""
+    """The adapter as shipped."""
     env = {"EAGLERAY_HOME": str(short_home), "PATH": os.environ["PATH"]}
     with (short_home / "log").open("wb") as log:
         process = subprocess.Popen(
@@ -40,9 +40,9 @@ def shipped(short_home: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def reached(home: Path, pid: int) -> ControlClient:
-    """A connection to the adapter with this process id, at whichever socket a window finds it."""
+    """A connection to the adapter with this process id, at any socket that a window would use."""
 
-    def found() -> ControlClient | None:
+    def connect() -> ControlClient | None:
         for path in home.glob("run/*/adapter-*.sock"):
             with suppress(OSError):
                 client = ControlClient(path)
@@ -51,7 +51,7 @@ def reached(home: Path, pid: int) -> ControlClient:
                 client.close()
         return None
 
-    client: ControlClient = until(found, f"adapter {pid} is reached")
+    client: ControlClient = until(connect, f"adapter {pid} is reached")
     return client
 
 
@@ -84,7 +84,7 @@ async def test_second_adapter_leaves_workers_of_the_first_reachable(
 ) -> None:
     first = AdapterProcess(short_home)
     first.control.attach(program("loop.py", "1"))
-    # Stopped, so that it doesn't listen again before the second has begun.
+    # Stopped, so that it doesn't listen again before the second has started.
     first.process.send_signal(signal.SIGSTOP)
     shutil.rmtree(short_home / "run")
     second = AdapterProcess(short_home)

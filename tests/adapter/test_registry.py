@@ -115,7 +115,7 @@ async def test_malformed_message_of_a_debugger_ends_its_session(workers: Registr
         result = await workers.attach(debugger.params())
         assert result.worker.stop is not None and result.worker.stop.line == 10
         asking = asyncio.create_task(workers.read_file(KEY, "/x"))
-        # A number of a request that is no number is passed over; what is no message ends it.
+        # An invalid request number is ignored; input that is not a message ends the session.
         debugger.send({"type": "response", "request_seq": [1], "success": True})
         debugger.send({"type": "nonsense"})
         with pytest.raises(Exception, match=r"has ended|no file"):

@@ -22,7 +22,7 @@ def connected(address: str) -> socket.socket:
 
 
 def echoed(address: str, data: bytes) -> bytes:
-    """What an echo server answers to `data` and its end."""
+    """The response of an echo server to `data` and its end."""
     with closing(connected(address)) as sock, sock.makefile("rb") as answer:
         sock.sendall(data)
         sock.shutdown(socket.SHUT_WR)
@@ -30,9 +30,9 @@ def echoed(address: str, data: bytes) -> bytes:
 
 
 def opened(control: ControlClient, port: int, **more: object) -> str:
-    said = control.call("open_socket", routes=[DIRECT], host="127.0.0.1", port=port, **more)
-    assert said["route"] == DIRECT
-    return str(said["socket"])
+    result = control.call("open_socket", routes=[DIRECT], host="127.0.0.1", port=port, **more)
+    assert result["route"] == DIRECT
+    return str(result["socket"])
 
 
 def test_socket_leads_to_the_port_and_ends_with_its_client(
@@ -45,11 +45,11 @@ def test_socket_leads_to_the_port_and_ends_with_its_client(
         assert Path(path).stat().st_mode & 0o077 == 0
         assert echoed(path, b"x" * 3_000_000) == b"x" * 3_000_000
         first.close()
-        with closing(connected(path)) as standing:
-            standing.sendall(b"still")
-            assert standing.recv(5) == b"still"
+        with closing(connected(path)) as open_socket:
+            open_socket.sendall(b"still")
+            assert open_socket.recv(5) == b"still"
             second.close()
-            assert standing.recv(1) == b""
+            assert open_socket.recv(1) == b""
         until(lambda: not Path(path).exists(), "the socket is removed")
 
 
@@ -60,7 +60,7 @@ def test_port_without_a_listener_is_reported(control: ControlClient) -> None:
     error = control.error("open_socket", routes=[DIRECT], host="127.0.0.1", port=port)
     assert error["code"] == "port-refused"
     assert f"127.0.0.1:{port} cannot be reached: Connection refused." in error["message"]
-    # Whoever wrote first would meet a pipe that is broken already.
+    # A client that wrote first would get a broken pipe.
     with closing(connected(path)) as sock:
         assert sock.recv(1) == b""
 
@@ -99,8 +99,8 @@ def test_destination_that_looks_like_an_option_is_rejected(control: ControlClien
 
 
 def test_command_runs_on_this_machine(control: ControlClient) -> None:
-    said = control.call("run_command", ssh="", argv=["cat", "-"], stdin="grüße\n")
-    assert said == {"code": 0, "stdout": "grüße\n", "stderr": ""}
+    result = control.call("run_command", ssh="", argv=["cat", "-"], stdin="grüße\n")
+    assert result == {"code": 0, "stdout": "grüße\n", "stderr": ""}
     assert control.call("run_command", ssh="", argv=["sh", "-c", "exit 3"])["code"] == 3
     assert control.error("run_command", ssh="", argv=["/no/such"])["code"] == "command-missing"
     slow = control.error("run_command", ssh="", argv=["sleep", "1000"], limit_s=0.05)

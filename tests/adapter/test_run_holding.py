@@ -104,7 +104,7 @@ def test_lost_link_loses_nothing(
     run = RunClient(control)
     with CutLink() as link:
         program = proxied(waits=True, link=link.port)
-        link.far_port = program.listening_port
+        link.target_port = program.listening_port
         control.call("run_worker", run=RUN, host="127.0.0.1", port=link.port)
         program.wait_output("attached")
         program.tell("work 1")
@@ -118,12 +118,12 @@ def test_lost_link_loses_nothing(
             editor.send("evaluate", expression=f"'x' * {n}", frameId=frame, context="repl")
             for n in (10, 60_000)
         ]
-        link.mend()
+        link.restore()
         answers = [editor.response(one) for one in asked]
         assert [answer["success"] for answer in answers] == [True, True], answers
         assert [len(answer["body"]["result"]) for answer in answers] == [12, 60_002]
         link.cut(is_refused)
-        link.mend()
+        link.restore()
         editor.request("continue", threadId=1)
         editor.wait_for("stopped")
         assert editor.stack()[0]["line"] == line_of("return text")
@@ -137,7 +137,7 @@ def test_worker_resumes_after_a_long_cut_and_is_attached_again(
     run = RunClient(control)
     with CutLink() as link:
         program = proxied(waits=True, hold_s=0.5, link=link.port)
-        link.far_port = program.listening_port
+        link.target_port = program.listening_port
         control.call("run_worker", run=RUN, host="127.0.0.1", port=link.port)
         program.wait_output("attached")
         program.tell("work 1")
@@ -150,7 +150,7 @@ def test_worker_resumes_after_a_long_cut_and_is_attached_again(
         assert "lost" in told["body"]["output"]
         editor.wait_for("terminated")
         editor.close()
-        link.mend()
+        link.restore()
         run.wait("running")
         program.tell("work 2")
         run.wait("stopped")

@@ -21,7 +21,7 @@ KEY = WorkerKey("session_1", "w1")
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No test waits for a silent debugger as long as a user does; no attempt comes that a test has not asked for."""
+    """Shortens the time limits of a silent debugger, and makes no attempts except those of a test."""
     monkeypatch.setattr(debugger, "PATIENCE_S", 0.05)
     monkeypatch.setattr(debugger, "REST_S", 0.0)
     monkeypatch.setattr(debugger, "PAUSES", Backoff(3600.0, 3600.0))
@@ -77,20 +77,20 @@ async def test_breakpoints_are_set_again_over_a_new_link(workers: Registry) -> N
         socket = (await workers.attach(silent.params())).socket
         workers._workers[KEY].worker.stays_attached = True
         reader, writer = await asyncio.open_unix_connection(socket)
-        asked = [
+        requests = [
             ("initialize", {}),
             ("attach", {}),
             ("setBreakpoints", {"source": {"path": "/x/train.py"}, "breakpoints": [{"line": 3}]}),
             ("configurationDone", {}),
             ("continue", {"threadId": 1}),
         ]
-        for seq, (command, arguments) in enumerate(asked):
+        for seq, (command, arguments) in enumerate(requests):
             request = {"seq": seq, "type": "request", "command": command, "arguments": arguments}
             writer.write(dap.encode(request))
-        said = []
+        messages = []
         while (message := await dap.read(reader)) and message.get("event") != "terminated":
-            said.append(message)
-        assert any("doesn't answer" in str(message.get("body")) for message in said)
+            messages.append(message)
+        assert any("doesn't answer" in str(message.get("body")) for message in messages)
         while silent.commands.count("setBreakpoints") < 2:
             await asyncio.sleep(0)
         assert not workers.states()[0].editor

@@ -21,7 +21,7 @@ def test_mapped_folder_translates_both_ways(
     mine = str(tmp_path / "loop.py")
     mapping = {"remote": str(PROGRAMS), "local": str(tmp_path)}
     result = control.attach(worker, mappings=[mapping])
-    # The control protocol speaks of the worker's files.
+    # The control protocol has paths of the worker.
     assert result["worker"]["stop"]["path"] == str(PROGRAMS / "loop.py")
     editor = DapClient.unix(result["socket"])
     editor.attach(breakpoints={mine: [12]})
@@ -62,7 +62,7 @@ def test_new_mappings_apply_at_once(control: ControlClient, program: Start, tmp_
     editor = DapClient.unix(control.attach(worker)["socket"])
     editor.attach()
     editor.wait_for("stopped")
-    # Before it is known what this file is, its breakpoint can be hit by nobody.
+    # Without a mapping of this file its breakpoint can't be hit.
     [before] = editor.set_breakpoints(mine, [12])
     mapping = {"remote": str(PROGRAMS / "loop.py"), "local": mine}
     control.call("set_mappings", **KEY, mappings=[mapping])
@@ -95,7 +95,7 @@ def test_file_that_only_the_worker_has_is_shown(
         "content"
     ]
     assert text.startswith("reward = 7\n")
-    # Code without any file is debugpy's own matter.
+    # debugpy itself serves code without a file.
     editor.request("continue", threadId=1)
     editor.wait_for("stopped")
     source = editor.stack()[0]["source"]
@@ -142,7 +142,7 @@ def test_frames_of_ray_are_folded(control: ControlClient, program: Start) -> Non
     editor.attach()
     editor.wait_for("stopped")
     assert shown(editor) == [("train", ""), ("call", "subtle"), ("driver", ""), ("<module>", "")]
-    # The editor asks for the first frame alone, then for the rest.
+    # The editor requests the first frame alone, then the rest.
     first = editor.request("stackTrace", threadId=1, startFrame=0, levels=1)
     assert [f["name"] for f in first["stackFrames"]] == ["train"]
     assert first["totalFrames"] == 4
@@ -151,7 +151,7 @@ def test_frames_of_ray_are_folded(control: ControlClient, program: Start) -> Non
     assert rest["stackFrames"][0]["source"]["presentationHint"] == "deemphasize"
     editor.request("continue", threadId=1)
     editor.wait_for("stopped")
-    # Who stopped inside RLlib reads RLlib.
+    # A user who stopped inside RLlib reads RLlib.
     assert shown(editor) == [
         ("step", ""),
         ("call", "subtle"),

@@ -46,10 +46,10 @@ STACKS = [
 @pytest.mark.parametrize(("stack", "expected"), [s[1:] for s in STACKS], ids=[s[0] for s in STACKS])
 def test_fold_removes_and_marks_frames(stack: list[str], expected: list[str]) -> None:
     folded = fold([{"id": n, "source": {"path": path}} for n, path in enumerate(stack)], OWNERS)
-    seen = [
+    actual = [
         ("-" if f.get("presentationHint") == "subtle" else "") + f["source"]["path"] for f in folded
     ]
-    assert seen == expected
+    assert actual == expected
 
 
 def test_installed_package_of_the_stop_is_not_deemphasized() -> None:
@@ -60,8 +60,8 @@ def test_installed_package_of_the_stop_is_not_deemphasized() -> None:
         {"id": n, "source": {"path": path}, "presentationHint": hint}
         for n, (path, hint) in enumerate(zip(paths, hints, strict=True))
     ]
-    seen = [frame.get("presentationHint") for frame in fold(frames, OWNERS)]
-    assert seen == [None, "subtle", None, "normal"]
+    actual = [frame.get("presentationHint") for frame in fold(frames, OWNERS)]
+    assert actual == [None, "subtle", None, "normal"]
 
 
 def test_frames_without_a_source_belong_to_the_user() -> None:

@@ -49,14 +49,14 @@ def test_stops_at_ends_of_blocks_stay_in_the_function(
     worker = program("last_line.py")
     editor = DapClient.unix(control.attach(worker)["socket"])
     editor.attach()
-    seen = []
+    stops = []
     for _ in range(7):
         editor.wait_for("stopped")
         top = editor.stack()[0]
-        seen.append((top["name"], top["line"]))
+        stops.append((top["name"], top["line"]))
         editor.request("continue", threadId=1)
     call = [number for number in range(1, 40) if number in lines_with("breakpoint()")]
-    assert seen == [
+    assert stops == [
         ("ends", call[0]),
         ("branch", call[1]),
         ("loop", call[2] - 1),
@@ -101,7 +101,7 @@ def test_all_waiting_threads_are_listed_and_resume(control: ControlClient, progr
     rollouts = [identity for name, identity in threads.items() if "rollout" in name]
     assert len(rollouts) == 3
     tops = [editor.stack(identity)[0] for identity in rollouts]
-    # A thread that was stopped on its way still stands on its breakpoint().
+    # A thread that was stopped before it moved is still at its breakpoint().
     assert {top["name"] for top in tops} == {"rollout"}
     assert {top["line"] for top in tops} <= {after, after - 1}
     assert after in {top["line"] for top in tops}
@@ -115,7 +115,7 @@ def run_on_until_done(editor: DapClient, worker: Program) -> None:
         ended = next_of(editor, "stopped", "terminated")
         if ended == "terminated":
             break
-        # debugpy may tell of two threads for one pause; the second continue then meets nobody.
+        # debugpy may report two threads for one pause; the second continue then finds none stopped.
         with contextlib.suppress(RequestFailed):
             editor.request("continue", threadId=1)
     assert worker.wait_done().count("reward") == 3

@@ -73,7 +73,7 @@ async def served() -> AsyncIterator[Served]:
 
 @dataclass
 class Window:
-    """A subscriber that reads when it is asked to."""
+    """A subscriber that reads on demand."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -148,7 +148,7 @@ async def test_window_that_does_not_read_gets_only_the_newest_state(
     await served.registry.release(WorkerKey("session_2026-01-01", params(0).worker_id))
     while not (await silent.until("changes"))["gone"]:
         pass
-    # What fits into the socket's buffers, and one more.
+    # As many as fit into the socket's buffers, and one more.
     assert silent.rows < MANY * ROUNDS / 4
     silent.writer.close()
     reads.writer.close()
@@ -159,13 +159,15 @@ async def test_window_with_too_much_unread_is_disconnected_and_subscribes_again(
 ) -> None:
     monkeypatch.setattr(backpressure, "MOST_UNREAD", 2**20)
     adapters, silent = AdapterClient(start=False), await window()
-    known: asyncio.Queue[list[str]] = asyncio.Queue()
-    adapters.sessions.listen(lambda states: known.put_nowait([one.worker_id for one in states]))
+    lists: asyncio.Queue[list[str]] = asyncio.Queue()
+    adapters.sessions.listen(
+        lambda states: lists.put_nowait([worker_state.worker_id for worker_state in states])
+    )
     await served.attach(1)
-    while len(await known.get()) != 1:
+    while len(await lists.get()) != 1:
         pass
     [connection] = adapters.connections._connections.values()
-    # Nothing is read in the time of these calls, so that both have too much of it.
+    # Nothing is read during these calls, so that both have too much unread.
     for _ in range(40):
         served.runs.output_listeners.notify("run", "w1", "x" * 2**16)
     with pytest.raises((EOFError, ConnectionError)):
@@ -173,21 +175,23 @@ async def test_window_with_too_much_unread_is_disconnected_and_subscribes_again(
             await silent.next()
     await connection.lost.wait()
     await served.registry.release(WorkerKey("session_2026-01-01", params(0).worker_id))
-    while await known.get():
+    while await lists.get():
         pass
     await adapters.close()
 
 
 async def test_client_applies_changes_to_its_list(served: Served) -> None:
     adapters = AdapterClient(start=False)
-    known: asyncio.Queue[set[str]] = asyncio.Queue()
-    adapters.sessions.listen(lambda states: known.put_nowait({one.worker_id for one in states}))
+    lists: asyncio.Queue[set[str]] = asyncio.Queue()
+    adapters.sessions.listen(
+        lambda states: lists.put_nowait({worker_state.worker_id for worker_state in states})
+    )
     ids = {params(number).worker_id for number in range(3)}
     await served.attach(3)
-    while await known.get() != ids:
+    while await lists.get() != ids:
         pass
     await served.registry.release(WorkerKey("session_2026-01-01", params(1).worker_id))
-    while await known.get() != ids - {params(1).worker_id}:
+    while await lists.get() != ids - {params(1).worker_id}:
         pass
     await adapters.close()
 

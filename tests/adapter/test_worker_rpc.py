@@ -11,7 +11,7 @@ from eagleray.adapter.sessions.dap import Message, event
 from eagleray.adapter.sessions.worker_rpc import WorkerInfo, WorkerRpc
 
 
-def told(call: Any, answer: Any) -> Message:
+def answer_event(call: Any, answer: Any) -> Message:
     return event(
         "output",
         {"category": "telemetry", "output": "eagleray", "data": {"call": call, "answer": answer}},
@@ -19,12 +19,12 @@ def told(call: Any, answer: Any) -> Message:
 
 
 async def ask_of(calls: WorkerRpc, *events: Message, success: bool = True) -> Any:
-    """What a call comes to when the worker sends these events and then its response."""
+    """The result of a call when the worker sends these events and then its response."""
 
     async def ask(command: str, arguments: Message) -> Message:
         assert command == "evaluate" and "in_worker" in arguments["expression"]
-        for one in events:
-            calls.handle_event(one)
+        for sent_event in events:
+            calls.handle_event(sent_event)
         return {"success": success}
 
     return await calls.call(ask, "read_file", "/x.py")
@@ -34,17 +34,17 @@ async def test_answer_is_the_event_of_its_call() -> None:
     noise = [
         event("output"),
         event("output", {"output": "eagleray"}),
-        told(7, "{}"),
-        told("x", "{}"),
+        answer_event(7, "{}"),
+        answer_event("x", "{}"),
     ]
-    assert await ask_of(WorkerRpc(), *noise, told(1, '{"text": "é"}'), told(1, "{}")) == {
-        "text": "é"
-    }
+    assert await ask_of(
+        WorkerRpc(), *noise, answer_event(1, '{"text": "é"}'), answer_event(1, "{}")
+    ) == {"text": "é"}
 
 
 @pytest.mark.parametrize("answer", ["", "null", "[1]", "{", 3, None])
 async def test_malformed_answer_is_none(answer: Any) -> None:
-    assert await ask_of(WorkerRpc(), told(1, answer)) is None
+    assert await ask_of(WorkerRpc(), answer_event(1, answer)) is None
 
 
 async def test_refused_or_unanswered_call_returns_none(
@@ -63,7 +63,7 @@ async def test_cancelled_call_leaves_nothing_behind() -> None:
 
     with pytest.raises(asyncio.TimeoutError):
         await asyncio.wait_for(calls.call(never, "read_file", "/x.py"), 0.01)
-    calls.handle_event(told(1, "{}"))
+    calls.handle_event(answer_event(1, "{}"))
 
 
 def test_worker_info_is_validated() -> None:

@@ -81,7 +81,7 @@ async def link_that_is_cut(site: Site) -> None:
     """The dashboard is out of reach for a while."""
     site.link.cut(False)
     await site.until_cluster("unreachable")
-    site.link.mend()
+    site.link.restore()
     await site.until_cluster("connected")
 
 

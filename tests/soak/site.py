@@ -89,7 +89,7 @@ class Site:
 async def site(cluster: RayCluster, folder: Path) -> AsyncIterator[Site]:
     """A home and a window on a cluster; `folder` gets temporary files, probes and logs."""
     with temporary_home() as home, CutLink() as link:
-        link.far_port = urlsplit(cluster.address).port or 0
+        link.target_port = urlsplit(cluster.address).port or 0
         base = cluster.eagleray_env(
             home,
             RAY_API_SERVER_ADDRESS=f"http://127.0.0.1:{link.port}",

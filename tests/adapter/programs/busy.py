@@ -1,4 +1,4 @@
-"""Two threads that do something again and again, and spend most of the time in native code."""
+"""Two threads that repeat a step, and spend most of the time in native code."""
 
 import sys
 import threading

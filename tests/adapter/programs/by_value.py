@@ -1,4 +1,4 @@
-"""Code of a file that is here as a copy, under the name that the file has where it was written.
+"""Code of a file of which the worker has a copy, under the path at which it was written.
 
 As of a class of the driver's own file, which comes to a worker pickled by value.
 """

@@ -1,4 +1,4 @@
-"""Code in a file that nobody else has, and code in no file at all."""
+"""Code in a file that only the worker has, and code without a file."""
 
 import sys
 from pathlib import Path

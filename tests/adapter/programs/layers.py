@@ -1,4 +1,4 @@
-"""The person's function, Ray's core, the person's function again; and a breakpoint() in a library of Ray."""
+"""The user's function, Ray's core, the user's function again; and a breakpoint() in a library of Ray."""
 
 import ray._private.worker
 import ray.rllib
