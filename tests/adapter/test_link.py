@@ -153,7 +153,7 @@ async def test_cancelled_request_passes_its_turn_on() -> None:
     peer.end()
 
 
-@pytest.mark.parametrize("last_words", [b"", b"Content-Length: 1\r\n\r\n[", b"nonsense\r\n\r\n"])
+@pytest.mark.parametrize("rest", [b"", b"Content-Length: 1\r\n\r\n[", b"nonsense\r\n\r\n"])
 async def test_requests_of_an_ended_link_raise(rest: bytes) -> None:
     peer = Peer()
     connection = await peer.open()

@@ -36,7 +36,7 @@ def begin_question(
 ) -> asyncio.Task[str | None]:
     """Makes ssh ask for a connection that `cause` requests."""
     current_asker.set(cause)
-    ask = questions.asks_for("login")
+    ask = questions.for_destination("login")
     current_asker.set(None)
     return asyncio.ensure_future(ask(prompt, "secret"))
 

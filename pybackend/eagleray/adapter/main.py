@@ -112,7 +112,7 @@ def _raise_limits() -> None:
 def _parts(clients: ClientCount, shut_down: Callable[[], None], idle_s: float) -> AdapterParts:
     folder = run_folder()
     questions = Questions(lambda: clients.count > 0)
-    transports = TransportFactory(folder, questions.asks_for)
+    transports = TransportFactory(folder, questions.for_destination)
     routes = Routes(transports, min(LINGER_S, idle_s / 2))
     registry = Registry(folder, Clock(), routes)
     runs = RunRegistry(registry, routes)

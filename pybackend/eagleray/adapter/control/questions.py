@@ -54,7 +54,7 @@ class Questions:
         self._open: dict[int, _OpenQuestion] = {}
         self._ids = itertools.count(1)
 
-    def asks_for(self, destination: str) -> AskUser:
+    def for_destination(self, destination: str) -> AskUser:
         """The function that asks questions of the connection to `destination`, first of the client that requests it now."""
         cause = current_asker.get()
 

@@ -148,7 +148,7 @@ class AttachConversation:
         link = Link(reader, writer, trial.on_event, trial.on_end)
         trial.link = link
         if link.is_forwarded:
-            self._begin(link)
+            self._send_requests(link)
         try:
             await self._wait_for(self._greeted, link, answer_s)
         except BaseException:
@@ -160,7 +160,7 @@ class AttachConversation:
                 raise self._route_error(spec, link.problem)
             raise not_a_debugger(params.name, params.host, params.port)
         if not link.is_forwarded:
-            self._begin(link)
+            self._send_requests(link)
         trial.confirm()
         return link
 
@@ -170,7 +170,7 @@ class AttachConversation:
         params = self._params
         return worker_unreachable(params.name, params.host, params.port, error.message)
 
-    def _begin(self, link: Link) -> None:
+    def _send_requests(self, link: Link) -> None:
         """Sends all requests that precede the resume; debugpy handles one after the other.
 
         Through a route they are sent ahead of the greeting: each wait is a round trip, and may be 40 ms more, since

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from eagleray import __version__
+from eagleray.adapter.sessions import dap
 from eagleray.adapter.sessions.editor import Editor
 from eagleray.adapter.sessions.editor_requests import EditorRequests
 from eagleray.adapter.sessions.worker_session import WorkerSession
@@ -121,9 +122,7 @@ class Registry:
         if editor is not None:
             for event in events:
                 editor.send_event(event)
-            editor.send_event(
-                {"type": "event", "event": "invalidated", "body": {"areas": ["stacks"]}}
-            )
+            editor.send_event(dap.event("invalidated", {"areas": ["stacks"]}))
 
     async def read_file(self, key: WorkerKey, path: str) -> FileContent:
         return await (await self._attached(key)).worker.read_file(path)
