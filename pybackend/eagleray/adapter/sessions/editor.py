@@ -46,12 +46,12 @@ class Editor:
         self._requests = EditorRequests(worker)
         self._stop_events = StopEvents(worker.record.stopped)
         self._is_initialized = False
-        self._live = False
+        self._is_live = False
         self._intent: DisconnectIntent | None = None
         self._end_reason = ""
         self._answering: set[asyncio.Task[None]] = set()
         self._continuing = 0
-        self._later: list[Message] = []
+        self._delayed: list[Message] = []
 
     async def run(self) -> None:
         """Serves the editor; when its connection ends without a `disconnect`, the worker is held."""
@@ -72,10 +72,10 @@ class Editor:
 
     def send_event(self, event: Message) -> None:
         """Forwards an event of the worker; an editor that has not yet configured gets a replay when it has."""
-        if not self._live:
+        if not self._is_live:
             return
         if self._continuing:
-            self._later.append(event)
+            self._delayed.append(event)
         elif self._stop_events.is_needed(event):
             self._send(self._requests.event_for_editor(event))
 
@@ -83,7 +83,7 @@ class Editor:
         """Ends the session; later requests of the editor are refused, with `why` unless it is empty."""
         if self._intent is None:
             self._intent, self._end_reason = DisconnectIntent.HOLD, why
-        self._live = False
+        self._is_live = False
         for event in _ending(why):
             self._send(event)
 
@@ -145,7 +145,7 @@ class Editor:
         self._send(dap.success(request))
         if self._worker.editor is not self:
             return
-        self._live = True
+        self._is_live = True
         stop = self._worker.record.last_stop()
         if stop is None:
             self._start(self._announce_threads(), tasks.only_logged)
@@ -182,8 +182,8 @@ class Editor:
         finally:
             self._continuing -= 1
             if not self._continuing:
-                later, self._later = self._later, []
-                for event in later:
+                delayed, self._delayed = self._delayed, []
+                for event in delayed:
                     self.send_event(event)
 
     async def _answer_now(self, request: Message) -> None:
@@ -217,7 +217,7 @@ class Editor:
     def _leave(self, intent: DisconnectIntent) -> None:
         if self._intent is None:
             self._intent = intent
-            self._live = False
+            self._is_live = False
             if self._worker.editor is self:
                 self._worker.set_editor(None)
                 log.info("the editor of %s left: %s", self._worker.params.name, intent.value)
