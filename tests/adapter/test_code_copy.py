@@ -183,7 +183,7 @@ def own_home(short_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return short_home
 
 
-def test_the_copy_is_named_by_its_content(own_home: Path, tmp_path: Path) -> None:
+def test_copy_is_named_by_its_content(own_home: Path, tmp_path: Path) -> None:
     source = tmp_path / "code"
     source.mkdir()
     (source / "a.py").write_text("1")
