@@ -22,7 +22,7 @@ MANY = 64
 
 
 class Debuggers:
-    """A real debugger of each would keep the machine busy for minutes: these stop at once, where they are told to."""
+    """Debuggers that stop at once; sixty-four real ones would keep the machine busy for minutes."""
 
     def __init__(self) -> None:
         self.lines: list[list[int]] = []
@@ -96,7 +96,7 @@ class Debuggers:
 
 @contextmanager
 def waiting(number: int, debuggers: Debuggers) -> Iterator[int]:
-    """A worker that waits at its debug proxy, the port of which is the answer."""
+    """A worker that waits at its debug proxy; returns the port of the proxy."""
     who = {
         "worker_id": f"w{number}",
         "kind": "worker",

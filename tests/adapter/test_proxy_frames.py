@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 
 class _Link:
-    """One end says, the other hears; what is on the way is lost when it is cut."""
+    """One end sends, the other receives; a cut loses what is in transit."""
 
     def __init__(self) -> None:
         self.out, self.incoming = OutgoingStream(), IncomingStream()

@@ -1,4 +1,4 @@
-"""Strangers at a debug proxy, silent or slow, from the owner's own address too: the owner gets in every time."""
+"""The owner of a debug proxy always gets a place beside silent and slow strangers, also from the same address."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HOST = "127.0.0.1"
 
 
 async def stranger(port: int, dribbles: bool, greeted: asyncio.Event) -> None:
-    """Connects again whenever it was disconnected."""
+    """Connects again after each disconnect."""
     while True:
         with contextlib.suppress(OSError):
             reader, writer = await asyncio.open_connection(HOST, port)
@@ -41,7 +41,7 @@ async def stranger(port: int, dribbles: bool, greeted: asyncio.Event) -> None:
 
 @contextlib.asynccontextmanager
 async def strangers(port: int, count: int, places: int) -> AsyncIterator[None]:
-    """They are there once they have taken all the places that they can get."""
+    """The block begins once strangers have taken all places that they can get."""
     events = [asyncio.Event() for _ in range(count)]
     tasks = [
         asyncio.create_task(stranger(port, bool(n % 2), event)) for n, event in enumerate(events)

@@ -1,4 +1,4 @@
-"""Requests to debug proxies: what a listener that only poses as a debug proxy can do with one, and who else is refused."""
+"""Requests to debug proxies: what an impostor can do with one, and which callers are refused."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ async def test_request_that_is_relayed_to_another_proxy_is_refused(port: int) ->
 
 @pytest.mark.parametrize("part", [b"control", b'"salt"', b"}"])
 async def test_altered_request_is_refused(port: int, part: bytes) -> None:
-    """Whoever sits on the way to the debug proxy itself, so that the address is right."""
+    """An attacker on the route to the debug proxy itself, so that the address is right."""
 
     async def through(alter: Callable[[bytes], bytes]) -> Json | None:
         with ProxyCaller(port) as caller:
@@ -159,7 +159,7 @@ async def test_proxy_of_an_older_version_is_named_as_such() -> None:
 
 @pytest.mark.parametrize("answered", [b"", b'{"hello"', b'{"hello": {}}'])
 async def test_connection_that_is_lost_within_the_answer_is_a_lost_link(answered: bytes) -> None:
-    """The worker behind it isn't given up for that."""
+    """The adapter doesn't give up the worker for that."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(f"{request.greeting(RUN)} {request.new_nonce().hex()}\n".encode())
