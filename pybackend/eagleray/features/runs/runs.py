@@ -204,7 +204,7 @@ class Runs:
         """Notifies listeners of what adapters, supervisors, other windows and terminals change, until it is cancelled.
 
         The folders are read when the kernel or an adapter reports a change, and rarely for what another machine with
-        the same home has changed.  Whether supervisors of this machine live is asked of no file.
+        the same home has changed.  Supervisors of this machine are checked by their processes.
         """
         wake, now = asyncio.Event(), asyncio.get_running_loop().time
 
