@@ -17,15 +17,15 @@ from eagleray.common.paths import home
 from eagleray.common.paths import reports as report_records
 from eagleray.common.paths import runs as run_records
 from eagleray.common.retry import Clock
-from eagleray.features.clusters import stored_access
+from eagleray.features.clusters import credentials
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.clusters import ClusterRegistry
 from eagleray.features.clusters.connections import ConnectionMonitor, ConnectionResolver, jobs_of
+from eagleray.features.clusters.credentials import TokenRules
 from eagleray.features.clusters.job_head import JobHeadFinder
 from eagleray.features.clusters.jobs import Jobs
 from eagleray.features.clusters.node_access import NodeRoutes, Terminals
 from eagleray.features.clusters.stored_lists import StoredHosts
-from eagleray.features.clusters.token_rules import TokenRules
 from eagleray.features.debugging.debugging import Debugging
 from eagleray.features.debugging.hold_reminder import REMIND_AFTER_S
 from eagleray.features.pdb.pdb import Pdb
@@ -137,7 +137,7 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
     """Builds the objects for one event loop; nothing is queried yet. It creates folders and reads files: call it off that loop."""
     clock = clock or Clock()
     # Before anything is started, which would inherit what it holds.
-    access = stored_access.take_variable(os.environ)
+    access = credentials.take_variable(os.environ)
     adapters = AdapterClient()
     adapters.routes.use_ssh(settings.ssh)
     watch = ClusterWatch()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import get_type_hints
+from types import SimpleNamespace
+from typing import cast, get_type_hints
 
 import pytest
 from eagleray.cli.json_shapes import (
@@ -19,9 +20,11 @@ from eagleray.cli.json_shapes import (
     RUN_WORKER,
     SHAPES,
     Shape,
+    job_json,
     run_json,
 )
-from eagleray.features.clusters import handlers as clusters
+from eagleray.features.clusters.jobs import Jobs
+from eagleray.features.clusters.model import Cluster, JobStatus
 from eagleray.features.debugging.model import Attachment
 from eagleray.features.pdb import handlers as pdb
 from eagleray.features.reports import handlers as reports
@@ -29,6 +32,7 @@ from eagleray.features.runs import handlers as runs
 from eagleray.features.runs.model import RunPlan, RunState, RunWorkerStatus
 from eagleray.features.runs.records import RunRecord, StoredRun
 from eagleray.features.workers.model import LogEnd, PausedWorker
+from eagleray.slurm.jobs import SlurmJob
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden" / "json_shapes.json"
@@ -66,8 +70,7 @@ def test_every_shape_is_documented(commands: str) -> None:
 @pytest.mark.parametrize(
     ("shape", "record"),
     [
-        (CLUSTER, get_type_hints(clusters.wire_cluster)["return"]),
-        (JOB, get_type_hints(clusters.wire_job)["return"]),
+        (CLUSTER, Cluster),
         (PAUSED, PausedWorker),
         (ATTACHMENT, Attachment),
         (LOG, LogEnd),
@@ -75,10 +78,36 @@ def test_every_shape_is_documented(commands: str) -> None:
         (RUN, get_type_hints(runs.wire_run)["return"]),
         (REPORT, get_type_hints(reports.wire_report)["return"]),
     ],
-    ids=["cluster", "job", "paused", "attachment", "log", "pdb", "run", "report"],
+    ids=["cluster", "paused", "attachment", "log", "pdb", "run", "report"],
 )
 def test_every_field_of_a_shape_is_a_field_of_its_record(shape: Shape, record: type) -> None:
     assert set(shape) - COMPUTED - set(get_type_hints(record)) == set()
+
+
+def test_job_has_the_documented_fields() -> None:
+    listed = SlurmJob(
+        id="12",
+        name="train",
+        word="COMPLETING",
+        state="ending",
+        reason="",
+        partition="gpu",
+        nodelist="n1",
+        node_count=1,
+        time_left_s=None,
+        ran_s=60.0,
+        started=0.0,
+        exclusive=True,
+    )
+    jobs = cast(Jobs, SimpleNamespace(time_left_s=lambda status: None))
+    shown = job_json(JobStatus("login", listed, 0.0), jobs)
+    assert list(shown) == list(JOB)
+    assert (shown["address"], shown["job"], shown["state"], shown["nodes"]) == (
+        "ssh://login/slurm://12",
+        "12",
+        "other",
+        1,
+    )
 
 
 def test_workers_of_a_run_have_the_documented_fields(tmp_path: Path) -> None:

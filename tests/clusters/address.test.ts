@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  addressBeyond,
+  addressBehind,
   addressProblem,
-  beyondProblem,
+  remoteAddressProblem,
   hostProblem,
 } from "../../extension/features/clusters/address";
 
@@ -71,10 +71,10 @@ for (const [host, good] of HOSTS) {
 }
 
 test("what is typed beyond a host becomes an address through it", () => {
-  assert.equal(addressBeyond("login", " 8265 "), "ssh://login/8265");
-  assert.equal(addressBeyond("login", "node-1:8265"), "ssh://login/node-1:8265");
-  assert.equal(addressBeyond("login", "slurm://12"), "ssh://login/slurm://12");
-  assert.equal(addressBeyond("login", "ssh://other/8265"), undefined);
-  assert.equal(addressBeyond("login", "node-1"), undefined);
-  assert.match(beyondProblem("node-1") ?? "", /host:port/);
+  assert.equal(addressBehind("login", " 8265 "), "ssh://login/8265");
+  assert.equal(addressBehind("login", "node-1:8265"), "ssh://login/node-1:8265");
+  assert.equal(addressBehind("login", "slurm://12"), "ssh://login/slurm://12");
+  assert.equal(addressBehind("login", "ssh://other/8265"), undefined);
+  assert.equal(addressBehind("login", "node-1"), undefined);
+  assert.match(remoteAddressProblem("node-1") ?? "", /host:port/);
 });

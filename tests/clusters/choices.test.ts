@@ -5,14 +5,14 @@ import { test } from "node:test";
 import {
   addSections,
   hostSections,
-  lookSections,
+  jobHostSections,
   type Choice,
   type Section,
 } from "../../extension/features/clusters/choices";
 import type { Choices } from "../../extension/features/clusters/messages";
-import { job } from "../workers/samples";
+import { job, problem } from "../workers/samples";
 
-const NOTHING: Choices = { jobs: [], ssh_hosts: [], problems: [] };
+const NOTHING: Choices = { jobs: [], ssh_hosts: [], polled_hosts: [], problems: [] };
 
 function shown(sections: readonly Section[]): string[] {
   return sections.flatMap(({ title, choices }) => [
@@ -31,12 +31,12 @@ function all(sections: readonly Section[]): readonly Choice[] {
 test("running jobs with a live Ray stand first, then pending ones, hosts, and the way to others", () => {
   const choices: Choices = {
     jobs: [
-      job({ job: "11", name: "prepare", ray: "none", sentence: "no Ray found in it yet" }),
+      job({ id: "11", name: "prepare", ray: "none", sentence: "no Ray found in it yet" }),
       job({
-        job: "13",
+        id: "13",
         state: "pending",
         host: "",
-        nodes: 1,
+        node_count: 1,
         sentence: "waits",
         reason: "Priority",
         ray: "unknown",
@@ -46,10 +46,11 @@ test("running jobs with a live Ray stand first, then pending ones, hosts, and th
       job(),
     ],
     ssh_hosts: [
-      { name: "login", detail: "alice@10.0.0.1", looked_at: true },
-      { name: "other", detail: "", looked_at: false },
+      { name: "login", detail: "alice@10.0.0.1" },
+      { name: "other", detail: "" },
     ],
-    problems: [{ code: "ssh-refused", message: "other refused the key.", next_step: "ssh other" }],
+    polled_hosts: ["login"],
+    problems: [problem("ssh-refused", "other refused the key.", "ssh other")],
   };
   assert.deepEqual(shown(addSections(choices, true, "")), [
     "— Your running jobs",
@@ -105,25 +106,27 @@ test("a host leads to its dashboard, to what is typed there, and to its jobs", (
 });
 
 test("hosts that are looked at already are not offered again, and any other can be typed", () => {
-  const hosts = [
-    { name: "login", detail: "", looked_at: true },
-    { name: "other", detail: "", looked_at: false },
+  const ssh_hosts = [
+    { name: "login", detail: "" },
+    { name: "other", detail: "" },
   ];
+  const hosts: Choices = { ...NOTHING, ssh_hosts, polled_hosts: ["login"] };
   assert.deepEqual(
-    all(lookSections(hosts, "")).map((choice) => choice.action),
+    all(jobHostSections(hosts, "")).map((choice) => choice.action),
     [{ kind: "lookForJobs", host: "other" }],
   );
-  const [typed] = all(lookSections(hosts, "alice@third"));
+  const [typed] = all(jobHostSections(hosts, "alice@third"));
   assert.deepEqual(typed?.action, { kind: "lookForJobs", host: "alice@third" });
-  assert.match(all(lookSections(hosts, "-oX")).at(-1)?.label ?? "", /as you would for ssh/);
+  assert.match(all(jobHostSections(hosts, "-oX")).at(-1)?.label ?? "", /as you would for ssh/);
 });
 
 test("names of jobs and hosts are only text", () => {
   const evil = "$(trash) [a](command:b)\n\u001b[31m";
   const choices: Choices = {
-    jobs: [job({ name: evil, sentence: evil, host: evil, job: evil })],
-    ssh_hosts: [{ name: evil, detail: evil, looked_at: false }],
-    problems: [{ code: "x", message: evil, next_step: evil }],
+    jobs: [job({ name: evil, sentence: evil, host: evil, id: evil })],
+    ssh_hosts: [{ name: evil, detail: evil }],
+    polled_hosts: [],
+    problems: [problem("x", evil, evil)],
   };
   const texts = all(addSections(choices, true, "")).flatMap(
     ({ label, description, detail, action: chosen }) => [

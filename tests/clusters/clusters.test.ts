@@ -52,8 +52,18 @@ function rowOf(one: Cluster): Row {
 }
 
 test("each cluster stands there with its sentence, its problems below it, and the hints last", () => {
-  const problem = { code: "no-debugpy", message: "debugpy is missing.", next_step: "Install it." };
-  const hint = { code: "foreign", message: "8265 is somebody else’s.", next_step: "" };
+  const problem = {
+    code: "no-debugpy",
+    message: "debugpy is missing.",
+    next_step: "Install it.",
+    retries: false,
+  };
+  const hint = {
+    code: "foreign",
+    message: "8265 is somebody else’s.",
+    next_step: "",
+    retries: false,
+  };
   const added = cluster({
     id: "http://h:1",
     name: "h:1",
@@ -222,7 +232,7 @@ test("while the sidecar is down the last lists stay", async () => {
 });
 
 test("what to do can be copied from a problem's row", async () => {
-  const problem = { code: "x", message: "x", next_step: "pip install debugpy" };
+  const problem = { code: "x", message: "x", next_step: "pip install debugpy", retries: false };
   await editor.run("eagleray.copyNextStep", { row: "problem", cluster: "", problem });
   assert.equal(editor.clipboard, "pip install debugpy");
 });

@@ -18,7 +18,8 @@ import { cluster, clustersOf, job } from "../workers/samples";
 
 const CHOICE: Choices = {
   jobs: [job()],
-  ssh_hosts: [{ name: "login", detail: "", looked_at: false }],
+  ssh_hosts: [{ name: "login", detail: "" }],
+  polled_hosts: [],
   problems: [],
 };
 
@@ -44,8 +45,8 @@ function spinning(): string[] {
 }
 
 test("“Add Cluster…” is busy until all is there, and keeps the line that one stands on", async () => {
-  const known = job({ job: "7", address: "slurm://7", name: "known" });
-  const other = job({ job: "8", address: "slurm://8", name: "other" });
+  const known = job({ id: "7", address: "slurm://7", name: "known" });
+  const other = job({ id: "8", address: "slurm://8", name: "other" });
   fake.sidecar.notify(CHANGED, clustersOf([], { jobs: [other, known] }));
   let answer: (choices: Choices) => void = () => undefined;
   fake.sidecar.on(CHOICES, () => new Promise((resolve) => (answer = resolve)) as never);

@@ -13,9 +13,9 @@ from eagleray.features.clusters import examiner
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.clusters import ClusterRegistry
 from eagleray.features.clusters.connections import ConnectionStatus
+from eagleray.features.clusters.credentials import TokenRules
 from eagleray.features.clusters.discovery import DashboardProcess, Machine
 from eagleray.features.clusters.job_head import ShowProgress
-from eagleray.features.clusters.token_rules import TokenRules
 from eagleray.ray.endpoint import FindEndpoint
 from eagleray.tools.processes import Listener
 

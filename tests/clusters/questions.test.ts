@@ -8,7 +8,7 @@ import {
   ANSWER,
   QUESTION,
   QUESTION_OVER,
-  type Question,
+  type SshQuestion,
 } from "../../extension/features/clusters/messages";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
@@ -20,10 +20,10 @@ registeredForEach(register, (made) => {
   fake = made;
 });
 
-function ask(changes: Partial<Question>): void {
+function ask(changes: Partial<SshQuestion>): void {
   fake.sidecar.notify(QUESTION, {
-    id: "1",
-    host: "login",
+    id: 1,
+    ssh: "login",
     prompt: "Enter passphrase for key '/home/alice/.ssh/id_ed25519': ",
     kind: "secret",
     ...changes,
@@ -45,7 +45,7 @@ test("a passphrase is typed unseen, told once, and kept nowhere", async () => {
   );
   box?.enter("s3cret");
   await settled();
-  assert.deepEqual(fake.sidecar.sentTo(ANSWER), [{ id: "1", text: "s3cret" }]);
+  assert.deepEqual(fake.sidecar.sentTo(ANSWER), [{ id: 1, text: "s3cret" }]);
   assert.deepEqual([box?.open, box?.disposed], [false, true]);
   assert.doesNotMatch(fake.log.text, /s3cret/);
   assert.equal(fake.secrets.values.size, 0);
@@ -71,16 +71,16 @@ test("Escape is the answer “cancelled”", async () => {
   ask({});
   editor.boxes[0]?.hide();
   await settled();
-  assert.deepEqual(fake.sidecar.sentTo(ANSWER), [{ id: "1", text: null }]);
+  assert.deepEqual(fake.sidecar.sentTo(ANSWER), [{ id: 1, text: null }]);
 });
 
 test("questions come one after another, and one that is over goes away unanswered", async () => {
-  ask({ id: "1" });
-  ask({ id: "2" });
-  ask({ id: "3" });
+  ask({ id: 1 });
+  ask({ id: 2 });
+  ask({ id: 3 });
   assert.equal(editor.boxes.length, 1);
-  fake.sidecar.notify(QUESTION_OVER, { id: "2" });
-  fake.sidecar.notify(QUESTION_OVER, { id: "1" });
+  fake.sidecar.notify(QUESTION_OVER, { id: 2 });
+  fake.sidecar.notify(QUESTION_OVER, { id: 1 });
   await settled();
   assert.deepEqual(
     editor.boxes.map((box) => box.open),
@@ -88,7 +88,7 @@ test("questions come one after another, and one that is over goes away unanswere
   );
   editor.boxes[1]?.enter("x");
   await settled();
-  assert.deepEqual(fake.sidecar.sentTo(ANSWER), [{ id: "3", text: "x" }]);
+  assert.deepEqual(fake.sidecar.sentTo(ANSWER), [{ id: 3, text: "x" }]);
 });
 
 test("a host key is shown line by line in a dialog; only Yes is yes", async () => {
@@ -102,11 +102,11 @@ test("a host key is shown line by line in a dialog; only Yes is yes", async () =
   assert.equal(dialog?.text, "ssh to login asks");
   assert.deepEqual(dialog.options, { modal: true, detail: prompt.trim() });
   editor.answer = () => undefined;
-  ask({ id: "2", kind: "confirm", prompt });
+  ask({ id: 2, kind: "confirm", prompt });
   await settled();
   assert.deepEqual(fake.sidecar.sentTo(ANSWER), [
-    { id: "1", text: "yes" },
-    { id: "2", text: null },
+    { id: 1, text: "yes" },
+    { id: 2, text: null },
   ]);
 });
 
@@ -117,30 +117,30 @@ test("a dialog whose question is over answers nobody", async () => {
       click = resolve;
     });
   ask({ kind: "confirm", prompt: "Continue?" });
-  fake.sidecar.notify(QUESTION_OVER, { id: "1" });
+  fake.sidecar.notify(QUESTION_OVER, { id: 1 });
   click("Yes");
   await settled();
   assert.deepEqual(fake.sidecar.sentTo(ANSWER), []);
 });
 
 test("a notice stands there until it is over, beside a question", async () => {
-  ask({ id: "n", kind: "notice", prompt: "Confirm user presence for key ED25519-SK" });
-  ask({ id: "q" });
+  ask({ id: 10, kind: "notice", prompt: "Confirm user presence for key ED25519-SK" });
+  ask({ id: 11 });
   const [notice] = editor.progresses;
   assert.equal(
     notice?.options.title,
     "ssh to login asks: Confirm user presence for key ED25519-SK",
   );
   assert.equal(editor.boxes.length, 1);
-  fake.sidecar.notify(QUESTION_OVER, { id: "n" });
+  fake.sidecar.notify(QUESTION_OVER, { id: 10 });
   await settled();
   assert.deepEqual([notice.ended, fake.sidecar.sentTo(ANSWER)], [true, []]);
 });
 
 test("when the sidecar ends, all questions are over", async () => {
-  ask({ id: "n", kind: "notice" });
-  ask({ id: "1" });
-  ask({ id: "2" });
+  ask({ id: 10, kind: "notice" });
+  ask({ id: 1 });
+  ask({ id: 2 });
   fake.sidecar.state.set("failed");
   await settled();
   assert.deepEqual(
@@ -152,7 +152,7 @@ test("when the sidecar ends, all questions are over", async () => {
 });
 
 test("what the other side writes into a prompt is only text", () => {
-  ask({ kind: "text", prompt: "\u001b[2J$(trash) [yes](command:x)\r\nPasscode: ", host: "$(x)" });
+  ask({ kind: "text", prompt: "\u001b[2J$(trash) [yes](command:x)\r\nPasscode: ", ssh: "$(x)" });
   const [box] = editor.boxes;
   assert.doesNotMatch(`${box?.title}${box?.prompt}`, /\$\(|\]\(|[\n\u001b]/);
   assert.match(box?.prompt ?? "", / · Passcode:$/);

@@ -114,7 +114,7 @@ test("the last messages on all ways stand in one dialog", async () => {
 
 test("jobs are connected one after another, and hosts forgotten", async () => {
   const jobs = ["1", "2"].map((id): Row => {
-    return { row: "job", job: job({ job: id, address: `slurm://${id}` }), connecting: false };
+    return { row: "job", job: job({ id, address: `slurm://${id}` }), connecting: false };
   });
   fake.sidecar.on(ADD, () => cluster());
   await run("eagleray.connectJob", jobs);

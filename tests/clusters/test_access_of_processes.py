@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from eagleray.app import App, Settings, build_app
-from eagleray.features.clusters.stored_access import VARIABLE
+from eagleray.features.clusters.credentials import VARIABLE
 
 from tests.runs.terminal import Terminal
 

@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.cluster_status import FORGET_S
-from eagleray.features.clusters.cluster_watch import ClusterWatch
+from eagleray.features.clusters.cluster_watch import FORGET_S, ClusterWatch
 from eagleray.features.clusters.model import ClusterStatus
 from eagleray.ray.endpoint import Endpoint
 

@@ -149,17 +149,17 @@ async def test_the_panel_s_requests(make: Make, fake: FakeDashboard, tmp_path: P
     clusters, world = make(), around(tmp_path, ClusterWatch())
     terminals = Terminals(ClusterWatch(), world.connections)
     handlers = ClusterHandlers(clusters, world.jobs, world.monitor, terminals, FakeAnswers())
-    assert await handlers.list() == wire.Clusters([], [], [], [])
+    assert await handlers.list() == wire.Clusters((), (), (), ())
     added = await handlers.add(wire.AddCluster(str(fake.port)), lambda *_: None)
-    assert (added.id, added.state, added.problems) == (fake.address, "connected", [])
+    assert (added.id, added.state, added.problems) == (fake.address, "connected", ())
     assert (added.route, added.job, added.host, added.time_warning) == (None, "", "", "")
-    assert (await handlers.list()).clusters == [added]
+    assert (await handlers.list()).clusters == (added,)
     assert (await handlers.refresh()).clusters[0].id == fake.address
     given = wire.Access(fake.address, "x", headers={"X-Site": "1"})
     assert (await handlers.set_access(given)).state == "connected"
     assert fake.requests[-1].headers["X-Site"] == "1"
     await handlers.remove(wire.ClusterRef(fake.address))
-    assert (await handlers.list()).clusters == []
+    assert (await handlers.list()).clusters == ()
     async with refused("unknown-cluster"):
         await handlers.remove(wire.ClusterRef(fake.address))
     async with refused("unknown-cluster"):

@@ -15,7 +15,7 @@ from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.clusters import ClusterRegistry
 from eagleray.features.clusters.discovery import Machine
 from eagleray.features.clusters.handlers import ClusterHandlers
-from eagleray.features.clusters.model import ClusterView
+from eagleray.features.clusters.model import Cluster
 from eagleray.features.clusters.node_access import Terminals
 from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import RouteSpec
@@ -72,11 +72,11 @@ class World:
     handlers: ClusterHandlers
     relay: Relay
 
-    async def known(self) -> ClusterView:
+    async def known(self) -> Cluster:
         (one,) = (await self.clusters.refresh()).clusters
         return one
 
-    async def until(self, is_so: Callable[[ClusterView], bool]) -> ClusterView:
+    async def until(self, is_so: Callable[[Cluster], bool]) -> Cluster:
         """What is known once it is so, asked again whenever something changed."""
         changed = asyncio.Event()
         end = self.clusters.on_change(changed.set)
@@ -147,14 +147,16 @@ async def test_a_job_becomes_a_cluster(world: World, tmp_path: Path) -> None:
 
 async def test_jobs_with_a_plus(world: World) -> None:
     shown = await world.handlers.look_at(wire.HostRef("login"), say)
-    assert [(job.address, job.ray, job.nodes) for job in shown.jobs] == [(JOB, "live", 2)]
+    assert [(job.address, job.status.ray, job.status.job.node_count) for job in shown.jobs] == [
+        (JOB, "live", 2)
+    ]
     assert [(host.host, host.state) for host in shown.hosts] == [("login", "ok")]
     await world.handlers.add(wire.AddCluster(shown.jobs[0].address), say)
     shown = await world.handlers.list()
-    assert (len(shown.clusters), shown.jobs) == (1, [])
+    assert (len(shown.clusters), shown.jobs) == (1, ())
     found = await world.handlers.choices()
     assert [job.address for job in found.jobs] == [JOB]
-    assert (await world.handlers.forget_host(wire.HostRef("login"))).hosts == []
+    assert (await world.handlers.forget_host(wire.HostRef("login"))).hosts == ()
 
 
 async def test_a_pending_job_is_waited_for_and_can_be_given_up(world: World) -> None:
@@ -171,7 +173,7 @@ async def test_a_pending_job_is_waited_for_and_can_be_given_up(world: World) -> 
     adding.cancel()
     await asyncio.gather(adding, return_exceptions=True)
     assert said[0] == "Job 12 waits for its nodes (Priority)."
-    assert (await world.handlers.list()).clusters == []
+    assert (await world.handlers.list()).clusters == ()
 
 
 async def test_what_goes_wrong_is_said_and_nothing_is_kept(world: World, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.jobs import Jobs, add_options, job_sentence
+from eagleray.features.clusters.jobs import Jobs, choices, job_sentence
 from eagleray.features.clusters.stored_lists import StoredHosts
 from eagleray.protocol.control import CommandOutput
 from eagleray.slurm.client import SlurmClient
@@ -215,11 +215,11 @@ async def test_who_does_not_look_asks_nobody(tmp_path: Path) -> None:
         await asyncio.gather(running, return_exceptions=True)
 
 
-async def test_what_can_be_chosen(world: Around) -> None:
+async def test_choices_have_the_jobs_and_failed_polls(world: Around) -> None:
     world.site.jobs = [FakeJob()]
     await world.jobs.add_host("login")
-    found = await add_options(world.jobs, list)
-    assert ([seen.job.id for seen in found.jobs], found.problems) == (["12"], ())
+    offered = await choices(world.jobs, list)
+    assert ([job.status.job.id for job in offered.jobs], offered.problems) == (["12"], ())
     world.site.error = DOWN
-    found = await add_options(world.jobs, list)
-    assert [problem.code for problem in found.problems] == ["ssh-unreachable"]
+    offered = await choices(world.jobs, list)
+    assert [problem.code for problem in offered.problems] == ["ssh-unreachable"]

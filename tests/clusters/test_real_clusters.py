@@ -17,9 +17,9 @@ from eagleray.features.clusters import discovery
 from eagleray.features.clusters.addresses import host_and_port
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.clusters import ClusterRegistry
+from eagleray.features.clusters.credentials import TokenRules
 from eagleray.features.clusters.discovery import DashboardProcess, Machine
-from eagleray.features.clusters.model import ClusterView
-from eagleray.features.clusters.token_rules import TokenRules
+from eagleray.features.clusters.model import Cluster
 from eagleray.tools.worker_processes import environment_of
 
 from tests.clusters.known import DirectConnections
@@ -80,7 +80,7 @@ async def tunnel(cluster: RayCluster) -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
-def the_one(known: tuple[ClusterView, ...], cluster: RayCluster) -> ClusterView:
+def the_one(known: tuple[Cluster, ...], cluster: RayCluster) -> Cluster:
     (one,) = known
     assert one.session in ("", cluster.session)
     return one

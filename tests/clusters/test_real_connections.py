@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.addresses import host_and_port
-from eagleray.features.clusters.token_rules import TokenRules
+from eagleray.features.clusters.credentials import TokenRules
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.endpoint import Endpoint, FindEndpoint
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.remote_listeners import (
+from eagleray.features.clusters.credentials import (
     TABLES_COMMAND,
     belongs_to_other_user,
     owner_check,

@@ -12,10 +12,10 @@ import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.connections import ConnectionResolver
+from eagleray.features.clusters.credentials import TokenRules
 from eagleray.features.clusters.job_head import JobHeadFinder, JobSteps
 from eagleray.features.clusters.jobs import Jobs
 from eagleray.features.clusters.stored_lists import StoredHosts
-from eagleray.features.clusters.token_rules import TokenRules
 from eagleray.protocol.control import CommandOutput
 from eagleray.ray.dashboard import Dashboard
 from eagleray.tools.commands import Commands

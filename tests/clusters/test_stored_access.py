@@ -9,8 +9,12 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.stored_access import ClusterAccess, checked_headers, stored_access
-from eagleray.features.clusters.token_rules import TokenRules
+from eagleray.features.clusters.credentials import (
+    ClusterAccess,
+    TokenRules,
+    checked_headers,
+    stored_access,
+)
 
 PROXY = "https://proxy.example:443/ray"
 SAID = {PROXY: {"token": " t\n", "headers": {"X-Key": "secret "}, "ca_file": "/etc/ca.pem"}}
@@ -118,7 +122,7 @@ def test_a_stranger_on_this_machine_gets_no_headers(tmp_path: Path) -> None:
     rules.set_access(here, headers={"X-Key": "secret"})
     assert rules.headers_for(here) == {"X-Key": "secret"}
     owner.append(os.getuid() + 1)
-    assert rules.headers_for(here, look=False) == {"X-Key": "secret"}
+    assert rules.headers_for(here, check=False) == {"X-Key": "secret"}
     assert rules.headers_for(here) == {}
 
 

@@ -113,7 +113,7 @@ async def ask_about_clusters(panel: Panel, cluster: str, folder: Path) -> None:
     await panel.ask(clusters.FORGET_HOST, host="login")
     await panel.ask(clusters.RECONNECT, cluster=cluster)
     await panel.ask(clusters.TERMINAL, cluster=cluster)
-    await panel.ask(clusters.ANSWER, id="1", text="yes")
+    await panel.ask(clusters.ANSWER, id=1, text="yes")
 
 
 async def ask_about_workers(panel: Panel, cluster: str, worker: str) -> None:

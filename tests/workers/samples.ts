@@ -2,8 +2,11 @@
 import type {
   Cluster,
   Clusters,
-  Job,
+  ClusterProblem,
   ClusterRoute,
+  Job,
+  JobStatus,
+  SlurmJob,
 } from "../../extension/features/clusters/messages";
 import type { LiveWorker, PausedWorker, Snapshot } from "../../extension/features/workers/messages";
 
@@ -71,6 +74,10 @@ export function clustersOf(clusters: readonly Cluster[], more: Partial<Clusters>
   return { clusters, hints: [], jobs: [], hosts: [], ...more };
 }
 
+export function problem(code: string, message: string, next_step = ""): ClusterProblem {
+  return { code, message, next_step, retries: false };
+}
+
 export function route(changes: Partial<ClusterRoute> = {}): ClusterRoute {
   return {
     kind: "ssh",
@@ -82,22 +89,36 @@ export function route(changes: Partial<ClusterRoute> = {}): ClusterRoute {
   };
 }
 
-export function job(changes: Partial<Job> = {}): Job {
-  return {
-    address: "ssh://login/slurm://12",
-    job: "12",
-    host: "login",
+/** Fields of a job and of the records in it. */
+type JobChanges = Partial<Omit<Job, "status"> & Omit<JobStatus, "job"> & SlurmJob>;
+
+export function job(changes: JobChanges = {}): Job {
+  const values = {
+    id: "12",
     name: "train",
-    partition: "gpu",
+    word: "RUNNING",
     state: "running",
     reason: "",
-    nodes: 3,
-    sentence: "Ray 2.60.0",
+    partition: "gpu",
+    nodelist: "n[1-3]",
+    node_count: 3,
+    ran_s: 60,
+    started: 0,
+    exclusive: true,
+    checked: false,
+    host: "login",
+    at: 0,
     ray: "live",
+    ray_version: "2.60.0",
+    address: "ssh://login/slurm://12",
+    sentence: "Ray 2.60.0",
     time_left_s: 4_800,
     starts_s: null,
     ...changes,
-  };
+  } as const;
+  const { host, at, ray, ray_version, address, sentence, time_left_s, starts_s, ...slurm } = values;
+  const status = { host, job: { ...slurm, time_left_s }, at, ray, ray_version };
+  return { status, address, sentence, time_left_s, starts_s };
 }
 
 export function anyWorker(changes: Partial<LiveWorker> = {}): LiveWorker {

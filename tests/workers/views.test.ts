@@ -143,7 +143,12 @@ test("hostile names stay one line of plain text", () => {
 });
 
 test("with none paused, the view says what it sees and what stands in the way", () => {
-  const problem = { code: "no-debugpy", message: "debugpy is missing.", next_step: "Install it." };
+  const problem = {
+    code: "no-debugpy",
+    message: "debugpy is missing.",
+    next_step: "Install it.",
+    retries: false,
+  };
   clusters(cluster({ problems: [problem] }));
   assert.deepEqual(rows("pausedWorkers"), [
     "info: Connected, Ray 2.60.0, 6 workers, none paused | 127.0.0.1:8265",

@@ -10,13 +10,14 @@ import { longWork } from "../../dialogs";
 import {
   addSections,
   hostSections,
-  lookSections,
+  jobHostSections,
   type Choice,
   type ChoiceAction,
   type Section,
 } from "./choices";
 import type { ClusterConnector } from "./cluster_connector";
 import { CHOICES, LOOK_AT, type Choices, type Cluster } from "./messages";
+import { problemOf } from "./rows";
 
 export class AddClusterWizard {
   constructor(
@@ -72,11 +73,11 @@ export class AddClusterWizard {
       return chosen;
     }
     const { host } = chosen;
-    const lookedAt = choices.ssh_hosts.some(({ name, looked_at }) => name === host && looked_at);
+    const isPolled = choices.polled_hosts.includes(host);
     return pickChoice({
       title: `Ray behind ssh ${plain(host)}`,
       placeholder: "Choose one, or type an address as seen from there: 8265, node-1:8265",
-      sections: (typed) => hostSections(host, lookedAt, typed),
+      sections: (typed) => hostSections(host, isPolled, typed),
     });
   }
 
@@ -85,20 +86,22 @@ export class AddClusterWizard {
     const chosen = await pickChoice({
       title: "Look for your SLURM jobs on a host",
       placeholder: "Choose one, or type it as you would for ssh",
-      sections: (typed) => lookSections(offered.choices.ssh_hosts, typed),
+      sections: (typed) => jobHostSections(offered.choices, typed),
       load: (cancel) => offered.load(cancel),
     });
     return chosen?.kind === "lookForJobs" ? chosen.host : undefined;
   }
 }
 
-/** The choices: first those known from the panel, then all. */
+/** The choices: at first those of the panel, then all. */
 class OfferedChoices {
   choices: Choices;
   isComplete = false;
 
   constructor(private readonly app: App) {
-    this.choices = { jobs: app.clusters.value.jobs, ssh_hosts: [], problems: [] };
+    const { jobs, hosts } = app.clusters.value;
+    const polled_hosts = hosts.map(({ host }) => host);
+    this.choices = { jobs, ssh_hosts: [], polled_hosts, problems: [] };
   }
 
   /** An error is one of the choices, so that an address can still be typed. */
@@ -107,24 +110,22 @@ class OfferedChoices {
       this.choices = await this.app.sidecar.request(CHOICES, {}, { cancel });
       this.isComplete = true;
     } catch (error) {
-      const { code, message, nextStep } = asEaglerayError(error);
       if (!isCancellation(error)) {
-        const problems = [{ code, message, next_step: nextStep }];
-        this.choices = { ...this.choices, problems };
+        this.choices = { ...this.choices, problems: [problemOf(asEaglerayError(error))] };
       }
     }
   }
 }
 
-/** How the list looks now, for what was typed. */
+/** The sections of the list for the typed text. */
 type ListSections = (typed: string) => readonly Section[];
 
 interface PickOptions {
   readonly title: string;
   readonly placeholder: string;
-  /** What is offered at once, and again after `load`. */
+  /** The sections at once, and after `load`. */
   readonly sections: ListSections;
-  /** Brings what takes long; the list shows that it is busy.  Ends early when the list is closed. */
+  /** Fetches what takes long, while the list shows that it is busy; ends early when the list is closed. */
   load?(cancel: vscode.CancellationToken): Promise<void>;
 }
 
@@ -133,15 +134,15 @@ interface ChoiceItem extends vscode.QuickPickItem {
 }
 
 /** What the user chose; undefined when they closed the list. */
-async function pickChoice(asking: PickOptions): Promise<ChoiceAction | undefined> {
+async function pickChoice(options: PickOptions): Promise<ChoiceAction | undefined> {
   const pick = vscode.window.createQuickPick<ChoiceItem>();
   const cancel = new vscode.CancellationTokenSource();
-  pick.title = asking.title;
-  pick.placeholder = asking.placeholder;
+  pick.title = options.title;
+  pick.placeholder = options.placeholder;
   pick.matchOnDescription = true;
   pick.matchOnDetail = true;
   pick.ignoreFocusOut = true;
-  const items = (): readonly ChoiceItem[] => itemsOf(asking.sections(pick.value));
+  const items = (): readonly ChoiceItem[] => itemsOf(options.sections(pick.value));
   try {
     return await new Promise<ChoiceAction | undefined>((resolve) => {
       pick.onDidChangeValue(() => {
@@ -158,7 +159,7 @@ async function pickChoice(asking: PickOptions): Promise<ChoiceAction | undefined
       });
       pick.items = items();
       pick.show();
-      void load(asking, pick, cancel.token).then(() => {
+      void load(options, pick, cancel.token).then(() => {
         redraw(pick, items());
       });
     });
@@ -170,12 +171,12 @@ async function pickChoice(asking: PickOptions): Promise<ChoiceAction | undefined
 }
 
 async function load(
-  asking: PickOptions,
+  options: PickOptions,
   pick: vscode.QuickPick<ChoiceItem>,
   cancel: vscode.CancellationToken,
 ): Promise<void> {
-  pick.busy = asking.load !== undefined;
-  await asking.load?.(cancel);
+  pick.busy = options.load !== undefined;
+  await options.load?.(cancel);
   pick.busy = false;
 }
 

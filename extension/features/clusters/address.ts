@@ -17,7 +17,7 @@ const FORMS: readonly RegExp[] = [
 
 const WANTED = "Write a port (8265), host:port, http(s)://…, ssh://host/8265 or slurm://job";
 
-/** Why what was typed cannot be an address; undefined when it looks like one. */
+/** Why the typed text can't be an address; undefined if it looks like one. */
 export function addressProblem(typed: string): string | undefined {
   const address = typed.trim();
   if (!FORMS.some((form) => form.test(address))) {
@@ -30,23 +30,23 @@ export function addressProblem(typed: string): string | undefined {
     : undefined;
 }
 
-/** Why what was typed cannot be a host of ssh. */
+/** Why the typed text can't be a host of ssh. */
 export function hostProblem(typed: string): string | undefined {
   return new RegExp(`^${DESTINATION}$`).test(typed.trim())
     ? undefined
     : "Write the host as you would for ssh: an alias of your ssh config, host or user@host";
 }
 
-/** Why what was typed cannot be an address beyond an ssh host: a port there, or host:port as seen from there. */
-export function beyondProblem(typed: string): string | undefined {
-  return addressBeyond("host", typed) === undefined
+/** Why the typed text can't be an address behind an ssh host: a port of it, or host:port as it resolves them. */
+export function remoteAddressProblem(typed: string): string | undefined {
+  return addressBehind("host", typed) === undefined
     ? "Write a port (8265), host:port or slurm://job, as seen from that host"
     : undefined;
 }
 
-/** The address of what was typed, as seen from the ssh host `host`. */
-export function addressBeyond(host: string, typed: string): string | undefined {
-  const far = typed.trim();
-  const address = `ssh://${host}/${far}`;
-  return far.startsWith("ssh://") || addressProblem(address) !== undefined ? undefined : address;
+/** The full address of the typed one behind the ssh host `host`; undefined if it isn't valid. */
+export function addressBehind(host: string, typed: string): string | undefined {
+  const remote = typed.trim();
+  const address = `ssh://${host}/${remote}`;
+  return remote.startsWith("ssh://") || addressProblem(address) !== undefined ? undefined : address;
 }

@@ -1,8 +1,8 @@
 /** The choices of “Add Cluster…”: SLURM jobs, hosts of the ssh config, and the typed address. */
 
 import { dotted, duration, plain } from "../../common/texts";
-import { addressBeyond, addressProblem, beyondProblem, hostProblem } from "./address";
-import type { Choices, Job, SshHost } from "./messages";
+import { addressBehind, addressProblem, hostProblem, remoteAddressProblem } from "./address";
+import type { Choices, ConfiguredHost, Job } from "./messages";
 import { jobLabels, timeLeft } from "./rows";
 
 /** One line of the picker.  Without `action` it only explains, and Enter does nothing on it. */
@@ -26,22 +26,26 @@ export interface Section {
   readonly choices: readonly Choice[];
 }
 
-/** `asked` is false while `choices` are only those known from the panel; `typed` is the text in the box. */
-export function addSections(choices: Choices, asked: boolean, typed: string): readonly Section[] {
-  const { jobs, ssh_hosts: hosts, problems } = choices;
-  const running = jobs.filter((job) => job.state !== "pending").sort(liveFirst);
-  const pending = jobs.filter((job) => job.state === "pending");
+/** `isComplete` is false while `choices` are only those known from the panel; `typed` is the text in the box. */
+export function addSections(
+  choices: Choices,
+  isComplete: boolean,
+  typed: string,
+): readonly Section[] {
+  const { jobs, ssh_hosts: hosts, polled_hosts: polled, problems } = choices;
+  const running = jobs.filter((job) => !isPending(job)).sort(liveFirst);
+  const pending = jobs.filter(isPending);
   const hint = typed.trim() === "" ? undefined : addressProblem(typed);
   return filled([
     section("Address", [typedAddress(typed)]),
     section("Your running jobs", [
       ...running.map(jobChoice),
-      ...(asked && running.length === 0 ? [noJobs(jobs)] : []),
+      ...(isComplete && running.length === 0 ? [noJobs(jobs)] : []),
     ]),
     section("Your pending jobs", pending.map(jobChoice)),
     section("Hosts of your ssh config", [
-      ...hosts.map(hostChoice),
-      ...(asked && hosts.length === 0 ? [NO_HOSTS] : []),
+      ...hosts.map((host) => hostChoice(host, polled.includes(host.name))),
+      ...(isComplete && hosts.length === 0 ? [NO_HOSTS] : []),
     ]),
     section("Elsewhere", [LOOK_ELSEWHERE, hint === undefined ? undefined : explaining(hint)]),
     section("What could not be asked", problems.map(problemChoice)),
@@ -49,15 +53,17 @@ export function addSections(choices: Choices, asked: boolean, typed: string): re
 }
 
 /** What is offered on an ssh host that was chosen. */
-export function hostSections(host: string, lookedAt: boolean, typed: string): readonly Section[] {
+export function hostSections(host: string, isPolled: boolean, typed: string): readonly Section[] {
   const name = plain(host);
-  const far = typed.trim();
-  const hint = far === "" ? undefined : beyondProblem(far);
-  const address = addressBeyond(host, far);
+  const remote = typed.trim();
+  const hint = remote === "" ? undefined : remoteAddressProblem(remote);
+  const address = addressBehind(host, remote);
   return filled([
     section(`Behind ssh ${name}`, [
-      address === undefined ? undefined : connectTo(address, `Connect to ${plain(far)} from there`),
-      ...(lookedAt ? [] : [lookForJobs(host)]),
+      address === undefined
+        ? undefined
+        : connectTo(address, `Connect to ${plain(remote)} from there`),
+      ...(isPolled ? [] : [lookForJobs(host)]),
       connectTo(
         `ssh://${host}/8265`,
         "The dashboard at port 8265 of this host",
@@ -68,20 +74,23 @@ export function hostSections(host: string, lookedAt: boolean, typed: string): re
   ]);
 }
 
-/** What is offered when jobs are to be looked for on a host. */
-export function lookSections(hosts: readonly SshHost[], typed: string): readonly Section[] {
+/** The hosts that can be added so that their jobs are listed. */
+export function jobHostSections(
+  { ssh_hosts: hosts, polled_hosts: polled }: Choices,
+  typed: string,
+): readonly Section[] {
   const host = typed.trim();
   const hint = host === "" ? undefined : hostProblem(host);
-  const known = hosts.some(({ name }) => name === host);
+  const isConfigured = hosts.some(({ name }) => name === host);
   return filled([
     section("Host", [
-      host === "" || hint !== undefined || known ? undefined : lookForJobs(host, true),
+      host === "" || hint !== undefined || isConfigured ? undefined : lookForJobs(host, true),
     ]),
     section(
       "Hosts of your ssh config",
       hosts
-        .filter((host) => !host.looked_at)
-        .map((host) => ({ ...hostChoice(host), action: looking(host.name) })),
+        .filter(({ name }) => !polled.includes(name))
+        .map((host) => ({ ...hostChoice(host, false), action: lookForJobsOn(host.name) })),
     ),
     section("", [hint === undefined ? undefined : explaining(hint)]),
   ]);
@@ -96,8 +105,12 @@ function section(title: string, choices: readonly (Choice | undefined)[]): Secti
 }
 
 /** Jobs with a Ray that answers come first, else in the order of the list. */
-function liveFirst(one: Job, other: Job): number {
-  return Number(other.ray === "live") - Number(one.ray === "live");
+function liveFirst(a: Job, b: Job): number {
+  return Number(b.status.ray === "live") - Number(a.status.ray === "live");
+}
+
+function isPending({ status }: Job): boolean {
+  return status.job.state === "pending";
 }
 
 function typedAddress(typed: string): Choice | undefined {
@@ -114,28 +127,29 @@ function connectTo(address: string, label: string, description = ""): Choice {
 
 function jobChoice(job: Job): Choice {
   const { label, where, nodes } = jobLabels(job);
+  const { job: listed, ray } = job.status;
   const starts = job.starts_s === null ? "" : `starts in about ${duration(job.starts_s)}`;
-  const title = `Connecting to job ${plain(job.job)} (${label})`;
+  const title = `Connecting to job ${plain(listed.id)} (${label})`;
   return {
     label,
-    description: dotted(`job ${plain(job.job)}`, where, nodes, timeLeft(job.time_left_s, 0)),
-    detail: dotted(plain(job.sentence), job.state === "pending" ? plain(job.reason) : "", starts),
-    icon: { live: "server-environment", none: "server", unknown: "server" }[job.ray],
+    description: dotted(`job ${plain(listed.id)}`, where, nodes, timeLeft(job.time_left_s, 0)),
+    detail: dotted(plain(job.sentence), isPending(job) ? plain(listed.reason) : "", starts),
+    icon: { live: "server-environment", none: "server", unknown: "server" }[ray],
     action: { kind: "address", address: job.address, title },
   };
 }
 
-function hostChoice(host: SshHost): Choice {
+function hostChoice(host: ConfiguredHost, isPolled: boolean): Choice {
   return {
     label: plain(host.name),
     description: plain(host.detail),
-    detail: host.looked_at ? "Your jobs there are listed above" : "",
+    detail: isPolled ? "Your jobs there are listed above" : "",
     icon: "vm",
     action: { kind: "host", host: host.name },
   };
 }
 
-function looking(host: string): ChoiceAction {
+function lookForJobsOn(host: string): ChoiceAction {
   return { kind: "lookForJobs", host };
 }
 
@@ -146,7 +160,7 @@ function lookForJobs(host: string, always = false): Choice {
     description: "SLURM",
     detail: "",
     icon: "search",
-    action: looking(host),
+    action: lookForJobsOn(host),
     isAlwaysShown: always,
   };
 }

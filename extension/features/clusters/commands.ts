@@ -39,7 +39,7 @@ export class ClusterCommands {
     }
     let added: Cluster | undefined;
     await withEach(jobs, jobName, async (job) => {
-      const title = `Connecting to job ${plain(job.job)} (${jobLabels(job).label})`;
+      const title = `Connecting to job ${plain(job.status.job.id)} (${jobLabels(job).label})`;
       added = (await this.connecting.connect(job.address, title)) ?? added;
     });
     return added;
@@ -125,8 +125,8 @@ export class ClusterCommands {
   }
 }
 
-function jobName({ job }: Job): string {
-  return `job ${job}`;
+function jobName({ status }: Job): string {
+  return `job ${status.job.id}`;
 }
 
 function nameOf({ name }: Cluster): string {

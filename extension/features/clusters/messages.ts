@@ -13,72 +13,16 @@ export const LOOK_AT = request<HostRef, Clusters>("eagleray/clusters/lookAt");
 export const FORGET_HOST = request<HostRef, Clusters>("eagleray/clusters/forgetHost");
 export const RECONNECT = request<ClusterRef, Nothing>("eagleray/clusters/reconnect");
 export const TERMINAL = request<TerminalRef, Terminal>("eagleray/clusters/terminal");
-export const QUESTION = notification<Question>("eagleray/clusters/question");
+export const QUESTION = notification<SshQuestion>("eagleray/clusters/question");
 export const QUESTION_OVER = notification<QuestionRef>("eagleray/clusters/questionOver");
-export const ANSWER = request<Answer, Nothing>("eagleray/clusters/answer");
-
-/** Something that stands in the way of a cluster, with what to do about it. */
-export interface Problem {
-  readonly code: string;
-  readonly message: string;
-  readonly next_step: string;
-}
+export const ANSWER = request<QuestionAnswer, Nothing>("eagleray/clusters/answer");
 
 /**
- * A Ray cluster as the panel shows it.
+ * An ssh host that the user added so that their jobs there are listed.
  *
- * `id` is opaque: the normalised address of a dashboard, alone or beyond an ssh host, or a SLURM
- * job.
- * `sentence` says what we see ("Ray 2.60.0, 6 workers, none paused").  `session` is Ray's session
- * name, or
- * "" before the first answer; all that we remember of a cluster is keyed by it.  `route` is None
- * for one
- * that is reached directly.  `job` and `host` (an ssh destination) are "" for one without.
- * `time_left_s`
- * is that of its job when this was sent; `time_warning` is a sentence while that is nearly up
- * and somebody stands at a breakpoint, "" otherwise.
+ * It is the displayed part of `HostStatus`, whose error becomes the sentence and whose schedule
+ * stays in the sidecar.
  */
-export interface Cluster {
-  readonly id: string;
-  readonly name: string;
-  readonly origin: "own" | "added";
-  readonly state: "connecting" | "connected" | "unreachable" | "unauthorized" | "not-ray" | "failing";
-  readonly session: string;
-  readonly ray_version: string;
-  readonly sentence: string;
-  readonly problems: readonly Problem[];
-  readonly route: ClusterRoute | null;
-  readonly job: string;
-  readonly host: string;
-  readonly time_left_s: number | null;
-  readonly time_warning: string;
-}
-
-/**
- * A SLURM job of the user's own.
- *
- * `address` is what `AddCluster` takes, and the id of its cluster once it was added.  `host` is
- * the ssh
- * destination where it was seen, "" for here.  `ray`: whether a Ray dashboard answers in it.
- * `nodes`
- * counts them.  `starts_s`: seconds until SLURM expects a pending job to start.
- */
-export interface Job {
-  readonly address: string;
-  readonly job: string;
-  readonly host: string;
-  readonly name: string;
-  readonly partition: string;
-  readonly state: "running" | "pending" | "other";
-  readonly reason: string;
-  readonly nodes: number;
-  readonly sentence: string;
-  readonly ray: "live" | "none" | "unknown";
-  readonly time_left_s: number | null;
-  readonly starts_s: number | null;
-}
-
-/** An ssh host that the user added to have their jobs looked for there. */
 export interface JobHost {
   readonly host: string;
   readonly state: "ok" | "asking" | "failing";
@@ -86,29 +30,15 @@ export interface JobHost {
 }
 
 /**
- * All known clusters; `hints` say why there is none, or what was seen and left alone.
+ * All clusters; `hints` are why there is none, or what was ignored.
  *
- * `jobs`: running ones that hold a live Ray and are no clusters of the list yet.
+ * `jobs` are running ones with a live Ray that aren't clusters of the list yet.
  */
 export interface Clusters {
   readonly clusters: readonly Cluster[];
-  readonly hints: readonly Problem[];
+  readonly hints: readonly ClusterProblem[];
   readonly jobs: readonly Job[];
   readonly hosts: readonly JobHost[];
-}
-
-/** A host that the user's ssh config names; `looked_at`: their jobs are looked for there. */
-export interface SshHost {
-  readonly name: string;
-  readonly detail: string;
-  readonly looked_at: boolean;
-}
-
-/** What can be added: the user's jobs and hosts of the ssh config; `problems` are failed polls. */
-export interface Choices {
-  readonly jobs: readonly Job[];
-  readonly ssh_hosts: readonly SshHost[];
-  readonly problems: readonly Problem[];
 }
 
 /**
@@ -129,10 +59,9 @@ export interface ClusterRef {
 }
 
 /**
- * What a cluster asks for before it answers; None leaves it as it is, an empty value takes it
- * back.
+ * Credentials for a cluster; None leaves a value as it is, an empty value removes it.
  *
- * The editor keeps it (tokens and headers in SecretStorage) and tells it after each start.
+ * The editor stores them (tokens and headers in SecretStorage) and sends them after each start.
  */
 export interface Access {
   readonly cluster: string;
@@ -152,26 +81,17 @@ export interface TerminalRef {
   readonly node_id?: string;
 }
 
-/**
- * What ssh asks on the way to `host`; "notice" wants no answer and is over by itself (touch the
- * key).
- */
-export interface Question {
-  readonly id: string;
-  readonly host: string;
-  readonly prompt: string;
-  readonly kind: "text" | "secret" | "confirm" | "notice";
-}
-
-/** A question that is over: answered elsewhere, or not to be answered any more. */
+/** A question that is over: answered in another window, or given up by ssh. */
 export interface QuestionRef {
-  readonly id: string;
+  readonly id: number;
 }
 
-/** What the user typed (for "confirm": yes or no), None if they closed the box.  Kept nowhere. */
-export interface Answer {
-  readonly id: string;
-  readonly text: string | null;
+/** What is wrong with a cluster, and the fix; `retries`: Eagleray retries automatically. */
+export interface ClusterProblem {
+  readonly code: string;
+  readonly message: string;
+  readonly next_step: string;
+  readonly retries: boolean;
 }
 
 /**
@@ -189,9 +109,130 @@ export interface ClusterRoute {
   readonly message: string;
 }
 
+/**
+ * A Ray cluster as the panel shows it.
+ *
+ * `id` is opaque: the normalised address of a dashboard, alone or behind an ssh host, or a SLURM
+ * job.
+ * `origin` "added" also for one that was named on the command line.  `sentence` describes the
+ * status
+ * ("Connected, Ray 2.60.0, 6 workers, none paused").  `session` is Ray's session name, or ""
+ * before the
+ * first answer; everything that is remembered of a cluster is keyed by it.  `route` is None for
+ * one that
+ * is reached directly.  `job` and `host` (an ssh destination) are "" for one without.
+ * `time_left_s` is
+ * that of its job when this was sent; `time_warning` is a sentence while that is nearly up and a
+ * worker
+ * is stopped at a breakpoint, "" otherwise.
+ */
+export interface Cluster {
+  readonly id: string;
+  readonly name: string;
+  readonly origin: "own" | "added";
+  readonly state: "connecting" | "connected" | "unreachable" | "unauthorized" | "not-ray" | "failing";
+  readonly session: string;
+  readonly ray_version: string;
+  readonly sentence: string;
+  readonly problems: readonly ClusterProblem[];
+  readonly route: ClusterRoute | null;
+  readonly job: string;
+  readonly host: string;
+  readonly time_left_s: number | null;
+  readonly time_warning: string;
+}
+
+/**
+ * A job as `host` ("" for this machine) listed it at `at` (of the clock), and whether a Ray
+ * answers in it.
+ */
+export interface JobStatus {
+  readonly host: string;
+  readonly job: SlurmJob;
+  readonly at: number;
+  readonly ray: "live" | "none" | "unknown";
+  readonly ray_version: string;
+}
+
+/**
+ * A SLURM job as the panel shows it: its status, and what is computed from that when it is sent.
+ *
+ * `address` is what `AddCluster` takes, and the id of its cluster once it was added.  `starts_s`:
+ * seconds until
+ * SLURM expects a pending job to start.
+ */
+export interface Job {
+  readonly status: JobStatus;
+  readonly address: string;
+  readonly sentence: string;
+  readonly time_left_s: number | null;
+  readonly starts_s: number | null;
+}
+
+/**
+ * What can be added: the user's jobs, and the hosts of the ssh config with those whose jobs are
+ * polled.
+ *
+ * `problems` are failed polls.
+ */
+export interface Choices {
+  readonly jobs: readonly Job[];
+  readonly ssh_hosts: readonly ConfiguredHost[];
+  readonly polled_hosts: readonly string[];
+  readonly problems: readonly ClusterProblem[];
+}
+
 /** A terminal to open: `argv` runs as it is, without a shell, with `env` added. */
 export interface Terminal {
   readonly title: string;
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+}
+
+/**
+ * A question of ssh.  `secret`: not shown while it is typed; a "notice" wants no answer (touch the
+ * key).
+ */
+export interface SshQuestion {
+  readonly id: number;
+  readonly ssh: string;
+  readonly prompt: string;
+  readonly kind: "text" | "secret" | "confirm" | "notice";
+}
+
+/** What the user typed; None: cancelled.  It is never stored. */
+export interface QuestionAnswer {
+  readonly id: number;
+  readonly text: string | null;
+}
+
+/**
+ * A job of the user as `squeue` lists it; its texts are untrusted data of the submitter.
+ *
+ * `word` is SLURM's own word for the state.  `nodelist` is not expanded, "" while the job has no
+ * nodes.
+ * `exclusive`: no other job can run on its nodes; `checked`: a second query has confirmed or
+ * denied that.
+ * `started`: its start, or expected start, in seconds since the epoch; 0 if it is unknown.
+ */
+export interface SlurmJob {
+  readonly id: string;
+  readonly name: string;
+  readonly word: string;
+  readonly state: "running" | "pending" | "ending" | "over";
+  readonly reason: string;
+  readonly partition: string;
+  readonly nodelist: string;
+  readonly node_count: number;
+  readonly time_left_s: number | null;
+  readonly ran_s: number;
+  readonly started: number;
+  readonly exclusive: boolean;
+  readonly checked: boolean;
+}
+
+/** A host of the config; `detail` is "alice@10.0.0.1" as far as its own section says so. */
+export interface ConfiguredHost {
+  readonly name: string;
+  readonly detail: string;
 }

@@ -1,5 +1,6 @@
 /** The rows of the view Clusters, and the texts of a cluster in every view. */
 
+import type { EaglerayError } from "../../common/errors";
 import {
   count,
   dotted,
@@ -11,7 +12,7 @@ import {
 } from "../../common/texts";
 import { ROWS } from "../../contributions";
 import type { Row } from "../../panel";
-import type { Cluster, ClusterRoute, Clusters, Job, JobHost, Problem } from "./messages";
+import type { Cluster, ClusterProblem, ClusterRoute, Clusters, Job, JobHost } from "./messages";
 
 /** The view's input: the lists, the addresses that are just being connected, and how old the lists are. */
 export interface ClustersView {
@@ -59,21 +60,22 @@ export function clustersTexts({ age_s }: ClustersView, row: ClustersRow): RowTex
 
 function jobTexts(job: Job, connecting: boolean, age_s: number): RowTexts {
   const { label, where, nodes } = jobLabels(job);
+  const { job: listed, host } = job.status;
   const left = timeLeft(job.time_left_s, age_s);
   const state = connecting ? "connecting" : plain(job.sentence);
   return {
     id: `job ${job.address}`,
     label,
-    description: dotted(`job ${plain(job.job)}`, where, nodes, state, left),
+    description: dotted(`job ${plain(listed.id)}`, where, nodes, state, left),
     tooltip: lines(
-      job.name,
-      `Job ${job.job}${job.host === "" ? "" : ` on ${job.host}`}`,
+      listed.name,
+      `Job ${listed.id}${host === "" ? "" : ` on ${host}`}`,
       nodes,
       job.sentence,
       left,
       connecting ? "" : "“+” connects to the Ray in it",
     ),
-    spoken: spokenText(`job ${plain(job.job)}`, label, where, nodes, state, left),
+    spoken: spokenText(`job ${plain(listed.id)}`, label, where, nodes, state, left),
     icon: connecting ? "loading~spin" : "server",
     context: connecting ? ROWS.job.connecting : ROWS.job.found,
     children: "none",
@@ -81,18 +83,20 @@ function jobTexts(job: Job, connecting: boolean, age_s: number): RowTexts {
 }
 
 /** The texts of a job, in its row and in pick lists. */
-export function jobLabels(job: Job): { label: string; where: string; nodes: string } {
+export function jobLabels({ status }: Job): { label: string; where: string; nodes: string } {
+  const { job, host } = status;
   return {
-    label: plain(job.name) || `job ${plain(job.job)}`,
-    where: job.host === "" ? "" : plain(job.host),
-    nodes: job.nodes > 0 ? count(job.nodes, "node") : "",
+    label: plain(job.name) || `job ${plain(job.id)}`,
+    where: host === "" ? "" : plain(host),
+    nodes: job.node_count > 0 ? count(job.node_count, "node") : "",
   };
 }
 
 function jobHostTexts(host: JobHost): RowTexts {
   const name = plain(host.host);
-  const words = host.state === "asking" ? "asking for your jobs" : "your jobs are looked for there";
-  const sentence = plain(host.sentence, 500) || words;
+  const activity =
+    host.state === "asking" ? "asking for your jobs" : "your jobs are looked for there";
+  const sentence = plain(host.sentence, 500) || activity;
   return {
     id: `jobHost ${host.host}`,
     label: name,
@@ -128,7 +132,7 @@ interface JobHostRow {
 export interface ProblemRow {
   readonly row: "problem";
   readonly cluster: string;
-  readonly problem: Problem;
+  readonly problem: ClusterProblem;
 }
 
 /** The cluster of a cluster's row, in any view. */
@@ -169,7 +173,7 @@ const ROUTE_ICONS: Readonly<Record<ClusterRoute["state"], ClusterIcon | undefine
 /** `age_s` is the age of the cluster's data. */
 export function clusterTexts(cluster: Cluster, age_s = 0): RowTexts {
   const { route } = cluster;
-  const look = iconOf(cluster);
+  const icon = iconOf(cluster);
   const name = plain(cluster.name);
   const sentence = clusterSentence(cluster);
   const via = viaOf(route);
@@ -185,9 +189,9 @@ export function clusterTexts(cluster: Cluster, age_s = 0): RowTexts {
       ...routeLines(route),
       left === "" ? "" : `The time of its job: ${left}`,
     ),
-    spoken: spokenText(`cluster ${name}`, look.word, sentence, via, left),
-    icon: look.icon,
-    ...(look.color === undefined ? {} : { color: look.color }),
+    spoken: spokenText(`cluster ${name}`, icon.word, sentence, via, left),
+    icon: icon.icon,
+    ...(icon.color === undefined ? {} : { color: icon.color }),
     context: clusterContext(cluster),
     children: cluster.problems.length > 0 ? "expanded" : "none",
   };
@@ -195,8 +199,8 @@ export function clusterTexts(cluster: Cluster, age_s = 0): RowTexts {
 
 /** The state of the route where that is failing, else the state of the cluster. */
 export function clusterSentence(cluster: Cluster): string {
-  const said = failingRoute(cluster)?.sentence ?? cluster.sentence;
-  return said === "" ? iconOf(cluster).word : plain(said);
+  const sentence = failingRoute(cluster)?.sentence ?? cluster.sentence;
+  return sentence === "" ? iconOf(cluster).word : plain(sentence);
 }
 
 /** The route of a cluster, where that isn't ready. */
@@ -240,6 +244,11 @@ function routeLines(route: ClusterRoute | null): string[] {
     route.sentence,
     ...(route.message === "" ? [] : ["The last it said:", ...route.message.split(/\r?\n/)]),
   ];
+}
+
+/** The problem that a failed request is shown as. */
+export function problemOf({ code, message, nextStep }: EaglerayError): ClusterProblem {
+  return { code, message, next_step: nextStep, retries: false };
 }
 
 export function problemTexts({ cluster, problem }: ProblemRow): RowTexts {

@@ -5,11 +5,11 @@ import * as vscode from "vscode";
 import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
 import { plain } from "../../common/texts";
-import { ANSWER, QUESTION, QUESTION_OVER, type Question } from "./messages";
+import { ANSWER, QUESTION, QUESTION_OVER, type SshQuestion } from "./messages";
 
 /** A box on the screen: its answer, and how to close it. */
 interface ShownQuestion {
-  readonly question: Question;
+  readonly question: SshQuestion;
   readonly answer: Promise<string | undefined>;
   close(): void;
 }
@@ -22,8 +22,8 @@ interface ShownQuestion {
  * 3. When the sidecar ends, all of its questions are over.
  */
 export class SshQuestions implements Disposable {
-  private readonly waiting: Question[] = [];
-  private readonly notices = new Map<string, () => void>();
+  private readonly waiting: SshQuestion[] = [];
+  private readonly notices = new Map<number, () => void>();
   private readonly owned: readonly Disposable[];
   private shown: ShownQuestion | undefined;
 
@@ -51,7 +51,7 @@ export class SshQuestions implements Disposable {
     this.closeAll();
   }
 
-  private add(question: Question): void {
+  private add(question: SshQuestion): void {
     if (question.kind === "notice") {
       this.notify(question);
       return;
@@ -80,7 +80,7 @@ export class SshQuestions implements Disposable {
     this.next();
   }
 
-  private async sendAnswer(id: string, text: string | null): Promise<void> {
+  private async sendAnswer(id: number, text: string | null): Promise<void> {
     try {
       await this.app.sidecar.request(ANSWER, { id, text });
     } catch (error) {
@@ -89,7 +89,7 @@ export class SshQuestions implements Disposable {
     }
   }
 
-  private close(id: string): void {
+  private close(id: number): void {
     this.notices.get(id)?.();
     const at = this.waiting.findIndex((question) => question.id === id);
     if (at !== -1) {
@@ -112,7 +112,7 @@ export class SshQuestions implements Disposable {
     }
   }
 
-  private notify(question: Question): void {
+  private notify(question: SshQuestion): void {
     const title = `${questionTitle(question)}: ${questionLine(question)}`;
     const over = new Promise<void>((resolve) => {
       this.notices.set(question.id, () => {
@@ -125,7 +125,7 @@ export class SshQuestions implements Disposable {
   }
 }
 
-function box(question: Question): ShownQuestion {
+function box(question: SshQuestion): ShownQuestion {
   const input = vscode.window.createInputBox();
   input.title = questionTitle(question);
   input.prompt = questionLine(question);
@@ -153,7 +153,7 @@ function box(question: Question): ShownQuestion {
 }
 
 /** The editor can't close a dialog, so the answer to a question that is over is dropped. */
-function dialog(question: Question): ShownQuestion {
+function dialog(question: SshQuestion): ShownQuestion {
   const yes = "Yes";
   const detail = questionLines(question);
   const clicked = vscode.window.showWarningMessage(
@@ -173,17 +173,17 @@ const LONGEST = 1_000;
 const MOST_LINES = 30;
 
 /** The user's name for the host comes first, since the prompt may contain any text. */
-function questionTitle({ host }: Question): string {
-  return host === "" ? "ssh asks" : `ssh to ${plain(host)} asks`;
+function questionTitle({ ssh }: SshQuestion): string {
+  return ssh === "" ? "ssh asks" : `ssh to ${plain(ssh)} asks`;
 }
 
 /** The prompt for a box, which has room for one paragraph. */
-function questionLine({ prompt }: Question): string {
+function questionLine({ prompt }: SshQuestion): string {
   return plainLines(prompt).join(" · ") || "An answer is wanted";
 }
 
 /** The prompt for a dialog, line by line. */
-function questionLines({ prompt }: Question): string {
+function questionLines({ prompt }: SshQuestion): string {
   return plainLines(prompt).join("\n");
 }
 

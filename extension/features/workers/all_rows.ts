@@ -2,7 +2,7 @@
 
 import { count, dotted, lines, plain, spokenText, type RowTexts } from "../../common/texts";
 import { ROWS } from "../../contributions";
-import type { Cluster, Problem } from "../clusters/messages";
+import type { Cluster, ClusterProblem } from "../clusters/messages";
 import { clusterTexts, problemTexts } from "../clusters/rows";
 import type { LiveWorker } from "./messages";
 import type { AllRow, AnyGroupRow } from "./rows";
@@ -10,7 +10,7 @@ import type { AllRow, AnyGroupRow } from "./rows";
 export type Grouping = "class" | "node";
 
 /** The workers of a cluster, or why they aren't available; undefined while they are requested. */
-export type Loaded = readonly LiveWorker[] | Problem | undefined;
+export type Loaded = readonly LiveWorker[] | ClusterProblem | undefined;
 
 export interface AllView {
   readonly clusters: readonly Cluster[];

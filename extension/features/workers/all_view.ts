@@ -8,6 +8,7 @@ import { COMMANDS, VIEWS } from "../../contributions";
 import { setContextKey } from "../../settings";
 import { RowTree } from "../../tree_view";
 import { allRows, allTexts, type AllView, type Grouping, type Loaded } from "./all_rows";
+import { problemOf } from "../clusters/rows";
 import { ALL } from "./messages";
 import type { AllRow } from "./rows";
 
@@ -106,8 +107,7 @@ export class AllWorkersView implements Disposable {
       const { workers } = await this.app.sidecar.request(ALL, { cluster });
       this.loaded.set(cluster, workers);
     } catch (error) {
-      const { code, message, nextStep } = asEaglerayError(error);
-      this.loaded.set(cluster, { code, message, next_step: nextStep });
+      this.loaded.set(cluster, problemOf(asEaglerayError(error)));
     }
   }
 }

@@ -9,7 +9,7 @@ from eagleray.app import App
 from eagleray.cli.arguments import add_cluster, add_json
 from eagleray.cli.json_shapes import cluster_json
 from eagleray.cli.output import duration, print_json, say, step_now
-from eagleray.features.clusters.model import ClusterList, ClusterView
+from eagleray.features.clusters.model import Cluster, ClusterList
 from eagleray.ray.errors import no_clusters
 
 
@@ -56,5 +56,5 @@ def _print_clusters(every: ClusterList) -> None:
         print(f"{hint.message} {step_now(hint)}".rstrip(), file=sys.stderr)
 
 
-def _left(view: ClusterView) -> str:
+def _left(view: Cluster) -> str:
     return duration(view.time_left_s) if view.time_left_s else ""

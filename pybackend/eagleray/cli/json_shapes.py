@@ -12,9 +12,9 @@ from typing import Any
 from attrs import asdict
 
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.handlers import wire_cluster, wire_job
-from eagleray.features.clusters.jobs import Jobs, JobStatus
-from eagleray.features.clusters.model import ClusterView
+from eagleray.features.clusters.handlers import shown_cluster
+from eagleray.features.clusters.jobs import Jobs, shown_job
+from eagleray.features.clusters.model import Cluster, JobStatus
 from eagleray.features.debugging.model import Attachment
 from eagleray.features.pdb.handlers import wire_session
 from eagleray.features.pdb.sessions import WaitingPdb
@@ -27,6 +27,7 @@ from eagleray.features.workers.model import LogEnd, PausedWorker
 Json = dict[str, Any]
 Shape = dict[str, str]
 
+PROBLEM = ["code", "message", "next_step"]
 CLUSTER: Shape = {
     "id": "what other commands take as --cluster",
     "name": "the name in the panel",
@@ -35,7 +36,7 @@ CLUSTER: Shape = {
     "session": 'Ray\'s session name, "" before the first answer',
     "ray_version": 'version of Ray, "" before the first answer',
     "sentence": "the state as a sentence",
-    "problems": "list of {code, message, next_step}",
+    "problems": f"list of {{{', '.join(PROBLEM)}}}",
     "route": "{kind, via, state, sentence, message}, null for a direct connection",
     "job": 'SLURM job id, "" for none',
     "host": 'ssh destination, "" for none',
@@ -169,12 +170,27 @@ SHAPES: dict[str, tuple[str, Shape]] = {
 }
 
 
-def cluster_json(view: ClusterView) -> Json:
-    return _shaped(wire_cluster(view), CLUSTER)
+def cluster_json(cluster: Cluster) -> Json:
+    shown = shown_cluster(cluster)
+    problems = [_shaped(problem, PROBLEM) for problem in shown.problems]
+    return _shaped(shown, CLUSTER, problems=problems)
 
 
-def job_json(job: JobStatus, jobs: Jobs) -> Json:
-    return _shaped(wire_job(job, jobs.time_left_s(job)), JOB)
+def job_json(status: JobStatus, jobs: Jobs) -> Json:
+    """Flat: the fields of the job beside those of its status."""
+    job = status.job
+    return _shaped(
+        shown_job(status, jobs),
+        JOB,
+        job=job.id,
+        host=status.host,
+        name=job.name,
+        partition=job.partition,
+        state=job.state if job.state in ("running", "pending") else "other",
+        reason=job.reason,
+        nodes=job.node_count,
+        ray=status.ray,
+    )
 
 
 def paused_json(worker: PausedWorker) -> Json:

@@ -11,7 +11,8 @@ from eagleray.cli.arguments import add_json
 from eagleray.cli.json_shapes import job_json
 from eagleray.cli.output import duration, print_json, print_table, say, step_now
 from eagleray.common.slurm_errors import no_slurm
-from eagleray.features.clusters.jobs import Jobs, JobStatus, job_sentence
+from eagleray.features.clusters.jobs import Jobs, job_sentence
+from eagleray.features.clusters.model import JobStatus
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import inspect
 import sys
@@ -164,10 +165,26 @@ def _interface(cls: type[Any], is_only_params: bool) -> str:
     """A field with a default may be left out by the editor, but is always there in our answers."""
     hints = get_type_hints(cls)
     lines = [_comment(inspect.getdoc(cls) or ""), f"export interface {cls.__name__} {{"]
-    for field in attrs.fields(cls):
-        optional = "?" if is_only_params and field.default is not attrs.NOTHING else ""
-        lines.append(f"  readonly {field.name}{optional}: {_type(hints[field.name])};")
+    for name, has_default in _fields_of(cls):
+        optional = "?" if is_only_params and has_default else ""
+        lines.append(f"  readonly {name}{optional}: {_type(hints[name])};")
     return "\n".join([*lines, "}"])
+
+
+def _is_record(hint: Any) -> bool:
+    """Whether it is an attrs class, or a dataclass of a package that needs nothing installed."""
+    return attrs.has(hint) or (isinstance(hint, type) and dataclasses.is_dataclass(hint))
+
+
+def _fields_of(cls: type[Any]) -> list[tuple[str, bool]]:
+    """The names of the fields of a record, and whether each has a default."""
+    if attrs.has(cls):
+        return [(field.name, field.default is not attrs.NOTHING) for field in attrs.fields(cls)]
+    missing = dataclasses.MISSING
+    return [
+        (field.name, field.default is not missing or field.default_factory is not missing)
+        for field in dataclasses.fields(cls)
+    ]
 
 
 def _comment(text: str) -> str:
@@ -191,7 +208,7 @@ def _type(hint: Any) -> str:
         return f"readonly ({inner})[]" if " " in inner else f"readonly {inner}[]"
     if origin is dict:
         return f"Readonly<Record<string, {_type(args[1])}>>"
-    assert attrs.has(hint), f"{hint} has no wire form"
+    assert _is_record(hint), f"{hint} has no wire form"
     return str(hint.__name__)
 
 
@@ -213,7 +230,7 @@ def _fields(record: type[Any]) -> list[type[Any]]:
 
 
 def _inner(hint: Any) -> Iterator[type[Any]]:
-    if attrs.has(hint):
+    if _is_record(hint):
         yield hint
     for arg in get_args(hint):
         yield from _inner(arg)

@@ -8,8 +8,7 @@ from typing import Any
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.paths import is_network_folder
 from eagleray.features.clusters.addresses import host_and_port, normalised, parse_address
-from eagleray.features.clusters.remote_listeners import belongs_to_other_user
-from eagleray.features.clusters.stored_access import stored_access
+from eagleray.features.clusters.credentials import belongs_to_other_user, stored_access
 from eagleray.features.source_mapping import worker_paths
 from eagleray.features.source_mapping.mounts import mounted_files, table
 from eagleray.features.workers.stop_location import stop_in_dump

@@ -12,6 +12,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
+
+from attrs import evolve
 
 from eagleray.common.errors import EaglerayError
 from eagleray.common.listeners import Listeners
@@ -19,15 +22,20 @@ from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.paths import home
 from eagleray.features.clusters import discovery
 from eagleray.features.clusters.addresses import normalised, parse_address
-from eagleray.features.clusters.cluster_view import cluster_view
 from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.connections import ConnectionMonitor
+from eagleray.features.clusters.connections import ConnectionMonitor, ConnectionStatus
+from eagleray.features.clusters.credentials import TokenRules
 from eagleray.features.clusters.discovery import DiscoveredCluster, Machine
 from eagleray.features.clusters.examiner import Examiner
-from eagleray.features.clusters.job_head import ShowProgress
-from eagleray.features.clusters.model import ClusterList, ClusterProblem, ClusterStatus, ClusterView
+from eagleray.features.clusters.job_head import ShowProgress, is_loopback
+from eagleray.features.clusters.model import (
+    Cluster,
+    ClusterList,
+    ClusterProblem,
+    ClusterRoute,
+    ClusterStatus,
+)
 from eagleray.features.clusters.stored_lists import StoredClusters
-from eagleray.features.clusters.token_rules import TokenRules
 from eagleray.features.clusters.watch_list import Duplicates, MakeDashboard, WatchList
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import unknown_cluster
@@ -122,9 +130,9 @@ class ClusterRegistry:
 
     def current(self) -> ClusterList:
         """All clusters with their last status, without any request."""
-        views = [self._view(status) for status in self._watch.statuses()]
-        views.sort(key=lambda view: view.origin != "added")
-        return ClusterList(tuple(views), self._hints)
+        clusters = [self._shown(status) for status in self._watch.statuses()]
+        clusters.sort(key=lambda cluster: cluster.origin != "added")
+        return ClusterList(tuple(clusters), self._hints)
 
     async def refresh(self) -> ClusterList:
         """Discovers clusters, polls them all, and examines why one may look empty."""
@@ -140,7 +148,7 @@ class ClusterRegistry:
         headers: Mapping[str, str] | None = None,
         ca_file: str | None = None,
         report: ShowProgress = lambda _: None,
-    ) -> ClusterView:
+    ) -> Cluster:
         """Adds a cluster after a Ray dashboard has answered, and stores its address.
 
         One that needs another token, or is busy, is Ray too and is added.  A pending job is waited for;
@@ -166,7 +174,7 @@ class ClusterRegistry:
         self._watch.reset(cluster)
         await self._watch.refresh(cluster)
         self.notify_changed()
-        return self._view(self._watch.status(cluster))
+        return self._shown(self._watch.status(cluster))
 
     async def remove(self, cluster: str) -> None:
         """Forgets an added cluster and its token; a discovered one is kept while it runs."""
@@ -187,7 +195,7 @@ class ClusterRegistry:
         token: str | None = None,
         headers: Mapping[str, str] | None = None,
         ca_file: str | None = None,
-    ) -> ClusterView:
+    ) -> Cluster:
         """Sets the user's credentials for a cluster and polls it with them; an empty value removes one.
 
         They are stored for a cluster that is not watched yet, too: the editor sends them when it starts.
@@ -198,7 +206,7 @@ class ClusterRegistry:
             await self.discover()
         self._watch.reset(cluster)
         await self._watch.refresh(cluster)
-        return self._view(self._watch.status(cluster))
+        return self._shown(self._watch.status(cluster))
 
     async def resolve(
         self, written: str, report: ShowProgress = lambda _: None, *, clicked: bool = True
@@ -287,12 +295,83 @@ class ClusterRegistry:
                 self._added.pop(status.cluster, None)
         await self._update_watch()
 
-    def _view(self, status: ClusterStatus) -> ClusterView:
+    def _shown(self, status: ClusterStatus) -> Cluster:
         credentials = self._tokens.problem(status.cluster)
         problems = (*([credentials] if credentials else []), *self._examiner.problems(status))
         connection = self._connections.status(status.cluster)
-        return cluster_view(status, self._is_added(status.cluster), problems, connection)
+        return _cluster(status, self._is_added(status.cluster), problems, connection)
 
     def notify_changed(self) -> None:
         """Tells the listeners to call `current` again."""
         self._listeners.notify()
+
+
+def _cluster(
+    status: ClusterStatus,
+    added: bool,
+    problems: tuple[ClusterProblem, ...],
+    connection: ConnectionStatus,
+) -> Cluster:
+    """The cluster as it is shown; `problems` are those of its examination and credentials."""
+    if connection.is_pending:
+        status = evolve(status, state="connecting")
+    failure = (
+        [ClusterProblem.of(status.error)] if status.error and status.state != "connecting" else []
+    )
+    job_problem = [connection.problem] if connection.problem else []
+    by_code = {problem.code: problem for problem in (*job_problem, *failure)}
+    return Cluster(
+        id=status.cluster,
+        name=cluster_name(status.cluster, connection.job_name),
+        origin="added" if added else "own",
+        state=status.state,
+        session=status.session,
+        ray_version=status.ray_version,
+        sentence=status_sentence(status, connection.waits_for),
+        problems=(*by_code.values(), *problems),
+        route=_route(connection),
+        job=connection.job,
+        host=connection.host,
+        time_left_s=connection.time_left_s,
+        time_warning=connection.time_warning,
+    )
+
+
+def _route(connection: ConnectionStatus) -> ClusterRoute | None:
+    state = connection.route
+    if state is None:
+        return None
+    return ClusterRoute(state.route.kind, connection.via, state.state, state.reason, state.message)
+
+
+def cluster_name(cluster: str, job_name: str = "") -> str:
+    """The name of a cluster: "node-1:8265", "login:8265" on the host behind ssh, "train (job 12345)"."""
+    address = parse_address(cluster)
+    if address.job:
+        return f"{job_name} (job {address.job})" if job_name else f"job {address.job}"
+    parts = urlsplit(address.url)
+    host = parts.hostname or ""
+    if address.ssh and is_loopback(host):
+        host = address.ssh.rpartition("@")[2]
+    return (
+        f"[{host}]:{parts.port}{parts.path}" if ":" in host else f"{host}:{parts.port}{parts.path}"
+    )
+
+
+def status_sentence(status: ClusterStatus, waits_for: str = "") -> str:
+    """ "Connected, Ray 2.60.0, 6 workers, none paused", or the error, or what is waited for."""
+    if status.state == "connecting":
+        return waits_for or "Connecting…"
+    if status.error is not None:
+        return status.error.message
+    parts = ["Connected", f"Ray {status.ray_version}"]
+    if status.live_workers >= 0:
+        parts.append(_counted(status.live_workers, "worker"))
+    parts.append(f"{status.waiting} paused" if status.waiting else "none paused")
+    return ", ".join(parts)
+
+
+def _counted(number: int, thing: str) -> str:
+    if number == 0:
+        return f"no {thing}s"
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

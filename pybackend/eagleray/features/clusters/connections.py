@@ -19,6 +19,7 @@ from eagleray.common.retry import JOB_STATE
 from eagleray.common.slurm_errors import bridge_needs_click, job_over, job_waits
 from eagleray.features.clusters.addresses import ClusterAddress, parse_address
 from eagleray.features.clusters.cluster_watch import ClusterWatch
+from eagleray.features.clusters.credentials import TokenRules, owner_check
 from eagleray.features.clusters.job_head import (
     JobHead,
     JobHeadFinder,
@@ -27,10 +28,8 @@ from eagleray.features.clusters.job_head import (
     is_loopback,
     start_time,
 )
-from eagleray.features.clusters.jobs import Jobs, JobStatus
-from eagleray.features.clusters.model import ClusterProblem
-from eagleray.features.clusters.remote_listeners import owner_check
-from eagleray.features.clusters.token_rules import TokenRules
+from eagleray.features.clusters.jobs import Jobs
+from eagleray.features.clusters.model import ClusterProblem, JobStatus
 from eagleray.protocol.control import OpenedSocket, RouteState
 from eagleray.protocol.route_spec import DIRECT, HOST_NAME, RouteSpec
 from eagleray.ray.endpoint import CheckListener, Endpoint, FindEndpoint, no_check

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
+
+from attrs import evolve
 
 from eagleray.adapter_client.routes import AdapterRoutes
 from eagleray.common.errors import with_retry
 from eagleray.features.clusters import messages as wire
 from eagleray.features.clusters.clusters import ClusterRegistry
 from eagleray.features.clusters.connections import ConnectionMonitor
-from eagleray.features.clusters.jobs import (
-    AddOptions,
-    HostStatus,
-    Jobs,
+from eagleray.features.clusters.jobs import HostStatus, Jobs, choices, shown_job
+from eagleray.features.clusters.model import (
+    Choices,
+    Cluster,
+    ClusterList,
+    ClusterProblem,
     JobStatus,
-    add_options,
-    job_sentence,
+    Terminal,
 )
-from eagleray.features.clusters.model import ClusterList, ClusterProblem, ClusterView, Terminal
 from eagleray.features.clusters.node_access import Terminals
 
 if TYPE_CHECKING:
-    from eagleray.protocol.control import SshQuestion
+    from eagleray.protocol.control import QuestionAnswer
     from eagleray.wire.requests import ReportProgress, RequestServer
 
 
@@ -56,8 +57,8 @@ def register(
     async def follow() -> None:
         connection_monitor.follow_routes()
         routes.asks(
-            lambda question: server.notify(wire.QUESTION, _question(question)),
-            lambda over: server.notify(wire.QUESTION_OVER, wire.QuestionRef(str(over))),
+            lambda question: server.notify(wire.QUESTION, question),
+            lambda over: server.notify(wire.QUESTION_OVER, wire.QuestionRef(over)),
         )
 
     server.in_background("routes", follow)
@@ -83,10 +84,10 @@ class ClusterHandlers:
     def all(self) -> wire.Clusters:
         current = self._clusters.current()
         return wire.Clusters(
-            clusters=[wire_cluster(view) for view in current.clusters],
-            hints=_problems(current.hints),
-            jobs=[self._job(status) for status in self._offered(current)],
-            hosts=[_host(status) for status in self._jobs.hosts()],
+            clusters=tuple(shown_cluster(cluster) for cluster in current.clusters),
+            hints=_shown(current.hints),
+            jobs=tuple(shown_job(status, self._jobs) for status in self._offered(current)),
+            hosts=tuple(_host(status) for status in self._jobs.hosts()),
         )
 
     async def list(self) -> wire.Clusters:
@@ -98,9 +99,9 @@ class ClusterHandlers:
         await self._jobs.poll_all()
         return self.all()
 
-    async def add(self, params: wire.AddCluster, report: ReportProgress) -> wire.Cluster:
+    async def add(self, params: wire.AddCluster, report: ReportProgress) -> Cluster:
         access = (params.address, params.token, params.headers, params.ca_file)
-        return wire_cluster(await self._clusters.add(*access, report=report))
+        return shown_cluster(await self._clusters.add(*access, report=report))
 
     async def remove(self, params: wire.ClusterRef) -> None:
         await self._clusters.remove(params.cluster)
@@ -108,12 +109,13 @@ class ClusterHandlers:
     async def id_of(self, params: wire.ClusterRef) -> wire.ClusterRef:
         return wire.ClusterRef(await self._clusters.id_of(params.cluster))
 
-    async def set_access(self, params: wire.Access) -> wire.Cluster:
+    async def set_access(self, params: wire.Access) -> Cluster:
         access = (params.cluster, params.token, params.headers, params.ca_file)
-        return wire_cluster(await self._clusters.set_access(*access))
+        return shown_cluster(await self._clusters.set_access(*access))
 
-    async def choices(self) -> wire.Choices:
-        return self._choices(await add_options(self._jobs))
+    async def choices(self) -> Choices:
+        offered = await choices(self._jobs)
+        return evolve(offered, problems=_shown(offered.problems))
 
     async def look_at(self, params: wire.HostRef, report: ReportProgress) -> wire.Clusters:
         report(f"Asking {params.host} for jobs")
@@ -130,73 +132,26 @@ class ClusterHandlers:
     async def terminal(self, params: wire.TerminalRef) -> Terminal:
         return await self._terminals.on(params.cluster, params.node_id)
 
-    async def answer(self, params: wire.Answer) -> None:
-        if params.id.isdecimal():
-            await self._routes.answer(int(params.id), params.text)
+    async def answer(self, params: QuestionAnswer) -> None:
+        await self._routes.answer(params.id, params.text)
 
     def _offered(self, current: ClusterList) -> Iterable[JobStatus]:
         """Running jobs with a live Ray that are not clusters yet."""
-        clusters = {view.id for view in current.clusters}
+        clusters = {cluster.id for cluster in current.clusters}
         return (s for s in self._jobs.all() if s.ray == "live" and s.address not in clusters)
 
-    def _choices(self, options: AddOptions) -> wire.Choices:
-        polled = {status.host for status in self._jobs.hosts()}
-        return wire.Choices(
-            jobs=[self._job(status) for status in options.jobs],
-            ssh_hosts=[
-                wire.SshHost(host.name, host.detail, host.name in polled)
-                for host in options.ssh_hosts
-            ],
-            problems=_problems(options.problems),
-        )
 
-    def _job(self, status: JobStatus) -> wire.Job:
-        return wire_job(status, self._jobs.time_left_s(status))
-
-
-def wire_job(status: JobStatus, time_left_s: float | None) -> wire.Job:
-    job, pending = status.job, status.job.state == "pending"
-    return wire.Job(
-        address=status.address,
-        job=job.id,
-        host=status.host,
-        name=job.name,
-        partition=job.partition,
-        state=job.state if job.state in ("running", "pending") else "other",
-        reason=job.reason,
-        nodes=job.node_count,
-        sentence=job_sentence(status),
-        ray=status.ray,
-        time_left_s=time_left_s,
-        starts_s=max(0.0, job.started - time.time()) if pending and job.started else None,
-    )
-
-
-def wire_cluster(view: ClusterView) -> wire.Cluster:
-    return wire.Cluster(
-        id=view.id,
-        name=view.name,
-        origin=view.origin,
-        state=view.state,
-        session=view.session,
-        ray_version=view.ray_version,
-        sentence=view.sentence,
-        problems=_problems(view.problems),
-        route=view.route,
-        job=view.job,
-        host=view.host,
-        time_left_s=view.time_left_s,
-        time_warning=view.time_warning,
-    )
+def shown_cluster(cluster: Cluster) -> Cluster:
+    """The cluster as a window shows it: the next steps of its problems end with what is retried."""
+    return evolve(cluster, problems=_shown(cluster.problems))
 
 
 def _host(status: HostStatus) -> wire.JobHost:
     return wire.JobHost(status.host, status.state, status.error.message if status.error else "")
 
 
-def _question(question: SshQuestion) -> wire.Question:
-    return wire.Question(str(question.id), question.ssh, question.prompt, question.kind)
-
-
-def _problems(problems: Iterable[ClusterProblem]) -> list[wire.Problem]:
-    return [wire.Problem(p.code, p.message, with_retry(p.next_step, p.retries)) for p in problems]
+def _shown(problems: Iterable[ClusterProblem]) -> tuple[ClusterProblem, ...]:
+    return tuple(
+        evolve(problem, next_step=with_retry(problem.next_step, problem.retries))
+        for problem in problems
+    )

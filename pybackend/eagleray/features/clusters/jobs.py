@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Literal
 
@@ -15,32 +16,13 @@ from eagleray.common.listeners import Listeners
 from eagleray.common.off_loop import off_loop
 from eagleray.common.retry import JOB_STATE, Backoff, Clock, jittered
 from eagleray.features.clusters.job_head import is_within_job
-from eagleray.features.clusters.model import ClusterProblem
+from eagleray.features.clusters.model import Choices, ClusterProblem, Job, JobStatus
 from eagleray.features.clusters.stored_lists import StoredHosts
 from eagleray.slurm.client import NodeAnswer, SlurmClient
 from eagleray.slurm.jobs import SlurmJob
 from eagleray.slurm.nodes import JobNodes
 from eagleray.slurm.queue import JobQueue, SlurmQueue
 from eagleray.tools.ssh_config import ConfiguredHost, configured_hosts
-
-RayInJob = Literal["live", "none", "unknown"]
-
-
-@frozen
-class JobStatus:
-    """A job as `host` listed it at `at` (of the clock), and whether a Ray answers in it."""
-
-    host: str
-    job: SlurmJob
-    at: float
-    ray: RayInJob = "unknown"
-    ray_version: str = ""
-
-    @property
-    def address(self) -> str:
-        """The id of its cluster."""
-        inner = f"slurm://{self.job.id}"
-        return f"ssh://{self.host}/{inner}" if self.host else inner
 
 
 @frozen
@@ -68,12 +50,13 @@ def find_ray(
 
 
 def with_ray(
-    status: JobStatus, answers: Sequence[NodeAnswer], found: NodeAnswer | None
+    status: JobStatus, answers: Sequence[NodeAnswer], head: NodeAnswer | None
 ) -> JobStatus:
-    if found is not None:
-        return evolve(status, ray="live", ray_version=found.ray)
-    known = bool(answers) and all(answer.answer in ("refused", "other") for answer in answers)
-    return evolve(status, ray="none" if known else "unknown", ray_version="")
+    """`status` with the Ray on `head`; without a head, "none" only if every node has answered."""
+    if head is not None:
+        return evolve(status, ray="live", ray_version=head.ray)
+    is_certain = bool(answers) and all(answer.answer in ("refused", "other") for answer in answers)
+    return evolve(status, ray="none" if is_certain else "unknown", ray_version="")
 
 
 POLL_S = JOB_STATE.steady_s
@@ -122,7 +105,7 @@ class Jobs:
 
     async def run(self) -> None:
         """Polls until it is cancelled, soon after the panel was opened."""
-        looks: set[asyncio.Task[None]] = set()
+        polls: set[asyncio.Task[None]] = set()
         await self.ready()
         try:
             while True:
@@ -133,19 +116,19 @@ class Jobs:
                     if not self._visible():
                         await self._store_shared(host)
                     else:
-                        look = tasks.owned(
+                        poll = tasks.owned(
                             self._poll_logged(host), f"jobs {host}", tasks.only_logged
                         )
-                        looks.add(look)
-                        look.add_done_callback(looks.discard)
+                        polls.add(poll)
+                        poll.add_done_callback(polls.discard)
                 await asyncio.sleep(STEP_S)
         finally:
-            for look in list(looks):
-                look.cancel()
-            await asyncio.gather(*looks, return_exceptions=True)
+            for poll in list(polls):
+                poll.cancel()
+            await asyncio.gather(*polls, return_exceptions=True)
 
     async def ready(self) -> None:
-        """WaitTimer until the list of added hosts is read."""
+        """Waits until the list of added hosts is read."""
         await self._stored.ready()
 
     async def polled_hosts(self) -> list[str]:
@@ -189,11 +172,10 @@ class Jobs:
                 await self._find_rays(host, at_once=not max_age_s)
 
     def _store(self, host: str, queue: JobQueue) -> None:
-        known = self._jobs.get(host, {})
-        merged = {
-            job.id: self._merged(host, job, known.get(job.id), queue.at) for job in queue.jobs
+        before = self._jobs.get(host, {})
+        self._jobs[host] = {
+            job.id: self._merged(host, job, before.get(job.id), queue.at) for job in queue.jobs
         }
-        self._jobs[host] = merged
         due_at = max(queue.at, self._clock.now() - POLL_S) + jittered(POLL_S)
         self._set_host(HostStatus(host, "ok", None, 0, queue.at, due_at))
 
@@ -216,7 +198,7 @@ class Jobs:
             await self.poll(host, POLL_S)
         except Exception as error:
             # A failed poll must not end the polling, nor be repeated without a pause.
-            log.exception("looking for jobs on %s failed", host or "this machine")
+            log.exception("polling jobs on %s failed", host or "this machine")
             self._set_failed(host, internal(repr(error)))
 
     def all(self) -> list[JobStatus]:
@@ -275,8 +257,8 @@ class Jobs:
         return list(dict.fromkeys([*here, *self._stored.hosts(), *of_clusters, *self._named]))
 
     def _is_due(self, host: str) -> bool:
-        status, looking = self._hosts.get(host), self._polling.get(host)
-        if looking is not None and looking.locked():
+        status, polling = self._hosts.get(host), self._polling.get(host)
+        if polling is not None and polling.locked():
             return False
         of_cluster = any(host == other for other, _ in self._also())
         if not self._visible() and not of_cluster:
@@ -310,9 +292,9 @@ class Jobs:
                 nodes_of[status.job.id] = nodes
         if not any(nodes_of.values()):
             return
-        asked = [self._jobs[host][job].job for job in nodes_of]
+        queried = [self._jobs[host][job].job for job in nodes_of]
         try:
-            answers = await self._nodes.get(host, asked, nodes_of, 0.0 if at_once else None)
+            answers = await self._nodes.get(host, queried, nodes_of, 0.0 if at_once else None)
         except EaglerayError as error:
             log.info("nodes on %s: %s", host or "this machine", error)
             return
@@ -323,9 +305,9 @@ class Jobs:
         taken: set[str] = set()
         # Of two jobs that share a node, the smaller one with all of a Ray's nodes is likelier.
         for job, _ in sorted(nodes_of.items(), key=lambda item: len(item[1])):
-            found = find_ray(before[job], answers[job], taken)
-            self._jobs[host][job] = with_ray(before[job], answers[job], found)
-            taken |= {found.node} if found else set()
+            head = find_ray(before[job], answers[job], taken)
+            self._jobs[host][job] = with_ray(before[job], answers[job], head)
+            taken |= {head.node} if head else set()
         if before != self._jobs[host]:
             self._notify()
 
@@ -337,18 +319,9 @@ class Jobs:
         self._listeners.notify()
 
 
-@frozen
-class AddOptions:
-    """What the user can add: jobs and hosts of the ssh config; `problems` are failed polls."""
-
-    jobs: tuple[JobStatus, ...]
-    ssh_hosts: tuple[ConfiguredHost, ...]
-    problems: tuple[ClusterProblem, ...]
-
-
-async def add_options(
+async def choices(
     jobs: Jobs, configured: Callable[[], Sequence[ConfiguredHost]] = configured_hosts
-) -> AddOptions:
+) -> Choices:
     """Polls all hosts now and reads the ssh config."""
     await jobs.poll_all()
     hosts = [
@@ -356,9 +329,25 @@ async def add_options(
         for host in ("", *(added.host for added in jobs.hosts()))
         if (status := jobs.host(host))
     ]
-    failed = (ClusterProblem.of(status.error) for status in hosts if status.error)
-    ssh_hosts = await off_loop(configured)
-    return AddOptions(tuple(jobs.all()), tuple(ssh_hosts), tuple(failed))
+    return Choices(
+        jobs=tuple(shown_job(status, jobs) for status in jobs.all()),
+        ssh_hosts=tuple(await off_loop(configured)),
+        polled_hosts=tuple(status.host for status in jobs.hosts()),
+        problems=tuple(ClusterProblem.of(status.error) for status in hosts if status.error),
+    )
+
+
+def shown_job(status: JobStatus, jobs: Jobs) -> Job:
+    """The job as the panel shows it now."""
+    job = status.job
+    is_expected = job.state == "pending" and job.started
+    return Job(
+        status=status,
+        address=status.address,
+        sentence=job_sentence(status),
+        time_left_s=jobs.time_left_s(status),
+        starts_s=max(0.0, job.started - time.time()) if is_expected else None,
+    )
 
 
 def job_sentence(status: JobStatus) -> str:

@@ -7,72 +7,17 @@ from typing import Literal
 
 from attrs import field, frozen
 
-from eagleray.features.clusters.model import ClusterRoute, Terminal
+from eagleray.features.clusters.model import Choices, Cluster, ClusterProblem, Job, Terminal
+from eagleray.protocol.control import QuestionAnswer, SshQuestion
 from eagleray.wire.requests import LongRequest, Notification, Request
 
 
 @frozen
-class Problem:
-    """Something that stands in the way of a cluster, with what to do about it."""
-
-    code: str
-    message: str
-    next_step: str
-
-
-@frozen
-class Cluster:
-    """A Ray cluster as the panel shows it.
-
-    `id` is opaque: the normalised address of a dashboard, alone or beyond an ssh host, or a SLURM job.
-    `sentence` says what we see ("Ray 2.60.0, 6 workers, none paused").  `session` is Ray's session name, or
-    "" before the first answer; all that we remember of a cluster is keyed by it.  `route` is None for one
-    that is reached directly.  `job` and `host` (an ssh destination) are "" for one without.  `time_left_s`
-    is that of its job when this was sent; `time_warning` is a sentence while that is nearly up
-    and somebody stands at a breakpoint, "" otherwise.
-    """
-
-    id: str
-    name: str
-    origin: Literal["own", "added"]
-    state: Literal["connecting", "connected", "unreachable", "unauthorized", "not-ray", "failing"]
-    session: str
-    ray_version: str
-    sentence: str
-    problems: list[Problem]
-    route: ClusterRoute | None
-    job: str
-    host: str
-    time_left_s: float | None
-    time_warning: str
-
-
-@frozen
-class Job:
-    """A SLURM job of the user's own.
-
-    `address` is what `AddCluster` takes, and the id of its cluster once it was added.  `host` is the ssh
-    destination where it was seen, "" for here.  `ray`: whether a Ray dashboard answers in it.  `nodes`
-    counts them.  `starts_s`: seconds until SLURM expects a pending job to start.
-    """
-
-    address: str
-    job: str
-    host: str
-    name: str
-    partition: str
-    state: Literal["running", "pending", "other"]
-    reason: str
-    nodes: int
-    sentence: str
-    ray: Literal["live", "none", "unknown"]
-    time_left_s: float | None
-    starts_s: float | None
-
-
-@frozen
 class JobHost:
-    """An ssh host that the user added to have their jobs looked for there."""
+    """An ssh host that the user added so that their jobs there are listed.
+
+    It is the displayed part of `HostStatus`, whose error becomes the sentence and whose schedule stays in the sidecar.
+    """
 
     host: str
     state: Literal["ok", "asking", "failing"]
@@ -81,33 +26,15 @@ class JobHost:
 
 @frozen
 class Clusters:
-    """All known clusters; `hints` say why there is none, or what was seen and left alone.
+    """All clusters; `hints` are why there is none, or what was ignored.
 
-    `jobs`: running ones that hold a live Ray and are no clusters of the list yet.
+    `jobs` are running ones with a live Ray that aren't clusters of the list yet.
     """
 
-    clusters: list[Cluster]
-    hints: list[Problem]
-    jobs: list[Job]
-    hosts: list[JobHost]
-
-
-@frozen
-class SshHost:
-    """A host that the user's ssh config names; `looked_at`: their jobs are looked for there."""
-
-    name: str
-    detail: str
-    looked_at: bool
-
-
-@frozen
-class Choices:
-    """What can be added: the user's jobs and hosts of the ssh config; `problems` are failed polls."""
-
-    jobs: list[Job]
-    ssh_hosts: list[SshHost]
-    problems: list[Problem]
+    clusters: tuple[Cluster, ...]
+    hints: tuple[ClusterProblem, ...]
+    jobs: tuple[Job, ...]
+    hosts: tuple[JobHost, ...]
 
 
 @frozen
@@ -130,9 +57,9 @@ class ClusterRef:
 
 @frozen
 class Access:
-    """What a cluster asks for before it answers; None leaves it as it is, an empty value takes it back.
+    """Credentials for a cluster; None leaves a value as it is, an empty value removes it.
 
-    The editor keeps it (tokens and headers in SecretStorage) and tells it after each start.
+    The editor stores them (tokens and headers in SecretStorage) and sends them after each start.
     """
 
     cluster: str
@@ -157,28 +84,10 @@ class TerminalRef:
 
 
 @frozen
-class Question:
-    """What ssh asks on the way to `host`; "notice" wants no answer and is over by itself (touch the key)."""
-
-    id: str
-    host: str
-    prompt: str
-    kind: Literal["text", "secret", "confirm", "notice"]
-
-
-@frozen
 class QuestionRef:
-    """A question that is over: answered elsewhere, or not to be answered any more."""
+    """A question that is over: answered in another window, or given up by ssh."""
 
-    id: str
-
-
-@frozen
-class Answer:
-    """What the user typed (for "confirm": yes or no), None if they closed the box.  Kept nowhere."""
-
-    id: str
-    text: str | None = field(repr=False)
+    id: int
 
 
 LIST = Request("eagleray/clusters/list", NoneType, Clusters)
@@ -193,6 +102,6 @@ LOOK_AT = LongRequest("eagleray/clusters/lookAt", HostRef, Clusters)
 FORGET_HOST = Request("eagleray/clusters/forgetHost", HostRef, Clusters)
 RECONNECT = Request("eagleray/clusters/reconnect", ClusterRef, NoneType)
 TERMINAL = Request("eagleray/clusters/terminal", TerminalRef, Terminal)
-QUESTION = Notification("eagleray/clusters/question", Question)
+QUESTION = Notification("eagleray/clusters/question", SshQuestion)
 QUESTION_OVER = Notification("eagleray/clusters/questionOver", QuestionRef)
-ANSWER = Request("eagleray/clusters/answer", Answer, NoneType)
+ANSWER = Request("eagleray/clusters/answer", QuestionAnswer, NoneType)

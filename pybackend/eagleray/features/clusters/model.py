@@ -1,4 +1,4 @@
-"""Records of clusters: what is known of them, and how they are shown."""
+"""Records of clusters, their problems, routes, and SLURM jobs; the editor receives most of them as they are."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from attrs import field, frozen
 
 from eagleray.common.errors import EaglerayError
 from eagleray.ray.rows import WorkerRow
+from eagleray.slurm.jobs import SlurmJob
+from eagleray.tools.ssh_config import ConfiguredHost
 
 ClusterState = Literal[
     "connecting", "connected", "unreachable", "unauthorized", "not-ray", "failing"
@@ -16,7 +18,7 @@ ClusterState = Literal[
 
 @frozen
 class ClusterProblem:
-    """Something that is wrong with a cluster, in one sentence, and the fix."""
+    """What is wrong with a cluster, and the fix; `retries`: Eagleray retries automatically."""
 
     code: str
     message: str
@@ -70,7 +72,7 @@ class ClusterRoute:
 
 
 @frozen
-class ClusterView:
+class Cluster:
     """A Ray cluster as the panel shows it.
 
     `id` is opaque: the normalised address of a dashboard, alone or behind an ssh host, or a SLURM job.
@@ -101,8 +103,56 @@ class ClusterView:
 class ClusterList:
     """All clusters, added ones first, and hints on why there is none, or on what was ignored."""
 
-    clusters: tuple[ClusterView, ...]
+    clusters: tuple[Cluster, ...]
     hints: tuple[ClusterProblem, ...]
+
+
+RayInJob = Literal["live", "none", "unknown"]
+
+
+@frozen
+class JobStatus:
+    """A job as `host` ("" for this machine) listed it at `at` (of the clock), and whether a Ray answers in it."""
+
+    host: str
+    job: SlurmJob
+    at: float
+    ray: RayInJob = "unknown"
+    ray_version: str = ""
+
+    @property
+    def address(self) -> str:
+        """The id of its cluster."""
+        inner = f"slurm://{self.job.id}"
+        return f"ssh://{self.host}/{inner}" if self.host else inner
+
+
+@frozen
+class Job:
+    """A SLURM job as the panel shows it: its status, and what is computed from that when it is sent.
+
+    `address` is what `AddCluster` takes, and the id of its cluster once it was added.  `starts_s`: seconds until
+    SLURM expects a pending job to start.
+    """
+
+    status: JobStatus
+    address: str
+    sentence: str
+    time_left_s: float | None
+    starts_s: float | None
+
+
+@frozen
+class Choices:
+    """What can be added: the user's jobs, and the hosts of the ssh config with those whose jobs are polled.
+
+    `problems` are failed polls.
+    """
+
+    jobs: tuple[Job, ...]
+    ssh_hosts: tuple[ConfiguredHost, ...]
+    polled_hosts: tuple[str, ...]
+    problems: tuple[ClusterProblem, ...]
 
 
 @frozen

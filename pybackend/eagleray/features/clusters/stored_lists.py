@@ -50,9 +50,9 @@ class StoredList:
     def add(self, text: str) -> None:
         with alone(self._file):
             check_replaceable(self._file, VERSION)
-            known = self.all()
-            if text not in known:
-                self._write([*known, text])
+            stored = self.all()
+            if text not in stored:
+                self._write([*stored, text])
 
     def remove(self, text: str) -> None:
         if text in self.all():
@@ -101,7 +101,7 @@ class StoredHosts:
         self._files = InOrder()
 
     async def ready(self) -> None:
-        """WaitTimer for the first read."""
+        """Waits for the first read."""
         await self._hosts.ready()
 
     def hosts(self) -> list[str]:

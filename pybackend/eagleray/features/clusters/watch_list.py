@@ -9,9 +9,9 @@ from functools import partial
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.connections import ConnectionMonitor
+from eagleray.features.clusters.credentials import TokenRules
 from eagleray.features.clusters.discovery import DiscoveredCluster
 from eagleray.features.clusters.model import ClusterStatus
-from eagleray.features.clusters.token_rules import TokenRules
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.endpoint import FindEndpoint, TokenSource
 
