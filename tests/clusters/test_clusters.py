@@ -10,6 +10,7 @@ from eagleray.features.clusters import messages as wire
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.handlers import ClusterHandlers
 from eagleray.features.clusters.node_access import Terminals
+from eagleray.protocol.control import QuestionAnswer
 
 from tests.clusters.fake_site import around
 from tests.clusters.known import Make, refused
@@ -148,7 +149,8 @@ async def test_the_protobuf_that_breaks_the_lists_is_said(make: Make, fake: Fake
 async def test_the_panel_s_requests(make: Make, fake: FakeDashboard, tmp_path: Path) -> None:
     clusters, world = make(), around(tmp_path, ClusterWatch())
     terminals = Terminals(ClusterWatch(), world.connections)
-    handlers = ClusterHandlers(clusters, world.jobs, world.monitor, terminals, FakeAnswers())
+    answers = FakeAnswers()
+    handlers = ClusterHandlers(clusters, world.jobs, world.monitor, terminals, answers)
     assert await handlers.list() == wire.Clusters((), (), (), ())
     added = await handlers.add(wire.AddCluster(str(fake.port)), lambda *_: None)
     assert (added.id, added.state, added.problems) == (fake.address, "connected", ())
@@ -164,9 +166,13 @@ async def test_the_panel_s_requests(make: Make, fake: FakeDashboard, tmp_path: P
         await handlers.remove(wire.ClusterRef(fake.address))
     async with refused("unknown-cluster"):
         await handlers.reconnect(wire.ClusterRef(fake.address))
-    await handlers.answer(wire.Answer("no number", "x"))
+    await handlers.answer(QuestionAnswer(7, "x"))
+    assert answers.passed == [(7, "x")]
 
 
 class FakeAnswers:
+    def __init__(self) -> None:
+        self.passed: list[tuple[int, str | None]] = []
+
     async def answer(self, question_id: int, text: str | None) -> None:
-        raise AssertionError
+        self.passed.append((question_id, text))

@@ -1,6 +1,6 @@
 // Reports and profiled runs as the sidecar sends them, for tests.
 import type { ProfiledRun, ProfiledWorker } from "../../extension/features/profiling/messages";
-import type { Gpu, Report, Table } from "../../extension/features/reports/messages";
+import type { GpuUsage, Report, Table } from "../../extension/features/reports/messages";
 
 export function table(changes: Partial<Table> = {}): Table {
   return {
@@ -24,7 +24,7 @@ export function table(changes: Partial<Table> = {}): Table {
   };
 }
 
-export function gpu(changes: Partial<Gpu> = {}): Gpu {
+export function gpu(changes: Partial<GpuUsage> = {}): GpuUsage {
   return {
     id: 0,
     name: "H200",

@@ -154,7 +154,7 @@ def test_invalid_kernel_numbers_are_left_out(tmp_path: Path, column: str, value:
     summary = read(path)
     kernels = sum(gpu.kernels for gpu in summary.gpus)
     assert kernels in (50, 43, 42)
-    assert all(0 <= gpu.busy <= gpu.end - gpu.begin for gpu in summary.gpus)
+    assert all(0 <= gpu.busy_ns <= gpu.end_ns - gpu.begin_ns for gpu in summary.gpus)
     assert ("unread-kernels" in codes(summary)) is (kernels < 50)
 
 

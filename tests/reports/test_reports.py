@@ -224,7 +224,7 @@ async def test_cached_summary_is_used_until_its_file_changes(
     content = json.loads(cached.read_text())
     gpu, table = content["summary"]["gpus"][0], content["summary"]["tables"][0]
     for wrong in (
-        {**content, "summary": {**content["summary"], "gpus": [{**gpu, "busy": "<script>"}]}},
+        {**content, "summary": {**content["summary"], "gpus": [{**gpu, "busy_ns": "<script>"}]}},
         {**content, "summary": {**content["summary"], "tables": [{**table, "rows": [["short"]]}]}},
         {**content, "summary": {**content["summary"], "gpus": [{**gpu, "curve": [float("nan")]}]}},
     ):

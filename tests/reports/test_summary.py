@@ -83,15 +83,15 @@ def test_gpu_usage_equals_brute_force(kernels: list[Kernel], ordered: bool) -> N
         reductions = [kernel for kernel in kernels if kernel.name.startswith("nccl")]
         running = brute_force.busy(kernels, gpu.id)
         nccl = brute_force.busy(reductions, gpu.id)
-        assert gpu.busy == len(running)
-        assert gpu.busy + gpu.idle == gpu.end - gpu.begin
-        assert gpu.nccl == len(nccl)
-        assert gpu.nccl_alone == len(nccl - brute_force.busy(others, gpu.id))
+        assert gpu.busy_ns == len(running)
+        assert gpu.busy_ns + gpu.idle_ns == gpu.end_ns - gpu.begin_ns
+        assert gpu.nccl_ns == len(nccl)
+        assert gpu.nccl_alone_ns == len(nccl - brute_force.busy(others, gpu.id))
         expected = brute_force.gaps(kernels, gpu.id)
         gaps = [(r["begin"], r["duration"]) for r in rows(result, "gaps") if r["gpu"] == gpu.id]
         assert sorted(gaps, key=lambda gap: (-gap[1], gap[0])) == expected
-        span = gpu.end - gpu.begin
-        assert abs(sum(gpu.curve) * span / STEPS - gpu.busy) <= 0.001 * span
+        span = gpu.end_ns - gpu.begin_ns
+        assert abs(sum(gpu.curve) * span / STEPS - gpu.busy_ns) <= 0.001 * span
 
 
 @given(st.lists(RANGES, max_size=30), st.lists(KERNELS, min_size=2, max_size=12))
@@ -130,10 +130,10 @@ def test_large_recording_has_the_expected_sums() -> None:
     result = read(recording.recording())
     span = 59 * recording.step_ns + recording.compute_ns + 100_000
     holes = 60 * recording.holes_ns + 59 * 100_000
-    assert [(gpu.busy, gpu.idle, gpu.kernels) for gpu in result.gpus] == [
+    assert [(gpu.busy_ns, gpu.idle_ns, gpu.kernels) for gpu in result.gpus] == [
         (span - holes, holes, 6000)
     ] * 2
-    assert [(gpu.nccl, gpu.nccl_alone) for gpu in result.gpus] == [(6_000_000, 6_000_000)] * 2
+    assert [(gpu.nccl_ns, gpu.nccl_alone_ns) for gpu in result.gpus] == [(6_000_000, 6_000_000)] * 2
     gaps = rows(result, "gaps")[:118]
     assert {(gap["duration"], gap["range"]) for gap in gaps} == {(100_000, "all_reduce")}
     (forward,) = [row for row in rows(result, "nvtx") if row["range"] == "forward"]
@@ -160,7 +160,7 @@ def test_tables_with_gaps_in_rowids_are_read_completely(tmp_path: Path) -> None:
     connection.close()
     result = summary.read(path, "", ReadLimits())
     (gpu,) = result.gpus
-    assert (gpu.kernels, gpu.busy) == (40, 40 * 8)
+    assert (gpu.kernels, gpu.busy_ns) == (40, 40 * 8)
     assert [rows(result, name)[0]["count"] for name in ("kernels", "nvtx", "osrt")] == [40] * 3
     assert max(gap["duration"] for gap in rows(result, "gaps")) == 12
 

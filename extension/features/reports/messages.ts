@@ -60,29 +60,6 @@ export interface TableText {
 }
 
 /**
- * A GPU, and how much of the recording at least one kernel ran on it (`busy_ns`).
- *
- * Counts from `begin_ns`, where the first kernel of any GPU begins, to `end_ns`, where the last
- * one
- * ends; `curve` is the busy share in equal steps between them.  `nccl_ns` is how long a kernel of
- * NCCL ran,
- * `nccl_alone_ns` how long nothing else ran beside it.
- */
-export interface Gpu {
-  readonly id: number;
-  readonly name: string;
-  readonly kernels: number;
-  readonly begin_ns: number;
-  readonly end_ns: number;
-  readonly busy_ns: number;
-  readonly idle_ns: number;
-  readonly busy_share: number;
-  readonly nccl_ns: number;
-  readonly nccl_alone_ns: number;
-  readonly curve: readonly number[];
-}
-
-/**
  * The summary of a report.  `database` is the file that was read; unknown texts are "".
  *
  * `started_utc` is in ISO 8601; `trace` is what nsys was asked to record, e.g. "cuda,nvtx".
@@ -98,7 +75,7 @@ export interface Report {
   readonly nsys_version: string;
   readonly schema_version: string;
   readonly trace: string;
-  readonly gpus: readonly Gpu[];
+  readonly gpus: readonly GpuUsage[];
   readonly tables: readonly Table[];
   readonly warnings: readonly ReportWarning[];
 }
@@ -118,6 +95,29 @@ export interface Column {
   readonly id: string;
   readonly title: string;
   readonly kind: "text" | "count" | "ns" | "bytes" | "rate" | "share";
+}
+
+/**
+ * A GPU, and how much of the recording at least one kernel ran on it (`busy_ns`).
+ *
+ * Counts from `begin_ns`, where the first kernel of any GPU begins, to `end_ns`, where the last
+ * one ends; `curve`
+ * is the busy share in equal steps between them.  `nccl_ns` is how long a kernel of NCCL ran,
+ * `nccl_alone_ns` how
+ * long nothing else ran beside it.
+ */
+export interface GpuUsage {
+  readonly id: number;
+  readonly name: string;
+  readonly kernels: number;
+  readonly begin_ns: number;
+  readonly end_ns: number;
+  readonly busy_ns: number;
+  readonly idle_ns: number;
+  readonly busy_share: number;
+  readonly nccl_ns: number;
+  readonly nccl_alone_ns: number;
+  readonly curve: readonly number[];
 }
 
 /** Why a report may lack what the user expects: a code for programs, one sentence, and what to do. */

@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 
-import type { Gpu } from "../messages";
+import type { GpuUsage } from "../messages";
 import { element } from "./elements";
 import { gpuFacts, gpuName, nanosecondsText, singleLine, shareText } from "./texts";
 
@@ -20,7 +20,7 @@ export class GpuView {
     this.plot?.redraw(false);
   });
 
-  constructor(private readonly gpu: Gpu) {
+  constructor(private readonly gpu: GpuUsage) {
     const label = `How busy ${gpuName(gpu)} was over time`;
     this.place = element("div", { class: "curve", role: "img", "aria-label": label });
     const items = gpuFacts(gpu).map((gpuFact) => element("li", {}, singleLine(gpuFact)));
@@ -72,7 +72,7 @@ function inside(part: number): number {
   return Math.min(Math.max(part, 0), 1);
 }
 
-function points({ curve, begin_ns, end_ns }: Gpu): uPlot.AlignedData {
+function points({ curve, begin_ns, end_ns }: GpuUsage): uPlot.AlignedData {
   const step = (end_ns - begin_ns) / curve.length;
   return [curve.map((_, index) => begin_ns + step * index), curve.map(inside)];
 }

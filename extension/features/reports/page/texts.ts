@@ -1,6 +1,6 @@
 /** Numbers and names of a report as display text. */
 
-import type { Column, Gpu, Report } from "../messages";
+import type { Column, GpuUsage, Report } from "../messages";
 
 export type ColumnKind = Column["kind"];
 export type Cell = string | number | null;
@@ -118,12 +118,12 @@ export function factsOf(report: Report): Fact[] {
 }
 
 /** "GPU 0 (H100)". */
-export function gpuName({ id, name }: Gpu): string {
+export function gpuName({ id, name }: GpuUsage): string {
   return name === "" ? `GPU ${id}` : `GPU ${id} (${name})`;
 }
 
 /** The facts of a GPU, each as one text. */
-export function gpuFacts(gpu: Gpu): string[] {
+export function gpuFacts(gpu: GpuUsage): string[] {
   if (gpu.kernels === 0) {
     return ["no kernel ran"];
   }
@@ -136,7 +136,7 @@ export function gpuFacts(gpu: Gpu): string[] {
 }
 
 /** How much of the busy time goes into collectives, and how much of that no other kernel hides. */
-function ncclFacts({ nccl_ns, nccl_alone_ns, busy_ns }: Gpu): string[] {
+function ncclFacts({ nccl_ns, nccl_alone_ns, busy_ns }: GpuUsage): string[] {
   return nccl_ns === 0 || busy_ns === 0
     ? []
     : [

@@ -234,17 +234,18 @@ class GpuReader:
 
     def result(self, name: str) -> GpuUsage:
         self.busy.close()
-        busy, nccl = self.busy.busy, self._nccl.total
+        busy_ns, nccl_ns, span_ns = self.busy.busy, self._nccl.total, self._end - self._begin
         return GpuUsage(
             id=self._device,
             name=name,
             kernels=self._kernels,
-            begin=self._begin,
-            end=self._end,
-            busy=busy,
-            idle=self.busy.idle,
-            nccl=nccl,
-            nccl_alone=busy - self._other.total if nccl else 0,
+            begin_ns=self._begin,
+            end_ns=self._end,
+            busy_ns=busy_ns,
+            idle_ns=self.busy.idle,
+            busy_share=busy_ns / span_ns if span_ns > 0 else 0.0,
+            nccl_ns=nccl_ns,
+            nccl_alone_ns=busy_ns - self._other.total if nccl_ns else 0,
             curve=tuple(self.busy.curve()),
         )
 

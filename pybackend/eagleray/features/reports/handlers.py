@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from eagleray.common.off_loop import off_loop
 from eagleray.features.reports import messages, texts
-from eagleray.features.reports.model import GpuUsage, LoadedReport, ReportTable
+from eagleray.features.reports.model import LoadedReport, ReportTable
 from eagleray.features.reports.reports import Reports
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def wire_report(report: LoadedReport) -> messages.Report:
         nsys_version=about.nsys_version,
         schema_version=about.schema_version,
         trace=about.trace,
-        gpus=[_gpu(gpu) for gpu in report.summary.gpus],
+        gpus=report.summary.gpus,
         tables=[wire_table(table, FIRST_ROWS) for table in report.summary.tables],
         warnings=list(report.summary.warnings),
     )
@@ -90,20 +90,4 @@ def wire_table(table: ReportTable, limit: int) -> messages.Table:
         sorted_by=table.sorted_by,
         descending=table.descending,
         note=table.note,
-    )
-
-
-def _gpu(gpu: GpuUsage) -> messages.Gpu:
-    return messages.Gpu(
-        id=gpu.id,
-        name=gpu.name,
-        kernels=gpu.kernels,
-        begin_ns=gpu.begin,
-        end_ns=gpu.end,
-        busy_ns=gpu.busy,
-        idle_ns=gpu.idle,
-        busy_share=gpu.busy_share,
-        nccl_ns=gpu.nccl,
-        nccl_alone_ns=gpu.nccl_alone,
-        curve=list(gpu.curve),
     )

@@ -10,7 +10,7 @@ from typing import Literal
 
 from attrs import field, frozen
 
-from eagleray.features.reports.model import Column, ReportWarning, TableId
+from eagleray.features.reports.model import Column, GpuUsage, ReportWarning, TableId
 from eagleray.wire.requests import LongRequest
 
 
@@ -76,28 +76,6 @@ class TableText:
 
 
 @frozen
-class Gpu:
-    """A GPU, and how much of the recording at least one kernel ran on it (`busy_ns`).
-
-    Counts from `begin_ns`, where the first kernel of any GPU begins, to `end_ns`, where the last one
-    ends; `curve` is the busy share in equal steps between them.  `nccl_ns` is how long a kernel of NCCL ran,
-    `nccl_alone_ns` how long nothing else ran beside it.
-    """
-
-    id: int
-    name: str
-    kernels: int
-    begin_ns: int
-    end_ns: int
-    busy_ns: int
-    idle_ns: int
-    busy_share: float
-    nccl_ns: int
-    nccl_alone_ns: int
-    curve: list[float]
-
-
-@frozen
 class Report:
     """The summary of a report.  `database` is the file that was read; unknown texts are "".
 
@@ -114,7 +92,7 @@ class Report:
     nsys_version: str
     schema_version: str
     trace: str
-    gpus: list[Gpu]
+    gpus: tuple[GpuUsage, ...]
     tables: list[Table]
     warnings: list[ReportWarning] = field(factory=list)
 

@@ -141,27 +141,24 @@ def _rank(cell: Cell) -> tuple[bool, float, str]:
 
 @frozen
 class GpuUsage:
-    """How busy a GPU was; times in nanoseconds.
+    """A GPU, and how much of the recording at least one kernel ran on it (`busy_ns`).
 
-    It is `busy` while at least one kernel runs on it, counted from `begin`, where the first kernel of any GPU begins,
-    to `end`, where the last one ends; `curve` is the busy share in equal steps between them.  `nccl` is how long a
-    kernel of NCCL ran, `nccl_alone` how long nothing else ran beside it.
+    Counts from `begin_ns`, where the first kernel of any GPU begins, to `end_ns`, where the last one ends; `curve`
+    is the busy share in equal steps between them.  `nccl_ns` is how long a kernel of NCCL ran, `nccl_alone_ns` how
+    long nothing else ran beside it.
     """
 
     id: int
     name: str
     kernels: int
-    begin: int
-    end: int
-    busy: int
-    idle: int
-    nccl: int
-    nccl_alone: int
+    begin_ns: int
+    end_ns: int
+    busy_ns: int
+    idle_ns: int
+    busy_share: float
+    nccl_ns: int
+    nccl_alone_ns: int
     curve: tuple[float, ...]
-
-    @property
-    def busy_share(self) -> float:
-        return self.busy / (self.end - self.begin) if self.end > self.begin else 0.0
 
 
 @frozen

@@ -21,7 +21,7 @@ from eagleray.features.reports.model import Cell, Summary
 log = logging.getLogger(__name__)
 
 # Rises when a summary is computed or stored in another way.
-FORMAT = 2
+FORMAT = 3
 LARGEST = 64 * 2**20
 # A smaller file is read so fast that no cache file needs to be beside it.
 SMALLEST = 4 * 2**20

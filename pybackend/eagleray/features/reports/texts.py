@@ -42,10 +42,10 @@ def gpu_rows(gpus: Sequence[GpuUsage]) -> list[tuple[Cell, ...]]:
             gpu.name,
             gpu.kernels,
             gpu.busy_share,
-            gpu.busy,
-            gpu.idle,
-            gpu.nccl,
-            gpu.nccl_alone,
+            gpu.busy_ns,
+            gpu.idle_ns,
+            gpu.nccl_ns,
+            gpu.nccl_alone_ns,
         )
         for gpu in gpus
     ]
