@@ -55,10 +55,10 @@ from eagleray.tools.shared_answers import SharedAnswers
 
 @frozen
 class Settings:
-    """What the editor (initializationOptions) or the environment says; EAGLERAY_DISCOVERY wins.
+    """Settings of the editor (initializationOptions) or of the environment; EAGLERAY_DISCOVERY has priority.
 
     `discovery` "off": only clusters that were added or named; `slurm` "off": no jobs of this machine.
-    `remind_s`: how long a worker may be held before that is said; EAGLERAY_REMIND_S shortens it for tests.
+    `remind_s`: how long a worker may be held before a reminder; EAGLERAY_REMIND_S shortens it for tests.
     `trusted`: whether the user trusts the workspace of the editor.
     """
 
@@ -72,7 +72,7 @@ class Settings:
     def read(options: dict[str, Any], environ: dict[str, str]) -> Settings:
         discovery_option = environ.get("EAGLERAY_DISCOVERY") or options.get("discovery")
         discovery: Literal["own", "off"] = "off" if discovery_option == "off" else "own"
-        # Who wants nothing found wants no jobs found either.
+        # Without discovery of clusters there is none of jobs.
         slurm = "off" if discovery == "off" else options.get("slurm")
         remind_s = environ.get("EAGLERAY_REMIND_S", "")
         return Settings(
@@ -85,7 +85,7 @@ class Settings:
 
 
 def _ssh(options: dict[str, Any], environ: dict[str, str]) -> SshSettings:
-    """EAGLERAY_SSH wins; a terminal, which has no settings, leaves those of the editor as they are."""
+    """Returns the ssh settings: EAGLERAY_SSH has priority; a terminal has none and leaves those of the editor as they are."""
     variables = {name: environ[name] for name in USER_VARIABLES if environ.get(name)}
     ssh = options.get("ssh")
     if not isinstance(ssh, dict):

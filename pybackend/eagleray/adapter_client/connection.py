@@ -30,7 +30,7 @@ class AdapterConnection:
     """Owns the requests and the socket; `lost` is set when the adapter is gone.
 
     `is_stuck`: a request reached its time limit, and nothing has come since.  `is_greeted`: the adapter has
-    answered that it speaks our protocol; one that was stuck from the first may do so later.
+    confirmed our protocol; one that was stuck from the start may do so later.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class AdapterConnection:
     async def open(
         path: Path, on_event: Callable[[Json], None] = lambda _: None
     ) -> AdapterConnection | None:
-        """A connection to the adapter at `path`; None when none listens there that speaks our protocol."""
+        """Connects to the adapter at `path`; returns None if none listens there, or it has another protocol."""
         try:
             reader, writer = await private_socket.connect(path, limit=MAX_RESPONSE)
         except (OSError, EaglerayError) as error:
@@ -57,9 +57,9 @@ class AdapterConnection:
         return await AdapterConnection(reader, writer, on_event).greet()
 
     async def greet(self) -> AdapterConnection | None:
-        """Itself, unless it speaks another protocol or is gone: then it is closed.
+        """Returns itself; if the adapter has another protocol or is gone, closes itself and returns None.
 
-        A stuck connection stays open, so that nothing waits for it a second time.
+        A stuck connection stays open, so that no caller waits for it a second time.
         """
         try:
             hello = await self.request(HELLO, Empty(), HELLO_S)
@@ -76,7 +76,7 @@ class AdapterConnection:
     async def request(
         self, operation: Operation[P, R], params: P, limit_s: float | None = _ANSWER_S
     ) -> R:
-        """The result of one request; raises the adapter's error, `adapter-lost` or `adapter-stuck`."""
+        """Returns the result of one request; raises the adapter's error, `adapter-lost` or `adapter-stuck`."""
         try:
             return await self._requests.request(operation, params, limit_s)
         except asyncio.TimeoutError:
@@ -94,5 +94,5 @@ class AdapterConnection:
 
 @cache
 def _log_other(version: str, protocol: int) -> None:
-    """Logs once what is met each second.  The panel shows the workers of that adapter, by its record."""
+    """Logs once, since polling finds it each second.  The panel shows the workers of that adapter, from its record."""
     log.warning("the adapter of version %s speaks protocol %s", version, protocol)

@@ -21,9 +21,9 @@ from eagleray.protocol.errors import adapter_lost, adapter_stuck
 from eagleray.protocol.jsonlines import Empty, Event, Json
 from eagleray.protocol.records import read
 
-# What an adapter answers from memory; one that does not within this time is stuck, and left out.
+# An adapter answers these requests from memory; one that doesn't within this time is stuck, and is skipped.
 MEMORY_S = 5.0
-# A request that makes a route may wait for a user who looks for a code.
+# A request that opens a route may wait for a user to find a code.
 USER_S = 240.0
 # How often the run folder is polled for adapters that other processes started.
 _POLL_S = 1.0
@@ -74,7 +74,7 @@ class AdapterConnections:
             self._watching = tasks.lasting(self._watch, "adapters")
 
     def at(self, path: Path) -> AdapterConnection | None:
-        """The connection to the adapter at that socket, if it lives."""
+        """Returns the connection to the adapter at that socket, None if it is lost."""
         connection = self._connections.get(path)
         return connection if connection is not None and not connection.lost.is_set() else None
 
@@ -93,7 +93,7 @@ class AdapterConnections:
         return [c for c in connections if not c.lost.is_set() and not c.is_stuck]
 
     async def current(self) -> AdapterConnection:
-        """This version's adapter, started if it doesn't run."""
+        """Returns the connection to this version's adapter, which is started if it doesn't run."""
         path = await self._socket.get()
         connection = await self._open(path)
         if connection is None and not self._may_start:
@@ -112,7 +112,7 @@ class AdapterConnections:
             alive = self.at(path)
             if alive is not None and (alive.is_greeted or alive.is_stuck):
                 return alive
-            # One that was stuck from the first is greeted again once something has come from it.
+            # A connection that was stuck from the start is greeted again once it has received something.
             if alive is not None:
                 opened = await alive.greet()
             else:
@@ -141,7 +141,7 @@ class AdapterConnections:
             await connection.request(control.SUBSCRIBE, Empty(), MEMORY_S)
 
     async def _watch(self) -> None:
-        """Keeps a subscription at every adapter, and forgets those that are gone."""
+        """Subscribes to every adapter, and removes those that are gone."""
         for connection in list(self._connections.values()):
             await self._subscribe(connection)
         previous: set[Path] = set()

@@ -1,4 +1,4 @@
-"""Workers held by an Eagleray that can't be asked: on another machine with this home, or with another protocol."""
+"""Workers held by adapters without a connection: on another machine with this home, or with another protocol."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eagleray.common.paths import held_folder, host_name
 from eagleray.protocol.control import HELD_REFRESH_S, PROTOCOL, WorkerState
 from eagleray.protocol.records import read
 
-# A record that is older is of an adapter that has ended, or of a host that has crashed.
+# An older record belongs to an adapter that has ended, or to a host that has crashed.
 BELIEVED_S = 4 * HELD_REFRESH_S
 # The most by which the clocks of two login nodes may differ; munge requires no less.
 _CLOCKS_APART_S = 300.0
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 def held_elsewhere(folder: Path | None = None, now: float | None = None) -> list[WorkerState]:
-    """The workers, each with the name of its host; reads files of the home, which may be slow."""
+    """Returns the workers, each with the name of its host; reads files of the home, which may be slow."""
     workers: list[WorkerState] = []
     with contextlib.suppress(OSError, EaglerayError):
         for path in sorted((folder or held_folder()).glob("*.json")):
@@ -47,7 +47,7 @@ def _of_record(path: Path, now: float) -> Iterator[WorkerState]:
 
 
 def _holder(record: dict[str, Any]) -> str:
-    """Where the adapter is that wrote the record, as rows name it; "" for one that this process can connect to."""
+    """Returns the location of the adapter of the record, as rows show it; "" for one that this process can connect to."""
     host = str(record["host"])
     if host != host_name():
         return host

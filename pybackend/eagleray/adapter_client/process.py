@@ -34,7 +34,7 @@ async def start(socket: Path, reach: Callable[[], Awaitable[T | None]]) -> T:
     async with hold_lock(lambda: run_folder() / f"{socket.stem}.starting", _POLL_S):
         if reached := await reach():
             return reached
-        process, offset = await off_loop(_spawned)
+        process, offset = await off_loop(_spawn)
         async for _ in _polls():
             if reached := await reach():
                 return reached
@@ -45,13 +45,13 @@ async def start(socket: Path, reach: Callable[[], Awaitable[T | None]]) -> T:
 
 
 def command() -> list[str]:
-    """The adapter's command: isolated, since it needs nothing but the standard library and our own code."""
+    """Returns the adapter's command: isolated, since it needs only the standard library and our own code."""
     return detached_command("adapter", isolated=True)
 
 
-def _spawned() -> tuple[subprocess.Popen[bytes], int]:
-    """The process, and where its part of the log begins."""
-    # The copy of our code may have to be made first.
+def _spawn() -> tuple[subprocess.Popen[bytes], int]:
+    """Starts the process; returns it and the offset of its output in the log."""
+    # May copy our code first.
     argv = command()
     with os.fdopen(bounded_log.open_log(adapter_log()), "ab") as output:
         offset = output.tell()

@@ -64,10 +64,10 @@ class AdapterRoutes:
         shared: bool = False,
         probe: bool = True,
     ) -> OpenedSocket:
-        """A local socket that leads to `host:port` through the first of `routes` that reaches it.
+        """Opens a local socket that leads to `host:port` through the first of `routes` that reaches it.
 
-        The adapter connects once, so that an error gives the reason.  The same request again gives the same socket, and
-        the reason why connections through it now fail.  `tcp_port` (0: any) makes it a port of 127.0.0.1, for
+        The adapter connects once, so that an error has the reason.  The same request again returns the same socket, and
+        raises the reason if connections through it now fail.  `tcp_port` (0: any) makes it a port of 127.0.0.1, for
         every user of this machine if it is `shared`.  Without `probe` the adapter does not connect: the server
         accepts one connection only.
         """
@@ -83,7 +83,7 @@ class AdapterRoutes:
             await connection.lost.wait()
 
     async def leave(self, routes: list[RouteSpec]) -> None:
-        """This client needs these routes, and the sockets over them, no longer; starts no adapter."""
+        """Releases these routes and the sockets over them; starts no adapter."""
         for connection in await self._connections.reachable():
             with contextlib.suppress(EaglerayError):
                 await connection.request(control.LEAVE, LeaveRoutes(routes), MEMORY_S)
@@ -97,7 +97,7 @@ class AdapterRoutes:
         )
 
     async def argv(self, ssh: str, argv: list[str]) -> list[str]:
-        """The local command that runs `argv` on an ssh destination, over the shared connection."""
+        """Returns the local command that runs `argv` on an ssh destination, over the shared connection."""
         connection = await self._connections.current()
         return (await connection.request(control.ARGV, SshCommand(ssh, argv), USER_S)).argv
 
@@ -108,7 +108,7 @@ class AdapterRoutes:
                 await connection.request(control.RECONNECT, Reconnect(route), MEMORY_S)
 
     def route_states(self) -> list[RouteState]:
-        """What listeners got last, without a request; [] while there is no listener."""
+        """Returns the last event without a request; [] while there is no listener."""
         return [state for states in self._states.values() for state in states]
 
     def listen_routes(self, listener: RoutesListener) -> Callable[[], None]:
@@ -117,9 +117,9 @@ class AdapterRoutes:
         return self._listeners.add(listener)
 
     def asks(self, on_question: OnQuestion, on_over: OnOver) -> Callable[[], None]:
-        """From now on questions of ssh may come to `on_question`; `on_over`: one wants no answer any more.
+        """Answers questions of ssh: calls `on_question` with each, and `on_over` with its id when it needs no answer any more.
 
-        The returned function ends it for adapters that are found later.
+        The returned function ends that for adapters that are found later.
         """
         self._callbacks = (on_question, on_over)
         self._connections.introduce_again()
@@ -138,7 +138,7 @@ class AdapterRoutes:
             await connection.request(control.ANSWER, QuestionAnswer(number, text), MEMORY_S)
 
     def use_ssh(self, settings: SshSettings) -> None:
-        """The user's settings, for every adapter and for connections made from now on."""
+        """Passes the user's settings to every adapter, for new connections."""
         self._ssh = settings
         self._connections.introduce_again()
 

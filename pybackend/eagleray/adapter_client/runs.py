@@ -43,9 +43,9 @@ class AdapterRuns:
         connections.on_gone.append(self._on_gone)
 
     async def register(self, register: RunRegister) -> None:
-        """Registers a run, or its new values, with the adapter, which is started if need be.
+        """Registers a run, or its new values, with the adapter, which is started if necessary.
 
-        An adapter that was started later does not know the run: callers that get `unregistered-run` register it again.
+        An adapter that was started later doesn't have the run: callers that get `unregistered-run` register it again.
         """
         await (await self._connections.current()).request(protocol.RUN_REGISTER, register)
 
@@ -63,12 +63,12 @@ class AdapterRuns:
         await (await self._owner(run)).request(protocol.RUN_PAUSE, RunWorkerKey(run, worker_id))
 
     async def set_recording(self, recording: RunRecording) -> int:
-        """How many workers of the run were asked to begin or to end a recording."""
+        """Starts or ends recordings; returns the number of workers that got the request."""
         connection = await self._owner(recording.run)
         return (await connection.request(protocol.RUN_RECORDING, recording, MEMORY_S)).asked
 
     async def end(self, run: str) -> None:
-        """The run is over: its workers continue; an adapter that doesn't know it is no error."""
+        """Ends the run, whose workers continue; ignores an adapter that doesn't have it."""
         with contextlib.suppress(EaglerayError):
             await (await self._owner(run)).request(protocol.RUN_END, RunKey(run))
 
@@ -81,7 +81,7 @@ class AdapterRuns:
         ]
 
     def last_states(self) -> list[AdapterRunState]:
-        """What listeners got last, without a request; [] while there is no listener."""
+        """Returns the last event without a request; [] while there is no listener."""
         return [state for states in self._states.values() for state in states]
 
     def listen(self, listener: RunsListener) -> Callable[[], None]:

@@ -70,7 +70,7 @@ class AdapterSessions:
             end()
 
     def last_workers(self) -> list[WorkerState]:
-        """What listeners got last, without a request; [] while there is no listener."""
+        """Returns the last event without a request; [] while there is no listener."""
         return [state for states in self._states.values() for state in states.values()]
 
     async def attach(self, params: AttachParams) -> AttachResult:
@@ -98,12 +98,12 @@ class AdapterSessions:
         await connection.request(control.SET_MAPPINGS, SetMappings(session, worker_id, mappings))
 
     async def read_file(self, session: str, worker_id: str, path: str) -> FileContent:
-        """A file as an attached worker sees it; raises `no-worker-file` if the worker can't read it."""
+        """Reads a file in the file system of an attached worker; raises `no-worker-file` if the worker can't read it."""
         connection = await self._required_owner(WorkerKey(session, worker_id))
         return await connection.request(control.READ_FILE, ReadFile(session, worker_id, path))
 
     async def mounts(self, session: str, worker_id: str) -> Mounts:
-        """The mounts that an attached worker reported."""
+        """Returns the mounts that an attached worker reported."""
         key = WorkerKey(session, worker_id)
         return await (await self._required_owner(key)).request(control.MOUNTS, key)
 
@@ -124,7 +124,7 @@ class AdapterSessions:
         return connection
 
     async def _owner(self, key: WorkerKey) -> AdapterConnection | None:
-        """The adapter that has the worker."""
+        """Returns the connection to the adapter that has the worker, None if none has it."""
         for connection, state in await self._workers():
             if (state.session, state.worker_id) == (
                 key.session,

@@ -34,7 +34,7 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
         _print_clusters(clusters)
         if not clusters.clusters and not clusters.hints:
             say(str(no_clusters()))
-    # Of all clusters, one that doesn't answer is nothing special; the one that was named is.
+    # A cluster that doesn't answer is a failure only if the user named it.
     is_failed = arguments.cluster and any(
         cluster.state != "connected" for cluster in clusters.clusters
     )

@@ -1,6 +1,6 @@
 """The terminal of one connection to Ray's own pdb; a process of its own with the standard library only.
 
-pdb fails the task when its connection ends, so that happens in one way only: by `continue`, after which
+pdb fails the task when its connection ends, so it ends only by `continue`, after which
 pdb itself closes.  Ctrl-D, a closed terminal and SIGTERM send it for the user.
 """
 
@@ -131,7 +131,7 @@ class PdbTerminal:
             os.kill(os.getpid(), signal.SIGUSR1)
 
     def _say_again(self, woken: socket.socket) -> None:
-        """Signals that came between the last look for them and the wait for a key, where input() stays deaf."""
+        """Repeats signals that came after the last check and before input() waits, which ignores them."""
         ours = threading.main_thread().ident or 0
         while numbers := woken.recv(64):
             for number in _URGENT.intersection(numbers):
@@ -230,13 +230,13 @@ class PdbTerminal:
             raise _Gone
 
     def _on_interrupt(self, _signal: int, _frame: FrameType | None) -> None:
-        """Anywhere else it would end us half-way, and the task with us."""
+        """Raises KeyboardInterrupt only at the prompt: elsewhere it would end us half-way, and the task with us."""
         if self._typing:
             raise KeyboardInterrupt
         self._received.put(KeyboardInterrupt())
 
     def _on_closed(self, _signal: int, _frame: FrameType | None) -> None:
-        # What is typed next goes nowhere, and nobody reads what is said.
+        # Later input is ignored, and later output is not read.
         for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.SIG_IGN)
         raise _Leave

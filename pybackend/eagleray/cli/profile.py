@@ -152,7 +152,7 @@ async def _gather(app: App, run: str) -> int:
 
 
 async def _preview(app: App, cluster: str, patterns: tuple[str, ...]) -> None:
-    """Which classes of the cluster and of earlier runs fit; a program that is new need not have any."""
+    """Prints which classes of the cluster and of earlier runs match; a new program may have none."""
     cluster = "" if cluster.startswith("ssh://") else cluster
     try:
         classes = await app.profiling.preview(cluster, patterns)

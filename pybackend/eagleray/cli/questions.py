@@ -75,7 +75,7 @@ def has_terminal() -> bool:
 
 
 async def read_line(prompt: str, *, secret: bool) -> str | None:
-    """What is typed on the terminal, None at its end; can be cancelled, unlike a read in a thread."""
+    """Returns a line typed on the terminal, None at its end; can be cancelled, unlike a read in a thread."""
     loop = asyncio.get_running_loop()
     terminal = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY)
     readable = asyncio.Event()

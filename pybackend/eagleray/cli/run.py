@@ -116,7 +116,7 @@ async def _plan(app: App, arguments: argparse.Namespace, profile: ProfilePlan | 
 
 
 def _stops(arguments: argparse.Namespace, cwd: Path) -> dict[str, Any]:
-    """What `run` has to say where workers stop."""
+    """Returns the parameters of `run` that say where workers stop."""
     return {
         "breakpoints": breakpoints(arguments.breakpoints, cwd),
         "workers": tuple(arguments.workers),

@@ -1,1 +1,1 @@
-"""What every layer may use: standard library only."""
+"""Modules for every layer, with the standard library only."""

@@ -16,14 +16,14 @@ from pathlib import Path
 # The limit of the current file; the previous one stays beside it.
 LIMIT = 2**20
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-# While the file can't be written, so many lines wait; later ones are left out.
+# The lines that wait while the file can't be written; later ones are dropped.
 _WAITING = 10_000
 _END_S = 2.0
 _OUTPUTS = (1, 2)
 
 
 def open_log(path: Path) -> int:
-    """A descriptor that appends to `path`, for a process that is started; a file that has become long is put aside."""
+    """Returns a descriptor that appends to `path`, for a process to be started; renames a file that has become long."""
     with contextlib.suppress(OSError):
         if path.stat().st_size > LIMIT:
             _put_aside(path)
@@ -32,7 +32,7 @@ def open_log(path: Path) -> int:
 
 @contextlib.contextmanager
 def logging_to(path: Path) -> Iterator[None]:
-    """Logs to standard error, in a separate thread; where standard error is the file `path`, that file is kept short."""
+    """Logs to standard error, in a separate thread; where standard error is the file `path`, limits the length of that file."""
     lines: queue.Queue[str | None] = queue.Queue(_WAITING)
     handler = _ToQueue(lines)
     handler.setFormatter(logging.Formatter(_FORMAT))
@@ -70,10 +70,10 @@ def _write_all(lines: queue.Queue[str | None], path: Path) -> None:
         with contextlib.suppress(OSError):
             os.write(2, line.encode("utf-8", "replace") + b"\n")
             if is_file:
-                _keep_short(path)
+                _limit_length(path)
 
 
-def _keep_short(path: Path) -> None:
+def _limit_length(path: Path) -> None:
     if _is_output(path):
         if os.fstat(2).st_size <= LIMIT:
             return

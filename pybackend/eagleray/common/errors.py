@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# What the user reads after the next step of an error with `retries`.
+# Follows the next step in the text of an error with `retries`.
 RETRYING = "Eagleray retries automatically."
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 # The time limit of a lookup; afterwards its file system counts as silent until it answers.
 LIMIT_S = 2.0
-# An answer that is so old is looked up again.
+# The age at which an answer is looked up again.
 FRESH_S = 2.0
 _MOST_SILENT = 16
 _MOST_ANSWERS = 20_000

@@ -1,4 +1,4 @@
-"""Blocking calls in other threads than the event loop's; some never return, as on a home whose NFS server is down."""
+"""Runs blocking calls in threads beside the event loop; some never return, as on a home whose NFS server is down."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ FRESH_S = 2.0
 
 
 async def off_loop(call: Callable[[], T], discard: Callable[[T], object] | None = None) -> T:
-    """The result of `call`, from a thread of its own.
+    """Returns the result of `call`, which runs in its own thread.
 
-    Unlike with `asyncio.to_thread`, the process doesn't wait for the thread when it ends, and calls that hang hold up
-    no other ones: that has few threads, which resolving host names needs too.  A caller that is cancelled doesn't get
-    the result; `discard` is called with it then.
+    Unlike `asyncio.to_thread`, it doesn't delay the end of the process, and calls that hang don't delay others: the
+    pool of `to_thread` has few threads, which resolving host names needs too.  If the caller is cancelled, `discard`
+    is called with the result.
     """
-    running = _started(call)
+    running = _start(call)
     if discard is None:
         return await running
     try:
@@ -37,9 +37,9 @@ async def off_loop(call: Callable[[], T], discard: Callable[[T], object] | None 
 
 
 class Latest(Generic[T]):
-    """The result of a call that may block: a new one, or the one before while the call doesn't return.
+    """The result of a call that may block: a new one, or the previous one while the call doesn't return.
 
-    At most one thread makes the call at a time.
+    Calls don't overlap.
     """
 
     def __init__(self, call: Callable[[], T]) -> None:
@@ -48,10 +48,10 @@ class Latest(Generic[T]):
         self._running: asyncio.Future[T] | None = None
 
     async def get(self) -> T:
-        """Raises what the call raises; waits without a limit only for the first result."""
+        """Returns the result, or raises the exception of the call; waits without a limit only for the first result."""
         running = self._running
         if running is None or running.done() or running.get_loop() != asyncio.get_running_loop():
-            running = self._running = _started(self._call)
+            running = self._running = _start(self._call)
             running.add_done_callback(self._keep)
         done, _ = await asyncio.wait([running], timeout=LIMIT_S if self._last else None)
         return running.result() if done else self._last[0]
@@ -62,7 +62,7 @@ class Latest(Generic[T]):
 
 
 class Remembered(Generic[T]):
-    """The last result of a call that may block, answered from memory; an old one is renewed in the background."""
+    """The last result of a call that may block, from memory; renews an old one in the background."""
 
     def __init__(self, call: Callable[[], T], initial: T) -> None:
         self._call = call
@@ -72,7 +72,7 @@ class Remembered(Generic[T]):
         self._running: asyncio.Future[T] | None = None
 
     def value(self) -> T:
-        """`initial` before the first result; without an event loop the first call is made here."""
+        """Returns the last result, `initial` before the first; without an event loop, makes the first call itself."""
         has_loop = asyncio._get_running_loop() is not None
         if not self._is_read and not has_loop:
             self.put(self._call())
@@ -81,20 +81,20 @@ class Remembered(Generic[T]):
         return self._value
 
     async def ready(self) -> None:
-        """Waits until the first result is known; raises what the call raises."""
+        """Waits for the first result; raises the exception of the call."""
         if not self._is_read:
             await asyncio.shield(self._renewal())
 
     def put(self, value: T) -> None:
-        """The value as it was just read or written."""
+        """Sets the value as it was just read or written."""
         self._value, self._is_read, self._at = value, True, time.monotonic()
-        # A call that began earlier may not have seen it.
+        # A call that began earlier may return an older value.
         self._running = None
 
     def _renewal(self) -> asyncio.Future[T]:
         running = self._running
         if running is None or running.get_loop() != asyncio.get_running_loop():
-            running = self._running = _started(self._call)
+            running = self._running = _start(self._call)
             running.add_done_callback(self._keep)
         return running
 
@@ -107,10 +107,10 @@ class Remembered(Generic[T]):
 
 
 class InOrder:
-    """Makes calls that may block one after another, in the order in which they were requested.
+    """Runs calls that may block one after another, in the order of the requests.
 
-    For files that are read, changed and written: what was requested later is written later.  A call is also made when
-    its caller is cancelled.
+    For files that are read, changed and written: later requests write later.  A call also runs if its caller is
+    cancelled.
     """
 
     def __init__(self) -> None:
@@ -119,8 +119,8 @@ class InOrder:
         self._is_running = False
 
     async def run(self, call: Callable[[], T]) -> T:
-        """The result of `call`; raises what it raises."""
-        return await _started(call, self._add)
+        """Returns the result of `call`, or raises its exception."""
+        return await _start(call, self._add)
 
     def _add(self, run: Callable[[], None]) -> None:
         with self._lock:
@@ -146,11 +146,11 @@ def _discard(discard: Callable[[T], object], running: asyncio.Future[T]) -> None
 
 
 def _in_thread(run: Callable[[], None]) -> None:
-    # Not of a pool, whose threads the process waits for when it ends, and which calls that hang would use up.
+    # No pool: the process would wait for its threads at the end, and calls that hang would use them up.
     threading.Thread(target=run, daemon=True, name="off loop").start()
 
 
-def _started(
+def _start(
     call: Callable[[], T], start: Callable[[Callable[[], None]], None] | None = None
 ) -> asyncio.Future[T]:
     loop = asyncio.get_running_loop()

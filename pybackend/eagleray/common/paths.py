@@ -1,7 +1,7 @@
-"""Where Eagleray keeps its state and its sockets.
+"""The folders of Eagleray's state and sockets.
 
-State lies in the home, which many login nodes may share.  Sockets lie in the run folder, which belongs to
-this machine and this user alone: whoever can enter it can speak to the debuggers.
+State is in the home, which many login nodes may share.  Sockets are in the run folder, which belongs to this machine
+and this user alone, since access to it means access to the debuggers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from eagleray.common.atomic_file import alone, replace_text
 from eagleray.common.errors import EaglerayError, folder_not_made, unsafe_folder
 from eagleray.common.file_checks import mount_of, parse_table, read_table
 
-_TMP = Path("/tmp")  # noqa: S108 (what is made or found in it is checked)
+_TMP = Path("/tmp")  # noqa: S108 (its entries are checked)
 
 # The longest path that the kernel takes for a Unix socket (sun_path without its final zero).
 LONGEST_SOCKET_PATH = 107
@@ -42,7 +42,7 @@ NETWORK_FILE_SYSTEMS = frozenset(
 
 
 def home() -> Path:
-    """The folder of our state: EAGLERAY_HOME or ~/.local/share/eagleray; made if it is missing."""
+    """Returns the folder of our state, EAGLERAY_HOME or ~/.local/share/eagleray; creates it if it is missing."""
     configured = os.environ.get("EAGLERAY_HOME")
     folder = Path(configured) if configured else Path.home() / ".local/share/eagleray"
     folder = folder.expanduser().absolute()
@@ -54,36 +54,39 @@ def home() -> Path:
 
 
 def adapter_log() -> Path:
-    """The log of the adapters of this machine, of all versions."""
+    """Returns the log of this machine's adapters, of all versions."""
     return home() / f"adapter-{os.uname().nodename}.log"
 
 
 def held_folder() -> Path:
-    """Where the adapters of all machines with this home say what they hold; made by the first that does."""
+    """Returns the folder of the records of held workers, by the adapters of all machines with this home.
+
+    The first adapter that writes one creates it.
+    """
     return home() / "held"
 
 
 def runs() -> Path:
-    """Where runs are kept, a folder each: nobody else's business, since what they print stands there."""
+    """Returns the folder with a folder for each run; private, since it has the output of the runs."""
     return private_folder(home() / "runs")
 
 
 def reports() -> Path:
-    """Where that is kept which was read of reports and cannot lie beside them."""
+    """Returns the folder of data read from reports that can't be stored beside them."""
     return private_folder(home() / "reports")
 
 
 def injected() -> Path:
-    """Where the code lies that runs inside the programs of runs; their nodes may share this home."""
+    """Returns the folder of the code that runs inside the programs of runs; their nodes may share this home."""
     folder = home() / "injected"
     folder.mkdir(mode=0o755, exist_ok=True)
     return folder
 
 
 def run_folder() -> Path:
-    """The folder of our sockets, made if it is missing and checked every time.
+    """Returns the folder of our sockets; creates it if it is missing, and checks it every time.
 
-    1. EAGLERAY_HOME is set: `$EAGLERAY_HOME/run/<host>`, whatever its file system: the person said so.
+    1. EAGLERAY_HOME is set: `$EAGLERAY_HOME/run/<host>`, whatever its file system, since the user chose it.
     2. XDG_RUNTIME_DIR is a private local folder of this user: `eagleray` in it.
     3. Otherwise `/tmp/eagleray-<uid>`, or a folder with a random name where another user has taken that one.
     """
@@ -98,12 +101,12 @@ def run_folder() -> Path:
 
 
 def folder_in_tmp() -> Path:
-    """The folder of our sockets below /tmp, where any user can make a folder with any name first.
+    """Returns the folder of our sockets below /tmp, where any user can create a folder with any name first.
 
     1. The folder that the home names for this machine, while it is still private: processes that share a
-       home must agree, also after the usual name has become free again.
-    2. `/tmp/eagleray-<uid>`, also when it has to be refused for its mode, which its owner can change.
-    3. A new folder with a random name, which the home names from now on.
+       home must use the same one, even if the usual name has become free again.
+    2. `/tmp/eagleray-<uid>`, even if it is rejected for its mode, which its owner can change.
+    3. A new folder with a random name, which the home names afterwards.
     """
     record = home() / f"run-folder-{host_name()}"
     named = _named_by(record)
@@ -134,7 +137,7 @@ def _named_by(record: Path) -> Path | None:
 
 
 def _new_named_by(record: Path) -> Path:
-    """Makes the folder and writes its path into `record`; of several processes that try, one makes it."""
+    """Creates the folder and writes its path into `record`; only one of several processes does."""
     with alone(record):
         named = _named_by(record)
         if named is None:
@@ -144,12 +147,12 @@ def _new_named_by(record: Path) -> Path:
 
 
 def adapter_socket(version: str = __version__) -> Path:
-    """The control socket of the adapter of that version."""
+    """Returns the control socket of the adapter of that version."""
     return run_folder() / f"adapter-{version}.sock"
 
 
 def adapter_sockets() -> dict[str, Path]:
-    """The control sockets of all versions that lie in the run folder, by version; some may be stale."""
+    """Returns the control sockets in the run folder by version; some may be stale."""
     paths = run_folder().glob("adapter-*.sock")
     return {
         path.name.removeprefix("adapter-").removesuffix(".sock"): path for path in sorted(paths)
@@ -157,7 +160,7 @@ def adapter_sockets() -> dict[str, Path]:
 
 
 def private_folder(path: Path) -> Path:
-    """`path` as a folder that only this user can enter: made with 0700, or checked and refused."""
+    """Returns `path`, a folder that only this user can enter: creates it with 0700, or raises `unsafe-folder`."""
     try:
         path.mkdir(mode=0o700, exist_ok=True)
         status = path.lstat()
@@ -171,7 +174,7 @@ def private_folder(path: Path) -> Path:
 
 
 def why_unsafe(status: os.stat_result) -> str:
-    """Why a folder, by its `lstat`, is not safe for what only this user may write, "" if it is."""
+    """Returns why a folder, by its `lstat`, could be changed by other users; "" if it couldn't."""
     if stat.S_ISLNK(status.st_mode):
         return "it is a symbolic link"
     if not stat.S_ISDIR(status.st_mode):
@@ -182,7 +185,7 @@ def why_unsafe(status: os.stat_result) -> str:
 
 
 def is_network_folder(path: Path, mounts: str | None = None) -> bool:
-    """Whether `path` lies on a network file system, by the text of /proc/self/mounts."""
+    """Whether `path` is on a network file system, by the text of /proc/self/mounts."""
     table = parse_table(read_table() if mounts is None else mounts)
     return mount_of(str(path), table).type in NETWORK_FILE_SYSTEMS
 
@@ -206,6 +209,6 @@ def _check_not_writable_by_others(path: Path) -> None:
 
 
 def host_name() -> str:
-    """The name of this machine, fit for a file's name."""
+    """Returns the name of this machine in characters that are valid in file names."""
     name = socket.gethostname()
     return "".join(c if c.isalnum() or c in "-._" else "-" for c in name)[:40].lstrip(".") or "host"

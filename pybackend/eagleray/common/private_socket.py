@@ -1,4 +1,4 @@
-"""Unix sockets that serve and trust this user alone: the peer's credentials are checked on both ends."""
+"""Unix sockets for this user only: both ends check the credentials of the peer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from eagleray.common.errors import unsafe_folder
 from eagleray.common.paths import LONGEST_SOCKET_PATH
 
-# What tells a file from another one that lies at its path later.
+# Device and inode, which distinguish a file from a later one at the same path.
 FileIdentity = tuple[int, int]
 
 Client = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -25,7 +25,7 @@ _SOL_LOCAL, _LOCAL_PEERCRED = 0, 1
 
 
 def peer_uid(sock: socket.socket) -> int:
-    """The user id of the process at the other end of a connected Unix socket."""
+    """Returns the user id of the process at the other end of a connected Unix socket."""
     if hasattr(socket, "SO_PEERCRED"):
         raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         return int(struct.unpack("3i", raw)[1])
@@ -34,7 +34,7 @@ def peer_uid(sock: socket.socket) -> int:
 
 
 class Served:
-    """A listening socket and the file where it is reached, which others may remove or replace."""
+    """A listening socket and its file, which other processes may remove or replace."""
 
     def __init__(self, server: asyncio.Server, path: Path) -> None:
         self.path = path
@@ -42,7 +42,7 @@ class Served:
         self._identity = identity(path)
 
     def is_reachable(self) -> bool:
-        """Whether its file is still there."""
+        """Whether its file still exists."""
         return self._identity is not None and identity(self.path) == self._identity
 
     def stop(self) -> None:
@@ -53,9 +53,9 @@ class Served:
 
 
 async def serve(path: Path, client: Client, limit: int = _LINE_LIMIT) -> Served:
-    """Listens on `path`, replacing a stale socket; a peer of another user is dropped without a word.
+    """Listens on `path`, replacing a stale socket; drops peers of other users silently.
 
-    `client` owns its writer.  The caller ends it with `stop`.
+    `client` owns its writer.  The caller ends the server with `stop`.
     """
 
     async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -73,7 +73,7 @@ async def serve(path: Path, client: Client, limit: int = _LINE_LIMIT) -> Served:
 async def connect(
     path: Path, limit: int = _LINE_LIMIT
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Connects to the socket of a process of this user; raises OSError when none listens."""
+    """Connects to the socket of a process of this user; raises OSError if no process listens."""
     _check_length(path)
     reader, writer = await asyncio.open_unix_connection(str(path), limit=limit)
     if peer_uid(writer.get_extra_info("socket")) != os.getuid():
@@ -83,7 +83,7 @@ async def connect(
 
 
 def identity(path: Path) -> FileIdentity | None:
-    """None when nothing lies there."""
+    """Returns the identity of the file at `path`, None if there is none."""
     try:
         status = path.lstat()
     except OSError:
@@ -92,7 +92,7 @@ def identity(path: Path) -> FileIdentity | None:
 
 
 def remove_stale(folder: Path, pattern: str, younger_than_s: float = 0.0) -> None:
-    """Removes the sockets of killed processes; one that a process listens on, or that is so young, stays."""
+    """Removes the sockets of killed processes, but none with a listener, or younger than `younger_than_s`."""
     for path in folder.glob(pattern):
         # Another process may remove it first.
         with contextlib.suppress(OSError):
@@ -102,7 +102,7 @@ def remove_stale(folder: Path, pattern: str, younger_than_s: float = 0.0) -> Non
 
 
 def is_listened_on(path: Path) -> bool:
-    """Whether a process accepts connections there; one whose queue is full does, too.  Raises `unsafe-folder`."""
+    """Whether a process listens at `path`, even with a full queue; raises `unsafe-folder`."""
     _check_length(path)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.setblocking(False)
@@ -116,7 +116,7 @@ def is_listened_on(path: Path) -> bool:
 
 
 def bind(path: Path) -> socket.socket:
-    """A socket bound to `path` for its owner alone, replacing a stale one."""
+    """Returns a socket bound to `path` for its owner only; replaces a stale one."""
     _check_length(path)
     path.unlink(missing_ok=True)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 HIDDEN = "…"
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-# Wherever they are in a name.
+# At any position in a name.
 _ANYWHERE = re.compile(r"secret|password|passwrd|passwd|passphrase|credential|authorization")
 _KEY_OR_TOKEN = re.compile(r"(?:key|token)(?:s|id|ids|file|files)?")
-# Only as the last word of a name, or before one that says that this is the value.
+# Only as the last word of a name, or before a word such as "value".
 _LAST = {"pass", "pwd", "pat", "auth", "cookie", "cookies", "dsn", "jwt", "bearer"}
 _VALUE = {"header", "headers", "value", "values", "string", "data", "info"}
 _NO_SECRET = {"error", "exception", "interrupt", "warning"}
@@ -32,11 +32,11 @@ _AFTER_KEY = {
 }
 _PLAIN = re.compile(r"|true|false|none|null|yes|no|on|off|auto", re.IGNORECASE)
 _NUMBER = re.compile(r"[\d.,eE+_-]+")
-# `--pass 2` counts; a password of so few digits protects nothing.
+# `--pass 2` is a count; a password with so few digits protects nothing.
 _SHORT_NUMBER = 3
 
 _HINT = "KEY|TOKEN|SECRET|PASS|PWD|CREDENTIAL|AUTH|COOKIE|DSN|PAT|JWT|BEARER"
-# A name that may be that of a secret, quoted or not, then `=` or `:`.  A name is tried only at its beginning and is
+# The name of a possible secret, quoted or not, then `=` or `:`.  A name is tried only at its beginning and is
 # bounded, so that long lines cost no more than their length.
 _NAMED = re.compile(
     rf"""(?P<before>(?<![A-Za-z0-9_.-])["']?[+~]{{0,2}})
@@ -58,7 +58,7 @@ _REFERENCE = re.compile(
 )
 _QUOTE = re.compile(r"\\?[\"']")
 _UP_TO = {quote: re.compile(rf"[^{quote}\n]+") for quote in "\"'"}
-# `--api-key VALUE`, also on the next line of a script; the second one takes a key, by its name a switch.
+# `--api-key VALUE`, also on the next line of a script; `--use_wandb` takes a key although its name is that of a switch.
 _OPTION = re.compile(
     rf"(?<![\w.-])(?P<name>--?[\w.-]{{0,96}}(?:{_HINT})[\w.-]{{0,64}}|--use_wandb)"
     r"(?P<between>\s+(?:\\\n\s*)?)(?P<value>'[^']*'|\"[^\"]*\"|[^\s'\"-][^\s]*)",
@@ -106,7 +106,7 @@ def is_secret(name: str, value: str = "?") -> bool:
 
 
 def redact_env(env: Mapping[str, str]) -> dict[str, str]:
-    """`env` with `…` for the value of every name of a secret."""
+    """Returns `env` with `…` as the value of each secret."""
     return {
         name: HIDDEN if is_secret(name, value) else redact_text(value)
         for name, value in env.items()
@@ -114,7 +114,7 @@ def redact_env(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def redact_arguments(parts: Sequence[str]) -> list[str]:
-    """The arguments of a command, with `…` in place of secrets."""
+    """Returns the arguments of a command with `…` in place of secrets."""
     shown = [_redact_word(before, word) for before, word in zip(["", *parts], parts, strict=False)]
     if list(parts[:2]) == ["wandb", "login"]:
         shown[2:] = [word if word.startswith("-") else HIDDEN for word in shown[2:]]
@@ -122,7 +122,7 @@ def redact_arguments(parts: Sequence[str]) -> list[str]:
 
 
 def redact_text(text: str) -> str:
-    """`text` with `…` in place of secrets: `NAME_TOKEN=value`, `"api_key": "value"`, `--api-key value`."""
+    """Returns `text` with `…` in place of secrets: `NAME_TOKEN=value`, `"api_key": "value"`, `--api-key value`."""
     text = _HEADER.sub(rf"\g<name>\g<between>{HIDDEN}", text)
     text = _redact_named(text)
     text = _OPTION.sub(_redact_option, text)
@@ -134,7 +134,7 @@ def redact_text(text: str) -> str:
 
 
 def _is_key_or_token(parts: Sequence[str], value: str) -> bool:
-    """Whether a word is a key or token; a count of tokens, or a property of keys, is not."""
+    """Whether a name is that of a key or token, not of a count of tokens or of a property of keys."""
     for at, word in enumerate(parts):
         if not (_KEY_OR_TOKEN.fullmatch(word) or word.endswith(("key", "keys", "token", "tokens"))):
             continue
@@ -159,7 +159,7 @@ def _redact_word(before: str, word: str) -> str:
 
 
 def _redact_named(text: str) -> str:
-    """The text after a name that isn't a secret's is searched as well: `KeyError: MY_TOKEN=…`."""
+    """Also searches the text after a name that isn't that of a secret: `KeyError: MY_TOKEN=…`."""
     shown, at = [], 0
     while match := _NAMED.search(text, at):
         shown.append(text[at : match.end()])

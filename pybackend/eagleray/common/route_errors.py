@@ -1,4 +1,4 @@
-"""Errors of routes: ports that are not reached, connections that are lost."""
+"""Errors of routes: unreachable ports, lost connections."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def bad_route(written: str) -> EaglerayError:
 
 
 def port_refused(host: str, port: int, why: str, through: str = "") -> EaglerayError:
-    """`why` is what the last hop said."""
+    """`why` is the message of the last hop."""
     reason = printable(why).rstrip(".")
     return EaglerayError(
         "port-refused",

@@ -62,7 +62,7 @@ def job_over(job: str, word: str) -> EaglerayError:
 
 
 def job_waits(job: str, why: str, starts: str = "") -> EaglerayError:
-    """`starts`: when SLURM expects it to, in the person's own words for a time."""
+    """`starts`: the time at which SLURM expects the job to start, in the user's format."""
     expected = f"; SLURM expects it to start at {starts}" if starts else ""
     return EaglerayError(
         "job-waits",

@@ -19,7 +19,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 RESTART = Backoff(first_s=1.0, longest_s=60.0)
-# What a task does at its end takes less.
+# Longer than any clean-up of a task.
 _CANCEL_AGAIN_S = 5.0
 
 log = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ def lasting(make: Callable[[], Awaitable[Any]], name: str) -> asyncio.Task[Any]:
 
 
 def only_logged(error: BaseException) -> None:
-    """For `owned`: the task has no more work that anything depends on."""
+    """For `owned`: nothing depends on the task, so its failure is only logged."""
 
 
 def shared(doing: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:

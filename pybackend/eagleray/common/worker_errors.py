@@ -1,4 +1,4 @@
-"""Errors of workers: which is meant, its log, its debugger and its files."""
+"""Errors of workers: their names, logs, debuggers and files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def unknown_worker(worker: str) -> EaglerayError:
 
 
 def no_such_worker(worker: str) -> EaglerayError:
-    """Of workers of every kind, not only those that wait."""
+    """For workers of every kind, not only those that wait."""
     return EaglerayError(
         "no-such-worker",
         f"No worker is called “{printable(worker)}”.",
@@ -75,7 +75,7 @@ def worker_gone(worker: str) -> EaglerayError:
 
 
 def debugger_gone(worker: str, is_running: bool = False) -> EaglerayError:
-    """`is_running`: the worker's process is known to run; otherwise nothing is known of it."""
+    """`is_running`: the worker's process is running for certain; otherwise its state is unknown."""
     name = printable(worker)
     if is_running:
         return EaglerayError(
@@ -92,7 +92,8 @@ def debugger_silent(worker: str) -> EaglerayError:
     return EaglerayError(
         "debugger-silent",
         f"The debugger of {printable(worker)} doesn't answer; the worker may still be paused.",
-        "Eagleray keeps it in its list and tries to connect again; `eagleray paused` shows it.",
+        "It stays in Eagleray's list; `eagleray paused` shows it.",
+        retries=True,
     )
 
 
@@ -178,7 +179,7 @@ def attach_refused(worker: str, text: str) -> EaglerayError:
 
 
 def worker_lost(worker: str, link: EaglerayError) -> EaglerayError:
-    """`link` says what was lost."""
+    """`link` is the error of the lost connection."""
     return EaglerayError(
         "link-lost",
         f"{link.message.rstrip('.')}; {printable(worker)} has run on.",

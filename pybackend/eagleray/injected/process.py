@@ -76,7 +76,7 @@ class DebuggableProcess:
 
     def add_definition(self, thing: object) -> None:
         """Adds a class or function that was loaded, with all that it imports."""
-        # Code that came without its module is in no list of modules, so it is kept for later breakpoints.
+        # Code that came without its module is in no list of modules, so it is stored for later breakpoints.
         self._code.update(code_files(thing))
         self._add_files(self._breakpoint_files.matching([*self._code, *loaded_files()]))
 
@@ -135,7 +135,7 @@ class DebuggableProcess:
             return self._proxy
 
     def send_info(self) -> None:
-        """Tells the debug proxy that the description of this process has changed."""
+        """Sends the changed description of this process to the debug proxy."""
         if self._proxy is not None:
             self._proxy.send("who", **self._info())
 

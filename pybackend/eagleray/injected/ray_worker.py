@@ -61,7 +61,7 @@ def _facts(worker: Any) -> list[tuple[str, Any]]:
 
 
 def profiling() -> dict[str, Any]:
-    """What the debug proxy has to know about nsys at this worker; empty if it isn't profiled."""
+    """Returns the data about nsys that the debug proxy needs; empty if this worker isn't profiled."""
     module = sys.modules.get(f"{__package__}.nsys.launch")
     status = dict(getattr(module, "for_proxy", {}))
     gpus = os.environ.get("CUDA_VISIBLE_DEVICES", "")

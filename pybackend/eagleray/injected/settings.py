@@ -46,7 +46,7 @@ class RunSettings:
 
     @property
     def purpose(self) -> str:
-        """What the run is for, as messages name it."""
+        """The purpose of the run, as messages name it."""
         if self.profile is None:
             return "breakpoints"
         return "breakpoints and profiling" if self._stops else "profiling"
@@ -83,7 +83,7 @@ def breakpoint_paths(breakpoints: Any) -> list[str]:
 
 
 def profile_settings(values: Any) -> ProfileSettings | None:
-    """What nsys records in this run; None for nothing."""
+    """Returns the settings of nsys; None if the run records nothing."""
     if not values:
         return None
     # Most runs record nothing and don't need these modules.

@@ -167,7 +167,7 @@ def tidy_path(site: str) -> None:
 
 @never_raise
 def save_compiled() -> None:
-    """Saves the compiled files of this package in its own folder, also where Python is told to write none.
+    """Saves the compiled files of this package in its own folder, even if Python is configured to write none.
 
     Otherwise each of thousands of processes would compile the package again.  The folder belongs to us alone.
     """

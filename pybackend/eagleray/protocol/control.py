@@ -29,7 +29,7 @@ HELD_REFRESH_S = 20.0
 
 @dataclass(frozen=True)
 class Hello:
-    """The adapter that answers."""
+    """The adapter that sends the response."""
 
     protocol: int
     version: str
@@ -46,7 +46,7 @@ class PathMapping:
 
 @dataclass(frozen=True)
 class WorkerKey:
-    """A worker for life: `session` is Ray's session name, so that a restarted cluster is another one."""
+    """The identity of a worker: `session` is Ray's session name, which differs after a restart of the cluster."""
 
     session: str
     worker_id: str
@@ -54,12 +54,12 @@ class WorkerKey:
 
 @dataclass(frozen=True)
 class AttachParams:
-    """Attach to the debugger of a worker at `host:port` through the first of `routes` that reaches it.
+    """Attaches to the debugger of a worker at `host:port` through the first of `routes` that reaches it.
 
     `name` is used in messages and as the name of its thread in the editor ("r3 PolicyWorker").
     `cluster` is returned in `WorkerState` and not used.  The adapter waits at most `timeout_s` for the stop.
-    `seen` False: no user asked for this worker, see `WorkerState`.  `unless_taken`: refused with code
-    "worker-taken" if a client asked for it before, even a moment ago.
+    `seen` False: no user requested this worker, see `WorkerState`.  `unless_taken`: rejected with code
+    "worker-taken" if a client requested it before, even a moment ago.
     """
 
     session: str
@@ -77,7 +77,7 @@ class AttachParams:
 
 @dataclass(frozen=True)
 class WorkerStop:
-    """Where a worker is stopped, as the worker names the file.  `reason` is DAP's; `exception` "ValueError: …" or ""."""
+    """A stop location, in paths of the worker.  `reason` is DAP's; `exception` is "ValueError: …" or ""."""
 
     reason: str
     path: str
@@ -131,7 +131,7 @@ class SetMappings:
 
 @dataclass(frozen=True)
 class ReadFile:
-    """A file as the worker sees it."""
+    """A file in the file system of the worker."""
 
     session: str
     worker_id: str
@@ -148,7 +148,7 @@ class Mounts:
 
 @dataclass(frozen=True)
 class IgnoreParams:
-    """Continue at `path:line` (paths of the worker) in every worker of `session`; `ignore=False` takes it back."""
+    """Continue at `path:line` (paths of the worker) in every worker of `session`; `ignore=False` stops there again."""
 
     session: str
     path: str
@@ -158,11 +158,11 @@ class IgnoreParams:
 
 @dataclass(frozen=True)
 class OpenSocket:
-    """A Unix socket whose connections are carried to `host:port` by the first of `routes` that reaches it.
+    """A Unix socket whose connections are forwarded to `host:port` by the first of `routes` that reaches it.
 
     The same request again gives the same socket, after another attempt.  With `tcp_port` (0: any free one)
     it is a listener on 127.0.0.1 instead, which closes connections of other users unless it is `shared`.
-    Without `probe` the adapter itself never connects: pdb takes one connection, and its end ends the task.
+    Without `probe` the adapter itself never connects: pdb takes one connection, and the end of that connection ends the task.
     """
 
     routes: list[RouteSpec]
@@ -207,7 +207,7 @@ class RemoteCommand:
 
 @dataclass(frozen=True)
 class CommandOutput:
-    """How a command ended; each text at most 8 MB.  `code` 255 with nothing on `stdout` is ssh's own failure."""
+    """The exit code and the output of a command, each text at most 8 MB.  `code` 255 with nothing on `stdout` is ssh's own failure."""
 
     code: int
     stdout: str
@@ -255,7 +255,7 @@ class SshQuestion:
 
 @dataclass(frozen=True)
 class QuestionAnswer:
-    """What the user typed; None: cancelled.  It is never stored."""
+    """The answer that the user typed, None if cancelled.  It is never stored."""
 
     id: int
     text: str | None = field(repr=False)
@@ -321,7 +321,7 @@ WORKERS = Operation("workers", Empty, WorkerStates)
 CONTINUE = Operation("continue", WorkerKey, Empty)
 # Resumes the worker and closes the connection.
 RELEASE = Operation("release", WorkerKey, Empty)
-# Applied at once; an `invalidated` event tells a connected editor.
+# Applied at once; a connected editor gets an `invalidated` event.
 SET_MAPPINGS = Operation("set_mappings", SetMappings, Empty)
 READ_FILE = Operation("read_file", ReadFile, FileContent)
 MOUNTS = Operation("mounts", WorkerKey, Mounts)

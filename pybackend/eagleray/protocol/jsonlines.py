@@ -37,7 +37,7 @@ class Empty:
 
 @dataclass(frozen=True)
 class Operation(Generic[P, R]):
-    """What a request asks for, with the records of its parameters and its result."""
+    """A kind of request, with the records of its parameters and its result."""
 
     name: str
     params: type[P]
@@ -46,7 +46,7 @@ class Operation(Generic[P, R]):
 
 @dataclass(frozen=True)
 class Event(Generic[R]):
-    """What is sent without a request, with its record."""
+    """A kind of message that is sent without a request, with its record."""
 
     name: str
     record: type[R]

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from eagleray.common.route_errors import bad_route
 from eagleray.common.slurm_errors import unknown_node
 
-# What OpenSSH takes as `[user@]host` or an alias; it never begins with a dash.
+# `[user@]host` or an alias as OpenSSH accepts it; never begins with a dash.
 _DESTINATION = re.compile(r"[A-Za-z0-9_.:%+@\[\]-]{1,255}")
 _JOB = re.compile(r"[0-9]{1,10}(_[0-9]{1,10})?(\+[0-9]{1,5})?")
 _NODE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,252})")

@@ -1,4 +1,4 @@
-"""The part of the control protocol that is about runs: programs that Eagleray started to debug or profile them.
+"""The operations of the control protocol for runs: programs that Eagleray started to debug or profile them.
 
 A run has an id and a secret key, with which requests to its workers' debug proxies are signed.  Its supervisor
 registers it and announces debug proxies; the adapter attaches to those workers that have one of the run's lines or
@@ -152,7 +152,7 @@ class RunStates:
 
 @dataclass(frozen=True)
 class RecordingCount:
-    """The number of workers that were asked."""
+    """The number of workers that got the request."""
 
     asked: int
 

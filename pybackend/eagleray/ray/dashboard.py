@@ -1,9 +1,9 @@
-"""The HTTP interface of a Ray dashboard: any Ray version from 2.9.1 on, asked without importing ray.
+"""The HTTP interface of a Ray dashboard: any Ray version from 2.9.1 on, without importing ray.
 
-Each method asks once and raises an error of the catalogue: `cluster-connecting`, `cluster-unreachable`,
+Each method sends one request and raises errors of the catalogue: `cluster-connecting`, `cluster-unreachable`,
 `cluster-slow`, `not-ray`, `redirected`, `token-needed`, `token-refused`, `token-expired`, `proxy-refused`,
 `headers-kept-back`, `ca-needed`, `certificate-refused`, `bad-ca-file`, `dashboard-failed`, `dashboard-busy`,
-`answer-too-large`, `no-log`, or what looking for the way came to.
+`answer-too-large`, `no-log`, or the error of finding the endpoint.
 """
 
 from __future__ import annotations
@@ -36,10 +36,9 @@ class Dashboard:
     """One dashboard, used from one event loop.
 
     `address` is the id of the cluster, which is also its URL (`http://host:port`) unless `find_endpoint` is given.
-    It owns its HTTP connections, which end with `close()`.  `token_source` is asked anew whenever a
-    token is to be sent, which happens only after the cluster asked for one; None means that this
-    cluster must not get a token (or that there is none).  A question of the state of one thing may
-    take `quick_s`, a list `list_s`.
+    It owns its HTTP connections, which end with `close()`.  `token_source` is called whenever a
+    token is to be sent, which happens only after the cluster asked for one; None means that there is no token or that
+    this cluster must not get it.  A request about a single item may take `quick_s`, a list `list_s`.
     """
 
     def __init__(
@@ -62,11 +61,11 @@ class Dashboard:
         await self._http.close()
 
     def reset(self) -> None:
-        """To be called when the way there has come back or become another one; questions are asked again."""
+        """Drops the connections because the route is back or has changed; requests in flight are sent again."""
         self._http.reset()
 
     async def version(self) -> RayVersion:
-        """Who answers there; `not-ray` if it is something else."""
+        """Returns the version of the cluster; raises `not-ray` if the server is something else."""
         reply = await self._http.get("/api/version", seconds=self._quick_s, limit=2**20)
         if reply.status >= 500:
             raise self._failed(reply)
@@ -82,7 +81,7 @@ class Dashboard:
         )
 
     async def python_version(self) -> str:
-        """ "3.11.7": that of the head; "" for versions of Ray that do not tell it."""
+        """Returns the Python version of the head, such as "3.11.7"; "" for versions of Ray that don't report it."""
         reply = await self._http.get("/api/v0/cluster_metadata", seconds=self._quick_s)
         if reply.status == 404:
             return ""
@@ -91,7 +90,7 @@ class Dashboard:
         return printable(ray_rows.text(data, "pythonVersion"), 20)
 
     async def authentication_mode(self) -> str:
-        """ "disabled", "token" or another mode of Ray; "disabled" for versions that know none."""
+        """Returns "disabled", "token" or another mode of Ray; "disabled" for versions without authentication."""
         reply = await self._http.get("/api/authentication_mode", seconds=self._quick_s)
         if reply.status == 404:
             return "disabled"
@@ -99,7 +98,7 @@ class Dashboard:
         return ray_rows.text(value, "authentication_mode") if isinstance(value, dict) else ""
 
     async def paused_workers(self) -> list[WorkerRow]:
-        """Live workers of which a thread waits for a debugger: the one query that is polled (4 ms)."""
+        """Returns live workers with a thread that waits for a debugger.  Only this query is polled (4 ms)."""
         rows = await self._list(
             "workers", [("num_paused_threads", "!=", "0"), ALIVE], seconds=self._quick_s
         )
@@ -107,27 +106,27 @@ class Dashboard:
         return [w for w in _each(ray_rows.worker, rows) if w.paused_threads > 0]
 
     async def all_workers(self) -> list[WorkerRow]:
-        """Live workers and drivers, with their debug port if they have one."""
+        """Returns live workers and drivers, with their debug ports if they have any."""
         return _each(ray_rows.worker, await self._list("workers", [ALIVE]))
 
     async def running_tasks(self) -> list[TaskRow]:
-        """Tasks and actor methods that run now."""
+        """Returns the tasks and actor methods that are running."""
         return _each(ray_rows.task, await self._list("tasks", [("state", "=", "RUNNING")]))
 
     async def actors(self) -> list[ActorRow]:
-        """Actors that are not dead; an actor and its worker share `(node_id, pid)`."""
+        """Returns actors that are not dead; an actor and its worker share `(node_id, pid)`."""
         return _each(ray_rows.actor, await self._list("actors", [("state", "!=", "DEAD")]))
 
     async def all_actors(self) -> list[ActorRow]:
-        """Actors that live, and those of the dead that Ray still knows."""
+        """Returns live actors, and the dead ones that Ray still lists."""
         return _each(ray_rows.actor, await self._list("actors", []))
 
     async def nodes(self) -> list[NodeRow]:
-        """All nodes that Ray knows, also dead ones."""
+        """Returns all nodes that Ray lists, including dead ones."""
         return _each(ray_rows.node, await self._list("nodes", []))
 
     async def jobs(self) -> list[JobRow]:
-        """All jobs, also ended ones, each with its runtime_env."""
+        """Returns all jobs, including ended ones, each with its runtime_env."""
         reply = self._good(await self._http.get("/api/jobs/", seconds=self._list_s))
         value = self._json(reply)
         if not isinstance(value, list):
@@ -135,23 +134,23 @@ class Dashboard:
         return _each(ray_rows.job, (row for row in value if isinstance(row, dict)))
 
     async def profiling_enabled(self) -> bool:
-        """Whether `traceback` may be asked."""
+        """Whether the cluster allows `traceback`."""
         reply = await self._http.get("/api/profiling_enabled", seconds=self._quick_s)
         if reply.status == 404:
-            return True  # Versions without this question have no gate.
+            return True  # Versions without this endpoint always allow it.
         value = self._json(self._good(reply))
         data = ray_rows.mapping(value, "data") if isinstance(value, dict) else {}
         return data.get("profilingEnabled") is True
 
     async def traceback(self, pid: int, node_ip: str) -> str:
-        """py-spy's text of all stacks of a worker; check its title, old versions may answer for another node."""
+        """Returns py-spy's text of all stacks of a worker; check its title, since old versions may answer for another node."""
         query = [("pid", str(pid)), ("ip", node_ip)]
         return self._good(
             await self._http.get("/worker/traceback", query, seconds=self._list_s)
         ).text
 
     async def log_files(self, node_id: str, pattern: str) -> list[str]:
-        """Names of log files of a node that fit a glob, e.g. `worker-<worker id>-*.out`."""
+        """Returns the names of log files of a node that match a glob, such as `worker-<worker id>-*.out`."""
         query = [("node_id", node_id), ("glob", pattern)]
         reply = self._good(await self._http.get("/api/v0/logs", query, seconds=self._list_s))
         groups = self._result(reply)
@@ -161,7 +160,7 @@ class Dashboard:
         return [name for names in lists for name in names if isinstance(name, str)]
 
     async def log_file(self, node_id: str, filename: str, lines: int) -> str:
-        """The last `lines` lines of a log file (-1: all of it; `answer-too-large` if it does not fit)."""
+        """Returns the last `lines` lines of a log file, all for -1; raises `answer-too-large`."""
         pieces: list[str] = []
         size = 0
         query = [("lines", str(lines))]
@@ -176,18 +175,18 @@ class Dashboard:
     async def log_stream(
         self, node_id: str, filename: str, lines: int = 0, interval_s: float = 0.25
     ) -> AsyncIterator[str]:
-        """The last `lines` lines and then what is appended, until the caller closes the iterator or the node goes."""
+        """Yields the last `lines` lines and then appended text, until the caller closes the iterator or the node is gone."""
         query = [("lines", str(lines)), ("interval", str(interval_s))]
         async with self._log("stream", node_id, filename, query, None) as texts:
             async for text in texts:
                 yield text
 
     async def log_bytes(self, node_id: str, filename: str) -> AsyncIterator[bytes]:
-        """All of a file below the logs of a node, whatever is in it, until the caller closes the iterator.
+        """Yields the bytes of a file below the logs of a node, until the caller closes the iterator.
 
-        An end of it that got lost shows in nothing: compare its size or hash.
+        Nothing indicates a truncated transfer: compare the size or a hash.
         """
-        # The node would else stop after half a minute, and after a thousand lines.
+        # Without these the node stops after half a minute, and after a thousand lines.
         query = [("lines", "-1"), ("timeout", str(24 * 3600))]
         async with self._answer("file", node_id, filename, query, None) as answer:
             async for piece in logs.pieces(answer, bool(self._marks_logs)):
@@ -217,7 +216,7 @@ class Dashboard:
                 raise self._no_log(reply, filename) from error
 
     async def _head(self) -> str:
-        """What tells one start of the cluster from the next where the version names no session."""
+        """Returns an id of this start of the cluster, for versions that report no session."""
         heads = [node.node_id for node in await self.nodes() if node.head]
         return f"head-{heads[0]}" if heads else ""
 
@@ -241,7 +240,7 @@ class Dashboard:
         return [row for row in listed if isinstance(row, dict)]
 
     def _result(self, reply: Reply) -> Any:
-        """`data.result` of an answer of the state API."""
+        """Returns `data.result` of a response of the state API."""
         value = self._json(reply)
         if not isinstance(value, dict) or not isinstance(value.get("result"), bool):
             raise errors.not_ray(self.address, "it answers in JSON, but not as Ray does")

@@ -1,6 +1,6 @@
 """HTTP requests to a Ray dashboard, with limits; every failure is mapped to the catalogue.
 
-Nothing is trusted: no redirect is followed, no cookie kept, no proxy of the environment used, a response
+Nothing is trusted: no redirect is followed, no cookie stored, no proxy of the environment used, a response
 over the limit is dropped, and a token is only sent to a server that identifies itself as a Ray dashboard
 which needs one.
 """

@@ -19,7 +19,7 @@ from eagleray.ray.http import RayHttp, Reply
 # The first job of a cluster takes the dashboard half a second; a machine may be busy.
 SECONDS = 30.0
 PACKAGE_SECONDS = 120.0
-# A cluster that has just been started has nobody yet who could take a job, and says so.
+# A cluster that has just started has no agent for jobs yet, and its response says so.
 AGAIN_S = (1.0, 2.0, 4.0, 8.0)
 ENDED = frozenset({"SUCCEEDED", "FAILED", "STOPPED"})
 
@@ -29,7 +29,7 @@ _PACKAGE = re.compile(r"_ray_pkg_[0-9a-zA-Z_]{1,80}\.zip")
 
 @frozen
 class JobState:
-    """A job: `status` in Ray's words, `message` is what Ray says about it, `code` that of its program, if known."""
+    """The state of a job: `status` as Ray names it, Ray's `message`, and the exit code of its program if known."""
 
     status: str
     message: str
@@ -43,7 +43,7 @@ class JobState:
 
 
 class RayJobs:
-    """Asks one dashboard; each method asks once and raises an error of the catalogue."""
+    """The job API of one dashboard; each method sends one request and raises errors of the catalogue."""
 
     def __init__(self, address: str, http: RayHttp) -> None:
         self._address = address
@@ -57,10 +57,10 @@ class RayJobs:
         metadata: Mapping[str, str],
         submission_id: str = "",
     ) -> str:
-        """The id of the job that was taken.
+        """Submits a job and returns its id.
 
-        `entrypoint` is a line for the shell of the head: `shlex.join` of constant words, data travels in
-        `env_vars`.  No resources are asked for: the job would wait for ever in a full cluster.
+        `entrypoint` is a line for the shell of the head: `shlex.join` of constants; data goes into `env_vars`.  Requests
+        no resources: in a full cluster the job would wait forever.
         """
         request = {"entrypoint": entrypoint, "runtime_env": runtime_env, "metadata": metadata}
         if submission_id:
@@ -78,7 +78,7 @@ class RayJobs:
         return taken
 
     async def state(self, job: str) -> JobState:
-        """What became of a job so far; raises `no-job`."""
+        """Returns the state of a job; raises `no-job`."""
         reply = await self._http.get(_path(job), seconds=SECONDS)
         value = self._value(reply, job)
         code = value.get("driver_exit_code")
@@ -91,27 +91,27 @@ class RayJobs:
         )
 
     async def logs(self, job: str) -> str:
-        """All that a job has written so far."""
+        """Returns the output of a job so far."""
         reply = await self._http.get(f"{_path(job)}/logs", seconds=SECONDS)
         return rows.text(self._value(reply, job), "logs")
 
     async def stop(self, job: str) -> None:
-        """Asks a job to end: its program gets SIGTERM, and SIGKILL three seconds later."""
+        """Stops a job: its program gets SIGTERM, and SIGKILL three seconds later."""
         self._value(await self._http.send("POST", f"{_path(job)}/stop", seconds=SECONDS), job)
 
     async def delete(self, job: str) -> None:
-        """Takes a job that has ended out of the person's list."""
+        """Deletes an ended job from the user's list of jobs."""
         self._value(await self._http.send("DELETE", _path(job), seconds=SECONDS), job)
 
     async def has_package(self, name: str) -> bool:
-        """Whether the cluster has the package, which asking also keeps there for ten minutes."""
+        """Whether the cluster has the package; the request also makes the cluster keep it for ten minutes."""
         reply = await self._http.get(_package(name), seconds=SECONDS)
         if reply.status not in (200, 404):
             raise job_refused(self._address, reply.text)
         return reply.status == 200
 
     async def put_package(self, name: str, archive: bytes) -> None:
-        """Hands a zip to the cluster; a job names it `gcs://` and its name among its `py_modules`."""
+        """Uploads a zip; a job refers to it by `gcs://` and its name in `py_modules`."""
         reply = await self._http.send(
             "PUT", _package(name), archive, seconds=PACKAGE_SECONDS, kind="application/zip"
         )

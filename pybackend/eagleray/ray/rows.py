@@ -108,7 +108,7 @@ def job(row: Row) -> JobRow | None:
 
 
 def serialized_runtime_env(row: Row) -> RuntimeEnv:
-    """The runtime_env that stands as JSON text in `serialized_runtime_env` of a row."""
+    """Returns the runtime_env that a row has as JSON text in `serialized_runtime_env`."""
     try:
         value = json.loads(text(row, "serialized_runtime_env") or "{}")
     except (ValueError, RecursionError):
@@ -161,8 +161,8 @@ def mapping(row: Row, key: str) -> dict[str, Any]:
 class RayVersion:
     """The version and session behind an address.
 
-    `session` is Ray's session name, new with every start of the cluster; an old Ray does not tell it,
-    there it is `head-` and the id of the head node.
+    `session` is Ray's session name, new with every start of the cluster; an old Ray doesn't report it;
+    then it is `head-` and the id of the head node.
     """
 
     ray: str
@@ -204,7 +204,7 @@ class RuntimeEnv:
 
 @frozen
 class TaskRow:
-    """A task that runs now: `kind` in Ray's words (NORMAL_TASK, ACTOR_TASK, ACTOR_CREATION_TASK, DRIVER_TASK)."""
+    """A running task: `kind` as Ray names it (NORMAL_TASK, ACTOR_TASK, ACTOR_CREATION_TASK, DRIVER_TASK)."""
 
     task_id: str
     attempt: int

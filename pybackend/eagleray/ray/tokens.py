@@ -1,4 +1,4 @@
-"""Ray's own authentication token, found where Ray itself looks for it, in the same order."""
+"""Ray's authentication token, from the places that Ray itself searches, in the same order."""
 
 from __future__ import annotations
 

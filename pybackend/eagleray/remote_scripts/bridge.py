@@ -21,7 +21,7 @@ from typing import Any
 OPEN, OPENED, REFUSED, DATA, EOF, CLOSE, CREDIT, PING, PONG = range(1, 10)
 
 HEAD = struct.Struct(">IBI")
-# What asyncio reads at once fits into a frame.
+# One read of asyncio fits into a frame.
 LARGEST = 2**18
 WINDOW = 4 * 2**20
 MOST_STREAMS = 4096

@@ -94,7 +94,7 @@ def dashboard_processes() -> "list[tuple[str, list[bytes]]]":
 def endpoints_of(
     pid: str, argv: "list[bytes]", own: "dict[str, tuple[str, int, int]]"
 ) -> "list[tuple[str, int, int]]":
-    """Where a dashboard listens, by its sockets, or by its `--port` if they can't be read."""
+    """Returns the addresses of a dashboard by its sockets, or by its `--port` if they can't be read."""
     inodes = sockets_of(pid)
     if inodes:
         return [own[inode] for inode in inodes if inode in own]

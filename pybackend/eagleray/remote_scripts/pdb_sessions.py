@@ -91,7 +91,7 @@ class PdbStore:
 
 
 def shortened(session: bytes, value: "dict[str, object]") -> "dict[str, object]":
-    """The fields that are used, with a limited size; the end of a traceback is kept."""
+    """The fields that are used, with a limited size; of a traceback the end."""
     fields: dict[str, object] = {
         name: text[:size]
         for name, size in FIELDS.items()

@@ -19,7 +19,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 RUN = re.compile(r"[0-9a-f]{12}")
 SMALL = 256 * 1024
-# The limit of all small files together and of a piece: an answer of 8 MiB is truncated on its way.
+# The limit of all small files together and of a piece: an answer of 8 MiB is truncated in transfer.
 MOST = 4 * 2**20
 FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 

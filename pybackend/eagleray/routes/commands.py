@@ -21,7 +21,7 @@ _AT_ONCE = 2**18
 
 @dataclass(frozen=True)
 class CommandResult:
-    """How a command ended."""
+    """The exit code and the output of a command."""
 
     code: int
     stdout: bytes
@@ -62,8 +62,8 @@ async def run(
 async def kill(process: asyncio.subprocess.Process) -> None:
     """Kills a process with its group, if it still runs, and waits for its end.
 
-    For asyncio it runs as long as somebody has its output open, such as a daemon that it has left: for that nobody
-    waits long.
+    For asyncio a process runs as long as any process has its output open, such as a daemon that it started; that wait
+    is short.
     """
     try:
         if process.returncode is None:

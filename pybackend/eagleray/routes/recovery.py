@@ -47,7 +47,7 @@ class Recovery:
 
         1. A route may reach the remote end: after a pause with jitter by `backoff`.
         2. All are lost: when one is back, after a pause that differs between callers; or when it is this
-           caller's turn to try for all of them.  The routes are kept meanwhile.
+           caller's turn to try for all of them.  The routes stay open meanwhile.
         """
         if self._routes.may_reach(specs):
             await asyncio.sleep(min(backoff.jittered_s(failures), limit_s))

@@ -16,7 +16,7 @@ from eagleray.wire.requests import RequestServer
 
 
 def build_server(settings: Settings) -> RequestServer:
-    """A server that answers the requests of every feature."""
+    """Returns a server that answers the requests of every feature."""
     app = build_app(settings)
     server = RequestServer()
     register(server, app)

@@ -11,11 +11,11 @@ from eagleray.sidecar.server import Sidecar, run
 
 
 def main(arguments: list[str]) -> int:
-    """`sidecar [--log LEVEL]`: answers the editor until it leaves."""
+    """Runs `sidecar [--log LEVEL]`, which answers the editor until it disconnects."""
     level = arguments[1] if arguments[:1] == ["--log"] and len(arguments) > 1 else "info"
     _start_log(level)
     stdout = os.fdopen(os.dup(1), "wb")
-    # Whatever prints by accident, a library or a child process, must not end up between the messages.
+    # Output of a library or a child process must not come between the messages.
     os.dup2(2, 1)
     run(Sidecar(_build), sys.stdin.buffer, stdout)
     return 0

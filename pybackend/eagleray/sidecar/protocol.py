@@ -1,6 +1,6 @@
-"""JSON-RPC as the sidecar speaks it: pygls's protocol, made to answer every request.
+"""JSON-RPC as the sidecar speaks it: pygls's protocol, extended to answer every request.
 
-pygls drops a request that it cannot read, or that comes after `shutdown`; a caller would wait forever.
+pygls drops a request that it can't read, or that comes after `shutdown`; its caller would wait forever.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class AnsweringProtocol(LanguageServerProtocol):
         super().handle_message(structured)
 
     def refuse_unreadable(self) -> None:
-        """Answers what was not even JSON."""
+        """Answers a message that isn't JSON."""
         self._refuse(None, JsonRpcParseError("not JSON"))
 
     def _structured(self, message: dict[str, Any]) -> Any:

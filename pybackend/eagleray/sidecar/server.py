@@ -73,7 +73,7 @@ class Sidecar(LanguageServer):
             pool.shutdown(wait=False)
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """Goes to the log; pygls would show it to the person as a message of its own."""
+        """Logs the error; pygls would show it to the user as a separate message."""
         if source is not FeatureRequestError:
             log.error("%s: %s", source.__name__, type(error).__name__)
 

@@ -122,7 +122,7 @@ def _is_notification(declared: Declared) -> bool:
 
 
 def _received(declared: Declared) -> type[Any]:
-    """What the editor receives."""
+    """Returns the record that the editor receives."""
     return declared.params if isinstance(declared, Notification) else declared.result
 
 

@@ -57,7 +57,7 @@ class NsysTool:
     program: str
 
     async def version(self) -> str:
-        """ "2022.4.2.1", or "" if it does not print one."""
+        """Returns the version, such as "2022.4.2.1", or "" if nsys prints none."""
         try:
             _, output = await _run([self.program, "--version"], VERSION_LIMIT_S)
         except (OSError, asyncio.TimeoutError):
@@ -94,24 +94,24 @@ def _move(made: Path, database: Path) -> bool:
 
 
 def find(environ: Mapping[str, str] = os.environ, root: str = "") -> NsysTool | None:
-    """The nsys to use: the one that EAGLERAY_NSYS names, else found as on a node."""
+    """Returns the nsys that EAGLERAY_NSYS names, else one found as on a node; None if there is none."""
     program = installations.find_nsys(configured(environ), environ, root)
     return NsysTool(program) if program else None
 
 
 def configured(environ: Mapping[str, str] = os.environ) -> str:
-    """The program that the user has configured, which need not exist; "" for none."""
+    """Returns the program that the user has configured, which need not exist; "" for none."""
     return environ.get("EAGLERAY_NSYS", "")
 
 
 async def version_here() -> str:
-    """The version of this machine's nsys, "" if there is none."""
+    """Returns the version of this machine's nsys, "" if there is none."""
     nsys = find()
     return await nsys.version() if nsys is not None else ""
 
 
 def _reason(output: str, code: int) -> str:
-    """The last line of the output that is not a progress bar."""
+    """Returns the last line of the output that isn't a progress bar."""
     lines = [_PROGRESS_BAR.sub(" ", line).strip() for line in re.split(r"[\r\n]", output)]
     messages = [line for line in lines if line and not line.startswith("Exporting ")]
     reason = messages[-1] if messages else f"it ended with {code} and wrote nothing"
@@ -131,13 +131,13 @@ async def _run(
     try:
         output = await asyncio.wait_for(_read_output(process, on_percent), limit_s)
     finally:
-        # Its child processes too, which would write on.
+        # Its child processes too, which would keep writing.
         await kill(process)
     return process.returncode or 0, output
 
 
 async def _read_output(process: asyncio.subprocess.Process, on_percent: OnPercent) -> str:
-    """The end of the output; calls `on_percent` for the progress bar in it."""
+    """Returns the end of the output; calls `on_percent` for the progress bar in it."""
     assert process.stdout
     tail, before = b"", -1
     while chunk := await process.stdout.read(2**14):

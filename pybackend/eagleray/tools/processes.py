@@ -23,7 +23,7 @@ LINUX = sys.platform == "linux"
 
 @frozen
 class Listener:
-    """A TCP port that somebody listens on: `host` as bound (`0.0.0.0` and `::` mean every address)."""
+    """A TCP port with a listener: `host` as bound (`0.0.0.0` and `::` mean every address)."""
 
     host: str
     port: int
@@ -51,10 +51,10 @@ def local_addresses() -> frozenset[str]:
 
 
 def listener_uid(host: str, port: int) -> int | None:
-    """The user who listens on a TCP port of this machine; None if nobody does or `host` is another machine.
+    """Returns the user id of the listener on a TCP port of this machine; None without one, or if `host` is another machine.
 
-    When several users listen on the port, at addresses of their own, the one whose socket `host`
-    leads to counts; when that is not certain the answer is somebody who is not this user, if any.
+    If several users listen on the port, at different addresses, the socket that `host` leads to counts; if that is
+    uncertain, a listener of another user counts.
     """
     address = _local_address(host)
     if address is None:
@@ -70,7 +70,7 @@ def listener_uid(host: str, port: int) -> int | None:
 
 
 def listeners() -> list[Listener]:
-    """All TCP listeners of this machine, by the kernel's own table, which names their users."""
+    """Returns all TCP listeners of this machine from the kernel's table, which has their users."""
     if LINUX:
         return list(_by_inode().values())
     own = (process.pid for process in psutil.process_iter() if is_own(process.pid))
@@ -78,14 +78,14 @@ def listeners() -> list[Listener]:
 
 
 def own_commands() -> dict[int, tuple[str, ...]]:
-    """The arguments of the processes of this user, by their id."""
+    """Returns the arguments of the processes of this user, by process id."""
     if not LINUX:
         return {process.pid: _arguments(process) for process in psutil.process_iter()}
     uid = os.getuid()
     commands = {}
     for entry in os.scandir("/proc"):
         try:
-            # Login nodes run thousands of processes of others: asking the folder for its owner is cheap.
+            # Login nodes run thousands of processes of other users; checking the owner of the folder is cheap.
             if entry.name.isdigit() and entry.stat().st_uid == uid:
                 text = Path(entry.path, "cmdline").read_bytes().decode(errors="replace")
                 commands[int(entry.name)] = tuple(text.rstrip("\0").split("\0"))
@@ -95,7 +95,7 @@ def own_commands() -> dict[int, tuple[str, ...]]:
 
 
 def listeners_of(pids: Iterable[int]) -> dict[int, tuple[Listener, ...]]:
-    """The TCP ports on which some processes of this user listen."""
+    """Returns the TCP ports on which processes of this user listen."""
     if not LINUX:
         return {pid: tuple(_listeners_of(pid)) for pid in pids}
     by_inode = _by_inode()
@@ -110,7 +110,7 @@ def _by_inode() -> dict[int, Listener]:
 
 
 def _inodes(pid: int) -> set[int]:
-    """The sockets that a process holds."""
+    """Returns the inodes of the sockets of a process."""
     inodes = set()
     try:
         for entry in os.scandir(f"/proc/{pid}/fd"):
@@ -118,7 +118,7 @@ def _inodes(pid: int) -> set[int]:
             if target.startswith("socket:["):
                 inodes.add(int(target[8:-1]))
     except OSError:
-        # The process ended, or closed the file, while we looked.
+        # The process has just ended or closed the file.
         return inodes
     return inodes
 
@@ -142,9 +142,9 @@ def _arguments(process: psutil.Process) -> tuple[str, ...]:
 
 
 def of_table(table: str) -> Iterator[tuple[int, Listener]]:
-    """The listeners in the text of /proc/net/tcp or tcp6, each after its inode."""
+    """Yields the listeners in the text of /proc/net/tcp or tcp6, each with its inode."""
     for line in table.splitlines()[1:]:
-        # Looking before splitting: there are far more connections than listeners.
+        # A check before the split: there are many more connections than listeners.
         if LISTEN not in line:
             continue
         fields = line.split()
@@ -154,7 +154,7 @@ def of_table(table: str) -> Iterator[tuple[int, Listener]]:
                 listener = Listener(_address_of_table(host), int(port, 16), int(fields[7]))
                 inode = int(fields[9])
             except (ValueError, OverflowError):
-                # The table of a remote host may be mangled; its other lines are worth having.
+                # The table of a remote host may be mangled; its other lines are still useful.
                 continue
             yield inode, listener
 
@@ -168,7 +168,7 @@ def _text(table: Path) -> str:
 
 
 def _address_of_table(text: str) -> str:
-    """An address of the kernel's table: words of 32 bits, each in the byte order of the machine; raises ValueError."""
+    """Parses an address of the kernel's table: groups of 32 bits in the byte order of the machine; raises ValueError."""
     if len(text) not in (8, 32):
         raise ValueError("not an address of IPv4 or IPv6")
     parts = [int(text[i : i + 8], 16).to_bytes(4, sys.byteorder) for i in range(0, len(text), 8)]
@@ -176,21 +176,21 @@ def _address_of_table(text: str) -> str:
 
 
 def _ip(address: str | bytes) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """An address; one of IPv4 that is written as IPv6 (`::ffff:127.0.0.1`) is that of IPv4."""
+    """Parses an address; an IPv4 address in IPv6 notation (`::ffff:127.0.0.1`) becomes the IPv4 address."""
     ip = ipaddress.ip_address(address)
     return getattr(ip, "ipv4_mapped", None) or ip
 
 
 def _local_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """`host` as an address of this machine; a name other than localhost is not looked up."""
+    """Returns `host` as an address of this machine, else None; resolves no name but localhost."""
     if host.lower() in LOOPBACK_NAMES:
         return ipaddress.ip_address("127.0.0.1")
     try:
         address = _ip(host.strip("[]").partition("%")[0])
     except ValueError:
         return None
-    here = address.is_loopback or address.is_unspecified or str(address) in local_addresses()
-    return address if here else None
+    is_local = address.is_loopback or address.is_unspecified or str(address) in local_addresses()
+    return address if is_local else None
 
 
 def _leads_to(address: ipaddress.IPv4Address | ipaddress.IPv6Address, bound: str) -> bool:
@@ -202,7 +202,7 @@ def _leads_to(address: ipaddress.IPv4Address | ipaddress.IPv6Address, bound: str
 
 
 def born(pid: int) -> float:
-    """Returns when a process began, 0.0 if it is gone or a zombie."""
+    """Returns the start time of a process, 0.0 if it is gone or a zombie."""
     try:
         process = psutil.Process(pid)
         if process.status() == psutil.STATUS_ZOMBIE:

@@ -1,4 +1,4 @@
-"""py-spy: the stacks of a process, in the JSON that we ask for and in the text that a dashboard passes on."""
+"""Stacks of a process by py-spy, parsed from its JSON and from the text that a dashboard passes on."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ MAX_DUMP = 8 * 2**20
 
 _PROCESS = re.compile(r"Process (\d+): (.*)")
 _THREAD = re.compile(r'Thread (?:0x)?[0-9A-Fa-f]+ \([^)]*\)(?:: "(.*)")?')
-# No function and no path is so long, and an endless number isn't an `int`.
+# Longer than any function name and path; `int` rejects longer numbers.
 _LONGEST_LINE = 4096
 
 
 @frozen
 class Frame:
-    """A Python frame.  `path` is whole in a dump of ours, shortened in a dashboard's text."""
+    """A Python frame.  `path` is absolute in our own dumps, shortened in a dashboard's text."""
 
     function: str
     path: str
@@ -44,7 +44,7 @@ class Stack:
 
 @frozen
 class Dump:
-    """The stacks of one process; `title` is its command line, "" when the dump does not say."""
+    """The stacks of one process; `title` is its command line, "" if the dump has none."""
 
     pid: int
     title: str
@@ -52,9 +52,9 @@ class Dump:
 
 
 class PySpy:
-    """Runs py-spy on processes of this user on this machine, never more than two at once.
+    """Runs py-spy on processes of this user on this machine, at most two at a time.
 
-    Used from one event loop.  A process that it started ends with the call, also a cancelled one.
+    Used from one event loop.  A py-spy process ends with its call, also when that is cancelled.
     """
 
     def __init__(self, program: str | None = None) -> None:
@@ -62,11 +62,11 @@ class PySpy:
         self._slots = asyncio.Semaphore(AT_ONCE)
 
     async def dump(self, pid: int) -> Dump | None:
-        """The stacks of `pid`; None if it is not ours, has ended, or py-spy is missing or may not look."""
+        """Returns the stacks of `pid`; None if it isn't ours or has ended, or if py-spy is missing or lacks permission."""
         if not self._program or not is_own(pid):
             return None
         async with self._slots:
-            # Blocking first: it fails least on a running process, but cannot look at one in state T.
+            # Blocking first: it fails least on a running process, but can't read one in state T.
             text = await self._run(pid)
             if text is None:
                 text = await self._run(pid, "--nonblocking")
@@ -96,9 +96,9 @@ class PySpy:
 
 
 def find_program() -> str:
-    """py-spy beside this Python, else in `bin` of a folder of libraries, else "".
+    """Returns py-spy beside this Python, else in `bin` of a folder of libraries, else "".
 
-    Never one of the PATH: that may lead into a folder that came with somebody else's code.
+    Ignores PATH, which may include a folder with other people's code.
     """
     places = [Path(sys.executable).parent, *(Path(entry) / "bin" for entry in sys.path if entry)]
     for place in places:
@@ -108,7 +108,7 @@ def find_program() -> str:
 
 
 def parse_json(pid: int, text: bytes, folder: str = "") -> Dump | None:
-    """py-spy's `dump --json`; relative paths are those of `folder`, where the process runs."""
+    """Parses `py-spy dump --json`; relative paths are relative to `folder`, the working directory of the process."""
     try:
         stacks = tuple(
             Stack(
@@ -123,7 +123,7 @@ def parse_json(pid: int, text: bytes, folder: str = "") -> Dump | None:
 
 
 def parse_text(text: str) -> Dump | None:
-    """py-spy's text form, as a dashboard's trace endpoint gives it; None if it is something else."""
+    """Parses py-spy's text form, as a dashboard's trace endpoint returns it; None if it is something else."""
     process: re.Match[str] | None = None
     threads: list[tuple[str, list[Frame]]] = []
     for line in text.splitlines():
@@ -142,7 +142,7 @@ def parse_text(text: str) -> Dump | None:
 
 
 def _frame_of_line(line: str) -> Frame | None:
-    """A frame in `    function (path:12)`; split at the last bracket, since a pattern would try each of them."""
+    """Parses a frame `    function (path:12)`; splits at the last bracket, since a pattern would try each of them."""
     if not line.startswith("    ") or not line.endswith(")"):
         return None
     function, bracket, place = line[4:-1].rpartition(" (")

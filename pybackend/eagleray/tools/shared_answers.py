@@ -30,7 +30,7 @@ Ask = Callable[[Any], Awaitable[Any]]
 
 @frozen
 class SharedAnswer:
-    """`at` is when it was asked for, by the machine's monotonic clock, which all processes share."""
+    """`at` is the time of the request by the machine's monotonic clock, which all processes share."""
 
     at: float
     value: Any
@@ -38,7 +38,7 @@ class SharedAnswer:
 
 
 def answers_folder() -> Path:
-    """Node-local and private, like the sockets."""
+    """Returns the folder of the answers: node-local and private, like the sockets."""
     return private_folder(run_folder() / "answers")
 
 
@@ -52,15 +52,15 @@ class SharedAnswers:
         self._clock = clock or Clock()
 
     async def get(self, key: str, max_age_s: float, ask: Ask) -> SharedAnswer:
-        """The last answer if it is younger than `max_age_s`, else that of `ask`, which is given the last value.
+        """Returns the last answer if it is younger than `max_age_s`, else that of `ask`, which gets the last value.
 
-        An error of the catalogue is an answer too, so that a failing site is not asked more often.  Whoever waits
-        while another process asks takes its answer.
+        An error of the catalogue is an answer too, so that a failing site isn't asked more often.  A caller that waits
+        while another process asks takes the answer of that process.
         """
         wanted_at = self._clock.now()
         if (answer := await self.peek(key)) and self._is_fresh(answer, wanted_at - max_age_s):
             return answer
-        # No other process asks the same meanwhile.
+        # Under the lock no other process asks the same.
         async with hold_lock(lambda: self._file(key).with_suffix(".lock"), _LOCK_POLL_S):
             last = await self.peek(key)
             if last is not None and self._is_fresh(last, wanted_at - max_age_s):
@@ -68,7 +68,7 @@ class SharedAnswers:
             return await self._ask(key, ask, last)
 
     async def peek(self, key: str) -> SharedAnswer | None:
-        """The last answer, however old; None before the first one since the machine was started."""
+        """Returns the last answer, however old; None before the first one since the machine was started."""
         answer = await off_loop(partial(self._read, key))
         return answer if answer and answer.at <= self._clock.now() else None
 

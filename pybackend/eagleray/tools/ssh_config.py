@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 @frozen
 class ConfiguredHost:
-    """A host of the config; `detail` is "alice@10.0.0.1" as far as its own section says so."""
+    """A host of the config; `detail` is "alice@10.0.0.1", as far as its own section has the values."""
 
     name: str
     detail: str
@@ -46,7 +46,7 @@ def configured_hosts(config: Path | None = None) -> list[ConfiguredHost]:
 
 
 def _lines(file: Path, folder: Path, reading: frozenset[Path]) -> Iterator[tuple[str, list[str]]]:
-    """Keyword and arguments of each line, with those of included files in their places.
+    """Yields keyword and arguments of each line, with those of included files in place.
 
     A file that includes itself, through others perhaps, is read once.
     """
@@ -79,7 +79,7 @@ def _included(folder: Path, pattern: str) -> list[Path]:
 
 
 def _parse_line(line: str) -> tuple[str, list[str]]:
-    """`Keyword arguments`, or `Keyword=arguments`."""
+    """Parses `Keyword arguments` or `Keyword=arguments`."""
     match = _LINE.match(line)
     if not match:
         return "", []

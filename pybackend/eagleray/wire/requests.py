@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 @frozen
 class Request(Generic[P, R]):
-    """A request of the editor; `NoneType` stands for no params and for no result, both {} on the wire."""
+    """A request of the editor; `NoneType` means no params or no result, both {} on the wire."""
 
     method: str
     params: type[P]
@@ -75,7 +75,7 @@ class _Registered:
 class RequestServer:
     """All requests that the sidecar answers.
 
-    A feature's `register(server, ...)` fills it once, before anything is answered. Afterwards all handlers run on
+    A feature's `register(server, ...)` fills it once, before the first request. Afterwards all handlers run on
     the one event loop. A handler may be cancelled at any `await`.
     """
 

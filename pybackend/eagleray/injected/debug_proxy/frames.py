@@ -33,7 +33,7 @@ class OutgoingStream:
         return len(self._pending)
 
     def add(self, data: bytes) -> bytes:
-        """The frames of `data`, which is kept until it is acknowledged."""
+        """Returns the frames of `data`, which is stored until it is acknowledged."""
         self._pending += data
         return _frames(data)
 

@@ -54,7 +54,7 @@ class DebugpyAdapter:
             sock.settimeout(None)
 
     def address(self) -> tuple[str, int]:
-        """Where processes of this one connect, port 0 without `children`.
+        """Returns the address for child processes, port 0 without `children`.
 
         Waits until the adapter is ready; raises DebugpyNotStarted.
         """
@@ -93,7 +93,7 @@ def early_adapter(offered: str, children: bool) -> DebugpyAdapter | None:
 def adapter_of(debugpy: Any, early: DebugpyAdapter | None, children: bool) -> DebugpyAdapter:
     """The adapter of the imported debugpy: the `early` one if it fits, else a new one; raises DebugpyNotStarted.
 
-    debugpy's own way to start it would be a port that every user of the machine can connect to.
+    debugpy itself would start it with a port that every user of the machine can connect to.
     """
     folder = _folder_of(debugpy.__file__)
     if early is not None and early.folder == folder:

@@ -103,7 +103,7 @@ class CreationHook:
             return None
         if given:
             return serialized(parsed(extended(given, self._settings)))
-        # Thousands of tasks are created in this way.
+        # A program may create thousands of tasks.
         if self._plain is None:
             self._plain = serialized(parsed(extended({}, self._settings)))
         return self._plain

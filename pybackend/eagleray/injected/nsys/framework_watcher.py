@@ -1,6 +1,6 @@
 """The watcher of a worker that its framework has put under nsys: leaves that nsys alone and copies its reports.
 
-NeMo RL, verl and RLinf record the steps of `--steps` in this way.
+NeMo RL, verl and RLinf record the steps of `--steps` like this.
 """
 
 from __future__ import annotations

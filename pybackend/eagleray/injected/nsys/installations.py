@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# Where NVIDIA's installers and images and Debian put it.
+# The folders of NVIDIA's installers and images, and of Debian.
 _PATHS = (
     "/usr/local/cuda/bin/nsys",
     "/opt/nvidia/nsight-systems/*/bin/nsys",

@@ -192,7 +192,7 @@ def _run_under(nsys: list[str], address: str) -> tuple[str, bool]:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             code = front.wait()
             os._exit(code if code >= 0 else 128 - code)
-    # Without this connection the watcher lets no worker begin under nsys, so that there is only one worker.
+    # Without this connection the watcher starts no worker under nsys, so that there is only one worker.
     if front.poll() is None:
         front.kill()
         front.wait()
@@ -201,7 +201,7 @@ def _run_under(nsys: list[str], address: str) -> tuple[str, bool]:
 
 
 def _started(watcher: socket.socket, front: subprocess.Popen[bytes]) -> int:
-    """The pid of the worker once it has begun under nsys, 0 if it doesn't."""
+    """Returns the pid of the worker once it runs under nsys, 0 if it doesn't start."""
     limit = time.monotonic() + BEGIN_S
     messages = jsonlines.MessageBuffer(_LONGEST_LINE)
     try:
@@ -241,7 +241,7 @@ def _start_watcher(folder: str, start: dict[str, Any]) -> str:
 
 
 def _may_begin(address: str) -> bool:
-    """Waits until a recording from the worker's start has begun; False if this process is not to be the worker."""
+    """Waits until a recording from the worker's start is on; returns False if this process must not become the worker."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as watcher:
             watcher.settimeout(GO_S)

@@ -29,7 +29,7 @@ def is_alive(pid: int) -> bool:
 
 
 def began(pid: int) -> str:
-    """When a running process began, in ticks of the node; "" if it has ended."""
+    """Returns the start time of a running process, in ticks of the node; "" if it has ended."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as stream:
             fields = stream.read().rpartition(b")")[2].split()

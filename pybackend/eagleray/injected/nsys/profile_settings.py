@@ -1,4 +1,4 @@
-"""What nsys records in a run: the settings, and the variable EAGLERAY_PROFILE that selects a worker as it is created.
+"""The settings of nsys in a run, and the variable EAGLERAY_PROFILE that selects a worker as it is created.
 
 An actor or task that is created gets the variable in its runtime_env; what a recorded worker creates gets it empty, since
 Ray merges a runtime_env with that of the creator.

@@ -1,4 +1,4 @@
-"""Runs nsys, each call with a limit: nsys may hang, and its exit code doesn't tell whether it has written anything."""
+"""Runs nsys, each call with a limit: nsys may hang, and its exit code doesn't show whether it has written anything."""
 
 from __future__ import annotations
 

@@ -127,12 +127,12 @@ class NsysWatcher:
             self._stop()
 
     def _introduce(self) -> None:
-        """Tells the starter that the worker has begun under nsys; either of them may connect first."""
+        """Notifies the starter that the worker runs under nsys; either of them may connect first."""
         if self._starter is not None and self._waiting is not None:
             self._starter.send({"event": "started", "pid": self._facts["pid"]})
 
     def _begin(self) -> None:
-        """Lets the worker begin, once a recording from its start has begun."""
+        """Starts the worker, once a recording from its start is on."""
         self._worker = NodeProcess(self._facts["pid"])
         self._stem = node_reports.stem(self._facts)
         self._begin_recording()

@@ -44,7 +44,7 @@ def chain() -> None:
         if error.name != "sitecustomize":
             raise
     finally:
-        # The import that runs this file looks for its own module at the end.
+        # The import that runs this file searches for its own module at the end.
         if ours is not None:
             sys.modules.setdefault("sitecustomize", ours)
 

@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 # SLURM starts a step at once, or prints every few seconds that it can't.
 GREETING_S = 30.0
-# Added to the remote limit: the time that its answer may be on its way.
+# Added to the remote limit: the time that the answer may need to arrive.
 _ANSWER_MORE_S = 10.0
 # Limit of what a shell profile prints before the greeting.
 _LARGEST_NOISE = 2**20

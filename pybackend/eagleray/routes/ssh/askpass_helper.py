@@ -14,7 +14,7 @@ _LONGEST_ANSWER = 2**20
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Sends the question to the adapter and prints the answer; returns 1 if it was cancelled, which tells ssh so."""
+    """Sends the question to the adapter and prints the answer; returns 1, the exit code of a cancelled question, if it was cancelled."""
     path = os.environ.get(SOCKET_VARIABLE)
     if not path or not arguments:
         return 1

@@ -135,7 +135,7 @@ _CONNECT_S = 15.0
 
 @dataclass(eq=False)
 class AttemptFailed(Exception):
-    """Why an attempt failed.  `final`: automatic attempts would fail in the same way."""
+    """The failure of an attempt.  `final`: automatic attempts would fail in the same way."""
 
     error: EaglerayError
     final: bool

@@ -46,8 +46,8 @@ class SshStream:
     async def is_lost(self) -> bool:
         """Whether the stream ended because ssh itself did.
 
-        ssh is asked, since one that lives answers at once whatever becomes of its link, and the end of a
-        process is told late.
+        Sends a request to ssh: a live one answers at once whatever the state of its link, and the end of a process is
+        reported late.
         """
         try:
             await asyncio.wait_for(mux.check(self._control_path), _LATE_S)
@@ -59,7 +59,7 @@ class SshStream:
         return self.lost.is_set()
 
     def close(self) -> None:
-        """Ends the connection without waiting for data on its way."""
+        """Ends the connection without waiting for data in flight."""
         self._close()
 
 
@@ -191,7 +191,7 @@ class SshProcess:
         return forwarded
 
     def retire(self) -> None:
-        """Lets the process end once nobody uses it: a terminal of the user may."""
+        """Ends the process when it has no more users; a terminal of the user may be one."""
         if not self.is_ready:
             self.stop()
             return
