@@ -30,7 +30,7 @@ function shown(draft: typeof DRAFT, view = VIEW): readonly (readonly [string, st
   return formLines(draft, view).map((line) => [line.label, line.description]);
 }
 
-test("the form says what each choice is, and the first line starts", () => {
+test("the form shows each choice, and its first line starts", () => {
   assert.deepEqual(shown({ ...DRAFT, args: ["--name", "a b"] }), [
     ["Start", "/w/train.py --name 'a b'"],
     ["Arguments", "--name 'a b'"],
@@ -45,7 +45,7 @@ test("the form says what each choice is, and the first line starts", () => {
   ]);
 });
 
-test("who is profiled stops nowhere, and starts once it is said who that is", () => {
+test("a profiled run has no stops, and starts once its workers are chosen", () => {
   const profile = { ...NEW_PROFILE, ranks: [0], when: "steps", steps: "3:5" } as const;
   const asked = shown({ ...DRAFT, profile });
   assert.deepEqual(asked.slice(0, 1), [["Arguments", "none"]]);
@@ -63,7 +63,7 @@ test("who is profiled stops nowhere, and starts once it is said who that is", ()
   assert.equal(whole[0]?.[0], "Start");
 });
 
-test("choices that were made stand there by their names", () => {
+test("choices are shown by their names", () => {
   const lines = new Map(
     shown({ ...DRAFT, cluster: "c", preset: "verl", workers: ["*P*", "x"], ranks: [0, 1] }),
   );
@@ -74,12 +74,12 @@ test("choices that were made stand there by their names", () => {
   assert.ok(lines.has("Show What Changes, Then Start"));
 });
 
-test("without a file there is a command to type before anything can be started", () => {
+test("without a file the form requires a command", () => {
   assert.deepEqual(shown(PLAIN)[0], ["Command", "type it here"]);
   assert.deepEqual(shown({ ...PLAIN, args: ["make"] })[0], ["Start", "make"]);
 });
 
-test("questions of a preset stand below, with their proposal or the answer", () => {
+test("questions of a preset are listed with their proposal or the answer", () => {
   const { questions } = shortened();
   const [steps] = questions;
   assert.ok(steps);
@@ -103,7 +103,7 @@ test("a file below the folder can be run as a module, another cannot", () => {
   assert.deepEqual(kinds("/w/train.sh"), ["", "script", "sbatch"]);
 });
 
-test("the review has the answers, and what was not changed", () => {
+test("the review has the answers, and requests that change nothing", () => {
   const lines = reviewLines(shortened(), false);
   assert.deepEqual(
     lines.map((line) => line.label),
@@ -116,7 +116,7 @@ test("the review has the answers, and what was not changed", () => {
   );
 });
 
-test("a trusted workspace offers to check the configuration of a known framework", () => {
+test("a trusted workspace offers to check the configuration of a recognised framework", () => {
   const answers = reviewLines(shortened(), true).map((line) => line.answer);
   assert.deepEqual(answers.slice(0, 3), ["start", "check", "back"]);
   assert.ok(!reviewLines(proposal(), true).some((line) => line.answer === "check"));
@@ -149,14 +149,14 @@ test("both texts begin with the text of a dry run, and differ below", () => {
   assert.ok(head.endsWith(`\n\n${text.join("\n")}\n\n`));
 });
 
-test("the review says that no framework was recognised, and what else is to be known", () => {
+test("the review shows that no framework was recognised, and the problems", () => {
   const problems = [{ code: "x", message: "It passes no arguments on.", next_step: "Add $@." }];
   const lines = reviewLines(proposal({ problems }), true);
   assert.equal(lines[0]?.description, "no framework recognised · 0 changes");
   assert.deepEqual([lines[4]?.label, lines[4]?.detail], ["It passes no arguments on.", "Add $@."]);
 });
 
-test("what was agreed to is remembered without the arguments, which may hold secrets", () => {
+test("agreements are stored without the arguments, which may hold secrets", () => {
   const draft = { ...PLAIN, args: ["--api-key", "x9-never-shown"] };
   const agreement = agreementOf(draft, shortened());
   assert.doesNotMatch(agreement, /x9-never-shown/);

@@ -27,7 +27,7 @@ for (const [text, words] of WORDS) {
   });
 }
 
-test("words that were made text are the same words again", () => {
+test("arguments round-trip through text", () => {
   const words = ["a b", "it's", "", "x=[1,2]", '"q"', "\\", "$(rm)", "中 文", "a\nb", "*"];
   assert.deepEqual(argsOf(textOf(words)), words);
 });

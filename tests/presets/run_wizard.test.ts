@@ -118,7 +118,7 @@ test("“Debug Run…” has the preset that fits, and shows what it changes bef
   assert.equal(startedPlans(), 1);
 });
 
-test("from the review there is a way back to the form, and one out", async () => {
+test("the review leads back to the form, or out", async () => {
   const running = editor.run("eagleray.debugRun");
   await choose("Show What Changes, Then Start", "Change…", "Show What Changes, Then Start");
   const review = await open();
@@ -270,7 +270,7 @@ test("the other task of a launch.json is done when the run is over", async () =>
   assert.match(said[1] ?? "", /There is no task “nowhere”/);
 });
 
-test("what is wrong with a launch.json is said in words", async () => {
+test("an invalid launch.json shows its error", async () => {
   const config = { type: "eagleray", request: "launch", name: "x" };
   await debug.startDebugging(undefined, config);
   assert.match(editor.asked[0]?.text ?? "", /names nothing to run\. Give one of “program”/);
@@ -289,7 +289,7 @@ test("launch.json with a preset shows what it changes the first time only", asyn
   assert.equal(editor.picks.length, shown);
 });
 
-test("launch.json is shown again when it, or what a preset makes of it, is another one", async () => {
+test("launch.json is reviewed again when it, or the effect of its preset, has changed", async () => {
   const config = {
     type: "eagleray",
     request: "launch",
@@ -311,7 +311,7 @@ test("launch.json is shown again when it, or what a preset makes of it, is anoth
   assert.equal(startedPlans(), 2);
 });
 
-test("presets are shown as JSON, and one’s own are deleted", async () => {
+test("presets are shown as JSON, and own presets are deleted", async () => {
   const [preset] = shortened().presets;
   assert.ok(preset);
   const own = { ...preset, name: "mine", title: "mine", own: true };

@@ -41,10 +41,10 @@ CASES: list[tuple[str, list[list[str]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "words"), CASES)
-def test_words(text: str, words: list[list[str]]) -> None:
+@pytest.mark.parametrize(("text", "tokens"), CASES)
+def test_commands_are_split_into_tokens(text: str, tokens: list[list[str]]) -> None:
     commands = commands_of(text)
-    assert [[word.raw for word in command.tokens] for command in commands] == words
+    assert [[word.raw for word in command.tokens] for command in commands] == tokens
     for command in commands:
         assert all(text[word.start : word.end] == word.raw for word in command.tokens)
         assert command.end == command.tokens[-1].end
@@ -58,7 +58,7 @@ def test_no_depth_is_too_deep(opening: str, closing: str) -> None:
     assert expanded(text.partition(" ")[2], VALUES).text
 
 
-def test_what_follows_a_deep_word_is_read() -> None:
+def test_command_after_a_deep_word_is_read() -> None:
     deep = "$(" * 5_000 + "x" + ")" * 5_000
     assert [[w.raw for w in c.tokens] for c in commands_of(f"a {deep} b\nc")] == [
         ["a", deep, "b"],
@@ -68,8 +68,8 @@ def test_what_follows_a_deep_word_is_read() -> None:
 
 def test_copy_leaves_deep_nesting_unchanged() -> None:
     deep = '"$(' * 2_000 + "$0" + ')"' * 2_000
-    said = with_own_place(f'cd {deep} "$(dirname \'$0\')" "$(dirname $0)"')
-    assert said == f'cd {deep} "$(dirname \'$0\')" "$(dirname ${{EAGLERAY_SCRIPT}})"'
+    copied = with_own_place(f'cd {deep} "$(dirname \'$0\')" "$(dirname $0)"')
+    assert copied == f'cd {deep} "$(dirname \'$0\')" "$(dirname ${{EAGLERAY_SCRIPT}})"'
 
 
 def test_commands_in_functions_are_marked() -> None:
@@ -89,7 +89,7 @@ VALUES = {
 
 
 @pytest.mark.parametrize(
-    ("raw", "text", "known"),
+    ("raw", "text", "is_resolved"),
     [
         ("abc", "abc", True),
         ("'a $A'", "a $A", True),
@@ -112,27 +112,27 @@ VALUES = {
         ("'open", "'open", False),
     ],
 )
-def test_token_expands_to_its_text(raw: str, text: str, known: bool) -> None:
-    assert expanded(raw, VALUES) == ExpandedText(text, known)
+def test_token_expands_to_its_text(raw: str, text: str, is_resolved: bool) -> None:
+    assert expanded(raw, VALUES) == ExpandedText(text, is_resolved)
 
 
 def test_array_is_split_into_tokens() -> None:
     raw = '( a\n # b \'c\n  "d e" #f\n --g )'
-    found = array_items(raw)
-    assert [word.raw for word in found] == ["a", '"d e"', "--g"]
-    assert all(raw[word.start : word.end] == word.raw for word in found)
+    items = array_items(raw)
+    assert [word.raw for word in items] == ["a", '"d e"', "--g"]
+    assert all(raw[word.start : word.end] == word.raw for word in items)
 
 
-WORDS = st.lists(st.text(st.characters(exclude_characters="\0", codec="utf-8")), min_size=1)
+TOKEN_LISTS = st.lists(st.text(st.characters(exclude_characters="\0", codec="utf-8")), min_size=1)
 
 
-@given(WORDS, st.sampled_from([" ", "  ", " \\\n   ", "\t"]))
-def test_quoted_tokens_round_trip(words: list[str], blank: str) -> None:
-    quoted = [shlex.quote(word) for word in ["python3", *words]]
+@given(TOKEN_LISTS, st.sampled_from([" ", "  ", " \\\n   ", "\t"]))
+def test_quoted_tokens_round_trip(tokens: list[str], blank: str) -> None:
+    quoted = [shlex.quote(word) for word in ["python3", *tokens]]
     text = "# a 'comment\n" + blank.join(quoted) + " 2>&1 | tee x\n"
     command = commands_of(text)[0]
     assert [expanded(word.raw, {}) for word in command.tokens] == [
-        ExpandedText(word) for word in ["python3", *words]
+        ExpandedText(word) for word in ["python3", *tokens]
     ]
 
 

@@ -74,7 +74,7 @@ def written(folder: Path, texts: dict[str, str]) -> Path:
     return folder
 
 
-def found(kind: str, key: str, files: Files) -> str:
+def place_of(kind: str, key: str, files: Files) -> str:
     find = key_finder(STARTED[kind][1], Configuration(kind, NAMES.get(kind, "")), files)
     return str((find and find(key)) or "")
 
@@ -103,9 +103,11 @@ def found(kind: str, key: str, files: Files) -> str:
         ("flags", "--max-samples", ""),
     ],
 )
-def test_key_is_found_where_it_is_defined(tmp_path: Path, kind: str, key: str, place: str) -> None:
+def test_key_has_the_place_of_its_definition(
+    tmp_path: Path, kind: str, key: str, place: str
+) -> None:
     folder = written(tmp_path, STARTED[kind][0])
-    assert found(kind, key, Files([folder])) == place
+    assert place_of(kind, key, Files([folder])) == place
     assert not list(tmp_path.rglob("executed"))
 
 
@@ -123,7 +125,7 @@ def test_installed_package_is_searched_after_the_checkout(tmp_path: Path) -> Non
     empty = tmp_path / "work"
     empty.mkdir()
     place = "site-packages/pkg/trainer/config/ppo.yaml:2"
-    assert found("hydra", "trainer.steps", Files([empty], [installed])) == place
+    assert place_of("hydra", "trainer.steps", Files([empty], [installed])) == place
 
 
 def test_program_without_a_configuration_has_no_keys(tmp_path: Path) -> None:
@@ -140,4 +142,4 @@ def test_program_without_a_configuration_has_no_keys(tmp_path: Path) -> None:
 def test_classes_that_inherit_from_each_other_end(tmp_path: Path) -> None:
     text = "class A(B): ...\nclass B(A): ...\nX = X\nload_config(args, A)\nload_config(args, X)\n"
     folder = written(tmp_path, {"train.py": text})
-    assert found("class", "saver", Files([folder])) == ""
+    assert place_of("class", "saver", Files([folder])) == ""

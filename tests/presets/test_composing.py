@@ -117,9 +117,9 @@ def verl(folder: Path, main: str = HYDRA_MAIN) -> Path:
     return written(folder, "verl", "9.0.0", **texts)
 
 
-def composed(folder: Path, *words: str, kind: str = "program", python: str = "") -> Composed:
+def composed(folder: Path, *arguments: str, kind: str = "program", python: str = "") -> Composed:
     runs = DebugRuns(OwnPresets(folder / "presets"))
-    original = plan_of(folder, *words, kind=kind)
+    original = plan_of(folder, *arguments, kind=kind)
     made = runs.proposal(original, DEBUG, {})
     return asyncio.run(runs.composed(original, made.plan, python))
 

@@ -46,12 +46,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 def keys(config: DictConfig, above: str = "") -> set[str]:
-    found = set()
+    result = set()
     for key, value in config.items_ex(resolve=False):
-        found.add(f"{above}{key}")
+        result.add(f"{above}{key}")
         if isinstance(value, DictConfig):
-            found |= keys(value, f"{above}{key}.")
-    return found
+            result |= keys(value, f"{above}{key}.")
+    return result
 
 
 EVERY_KEY = {
@@ -73,12 +73,12 @@ EVERY_KEY = {
 )
 def test_keys_are_those_of_hydra(folder: Path, name: str, overrides: tuple[str, ...]) -> None:
     files = Files([folder])
-    words = ("--config-name", name, *overrides)
-    layers = hydra_layers(folder / "train.py", HydraMain("config", "other"), words, files)
+    arguments = ("--config-name", name, *overrides)
+    layers = hydra_layers(folder / "train.py", HydraMain("config", "other"), arguments, files)
     with initialize_config_dir(str(folder / "config"), version_base=None):
         real = keys(compose(name, overrides=list(overrides)))
-    asked = EVERY_KEY | real
-    assert {key for key in asked if find(layers, key, files)} == real
+    requested = EVERY_KEY | real
+    assert {key for key in requested if find(layers, key, files)} == real
 
 
 def test_last_layer_defines_the_key(folder: Path) -> None:
@@ -95,8 +95,8 @@ def test_search_path_and_variables_in_paths_are_followed(folder: Path) -> None:
     )
     files = Files([folder])
     for here in ("${HERE}", "$HERE", '$( cd "$(dirname "$0" )" && pwd )', "`pwd`"):
-        words = (f"--config-path={here}/recipe/config/", "--config-name=own")
-        layers = hydra_layers(folder / "train.py", HydraMain("", ""), words, files)
+        arguments = (f"--config-path={here}/recipe/config/", "--config-name=own")
+        layers = hydra_layers(folder / "train.py", HydraMain("", ""), arguments, files)
         assert find(layers, "trainer.steps", files)
 
 
@@ -110,7 +110,7 @@ def test_files_that_include_each_other_end(folder: Path) -> None:
 
 def test_variable_in_the_name_resolves_to_an_existing_configuration(folder: Path) -> None:
     files, main = Files([folder]), HydraMain("config", "other")
-    words = ("--config-name", "${CONFIG_NAME}")
+    arguments = ("--config-name", "${CONFIG_NAME}")
     hints = ("bash", "run.sh", "child")
-    assert find(hydra_layers(folder / "train.py", main, words, files, hints), "own", files)
-    assert hydra_layers(folder / "train.py", main, words, files, ("bash",)) == []
+    assert find(hydra_layers(folder / "train.py", main, arguments, files, hints), "own", files)
+    assert hydra_layers(folder / "train.py", main, arguments, files, ("bash",)) == []

@@ -26,7 +26,7 @@ SCRIPTS = [
 
 
 @pytest.mark.parametrize(("name", "framework", "version", "answers"), SCRIPTS)
-def test_what_is_shown(
+def test_proposal_is_shown(
     tmp_path: Path, name: str, framework: str, version: str, answers: dict[str, str]
 ) -> None:
     folder = checkout(tmp_path, framework, version)
@@ -51,15 +51,15 @@ def test_script_with_windows_line_ends_shows_the_same_tokens(tmp_path: Path) -> 
 
 
 def shown(made: DebugRunProposal, folder: Path) -> str:
-    words = lines_of(made)
-    assert all(len(line) <= WIDEST for line in words)
+    text_lines = lines_of(made)
+    assert all(len(line) <= WIDEST for line in text_lines)
     difference = difflib.unified_diff(
         made.before.splitlines(), made.after.splitlines(), "as it is", "debug run", "", "", 2, ""
     )
     lines = [
         f"{made.title} ({made.framework} {made.framework_version})",
         "",
-        *words,
+        *text_lines,
         "",
         *difference,
     ]

@@ -33,7 +33,7 @@ def hydra(config: dict[str, Any], *overrides: str) -> Any:
     return OmegaConf.to_container(made, resolve=True)
 
 
-def test_the_last_of_two_counts() -> None:
+def test_last_override_of_a_key_counts() -> None:
     assert hydra({"a": 0}, "a=1", hydra_override("a", "2")) == {"a": 2}
     assert hydra({"a": 0}, "+b=1", hydra_override("b", "2")) == {"a": 0, "b": 2}
     assert hydra({"a": 0}, "++a=1", "a=3") == {"a": 3}
@@ -54,18 +54,18 @@ def test_two_plus_signs_set_existing_and_new_keys() -> None:
     ("value", "read"),
     [("-1", -1), ("false", False), ("null", None), ("[console]", ["console"]), ("0", 0)],
 )
-def test_the_constants_of_the_tables(value: str, read: Any) -> None:
+def test_constants_of_the_tables_are_parsed(value: str, read: Any) -> None:
     assert hydra({"a": 5}, hydra_override("a", value)) == {"a": read}
 
 
-def test_a_variable_of_the_workers_is_a_text() -> None:
+def test_variable_of_the_workers_is_a_text() -> None:
     word = hydra_override("ray_init.runtime_env.env_vars.N", hydra_quoted("1"))
     assert hydra({"ray_init": {"num_cpus": None}}, word)["ray_init"]["runtime_env"] == {
         "env_vars": {"N": "1"}
     }
 
 
-def test_an_entry_of_a_list_is_reached_by_its_number() -> None:
+def test_list_entry_is_reached_by_its_number() -> None:
     config = {"actor": {"spec": [{"env_vars": {}}]}, "rollout": {"spec": "${actor.spec}"}}
     made = hydra(config, hydra_override("actor.spec.0.env_vars.N", hydra_quoted("a=b,c")))
     assert made["rollout"]["spec"] == [{"env_vars": {"N": "a=b,c"}}]
@@ -78,7 +78,7 @@ ODD = st.text(st.sampled_from("ab1 =,'\"\\{}[]():$#~+-/.*?<>|&"), max_size=20)
 
 
 @given(PRINTABLE | ODD | st.sampled_from(["null", "True", "on", "1", "1e3", "NaN", "a\\", "\\'"]))
-def test_a_text_comes_back_as_itself(text: str) -> None:
+def test_text_round_trips(text: str) -> None:
     if "${" in text:
         with pytest.raises(EaglerayError, match="cannot be used"):
             hydra_text(text)
@@ -92,7 +92,7 @@ def test_text_that_hydra_cannot_read_is_refused(text: str) -> None:
         hydra_text(text)
 
 
-def parsed(*words: str) -> argparse.Namespace:
+def parsed(*arguments: str) -> argparse.Namespace:
     """By a parser that has dots in the names of its options."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--train.num_episodes", type=int, default=1)
@@ -100,17 +100,17 @@ def parsed(*words: str) -> argparse.Namespace:
     parser.add_argument("--logger.wandb.key", type=str, default=None)
     parser.add_argument("--ckpt.save_steps", type=int, default=5)
     parser.add_argument("--ckpt.load_enable", action="store_true")
-    return parser.parse_args(words)
+    return parser.parse_args(arguments)
 
 
 def test_options_with_dots_and_the_last_of_two() -> None:
-    words = ["--train.num_episodes", "20", "--logger.wandb.key", "abc", "--ckpt.load_enable"]
+    arguments = ["--train.num_episodes", "20", "--logger.wandb.key", "abc", "--ckpt.load_enable"]
     ours = [
         *argparse_arguments("--train.num_episodes", "1"),
         *argparse_arguments("--ckpt.save_steps", "-1"),
         *argparse_arguments("--logger.wandb.key", ""),
     ]
-    made = vars(parsed(*words, *ours))
+    made = vars(parsed(*arguments, *ours))
     assert made["train.num_episodes"] == 1
     assert made["train.num_episodes_more"] == 1
     assert made["ckpt.save_steps"] == -1
@@ -125,8 +125,8 @@ def test_end_of_the_options_is_no_value_of_an_option() -> None:
 
 @given((PRINTABLE | ODD).filter(lambda value: value != "--"))
 def test_any_value_of_an_option_comes_back(value: str) -> None:
-    words = argparse_arguments("--logger.wandb.key", value)
-    assert vars(parsed(*words))["logger.wandb.key"] == value
+    arguments = argparse_arguments("--logger.wandb.key", value)
+    assert vars(parsed(*arguments))["logger.wandb.key"] == value
 
 
 MAIN = """
@@ -139,15 +139,15 @@ main()
 """
 
 
-def test_a_real_hydra_program(tmp_path: Path) -> None:
+def test_real_hydra_program_reads_the_overrides(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text(MAIN)
     (tmp_path / "config.yaml").write_text("trainer:\n  total_epochs: 30\n  logger: [wandb]\n")
-    words = [
+    arguments = [
         *("trainer.total_epochs=10", hydra_override("trainer.total_epochs", "1")),
         hydra_override("trainer.experiment_name", hydra_text("it's my run, a=b")),
         hydra_override("trainer.logger", "[console]"),
     ]
-    command = [sys.executable, "main.py", "hydra.run.dir=out", *words]
+    command = [sys.executable, "main.py", "hydra.run.dir=out", *arguments]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert OmegaConf.to_container(OmegaConf.create(ran.stdout)) == {
         "trainer": {

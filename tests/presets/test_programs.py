@@ -65,9 +65,9 @@ def test_trainer_of_any_name_is_recognised(
     tmp_path: Path, text: str, framework: str, section: str
 ) -> None:
     (tmp_path / "start.py").write_text(text)
-    found = read(plan_of(tmp_path, "python3", "start.py", kind="program")).recognised
-    assert found is not None
-    assert (found.table.framework, found.section) == (framework, section)
+    recognised = read(plan_of(tmp_path, "python3", "start.py", kind="program")).recognised
+    assert recognised is not None
+    assert (recognised.table.framework, recognised.section) == (framework, section)
 
 
 @pytest.mark.parametrize("method", ["fit", "fit_dpo", "fit.remote"])
@@ -79,15 +79,15 @@ def test_trainer_in_a_module_beside_the_program_is_recognised(tmp_path: Path, me
         "from verl.trainer.ppo.ray_trainer import RayPPOTrainer\nclass MyTrainer(RayPPOTrainer): ...\n"
     )
     plan = plan_of(tmp_path, "python3", "-m", "recipe.mine.main_mine", kind="module")
-    found = read(plan).recognised
-    assert found is not None and found.table.framework == "verl"
+    recognised = read(plan).recognised
+    assert recognised is not None and recognised.table.framework == "verl"
 
 
 def test_program_that_calls_another_program_of_the_user_is_followed(tmp_path: Path) -> None:
     (tmp_path / "run_sft.py").write_text(NEMO_TRAINER.format(section="sft"))
     (tmp_path / "run_images.py").write_text("from run_sft import main as sft\nsft()\n")
-    found = read(plan_of(tmp_path, "python3", "run_images.py", kind="program")).recognised
-    assert found is not None and found.section == "sft"
+    recognised = read(plan_of(tmp_path, "python3", "run_images.py", kind="program")).recognised
+    assert recognised is not None and recognised.section == "sft"
 
 
 def test_effect_is_not_verified_for_a_trainer_that_no_table_lists(tmp_path: Path) -> None:
@@ -117,9 +117,9 @@ TOOLS = [
 
 
 @pytest.mark.parametrize("start", ["program", "script"])
-@pytest.mark.parametrize(("name", "text", "said"), TOOLS)
+@pytest.mark.parametrize(("name", "text", "detail"), TOOLS)
 def test_other_program_of_a_framework_gets_breakpoints_only(
-    tmp_path: Path, name: str, text: str, said: str, start: str
+    tmp_path: Path, name: str, text: str, detail: str, start: str
 ) -> None:
     file = tmp_path / name
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -129,7 +129,7 @@ def test_other_program_of_a_framework_gets_breakpoints_only(
     made = debug_run(plan_of(tmp_path, *argv, kind=start))
     assert (made.plan.overrides, made.plan.copy_text, made.plan.post_mortem) == ((), "", True)
     assert [change.outcome for change in made.changes] == ["no framework", "will apply"]
-    assert said in remark(made) and remark(made).endswith("so nothing is shortened.")
+    assert detail in remark(made) and remark(made).endswith("so nothing is shortened.")
 
 
 def test_module_in_a_quoted_text_that_is_no_trainer_is_named(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from tests.presets.checkouts import (
 )
 
 # framework, version, command, answers, the words that are put behind it
-WORDS: list[tuple[str, str, tuple[str, ...], dict[str, str], list[str]]] = [
+COMMANDS: list[tuple[str, str, tuple[str, ...], dict[str, str], list[str]]] = [
     ("verl", "0.7.0", VERL, {"steps": "3"}, ["++trainer.total_training_steps=3"]),
     ("verl", "0.7.0", VERL, {"no_resume": "on"}, ["++trainer.resume_mode=disable"]),
     ("verl", "0.7.0", VERL, {"no_trackers": "on"}, ["++trainer.logger=[console]"]),
@@ -66,18 +66,18 @@ WORDS: list[tuple[str, str, tuple[str, ...], dict[str, str], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("framework", "version", "argv", "answers", "words"), WORDS)
-def test_words(
+@pytest.mark.parametrize(("framework", "version", "argv", "answers", "arguments"), COMMANDS)
+def test_command_is_recognised(
     tmp_path: Path,
     framework: str,
     version: str,
     argv: tuple[str, ...],
     answers: dict[str, str],
-    words: list[str],
+    arguments: list[str],
 ) -> None:
     folder = folder_of(tmp_path, framework, version)
     made = proposed(plan_of(folder, *argv, kind="program"), **answers)
-    assert list(made.plan.overrides) == words
+    assert list(made.plan.overrides) == arguments
     assert made.plan.argv == argv and made.plan.copy_text == ""
 
 
@@ -125,15 +125,15 @@ def test_unknown_version_gets_no_claims(tmp_path: Path) -> None:
     assert made.plan.overrides == () and made.framework_version == "1.5.0"
     assert made.changes[0].why.startswith("Eagleray's settings for verl were checked in 0.6.0 to")
     assert "Written for verl 0.6.0 to 0.10.0.dev; yours is 1.5.0." in made.questions[0].detail
-    asked = proposed(plan_of(folder, *VERL, kind="program"), steps="2")
-    assert [change.outcome for change in asked.changes] == [
+    answered = proposed(plan_of(folder, *VERL, kind="program"), steps="2")
+    assert [change.outcome for change in answered.changes] == [
         "unknown version",
         "set, effect not verified",
     ]
-    assert asked.plan.overrides == ("++trainer.total_training_steps=2",)
+    assert answered.plan.overrides == ("++trainer.total_training_steps=2",)
 
 
-def test_a_version_that_is_nowhere(tmp_path: Path) -> None:
+def test_missing_version_is_unknown(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "verl", "")
     (change, _) = debug_run(plan_of(folder, *VERL, kind="program")).changes
     assert change.request == "Which verl this is"
@@ -169,7 +169,7 @@ def test_missing_option_is_reported_only_if_requested(tmp_path: Path) -> None:
     ]
 
 
-def test_an_option_for_a_program_without_a_framework_is_not_changed(tmp_path: Path) -> None:
+def test_option_without_a_framework_is_not_changed(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("import ray\n")
     made = debug_run(plan_of(tmp_path, "python3", "train.py", kind="program"), steps="2")
     assert [(change.request, change.outcome) for change in made.changes] == [
@@ -179,7 +179,7 @@ def test_an_option_for_a_program_without_a_framework_is_not_changed(tmp_path: Pa
     ]
 
 
-def test_a_program_in_a_quoted_text(tmp_path: Path) -> None:
+def test_program_in_a_quoted_text_is_reported(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "openrlhf", "0.11.0")
     with_script(folder, "quoted.sh")
     made = proposed(
@@ -193,7 +193,7 @@ def test_a_program_in_a_quoted_text(tmp_path: Path) -> None:
     assert made.plan.copy_text == "" and made.plan.overrides == ()
 
 
-def test_a_flag_in_an_array_is_named_with_its_line(tmp_path: Path) -> None:
+def test_flag_in_an_array_is_named_with_its_line(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "openrlhf", "0.11.0")
     with_script(folder, "openrlhf.sh")
     (change,) = proposed(plan_of(folder, "bash", "openrlhf.sh"), no_resume="on").changes
@@ -209,7 +209,7 @@ def test_steps_of_openrlhf_become_prompts_of_whole_batches(tmp_path: Path) -> No
     assert made.changes[1].outcome == "will apply"
 
 
-def test_a_variable_that_acts_on_nothing_is_pointed_out(tmp_path: Path) -> None:
+def test_ineffective_variable_is_reported(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "verl", "0.7.0")
     with_script(folder, "verl_quoted.sh")
     (change,) = proposed(plan_of(folder, "bash", "verl_quoted.sh")).changes
@@ -238,7 +238,7 @@ def test_wrong_answers(tmp_path: Path, answers: dict[str, str], why: str) -> Non
         proposed(plan_of(folder, *VERL, kind="program"), **answers)
 
 
-def test_an_own_preset_and_answers_before_it(tmp_path: Path) -> None:
+def test_answers_take_precedence_over_an_own_preset(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "verl", "0.7.0")
     plan = plan_of(folder, *VERL, kind="program", env={"KEPT": "1"})
     preset = Preset("mine", "NeMo RL", {"steps": "9"}, ("data.train_batch_size=8",), {"A": "x"})
@@ -274,21 +274,21 @@ def test_no_secret_is_shown(tmp_path: Path, name: str) -> None:
 def test_every_option_of_every_table_can_be_requested(tmp_path: Path) -> None:
     """Also those that no case above has: words come out, for each entry one."""
     values: dict[str, Any] = {"number": "2", "text": "mine", "folder": "/data", "tick": "on"}
-    asked = 0
+    count = 0
     for table in tables():
         for name, offer in table.offers.items():
             folder = folder_of(tmp_path, table.package, table.versions.last)
             target = "run_grpo.py" if table.sections else "train.py"
             plan = plan_of(folder, "python3", target, kind="program")
-            found = read(plan)
+            analysis = read(plan)
             section = "grpo" if table.sections else ""
             recognised = Recognised(table, DetectedVersion(table.versions.last, ""), section)
-            forced = ProgramAnalysis(found.launch, recognised, stamp="s")
+            forced = ProgramAnalysis(analysis.launch, recognised, stamp="s")
             off = {question.id: "off" for question in propose(plan, forced, {}).questions}
             made = propose(plan, forced, {**off, name: values[offer.kind]})
             entries = [entry for entry in offer.entries if not (entry.present_only or entry.when)]
             keys = [entry.key for entry in entries if entry.check(table.versions.last)]
-            words = " ".join(made.plan.overrides)
-            assert all(key.replace("{section}", section) in words for key in keys)
-            asked += 1
-    assert asked > 40
+            arguments = " ".join(made.plan.overrides)
+            assert all(key.replace("{section}", section) in arguments for key in keys)
+            count += 1
+    assert count > 40

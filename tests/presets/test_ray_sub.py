@@ -48,9 +48,9 @@ def test_command_of_the_environment_gets_the_options(
 
 
 def test_command_is_only_read_where_the_script_reads_it(folder: Path) -> None:
-    said = plan(folder, env={"COMMAND": "mine"})
+    proposal = plan(folder, env={"COMMAND": "mine"})
     assert with_training_line(plan(folder), {"COMMAND": LINE}).env == {"COMMAND": LINE}
-    assert with_training_line(said, {"COMMAND": LINE}) == said
+    assert with_training_line(proposal, {"COMMAND": LINE}) == proposal
     assert with_training_line(plan(folder), {}) == plan(folder)
     (folder / "ray.sub").write_text("#SBATCH -N 1\nMY_COMMAND=1\necho $COMMANDS\n")
     assert with_training_line(plan(folder), {"COMMAND": LINE}) == plan(folder)

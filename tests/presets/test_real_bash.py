@@ -86,8 +86,8 @@ def test_python_gets_the_arguments_that_are_shown(
     made = debug_run(plain, hang_details="on", steps="3")
     with_script(folder, name)
     applied = [change.where for change in made.changes if change.outcome == "will apply"]
-    words = [where.partition(" (")[0] for where in applied if where.startswith("++")]
-    assert words and added(evolve(plain, env=made.plan.env), made.plan, folder) == words
+    keys = [where.partition(" (")[0] for where in applied if where.startswith("++")]
+    assert keys and added(evolve(plain, env=made.plan.env), made.plan, folder) == keys
     assert (folder / name).read_bytes() == before
 
 
@@ -114,13 +114,13 @@ def test_without_quotes_such_a_value_goes_into_a_copy(tmp_path: Path) -> None:
     assert got[-2:] == ["trainer.critic_warmup=1", "++trainer.experiment_name='two words'"]
 
 
-def test_a_copy_finds_the_folder_of_the_original(tmp_path: Path) -> None:
+def test_copy_finds_the_folder_of_the_original(tmp_path: Path) -> None:
     folder = checkout(tmp_path / "code", "rlinf", "0.4.0")
     with_script(folder, "rlinf.sh")
     made = proposed(plan_of(folder, "bash", "rlinf.sh", "my_config"), no_resume="on", steps="4")
-    (said,) = run(made.plan, folder)
-    assert said["env"]["EMBODIED_PATH"] == str(folder)
-    assert said["argv"] == [
+    (started,) = run(made.plan, folder)
+    assert started["env"]["EMBODIED_PATH"] == str(folder)
+    assert started["argv"] == [
         *(f"{folder}/train.py", "--config-path", f"{folder}/config/"),
         *("--config-name", "my_config", "runner.max_steps=4", "++runner.resume_dir=null"),
     ]
@@ -132,8 +132,8 @@ def test_only_the_training_line_of_a_copy_changes(tmp_path: Path) -> None:
     plan = plan_of(folder, "bash", "verl_plain.sh")
     first, then = run(plan, folder), run(proposed(plan, gpus="2").plan, folder)
     assert then[:-1] == [
-        {**said, "env": {"EAGLERAY_SCRIPT": str(folder / "verl_plain.sh"), **said["env"]}}
-        for said in first[:-1]
+        {**started, "env": {"EAGLERAY_SCRIPT": str(folder / "verl_plain.sh"), **started["env"]}}
+        for started in first[:-1]
     ]
     assert then[-1]["argv"][-2:] == ["++trainer.nnodes=1", "++trainer.n_gpus_per_node=2"]
 
@@ -150,7 +150,7 @@ def test_copy_of_script_that_ends_in_backslash_adds_no_other_argument(
     ]
 
 
-def test_a_flag_is_taken_out_and_options_are_put_behind(tmp_path: Path) -> None:
+def test_flag_is_removed_and_options_are_appended(tmp_path: Path) -> None:
     folder = checkout(tmp_path, "openrlhf", "0.11.0")
     with_script(folder, "openrlhf_submit.sh")
     plan = plan_of(folder, "bash", "openrlhf_submit.sh")
@@ -167,14 +167,14 @@ def test_a_flag_is_taken_out_and_options_are_put_behind(tmp_path: Path) -> None:
     assert runtime_env["env_vars"]["NCCL_DEBUG"] == "INFO"
 
 
-def test_an_empty_value_reaches_the_program(tmp_path: Path) -> None:
+def test_empty_value_reaches_the_program(tmp_path: Path) -> None:
     folder = checkout(tmp_path, "openrlhf", "0.11.0")
     with_script(folder, "openrlhf.sh")
     plan = plan_of(folder, "bash", "openrlhf.sh")
     assert added(plan, proposed(plan, no_trackers="on").plan, folder) == ["--logger.wandb.key", ""]
 
 
-def test_a_command_in_a_variable_of_the_environment(tmp_path: Path) -> None:
+def test_command_in_an_environment_variable_is_changed(tmp_path: Path) -> None:
     folder = checkout(tmp_path, "nemo_rl", "0.6.0")
     (folder / "run_grpo.py").write_text(TRAINERS["nemo_rl"])
     (folder / "ray.sub").write_text('#!/bin/bash\nprintf "%s" "$COMMAND" > c.sh\nbash c.sh\n')
@@ -187,7 +187,7 @@ def test_a_command_in_a_variable_of_the_environment(tmp_path: Path) -> None:
     ]
 
 
-def test_the_environment_reaches_the_program_unless_the_script_sets_it(tmp_path: Path) -> None:
+def test_environment_reaches_the_program_unless_the_script_sets_it(tmp_path: Path) -> None:
     folder = checkout(tmp_path, "rlinf", "0.4.0")
     with_script(folder, "rlinf.sh")
     made = proposed(plan_of(folder, "bash", "rlinf.sh"), hang_details="on")

@@ -67,14 +67,14 @@ def test_reported_variable_reaches_the_worker(
         splitline for splitline in ran.stdout.splitlines() if splitline.startswith("WORKER ")
     ]
     has = json.loads(line.removeprefix("WORKER "))
-    wanted = {one.name: one.value for one in variables().acting} | (
+    wanted = {variable.name: variable.value for variable in variables().acting} | (
         {"RLINF_TIMEOUT": "33"} if timeouts else {}
     )
-    said = {
+    passed = {
         name: any(
             name in change.where and change.outcome == "will apply" for change in made.changes
         )
         for name in wanted
     }
-    assert {name: has.get(name) == value for name, value in wanted.items()} == said
-    assert any(said.values()) == (program != "fixed.py")
+    assert {name: has.get(name) == value for name, value in wanted.items()} == passed
+    assert any(passed.values()) == (program != "fixed.py")

@@ -54,16 +54,21 @@ def programs(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("framework", "version", "argv", "versions", "known"), RUNS)
+@pytest.mark.parametrize(("framework", "version", "argv", "versions", "in_range"), RUNS)
 def test_frameworks(
-    tmp_path: Path, framework: str, version: str, argv: tuple[str, ...], versions: str, known: bool
+    tmp_path: Path,
+    framework: str,
+    version: str,
+    argv: tuple[str, ...],
+    versions: str,
+    in_range: bool,
 ) -> None:
     folder = programs(checkout(tmp_path, framework, version))
-    found = read(plan_of(folder, *argv, kind="program")).recognised
-    assert found is not None
-    assert (found.table.framework, str(found.table.versions)) == (framework, versions)
-    assert (found.version.text, found.in_range) == (version, known)
-    assert found.version.where.startswith(str(folder)) == bool(version)
+    recognised = read(plan_of(folder, *argv, kind="program")).recognised
+    assert recognised is not None
+    assert (recognised.table.framework, str(recognised.table.versions)) == (framework, versions)
+    assert (recognised.version.text, recognised.in_range) == (version, in_range)
+    assert recognised.version.where.startswith(str(folder)) == bool(version)
 
 
 @pytest.mark.parametrize(
@@ -82,25 +87,28 @@ def test_unrecognisable_program_is_not_guessed(tmp_path: Path, argv: tuple[str, 
     assert read(plan_of(folder, *argv, kind="command")).recognised is None
 
 
-def test_the_program_of_a_script_that_finds_it_beside_itself(tmp_path: Path) -> None:
+def test_program_beside_its_script_is_recognised(tmp_path: Path) -> None:
     folder = checkout(tmp_path, "rlinf", "0.4.0")
     inner = folder / "examples" / "embodiment"
     inner.mkdir(parents=True)
     with_script(inner, "rlinf.sh")
     for cwd, word in ((folder, "examples/embodiment/rlinf.sh"), (inner, "rlinf.sh")):
-        found = read(plan_of(cwd, "bash", word)).recognised
-        assert found is not None and (found.table.framework, found.in_range) == ("rlinf", True)
+        recognised = read(plan_of(cwd, "bash", word)).recognised
+        assert recognised is not None and (recognised.table.framework, recognised.in_range) == (
+            "rlinf",
+            True,
+        )
 
 
-def test_a_program_in_a_quoted_text_is_recognised_by_its_module(tmp_path: Path) -> None:
+def test_program_in_a_quoted_text_is_recognised_by_its_module(tmp_path: Path) -> None:
     folder = checkout(tmp_path, "openrlhf", "0.11.0")
     with_script(folder, "quoted.sh")
-    found = read(plan_of(folder, "sbatch", "quoted.sh", kind="sbatch"))
-    assert found.launch is None
-    assert found.recognised is not None and found.recognised.table.framework == "openrlhf"
+    analysis = read(plan_of(folder, "sbatch", "quoted.sh", kind="sbatch"))
+    assert analysis.launch is None
+    assert analysis.recognised is not None and analysis.recognised.table.framework == "openrlhf"
 
 
-def test_an_installed_package_says_its_version(tmp_path: Path) -> None:
+def test_installed_package_has_its_version(tmp_path: Path) -> None:
     packages = tmp_path / "venv" / "lib" / "python3.12" / "site-packages"
     metadata = packages / "verl-0.6.1.dist-info" / "METADATA"
     metadata.parent.mkdir(parents=True)
@@ -109,36 +117,39 @@ def test_an_installed_package_says_its_version(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     plan = plan_of(work, python, "-m", "verl.trainer.main_ppo", kind="module")
-    found = read(plan, python).recognised
-    assert found is not None
-    assert (found.version.text, found.in_range) == ("0.6.1", True)
+    recognised = read(plan, python).recognised
+    assert recognised is not None
+    assert (recognised.version.text, recognised.in_range) == ("0.6.1", True)
     # What lies in the folder that the program runs in is what Python imports.
     checkout(work, "verl", "0.10.9")
-    found = read(plan, python).recognised
-    assert found is not None and (found.version.text, found.in_range) == ("0.10.9", False)
+    recognised = read(plan, python).recognised
+    assert recognised is not None and (recognised.version.text, recognised.in_range) == (
+        "0.10.9",
+        False,
+    )
 
 
-def test_nothing_of_the_checkout_is_executed(tmp_path: Path) -> None:
+def test_checkout_is_not_executed(tmp_path: Path) -> None:
     folder = checkout(tmp_path, "nemo_rl", "0.6.0")
     trap = f"open({str(tmp_path / 'trap')!r}, 'w')\n" + TRAINERS["nemo_rl"]
     for file in ("sitecustomize.py", "setup.py", "run_grpo.py", "nemo_rl/__init__.py"):
         (folder / file).write_text(trap)
     (folder / "run.sh").write_text(f"touch {tmp_path}/trap\n$(touch trap) python3 run_grpo.py\n")
-    found = read(plan_of(folder, "bash", "run.sh"), sys.executable).recognised
-    assert found is not None and found.table.framework == "nemo_rl"
+    recognised = read(plan_of(folder, "bash", "run.sh"), sys.executable).recognised
+    assert recognised is not None and recognised.table.framework == "nemo_rl"
     assert not (tmp_path / "trap").exists()
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"\xff\xfe\x00", b"python3 -m verl.trainer.main_ppo '" * 3, b"x" * (2**18 + 1)]
 )
-def test_a_file_that_cannot_be_read_is_none(tmp_path: Path, content: bytes) -> None:
+def test_unreadable_file_is_not_recognised(tmp_path: Path, content: bytes) -> None:
     folder = checkout(tmp_path, "verl", "0.7.0")
     (folder / "run.sh").write_bytes(content)
     read(plan_of(folder, "bash", "run.sh"))
     (folder / "verl/version/version").write_bytes(b"\xff\xfe")
-    found = read(plan_of(folder, "python3", "-m", "verl.trainer.main_ppo")).recognised
-    assert found is not None and found.version.text == ""
+    recognised = read(plan_of(folder, "python3", "-m", "verl.trainer.main_ppo")).recognised
+    assert recognised is not None and recognised.version.text == ""
 
 
 YAML = """# actor:
@@ -164,5 +175,5 @@ rollout:
         ("rollout.backend", False),
     ],
 )
-def test_key_of_a_configuration_is_found(key: str, has: bool) -> None:
+def test_configuration_has_the_key(key: str, has: bool) -> None:
     assert (read_yaml(YAML).at(key) is not None) is has

@@ -18,8 +18,8 @@ from eagleray.features.runs.preparing import RunPreparation
 from tests.presets.checkouts import NOW, SCRIPTS, checkout, with_script
 
 
-async def nothing(asked: str) -> str:
-    return asked
+async def nothing(path: str) -> str:
+    return path
 
 
 @pytest.fixture
@@ -45,38 +45,38 @@ def plan_in(handlers: PresetHandlers, proposal: wire.Proposal) -> RunPlan:
     return handlers._preparing.plans.get(proposal.plan)
 
 
-async def test_the_form_and_the_plan(handlers: PresetHandlers, folder: Path) -> None:
-    said = await handlers.prepare(prepare(folder, "verl_quoted.sh", "", steps="4", name="off"))
-    assert (said.title, said.framework, said.framework_version) == (
+async def test_form_answers_change_the_plan(handlers: PresetHandlers, folder: Path) -> None:
+    proposal = await handlers.prepare(prepare(folder, "verl_quoted.sh", "", steps="4", name="off"))
+    assert (proposal.title, proposal.framework, proposal.framework_version) == (
         *("Debug run of verl 0.7.0", "verl", "0.7.0"),
     )
-    answers = {question.id: question.value for question in said.questions}
+    answers = {question.id: question.value for question in proposal.questions}
     assert (answers["steps"], answers["name"], answers["no_resume"]) == ("4", "off", "on")
-    assert plan_in(handlers, said).overrides[0] == "++trainer.total_training_steps=4"
-    assert plan_in(handlers, said).preset == "verl" and plan_in(handlers, said).post_mortem
-    assert plan_in(handlers, said).command[:2] == ("bash", "verl_quoted.sh")
-    assert said.before != said.after
-    assert {change.outcome for change in said.changes} == {"will apply", "no such option"}
+    assert plan_in(handlers, proposal).overrides[0] == "++trainer.total_training_steps=4"
+    assert plan_in(handlers, proposal).preset == "verl" and plan_in(handlers, proposal).post_mortem
+    assert plan_in(handlers, proposal).command[:2] == ("bash", "verl_quoted.sh")
+    assert proposal.before != proposal.after
+    assert {change.outcome for change in proposal.changes} == {"will apply", "no such option"}
 
 
-async def test_a_copy_travels_with_the_plan(handlers: PresetHandlers, folder: Path) -> None:
-    said = await handlers.prepare(prepare(folder, "verl_plain.sh", "debug"))
+async def test_plan_has_the_copy(handlers: PresetHandlers, folder: Path) -> None:
+    proposal = await handlers.prepare(prepare(folder, "verl_plain.sh", "debug"))
     assert (
-        plan_in(handlers, said).copy_of == "verl_plain.sh"
-        and plan_in(handlers, said).overrides == ()
+        plan_in(handlers, proposal).copy_of == "verl_plain.sh"
+        and plan_in(handlers, proposal).overrides == ()
     )
-    assert "++trainer.experiment_name=debug-1121-183000" in plan_in(handlers, said).copy_text
+    assert "++trainer.experiment_name=debug-1121-183000" in plan_in(handlers, proposal).copy_text
     assert (folder / "verl_plain.sh").read_text() == (SCRIPTS / "verl_plain.sh").read_text()
 
 
 async def test_without_a_preset_nothing_changes(handlers: PresetHandlers, folder: Path) -> None:
-    said = await handlers.prepare(prepare(folder, "verl_plain.sh", "none"))
+    proposal = await handlers.prepare(prepare(folder, "verl_plain.sh", "none"))
     assert (
-        said.before == said.after
-        and plan_in(handlers, said).overrides == ()
-        and plan_in(handlers, said).copy_text == ""
+        proposal.before == proposal.after
+        and plan_in(handlers, proposal).overrides == ()
+        and plan_in(handlers, proposal).copy_text == ""
     )
-    assert said.changes == [] and said.questions == ()
+    assert proposal.changes == [] and proposal.questions == ()
 
 
 async def test_presets_are_saved_and_deleted(handlers: PresetHandlers, folder: Path) -> None:
@@ -84,8 +84,8 @@ async def test_presets_are_saved_and_deleted(handlers: PresetHandlers, folder: P
     saved = await handlers.save(wire.SavePreset("/w", "", text))
     assert [(preset.name, preset.own) for preset in saved.presets][-1] == ("short", True)
     assert (await handlers.list_presets(wire.PresetsOf("/w"))) == saved
-    said = await handlers.prepare(prepare(folder, "verl_quoted.sh", "short"))
-    assert plan_in(handlers, said).overrides[0] == "++trainer.total_training_steps=1"
+    proposal = await handlers.prepare(prepare(folder, "verl_quoted.sh", "short"))
+    assert plan_in(handlers, proposal).overrides[0] == "++trainer.total_training_steps=1"
     left = await handlers.delete(wire.PresetRef("/w", "short"))
     assert not [preset for preset in left.presets if preset.own]
     with pytest.raises(EaglerayError, match="There is no preset"):
@@ -98,11 +98,11 @@ def command(folder: Path, monkeypatch: pytest.MonkeyPatch, own_home: Path) -> Pa
     return folder
 
 
-def test_the_command_shows_table_and_difference(
+def test_command_shows_table_and_difference(
     command: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["--preset", "debug", "--set", "steps=5", "--set", "name=x y", "--dry-run"]
-    assert main(["run", *words, "--", "bash", "verl_quoted.sh"]) == 0
+    arguments = ["--preset", "debug", "--set", "steps=5", "--set", "name=x y", "--dry-run"]
+    assert main(["run", *arguments, "--", "bash", "verl_quoted.sh"]) == 0
     out = capsys.readouterr().out
     lines = out.splitlines()
     assert lines[0] == "bash verl_quoted.sh"
@@ -116,25 +116,25 @@ def test_the_command_shows_table_and_difference(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "message"),
     [
         (["--preset", "other"], "There is no preset “other” here."),
         (["--preset", "debug", "--set", "steps=x"], "whole number"),
     ],
 )
-def test_the_command_says_what_is_wrong(
-    command: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+def test_command_reports_a_wrong_argument(
+    command: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
-    assert main(["run", *words, "--dry-run", "--", "bash", "verl_quoted.sh"]) == 1
-    assert said in capsys.readouterr().err
+    assert main(["run", *arguments, "--dry-run", "--", "bash", "verl_quoted.sh"]) == 1
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    "words", [["--set", "steps=2"], ["--preset", "debug", "--set", "x=2"], ["--set", "steps"]]
+    "arguments", [["--set", "steps=2"], ["--preset", "debug", "--set", "x=2"], ["--set", "steps"]]
 )
-def test_a_wrong_command_line(
-    command: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+def test_wrong_command_line_exits(
+    command: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["run", *words, "--dry-run", "--", "bash", "verl_quoted.sh"])
+        main(["run", *arguments, "--dry-run", "--", "bash", "verl_quoted.sh"])
     assert ended.value.code == 2

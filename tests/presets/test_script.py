@@ -29,31 +29,31 @@ SHAPES = [
 
 @pytest.mark.parametrize(("name", "target", "line", "forwards", "splits"), SHAPES)
 def test_shapes(name: str, target: str, line: int, forwards: bool, splits: bool) -> None:
-    found = script(name)
-    assert found.launch is not None
-    assert (found.launch.target, found.launch.line) == (target, line)
-    assert (found.forwards, found.splits) == (forwards, splits)
-    assert found.text[found.launch.end :].lstrip(" ")[:1] in ("2", "&", "\n")
+    parsed = script(name)
+    assert parsed.launch is not None
+    assert (parsed.launch.target, parsed.launch.line) == (target, line)
+    assert (parsed.forwards, parsed.splits) == (forwards, splits)
+    assert parsed.text[parsed.launch.end :].lstrip(" ")[:1] in ("2", "&", "\n")
 
 
-def test_a_command_that_a_variable_holds() -> None:
-    found = script("rlinf.sh")
-    assert found.launch is not None
-    assert found.launch.target.endswith("/train.py")
-    assert found.text[found.launch.end :] == " 2>&1 | cat\n"
-    assert found.uses("STEPS") and not found.uses("NODES")
+def test_command_in_a_variable_is_read() -> None:
+    parsed = script("rlinf.sh")
+    assert parsed.launch is not None
+    assert parsed.launch.target.endswith("/train.py")
+    assert parsed.text[parsed.launch.end :] == " 2>&1 | cat\n"
+    assert parsed.uses("STEPS") and not parsed.uses("NODES")
 
 
 def test_program_in_a_quoted_text_is_reported_and_not_changed() -> None:
-    found = script("quoted.sh")
-    assert (found.launch, found.hidden) == (None, 3)
+    parsed = script("quoted.sh")
+    assert (parsed.launch, parsed.hidden) == (None, 3)
 
 
 def test_line_ends_of_windows() -> None:
     text = (SCRIPTS / "verl_quoted.sh").read_text()
-    found = read_script(text.replace("\n", "\r\n"))
-    assert found.crlf and found.text == text
-    assert found.launch == read_script(text).launch
+    parsed = read_script(text.replace("\n", "\r\n"))
+    assert parsed.crlf and parsed.text == text
+    assert parsed.launch == read_script(text).launch
 
 
 @pytest.mark.parametrize(
@@ -73,16 +73,16 @@ def test_line_ends_of_windows() -> None:
         ("python3 prepare.py\npython3 train.py", "train.py"),
     ],
 )
-def test_what_is_a_training_line(text: str, target: str | None) -> None:
+def test_training_line_is_found(text: str, target: str | None) -> None:
     launch = read_script(text).launch
     assert (launch and launch.target) == target
 
 
 def test_trainer_line_is_preferred_to_the_last_line() -> None:
     text = "python3 -m verl.trainer.main_ppo a=1\npython3 merge.py"
-    found = read_script(text, (), lambda one: one.module)
-    assert found.launch is not None
-    assert (found.launch.target, found.others) == ("verl.trainer.main_ppo", (2,))
+    parsed = read_script(text, (), lambda launch: launch.module)
+    assert parsed.launch is not None
+    assert (parsed.launch.target, parsed.others) == ("verl.trainer.main_ppo", (2,))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_trainer_line_is_preferred_to_the_last_line() -> None:
         'source ./setup.sh "$@"\npython3 a.py "$@"',
     ],
 )
-def test_a_script_that_reads_its_arguments_itself_passes_nothing_of_ours_on(text: str) -> None:
+def test_script_that_reads_its_arguments_does_not_forward_ours(text: str) -> None:
     assert not read_script(text).forwards
 
 
@@ -116,7 +116,7 @@ def test_a_script_that_reads_its_arguments_itself_passes_nothing_of_ours_on(text
         'f() { echo $1; }\nf x\npython3 a.py "${@}"',
     ],
 )
-def test_a_script_that_passes_its_arguments_on(text: str) -> None:
+def test_script_forwards_its_arguments(text: str) -> None:
     assert read_script(text).forwards
 
 
@@ -135,56 +135,59 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("text", "value"), VALUES)
-def test_the_value_of_a_key(text: str, value: str | None) -> None:
+def test_value_of_a_key_is_read(text: str, value: str | None) -> None:
     launch = read_script(text).launch
     assert launch is not None
-    found = value_of(launch.arguments, "k", "hydra")
-    assert (found[1] if found else "absent") == value
+    parsed = value_of(launch.arguments, "k", "hydra")
+    assert (parsed[1] if parsed else "absent") == value
 
 
-def test_the_value_of_an_option() -> None:
+def test_value_of_an_option_is_read() -> None:
     launch = read_script("python3 a.py --k 1 --k=2 --flag --n -1").launch
     assert launch is not None
 
     def of(key: str) -> str | None:
-        found = value_of(launch.arguments, key, "argparse")
-        return found[1] if found else "absent"
+        parsed = value_of(launch.arguments, key, "argparse")
+        return parsed[1] if parsed else "absent"
 
     assert [of("--k"), of("--flag"), of("--n"), of("--x")] == ["2", None, "-1", "absent"]
 
 
 def test_variables_that_the_script_sets() -> None:
-    found = script("verl_quoted.sh")
-    said = found.assigned("NCCL_TIMEOUT")
-    assert said and (said.value.text, said.line, said.exported, said.keeps) == (
+    parsed = script("verl_quoted.sh")
+    assigned = parsed.assigned("NCCL_TIMEOUT")
+    assert assigned and (assigned.value.text, assigned.line, assigned.exported, assigned.keeps) == (
         "300",
         3,
         True,
         False,
     )
-    kept = script("rlinf.sh").assigned("NCCL_DEBUG")
-    assert kept and kept.keeps
+    dependent = script("rlinf.sh").assigned("NCCL_DEBUG")
+    assert dependent and dependent.keeps
     before = script("verl_plain.sh").assigned("NCCL_DEBUG")
     assert before and before.line == 7
-    assert found.assigned("OTHER") is None
+    assert parsed.assigned("OTHER") is None
 
 
 @given(st.text("ab1 \n'\"$(){}`\\#<>|&;=@!x.py-m", max_size=80))
 def test_any_text_is_read(text: str) -> None:
-    found = read_script(text)
-    assert found.launch is None or 0 < found.launch.end <= len(found.text)
+    parsed = read_script(text)
+    assert parsed.launch is None or 0 < parsed.launch.end <= len(parsed.text)
 
 
-def test_a_long_script_is_read_in_one_go() -> None:
+def test_long_script_is_read_in_time_proportional_to_its_length() -> None:
     lines = [f"export V{i}=${{V{i - 1}}}x\necho $V{i} 'a b' $(date)" for i in range(4000)]
-    found = read_script("\n".join([*lines, 'python3 train.py k=1 "$@"']))
-    assert found.launch is not None and found.launch.line == 8001
-    assert len(found.assignments) == 4000
+    parsed = read_script("\n".join([*lines, 'python3 train.py k=1 "$@"']))
+    assert parsed.launch is not None and parsed.launch.line == 8001
+    assert len(parsed.assignments) == 4000
 
 
 def test_variables_that_double_each_other_have_an_end() -> None:
     lines = [f'V{i}="$V{i - 1}$V{i - 1}"' for i in range(1, 200)]
-    found = read_script("\n".join(["V0=ab", *lines, "python3 train.py k=$V199 l=$V2"]))
-    assert found.launch is not None
-    assert value_of(found.launch.arguments, "k", "hydra") == (found.launch.arguments[0], None)
-    assert value_of(found.launch.arguments, "l", "hydra") == (found.launch.arguments[1], "abababab")
+    parsed = read_script("\n".join(["V0=ab", *lines, "python3 train.py k=$V199 l=$V2"]))
+    assert parsed.launch is not None
+    assert value_of(parsed.launch.arguments, "k", "hydra") == (parsed.launch.arguments[0], None)
+    assert value_of(parsed.launch.arguments, "l", "hydra") == (
+        parsed.launch.arguments[1],
+        "abababab",
+    )

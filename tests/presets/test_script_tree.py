@@ -82,10 +82,12 @@ def test_arguments_reach_the_trainer_of_an_inner_script(
     plan = plan_of(folder, "bash", "outer.sh")
     made = proposed(plan, steps="2")
     assert bool(made.plan.copy_text) + len(made.plan.inner_copies) == copies
-    (said,) = ran(made.plan, folder)
-    assert said["argv"][:2] == ["-m", "verl.trainer.main_ppo"]
-    assert said["argv"].count(ADDED) == 1
-    assert ("a=1" in outer) == ("a=1" in said["argv"] and not made.plan.inner_copies) or copies == 2
+    (started,) = ran(made.plan, folder)
+    assert started["argv"][:2] == ["-m", "verl.trainer.main_ppo"]
+    assert started["argv"].count(ADDED) == 1
+    assert ("a=1" in outer) == (
+        "a=1" in started["argv"] and not made.plan.inner_copies
+    ) or copies == 2
     assert (folder / "outer.sh").read_text() == f"{outer}\n"
 
 
@@ -105,7 +107,7 @@ def test_copies_find_the_folders_of_their_originals(folder: Path) -> None:
     assert after["argv"] == [*before["argv"], ADDED]
 
 
-def test_the_diff_shows_the_lines_of_each_script(folder: Path) -> None:
+def test_diff_shows_the_lines_of_each_script(folder: Path) -> None:
     write(folder, outer="bash jobs/inner.sh\n", jobs__inner=f"{LINE} a=1\n")
     made = proposed(plan_of(folder, "bash", "outer.sh"), steps="2")
     (steps,) = [change for change in made.changes if change.request.startswith("Few steps")]
@@ -116,15 +118,15 @@ def test_the_diff_shows_the_lines_of_each_script(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("where", ["/no/such/folder", "jobs", "$UNKNOWN", '"$(dirname "$0")"'])
-def test_script_is_found_whatever_folder_is_entered(folder: Path, where: str) -> None:
+def test_inner_script_is_found_from_any_folder(folder: Path, where: str) -> None:
     write(folder, outer=f"cd {where}\nbash inner.sh\n", inner=LINE)
     assert len(read(plan_of(folder, "bash", "outer.sh")).lines) == 1
 
 
 def test_script_that_starts_itself_is_followed_once(folder: Path) -> None:
     write(folder, outer=f'[ -n "$1" ] && bash inner.sh\n{LINE}\n', inner="bash outer.sh x\n")
-    found = read(plan_of(folder, "bash", "outer.sh"))
-    assert len(found.lines) == 1 and found.lines[0].node is found.root
+    analysis = read(plan_of(folder, "bash", "outer.sh"))
+    assert len(analysis.lines) == 1 and analysis.lines[0].node is analysis.root
 
 
 def test_depth_and_number_of_scripts_are_bounded(folder: Path) -> None:
@@ -167,28 +169,28 @@ SEVERAL = [
 ]
 
 
-@pytest.mark.parametrize(("text", "words", "copied"), SEVERAL)
+@pytest.mark.parametrize(("text", "arguments", "copied"), SEVERAL)
 def test_each_training_line_gets_the_arguments(
-    folder: Path, text: str, words: list[list[str]], copied: bool
+    folder: Path, text: str, arguments: list[list[str]], copied: bool
 ) -> None:
     write(folder, run=text)
     made = proposed(plan_of(folder, "bash", "run.sh"), steps="2")
     assert bool(made.plan.copy_text) == copied
-    assert [said["argv"][2:] for said in ran(made.plan, folder)] == words
+    assert [started["argv"][2:] for started in ran(made.plan, folder)] == arguments
 
 
-def test_an_option_that_only_one_line_has_is_set(folder: Path) -> None:
+def test_option_of_a_single_line_is_set(folder: Path) -> None:
     write(folder, run=f"{LINE} trainer.total_training_steps=2\n{LINE}\n")
     made = proposed(plan_of(folder, "bash", "run.sh"), steps="2")
-    assert all(ADDED in said["argv"] for said in ran(made.plan, folder))
+    assert all(ADDED in started["argv"] for started in ran(made.plan, folder))
 
 
-def test_a_flag_is_removed_from_each_line(tmp_path: Path) -> None:
+def test_flag_is_removed_from_each_line(tmp_path: Path) -> None:
     folder = checkout(tmp_path / "code", "openrlhf", "0.11.0")
     line = "python3 -m openrlhf.cli.train_ppo_ray --a 1 --ckpt.load_enable"
     write(folder, run=f"{line}\n{line} --b\n")
     made = proposed(plan_of(folder, "bash", "run.sh"), no_resume="on")
-    assert [said["argv"][2:] for said in ran(made.plan, folder)] == [
+    assert [started["argv"][2:] for started in ran(made.plan, folder)] == [
         ["--a", "1"],
         ["--a", "1", "--b"],
     ]
@@ -204,7 +206,7 @@ def test_lines_of_another_trainer_are_listed(tmp_path: Path) -> None:
     (left,) = [change for change in made.changes if change.outcome == "not changed"]
     assert (left.request, left.where) == ("Another training line", "line 2 of run.sh")
     assert left.why == "It starts another trainer, run_sft.py. Run it separately to shorten it."
-    first, second, third = (said["argv"] for said in ran(made.plan, folder))
+    first, second, third = (started["argv"] for started in ran(made.plan, folder))
     assert (first, second) == (["prepare.py"], ["run_sft.py"])
     assert "++grpo.max_num_steps=2" in third
 

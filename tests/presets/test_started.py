@@ -16,7 +16,7 @@ FAKE = Path(__file__).parents[1] / "fakes" / "fake_python.py"
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["unix", "windows"])
-def test_a_copy_of_the_script_is_run(own_home: Path, tmp_path: Path, newline: str) -> None:
+def test_script_copy_is_run(own_home: Path, tmp_path: Path, newline: str) -> None:
     folder = checkout(tmp_path / "my code", "verl", "0.7.0")
     script = with_script(folder, "verl_plain.sh", newline)
     before = script.read_bytes()
@@ -26,15 +26,15 @@ def test_a_copy_of_the_script_is_run(own_home: Path, tmp_path: Path, newline: st
     fake.write_text(f'#!/bin/sh\nexec {sys.executable} -S {FAKE} "$@"\n')
     fake.chmod(0o700)
     env = {"PATH": f"{bin_folder}:{os.environ['PATH']}"}
-    words = ["--preset", "debug", "--set", "steps=3", "--set", "name=it's mine"]
-    terminal = Terminal(folder, "run", *words, "--", "bash", "verl_plain.sh", env=env)
+    arguments = ["--preset", "debug", "--set", "steps=3", "--set", "name=it's mine"]
+    terminal = Terminal(folder, "run", *arguments, "--", "bash", "verl_plain.sh", env=env)
     assert terminal.code() == 0, terminal.errors()
     lines = [line for line in terminal.output().splitlines() if line.startswith("FAKE ")]
-    said = json.loads(lines[-1].removeprefix("FAKE "))
-    assert said["argv"][:3] == ["-m", "verl.trainer.main_ppo", "trainer.total_training_steps=2"]
-    assert "++trainer.total_training_steps=3" in said["argv"]
-    assert "++trainer.experiment_name='it\\'s mine'" in said["argv"]
-    assert (said["cwd"], said["env"]["EAGLERAY_SCRIPT"]) == (str(folder), str(script))
+    started = json.loads(lines[-1].removeprefix("FAKE "))
+    assert started["argv"][:3] == ["-m", "verl.trainer.main_ppo", "trainer.total_training_steps=2"]
+    assert "++trainer.total_training_steps=3" in started["argv"]
+    assert "++trainer.experiment_name='it\\'s mine'" in started["argv"]
+    assert (started["cwd"], started["env"]["EAGLERAY_SCRIPT"]) == (str(folder), str(script))
     assert script.read_bytes() == before
     assert before.replace(b"\r\n", b"\n") == (SCRIPTS / "verl_plain.sh").read_bytes()
     assert row(terminal.run_id())["preset"] == "verl"

@@ -172,13 +172,13 @@ def test_unread_version_gets_overrides_that_the_checkout_defines(
         assert len(made.plan.overrides) == len(keys)
 
 
-def test_summary_says_what_is_recorded(tmp_path: Path) -> None:
+def test_summary_names_the_recorded_steps(tmp_path: Path) -> None:
     made = proposed(tmp_path, NEMO_RL, "nemo_rl", "0.7.0", steps("*"))
     expected = "NeMo RL 0.7.0 runs nsys itself, for steps 3 to 4 of all workers."
     assert made.summary == f"{expected} Eagleray gathers the reports."
 
 
-def test_who_records_always_gets_nothing_of_a_switch(tmp_path: Path) -> None:
+def test_run_that_always_records_gets_no_switch(tmp_path: Path) -> None:
     made = proposed(tmp_path, NEMO_RL, "nemo_rl", "0.7.0", ProfilePlan(("*",)))
     assert (made.plan.env, made.changes) == ({}, ())
 

@@ -37,6 +37,6 @@ def test_range_holds_only_versions_that_were_read(version: str, holds: bool) -> 
     assert Range("0.6.0", "0.8.0.dev").holds(version) is holds
 
 
-def test_a_table_without_a_range_knows_no_version() -> None:
+def test_table_without_a_range_has_no_version() -> None:
     assert not Range("", "").holds("1.0")
     assert not Range("", "").holds("")

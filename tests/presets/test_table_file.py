@@ -17,7 +17,9 @@ FOLDER = resources.files("eagleray.features.presets") / "tables"
 FRAMEWORKS = [table for table in tables() if table.package]
 
 
-@pytest.mark.parametrize("table", FRAMEWORKS, ids=lambda one: f"{one.framework} {one.versions}")
+@pytest.mark.parametrize(
+    "table", FRAMEWORKS, ids=lambda entry: f"{entry.framework} {entry.versions}"
+)
 def test_each_entry_names_the_lines_that_were_read(table: Any) -> None:
     assert re.fullmatch(r"[\w.-]+/[\w.-]+", table.repository)
     for offer in table.offers.values():
@@ -30,44 +32,44 @@ def test_each_entry_names_the_lines_that_were_read(table: Any) -> None:
     assert set(table.offers) | set(table.absent) == NAMES
 
 
-def test_ranges_of_one_framework_do_not_overlap() -> None:
-    for one in FRAMEWORKS:
+def test_ranges_of_a_framework_do_not_overlap() -> None:
+    for entry in FRAMEWORKS:
         for other in FRAMEWORKS:
-            if one is not other and one.framework == other.framework:
-                assert not one.versions.holds(other.versions.first)
-                assert not one.versions.holds(other.versions.last)
+            if entry is not other and entry.framework == other.framework:
+                assert not entry.versions.holds(other.versions.first)
+                assert not entry.versions.holds(other.versions.last)
 
 
-def test_the_frameworks_are_all_there() -> None:
-    assert {one.framework for one in FRAMEWORKS} == {
+def test_all_frameworks_have_a_table() -> None:
+    assert {entry.framework for entry in FRAMEWORKS} == {
         *("verl", "nemo_rl", "areal", "rlinf", "openrlhf")
     }
     assert tables()[-1].framework == "plain"
 
 
 def test_only_variables_that_act_are_set() -> None:
-    acting = {one.name for one in variables().acting}
+    acting = {entry.name for entry in variables().acting}
     assert "NCCL_TIMEOUT" in variables().ineffective
     assert not acting & set(variables().ineffective)
-    assert all(one.source and one.why for one in variables().acting)
+    assert all(entry.source and entry.why for entry in variables().acting)
 
 
-def said(**changes: Any) -> dict[str, Any]:
+def table_json(**changes: Any) -> dict[str, Any]:
     """The table of verl with some things changed."""
     value: dict[str, Any] = json.loads((FOLDER / "verl.json").read_text("utf-8"))
     return {**value, **changes}
 
 
 def without(name: str) -> dict[str, Any]:
-    options = dict(said()["options"])
+    options = dict(table_json()["options"])
     del options[name]
-    return {**said(), "options": options}
+    return {**table_json(), "options": options}
 
 
 def with_option(**changes: Any) -> dict[str, Any]:
-    options = dict(said()["options"])
+    options = dict(table_json()["options"])
     options["steps"] = {**options["steps"], **changes}
-    return {**said(), "options": options}
+    return {**table_json(), "options": options}
 
 
 def with_entry(**changes: Any) -> dict[str, Any]:
@@ -77,11 +79,11 @@ def with_entry(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "broken",
     [
-        said(format=1),
+        table_json(format=1),
         without("steps"),
-        said(absent={"steps": [{"why": "it is offered, too"}]}),
-        said(read=[{"version": "0.6.0", "commit": "main"}]),
-        said(read=list(reversed(said()["read"]))),
+        table_json(absent={"steps": [{"why": "it is offered, too"}]}),
+        table_json(read=[{"version": "0.6.0", "commit": "main"}]),
+        table_json(read=list(reversed(table_json()["read"]))),
         with_option(set=[]),
         with_option(kind="tick"),
         with_option(set=[{"key": "a", "value": "1", "checked": [{"exists": "a.py:1"}]}]),
@@ -92,24 +94,24 @@ def with_entry(**changes: Any) -> dict[str, Any]:
         with_entry(checked=[{"exists": "a.py:1"}, {"from": "0.7.1", "exists": "a.py:2"}]),
         # Neither offered nor absent in the versions before.
         with_entry(checked=[{"from": "0.7.1", "exists": "a.py:2"}]),
-        said(workers={"way": "override", "why": "", "checked": [], "key": "env"}),
+        table_json(workers={"way": "override", "why": "", "checked": [], "key": "env"}),
     ],
 )
-def test_a_broken_table_is_refused(broken: dict[str, Any]) -> None:
+def test_broken_table_is_rejected(broken: dict[str, Any]) -> None:
     with pytest.raises(TableError):
         table_of(broken)
 
 
-def test_the_table_itself_is_taken() -> None:
-    assert table_of(said()).framework == "verl"
+def test_unchanged_table_is_accepted() -> None:
+    assert table_of(table_json()).framework == "verl"
 
 
-def test_the_readme_names_the_versions_that_were_read() -> None:
+def test_readme_names_the_versions_of_the_tables() -> None:
     """By the first word of a row: the ranges of that framework, the oldest first."""
     readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
     rows = re.findall(r"^\| ([^|]+) \| ([\d][^|]*) \|$", readme, re.MULTILINE)
-    said = {name.partition(",")[0].strip(): ranges.split(", ") for name, ranges in rows}
+    documented = {name.partition(",")[0].strip(): ranges.split(", ") for name, ranges in rows}
     read: dict[str, list[str]] = {}
-    for table in sorted(FRAMEWORKS, key=lambda one: order_of(one.versions.first) or ((), 0, 0)):
+    for table in sorted(FRAMEWORKS, key=lambda entry: order_of(entry.versions.first) or ((), 0, 0)):
         read.setdefault(table.title, []).append(str(table.versions))
-    assert said == read
+    assert documented == read

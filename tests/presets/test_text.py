@@ -42,7 +42,7 @@ def test_lines_fit_the_terminal(columns: int, details: bool) -> None:
     assert any("/data/xxx" in line for line in lines)
 
 
-def test_what_changes_comes_first_and_problems_next() -> None:
+def test_changes_precede_problems() -> None:
     titles = [line for line in lines_of(proposal(*CHANGES)) if line and not line.startswith(" ")]
     assert titles == ["Will apply", "Not changed", "No such option", "Already so"]
 
@@ -82,7 +82,7 @@ def test_printed_diff_fits_and_keeps_changed_lines_whole(
     assert "--details" not in capsys.readouterr().out
 
 
-def test_summary_says_what_the_run_does_and_leaves_behind(tmp_path: Path) -> None:
+def test_summary_lists_actions_and_leftovers_of_the_run(tmp_path: Path) -> None:
     folder = checkout(tmp_path, "openrlhf", "0.11.0")
     with_script(folder, "openrlhf.sh")
     made = debug_run(plan_of(folder, "bash", "openrlhf.sh"), name="mine")
@@ -101,7 +101,7 @@ def test_summary_names_what_could_not_be_changed(tmp_path: Path) -> None:
     assert made.summary == f"{expected} It leaves behind the final model."
 
 
-def test_summary_says_that_a_submission_returns_at_once(tmp_path: Path) -> None:
+def test_summary_notes_a_submission_that_returns_at_once(tmp_path: Path) -> None:
     folder = checkout(tmp_path, "verl", "0.7.0")
     for option in ("--no-wait", ""):
         line = f"ray job submit {option} -- python3 -m verl.trainer.main_ppo"

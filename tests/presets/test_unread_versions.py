@@ -47,7 +47,7 @@ def test_keys_of_the_checkout_are_set_and_marked(tmp_path: Path) -> None:
     assert steps.outcome == "set, effect not verified"
     assert steps.why == "Defined in verl/trainer/config/ppo_trainer.yaml:2."
     about = [change for change in made.changes if change.outcome == "unknown version"]
-    assert [one.request for one in about] == ["Which verl this is"]
+    assert [change.request for change in about] == ["Which verl this is"]
     assert "Only keys that your code defines are set" in about[0].why
     assert "will apply" not in {
         change.outcome for change in made.changes if change.request != "Break on Failure"

@@ -20,7 +20,7 @@ from tests.presets.checkouts import NOW, checkout, plan_of, with_script
 MINE = Preset("mine", "verl", {"steps": "3", "no_resume": "off"}, ("a.b=c d",), {"FOO": "x=y"})
 
 
-def said(**changes: Any) -> str:
+def preset_text(**changes: Any) -> str:
     return json.dumps({**json.loads(to_text(MINE)), **changes})
 
 
@@ -44,26 +44,26 @@ HOSTILE = [
     ("[]", "JSON object"),
     ("null", "JSON object"),
     ("x" * 70_000, "larger than 64 kB"),
-    (said(format=2), "newer Eagleray"),
-    (said(format=None), "newer Eagleray"),
-    (said(more=1), "“more”"),
-    (said(name=""), "no name"),
-    (said(name=" none "), "no name"),
-    (said(name="--help"), "no name"),
-    (said(name="x" * 81), "at most 80"),
-    (said(name="a\x1b[31mb"), "control character"),
-    (said(name=3), "no text"),
-    (said(framework=["verl"]), "no text"),
-    (said(answers=[]), "“answers” is no object"),
-    (said(answers={"steps": 3}), "no text"),
-    (said(answers={"run": "rm"}), "no option “run”"),
-    (said(words="a=b"), "“words” is no list"),
-    (said(words=["a\nb"]), "control character"),
-    (said(words=["x"] * 201), "at most 200"),
-    (said(env={"A B": "1"}), "no name of a variable"),
-    (said(env={"LD_PRELOAD=x;": "1"}), "no name of a variable"),
-    (said(env={"WANDB_API_KEY": "abc"}), "secret"),
-    (said(env={"A": "x\0"}), "control character"),
+    (preset_text(format=2), "newer Eagleray"),
+    (preset_text(format=None), "newer Eagleray"),
+    (preset_text(more=1), "“more”"),
+    (preset_text(name=""), "no name"),
+    (preset_text(name=" none "), "no name"),
+    (preset_text(name="--help"), "no name"),
+    (preset_text(name="x" * 81), "at most 80"),
+    (preset_text(name="a\x1b[31mb"), "control character"),
+    (preset_text(name=3), "no text"),
+    (preset_text(framework=["verl"]), "no text"),
+    (preset_text(answers=[]), "“answers” is no object"),
+    (preset_text(answers={"steps": 3}), "no text"),
+    (preset_text(answers={"run": "rm"}), "no option “run”"),
+    (preset_text(words="a=b"), "“words” is no list"),
+    (preset_text(words=["a\nb"]), "control character"),
+    (preset_text(words=["x"] * 201), "at most 200"),
+    (preset_text(env={"A B": "1"}), "no name of a variable"),
+    (preset_text(env={"LD_PRELOAD=x;": "1"}), "no name of a variable"),
+    (preset_text(env={"WANDB_API_KEY": "abc"}), "secret"),
+    (preset_text(env={"A": "x\0"}), "control character"),
 ]
 
 
@@ -77,56 +77,56 @@ def test_hostile_json_is_refused_with_the_reason(tmp_path: Path, text: str, why:
 
 def test_name_of_a_built_in_preset_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EaglerayError, match="one of ours"):
-        runs(tmp_path).save("/w", "", said(name="verl"))
+        runs(tmp_path).save("/w", "", preset_text(name="verl"))
 
 
 def test_presets_are_stored_for_each_workspace(tmp_path: Path) -> None:
-    kept = runs(tmp_path)
-    kept.save("/w", "", to_text(MINE))
-    kept.save("/w", "from the file's name", to_text(MINE))
-    kept.save("/w", "", said(words=[]))
+    stored = runs(tmp_path)
+    stored.save("/w", "", to_text(MINE))
+    stored.save("/w", "from the file's name", to_text(MINE))
+    stored.save("/w", "", preset_text(words=[]))
     assert [(row.name, row.own) for row in runs(tmp_path).rows("/w") if row.own] == [
         ("from the file's name", True),
         ("mine", True),
     ]
-    assert not [row for row in kept.rows("/other") if row.own]
-    assert of_text(kept.rows("/w")[-1].text).arguments == ()
-    kept.delete("/w", "mine")
-    assert [row.name for row in kept.rows("/w") if row.own] == ["from the file's name"]
+    assert not [row for row in stored.rows("/other") if row.own]
+    assert of_text(stored.rows("/w")[-1].text).arguments == ()
+    stored.delete("/w", "mine")
+    assert [row.name for row in stored.rows("/w") if row.own] == ["from the file's name"]
     with pytest.raises(EaglerayError, match="no preset “mine”"):
-        kept.delete("/w", "mine")
+        stored.delete("/w", "mine")
     (file,) = (tmp_path / "presets").glob("*.json")
     assert file.stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"presets": 3}', '{"presets": [1, {}]}'])
-def test_a_broken_file_counts_as_empty(tmp_path: Path, content: str) -> None:
-    kept = OwnPresets(tmp_path)
-    kept.save("/w", MINE)
+def test_broken_file_counts_as_empty(tmp_path: Path, content: str) -> None:
+    stored = OwnPresets(tmp_path)
+    stored.save("/w", MINE)
     (file,) = tmp_path.glob("*.json")
     file.write_text(content)
-    assert kept.of("/w") == []
+    assert stored.of("/w") == []
     assert file.read_text() == content
 
 
 def test_broken_preset_does_not_hide_the_others(tmp_path: Path) -> None:
-    kept = OwnPresets(tmp_path)
-    kept.save("/w", MINE)
+    stored = OwnPresets(tmp_path)
+    stored.save("/w", MINE)
     (file,) = tmp_path.glob("*.json")
     value = json.loads(file.read_text())
     value["presets"].insert(0, {"format": 7, "name": "newer"})
     file.write_text(json.dumps(value))
-    assert kept.of("/w") == [MINE]
+    assert stored.of("/w") == [MINE]
 
 
-def test_what_two_windows_save_at_once_is_all_there(tmp_path: Path) -> None:
+def test_presets_saved_by_two_windows_at_once_are_all_stored(tmp_path: Path) -> None:
     names = [f"mine {number}" for number in range(40)]
     with ThreadPoolExecutor(8) as windows:
         list(windows.map(lambda name: OwnPresets(tmp_path).save("/w", Preset(name)), names))
-    assert {one.name for one in OwnPresets(tmp_path).of("/w")} == set(names)
+    assert {preset.name for preset in OwnPresets(tmp_path).of("/w")} == set(names)
 
 
-def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+def test_unwritable_folder_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "presets").write_text("a file")
     with pytest.raises(EaglerayError, match="cannot be kept"):
         runs(tmp_path).save("/w", "", to_text(MINE))
@@ -147,20 +147,20 @@ def test_which_preset_is_meant(tmp_path: Path) -> None:
     folder = checkout(tmp_path, "verl", "0.7.0")
     with_script(folder, "verl_quoted.sh")
     (folder / "plain.py").write_text("import ray\n")
-    known = plan_of(folder, "bash", "verl_quoted.sh", workspace="/w")
+    run_plan = plan_of(folder, "bash", "verl_quoted.sh", workspace="/w")
     plain = plan_of(folder, "python3", "plain.py", kind="program", workspace="/w")
-    kept = runs(tmp_path)
-    kept.save("/w", "", to_text(MINE))
+    stored = runs(tmp_path)
+    stored.save("/w", "", to_text(MINE))
 
-    assert kept.proposal(known, "none", {}).plan == known
-    assert kept.proposal(plain, "", {}).plan == plain
-    assert kept.proposal(known, "", {}).plan.preset == "verl"
-    assert kept.proposal(known, "debug", {}).plan.preset == "verl"
-    assert kept.proposal(plain, "debug", {}).plan.preset == "debug"
-    made = kept.proposal(known, "mine", {"no_checkpoint": "off"}).plan
+    assert stored.proposal(run_plan, "none", {}).plan == run_plan
+    assert stored.proposal(plain, "", {}).plan == plain
+    assert stored.proposal(run_plan, "", {}).plan.preset == "verl"
+    assert stored.proposal(run_plan, "debug", {}).plan.preset == "verl"
+    assert stored.proposal(plain, "debug", {}).plan.preset == "debug"
+    made = stored.proposal(run_plan, "mine", {"no_checkpoint": "off"}).plan
     assert (made.preset, made.overrides[0]) == ("mine", "++trainer.total_training_steps=3")
     assert made.overrides[-1] == "a.b=c d"
     assert "++trainer.resume_mode=disable" not in made.overrides
-    for plan, name in ((known, "nemo_rl"), (known, "other"), (plain, "verl")):
+    for plan, name in ((run_plan, "nemo_rl"), (run_plan, "other"), (plain, "verl")):
         with pytest.raises(EaglerayError, match="There is no preset"):
-            kept.proposal(plan, name, {})
+            stored.proposal(plan, name, {})

@@ -10,7 +10,7 @@ from eagleray.features.runs.sbatch_arguments import submission
 from tests.presets.checkouts import AREAL, ENV, OPENRLHF, VERL, folder_of, plan_of, proposed
 
 # framework, command, kind, cluster: how a variable of hang details gets to the workers
-WAYS: list[tuple[str, str, tuple[str, ...], str, str, str, str]] = [
+ROUTES: list[tuple[str, str, tuple[str, ...], str, str, str, str]] = [
     (
         "verl",
         "0.7.0",
@@ -81,7 +81,7 @@ WAYS: list[tuple[str, str, tuple[str, ...], str, str, str, str]] = [
 
 
 @pytest.mark.parametrize(
-    ("framework", "version", "argv", "kind", "cluster", "outcome", "where"), WAYS
+    ("framework", "version", "argv", "kind", "cluster", "outcome", "where"), ROUTES
 )
 def test_variable_takes_the_route_of_its_framework(
     tmp_path: Path,
@@ -109,7 +109,7 @@ def test_only_some_variables_are_handed_on_by_openrlhf(tmp_path: Path) -> None:
     assert made.plan.env == {"NCCL_DEBUG": "INFO"}
 
 
-def test_a_variable_that_the_framework_itself_sets(tmp_path: Path) -> None:
+def test_variable_that_the_framework_sets_is_reported(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "verl", "0.4.1")
     made = proposed(plan_of(folder, *VERL, kind="program"), hang_details="on")
     assert "NCCL_DEBUG" not in made.plan.env and "TORCH_DISTRIBUTED_DEBUG" in made.plan.env
@@ -117,7 +117,7 @@ def test_a_variable_that_the_framework_itself_sets(tmp_path: Path) -> None:
     assert made.changes[0].why == "verl sets it itself for its workers."
 
 
-def test_the_time_out_of_rlinf_is_handed_on_by_its_prefix(tmp_path: Path) -> None:
+def test_timeout_of_rlinf_is_passed_on_by_its_prefix(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "rlinf", "0.4.0")
     plan = plan_of(folder, "python3", "train.py", kind="program", cluster="http://c:1")
     assert proposed(plan, timeouts="30").plan.env == {"RLINF_TIMEOUT": "30"}
@@ -127,7 +127,7 @@ def test_the_time_out_of_rlinf_is_handed_on_by_its_prefix(tmp_path: Path) -> Non
     ("option", "line"),
     [("", ""), ("", "#SBATCH --export=NONE"), ("--export=A,B", ""), ("--export=NONE", "")],
 )
-def test_a_batch_job_gets_the_variables_whatever_else_it_exports(
+def test_batch_job_gets_the_variables_beside_its_own_exports(
     tmp_path: Path, option: str, line: str
 ) -> None:
     folder = folder_of(tmp_path, "nemo_rl", "0.6.0")

@@ -69,8 +69,8 @@ VERL_ROWS: list[tuple[str, tuple[str, ...], dict[str, str], list[str]]] = [
     ("0.7.1", (MEGATRON,), {"timeouts": "60"}, [TIMEOUT, "++critic.nccl_timeout=60"]),
     ("0.7.1", (MEGATRON, "algorithm.adv_estimator=grpo"), {"timeouts": "60"}, [TIMEOUT]),
     *[
-        ("0.7.1", (*words, "trainer.use_legacy_worker_impl=disable"), {"timeouts": "60"}, [])
-        for words in ((), (MEGATRON,))
+        ("0.7.1", (*arguments, "trainer.use_legacy_worker_impl=disable"), {"timeouts": "60"}, [])
+        for arguments in ((), (MEGATRON,))
     ],
     ("0.8.0", (), {"timeouts": "60"}, []),
     ("0.9.0", (), {"timeouts": "60"}, []),
@@ -84,7 +84,7 @@ VERL_ROWS: list[tuple[str, tuple[str, ...], dict[str, str], list[str]]] = [
     *[
         (
             "0.9.0",
-            words,
+            arguments,
             {"replay": "/r"},
             [
                 f"++skip.{name}.enable=true",
@@ -92,20 +92,20 @@ VERL_ROWS: list[tuple[str, tuple[str, ...], dict[str, str], list[str]]] = [
                 f"++skip.{name}.steps={TEN}",
             ],
         )
-        for words, name in (((), "rollout_tq"), (("trainer.use_v1=False",), "rollout"))
+        for arguments, name in (((), "rollout_tq"), (("trainer.use_v1=False",), "rollout"))
     ],
 ]
 
 
-@pytest.mark.parametrize(("version", "words", "answers", "added"), VERL_ROWS)
+@pytest.mark.parametrize(("version", "arguments", "answers", "added"), VERL_ROWS)
 def test_verl(
     tmp_path: Path,
     version: str,
-    words: tuple[str, ...],
+    arguments: tuple[str, ...],
     answers: dict[str, str],
     added: list[str],
 ) -> None:
-    made = program(tmp_path, "verl", version, *VERL, *words, **answers)
+    made = program(tmp_path, "verl", version, *VERL, *arguments, **answers)
     assert [word.replace("=/r", "='/r'") for word in made.plan.overrides] == added
 
 
@@ -129,7 +129,7 @@ def test_release_that_calls_itself_a_development_version_is_recognised(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("version", "words", "outcome"),
+    ("version", "arguments", "outcome"),
     [
         ("0.6.1", ("actor_rollout_ref.rollout.mode=async",), "not changed"),
         ("0.6.1", ('actor_rollout_ref.rollout.mode="$MODE"',), "set, effect not verified"),
@@ -140,10 +140,10 @@ def test_release_that_calls_itself_a_development_version_is_recognised(tmp_path:
     ],
 )
 def test_will_apply_is_reported_only_for_verified_effects(
-    tmp_path: Path, version: str, words: tuple[str, ...], outcome: str
+    tmp_path: Path, version: str, arguments: tuple[str, ...], outcome: str
 ) -> None:
     folder = folder_of(tmp_path, "verl", version)
-    line = " ".join(word.replace('"', "") for word in words)
+    line = " ".join(word.replace('"', "") for word in arguments)
     (folder / "run.sh").write_text(f'python3 -m verl.trainer.main_ppo {line} "$@"\n')
     # 0.7.2 has the keys of 0.7.1, the newest version below it.
     assert outcomes(proposed(plan_of(folder, "bash", "run.sh"), replay="/r")) == {outcome}
@@ -154,8 +154,8 @@ def test_time_outs_are_not_proposed_where_no_worker_reads_them(tmp_path: Path) -
     line = ("trainer.use_legacy_worker_impl=disable",)
     made = debug_run(plan_of(folder, *VERL, *line, kind="program"))
     assert not [change for change in made.changes if "time-outs" in change.request]
-    asked = proposed(plan_of(folder, *VERL, *line, kind="program"), timeouts="60")
-    assert outcomes(asked) == {"not changed"}
+    answered = proposed(plan_of(folder, *VERL, *line, kind="program"), timeouts="60")
+    assert outcomes(answered) == {"not changed"}
 
 
 # version of OpenRLHF, words of the line, answers, the words that are added
@@ -173,15 +173,15 @@ OPENRLHF_ROWS: list[tuple[str, tuple[str, ...], dict[str, str], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("version", "words", "answers", "added"), OPENRLHF_ROWS)
+@pytest.mark.parametrize(("version", "arguments", "answers", "added"), OPENRLHF_ROWS)
 def test_openrlhf(
     tmp_path: Path,
     version: str,
-    words: tuple[str, ...],
+    arguments: tuple[str, ...],
     answers: dict[str, str],
     added: list[str],
 ) -> None:
-    made = program(tmp_path, "openrlhf", version, *OPENRLHF, *words, **answers)
+    made = program(tmp_path, "openrlhf", version, *OPENRLHF, *arguments, **answers)
     assert list(made.plan.overrides[: len(added)]) == added
 
 

@@ -27,26 +27,26 @@ TEXTS = [
 
 def expected(node: yaml.Node, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], int | None]:
     """The line of each key of a mapping; elements of lists have None."""
-    found: dict[tuple[str, ...], int | None] = {}
+    lines: dict[tuple[str, ...], int | None] = {}
     if isinstance(node, yaml.SequenceNode):
         for position, value in enumerate(node.value):
-            found |= {(*path, str(position)): None, **expected(value, (*path, str(position)))}
+            lines |= {(*path, str(position)): None, **expected(value, (*path, str(position)))}
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             if key.value == "<<":
-                found |= expected(value, path)
+                lines |= expected(value, path)
                 continue
             below = (*path, key.value)
-            found |= {below: key.start_mark.line + 1, **expected(value, below)}
-    return found
+            lines |= {below: key.start_mark.line + 1, **expected(value, below)}
+    return lines
 
 
 def read(node: YamlNode, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], int | None]:
-    found: dict[tuple[str, ...], int | None] = {}
+    lines: dict[tuple[str, ...], int | None] = {}
     for key, value in (node.children or {}).items():
         below = (*path, key)
-        found |= {below: None if node.is_list else value.line, **read(value, below)}
-    return found
+        lines |= {below: None if node.is_list else value.line, **read(value, below)}
+    return lines
 
 
 @pytest.mark.parametrize("text", TEXTS)

@@ -51,9 +51,9 @@ async def gathered(folder: Path, *sources: Source) -> tuple[ReportStore, list[Ea
 
 
 def listed(folder: Path) -> dict[str, dict[str, object]]:
-    said = json.loads((folder / "manifest.json").read_text())
-    assert said["run"] == RUN
-    return {row["file"]: row for row in said["reports"]}
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["run"] == RUN
+    return {row["file"]: row for row in manifest["reports"]}
 
 
 def all_missing(folder: Path) -> list[dict[str, str]]:

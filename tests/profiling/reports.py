@@ -17,17 +17,24 @@ def content(seed: int, size: int) -> bytes:
 
 def described(report: bytes, /, **more: object) -> bytes:
     """The file beside a whole report."""
-    said = {"run": RUN, "host": "n1", "node_id": "n1", "pid": 7, "class": "Policy", "rank": "0"}
-    said |= {"size": len(report), "sha256": hashlib.sha256(report).hexdigest()}
-    said |= {"started_utc": "2026-01-01T00:00:00Z", "options": ["-t", "nvtx"], "gpus": ["0"]}
-    return json.dumps(said | more).encode()
+    described = {
+        "run": RUN,
+        "host": "n1",
+        "node_id": "n1",
+        "pid": 7,
+        "class": "Policy",
+        "rank": "0",
+    }
+    described |= {"size": len(report), "sha256": hashlib.sha256(report).hexdigest()}
+    described |= {"started_utc": "2026-01-01T00:00:00Z", "options": ["-t", "nvtx"], "gpus": ["0"]}
+    return json.dumps(described | more).encode()
 
 
 def status(state: str, **more: object) -> bytes:
     """The file in which a worker says how it stands."""
-    said: dict[str, object] = {"run": RUN, "worker_id": "w1", "pid": 7, "host": "n1"}
-    said |= {"name": "Policy", "state": state, "reports": []}
-    return json.dumps(said | more).encode()
+    described: dict[str, object] = {"run": RUN, "worker_id": "w1", "pid": 7, "host": "n1"}
+    described |= {"name": "Policy", "state": state, "reports": []}
+    return json.dumps(described | more).encode()
 
 
 def put(folder: Path, name: str, report: bytes, **more: object) -> None:

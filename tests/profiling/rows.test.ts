@@ -42,13 +42,13 @@ for (const [changes, words] of RUNS) {
   });
 }
 
-test("menus tell a run that records from one that could, and both from one without nsys", () => {
+test("menus distinguish runs that record, could record, or have no nsys", () => {
   assert.equal(texts("run").context, "run.live");
   assert.equal(texts("run", profiledRun()).context, "run.live.profiled");
   assert.equal(texts("run", profiledRun({ workers: [recording] })).context, "run.live.recording");
 });
 
-test("a worker says that nsys is with it, records, writes, or why it is not", () => {
+test("a worker shows that nsys is ready, records, writes, or why it is missing", () => {
   const said = (changes: object): readonly [string, string] => {
     const row = texts("runWorker", profiledRun({ workers: [profiledWorker(changes)] }));
     return [row.description.split(" · ")[1] ?? "", row.context];
@@ -66,7 +66,7 @@ test("a worker says that nsys is with it, records, writes, or why it is not", ()
   ]);
 });
 
-test("the log line of the worker stands in its tooltip", () => {
+test("the tooltip of a worker has its log line", () => {
   assert.match(texts("runWorker", profiledRun()).tooltip, /Nsight profiling enabled for worker/);
 });
 
@@ -98,7 +98,7 @@ test("the reports of a worker, and those of its run", () => {
   assert.deepEqual(reportsOf({ run, workers: [] }, profiled), [a, b, c]);
 });
 
-test("only what a change has finished is news", () => {
+test("only newly gathered runs are announced", () => {
   const before = { runs: [profiledRun({ state: "gathering" }), profiledRun({ run: "2" })] };
   const done = profiledRun({ state: "gathered", gathered: 2, expected: 2 });
   const now = {
@@ -113,7 +113,7 @@ test("only what a change has finished is news", () => {
   assert.equal(gatheredSentence(failed), "The reports were not gathered: The disk is full.");
 });
 
-test("one is told why nothing was gathered, and why nothing can be opened", () => {
+test("a message says why nothing was gathered, or can be opened", () => {
   const sentence = "No worker fits *x*; seen were Learner and Rollout.";
   const nobody = profiledRun({ state: "gathered", workers: [], sentence });
   assert.equal(gatheredSentence(nobody), `No report was gathered. ${sentence}`);

@@ -16,7 +16,7 @@ from eagleray.injected.worker_patterns import matchable_names
 from eagleray.ray.errors import dashboard_failed
 from eagleray.ray.rows import ActorRow, RuntimeEnv
 
-from tests.profiling.test_profiling import Gates, Known, profiling
+from tests.profiling.test_profiling import FakeGateway, FakeProfiles, profiling
 
 
 def actor(class_name: str, name: str = "", state: str = "ALIVE") -> ActorRow:
@@ -24,16 +24,16 @@ def actor(class_name: str, name: str = "", state: str = "ALIVE") -> ActorRow:
 
 
 def fitting(
-    actors: list[ActorRow], patterns: list[str], known: list[str]
+    actors: list[ActorRow], patterns: list[str], earlier: list[str]
 ) -> list[tuple[str, int, str]]:
     return [
         (class_.name, class_.running, class_.matched_by)
-        for class_ in match_classes(actors, patterns, known)
+        for class_ in match_classes(actors, patterns, earlier)
     ]
 
 
 @pytest.mark.parametrize(
-    ("known", "pattern", "expected"),
+    ("earlier", "pattern", "expected"),
     [
         # Ray alone knows no module.
         ([], "pkg.*", [("Learner", 2, "")]),
@@ -52,9 +52,9 @@ def fitting(
     ],
 )
 def test_module_of_an_earlier_run_is_matched(
-    known: list[str], pattern: str, expected: list[tuple[str, int, str]]
+    earlier: list[str], pattern: str, expected: list[tuple[str, int, str]]
 ) -> None:
-    assert fitting([actor("Learner"), actor("Learner")], [pattern], known) == expected
+    assert fitting([actor("Learner"), actor("Learner")], [pattern], earlier) == expected
 
 
 def test_suffix_of_an_actor_name_does_not_match() -> None:
@@ -100,12 +100,12 @@ def test_preview_matches_the_same_workers_as_the_run(
     meant = ProfileSettings({"workers": patterns}).pattern(
         matchable_names(module, class_name, name)
     )
-    (seen,) = {
+    (states,) = {
         class_.matched_by
         for class_ in match_classes([actor(class_name, name)], patterns, [f"{module}:{class_name}"])
         if class_.running
     }
-    assert (meant, seen) == (expected, expected)
+    assert (meant, states) == (expected, expected)
 
 
 def test_class_of_unknown_module_is_not_matched_by_module() -> None:
@@ -156,8 +156,8 @@ async def test_missing_class_list_does_not_hide_the_others(tmp_path: Path) -> No
 
     for number in (1, 2):
         (tmp_path / f"n.7.{number}.classes.json").write_text('{"classes": ["m:A"]}')
-    look = await Scanner().scan([Replacing(tmp_path)])
-    assert (look.classes, look.failures) == (("m:A",), ())
+    scan = await Scanner().scan([Replacing(tmp_path)])
+    assert (scan.classes, scan.failures) == (("m:A",), ())
 
 
 class Cluster:
@@ -166,18 +166,21 @@ class Cluster:
 
 
 async def test_preview_includes_recent_runs_with_and_without_a_cluster() -> None:
-    class Several(Known):
+    class Several(FakeProfiles):
         def listed(self) -> list[RunProfile]:
             lists = [("m:Learner",), (), ("n:Old",)] + [()] * 10 + [("n:Older",)]
-            seen = [ProfileState("/o", classes=list_) for list_ in lists]
-            return [RunProfile("r", Path(), Path(), "", True, False, one) for one in seen]
+            states = [ProfileState("/o", classes=list_) for list_ in lists]
+            return [RunProfile("r", Path(), Path(), "", True, False, match) for match in states]
 
     async def dashboard(cluster: str) -> Any:
         assert cluster == "here:8265"
         return Cluster()
 
-    made = profiling(Several(None), Gates(0), dashboard)
+    made = profiling(Several(None), FakeGateway(0), dashboard)
     with_cluster = await made.preview("here:8265", ["m.*"])
-    assert [(one.name, one.running) for one in with_cluster] == [("m.Learner", 1), ("Old", 0)]
+    assert [(match.name, match.running) for match in with_cluster] == [("m.Learner", 1), ("Old", 0)]
     without = await made.preview("", ["n.*"])
-    assert [(one.name, one.matched_by) for one in without] == [("n.Old", "n.*"), ("Learner", "")]
+    assert [(match.name, match.matched_by) for match in without] == [
+        ("n.Old", "n.*"),
+        ("Learner", ""),
+    ]

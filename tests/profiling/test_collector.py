@@ -70,10 +70,10 @@ async def test_report_is_collected_while_the_run_continues(tmp_path: Path) -> No
     running = asyncio.create_task(made.run())
     await until(lambda: (tmp_path / "here").exists())
     there.mkdir()
-    said = "Nsight profiling enabled for worker 'p' (matched pattern '*p*')"
-    (there / STATUS).write_bytes(status("recording", said=said))
+    log_message = "Nsight profiling enabled for worker 'p' (matched pattern '*p*')"
+    (there / STATUS).write_bytes(status("recording", said=log_message))
     await until(lambda: made.state.phase == "recording")
-    assert made.state.workers[0].said == said
+    assert made.state.workers[0].said == log_message
     put(there, NAME, b"one")
     (there / STATUS).write_bytes(status("armed", reports=[NAME]))
     await until(lambda: made.state.gathered == 1)
@@ -85,20 +85,20 @@ async def test_report_is_collected_while_the_run_continues(tmp_path: Path) -> No
 
 
 @pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> list[LocalFolder]:
+def scans(monkeypatch: pytest.MonkeyPatch) -> list[LocalFolder]:
     """Grows with each scan of a folder."""
-    found, names = [], LocalFolder.names
+    scanned, names = [], LocalFolder.names
 
     async def counted(folder: LocalFolder) -> list[str]:
-        found.append(folder)
+        scanned.append(folder)
         return await names(folder)
 
     monkeypatch.setattr(LocalFolder, "names", counted)
-    return found
+    return scanned
 
 
 async def test_finish_waits_until_recorded_reports_are_collected(
-    tmp_path: Path, looks: list[LocalFolder]
+    tmp_path: Path, scans: list[LocalFolder]
 ) -> None:
     there = tmp_path / "there"
     there.mkdir()
@@ -108,8 +108,8 @@ async def test_finish_waits_until_recorded_reports_are_collected(
     finishing = asyncio.create_task(made.finish())
 
     async def is_waited_for() -> bool:
-        before = len(looks)
-        await until(lambda: len(looks) > before + 2 or finishing.done())
+        before = len(scans)
+        await until(lambda: len(scans) > before + 2 or finishing.done())
         return not finishing.done()
 
     await until(lambda: made.state.workers != () and made.state.workers[0].state == "writing")
@@ -135,16 +135,16 @@ class Late(LocalFolder):
         return names
 
 
-@pytest.mark.parametrize("is_begun", [False, True])
+@pytest.mark.parametrize("is_started", [False, True])
 async def test_report_that_completes_during_a_scan_is_returned_with_its_worker(
-    tmp_path: Path, is_begun: bool
+    tmp_path: Path, is_started: bool
 ) -> None:
     (tmp_path / STATUS).write_bytes(status("writing"))
-    if is_begun:
+    if is_started:
         (tmp_path / NAME).write_bytes(b"on")
-    look = await Scanner().scan([Late(tmp_path)])
-    assert [worker.state for worker in look.workers] == ["armed"]
-    assert [report.entry.source for report in look.reports] == [NAME]
+    scan_result = await Scanner().scan([Late(tmp_path)])
+    assert [worker.state for worker in scan_result.workers] == ["armed"]
+    assert [report.entry.source for report in scan_result.reports] == [NAME]
 
 
 class Silent(Dashboard):
@@ -242,7 +242,7 @@ async def test_run_that_another_process_collects_is_refused(tmp_path: Path) -> N
     assert made.state.phase == "failed" and "Somebody else" in made.state.sentence
 
 
-async def test_agent_is_asked_on_the_port_that_its_node_reports(tmp_path: Path) -> None:
+async def test_agent_gets_requests_on_the_port_of_its_node(tmp_path: Path) -> None:
     fake = FakeDashboard()
     await fake.start()
     node_id = next(row["node_id"] for row in fake.rows["nodes"] if row["state"] == "ALIVE")
@@ -254,8 +254,8 @@ async def test_agent_is_asked_on_the_port_that_its_node_reports(tmp_path: Path) 
     dashboard = Dashboard(fake.address)
     try:
         async with agent_of(fake.files[node_id]) as agent:
-            told = status("ended", node_id=node_id, agent_port=agent.port, reports=[NAME])
-            fake.files[node_id][folder + STATUS] = told
+            worker_status = status("ended", node_id=node_id, agent_port=agent.port, reports=[NAME])
+            fake.files[node_id][folder + STATUS] = worker_status
             made = reports(tmp_path / "there", tmp_path / "here", Nsys(), lambda: ("c", dashboard))
             await made.collect()
             assert agent.starts == [0]
@@ -270,7 +270,7 @@ async def test_agent_is_asked_on_the_port_that_its_node_reports(tmp_path: Path) 
     assert made.state.gathered == made.state.expected == len(made.state.workers) == 1
 
 
-async def test_agent_at_an_invalid_host_is_not_asked(tmp_path: Path) -> None:
+async def test_agent_at_an_invalid_host_gets_no_request(tmp_path: Path) -> None:
     """A hostile dashboard could name any address in place of its node's."""
     fake = FakeDashboard()
     await fake.start()
@@ -283,8 +283,8 @@ async def test_agent_at_an_invalid_host_is_not_asked(tmp_path: Path) -> None:
         async with agent_of(fake.files[node_id]) as agent:
             for row in fake.rows["nodes"]:
                 row["node_ip"] = f"x@127.0.0.1:{agent.port}/?"
-            told = status("ended", node_id=node_id, agent_port=agent.port, reports=[NAME])
-            fake.files[node_id][folder + STATUS] = told
+            worker_status = status("ended", node_id=node_id, agent_port=agent.port, reports=[NAME])
+            fake.files[node_id][folder + STATUS] = worker_status
             made = reports(tmp_path / "there", tmp_path / "here", Nsys(), lambda: ("c", dashboard))
             await made.collect()
             await made.close()

@@ -46,9 +46,14 @@ def packed(folder: Path, name: str, made: bytes, **more: object) -> None:
     """What a node writes beside the report `name` when it has made a database of it."""
     content = gzip.compress(made)
     report = hashlib.sha256((folder / f"{name}.nsys-rep").read_bytes()).hexdigest()
-    said = {"report": f"{name}.nsys-rep", "report_sha256": report, "unpacked": len(made), **more}
+    description = {
+        "report": f"{name}.nsys-rep",
+        "report_sha256": report,
+        "unpacked": len(made),
+        **more,
+    }
     (folder / f"{name}.sqlite-gz").write_bytes(content)
-    (folder / f"{name}.sqlite-gz.json").write_bytes(described(content, **said))
+    (folder / f"{name}.sqlite-gz.json").write_bytes(described(content, **description))
 
 
 async def gathered(there: Path, here: Path, home: FindCluster = lambda: None) -> ProfileState:
@@ -74,8 +79,8 @@ async def test_report_is_read_without_a_local_nsys(
     packed(there, "p", database.read_bytes())
     # The clock of the node is ahead of ours.
     os.utime(there / "p.nsys-rep", ns=(2**61, 2**61))
-    seen = await gathered(there, here)
-    assert (seen.gathered, seen.expected, seen.sentence) == (1, 1, "")
+    gathered_state = await gathered(there, here)
+    assert (gathered_state.gathered, gathered_state.expected, gathered_state.sentence) == (1, 1, "")
     assert names(here) == ["manifest.json", "p.nsys-rep", "p.sqlite"]
     monkeypatch.setenv("EAGLERAY_NSYS", str(tmp_path / "nowhere"))
     read = await Reports(lambda: tmp_path).read(str(here / "p.nsys-rep"))
@@ -101,8 +106,11 @@ class Late(LocalFolder):
 async def test_database_made_during_the_last_scan_is_returned(tmp_path: Path) -> None:
     put(tmp_path, "p.nsys-rep", REPORT)
     (tmp_path / "p.worker.json").write_bytes(status("writing", reports=["p.nsys-rep"]))
-    look = await Scanner().scan([Late(tmp_path)])
-    assert ([worker.state for worker in look.workers], len(look.databases)) == (["ended"], 1)
+    scan_result = await Scanner().scan([Late(tmp_path)])
+    assert ([worker.state for worker in scan_result.workers], len(scan_result.databases)) == (
+        ["ended"],
+        1,
+    )
 
 
 async def test_databases_of_two_nodes_are_downloaded_through_the_head(tmp_path: Path) -> None:
@@ -146,8 +154,8 @@ async def test_reports_are_collected_between_databases(
 
     monkeypatch.setattr(databases, "ROUND_LIMIT_S", 0.0)
     monkeypatch.setattr(databases, "download_report", with_another)
-    seen = await gathered(there, here)
-    assert seen.gathered == 6 and len(list(here.glob("*.sqlite"))) == 5
+    gathered_state = await gathered(there, here)
+    assert gathered_state.gathered == 6 and len(list(here.glob("*.sqlite"))) == 5
     assert others == [False] * 2 + [True] * 3
 
 
@@ -186,10 +194,10 @@ async def looked(
     """One poll of a collector: how many databases it then waits for, and why it leaves others out."""
     gathering = ReportStore(RUN, here)
     with gathering.locked():
-        look = await scanner.scan([source])
-        await gathering.download(look.reports)
-        await made.download(look.databases, gathering.entries)
-        waited = made.missing(look.databases, gathering.entries)
+        scan_result = await scanner.scan([source])
+        await gathering.download(scan_result.reports)
+        await made.download(scan_result.databases, gathering.entries)
+        waited = made.missing(scan_result.databases, gathering.entries)
     return len(waited), [error.message for error in made.left_out]
 
 
@@ -232,13 +240,13 @@ async def test_database_of_another_report_is_ignored(tmp_path: Path) -> None:
     packed(there, "p", SQLITE, report_sha256="0" * 64)
     packed(there, "p", SQLITE, report="../p.nsys-rep")
     (there / "q.sqlite-gz.json").write_text("[" * 100_000)
-    seen = await gathered(there, tmp_path / "here")
-    assert (seen.gathered, seen.sentence) == (1, "")
+    gathered_state = await gathered(there, tmp_path / "here")
+    assert (gathered_state.gathered, gathered_state.sentence) == (1, "")
     assert names(tmp_path / "here") == ["manifest.json", "p.nsys-rep"]
 
 
 @pytest.mark.parametrize(
-    ("made", "said", "why"),
+    ("made", "description", "why"),
     [
         (b"\0" * 9000, {}, "it is longer than was said, or no database"),
         (SQLITE, {"unpacked": 4096}, "it is longer than was said, or no database"),
@@ -251,14 +259,16 @@ async def test_database_of_another_report_is_ignored(tmp_path: Path) -> None:
     ],
 )
 async def test_false_description_costs_only_the_database(
-    tmp_path: Path, made: bytes, said: dict[str, object], why: str
+    tmp_path: Path, made: bytes, description: dict[str, object], why: str
 ) -> None:
     there = tmp_path / "there"
     put(there, "p.nsys-rep", REPORT)
-    packed(there, "p", made, **said)
-    seen = await gathered(there, tmp_path / "here")
-    assert (seen.phase, seen.gathered) == ("gathered", 1)
-    assert seen.sentence.startswith(f"p.nsys-rep is here without its database: {why}. Open it ")
+    packed(there, "p", made, **description)
+    gathered_state = await gathered(there, tmp_path / "here")
+    assert (gathered_state.phase, gathered_state.gathered) == ("gathered", 1)
+    assert gathered_state.sentence.startswith(
+        f"p.nsys-rep is here without its database: {why}. Open it "
+    )
     assert names(tmp_path / "here") == ["manifest.json", "p.nsys-rep"]
 
 
@@ -271,8 +281,8 @@ async def test_truncated_database_is_not_unpacked(tmp_path: Path) -> None:
         about = json.loads((there / "p.sqlite-gz.json").read_text())
         about |= json.loads(described(content))
         (there / "p.sqlite-gz.json").write_text(json.dumps(about))
-        seen = await gathered(there, tmp_path / "here")
-        assert "it cannot be unpacked" in seen.sentence
+        gathered_state = await gathered(there, tmp_path / "here")
+        assert "it cannot be unpacked" in gathered_state.sentence
         assert names(tmp_path / "here") == ["manifest.json", "p.nsys-rep"]
 
 
@@ -297,8 +307,8 @@ async def test_decompression_bomb_stops_at_the_declared_size(
         return content
 
     monkeypatch.setattr(gzip.GzipFile, "read", counted)
-    seen = await gathered(there, tmp_path / "here")
-    assert "it is longer than was said" in seen.sentence
+    gathered_state = await gathered(there, tmp_path / "here")
+    assert "it is longer than was said" in gathered_state.sentence
     assert 0 < sum(read) <= 2**20
 
 
@@ -314,13 +324,16 @@ async def test_full_disk_leaves_the_report_and_is_shown(
 
     with monkeypatch.context() as patched:
         patched.setattr(databases, "_copy", full)
-        seen = await gathered(there, tmp_path / "here")
-    assert "its database: No space left on device." in seen.sentence and seen.phase == "gathered"
+        gathered_state = await gathered(there, tmp_path / "here")
+    assert (
+        "its database: No space left on device." in gathered_state.sentence
+        and gathered_state.phase == "gathered"
+    )
     assert names(tmp_path / "here") == ["manifest.json", "p.nsys-rep"]
     with monkeypatch.context() as patched:
         usage = databases.shutil.disk_usage(tmp_path)._replace(free=databases.SPARE)
         patched.setattr(databases.shutil, "disk_usage", lambda path: usage)
-        seen = await gathered(there, tmp_path / "here2")
-    assert "MB are free" in seen.sentence and seen.gathered == 1
+        gathered_state = await gathered(there, tmp_path / "here2")
+    assert "MB are free" in gathered_state.sentence and gathered_state.gathered == 1
     await gathered(there, tmp_path / "here")
     assert (tmp_path / "here" / "p.sqlite").read_bytes() == SQLITE

@@ -38,11 +38,11 @@ async def test_interrupted_download_is_resumed(
         source = node(dashboard, "n1", ray_agent)
         _, failures = await gathered(tmp_path, source)
         assert [failure.code for failure in failures] == ["cluster-unreachable"]
-        begun = (tmp_path / "p.n1.nsys-rep.part").stat().st_size
-        assert 0 < begun <= 500_000
+        partial = (tmp_path / "p.n1.nsys-rep.part").stat().st_size
+        assert 0 < partial <= 500_000
         _, failures = await gathered(tmp_path, source)
         await ray_agent.close()
-    assert failures == [] and agent.starts == [0, begun]
+    assert failures == [] and agent.starts == [0, partial]
     assert (tmp_path / "p.n1.nsys-rep").read_bytes() == BIG
 
 
@@ -69,11 +69,11 @@ async def test_other_server_on_the_agent_port_is_replaced_by_the_head(tmp_path: 
 
 async def test_dead_node_costs_only_its_own_reports(tmp_path: Path) -> None:
     async with cluster("n1", "n2") as (fake, dashboard):
-        look = await Scanner().scan([node(dashboard, "n1"), node(dashboard, "n2")])
+        scan_result = await Scanner().scan([node(dashboard, "n1"), node(dashboard, "n2")])
         fake.gone_nodes = {"n1"}
         made = ReportStore(RUN, tmp_path)
         with made.locked():
-            failures = await made.download(look.reports)
+            failures = await made.download(scan_result.reports)
         again = await Scanner().scan([node(dashboard, "n1"), node(dashboard, "n2")])
     assert [failure.code for failure in failures] == ["dashboard-failed"]
     assert set(listed(tmp_path)) == {"p.n2.nsys-rep"}

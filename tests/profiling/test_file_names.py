@@ -76,9 +76,11 @@ def test_invalid_description_is_ignored(text: bytes) -> None:
     assert parse_entry("p.nsys-rep", text) is None
 
 
-def test_hostile_text_of_a_description_is_one_line() -> None:
-    said = described(b"x", name="a\n\x1b[2Jb" * 200, run="\0", pid="7", options=[{}, 1, "o\n"])
-    entry = parse_entry("p.nsys-rep", said)
+def test_hostile_text_of_a_description_is_a_single_line() -> None:
+    description = described(
+        b"x", name="a\n\x1b[2Jb" * 200, run="\0", pid="7", options=[{}, 1, "o\n"]
+    )
+    entry = parse_entry("p.nsys-rep", description)
     assert isinstance(entry, ReportEntry)
     assert entry.name.isprintable() and len(entry.name) <= 300 and entry.pid == 0
     assert entry.options == ("", "1", "o ")

@@ -31,28 +31,28 @@ from eagleray.features.runs.records import RunRecord, StoredRun
 from eagleray.ray.rows import ActorRow, RuntimeEnv
 from eagleray.tools.code_copies import Package
 
-SAID = "Nsight profiling enabled for worker 'p' (matched pattern '*p*')"
+LOG_MESSAGE = "Nsight profiling enabled for worker 'p' (matched pattern '*p*')"
 
 
-def asked(*words: str) -> ProfilePlan:
-    _, parsed = cli.parse(["profile", *words, "--", "true"])
+def profile_plan(*arguments: str) -> ProfilePlan:
+    _, parsed = cli.parse(["profile", *arguments, "--", "true"])
     return plan_of(parsed)
 
 
 def test_options_become_a_profile_plan() -> None:
-    plan = asked("--workers", " *policy* , ,*vllm*", "--steps", "3:5", "--ranks", "0,2-3")
+    plan = profile_plan("--workers", " *policy* , ,*vllm*", "--steps", "3:5", "--ranks", "0,2-3")
     assert (plan.workers, plan.when, plan.steps) == (("*policy*", "*vllm*"), "steps", "3:5")
     assert plan.ranks == (0, 2, 3) and plan.trace == "cuda,nvtx,osrt"
-    assert asked("--workers", "*", "--steps", "3").steps == "3:4"
-    assert asked("--workers", "*").when == "always"
-    assert asked("--workers", "*", "--on-demand").when == "on-demand"
-    seconds = asked("--workers", "*", "--seconds", "2.5", "--option=--sample=none")
+    assert profile_plan("--workers", "*", "--steps", "3").steps == "3:4"
+    assert profile_plan("--workers", "*").when == "always"
+    assert profile_plan("--workers", "*", "--on-demand").when == "on-demand"
+    seconds = profile_plan("--workers", "*", "--seconds", "2.5", "--option=--sample=none")
     assert (seconds.when, seconds.seconds, seconds.options) == ("seconds", 2.5, {"sample": "none"})
-    assert asked("--workers", "*", "--output", "x").output == str(Path("x").absolute())
+    assert profile_plan("--workers", "*", "--output", "x").output == str(Path("x").absolute())
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         ("--workers", " , "),
         ("--workers", "*", "--steps", "5:3"),
@@ -63,14 +63,14 @@ def test_options_become_a_profile_plan() -> None:
         ("--workers", "*", "--option", "a b=1"),
     ],
 )
-def test_invalid_profile_is_rejected(words: tuple[str, ...]) -> None:
+def test_invalid_profile_is_rejected(arguments: tuple[str, ...]) -> None:
     with pytest.raises(EaglerayError) as raised:
-        asked(*words)
+        profile_plan(*arguments)
     assert raised.value.code == "bad-profile"
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "message"),
     [
         (["profile"], "behind `--`"),
         (["profile", "--", "train"], "--workers"),
@@ -80,11 +80,11 @@ def test_invalid_profile_is_rejected(words: tuple[str, ...]) -> None:
     ],
 )
 def test_wrong_command_line_is_rejected(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
-        cli.main(words)
-    assert said in capsys.readouterr().err
+        cli.main(arguments)
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("seconds", ["-3", "nan", "1e9"])
@@ -103,11 +103,11 @@ def test_profile_plan_is_stored_and_sent_to_workers() -> None:
     besides = injected_config.InjectedConfig(
         "r", "v", Package("p", {}), reports="/r", reader="2022.4"
     )
-    told = injected_config.encode_config(plan, besides)
+    encoded = injected_config.encode_config(plan, besides)
     assert (
-        '"reports":"/r","reader":"2022.4"' in told
-        and '"workers":["*p*"]' in told
-        and '"/o"' not in told
+        '"reports":"/r","reader":"2022.4"' in encoded
+        and '"workers":["*p*"]' in encoded
+        and '"/o"' not in encoded
     )
     assert '"profile"' not in injected_config.encode_config(evolve(plan, profile=None), besides)
 
@@ -118,10 +118,10 @@ def worker(state: Any, **more: Any) -> WorkerProfile:
 
 def test_progress_prints_each_line_once() -> None:
     progress = Progress()
-    ready = ProfileState("/o", workers=(worker("armed", said=SAID),))
+    ready = ProfileState("/o", workers=(worker("armed", said=LOG_MESSAGE),))
     assert progress.lines(None) == []
-    assert progress.lines(ready) == [SAID] and progress.lines(ready) == []
-    recording = ProfileState("/o", workers=(worker("recording", said=SAID),))
+    assert progress.lines(ready) == [LOG_MESSAGE] and progress.lines(ready) == []
+    recording = ProfileState("/o", workers=(worker("recording", said=LOG_MESSAGE),))
     assert progress.lines(recording) == ["p (pid 7 on n1) records"]
     writing = ProfileState("/o", workers=(worker("writing"),), files=("/o/a.nsys-rep",))
     assert progress.lines(writing) == [
@@ -129,10 +129,10 @@ def test_progress_prints_each_line_once() -> None:
         "Gathered /o/a.nsys-rep",
     ]
     assert progress.lines(writing) == []
-    known = worker("writing", reports=("/o/a.nsys-rep", "/o/b.nsys-rep"))
-    another = ProfileState("/o", workers=(known,), files=known.reports)
+    recorded = worker("writing", reports=("/o/a.nsys-rep", "/o/b.nsys-rep"))
+    another = ProfileState("/o", workers=(recorded,), files=recorded.reports)
     assert progress.lines(another) == ["Gathered /o/b.nsys-rep of p"]
-    failed = ProfileState("/o", "failed", "No room.", files=known.reports)
+    failed = ProfileState("/o", "failed", "No room.", files=recorded.reports)
     assert progress.lines(failed) == ["No room."] and progress.lines(failed) == []
 
 
@@ -149,7 +149,7 @@ def test_summary_counts_reports() -> None:
 
 
 @pytest.mark.parametrize(
-    ("phase", "code", "seen", "exits"),
+    ("phase", "code", "profile", "exits"),
     [
         ("stopped", 130, ProfileState("/o", expected=2, gathered=2), 0),
         ("stopped", 1, None, 0),
@@ -160,10 +160,10 @@ def test_summary_counts_reports() -> None:
     ],
 )
 def test_run_that_the_user_finished_has_succeeded(
-    tmp_path: Path, phase: Any, code: int | None, seen: ProfileState | None, exits: int
+    tmp_path: Path, phase: Any, code: int | None, profile: ProfileState | None, exits: int
 ) -> None:
     plan = RunPlan("program", ("x",), "/w", "x", profile=ProfilePlan(("*",)))
-    state = RunState(phase, 1.0, code=code, profile=seen)
+    state = RunState(phase, 1.0, code=code, profile=profile)
     record = RunRecord("r", tmp_path)
     assert exit_code(StoredRun(record, plan, state)) == exits
     plain = evolve(plan, profile=None)
@@ -182,14 +182,14 @@ def test_preview_lists_matching_classes() -> None:
         actor("Reward"),
         actor("Reward", name="policy-judge"),
     ]
-    seen = match_classes(actors, ["*Policy*", "Vllm*", "policy-*"])
-    assert [(one.name, one.running, one.matched_by) for one in seen] == [
+    matches = match_classes(actors, ["*Policy*", "Vllm*", "policy-*"])
+    assert [(item.name, item.running, item.matched_by) for item in matches] == [
         ("DTensorPolicyWorker", 1, "*Policy*"),
         ("policy-judge", 1, "policy-*"),
         ("nemo.VllmWorker", 0, "Vllm*"),
         ("Reward", 1, ""),
     ]
-    assert preview_lines(seen, ())[0] == "DTensorPolicyWorker fits *Policy* (1 live now)"
+    assert preview_lines(matches, ())[0] == "DTensorPolicyWorker fits *Policy* (1 live now)"
     nobody = match_classes(actors[3:4] + actors[:1], ["x"])
     (line,) = preview_lines(nobody, ("x",))
     assert "None of the 2 classes" in line
@@ -197,7 +197,7 @@ def test_preview_lists_matching_classes() -> None:
 
 
 def test_profiled_run_is_converted_for_the_editor() -> None:
-    seen = ProfileState(
+    state = ProfileState(
         "/o",
         "recording",
         expected=2,
@@ -205,18 +205,18 @@ def test_profiled_run_is_converted_for_the_editor() -> None:
         bytes=10,
         done_bytes=4,
         workers=(
-            worker("recording", said=SAID),
+            worker("recording", said=LOG_MESSAGE),
             worker("missing", problem="no nsys on n1"),
             worker("armed", whole=("a",), reports=("/o/a",)),
             worker("ended", whole=("a", "b"), reports=("/o/a",)),
         ),
     )
-    run = RunProfile("r", Path("/t"), Path("/o"), "c", False, True, seen)
+    run = RunProfile("r", Path("/t"), Path("/o"), "c", False, True, state)
     wire = wire_run(run)
     assert (wire.state, wire.expected, wire.gathered, wire.output) == ("recording", 2, 1, "/o")
-    assert [one.state for one in wire.workers] == ["recording", "missing", "gathered", "profiled"]
-    assert [one.sentence for one in wire.workers[:2]] == [SAID, "no nsys on n1"]
-    assert (percentage(seen), progress_text(seen)) == (40, "Recording: 1 of 2 reports are here")
+    assert [item.state for item in wire.workers] == ["recording", "missing", "gathered", "profiled"]
+    assert [item.sentence for item in wire.workers[:2]] == [LOG_MESSAGE, "no nsys on n1"]
+    assert (percentage(state), progress_text(state)) == (40, "Recording: 1 of 2 reports are here")
     assert wire_run(evolve(run, state=None)).state == "idle"
 
 

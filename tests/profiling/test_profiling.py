@@ -35,7 +35,7 @@ from eagleray.tools.processes import born
 from tests.profiling.reports import RUN, put, status
 
 
-class Known(RunProfiles):
+class FakeProfiles(RunProfiles):
     """One run, which is profiled or not."""
 
     def __init__(self, run: RunProfile | None) -> None:
@@ -53,45 +53,45 @@ class Known(RunProfiles):
     async def save(self, run: str, state: ProfileState) -> None: ...
 
 
-class Gates:
+class FakeGateway:
     def __init__(self, count: int) -> None:
         self.count = count
-        self.asked: list[object] = []
+        self.requests: list[object] = []
 
-    async def record(self, *asked: object) -> int:
-        self.asked.append(asked)
+    async def record(self, *requests: object) -> int:
+        self.requests.append(requests)
         return self.count
 
-    async def stop_recording(self, *asked: object) -> int:
-        self.asked.append(asked)
+    async def stop_recording(self, *requests: object) -> int:
+        self.requests.append(requests)
         return self.count
 
 
-async def nobody(*asked: object, **more: object) -> NoReturn:
-    raise AssertionError(f"nobody is to be asked {asked}")
+async def nobody(*requests: object, **more: object) -> NoReturn:
+    raise AssertionError(f"nobody is to be asked {requests}")
 
 
-def profiling(known: Known, gates: Gates, dashboard: Any = nobody) -> Profiling:
+def profiling(profiles: FakeProfiles, gateway: FakeGateway, dashboard: Any = nobody) -> Profiling:
     """Without a dashboard, it contacts no cluster and runs no command on another machine."""
     adapters: Any = Mock(open_socket=nobody)
-    gateway = cast(AdapterRunGateway, gates)
+    gateway = cast(AdapterRunGateway, gateway)
     collectors = ReportCollectorFactory(
         Commands(nobody), adapters, lambda cluster, host: [], gateway
     )
-    return Profiling(known, gateway, collectors, dashboard)
+    return Profiling(profiles, gateway, collectors, dashboard)
 
 
 async def test_recording_needs_a_profiled_run_with_a_live_worker() -> None:
     run = RunProfile("r", Path("/t"), Path("/o"), "c", False, True, None)
 
-    gates = Gates(2)
-    assert await profiling(Known(run), gates).record("r", ["w1"], 3.0) == 2
-    assert await profiling(Known(run), gates).stop("r", []) == 2
-    assert gates.asked == [("r", ["w1"], 3.0), ("r", [])]
+    gateway = FakeGateway(2)
+    assert await profiling(FakeProfiles(run), gateway).record("r", ["w1"], 3.0) == 2
+    assert await profiling(FakeProfiles(run), gateway).stop("r", []) == 2
+    assert gateway.requests == [("r", ["w1"], 3.0), ("r", [])]
     for made, code in (
-        (profiling(Known(run), Gates(0)), "nobody-records"),
-        (profiling(Known(evolve(run, is_over=True)), gates), "nobody-records"),
-        (profiling(Known(None), gates), "not-profiled"),
+        (profiling(FakeProfiles(run), FakeGateway(0)), "nobody-records"),
+        (profiling(FakeProfiles(evolve(run, is_over=True)), gateway), "nobody-records"),
+        (profiling(FakeProfiles(None), gateway), "not-profiled"),
     ):
         with pytest.raises(EaglerayError) as raised:
             await made.record("r", [])
@@ -104,19 +104,19 @@ async def test_gather_follows_the_supervisor_until_nothing_changes(
     monkeypatch.setattr(profiling_module, "POLL_INTERVAL_S", 0.0)
     monkeypatch.setattr(profiling_module, "UNREACHABLE_LIMIT_S", 0.05)
     run = RunProfile("r", Path("/t"), Path("/o"), "c", False, True, None)
-    known = Known(evolve(run, state=ProfileState("/o", "writing", expected=1)))
-    made = profiling(known, Gates(0))
-    told: list[int] = []
+    profiles = FakeProfiles(evolve(run, state=ProfileState("/o", "writing", expected=1)))
+    made = profiling(profiles, FakeGateway(0))
+    counts: list[int] = []
 
-    def tell(seen: ProfileState) -> None:
-        told.append(seen.gathered)
-        known.run = evolve(run, state=ProfileState("/o", expected=2, gathered=1))
+    def on_progress(state: ProfileState) -> None:
+        counts.append(state.gathered)
+        profiles.run = evolve(run, state=ProfileState("/o", expected=2, gathered=1))
 
-    assert (await made.gather("r", tell)).gathered == 1
-    assert told[:2] == [0, 1]
-    known.run = evolve(run, state=ProfileState("/o", "failed", "No room."))
+    assert (await made.gather("r", on_progress)).gathered == 1
+    assert counts[:2] == [0, 1]
+    profiles.run = evolve(run, state=ProfileState("/o", "failed", "No room."))
     with pytest.raises(EaglerayError, match="No room"):
-        await made.gather("r", lambda seen: None)
+        await made.gather("r", lambda state: None)
 
 
 async def test_gather_right_after_a_stop_waits_for_the_report(
@@ -129,17 +129,17 @@ async def test_gather_right_after_a_stop_waits_for_the_report(
         ProfileState("/o", "writing"),
         ProfileState("/o", "idle", expected=1, gathered=1),
     ]
-    known = Known(RunProfile("r", Path("/t"), Path("/o"), "c", False, True, steps[0]))
-    made = profiling(known, Gates(0))
+    profiles = FakeProfiles(RunProfile("r", Path("/t"), Path("/o"), "c", False, True, steps[0]))
+    made = profiling(profiles, FakeGateway(0))
 
-    def tell(_: ProfileState) -> None:
-        assert known.run is not None
-        known.run = evolve(known.run, state=steps.pop(0) if len(steps) > 1 else steps[0])
+    def on_progress(_: ProfileState) -> None:
+        assert profiles.run is not None
+        profiles.run = evolve(profiles.run, state=steps.pop(0) if len(steps) > 1 else steps[0])
 
-    assert (await made.gather("r", tell)).gathered == 1
+    assert (await made.gather("r", on_progress)).gathered == 1
 
 
-class Finished(Known):
+class Finished(FakeProfiles):
     """A run whose supervisor has been asked to end it."""
 
     async def end(self, run: str) -> None: ...
@@ -147,15 +147,15 @@ class Finished(Known):
 
 async def test_gather_collects_what_an_ended_supervisor_left(tmp_path: Path) -> None:
     put(tmp_path / "there", "p.nsys-rep", b"one")
-    seen = ProfileState("/o", "writing", expected=1)
-    run = RunProfile(RUN, tmp_path / "there", tmp_path / "here", "", False, True, seen)
-    known = Finished(run)
-    made = profiling(known, Gates(0))
+    state = ProfileState("/o", "writing", expected=1)
+    run = RunProfile(RUN, tmp_path / "there", tmp_path / "here", "", False, True, state)
+    profiles = Finished(run)
+    made = profiling(profiles, FakeGateway(0))
 
-    def tell(_: ProfileState) -> None:
-        known.run = evolve(run, is_supervised=False)
+    def on_progress(_: ProfileState) -> None:
+        profiles.run = evolve(run, is_supervised=False)
 
-    assert (await made.gather(RUN, tell, finish=True)).gathered == 1
+    assert (await made.gather(RUN, on_progress, finish=True)).gathered == 1
     assert stat.S_IMODE((tmp_path / "here").stat().st_mode) == 0o700
 
 
@@ -165,10 +165,10 @@ async def test_finish_without_room_is_an_error(
     monkeypatch.setattr(profiling_module, "POLL_INTERVAL_S", 0.0)
     monkeypatch.setattr(profiling_module, "UNREACHABLE_LIMIT_S", 0.05)
     run = RunProfile("r", Path("/t"), Path("/o"), "c", False, True, None)
-    known = Finished(evolve(run, state=ProfileState("/o", "failed", "No room.")))
-    made = profiling(known, Gates(0))
+    profiles = Finished(evolve(run, state=ProfileState("/o", "failed", "No room.")))
+    made = profiling(profiles, FakeGateway(0))
     with pytest.raises(EaglerayError, match="No room"):
-        await made.gather("r", lambda seen: None, finish=True)
+        await made.gather("r", lambda state: None, finish=True)
 
 
 async def test_unsupervised_program_ends_after_its_reports_are_collected(
@@ -178,47 +178,50 @@ async def test_unsupervised_program_ends_after_its_reports_are_collected(
     monkeypatch.setattr(collector, "REACTION_LIMIT_S", 0.0)
     story: list[str] = []
 
-    class Ended(Known):
+    class Ended(FakeProfiles):
         async def end(self, run: str) -> None:
             story.append("end")
-            self.run = evolve(unkept, is_over=True)
+            self.run = evolve(orphan, is_over=True)
 
-    class Records(Gates):
-        async def stop_recording(self, *asked: object) -> int:
+    class Records(FakeGateway):
+        async def stop_recording(self, *requests: object) -> int:
             story.append("stop recording")
             put(tmp_path / "there", "p.nsys-rep", b"one")
             (tmp_path / "there" / "p.worker.json").write_bytes(
                 status("armed", reports=["p.nsys-rep"])
             )
-            return await super().stop_recording(*asked)
+            return await super().stop_recording(*requests)
 
-    def tell(seen: ProfileState) -> None:
-        if seen.gathered and "gathered" not in story:
+    def on_progress(state: ProfileState) -> None:
+        if state.gathered and "gathered" not in story:
             story.append("gathered")
 
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "p.worker.json").write_bytes(status("recording"))
-    unkept = RunProfile(RUN, tmp_path / "there", tmp_path / "here", "", False, False, None)
-    seen = await profiling(Ended(unkept), Records(1)).gather(RUN, tell, finish=True)
-    assert (seen.gathered, story) == (1, ["stop recording", "gathered", "end"])
+    orphan = RunProfile(RUN, tmp_path / "there", tmp_path / "here", "", False, False, None)
+    state = await profiling(Ended(orphan), Records(1)).gather(RUN, on_progress, finish=True)
+    assert (state.gathered, story) == (1, ["stop recording", "gathered", "end"])
 
 
 async def test_gather_leaves_reports_to_a_new_supervisor(tmp_path: Path) -> None:
     """A job elsewhere whose supervisor died gets one when it is to end."""
-    unkept = RunProfile(RUN, tmp_path / "there", tmp_path / "here", "", False, False, None)
+    orphan = RunProfile(RUN, tmp_path / "there", tmp_path / "here", "", False, False, None)
     by_supervisor = ProfileState("/o", "gathered", expected=7, gathered=7)
 
-    class Adopted(Known):
+    class Adopted(FakeProfiles):
         async def end(self, run: str) -> None:
-            self.run = evolve(unkept, is_supervised=True)
+            self.run = evolve(orphan, is_supervised=True)
 
-    known = Adopted(unkept)
+    profiles = Adopted(orphan)
 
-    def tell(seen: ProfileState) -> None:
-        if known.run is not None and known.run.is_supervised:
-            known.run = evolve(known.run, is_over=True, state=by_supervisor)
+    def on_progress(state: ProfileState) -> None:
+        if profiles.run is not None and profiles.run.is_supervised:
+            profiles.run = evolve(profiles.run, is_over=True, state=by_supervisor)
 
-    assert await profiling(known, Gates(0)).gather(RUN, tell, finish=True) == by_supervisor
+    assert (
+        await profiling(profiles, FakeGateway(0)).gather(RUN, on_progress, finish=True)
+        == by_supervisor
+    )
 
 
 async def test_finishing_a_batch_job_needs_no_confirmation(tmp_path: Path) -> None:

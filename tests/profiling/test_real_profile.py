@@ -33,21 +33,21 @@ pytestmark = pytest.mark.timeout(300)
 __all__ = ["joined"]
 
 PROGRAM = REPOSITORY / "tests" / "injected" / "programs" / "profiled.py"
-SAID = "Nsight profiling enabled for worker 'PolicyWorker' (matched pattern '*Policy*')"
+LOG_MESSAGE = "Nsight profiling enabled for worker 'PolicyWorker' (matched pattern '*Policy*')"
 
 
-def words(*more: str) -> list[str]:
+def arguments(*more: str) -> list[str]:
     return ["profile", "--workers", "*Policy*", "--trace", "osrt", "--nsys", real_nsys(), *more]
 
 
 def gathered(folder: Path, run: str) -> list[dict[str, Any]]:
     """The reports of the manifest, after checking size and hash of each."""
-    said = json.loads((folder / "eagleray-profiles" / run / "manifest.json").read_text())
-    for report in said["reports"]:
+    manifest = json.loads((folder / "eagleray-profiles" / run / "manifest.json").read_text())
+    for report in manifest["reports"]:
         content = (folder / "eagleray-profiles" / run / report["file"]).read_bytes()
         assert len(content) == report["size"] > 0
         assert hashlib.sha256(content).hexdigest() == report["sha256"]
-    rows: list[dict[str, Any]] = said["reports"]
+    rows: list[dict[str, Any]] = manifest["reports"]
     return rows
 
 
@@ -57,23 +57,23 @@ def test_reports_of_a_program_that_ends_are_collected_and_read(
 ) -> None:
     """And whose reports are read where no nsys is: their node has made the databases."""
     monkeypatch.setenv("EAGLERAY_NSYS", str(tmp_path / "nowhere"))
-    terminal = Terminal(tmp_path, *words("--", sys.executable, str(PROGRAM), "family"))
+    terminal = Terminal(tmp_path, *arguments("--", sys.executable, str(PROGRAM), "family"))
     assert terminal.code() == 0, terminal.errors() + terminal.output()
     run = terminal.run_id()
     lines = terminal.output().splitlines()
     assert "policy: recorded job own" in lines and "inner: recorded job rollout" in lines
     assert "rollout: plain job None" in lines and "task: plain job None" in lines
-    assert SAID in terminal.errors() and "2 reports in" in terminal.errors()
+    assert LOG_MESSAGE in terminal.errors() and "2 reports in" in terminal.errors()
     rows = gathered(tmp_path, run)
     assert {row["name"] or row["class"] for row in rows} == {"PolicyWorker", "inner-1"}
     assert all(row["run"] == run and row["pid"] and row["nsys_version"] for row in rows)
     assert all(row["started_utc"].startswith("20") for row in rows)
     state = json.loads((joined / "runs" / run / "state.json").read_text())
     # Rollout is one that does not fit, and RewardWorker one that a worker has created.
-    seen = state["profile"]["classes"]
-    assert {"__main__:PolicyWorker", "__main__:Rollout", "__main__:RewardWorker"} <= set(seen)
-    for one in rows:
-        report = tmp_path / "eagleray-profiles" / run / one["file"]
+    classes = state["profile"]["classes"]
+    assert {"__main__:PolicyWorker", "__main__:Rollout", "__main__:RewardWorker"} <= set(classes)
+    for entry in rows:
+        report = tmp_path / "eagleray-profiles" / run / entry["file"]
         read = asyncio.run(Reports(lambda: tmp_path).read(str(report)))
         assert read.database == report.with_suffix(".sqlite")
         assert read.summary.about.trace == "osrt"
@@ -106,7 +106,7 @@ def test_job_is_recorded_on_demand_and_finished_before_its_end(
     """Twice; what the worker does in between is in neither report, and Ctrl-C finishes and gathers."""
     orders = tmp_path / "orders"
     os.mkfifo(orders)
-    command = words("--on-demand", "--cluster", cluster.address, "--")
+    command = arguments("--on-demand", "--cluster", cluster.address, "--")
     terminal = Terminal(tmp_path, *command, sys.executable, str(PROGRAM), "alone", str(orders))
     try:
         run = terminal.run_id()
@@ -140,9 +140,9 @@ def test_job_is_recorded_on_demand_and_finished_before_its_end(
         terminal.interrupt_hard()
     assert "2 reports in" in terminal.errors(), terminal.errors()
     assert row(run)["state"] == "stopped"
-    rows = sorted(gathered(tmp_path, run), key=lambda one: str(one["started_utc"]))
+    rows = sorted(gathered(tmp_path, run), key=lambda entry: str(entry["started_utc"]))
     here = tmp_path / "eagleray-profiles" / run
-    assert [calls_in(here / one["file"], "fsync", tmp_path) for one in rows] == [7, 9]
+    assert [calls_in(here / entry["file"], "fsync", tmp_path) for entry in rows] == [7, 9]
 
 
 @pytest.mark.real_ray

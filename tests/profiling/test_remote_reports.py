@@ -67,25 +67,25 @@ class Login:
             return CommandOutput(0, f"motd\n{argv[3]}{self.answers}\n", "")
         if self._real:
             return await Commands(self).run("", argv, stdin, limit_s)
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said):
+        written = io.StringIO()
+        with contextlib.redirect_stdout(written):
             script.main(argv[3:])
-        return CommandOutput(0, said.getvalue(), "")
+        return CommandOutput(0, written.getvalue(), "")
 
     @property
     def pieces(self) -> list[str]:
-        return [words[3] for words in self.asked if words[0] == "piece"]
+        return [call[3] for call in self.asked if call[0] == "piece"]
 
 
-def far(login: Login, folder: Path) -> RemoteFolder:
+def remote_folder(login: Login, folder: Path) -> RemoteFolder:
     return RemoteFolder(RemoteFiles(Commands(login), "login", str(folder)))
 
 
 async def gathered(here: Path, source: RemoteFolder) -> list[EaglerayError]:
     made = ReportStore(RUN, here)
     with made.locked():
-        look = await Scanner().scan([source])
-        return [*look.failures, *await made.download(look.reports)]
+        scan_result = await Scanner().scan([source])
+        return [*scan_result.failures, *await made.download(scan_result.reports)]
 
 
 async def test_remote_report_is_downloaded_in_parts_and_resumed(tmp_path: Path) -> None:
@@ -93,28 +93,28 @@ async def test_remote_report_is_downloaded_in_parts_and_resumed(tmp_path: Path) 
     put(there, "p.nsys-rep", BIG)
     here.mkdir()
     (here / "p.nsys-rep.part").write_bytes(BIG[:1000])
-    assert await gathered(here, far(login, there)) == []
+    assert await gathered(here, remote_folder(login, there)) == []
     assert (here / "p.nsys-rep").read_bytes() == BIG
     assert login.pieces == ["1000", str(1000 + MOST)]
 
 
-async def test_scan_of_an_unchanged_folder_is_one_command(tmp_path: Path) -> None:
+async def test_scan_of_an_unchanged_folder_is_a_single_command(tmp_path: Path) -> None:
     there, login = tmp_path / RUN, Login()
     for number in range(450):
         put(there, f"p.n1.{number}.nsys-rep", b"x")
     (there / STATUS).write_bytes(status("recording"))
-    source, scanner = far(login, there), Scanner()
+    source, scanner = remote_folder(login, there), Scanner()
     assert len((await scanner.scan([source])).reports) == 450
-    assert [words[0] for words in login.asked] == ["list", "small", "small", "small"]
+    assert [call[0] for call in login.asked] == ["list", "small", "small", "small"]
     login.asked.clear()
     (there / STATUS).write_bytes(status("armed", problem="another"))
-    look = await scanner.scan([source])
+    scan_result = await scanner.scan([source])
     # Of what it has written meanwhile there may be more than in the first list.
-    assert [words[0] for words in login.asked] == ["list", "small", "list"]
-    assert (len(look.reports), look.workers[0].problem) == (450, "another")
+    assert [call[0] for call in login.asked] == ["list", "small", "list"]
+    assert (len(scan_result.reports), scan_result.workers[0].problem) == (450, "another")
     login.asked.clear()
     await scanner.scan([source])
-    assert [words[0] for words in login.asked] == ["list"]
+    assert [call[0] for call in login.asked] == ["list"]
 
 
 async def test_unreadable_description_is_requested_again(
@@ -122,7 +122,7 @@ async def test_unreadable_description_is_requested_again(
 ) -> None:
     there, login = tmp_path / RUN, Login()
     put(there, "p.nsys-rep", b"x")
-    source, scanner = far(login, there), Scanner()
+    source, scanner = remote_folder(login, there), Scanner()
 
     def stale(*_: object) -> bytes:
         raise OSError(errno.ESTALE, "Stale file handle")
@@ -167,16 +167,16 @@ async def test_only_files_of_the_run_are_read(tmp_path: Path) -> None:
 async def test_invalid_answer_of_a_login_node_is_ignored(tmp_path: Path, answer: str) -> None:
     login = Login()
     login.answers = answer
-    look = await Scanner().scan([far(login, tmp_path / RUN)])
-    assert (look.reports, look.workers) == ((), ())
-    assert {failure.code for failure in look.failures} <= {"far-folder-failed"}
+    scan_result = await Scanner().scan([remote_folder(login, tmp_path / RUN)])
+    assert (scan_result.reports, scan_result.workers) == ((), ())
+    assert {failure.code for failure in scan_result.failures} <= {"far-folder-failed"}
 
 
 async def test_failure_of_a_login_node_is_shown(tmp_path: Path) -> None:
     login = Login()
     login.fails = "bash: python3: command not found"
-    look = await Scanner().scan([far(login, tmp_path / RUN)])
-    assert "python3: command not found" in look.failures[0].message
+    scan_result = await Scanner().scan([remote_folder(login, tmp_path / RUN)])
+    assert "python3: command not found" in scan_result.failures[0].message
 
 
 @pytest.fixture
@@ -187,7 +187,11 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def reports(login: Login, there: Path, here: Path) -> ReportCollector:
     sources = RunSources(
-        RUN, here / "nothing", open_nothing, lambda cluster, ip: [DIRECT], far(login, there)
+        RUN,
+        here / "nothing",
+        open_nothing,
+        lambda cluster, ip: [DIRECT],
+        remote_folder(login, there),
     )
     return ReportCollector(RUN, ReportStore(RUN, here), sources, lambda: None, Nsys(asked=0))
 
@@ -246,13 +250,13 @@ async def test_missing_report_keeps_the_remote_folder(
 LOGS = f"/tmp/ray/session_1/logs/eagleray/{RUN}"
 
 
-def test_command_on_a_node_is_one_shell_word() -> None:
-    words = ["python3", "-I", "-", "mark", "small", LOGS, "a b;$(rm)'.json"]
-    by_ssh = on_node(RouteSpec(ssh="login"), "node-1")(words)
+def test_command_on_a_node_is_a_single_shell_word() -> None:
+    call = ["python3", "-I", "-", "mark", "small", LOGS, "a b;$(rm)'.json"]
+    by_ssh = on_node(RouteSpec(ssh="login"), "node-1")(call)
     assert by_ssh[0] == "ssh" and by_ssh[-2] == "node-1" and "BatchMode=yes" in by_ssh
-    assert shlex.split(by_ssh[-1]) == words
-    step = on_node(RouteSpec(ssh="login", job="7", node="node-9"), "node-9.site.org")(words)
-    assert step[-len(words) :] == words
+    assert shlex.split(by_ssh[-1]) == call
+    step = on_node(RouteSpec(ssh="login", job="7", node="node-9"), "node-9.site.org")(call)
+    assert step[-len(call) :] == call
     assert {"srun", "--jobid=7", "--nodelist=node-9"} <= set(step)
     for host in ("-oProxyCommand=x", "a b", "", "a;b", "root@a"):
         with pytest.raises(EaglerayError) as raised:
@@ -260,7 +264,7 @@ def test_command_on_a_node_is_one_shell_word() -> None:
         assert raised.value.code == "bad-route"
 
 
-def test_departed_nodes_are_asked_for_folders_of_the_run_only() -> None:
+def test_departed_nodes_list_only_folders_of_the_run() -> None:
     def worker(folder: str, node_id: str = "n1", node: str = "node-1") -> WorkerProfile:
         return WorkerProfile("k", "w", 7, "p", node, "ended", node_id=node_id, folder=folder)
 
@@ -285,12 +289,12 @@ def test_departed_node_is_polled_rarely_while_no_caller_waits() -> None:
         RUN, Commands(Login()), lambda of, host: [RouteSpec(ssh=of)], "login", lambda: now
     )
     lost = WorkerProfile("k", "w", 7, "p", "node-1", "ended", node_id="n1", folder=LOGS)
-    looks = []
+    scans = []
     for second in range(3600):
         now = float(second)
         if left.folders([lost], served=[], is_urgent=False):
-            looks.append(second)
-    assert looks[0] == 0 and len(looks) <= 14
+            scans.append(second)
+    assert scans[0] == 0 and len(scans) <= 14
     assert left.folders([lost], served=[])
 
 
@@ -300,9 +304,9 @@ async def test_reports_are_collected_after_ray_has_ended(tmp_path: Path) -> None
     there, login = tmp_path / "logs" / "eagleray" / RUN, Login()
     there.parent.mkdir(mode=0o700, parents=True)
     put(there, "p.nsys-rep", b"one", node_id="n1")
-    said = status("ended", node_id="n1", folder=str(there), reports=["p.nsys-rep"])
-    (there / STATUS).write_bytes(said)
-    worker, _ = parse_worker(STATUS, said)
+    written = status("ended", node_id="n1", folder=str(there), reports=["p.nsys-rep"])
+    (there / STATUS).write_bytes(written)
+    worker, _ = parse_worker(STATUS, written)
     assert worker is not None and worker.folder == str(there)
     left = DepartedNodes(RUN, Commands(login), lambda of, host: [RouteSpec(ssh="login")], "c")
     login.node = worker.node

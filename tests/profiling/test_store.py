@@ -41,10 +41,10 @@ async def test_present_report_is_not_downloaded_again_without_a_manifest(tmp_pat
 
 
 async def test_same_name_of_two_nodes_gives_two_reports(tmp_path: Path) -> None:
-    one, two = tmp_path / "a", tmp_path / "b"
-    put(one, "p.nsys-rep", b"first", node_id="n1")
-    put(two, "p.nsys-rep", b"second", node_id="n2")
-    _, failures = await gathered(tmp_path / "here", LocalFolder(one), LocalFolder(two))
+    first, second = tmp_path / "a", tmp_path / "b"
+    put(first, "p.nsys-rep", b"first", node_id="n1")
+    put(second, "p.nsys-rep", b"second", node_id="n2")
+    _, failures = await gathered(tmp_path / "here", LocalFolder(first), LocalFolder(second))
     assert failures == []
     assert {name: row["node_id"] for name, row in listed(tmp_path / "here").items()} == {
         "p.nsys-rep": "n1",
@@ -68,8 +68,8 @@ async def test_links_and_pipes_in_a_shared_folder_are_refused(tmp_path: Path) ->
     (there / "p.nsys-rep").symlink_to(secret)
     os.mkfifo(there / "q.worker.json")
     (there / "r.worker.json").symlink_to(secret)
-    look = await Scanner().scan([LocalFolder(there)])
-    assert (look.failures, look.workers) == ((), ())
+    scan_result = await Scanner().scan([LocalFolder(there)])
+    assert (scan_result.failures, scan_result.workers) == ((), ())
     _, failures = await gathered(tmp_path / "here", LocalFolder(there))
     assert [failure.code for failure in failures] == ["report-unreachable"]
     assert f"from {there}: Too many levels of symbolic links." in failures[0].message
@@ -103,7 +103,7 @@ async def test_full_disk_is_an_error_and_leaves_no_partial_file(
         with pytest.raises(EaglerayError, match="No space left") as raised:
             await gathered(tmp_path, node(dashboard, "n1"))
         assert raised.value.code == "no-room"
-        assert [one.name for one in tmp_path.iterdir() if one.suffix not in (".json", "")] == []
+        assert [path.name for path in tmp_path.iterdir() if path.suffix not in (".json", "")] == []
         monkeypatch.setattr(download, "_write_all", write)
         _, failures = await gathered(tmp_path, node(dashboard, "n1"))
     assert failures == [] and (tmp_path / "p.n1.nsys-rep").exists()
@@ -153,7 +153,7 @@ async def test_unwritable_folder_is_an_error(tmp_path: Path) -> None:
     assert raised.value.code == "no-room"
 
 
-def test_run_is_collected_by_one_process_at_a_time(tmp_path: Path) -> None:
+def test_run_is_collected_by_a_single_process(tmp_path: Path) -> None:
     first, second = ReportStore(RUN, tmp_path), ReportStore(RUN, tmp_path)
     with first.locked(), pytest.raises(EaglerayError) as raised, second.locked():
         pass
@@ -162,7 +162,7 @@ def test_run_is_collected_by_one_process_at_a_time(tmp_path: Path) -> None:
         pass
 
 
-async def test_two_runs_in_one_folder_share_no_report(tmp_path: Path) -> None:
+async def test_runs_in_the_same_folder_share_no_report(tmp_path: Path) -> None:
     """`--output DIR` twice: the same worker on the same node, with the same name of its report."""
     here = [output_folder(run, str(tmp_path / "out"), "/elsewhere") for run in ("one", "two")]
     for run, folder in zip(("one", "two"), here, strict=True):

@@ -49,7 +49,7 @@ UNSAFE: list[Make] = [of_nobody, open_to_others, a_link, a_file]
 
 
 def unsafe(test: Callable[..., object]) -> Callable[..., object]:
-    return pytest.mark.parametrize("make", UNSAFE, ids=[one.__name__ for one in UNSAFE])(test)
+    return pytest.mark.parametrize("make", UNSAFE, ids=[watch.__name__ for watch in UNSAFE])(test)
 
 
 def content(folder: Path) -> list[str]:
@@ -61,8 +61,8 @@ def test_reports_of_a_worker_go_to_rays_logs(tmp_path: Path, make: Make) -> None
     shared, session = tmp_path / "shared", tmp_path / "session"
     (session / "logs").mkdir(parents=True)
     make(shared)
-    found = node_reports.folder_for(str(shared), str(session), RUN)
-    assert found == f"{session}/logs/eagleray/{RUN}"
+    folder = node_reports.folder_for(str(shared), str(session), RUN)
+    assert folder == f"{session}/logs/eagleray/{RUN}"
 
 
 @unsafe
@@ -80,7 +80,7 @@ def test_description_is_readable_by_this_user_only(tmp_path: Path) -> None:
 
 
 @unsafe
-async def test_the_folder_on_the_login_node_is_refused(tmp_path: Path, make: Make) -> None:
+async def test_unsafe_folder_on_the_login_node_is_rejected(tmp_path: Path, make: Make) -> None:
     """Also if the parent folder is of another user, who could replace it."""
     files = RemoteFiles(Commands(Login()), "login", str(tmp_path / ".eagleray-reports" / RUN))
     make(tmp_path / ".eagleray-reports")
@@ -96,9 +96,9 @@ async def test_unsafe_folder_of_a_run_is_not_used(tmp_path: Path, make: Make) ->
     around.mkdir(mode=0o700)
     make(around / RUN)
     files = RemoteFiles(Commands(Login()), "login", str(around / RUN))
-    for asked in (files.make(), files.small([b"p.json"]), files.piece(b"p", 0), files.remove()):
+    for command in (files.make(), files.small([b"p.json"]), files.piece(b"p", 0), files.remove()):
         with pytest.raises(EaglerayError):
-            await asked
+            await command
     assert os.path.lexists(around / RUN)
 
 
@@ -146,13 +146,13 @@ async def test_output_folder_may_be_readable_by_others(tmp_path: Path) -> None:
 def test_nsys_does_not_record_into_a_replaced_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with watched(tmp_path, monkeypatch) as one:
-        one.begin()
-        one.reports.rename(tmp_path / "moved")
-        of_nobody(one.reports)
-        one.proxy.say(op="record", seconds=0)
-        said = one.proxy.hear()["profile"]
-        while not said["problem"]:
-            said = one.proxy.hear()["profile"]
-        assert (said["state"], content(one.reports)) == ("armed", [])
-        assert "not a folder of this user" in said["problem"]
+    with watched(tmp_path, monkeypatch) as watch:
+        watch.begin()
+        watch.reports.rename(tmp_path / "moved")
+        of_nobody(watch.reports)
+        watch.proxy.say(op="record", seconds=0)
+        profile = watch.proxy.hear()["profile"]
+        while not profile["problem"]:
+            profile = watch.proxy.hear()["profile"]
+        assert (profile["state"], content(watch.reports)) == ("armed", [])
+        assert "not a folder of this user" in profile["problem"]

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from tests.profiling.gathered import all_missing, cluster, gathered, listed, node
 from tests.profiling.reports import RUN, described, put, status
 from tests.profiling.test_collector import Nsys, reports, until
-from tests.profiling.test_remote_reports import Login, far
+from tests.profiling.test_remote_reports import Login, remote_folder
 
 ODD = [
     b"caf\xe9.7.nsys-rep",
@@ -83,7 +83,7 @@ async def test_unusual_names_in_a_folder_are_collected_once(tmp_path: Path) -> N
 @pytest.mark.parametrize("real", [False, True])
 async def test_unusual_names_in_a_remote_folder_are_collected(tmp_path: Path, real: bool) -> None:
     put_odd(tmp_path / RUN)
-    _, failures = await gathered(tmp_path / "here", far(Login(real), tmp_path / RUN))
+    _, failures = await gathered(tmp_path / "here", remote_folder(Login(real), tmp_path / RUN))
     assert failures == []
     assert here(tmp_path / "here") == {display_name(os.fsdecode(name)): name for name in ODD}
 
@@ -95,9 +95,9 @@ async def test_name_that_ray_cannot_send_is_listed_with_the_reason(tmp_path: Pat
         fake.files["n1"][f"eagleray/{RUN}/\udce9.worker.json"] = status("armed")
         made = ReportStore(RUN, tmp_path)
         with made.locked():
-            look = await Scanner().scan([node(dashboard, "n1")])
-            await made.download(look.reports, look.left_out)
-    assert (look.failures, len(made.entries)) == ((), 1)
+            scan_result = await Scanner().scan([node(dashboard, "n1")])
+            await made.download(scan_result.reports, scan_result.left_out)
+    assert (scan_result.failures, len(made.entries)) == ((), 1)
     (row,) = all_missing(tmp_path)
     assert row["source"] == "caf%E9.nsys-rep" and "isn't UTF-8" in row["why"]
 
@@ -133,8 +133,8 @@ async def test_name_that_ray_cannot_list_does_not_hide_the_others(
         assert [failure.code for failure in failures] == ([code] if code else [])
         assert len(made.entries) == (0 if code else 1)
         dashboard.agent = False
-        look = await Scanner().scan([node(dashboard, "n1")])
-        assert [failure.code for failure in look.failures] == ["dashboard-failed"]
+        scan_result = await Scanner().scan([node(dashboard, "n1")])
+        assert [failure.code for failure in scan_result.failures] == ["dashboard-failed"]
         await dashboard.close()
 
 
@@ -144,8 +144,8 @@ def test_names_in_worker_files_become_display_names() -> None:
     )
     assert isinstance(worker, WorkerProfile)
     assert worker.whole == ("%ED%A0%80x.nsys-rep", "caf%E9.nsys-rep")
-    said = described(b"x", report="caf\udce9.nsys-rep", report_sha256="0", unpacked=1)
-    packed = parse_database("caf%E9.sqlite-gz.json", said, LocalFolder(Path("/")))
+    description = described(b"x", report="caf\udce9.nsys-rep", report_sha256="0", unpacked=1)
+    packed = parse_database("caf%E9.sqlite-gz.json", description, LocalFolder(Path("/")))
     assert packed is not None and packed.report[1] == "caf%E9.nsys-rep"
 
 
@@ -172,10 +172,10 @@ async def test_collecting_continues_after_a_name_that_is_not_text(tmp_path: Path
 class Broken(LocalFolder):
     """A place in which our own code fails, until it `is_mended`."""
 
-    is_mended = False
+    is_fixed = False
 
     async def names(self) -> list[str]:
-        if not self.is_mended:
+        if not self.is_fixed:
             raise RuntimeError("a fault of ours")
         return await super().names()
 
@@ -198,7 +198,7 @@ async def test_internal_error_is_a_failed_poll_and_hides_no_other_source(
     assert "RuntimeError: a fault of ours" in made.state.sentence
     assert str(tmp_path / "there") in made.state.sentence
     assert "Traceback" in caplog.text
-    broken.is_mended = True
+    broken.is_fixed = True
     await made.finish()
     assert (made.state.phase, made.state.gathered, made.state.sentence) == ("gathered", 2, "")
     await made.close()
@@ -211,10 +211,10 @@ async def test_report_that_causes_an_internal_error_does_not_stop_others(
 
     good = store.download_report
 
-    async def fetch(source: Source, entry: Any, folder: Path, name: str, tell: Any) -> None:
+    async def fetch(source: Source, entry: Any, folder: Path, name: str, on_progress: Any) -> None:
         if name.startswith("bad"):
             raise ValueError("a fault of ours")
-        await good(source, entry, folder, name, tell)
+        await good(source, entry, folder, name, on_progress)
 
     monkeypatch.setattr(store, "download_report", fetch)
     for name in ("bad", "good"):
@@ -235,11 +235,11 @@ async def test_failed_poll_is_repeated(tmp_path: Path, monkeypatch: pytest.Monke
     )
 
     async def scan_and_download(
-        one: collector.ReportCollector, is_urgent: bool
+        report_collector: collector.ReportCollector, is_urgent: bool
     ) -> list[EaglerayError]:
         if faults:
             raise faults.pop(0)
-        return await good(one, is_urgent)
+        return await good(report_collector, is_urgent)
 
     monkeypatch.setattr(collector.ReportCollector, "_scan_and_download", scan_and_download)
     made = reports(tmp_path / "there", tmp_path / "here", Nsys())

@@ -38,7 +38,7 @@ function last(panel: FakeWebviewPanel): ToPage | undefined {
   return panel.webview.posted.at(-1) as ToPage | undefined;
 }
 
-test("nsys reads nothing until the user agrees, who is asked once for each page", async () => {
+test("nsys reads nothing until the user agrees, once for each page", async () => {
   let asked = 0;
   editor.answer = ({ text, options }) => {
     asked += 1;
@@ -80,7 +80,7 @@ test("a database is read without a question, since nsys isn't started", async ()
   assert.deepEqual([last(panel)?.kind, editor.asked], ["report", []]);
 });
 
-test("nobody is asked in a trusted workspace", async () => {
+test("a trusted workspace needs no consent", async () => {
   editor.trusted = true;
   const panel = await opened("/w/policy.nsys-rep");
   assert.deepEqual([last(panel)?.kind, editor.asked], ["report", []]);

@@ -65,14 +65,14 @@ async function told(): Promise<readonly string[]> {
   return [asked?.text ?? "", ...(asked?.buttons ?? [])];
 }
 
-test("the program of the PATH gets the file as one word, and no shell sees it", async () => {
+test("the program of the PATH gets the file as one argument, without a shell", async () => {
   const path = program();
   openInNsight(fake.app, URI);
   assert.deepEqual(await started(), [path, PATH]);
   assert.deepEqual(editor.asked, []);
 });
 
-test("the one that the setting names is taken, unless that is none", async () => {
+test("the program of the setting is used, unless it is invalid", async () => {
   editor.settings[SETTING] = program("mine");
   openInNsight(fake.app, URI);
   assert.deepEqual(await started(), [join(folder, "mine"), PATH]);
@@ -84,7 +84,7 @@ test("the one that the setting names is taken, unless that is none", async () =>
   }
 });
 
-test("one is told that it failed, and the log has what it said", async () => {
+test("a failure is shown, and the log has its output", async () => {
   program("nsys-ui", 134);
   openInNsight(fake.app, URI);
   await until(() => editor.asked.length > 0);
@@ -92,14 +92,14 @@ test("one is told that it failed, and the log has what it said", async () => {
   assert.match(fake.log.text, /cannot open display/);
 });
 
-test("one that cannot be run at all is said to be so", async () => {
+test("a program that cannot be run is an error", async () => {
   writeFileSync(program(), "#!/nowhere/sh\n");
   openInNsight(fake.app, URI);
   await until(() => editor.asked.length > 0);
   assert.match(editor.asked[0]?.text ?? "", /nsys-ui could not be started: .*ENOENT/);
 });
 
-test("without a screen one is told to bring the file to one", async () => {
+test("without a screen a message says to move the file to one", async () => {
   program();
   process.env["DISPLAY"] = process.env["WAYLAND_DISPLAY"] = "";
   editor.answer = () => "Copy Path";

@@ -59,7 +59,7 @@ function last(panel: FakeWebviewPanel): ToPage | undefined {
   return panel.webview.posted.at(-1) as ToPage | undefined;
 }
 
-test("the page is shown the report, and told while it is read", async () => {
+test("the page gets progress, then the report", async () => {
   fake.sidecar.on(REPORT, (_, { onProgress }) => {
     onProgress?.({ message: "Reading $(x) kernels", percentage: 40 });
     return report();
@@ -83,7 +83,7 @@ test("a page that comes back is shown the same without anything being read again
   assert.equal(last(panel)?.kind, "report");
 });
 
-test("what is wrong with a report stands on its page, and it can be read once more", async () => {
+test("the page shows the error of a report, which can be read again", async () => {
   fake.sidecar.on(REPORT, () => {
     throw new EaglerayError("empty-report", "It is empty.", "Record longer.");
   });
@@ -175,7 +175,7 @@ test("the summary is copied as the sidecar writes it", async () => {
   });
 });
 
-test("a page that was closed is told nothing any more", async () => {
+test("a closed page gets no message", async () => {
   let answer: (report: Report) => void = () => undefined;
   fake.sidecar.answers.set(
     REPORT.method,
@@ -203,7 +203,7 @@ test("“Record Now” and “Stop Recording” are for the workers of the rows"
   assert.deepEqual(fake.sidecar.sentTo(STOP), [{ run: RUN, workers: ["beef"] }]);
 });
 
-test("without a row it is the only profiled run, and without one it is said", async () => {
+test("without a row the only profiled run is taken, and a message says that there is none", async () => {
   fake.sidecar.on(RUNS, () => ({ runs: [aRun()] }));
   fake.sidecar.on(RECORD, () => ({ workers: 1 }));
   fake.sidecar.on(LIST, () => ({ runs: [profiledRun()] }));
@@ -215,7 +215,7 @@ test("without a row it is the only profiled run, and without one it is said", as
   assert.equal(editor.asked.at(-1)?.text, "There is no such run that is profiled.");
 });
 
-test("who has no nsys is told so, and nobody else is recorded instead", async () => {
+test("a worker without nsys gives a message, and no other one is recorded", async () => {
   fake.sidecar.on(RUNS, () => ({ runs: [aRun()] }));
   fake.sidecar.on(LIST, () => ({ runs: [profiledRun()] }));
   const stranger = { ...ROW, worker: runWorker({ worker_id: "f00d" }) };
@@ -257,7 +257,7 @@ test("“Finish and Gather” asks first, “Gather Reports” does not", async 
   ]);
 });
 
-test("of reports that have come one is told, with a way to open them", async () => {
+test("gathered reports are announced, with a button to open them", async () => {
   editor.folders = [{ uri: Uri.file(FOLDER), name: "project", index: 0 }];
   fake.sidecar.on(RUNS, () => ({ runs: [aRun()] }));
   fake.sidecar.notify(CHANGED, { runs: [profiledRun({ state: "gathering" })] });
@@ -274,7 +274,7 @@ test("of reports that have come one is told, with a way to open them", async () 
   assert.deepEqual([open?.command, open?.args[1]], ["vscode.openWith", "eagleray.nsysReport"]);
 });
 
-test("a recording can be begun as long as some run goes on, also when all reports are here", () => {
+test("a recording can start while a run lives, also with all reports gathered", () => {
   const workers = [profiledWorker({ state: "gathered", reports: [PATH] })];
   const can = (changes: Partial<ProfiledRun>): unknown => {
     fake.sidecar.notify(CHANGED, { runs: [profiledRun({ workers, ...changes })] });
@@ -286,7 +286,7 @@ test("a recording can be begun as long as some run goes on, also when all report
   assert.equal(can({ state: "gathered" }), false);
 });
 
-test("of a run of another window nothing is told", async () => {
+test("a run of another window is not announced", async () => {
   fake.sidecar.on(RUNS, () => ({ runs: [aRun({ workspace: "/elsewhere" })] }));
   fake.sidecar.notify(CHANGED, { runs: [profiledRun({ state: "gathering" })] });
   await settled();

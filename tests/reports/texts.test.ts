@@ -53,13 +53,13 @@ test("a name is shown whole, on one line, in its own direction", () => {
   assert.equal(singleLine("x".repeat(5000)).length, 5000);
 });
 
-test("the facts leave out what is not known", () => {
+test("the facts omit unknown values", () => {
   const names = factsOf(report({ host: "", trace: "", duration_ns: 0 })).map(({ name }) => name);
   assert.deepEqual(names, ["Recorded", "nsys", "Schema", "Size", "File"]);
   assert.equal(factsOf(report())[1]?.value, "2026-11-21 20:15:03 UTC");
 });
 
-test("a GPU’s words say how busy it was, and what of that was NCCL", () => {
+test("the facts of a GPU show how busy it was, and the share of NCCL", () => {
   assert.deepEqual(gpuFacts(gpu()), [
     "busy 75.0 % (1.50 s)",
     "idle 500 ms",

@@ -69,12 +69,12 @@ test("“Run on Ray” starts the file in the editor with the breakpoints of the
   assert.equal(editor.saved, 1);
 });
 
-test("a menu’s own file is what is run, and one outside the folder runs where it lies", async () => {
+test("the menu’s file is run, outside the folder in its own directory", async () => {
   await editor.run("eagleray.run", Uri.file("/elsewhere/go.sh"));
   assert.deepEqual([prepared().path, prepared().cwd], ["/elsewhere/go.sh", "/elsewhere"]);
 });
 
-test("with nothing to run it says what to do", async () => {
+test("running without a program shows the next step", async () => {
   editor.inView = { uri: Uri.file("/w/notes.md"), languageId: "markdown" };
   await editor.run("eagleray.run");
   assert.match(editor.asked[0]?.text ?? "", /^No Python file and no script is open.*Run on Ray…/);
@@ -94,7 +94,7 @@ test("the output opens beside the editor, unless the setting is off", async () =
   assert.equal(editor.terminals.length, 1);
 });
 
-test("closing the output stops no run, and its row opens it anew", async () => {
+test("closing the output stops no run, and its row opens it again", async () => {
   list(aRun());
   const row = { row: "run", run: aRun() };
   await editor.run("eagleray.showRunOutput", row);
@@ -106,14 +106,14 @@ test("closing the output stops no run, and its row opens it anew", async () => {
   assert.equal(editor.terminals.length, 2);
 });
 
-test("who asks twice for the output at once gets one terminal", async () => {
+test("two requests for the output at once open one terminal", async () => {
   list(aRun());
   const row = { row: "run", run: aRun() };
   await Promise.all([1, 2].map(() => editor.run("eagleray.showRunOutput", row)));
   assert.equal(editor.terminals.length, 1);
 });
 
-test("SLURM is asked nothing before the person has seen the exact command", async () => {
+test("SLURM gets no request before the user has seen the exact command", async () => {
   fake.sidecar.on(PREPARE, () => proposal({ confirm: "sbatch --parsable go.sbatch" }));
   await editor.run("eagleray.run");
   assert.equal(editor.asked[0]?.text, "Submit train.py to SLURM?");
@@ -130,7 +130,7 @@ test("SLURM is asked nothing before the person has seen the exact command", asyn
   );
 });
 
-test("what the person should know of a run is said, and it starts all the same", async () => {
+test("problems of a run are shown, and it starts all the same", async () => {
   const problem = {
     code: "no-arguments",
     message: "It drops its arguments.",
@@ -142,7 +142,7 @@ test("what the person should know of a run is said, and it starts all the same",
   assert.equal(started().length, 1);
 });
 
-test("a start that is refused is said in words of the catalogue", async () => {
+test("a rejected start shows the error of the catalogue", async () => {
   fake.sidecar.on(START, () => {
     throw new EaglerayError("job-refused", "The cluster refused the job.", "Its log says why.");
   });
@@ -184,7 +184,7 @@ test("“Run Again” needs no form: what this window ran last, with the breakpo
   assert.equal(editor.asked.length, 0);
 });
 
-test("“Run Again” in a new window knows what was run there before", async () => {
+test("“Run Again” in a new window runs the last program of the workspace", async () => {
   fake.sidecar.on(LIST, () => ({ runs: [aRun({ id: "before", state: "failed" })] }));
   await editor.run("eagleray.runAgain");
   assert.deepEqual(
@@ -199,7 +199,7 @@ test("“Run Again” before anything was run starts the file in the editor", as
   assert.equal(started().length, 1);
 });
 
-test("stopping asks where the run says so, and takes the only run that goes on", async () => {
+test("stopping asks if the run requires it, and takes the only live run", async () => {
   list(aRun({ state: "ended", ended: 1 }), aRun({ id: "live", confirm_stop: "Cancel job 5?" }));
   await editor.run("eagleray.stopRun");
   assert.equal(editor.asked[0]?.options["detail"], "Cancel job 5?");
@@ -209,7 +209,7 @@ test("stopping asks where the run says so, and takes the only run that goes on",
   assert.deepEqual(fake.sidecar.sentTo(STOP), [{ id: "live", confirmed: true }]);
 });
 
-test("among several runs the person picks one; where none fits it is said", async () => {
+test("the user picks one of several runs; a message says that none fits", async () => {
   list(aRun({ id: "one" }), aRun({ id: "two" }));
   editor.answer = ({ options }) => (options["items"] as object[] | undefined)?.[1];
   await editor.run("eagleray.stopRun");
@@ -227,7 +227,7 @@ test("the exact command is copied, and a run that has ended is forgotten", async
   assert.deepEqual(fake.sidecar.sentTo(FORGET), [{ id: run.id }]);
 });
 
-test("runs are there again after a start of the sidecar, and a click on a line goes there", async () => {
+test("runs are listed again after a start of the sidecar, and a click on a line opens it", async () => {
   const line = runLine({ state: "moved", line: 3, moved_to: 5 });
   const runs = [aRun({ lines: [line] })];
   fake.sidecar.answers.set("eagleray/runs/list", () => ({ runs }));

@@ -109,7 +109,7 @@ test("disabled breakpoints, and those of other languages and documents, are none
   assert.deepEqual(told().at(-1)?.breakpoints, []);
 });
 
-test("without a live run of this window nobody is told, and no sidecar is started for it", async () => {
+test("without a live run of this window no breakpoint is sent, and no sidecar starts", async () => {
   await list(aRun({ state: "ended", ended: 1 }), aRun({ workspace: "/v" }));
   debug.setBreakpoints(point("/w/a.py", 2));
   await later();
@@ -127,7 +127,7 @@ test("a window without a folder has runs of its own, and nothing to do with thos
   assert.equal(told()[0]?.workspace, "window 5e55");
 });
 
-test("a run that comes back after a failure to tell it is told at the next change", async () => {
+test("a run that returns after a failed request gets the next change", async () => {
   fake.sidecar.on(BREAKPOINTS, () => {
     throw new Error("lost");
   });
@@ -141,7 +141,7 @@ test("a run that comes back after a failure to tell it is told at the next chang
   assert.equal(told().length, 2);
 });
 
-test("what could not be told is told when the sidecar is back", async () => {
+test("breakpoints that failed to be sent are sent when the sidecar is back", async () => {
   fake.sidecar.on(BREAKPOINTS, () => {
     throw new Error("lost");
   });
@@ -157,7 +157,7 @@ test("what could not be told is told when the sidecar is back", async () => {
   assert.equal(told().length, 2);
 });
 
-test("a worker that stops comes to the front, and the next one when the person has gone on", async () => {
+test("a worker that stops comes to the front, the next one after the user continues", async () => {
   await list(aRun());
   await list(standing("a", "b"));
   assert.deepEqual(attached(), ["a"]);
@@ -179,7 +179,7 @@ test("workers that come to the front are announced by no notification", async ()
   assert.deepEqual([...fake.app.broughtUp.value], []);
 });
 
-test("a loop that stops again at once keeps the person’s attention", async () => {
+test("a loop that stops again at once stays in front", async () => {
   await list(aRun());
   await list(standing("a"));
   const session = sessionOf("a");
@@ -209,7 +209,7 @@ test("when its session ends the next one that waits comes to the front", async (
   assert.deepEqual(attached(), ["a", "b"]);
 });
 
-test("who disconnects gets none of those in its place that stand there already", async () => {
+test("disconnecting attaches to no worker that was stopped already", async () => {
   await list(aRun());
   await list(standing("a", "b"));
   const session = sessionOf("a");
@@ -222,7 +222,7 @@ test("who disconnects gets none of those in its place that stand there already",
   assert.deepEqual(attached(), ["a", "c"]);
 });
 
-test("what stood already when the window opened was left there", async () => {
+test("workers stopped before the window opened are not attached", async () => {
   await list(standing("a"));
   await later();
   assert.deepEqual(attached(), []);
@@ -240,7 +240,7 @@ test("stops of another folder’s run wait in the list, and so do all when that 
   assert.deepEqual(attached(), []);
 });
 
-test("a worker that was asked to pause comes to the front wherever the person looks", async () => {
+test("a worker that was asked to pause comes to the front over any other", async () => {
   const worker = runWorker({ worker_id: "a", state: "running" });
   const run = aRun({ workers: [worker] });
   await list(run);
@@ -264,7 +264,7 @@ test("a worker that could not be asked to pause is not waited for", async () => 
   assert.deepEqual(attached(), []);
 });
 
-test("“Pause Worker” without a row offers those that run; where there is none it is said", async () => {
+test("“Pause Worker” without a row offers running workers, or says that there is none", async () => {
   await list(standing("a"));
   await editor.run("eagleray.pauseWorker");
   assert.equal(editor.asked[0]?.text, "No worker of a run is running.");

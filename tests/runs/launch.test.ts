@@ -8,7 +8,7 @@ import { draftOfLaunch } from "../../extension/features/runs/launch_json";
 import { NEW_PROFILE } from "../../extension/features/runs/profile_options";
 import { FOLDER } from "./samples";
 
-test("a program with all that can be said of it", () => {
+test("a program with all options is read", () => {
   const config = {
     program: "/w/train.py",
     args: ["--name", "a b"],
@@ -49,12 +49,12 @@ test("a program with all that can be said of it", () => {
   });
 });
 
-test("what is not said is as it is without a form", () => {
+test("missing options have the defaults of the form", () => {
   const draft = draftOfLaunch({ module: "pkg.train" }, FOLDER);
   assert.deepEqual(draft, { ...PLAIN, path: "pkg.train", kind: "module", cwd: FOLDER });
 });
 
-test("a command is its words, with the arguments after them", () => {
+test("a command precedes its arguments", () => {
   const draft = draftOfLaunch({ command: ["make", "train"], args: ["-j"] }, FOLDER);
   assert.deepEqual([draft.path, draft.kind, draft.args], ["", "command", ["make", "train", "-j"]]);
 });

@@ -49,7 +49,7 @@ afterEach(() => {
   }
 });
 
-test("steps and seconds are taken as they are meant, and what names none is not", () => {
+test("steps and seconds are parsed, and invalid ones are rejected", () => {
   assert.deepEqual(["3:5", " 3 : 5 ", "4"].map(stepsOf), ["3:5", "3:5", "4:5"]);
   assert.deepEqual([...new Set(["", "5:3", "3:3", "3-5", "a", "3:"].map(stepsOf))], [undefined]);
   assert.deepEqual(["10", "0,5", "0", "", "x"].map(secondsOf), [
@@ -69,7 +69,7 @@ test("nsys on the nodes is named by a whole path or a name, or by nothing", () =
   assert.deepEqual(unclear.filter(nsysProblem), unclear);
 });
 
-test("the preview says which classes match, and what would add the others", () => {
+test("the preview shows matching classes, and patterns that would add the others", () => {
   const items = previewItems(["*Policy*"], SEEN).map(({ label, description, adds }) => [
     label,
     description,
@@ -85,7 +85,7 @@ test("the preview says which classes match, and what would add the others", () =
   assert.match(previewItems(["x"], SEEN.slice(1))[0]?.description ?? "", /matches nothing/);
 });
 
-test("a class of two clusters stands there once", () => {
+test("a class of two clusters is listed once", () => {
   const classes = mergedClasses([SEEN, SEEN.slice(0, 1), []]);
   assert.deepEqual(
     classes.map(({ name, running }) => [name, running]),
@@ -96,7 +96,7 @@ test("a class of two clusters stands there once", () => {
   );
 });
 
-test("the classes are asked for once somebody stops typing, and one that is chosen is added", async () => {
+test("classes are requested once the user stops typing, and a chosen one is added", async () => {
   mock.timers.enable({ apis: ["setTimeout"] });
   const asked: (readonly string[])[] = [];
   const picked = pickPatterns(["*Policy*"], (patterns) => {
@@ -127,7 +127,7 @@ test("without a pattern Enter takes nothing, and a list that is closed changes n
   assert.equal(await picked, undefined);
 });
 
-test("without a cluster the preview is of what earlier runs have seen", async () => {
+test("without a cluster the preview shows classes of earlier runs", async () => {
   fake.sidecar.on(WORKERS, () => ({ classes: SEEN }));
   void editor.run("eagleray.profileWorkers");
   await settled();

@@ -50,7 +50,7 @@ test("a run that goes on is stopped first, and starts once more when it is over"
 
 const LOST = { state: "unwatched", note: "SLURM job 5 may still be running." } as const;
 
-test("one that nobody keeps may go on, so the person says what becomes of it", async () => {
+test("an orphaned run may keep running, so the user decides about it", async () => {
   const run = aRun({ ...LOST, confirm_stop: "Cancel job 5?" });
   list(run);
   await editor.run("eagleray.restartRun", { row: "run", run });

@@ -56,18 +56,18 @@ for (const [name, run, description] of DESCRIPTIONS) {
   });
 }
 
-test("the exact command stands in the tooltip, and a row can be told from another", () => {
+test("the tooltip has the exact command, and rows have distinct ids", () => {
   assert.match(textsOf(aRun()).tooltip, /^python train\.py --steps 3\nIn \/w\/project/);
   assert.notEqual(textsOf(aRun()).id, textsOf(aRun({ id: "1" })).id);
 });
 
-test("what came from a cluster is no icon and no link", () => {
+test("text from a cluster becomes neither an icon nor a link", () => {
   const run = aRun({ name: "$(trash) [a](b)", workers: [runWorker({ name: "$(x)\u001b[1m" })] });
   assert.doesNotMatch(textsOf(run).label, /\$\(|\]\(/);
   assert.doesNotMatch(childrenOf(run)[0]?.label ?? "", /\$\(/);
 });
 
-test("who stands at a line comes first, and says where", () => {
+test("stopped workers come first, with their line", () => {
   const stopped = runWorker({
     name: "b",
     state: "stopped",
@@ -106,7 +106,7 @@ test("lines that moved, cannot be reached or wait for their file have a row; the
   assert.equal(childrenOf(ended)[0]?.description, "no process loaded this file");
 });
 
-test("a run of few workers is unfolded while it goes on, one of many is not", () => {
+test("a live run of few workers is expanded, one of many is not", () => {
   const many = Array.from({ length: 64 }, (_, at) => runWorker({ worker_id: String(at) }));
   assert.equal(textsOf(aRun({ state: "ended", ended: 1001 })).children, "none");
   assert.equal(textsOf(aRun()).children, "expanded");

@@ -41,7 +41,7 @@ function run(command: string, rows: readonly Row[] = ROWS): Promise<unknown> {
   return editor.run(command, rows[0], rows);
 }
 
-test("Stop ends those that go on, after one question for those that ask", async () => {
+test("Stop ends live runs, after one question for those that require it", async () => {
   await run("eagleray.stopRun");
   assert.deepEqual(
     [editor.asked[0]?.text, editor.asked[0]?.options["detail"]],
@@ -67,7 +67,7 @@ test("Forget names those that are over before they go", async () => {
   assert.deepEqual(fake.sidecar.sentTo(FORGET), [{ id: "3" }, { id: "4" }]);
 });
 
-test("where none of several can be stopped it is said, and no other run is", async () => {
+test("a message says that none of several runs can be stopped, and no other run is", async () => {
   await run("eagleray.stopRun", ROWS.slice(2));
   assert.equal(editor.asked[0]?.text, "There is no such run.");
   assert.deepEqual(fake.sidecar.sentTo(STOP), []);

@@ -137,7 +137,7 @@ test("it follows piece by piece, asking for the next once the last is shown", as
   assert.deepEqual(asked(), [-1, 2, 5]);
 });
 
-test("what is left out is said, with the file that has all", async () => {
+test("omitted output is noted, with the file that has all of it", async () => {
   const mb = 2 ** 20;
   pieces({ text: "z\n", next: 9, skipped: 63 * mb }, { text: "y\n", next: 99, skipped: 12 * mb });
   await opened(aRun());
@@ -148,7 +148,7 @@ test("what is left out is said, with the file that has all", async () => {
   assert.match(shown, /12 MB are skipped: .*\r\ny/);
 });
 
-test("a sidecar that is lost is asked again where the output was left", async () => {
+test("a new sidecar continues the output where the lost one ended", async () => {
   pieces({ text: "a\n", next: 2 }, new EaglerayError("sidecar-lost", "gone"), {
     text: "b\n",
     next: 4,

@@ -36,7 +36,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("typed", "code", "text"), REFUSED)
-def test_a_breakpoint_that_cannot_stop_is_refused(
+def test_breakpoint_that_cannot_stop_is_rejected(
     tmp_path: Path, typed: str, code: str, text: str
 ) -> None:
     (tmp_path / "a.py").write_text(PROGRAM)
@@ -49,7 +49,7 @@ def test_a_breakpoint_that_cannot_stop_is_refused(
 @pytest.mark.parametrize(
     "typed", ["a.py:9", "a.py:13", "a.py:10:step is 1", "gone.py:999", "newer.py:2", "a.py:6"]
 )
-def test_a_breakpoint_that_may_stop_is_taken(tmp_path: Path, typed: str) -> None:
+def test_breakpoint_that_may_stop_is_accepted(tmp_path: Path, typed: str) -> None:
     (tmp_path / "a.py").write_text(PROGRAM)
     (tmp_path / "newer.py").write_text("syntax of = = a later Python\nx\n")
     assert len(breakpoints([typed], tmp_path)) == 1

@@ -57,7 +57,7 @@ def test_actor_stops_is_listed_and_continues(home: Path, tmp_path: Path) -> None
         terminal.interrupt_hard()
 
 
-def test_a_filter_lets_the_others_run(joined: Path, tmp_path: Path) -> None:
+def test_filter_keeps_other_workers_running(joined: Path, tmp_path: Path) -> None:
     lines = [f"{ACTORS}:{line_of(ACTORS, name)}" for name in ("step", "other")]
     terminal = run(tmp_path, "--break", lines[0], "--break", lines[1], "--workers", "*Policy*")
     try:

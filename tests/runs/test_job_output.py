@@ -90,7 +90,7 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
     return Job(tmp_path, monkeypatch)
 
 
-async def test_what_is_there_and_what_is_appended(job: Job) -> None:
+async def test_existing_and_appended_output_is_copied(job: Job) -> None:
     text = b"a\xff\n" * 200_000
     job.write(text)
     async with job.followed():
@@ -103,14 +103,14 @@ async def test_what_is_there_and_what_is_appended(job: Job) -> None:
     assert job.output._commands.started == 1
 
 
-async def test_a_file_that_appears_when_the_job_begins(job: Job) -> None:
+async def test_file_created_at_the_start_of_the_job_is_copied(job: Job) -> None:
     async with job.followed():
         job.write(b"begun\n")
         await job.until(lambda: job.copied() == b"begun\n")
 
 
 @pytest.mark.parametrize("second", [b"2\n", b"a second run that says more than the first one\n"])
-async def test_a_file_that_is_emptied_or_replaced(job: Job, second: bytes) -> None:
+async def test_emptied_or_replaced_file_is_copied_again(job: Job, second: bytes) -> None:
     """By SLURM, which starts the job again, by the user, or by a rotation of logs."""
     job.write(b"the first run\n")
     async with job.followed():
@@ -123,7 +123,7 @@ async def test_a_file_that_is_emptied_or_replaced(job: Job, second: bytes) -> No
     assert job.events[0] == "anew after 14 bytes"
 
 
-async def test_a_lost_link_loses_nothing_and_copies_nothing_twice(job: Job) -> None:
+async def test_lost_link_neither_loses_nor_repeats_output(job: Job) -> None:
     text = b""
     async with job.followed():
         for number in range(4):
@@ -141,7 +141,7 @@ async def test_a_lost_link_loses_nothing_and_copies_nothing_twice(job: Job) -> N
     assert job.output._commands.started > 1
 
 
-async def test_a_second_file(job: Job, tmp_path: Path) -> None:
+async def test_second_file_is_copied(job: Job, tmp_path: Path) -> None:
     job.write(b"out\n")
     errors = tmp_path / "errors"
     errors.write_bytes(b"err\n")
@@ -151,7 +151,7 @@ async def test_a_second_file(job: Job, tmp_path: Path) -> None:
         await job.until(lambda: job.copied() == b"out\nerr\n")
 
 
-async def test_it_ends_with_its_input(job: Job) -> None:
+async def test_follower_ends_with_its_input(job: Job) -> None:
     """A follower whose link is cut must not stay on the login node."""
     job.write(b"x")
     running = asyncio.create_task(job.output.run())
@@ -203,7 +203,7 @@ def test_after_a_restart_there_is_no_doubt(tmp_path: Path) -> None:
     assert news(file, 1) == [[("D", b", appended to")]]
 
 
-async def test_a_frame_that_no_follower_sends_is_refused() -> None:
+async def test_invalid_frame_is_rejected() -> None:
     """A changed host must not fill the memory of the supervisor."""
     stream = asyncio.StreamReader()
     stream.feed_data(b"D 0 %d\n" % (PIECE + 1))

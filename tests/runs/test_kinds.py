@@ -58,7 +58,7 @@ def test_command_has_its_kind(folder: str, command: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize(("path", "code"), [("data.txt", "unknown-kind"), ("no.py", "no-program")])
-def test_what_cannot_be_started(folder: str, path: str, code: str) -> None:
+def test_unstartable_program_is_rejected(folder: str, path: str, code: str) -> None:
     with pytest.raises(EaglerayError) as raised:
         kind_of(path, [], folder)
     assert raised.value.code == code
@@ -96,7 +96,7 @@ def test_breakpoints_of_a_file_are_grouped(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["a.py", "a.py:", "a.py:0", ":3", "a.py:x"])
-def test_what_is_no_breakpoint(text: str, tmp_path: Path) -> None:
+def test_invalid_breakpoint_is_rejected(text: str, tmp_path: Path) -> None:
     with pytest.raises(EaglerayError) as raised:
         breakpoints([text], tmp_path)
     assert raised.value.code == "bad-breakpoint"

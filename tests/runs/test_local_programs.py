@@ -26,7 +26,7 @@ def test_arguments_reach_the_program_unchanged(own_home: Path, tmp_path: Path) -
     assert (shown["state"], shown["code"]) == ("failed", 5)
 
 
-def test_a_script_with_the_line_ends_of_windows(own_home: Path, tmp_path: Path) -> None:
+def test_script_with_line_ends_of_windows_runs(own_home: Path, tmp_path: Path) -> None:
     script = tmp_path / "start.sh"
     script.write_bytes(b'#!/bin/bash\r\nfor word in "$@"; do\r\n  echo "<$word>"\r\ndone\r\n')
     terminal = Terminal(tmp_path, "run", "--", "bash", "start.sh", *ODD[:3])
@@ -53,7 +53,7 @@ def test_second_control_c_ends_the_program_faster(own_home: Path, tmp_path: Path
     assert terminal.code() == 128 + signal.SIGTERM
 
 
-def test_a_run_outlives_its_terminal_and_is_followed_by_another(
+def test_run_outlives_its_terminal_and_is_followed_by_another(
     own_home: Path, tmp_path: Path
 ) -> None:
     first = Terminal(tmp_path, "run", "--", sys.executable, str(PLAIN), "wait")
@@ -89,7 +89,7 @@ def test_program_outlives_its_supervisor(own_home: Path, tmp_path: Path) -> None
     assert log.read_text().endswith("interrupted\n")
 
 
-def test_a_run_is_started_again_and_forgotten(own_home: Path, tmp_path: Path) -> None:
+def test_run_is_restarted_and_forgotten(own_home: Path, tmp_path: Path) -> None:
     terminal = Terminal(tmp_path, "run", "--", sys.executable, str(PLAIN), "code", "0", *ODD)
     assert terminal.code() == 0
     output = terminal.output()

@@ -130,7 +130,7 @@ async def test_run_that_is_being_adopted_is_not_removed(records: RunRecords) -> 
     assert not record.folder.exists()
 
 
-async def test_a_job_that_is_not_reached_when_it_is_taken_over_has_not_failed(
+async def test_job_unreachable_at_its_adoption_has_not_failed(
     records: RunRecords,
 ) -> None:
     record = records.create(PLAN, evolve(DEAD, external_id="raysubmit_1"))

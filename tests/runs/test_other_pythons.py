@@ -25,7 +25,7 @@ print("Python", *value, flush=True)
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_it_stops_in_every_python(own_home: Path, tmp_path: Path, python: str) -> None:
+def test_breakpoint_stops_in_every_python(own_home: Path, tmp_path: Path, python: str) -> None:
     program = tmp_path / "main.py"
     program.write_text(PROGRAM)
     terminal = Terminal(tmp_path, "run", "--break", f"{program}:4", "--", python, str(program))
@@ -46,7 +46,7 @@ def test_it_stops_in_every_python(own_home: Path, tmp_path: Path, python: str) -
         terminal.interrupt_hard()
 
 
-async def test_a_window_that_is_gone_ends_no_run(own_home: Path, tmp_path: Path) -> None:
+async def test_closed_window_ends_no_run(own_home: Path, tmp_path: Path) -> None:
     """The process that served the window is killed, as when its machine takes the editor away."""
     async with sidecar() as panel:
         await panel.initialize(discovery="off")

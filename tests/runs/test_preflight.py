@@ -47,7 +47,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("command", "code", "message", "next_step"), REFUSED)
-def test_what_cannot_start_leaves_no_run_behind(
+def test_failed_preflight_leaves_no_run(
     own_home: Path,
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -79,13 +79,13 @@ def test_dry_run_of_missing_script_fails(
     assert "Check its name" in done.stderr
 
 
-async def test_a_folder_that_is_gone_is_named(own_home: Path, folder: Path) -> None:
+async def test_missing_folder_is_named(own_home: Path, folder: Path) -> None:
     plan = RunPlan("command", ("ls",), str(folder / "gone"), "ls")
     with pytest.raises(EaglerayError, match="gone: no such folder"):
         await check(plan)
 
 
-async def test_what_can_start_passes(own_home: Path, folder: Path) -> None:
+async def test_startable_program_passes(own_home: Path, folder: Path) -> None:
     """Without running anything of it, and as the program would be found: in its own environment."""
     python, cwd = sys.executable, str(folder)
     fine = [
@@ -124,14 +124,14 @@ TARGETS = [
 
 
 @pytest.mark.parametrize(("argv", "target"), TARGETS)
-def test_the_target_follows_the_options_of_python(
+def test_target_follows_the_options_of_python(
     argv: tuple[str, ...], target: PythonTarget | None
 ) -> None:
     assert target_of(RunPlan("command", argv, "/", "")) == target
     assert target_of(RunPlan("job", argv, "/", "")) is None
 
 
-async def test_the_editor_is_refused_as_well(own_home: Path, folder: Path) -> None:
+async def test_editor_gets_the_same_error(own_home: Path, folder: Path) -> None:
     async with sidecar() as panel:
         await panel.initialize(discovery="off")
         request = {"path": "train.py", "args": [], "cwd": str(folder), "python": "/no/such/python"}

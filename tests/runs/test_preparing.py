@@ -87,7 +87,7 @@ NARROW = [
 
 @pytest.mark.parametrize(("line", "message"), NARROW)
 @pytest.mark.parametrize("kind", ["script", "sbatch"])
-async def test_a_job_that_is_handed_only_some_variables(
+async def test_narrow_export_is_a_problem(
     run_request: RunRequest, kind: Kind, line: str, message: str
 ) -> None:
     (Path(run_request.cwd) / "inner.sub").write_text(

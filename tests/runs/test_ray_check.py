@@ -39,7 +39,7 @@ def plan(python: Path, folder: Path, kind: Kind = "program", *arguments: str) ->
     return RunPlan(kind, (str(python), *(arguments or ("train.py",))), str(folder), "train.py")
 
 
-async def test_a_python_without_ray_is_noticed(python: Path, folder: Path) -> None:
+async def test_python_without_ray_is_detected(python: Path, folder: Path) -> None:
     check = RayCheck()
     missing = await check.missing(plan(python, folder))
     assert missing is not None
@@ -73,7 +73,7 @@ NOT_CHECKED: list[tuple[Kind, tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(("kind", "arguments"), NOT_CHECKED)
-async def test_what_may_have_another_environment_is_not_checked(
+async def test_program_with_another_environment_is_not_checked(
     python: Path, folder: Path, kind: Kind, arguments: tuple[str, ...]
 ) -> None:
     """A script may activate one, a job has that of its cluster."""
@@ -81,12 +81,12 @@ async def test_what_may_have_another_environment_is_not_checked(
     assert not (python.parents[1] / "starts").exists()
 
 
-async def test_an_interpreter_that_does_not_answer_stops_nobody(folder: Path, python: Path) -> None:
+async def test_silent_interpreter_prevents_no_start(folder: Path, python: Path) -> None:
     python.write_text("#!/bin/sh\nexit 3\n")
     assert await RayCheck().missing(plan(python, folder)) is None
 
 
-def test_in_a_terminal_it_is_a_warning(
+def test_missing_ray_is_a_warning_in_a_terminal(
     own_home: Path, python: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
@@ -97,7 +97,7 @@ def test_in_a_terminal_it_is_a_warning(
     assert [item["id"] for item in listed()] == [done.stdout.strip()]
 
 
-async def test_in_the_editor_nothing_starts_until_the_user_decides(
+async def test_missing_ray_delays_the_start_in_the_editor(
     own_home: Path, python: Path, folder: Path
 ) -> None:
     request = {"path": "train.py", "args": [], "cwd": str(folder), "python": str(python)}
@@ -129,7 +129,7 @@ async def test_missing_program_is_reported_before_missing_ray(
     assert refused["error"]["data"]["code"] == "no-program"
 
 
-def test_the_python_of_a_cluster_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_of_a_cluster_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each once, if it can be run here."""
 
     class Process:

@@ -141,7 +141,7 @@ async def test_output_is_followed_to_its_last_byte(tmp_path: Path) -> None:
     output.close()
 
 
-def test_the_package_is_delivered_once_and_whole(tmp_path: Path) -> None:
+def test_package_is_delivered_once_and_whole(tmp_path: Path) -> None:
     ours = read_package()
     folder = deliver(ours, tmp_path)
     assert deliver(ours, tmp_path) == folder
@@ -152,7 +152,7 @@ def test_the_package_is_delivered_once_and_whole(tmp_path: Path) -> None:
     assert zip_package(changed)[0] != zip_package(ours)[0]
 
 
-def test_the_copy_of_debugpy_is_all_that_its_folder_holds(tmp_path: Path) -> None:
+def test_debugpy_copy_is_alone_in_its_folder(tmp_path: Path) -> None:
     folder = debugger_copy(tmp_path)
     assert debugger_copy(tmp_path) == folder
     assert [path.name for path in Path(folder).iterdir()] == ["debugpy"]
@@ -162,7 +162,7 @@ def test_the_copy_of_debugpy_is_all_that_its_folder_holds(tmp_path: Path) -> Non
     assert received.startswith(folder)
 
 
-def test_the_zip_is_the_same_every_time_and_has_the_site_at_its_root() -> None:
+def test_zip_is_reproducible_with_the_site_at_its_root() -> None:
     name, archive = zip_package(read_package())
     assert (name, archive) == zip_package(read_package())
     names = zipfile.ZipFile(BytesIO(archive)).namelist()

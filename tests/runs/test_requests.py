@@ -41,7 +41,7 @@ async def reported(panel: StdioClient, run: str, state: str) -> dict[str, Any]:
     return rows(await panel.heard(f"{RUNS}/changed", rows))[0]
 
 
-async def test_a_run_from_its_form_to_its_end(
+async def test_run_is_reported_from_its_form_to_its_end(
     panel: StdioClient, own_home: Path, tmp_path: Path
 ) -> None:
     proposal = await prepared(panel, tmp_path, "wait", workspace="/ws")
@@ -85,7 +85,7 @@ async def test_failed_run_has_a_reason(panel: StdioClient, tmp_path: Path) -> No
     assert (await printed(panel, run)).startswith("Traceback")
 
 
-async def test_a_script_finds_the_chosen_python_as_in_a_terminal(
+async def test_script_finds_the_chosen_python_as_in_a_terminal(
     panel: StdioClient, own_home: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "go.sh").write_text('#!/bin/bash\necho "with $(command -v python)"\n')
@@ -152,7 +152,7 @@ async def test_lines_that_change_right_after_the_start(
     ]
 
 
-async def test_a_token_that_was_typed_in_reaches_the_supervisor_and_no_file(
+async def test_typed_token_reaches_the_supervisor_and_no_file(
     panel: StdioClient, own_home: Path, tmp_path: Path
 ) -> None:
     """The cluster takes no job, but only a supervisor that has the token learns that."""

@@ -131,7 +131,7 @@ async def test_end_of_a_batch_job_becomes_an_exit_code(
     assert slurm.started == 1
 
 
-async def test_a_job_that_the_queue_does_not_list(at_once: None, output: Output) -> None:
+async def test_job_missing_in_the_queue_is_still_polled(at_once: None, output: Output) -> None:
     """Such as the first one of an array: `scontrol` knows it, and the queue isn't asked in vain."""
     states = ["JobState=RUNNING ExitCode=0:0"] * 3 + ["JobState=COMPLETED ExitCode=0:0"]
     slurm = FakeSlurm(list(states), lists=False)
@@ -148,7 +148,7 @@ async def test_a_job_that_the_queue_does_not_list(at_once: None, output: Output)
     assert (ending.code, slurm.polls) == (0, 1)
 
 
-async def test_the_errors_of_a_job_that_has_a_file_for_them(
+async def test_separate_error_file_of_a_job_is_copied(
     at_once: None, output: Output, tmp_path: Path
 ) -> None:
     (tmp_path / "o.log").write_text("one\n")
@@ -183,7 +183,7 @@ async def test_restart_note_precedes_the_new_output(output: Output, tmp_path: Pa
     assert log.read_text() == f"Submitted batch job 77\nfirst run\n{AGAIN}{REPLACED}second\n"
 
 
-async def test_a_job_outlives_a_slurm_that_is_away_for_long(at_once: None, output: Output) -> None:
+async def test_job_outlives_a_long_outage_of_slurm(at_once: None, output: Output) -> None:
     away: list[str | None] = [""] * 200
     slurm = FakeSlurm(["JobState=RUNNING ExitCode=0:0", *away, "JobState=FAILED ExitCode=3:0"])
     starter = batch(slurm, output)
@@ -191,7 +191,7 @@ async def test_a_job_outlives_a_slurm_that_is_away_for_long(at_once: None, outpu
     assert (await starter.ended()).code == 3
 
 
-async def test_a_job_that_slurm_has_forgotten(at_once: None, output: Output) -> None:
+async def test_forgotten_job_ends_with_an_unknown_outcome(at_once: None, output: Output) -> None:
     starter = batch(FakeSlurm(["JobState=RUNNING ExitCode=0:0", None]), output)
     await starter.start()
     ending = await starter.ended()
@@ -214,7 +214,7 @@ async def test_rejected_batch_job_raises(
     assert raised.value.code == code
 
 
-async def test_a_copy_of_the_script_that_the_login_node_does_not_see(output: Output) -> None:
+async def test_script_copy_missing_on_the_login_node_raises(output: Output) -> None:
     slurm = FakeSlurm([])
     env = {"EAGLERAY_SCRIPT": "/w/a.sub"}
     starter = Sbatch(slurm, "login", ["sbatch", "/h/script/a.sub"], "/w", env, output, slurm)
@@ -235,7 +235,7 @@ class CountedSlurm(FakeSlurm):
         return await FakeSlurm.get(self, ssh, max_age_s)
 
 
-def test_an_hour_of_a_running_job(output: Output) -> None:
+def test_running_job_is_polled_rarely(output: Output) -> None:
     """The state comes from the shared queue, once a minute; `scontrol` is asked when it changes."""
     slurm = CountedSlurm(["JobState=PENDING"] + ["JobState=RUNNING"] * 10_000)
 

@@ -49,7 +49,7 @@ def test_texts_of_a_plan_have_no_secret() -> None:
     assert exact_command(sbatch).count(SECRET) == 2 + 5 + 1
 
 
-def test_a_run_is_listed_without_secrets() -> None:
+def test_run_is_listed_without_secrets() -> None:
     state = RunState("failed", 1.0, 2.0, 1, f"sbatch: error: invalid --export=HF_TOKEN={SECRET}")
     listed_run = StoredRun(RunRecord("abc", Path("/r")), plan(f"HF_TOKEN={SECRET}"), state)
     assert SECRET not in json.dumps(asdict(wire_run(listed_run)))
@@ -85,7 +85,7 @@ async def test_requests_of_the_panel_answer_without_secrets(own_home: Path, tmp_
     assert copied["text"].count(SECRET) == 7
 
 
-def test_nothing_that_the_command_prints_has_a_secret(
+def test_printed_output_has_no_secret(
     own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -78,7 +78,7 @@ def test_run_without_a_started_supervisor_is_over(record: RunRecord) -> None:
 
 
 @pytest.mark.parametrize("name", ["stop", "secret", "plan.json"])
-def test_the_copy_of_a_script_is_no_file_of_the_run(record: RunRecord, name: str) -> None:
+def test_script_copy_does_not_overwrite_files_of_the_run(record: RunRecord, name: str) -> None:
     secret, argv = record.secret(), ("bash", name, "x")
     plan = with_copy(record, RunPlan("script", argv, "/w", name, copy_of=name, copy_text="echo\n"))
     assert Path(plan.argv[1]).read_text() == "echo\n" and Path(plan.argv[1]).name == name

@@ -96,7 +96,7 @@ async def started(record: RunRecord, world: World) -> tuple[RunSupervisor, async
     return supervisor, running
 
 
-async def test_the_reports_come_before_the_program_is_ended(record: RunRecord) -> None:
+async def test_reports_are_collected_before_the_program_is_ended(record: RunRecord) -> None:
     world = World()
     supervisor, running = await started(record, world)
     supervisor.stop()
@@ -126,7 +126,7 @@ async def test_second_stop_skips_the_reports(record: RunRecord) -> None:
     assert "finished" not in world.story and "rested" not in world.story
 
 
-async def test_a_program_that_ends_by_itself_has_its_reports_gathered(record: RunRecord) -> None:
+async def test_program_that_ends_has_its_reports_gathered(record: RunRecord) -> None:
     world = World()
     _, running = await started(record, world)
     world.over.set()

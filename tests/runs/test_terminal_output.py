@@ -79,12 +79,12 @@ def test_colours_and_movement_pass(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "shown"), [case[1:] for case in REMOVED], ids=[case[0] for case in REMOVED]
 )
-def test_what_could_do_harm_is_removed(text: str, shown: str) -> None:
+def test_harmful_sequences_are_removed(text: str, shown: str) -> None:
     assert clean(text) == (shown, "")
 
 
 @given(TEXTS)
-def test_nothing_else_gets_through(text: str) -> None:
+def test_only_harmless_sequences_remain(text: str) -> None:
     shown, _ = clean(text)
     assert clean(shown) == (shown, "")
 
@@ -106,7 +106,7 @@ async def all_of(path: Path, is_over: bool = True) -> list[Piece]:
     return pieces
 
 
-async def test_a_long_output_begins_with_its_end(
+async def test_long_output_begins_near_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(terminal_output, "TAIL", 1000)
@@ -123,9 +123,7 @@ async def test_a_long_output_begins_with_its_end(
     assert [piece.is_over for piece in pieces].index(True) == len(pieces) - 1
 
 
-async def test_a_terminal_that_is_too_slow_skips(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_slow_terminal_skips_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(terminal_output, "TAIL", 100)
     monkeypatch.setattr(terminal_output, "BEHIND", 1000)
     log = tmp_path / "output.log"
@@ -137,7 +135,7 @@ async def test_a_terminal_that_is_too_slow_skips(
     assert (second.text, second.skipped) == ("the end\n", 2001)
 
 
-async def test_what_was_thrown_away_is_not_read_as_zeros(tmp_path: Path) -> None:
+async def test_freed_output_is_not_read_as_zeros(tmp_path: Path) -> None:
     log = tmp_path / "output.log"
     output = Output(log, most=2**18)
     output.write(b"old line\n" * 2**16)
@@ -171,7 +169,7 @@ async def test_more_is_waited_for_and_the_end_as_well(tmp_path: Path) -> None:
     assert await waiting == Piece("", log.stat().st_size, 0, True)
 
 
-async def test_a_run_that_never_began_has_no_output(tmp_path: Path) -> None:
+async def test_run_that_never_started_has_no_output(tmp_path: Path) -> None:
     assert await next_piece(tmp_path / "no.log", -1, lambda: True) == Piece("", 0, 0, True)
 
 
@@ -193,13 +191,13 @@ TAILS = [
 
 
 @pytest.mark.parametrize(("text", "reason"), TAILS)
-def test_the_reason_of_a_failure_is_the_last_exception(text: str, reason: str | Tail) -> None:
+def test_reason_of_a_failure_is_the_last_exception(text: str, reason: str | Tail) -> None:
     tail = tail_in(text)
     assert tail == reason if isinstance(reason, Tail) else tail.reason == reason
     assert "\x1b" not in tail.lines and "x9secret" not in tail.lines
 
 
-async def test_a_long_output_is_read_with_little_memory(tmp_path: Path) -> None:
+async def test_long_output_is_read_with_little_memory(tmp_path: Path) -> None:
     log = tmp_path / "output.log"
     log.write_bytes(b"")
     os.truncate(log, 2**36)
@@ -207,7 +205,7 @@ async def test_a_long_output_is_read_with_little_memory(tmp_path: Path) -> None:
     assert piece.text == "" and piece.next >= 2**36 - terminal_output.TAIL
 
 
-async def test_what_was_moved_away_from_the_log_is_shown_as_well(
+async def test_output_moved_away_from_the_log_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the file system can't give the beginning of a file back to the disk."""
