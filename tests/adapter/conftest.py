@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from eagleray.adapter.sessions import registry, worker_rpc
-from eagleray.adapter.sessions.registry import Registry
+from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.routes.routes import Routes
 
 from tests.adapter.harness import AdapterProcess, ControlClient, Program, until
@@ -39,12 +39,12 @@ def adapter(short_home: Path) -> Iterator[AdapterProcess]:
 
 
 @pytest.fixture
-def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
+def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[SessionRegistry]:
     """A registry whose clock does not advance."""
     monkeypatch.setattr(registry, "PORT_REST_S", 0.0)
     monkeypatch.setattr(worker_rpc, "ANSWER_S", 0.01)
     folder = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
-    made = Registry(folder, SetClock(), Routes(no_routes))
+    made = SessionRegistry(folder, SetClock(), Routes(no_routes))
     yield made
     made.close()
     shutil.rmtree(folder)

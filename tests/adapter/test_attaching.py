@@ -10,7 +10,7 @@ import pytest
 from eagleray.adapter.sessions import attaching, dap
 from eagleray.adapter.sessions.attaching import AttachConversation
 from eagleray.adapter.sessions.link import Link
-from eagleray.adapter.sessions.registry import Registry
+from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.adapter.sessions.worker_rpc import WorkerRpc
 from eagleray.common.errors import EaglerayError
 from eagleray.protocol.control import AttachParams, AttachResult
@@ -142,7 +142,7 @@ async def test_refusing_debugger_is_disconnected_after_its_last_response() -> No
 
 
 async def attach_and_list_commands(
-    workers: Registry,
+    workers: SessionRegistry,
     worker: Program,
     monkeypatch: pytest.MonkeyPatch,
 ) -> tuple[AttachResult, list[str]]:
@@ -163,7 +163,7 @@ async def attach_and_list_commands(
 
 @on_each_python
 async def test_stop_event_contains_the_stack(
-    workers: Registry,
+    workers: SessionRegistry,
     program: Callable[..., Program],
     monkeypatch: pytest.MonkeyPatch,
     python: str,
@@ -176,7 +176,7 @@ async def test_stop_event_contains_the_stack(
 
 @on_each_python
 async def test_failure_event_contains_the_stack_and_the_exception(
-    workers: Registry,
+    workers: SessionRegistry,
     program: Callable[..., Program],
     monkeypatch: pytest.MonkeyPatch,
     python: str,

@@ -14,7 +14,7 @@ from eagleray.adapter.runs import proxy_stream
 from eagleray.adapter.runs.proxy_stream import ProxyStream
 from eagleray.adapter.sessions import dap
 from eagleray.adapter.sessions.dap import Message
-from eagleray.adapter.sessions.registry import Registry
+from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.common import private_socket
 from eagleray.injected.debug_proxy.frames import BEAT, IncomingStream
 from eagleray.routes.routes import Routes
@@ -64,7 +64,7 @@ class Editor:
         return await self.response(command)
 
 
-async def opened(workers: Registry, debugger: FakeDebugger, worker: str) -> Editor:
+async def opened(workers: SessionRegistry, debugger: FakeDebugger, worker: str) -> Editor:
     attached = await workers.attach(debugger.params(worker))
     editor = Editor(*await private_socket.connect(Path(attached.socket)))
     await editor.request("initialize")
@@ -72,7 +72,7 @@ async def opened(workers: Registry, debugger: FakeDebugger, worker: str) -> Edit
 
 
 async def test_stack_with_hanging_files_delays_no_other_request(
-    workers: Registry, hanging: threading.Event, monkeypatch: pytest.MonkeyPatch
+    workers: SessionRegistry, hanging: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(proxy_stream, "BEAT_S", 0.01)
     proxy: Any = FakeProxy()

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from eagleray.adapter.sessions import backpressure, dap, stops
 from eagleray.adapter.sessions.backpressure import EventQueue
-from eagleray.adapter.sessions.registry import Registry
+from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.adapter.sessions.sources import paths_in
 from eagleray.protocol.control import WorkerKey
 
@@ -17,7 +17,7 @@ KEY = WorkerKey("session_1", "w1")
 
 
 async def test_stop_without_its_stack_is_shown_and_completed_later(
-    workers: Registry, monkeypatch: pytest.MonkeyPatch
+    workers: SessionRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stops, "LIMIT_S", 0.01)
     async with FakeDebugger("stackTrace") as debugger:
@@ -33,7 +33,7 @@ async def test_stop_without_its_stack_is_shown_and_completed_later(
 
 
 async def test_location_that_arrives_after_a_resume_is_ignored(
-    workers: Registry, monkeypatch: pytest.MonkeyPatch
+    workers: SessionRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stops, "LIMIT_S", 0.01)
     async with FakeDebugger("stackTrace") as debugger:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from eagleray.adapter.sessions import dap, registry
-from eagleray.adapter.sessions.registry import Registry
+from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.common import private_socket
 from eagleray.common.errors import EaglerayError
 from eagleray.protocol.control import AttachResult, IgnoreParams, WorkerKey
@@ -23,12 +23,12 @@ from tests.set_clock import SetClock
 KEY = WorkerKey("session_1", "w1")
 
 
-async def states(workers: Registry) -> list[str]:
+async def states(workers: SessionRegistry) -> list[str]:
     return [worker.state for worker in workers.states()]
 
 
 async def test_attaching_during_a_release_makes_a_new_connection(
-    workers: Registry,
+    workers: SessionRegistry,
 ) -> None:
     async with FakeDebugger("disconnect") as debugger:
         await workers.attach(debugger.params())
@@ -48,7 +48,7 @@ async def test_attaching_during_a_release_makes_a_new_connection(
         await workers.release(KEY)
 
 
-async def test_release_waits_for_an_attach_under_way(workers: Registry) -> None:
+async def test_release_waits_for_an_attach_under_way(workers: SessionRegistry) -> None:
     async with FakeDebugger("configurationDone") as debugger:
         attaching = asyncio.create_task(workers.attach(debugger.params()))
         while "configurationDone" not in debugger.commands:
@@ -61,7 +61,7 @@ async def test_release_waits_for_an_attach_under_way(workers: Registry) -> None:
 
 
 async def test_first_of_two_clients_gets_an_untaken_worker(
-    workers: Registry,
+    workers: SessionRegistry,
 ) -> None:
     async with FakeDebugger() as debugger:
         params = replace(debugger.params(), unless_taken=True)
@@ -74,7 +74,7 @@ async def test_first_of_two_clients_gets_an_untaken_worker(
         assert debugger.connections == 1
 
 
-async def test_worker_that_no_user_attached_is_not_taken(workers: Registry) -> None:
+async def test_worker_that_no_user_attached_is_not_taken(workers: SessionRegistry) -> None:
     async with FakeDebugger() as debugger:
         await workers.attach(replace(debugger.params(), seen=False))
         params = replace(debugger.params(), unless_taken=True)
@@ -84,7 +84,7 @@ async def test_worker_that_no_user_attached_is_not_taken(workers: Registry) -> N
 
 
 async def test_silent_worker_does_not_delay_ignore(
-    workers: Registry, monkeypatch: pytest.MonkeyPatch
+    workers: SessionRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry, "IGNORE_S", 3600.0)
     async with FakeDebugger() as silent, FakeDebugger() as other:
@@ -100,7 +100,7 @@ async def test_silent_worker_does_not_delay_ignore(
 
 
 async def test_ignore_ends_at_its_time_limit_when_a_worker_is_silent(
-    workers: Registry, monkeypatch: pytest.MonkeyPatch
+    workers: SessionRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry, "IGNORE_S", 0.0)
     async with FakeDebugger() as silent:
@@ -110,7 +110,7 @@ async def test_ignore_ends_at_its_time_limit_when_a_worker_is_silent(
         assert "continue" not in silent.commands
 
 
-async def test_malformed_message_of_a_debugger_ends_its_session(workers: Registry) -> None:
+async def test_malformed_message_of_a_debugger_ends_its_session(workers: SessionRegistry) -> None:
     async with FakeDebugger("scopes") as debugger:
         result = await workers.attach(debugger.params())
         assert result.worker.stop is not None and result.worker.stop.line == 10
@@ -124,18 +124,18 @@ async def test_malformed_message_of_a_debugger_ends_its_session(workers: Registr
             await asyncio.sleep(0)
 
 
-async def test_sockets_of_a_killed_adapter_are_removed(workers: Registry) -> None:
+async def test_sockets_of_a_killed_adapter_are_removed(workers: SessionRegistry) -> None:
     folder = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
     private_socket.bind(folder / "w-0.1.0-123.sock").close()
     private_socket.bind(folder / "w-9.9.9-123.sock").close()
     with private_socket.bind(folder / "w-0.1.0-456.sock") as living:
         living.listen()
-        Registry(folder, SetClock(), Routes(no_routes))
+        SessionRegistry(folder, SetClock(), Routes(no_routes))
     assert {path.name for path in folder.iterdir()} == {"w-9.9.9-123.sock", "w-0.1.0-456.sock"}
     shutil.rmtree(folder)
 
 
-async def test_held_seconds_count_from_the_editors_disconnect(workers: Registry) -> None:
+async def test_held_seconds_count_from_the_editors_disconnect(workers: SessionRegistry) -> None:
     clock = SetClock()
     workers._clock = clock
     async with FakeDebugger() as debugger:
@@ -147,7 +147,7 @@ async def test_held_seconds_count_from_the_editors_disconnect(workers: Registry)
 
 @pytest.mark.parametrize("is_restored", [False, True])
 async def test_worker_that_ends_while_its_socket_opens_leaves_no_socket(
-    workers: Registry, monkeypatch: pytest.MonkeyPatch, is_restored: bool
+    workers: SessionRegistry, monkeypatch: pytest.MonkeyPatch, is_restored: bool
 ) -> None:
     serve = private_socket.serve
     async with FakeDebugger() as debugger:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from eagleray.adapter.sessions import dap, debugger
-from eagleray.adapter.sessions.registry import Registry
+from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Backoff
 from eagleray.protocol.control import WorkerKey
@@ -28,12 +28,14 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
-def states(workers: Registry) -> list[str]:
+def states(workers: SessionRegistry) -> list[str]:
     return [worker.state for worker in workers.states()]
 
 
 @pytest.mark.parametrize("command", ["release", "resume"])
-async def test_worker_with_a_silent_debugger_is_still_held(workers: Registry, command: str) -> None:
+async def test_worker_with_a_silent_debugger_is_still_held(
+    workers: SessionRegistry, command: str
+) -> None:
     async with FakeDebugger("disconnect", "continue") as silent:
         await workers.attach(silent.params())
         silent.is_busy = True
@@ -48,7 +50,7 @@ async def test_worker_with_a_silent_debugger_is_still_held(workers: Registry, co
 
 
 async def test_continue_succeeds_when_a_new_link_proves_it(
-    workers: Registry,
+    workers: SessionRegistry,
 ) -> None:
     async with FakeDebugger("continue") as silent:
         result = await workers.attach(silent.params())
@@ -62,7 +64,7 @@ async def test_continue_succeeds_when_a_new_link_proves_it(
         assert result.socket == workers.states()[0].socket
 
 
-async def test_simultaneous_releases_get_the_same_result(workers: Registry) -> None:
+async def test_simultaneous_releases_get_the_same_result(workers: SessionRegistry) -> None:
     async with FakeDebugger("disconnect") as silent:
         await workers.attach(silent.params())
         silent.is_busy = True
@@ -72,7 +74,7 @@ async def test_simultaneous_releases_get_the_same_result(workers: Registry) -> N
         assert silent.commands.count("disconnect") == 1
 
 
-async def test_breakpoints_are_set_again_over_a_new_link(workers: Registry) -> None:
+async def test_breakpoints_are_set_again_over_a_new_link(workers: SessionRegistry) -> None:
     async with FakeDebugger("continue") as silent:
         socket = (await workers.attach(silent.params())).socket
         workers._workers[KEY].worker.stays_attached = True
@@ -97,7 +99,7 @@ async def test_breakpoints_are_set_again_over_a_new_link(workers: Registry) -> N
         writer.close()
 
 
-async def test_debugger_without_a_listener_has_ended(workers: Registry) -> None:
+async def test_debugger_without_a_listener_has_ended(workers: SessionRegistry) -> None:
     async with FakeDebugger("disconnect") as silent:
         await workers.attach(silent.params())
         silent._server.close()
@@ -108,7 +110,7 @@ async def test_debugger_without_a_listener_has_ended(workers: Registry) -> None:
 
 
 async def test_attempts_repeat_until_one_succeeds(
-    workers: Registry, monkeypatch: pytest.MonkeyPatch
+    workers: SessionRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(debugger, "PAUSES", Backoff(0.0, 0.0))
     async with FakeDebugger("continue") as silent:
@@ -142,7 +144,7 @@ def test_silent_real_debugger_is_reported(
     client.close()
 
 
-async def test_cancelled_release_leaves_no_task(workers: Registry) -> None:
+async def test_cancelled_release_leaves_no_task(workers: SessionRegistry) -> None:
     async with FakeDebugger("disconnect") as silent:
         await workers.attach(silent.params())
         link = workers._workers[KEY].worker.debugger.link

@@ -15,7 +15,7 @@ from eagleray.adapter.control import subscription
 from eagleray.adapter.control.server import ClientCount, ControlServer
 from eagleray.adapter.runs.registry import RunRegistry
 from eagleray.adapter.sessions import backpressure
-from eagleray.adapter.sessions.registry import Registry
+from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.adapter_client.client import AdapterClient
 from eagleray.common import private_socket
 from eagleray.common.paths import adapter_socket, run_folder
@@ -35,7 +35,7 @@ ROUNDS = 50
 class Served:
     """A registry behind a real control socket."""
 
-    registry: Registry
+    registry: SessionRegistry
     runs: RunRegistry
     changes: int = 0
 
@@ -53,7 +53,7 @@ class Served:
 @pytest.fixture
 async def served() -> AsyncIterator[Served]:
     routes = Routes(no_routes)
-    registry = Registry(run_folder(), SetClock(), routes)
+    registry = SessionRegistry(run_folder(), SetClock(), routes)
     runs = RunRegistry(registry, routes)
     parts: Any = SimpleNamespace(
         registry=registry,
@@ -197,7 +197,7 @@ async def test_client_applies_changes_to_its_list(served: Served) -> None:
 
 
 async def test_editor_that_does_not_read_is_disconnected_and_its_worker_stays_held(
-    workers: Registry, monkeypatch: pytest.MonkeyPatch
+    workers: SessionRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backpressure, "MOST_UNREAD", 2**20)
     async with FakeDebugger() as debugger:

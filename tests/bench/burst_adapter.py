@@ -18,7 +18,7 @@ from typing import Any
 from eagleray.adapter.control.server import ClientCount, ControlServer
 from eagleray.adapter.main import _raise_limits
 from eagleray.adapter.runs.registry import RunRegistry
-from eagleray.adapter.sessions.registry import Registry
+from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.common import private_socket
 from eagleray.common.retry import Clock
 from eagleray.routes.routes import Routes
@@ -39,7 +39,7 @@ class SpreadWorker(FakeWorker):
         await super().attach()
 
 
-async def burst(registry: Registry, count: int) -> None:
+async def burst(registry: SessionRegistry, count: int) -> None:
     """Two changes of each worker: stopped and attached."""
     results = await asyncio.gather(
         *(registry.attach(params(number), SpreadWorker) for number in range(count))
@@ -49,7 +49,7 @@ async def burst(registry: Registry, count: int) -> None:
 
 async def serve(folder: Path, count: int) -> None:
     routes = Routes(no_carrier)
-    registry = Registry(folder, Clock(), routes)
+    registry = SessionRegistry(folder, Clock(), routes)
     runs = RunRegistry(registry, routes)
     parts: Any = SimpleNamespace(
         registry=registry,

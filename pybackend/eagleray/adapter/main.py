@@ -18,7 +18,7 @@ from eagleray.adapter.control.server import ClientCount, ControlServer
 from eagleray.adapter.held_elsewhere_file import HeldRecord
 from eagleray.adapter.reachability import AdapterLock, Reachability
 from eagleray.adapter.runs.registry import RunRegistry
-from eagleray.adapter.sessions.registry import Registry
+from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.common import bounded_log, private_socket, tasks
 from eagleray.common.paths import adapter_log, adapter_socket, held_folder, host_name, run_folder
 from eagleray.common.retry import Clock
@@ -114,7 +114,7 @@ def _parts(clients: ClientCount, shut_down: Callable[[], None], idle_s: float) -
     questions = Questions(lambda: clients.count > 0)
     transports = TransportFactory(folder, questions.for_destination)
     routes = Routes(transports, min(LINGER_S, idle_s / 2))
-    registry = Registry(folder, Clock(), routes)
+    registry = SessionRegistry(folder, Clock(), routes)
     runs = RunRegistry(registry, routes)
     relays = Relays(routes, folder)
     return AdapterParts(registry, runs, routes, relays, questions, transports.set_ssh, shut_down)

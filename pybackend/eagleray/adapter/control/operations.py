@@ -11,7 +11,7 @@ from typing import TypeVar
 from eagleray import __version__
 from eagleray.adapter.control.questions import Asker, Questions
 from eagleray.adapter.runs.registry import RunRegistry
-from eagleray.adapter.sessions.registry import Registry
+from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.protocol import control, runs
 from eagleray.protocol.control import (
     AttachParams,
@@ -62,7 +62,7 @@ R = TypeVar("R")
 class AdapterParts:
     """The parts of the adapter that serve its clients."""
 
-    registry: Registry
+    registry: SessionRegistry
     runs: RunRegistry
     routes: Routes
     relays: Relays

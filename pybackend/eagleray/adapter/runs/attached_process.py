@@ -23,7 +23,7 @@ from eagleray.adapter.sessions.attaching import (
 from eagleray.adapter.sessions.breakpoints import BreakpointRows
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.link import Link
-from eagleray.adapter.sessions.registry import Registry
+from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.adapter.sessions.worker_rpc import WorkerInfo, WorkerRpc, read_answer
 from eagleray.adapter.sessions.worker_session import WorkerSession
 from eagleray.common.errors import EaglerayError
@@ -88,7 +88,7 @@ class AttachedProcess:
         """The stop location while it is stopped."""
         return self.session.status().stop if self.session is not None else None
 
-    async def attach(self, registry: Registry) -> RunWorkerSession:
+    async def attach(self, registry: SessionRegistry) -> RunWorkerSession:
         """Attaches unless it is attached, as an ordinary worker of the registry; raises errors of the catalogue."""
         await registry.attach(self.params, self._new_session)
         if self.session is None:

@@ -8,7 +8,7 @@ import logging
 from eagleray.adapter.runs.proxy import ProxyClient
 from eagleray.adapter.runs.registered_run import RegisteredRun
 from eagleray.adapter.runs.run_process import RunProcess
-from eagleray.adapter.sessions.registry import Registry
+from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.common import tasks
 from eagleray.common.listeners import Listeners
 from eagleray.protocol.errors import unknown_run_worker, unregistered_run
@@ -46,7 +46,7 @@ class LiveRun:
 class RunRegistry:
     """Owns all runs, on one event loop.  `listeners` are called after changes, several at once together."""
 
-    def __init__(self, registry: Registry, routes: Routes) -> None:
+    def __init__(self, registry: SessionRegistry, routes: Routes) -> None:
         self._registry = registry
         self._routes = routes
         self._runs: dict[str, LiveRun] = {}

@@ -11,7 +11,7 @@ from eagleray.adapter.runs.attached_process import AttachedProcess
 from eagleray.adapter.runs.process_info import mappings, read_process_info
 from eagleray.adapter.runs.proxy import ProxyClient, ProxyConnection
 from eagleray.adapter.runs.registered_run import RegisteredRun
-from eagleray.adapter.sessions.registry import Registry
+from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal, printable
 from eagleray.common.worker_errors import worker_silent
@@ -38,7 +38,7 @@ class RunProcess:
         self,
         run: RegisteredRun,
         proxy: ProxyClient,
-        registry: Registry,
+        registry: SessionRegistry,
         routes: Routes,
         on_end: Callable[[RunProcess], None],
     ) -> None:

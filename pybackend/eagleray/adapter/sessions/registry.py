@@ -52,7 +52,7 @@ class RegisteredWorker:
         self.attaching: asyncio.Task[None] | None = None
 
 
-class Registry:
+class SessionRegistry:
     """Owns all workers and their sockets, which lie in `folder`; all of it on one event loop.
 
     Sockets of its version that killed processes have left behind are removed.
