@@ -165,7 +165,7 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         watch,
         adapters.sessions,
         clock=clock,
-        files=LocalFiles(source_mapping.local, source_mapping.look),
+        files=LocalFiles(source_mapping.local, source_mapping.find_local_files),
         is_local=connections.is_local,
         elsewhere=held_elsewhere,
     )

@@ -11,7 +11,8 @@ import pytest
 from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.stored_lists import StoredClusters
-from eagleray.features.debugging.ignored_breakpoints import BreakpointIgnorer, IgnoreRule
+from eagleray.features.debugging.ignored_breakpoints import BreakpointIgnorer
+from eagleray.features.debugging.model import IgnoredBreakpoint
 from eagleray.features.presets.user_presets import OwnPresets, Preset
 from eagleray.features.source_mapping.stored_mappings import StoredMappings
 from eagleray.protocol.control import PathMapping
@@ -51,8 +52,8 @@ class Quiet(AdapterSessions):
     async def ignore(self, params: object) -> None: ...
 
 
-def rule(line: int) -> IgnoreRule:
-    return IgnoreRule(CLUSTER, "session", "/a.py", line)
+def rule(line: int) -> IgnoredBreakpoint:
+    return IgnoredBreakpoint(CLUSTER, "session", "/a.py", line)
 
 
 async def test_newer_rules_are_not_replaced(tmp_path: Path) -> None:

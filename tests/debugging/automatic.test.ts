@@ -148,10 +148,10 @@ describe("the debugging feature by itself", () => {
   });
 
   it("takes back what is ignored", async () => {
-    const one = { cluster: CLUSTER, path: "/r/x.py", line: 7 };
-    feature.fakes.sidecar.on(IGNORED, () => ({ ignored: [one] }));
+    const place = { cluster: CLUSTER, session: "s", path: "/r/x.py", line: 7, seen_line: 7 };
+    feature.fakes.sidecar.on(IGNORED, () => ({ ignored: [place] }));
     editor.answer = (asked) => (asked.options["items"] as object[])[0];
     await editor.run("eagleray.forgetIgnored");
-    assert.deepEqual(feature.fakes.sidecar.sentTo(FORGET_IGNORED), [one]);
+    assert.deepEqual(feature.fakes.sidecar.sentTo(FORGET_IGNORED), [place]);
   });
 });

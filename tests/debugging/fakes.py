@@ -50,7 +50,7 @@ class List:
 class Maps:
     resolved: list[tuple[str, str, str, list[str]]] = field(factory=list)
 
-    def known(self, cluster: str) -> list[PathMapping]:
+    def mappings_of(self, cluster: str) -> list[PathMapping]:
         return [PathMapping("/remote", "/local")]
 
     async def resolve(

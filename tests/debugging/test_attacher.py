@@ -25,7 +25,7 @@ async def test_a_paused_worker(adapter: FakeAdapter, sessions: AdapterSessions) 
     assert (attachment.path, attachment.line) == ("/remote/train.py", 24)
     assert attachment.local == "/local/train.py"
     assert attachment.rank == 3
-    assert said == ["WorkerAttacher to name of w1", "Looking for its file"]
+    assert said == ["Attaching to name of w1", "Looking for its file"]
     assert maps.resolved == [("http://c:8265", "w1", "/remote/train.py", ["/folder"])]
     ((_, params),) = adapter.asked
     assert params["mappings"] == [{"remote": "/remote", "local": "/local"}]

@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.worker_errors import worker_busy
-from eagleray.features.debugging.ignored_breakpoints import BreakpointIgnorer, IgnoreRule
+from eagleray.features.debugging.ignored_breakpoints import BreakpointIgnorer
+from eagleray.features.debugging.model import IgnoredBreakpoint
 from eagleray.features.workers.model import Location
 from eagleray.protocol.control import WorkerStop
 
 from tests.debugging.fakes import Row
 from tests.fakes.adapter import FakeAdapter, state
 
-RULE = IgnoreRule("http://c:8265", "session_1", "/remote/train.py", 24, seen_line=23)
+RULE = IgnoredBreakpoint("http://c:8265", "session_1", "/remote/train.py", 24, seen_line=23)
 
 
 @pytest.fixture
@@ -100,9 +101,9 @@ async def test_a_rule_is_taken_back(
 async def test_two_windows_share_the_rules(
     ignoring: BreakpointIgnorer, adapter: FakeAdapter, sessions: AdapterSessions, file: Path
 ) -> None:
-    theirs = IgnoreRule(RULE.cluster, RULE.session, "/remote/other.py", 7)
+    theirs = IgnoredBreakpoint(RULE.cluster, RULE.session, "/remote/other.py", 7)
     await BreakpointIgnorer(sessions, file).ignore(theirs)
-    mine = IgnoreRule(RULE.cluster, RULE.session, "/remote/mine.py", 8)
+    mine = IgnoredBreakpoint(RULE.cluster, RULE.session, "/remote/mine.py", 8)
     await ignoring.ignore(mine)
     assert await ignoring.rules() == [RULE, theirs, mine]
     await ignoring.forget(theirs.cluster, theirs.path, theirs.line)
@@ -111,7 +112,7 @@ async def test_two_windows_share_the_rules(
 
 
 async def test_a_restarted_cluster_begins_without_rules(ignoring: BreakpointIgnorer) -> None:
-    new = IgnoreRule(RULE.cluster, "session_2", "/remote/new.py", 5)
+    new = IgnoredBreakpoint(RULE.cluster, "session_2", "/remote/new.py", 5)
     await ignoring.ignore(new)
     assert await ignoring.rules() == [new]
 

@@ -128,8 +128,9 @@ async def test_ignored_breakpoints_let_workers_by(
     row, *others = await rows(panel)
     named = {"cluster": dashboard.address, "worker_ids": [row["worker_id"]]}
     assert await panel.result(debugging.IGNORE, named) == {"done": 1, "failures": []}
-    rule = {"cluster": dashboard.address, "path": "/remote/train.py", "line": 24}
-    assert await panel.result(debugging.IGNORED) == {"ignored": [rule]}
+    location = {"cluster": dashboard.address, "path": "/remote/train.py", "line": 24}
+    (rule,) = (await panel.result(debugging.IGNORED))["ignored"]
+    assert location.items() <= rule.items()
     # Nobody knows where the others wait: they are looked at, and let by.
     ids = {row["worker_id"] for row in others}
     while any(id_ not in fake_adapter.states or fake_adapter.states[id_].stop for id_ in ids):

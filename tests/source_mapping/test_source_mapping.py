@@ -80,13 +80,13 @@ def mapping(adapters: FakeAdapters, home: Path) -> SourceMapping:
 async def test_what_is_found_is_told_to_the_worker_and_known_for_the_next(
     mapping: SourceMapping, adapters: FakeAdapters, workspace: Path
 ) -> None:
-    assert mapping.known(CLUSTER) == []
+    assert mapping.mappings_of(CLUSTER) == []
     decision = await mapping.resolve(CLUSTER, "w1", f"{PACKAGE}/train.py", [str(workspace)])
     assert decision.local == f"{workspace}/train.py"
     found = [PathMapping(PACKAGE, str(workspace))]
     assert adapters.told == {"w1": found}
-    assert mapping.known(CLUSTER) == found
-    assert mapping.known("http://other:1") == []
+    assert mapping.mappings_of(CLUSTER) == found
+    assert mapping.mappings_of("http://other:1") == []
 
 
 async def test_content_decides_between_several(
@@ -183,7 +183,7 @@ async def test_a_broken_file_of_answers_is_taken_for_empty(
 ) -> None:
     home.mkdir()
     (home / "source_mappings.json").write_text(broken)
-    assert mapping.known(CLUSTER) == []
+    assert mapping.mappings_of(CLUSTER) == []
     await mapping.set_folder(CLUSTER, "/app", str(workspace))
     assert json.loads((home / "source_mappings.json").read_text()) == {
         CLUSTER: [{"remote": "/app", "local": str(workspace)}]
@@ -199,11 +199,11 @@ async def test_the_setting_holds_for_one_cluster_or_for_every(
             CLUSTER: [PathMapping("/one", str(workspace)), PathMapping("/home", "~/x")],
         }
     )
-    assert [one.remote for one in mapping.known(CLUSTER)] == ["/one", "/home", "/every"]
-    assert mapping.known(CLUSTER)[1].local == str(Path.home() / "x")
-    assert [one.remote for one in mapping.known("http://other:1")] == ["/every"]
+    assert [one.remote for one in mapping.mappings_of(CLUSTER)] == ["/one", "/home", "/every"]
+    assert mapping.mappings_of(CLUSTER)[1].local == str(Path.home() / "x")
+    assert [one.remote for one in mapping.mappings_of("http://other:1")] == ["/every"]
     mapping.configure({})
-    assert mapping.known(CLUSTER) == []
+    assert mapping.mappings_of(CLUSTER) == []
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ export const HELD_LONG = notification<HeldLong>("eagleray/debugging/heldLong");
 /**
  * `worker` is a worker id or an unambiguous beginning of one, or a name of the list.
  *
- * `unless_taken`: one that somebody attached to before is left alone, by the error `worker-taken`.
+ * `unless_taken`: a worker that is attached already stays as it is, by the error `worker-taken`.
  */
 export interface Attach {
   readonly cluster: string;
@@ -37,20 +37,13 @@ export interface Failure {
   readonly next_step: string;
 }
 
-/** What an action on several workers came to: how many were done, and each failure. */
+/** The result of an action on several workers: how many succeeded, and each failure. */
 export interface Outcome {
   readonly done: number;
   readonly failures: readonly Failure[];
 }
 
-/** A breakpoint() that no worker of the cluster stops at any more. */
-export interface IgnoredBreakpoint {
-  readonly cluster: string;
-  readonly path: string;
-  readonly line: number;
-}
-
-/** All breakpoints that are ignored, so that each can be taken back. */
+/** All ignored breakpoints, of which each can be removed. */
 export interface IgnoredBreakpoints {
   readonly ignored: readonly IgnoredBreakpoint[];
 }
@@ -76,4 +69,18 @@ export interface HeldLong {
   readonly worker_id: string;
   readonly name: string;
   readonly minutes: number;
+}
+
+/**
+ * A breakpoint() that no worker of the cluster's session stops at any more.
+ *
+ * `line` is that of the stop after attaching, `seen_line` that of the list of paused workers, 0 if
+ * unknown.
+ */
+export interface IgnoredBreakpoint {
+  readonly cluster: string;
+  readonly session: string;
+  readonly path: string;
+  readonly line: number;
+  readonly seen_line: number;
 }

@@ -1,1 +1,1 @@
-"""WorkerAttacher to a paused worker, letting it go on, ignoring a breakpoint."""
+"""Debugging: attaching to paused workers, continuing them, ignoring their breakpoints."""

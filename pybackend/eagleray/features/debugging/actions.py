@@ -1,4 +1,4 @@
-"""WorkerActions on several workers at once: continue, continue all others, release, ignore."""
+"""Actions on several workers at once: continue, continue all others, release, ignore."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import not_at_breakpoint, worker_elsewhere, worker_ran_on
 from eagleray.features.debugging.attacher import FindWorker, WorkerAttacher
-from eagleray.features.debugging.ignored_breakpoints import BreakpointIgnorer, IgnoreRule
+from eagleray.features.debugging.ignored_breakpoints import BreakpointIgnorer
+from eagleray.features.debugging.model import IgnoredBreakpoint
 from eagleray.features.workers.model import PausedWorker
 
 # How many workers are attached to at a time when a group is continued.
@@ -36,7 +37,7 @@ class ActionResult:
 
 
 class WorkerActions:
-    """What rows and groups can do without an editor being attached."""
+    """The actions of rows and groups, which need no editor; lives as long as the sidecar or one command."""
 
     def __init__(
         self,
@@ -68,16 +69,16 @@ class WorkerActions:
         return await self._each(cluster, worker_ids, self._release)
 
     async def ignore(self, cluster: str, worker_ids: list[str]) -> ActionResult:
-        """Ignores the breakpoint() at which each of them waits, for the life of the cluster; they run on."""
+        """Ignores the breakpoint() at which each of them waits, for the life of the cluster; they continue."""
         return await self._each(cluster, worker_ids, self._ignore)
 
     async def _each(
         self, cluster: str, worker_ids: list[str], act: Callable[[PausedWorker], Awaitable[None]]
     ) -> ActionResult:
-        async def one(worker_id: str) -> None:
+        async def act_on(worker_id: str) -> None:
             await act(await self._find(cluster, worker_id))
 
-        return await _gathered((w, w[:8], one(w)) for w in worker_ids)
+        return await _gathered((w, w[:8], act_on(w)) for w in worker_ids)
 
     async def _continue(self, target: PausedWorker) -> None:
         _check_held_here(target)
@@ -97,7 +98,7 @@ class WorkerActions:
             raise not_at_breakpoint(target.name)
         listed = target.location.line if target.location and target.state == "paused" else 0
         await self._ignorer.ignore(
-            IgnoreRule(target.cluster, target.session, stop.path, stop.line, listed)
+            IgnoredBreakpoint(target.cluster, target.session, stop.path, stop.line, listed)
         )
 
 
@@ -109,7 +110,7 @@ def _check_held_here(target: PausedWorker) -> None:
 async def _gathered(jobs: Iterable[tuple[str, str, Awaitable[None]]]) -> ActionResult:
     at_once = asyncio.Semaphore(AT_ONCE)
 
-    async def one(worker_id: str, name: str, job: Awaitable[None]) -> FailedAction | None:
+    async def run(worker_id: str, name: str, job: Awaitable[None]) -> FailedAction | None:
         async with at_once:
             try:
                 await job
@@ -117,6 +118,6 @@ async def _gathered(jobs: Iterable[tuple[str, str, Awaitable[None]]]) -> ActionR
                 return FailedAction(worker_id, name, error)
             return None
 
-    answers = await asyncio.gather(*(one(*job) for job in jobs))
+    answers = await asyncio.gather(*(run(*job) for job in jobs))
     failed = tuple(answer for answer in answers if answer is not None)
     return ActionResult(len(answers) - len(failed), failed)

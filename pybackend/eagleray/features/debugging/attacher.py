@@ -1,4 +1,4 @@
-"""WorkerAttacher to a paused worker: from a row of the list to a socket that any DAP client can use."""
+"""Attaches to a paused worker: from a row of the list to a socket that any DAP client can use."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class WorkerAttacher:
     """Attaches through the adapter; lives as long as the sidecar or one command.
 
     1. The worker is looked up in the list.
-    2. The adapter attaches with the known mappings, or already has the worker.
+    2. The adapter attaches with the mappings of the cluster, or already has the worker.
     3. A worker that has continued meanwhile is released again: `worker-ran-on`.
     4. The local file of its stop location is resolved.
     """
@@ -55,7 +55,7 @@ class WorkerAttacher:
         target = await self._find(cluster, worker)
         if unless_taken and target.state != "paused":
             raise worker_taken(target.name)
-        report(f"WorkerAttacher to {target.name}")
+        report(f"Attaching to {target.name}")
         result = await self.connect(target, unless_taken)
         if result.worker.state == "running" and _was_at_breakpoint(target):
             await self._sessions.release(target.session, target.worker_id)
@@ -93,7 +93,7 @@ class WorkerAttacher:
                 name=target.name,
                 host=target.node_ip,
                 port=target.port,
-                mappings=self._source_mapping.known(target.cluster),
+                mappings=self._source_mapping.mappings_of(target.cluster),
                 routes=self._routes(target.cluster, target.node_ip),
                 unless_taken=unless_taken,
             )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from eagleray.features.debugging import messages
 from eagleray.features.debugging.actions import ActionResult
-from eagleray.features.debugging.model import Attachment, HeldLong
+from eagleray.features.debugging.model import Attachment, HeldLong, IgnoredBreakpoint
 from eagleray.protocol.control import WorkerState
 
 if TYPE_CHECKING:
@@ -19,34 +19,32 @@ def register(server: RequestServer, debugging: Debugging, sessions: AdapterSessi
     """Answers the requests of this feature, and runs the reminder and the ignored breakpoints."""
     actions = debugging.actions
 
-    async def attach(asked: messages.Attach, report: ReportProgress) -> Attachment:
+    async def attach(params: messages.Attach, report: ReportProgress) -> Attachment:
         return await debugging.attacher.attach(
-            asked.cluster,
-            asked.worker,
-            asked.workspace_folders,
+            params.cluster,
+            params.worker,
+            params.workspace_folders,
             report,
-            asked.unless_taken,
+            params.unless_taken,
         )
 
-    async def continue_(asked: messages.Workers) -> messages.Outcome:
-        return outcome(await actions.continue_(asked.cluster, asked.worker_ids))
+    async def continue_(params: messages.Workers) -> messages.Outcome:
+        return outcome(await actions.continue_(params.cluster, params.worker_ids))
 
-    async def continue_others(asked: messages.Workers) -> messages.Outcome:
-        return outcome(await actions.continue_others(asked.cluster, asked.worker_ids))
+    async def continue_others(params: messages.Workers) -> messages.Outcome:
+        return outcome(await actions.continue_others(params.cluster, params.worker_ids))
 
-    async def release(asked: messages.Workers) -> messages.Outcome:
-        return outcome(await actions.release(asked.cluster, asked.worker_ids))
+    async def release(params: messages.Workers) -> messages.Outcome:
+        return outcome(await actions.release(params.cluster, params.worker_ids))
 
-    async def ignore(asked: messages.Workers) -> messages.Outcome:
-        return outcome(await actions.ignore(asked.cluster, asked.worker_ids))
+    async def ignore(params: messages.Workers) -> messages.Outcome:
+        return outcome(await actions.ignore(params.cluster, params.worker_ids))
 
     async def ignored() -> messages.IgnoredBreakpoints:
-        rules = await debugging.ignorer.rules()
-        listed = [messages.IgnoredBreakpoint(r.cluster, r.path, r.line) for r in rules]
-        return messages.IgnoredBreakpoints(listed)
+        return messages.IgnoredBreakpoints(await debugging.ignorer.rules())
 
-    async def forget(asked: messages.IgnoredBreakpoint) -> None:
-        await debugging.ignorer.forget(asked.cluster, asked.path, asked.line)
+    async def forget(params: IgnoredBreakpoint) -> None:
+        await debugging.ignorer.forget(params.cluster, params.path, params.line)
 
     server.on_request(messages.ATTACH, attach)
     server.on_request(messages.CONTINUE, continue_)

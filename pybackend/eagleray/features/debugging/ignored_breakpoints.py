@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from attrs import asdict, frozen
+from attrs import asdict
 
 from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.atomic_file import alone, check_replaceable, replace_text
@@ -23,6 +23,7 @@ from eagleray.common.errors import UNREADABLE_JSON, EaglerayError
 from eagleray.common.off_loop import InOrder
 from eagleray.common.tasks import gather_bounded
 from eagleray.features.debugging.attacher import RoutesTo, directly
+from eagleray.features.debugging.model import IgnoredBreakpoint
 from eagleray.features.workers.model import PausedWorker
 from eagleray.protocol.control import AttachParams, IgnoreParams
 
@@ -34,17 +35,6 @@ FORMAT = 1
 log = logging.getLogger(__name__)
 
 
-@frozen
-class IgnoreRule:
-    """An ignored breakpoint; `line` is the stop after attaching, `seen_line` the line in the list, 0 if unknown."""
-
-    cluster: str
-    session: str
-    path: str
-    line: int
-    seen_line: int = 0
-
-
 class BreakpointIgnorer:
     """Stores the rules and continues workers that stop at them; lives on the sidecar's event loop."""
 
@@ -54,11 +44,11 @@ class BreakpointIgnorer:
         self._routes = routes
         self._files = InOrder()
 
-    async def rules(self) -> list[IgnoreRule]:
+    async def rules(self) -> list[IgnoredBreakpoint]:
         """All rules, read each time, since several windows share them."""
         return await self._files.run(partial(_read, self._file))
 
-    async def ignore(self, rule: IgnoreRule) -> None:
+    async def ignore(self, rule: IgnoredBreakpoint) -> None:
         """Ignores a breakpoint from now on."""
         await self._files.run(partial(self._add, rule))
         await self._sessions.ignore(IgnoreParams(rule.session, rule.path, rule.line))
@@ -84,7 +74,9 @@ class BreakpointIgnorer:
         waiting = [t for t in targets if t.state == "paused" and _may_concern(t, rules)]
         await gather_bounded(continue_worker, waiting, AT_ONCE)
 
-    async def _continue_if_ignored(self, target: PausedWorker, rules: list[IgnoreRule]) -> None:
+    async def _continue_if_ignored(
+        self, target: PausedWorker, rules: list[IgnoredBreakpoint]
+    ) -> None:
         result = await self._sessions.attach(
             AttachParams(
                 session=target.session,
@@ -107,12 +99,12 @@ class BreakpointIgnorer:
                 # An adapter that was started since the rule was made does not know it yet.
                 await self._sessions.ignore(IgnoreParams(rule.session, rule.path, rule.line))
 
-    def _add(self, rule: IgnoreRule) -> None:
+    def _add(self, rule: IgnoredBreakpoint) -> None:
         with self._locked():
-            kept = [r for r in _read(self._file) if not _same_place(r, rule)]
-            self._write([r for r in kept if not _outdated(r, rule)] + [rule])
+            others = [r for r in _read(self._file) if not _same_place(r, rule)]
+            self._write([r for r in others if not _outdated(r, rule)] + [rule])
 
-    def _removed(self, cluster: str, path: str, line: int) -> list[IgnoreRule]:
+    def _removed(self, cluster: str, path: str, line: int) -> list[IgnoredBreakpoint]:
         with self._locked():
             rules = _read(self._file)
             gone = [r for r in rules if (r.cluster, r.path, r.line) == (cluster, path, line)]
@@ -126,12 +118,12 @@ class BreakpointIgnorer:
             check_replaceable(self._file, FORMAT)
             yield
 
-    def _write(self, rules: list[IgnoreRule]) -> None:
+    def _write(self, rules: list[IgnoredBreakpoint]) -> None:
         plain = [asdict(rule) for rule in rules]
         replace_text(self._file, json.dumps(plain))
 
 
-def _may_concern(target: PausedWorker, rules: list[IgnoreRule]) -> bool:
+def _may_concern(target: PausedWorker, rules: list[IgnoredBreakpoint]) -> bool:
     of_session = [r for r in rules if r.session == target.session]
     place = target.location
     if place is None:
@@ -140,16 +132,16 @@ def _may_concern(target: PausedWorker, rules: list[IgnoreRule]) -> bool:
     return bool(lines & {0, place.line})
 
 
-def _same_place(a: IgnoreRule, b: IgnoreRule) -> bool:
+def _same_place(a: IgnoredBreakpoint, b: IgnoredBreakpoint) -> bool:
     return (a.session, a.path, a.line) == (b.session, b.path, b.line)
 
 
-def _outdated(old: IgnoreRule, new: IgnoreRule) -> bool:
+def _outdated(old: IgnoredBreakpoint, new: IgnoredBreakpoint) -> bool:
     """The cluster was restarted since."""
     return old.cluster == new.cluster and old.session != new.session
 
 
-def _read(file: Path) -> list[IgnoreRule]:
+def _read(file: Path) -> list[IgnoredBreakpoint]:
     try:
         return [_rule(value) for value in json.loads(file.read_text("utf-8"))]
     except FileNotFoundError:
@@ -159,9 +151,9 @@ def _read(file: Path) -> list[IgnoreRule]:
         return []
 
 
-def _rule(value: dict[str, Any]) -> IgnoreRule:
+def _rule(value: dict[str, Any]) -> IgnoredBreakpoint:
     """Raises ValueError for values of other types."""
-    rule = IgnoreRule(**value)
+    rule = IgnoredBreakpoint(**value)
     texts = (rule.cluster, rule.session, rule.path)
     lines = (rule.line, rule.seen_line)
     if not all(isinstance(text, str) for text in texts) or any(type(n) is not int for n in lines):

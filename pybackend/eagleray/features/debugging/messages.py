@@ -6,7 +6,7 @@ from types import NoneType
 
 from attrs import frozen
 
-from eagleray.features.debugging.model import Attachment, HeldLong
+from eagleray.features.debugging.model import Attachment, HeldLong, IgnoredBreakpoint
 from eagleray.wire.requests import LongRequest, Notification, Request
 
 
@@ -14,7 +14,7 @@ from eagleray.wire.requests import LongRequest, Notification, Request
 class Attach:
     """`worker` is a worker id or an unambiguous beginning of one, or a name of the list.
 
-    `unless_taken`: one that somebody attached to before is left alone, by the error `worker-taken`.
+    `unless_taken`: a worker that is attached already stays as it is, by the error `worker-taken`.
     """
 
     cluster: str
@@ -44,24 +44,15 @@ class Failure:
 
 @frozen
 class Outcome:
-    """What an action on several workers came to: how many were done, and each failure."""
+    """The result of an action on several workers: how many succeeded, and each failure."""
 
     done: int
     failures: list[Failure]
 
 
 @frozen
-class IgnoredBreakpoint:
-    """A breakpoint() that no worker of the cluster stops at any more."""
-
-    cluster: str
-    path: str
-    line: int
-
-
-@frozen
 class IgnoredBreakpoints:
-    """All breakpoints that are ignored, so that each can be taken back."""
+    """All ignored breakpoints, of which each can be removed."""
 
     ignored: list[IgnoredBreakpoint]
 

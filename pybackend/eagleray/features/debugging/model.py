@@ -27,3 +27,17 @@ class HeldLong:
     worker_id: str
     name: str
     minutes: int
+
+
+@frozen
+class IgnoredBreakpoint:
+    """A breakpoint() that no worker of the cluster's session stops at any more.
+
+    `line` is that of the stop after attaching, `seen_line` that of the list of paused workers, 0 if unknown.
+    """
+
+    cluster: str
+    session: str
+    path: str
+    line: int
+    seen_line: int = 0

@@ -1,1 +1,1 @@
-"""Ray's own pdb (`RAY_DEBUG=legacy`): the workers that wait in it, and terminals that lead to them."""
+"""Ray's own pdb (`RAY_DEBUG=legacy`): the workers that wait in it, and terminals for them."""

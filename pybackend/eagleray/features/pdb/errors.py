@@ -1,4 +1,4 @@
-"""Errors of Ray's own pdb: which session is meant, how it is reached, who has it."""
+"""Errors of Ray's own pdb: unknown sessions, unreachable ones and busy ones."""
 
 from __future__ import annotations
 

@@ -33,12 +33,14 @@ class PdbHandlers:
         self._pdb = pdb
         self._ssh = ssh
 
-    async def list(self, asked: wire.PdbOf) -> wire.PdbSessions:
-        waiting = await self._pdb.waiting(asked.cluster)
-        return wire.PdbSessions([wire_session(one) for one in waiting], "" if waiting else NONE)
+    async def list(self, params: wire.PdbOf) -> wire.PdbSessions:
+        waiting = await self._pdb.waiting(params.cluster)
+        return wire.PdbSessions(
+            [wire_session(session) for session in waiting], "" if waiting else NONE
+        )
 
-    async def terminal(self, asked: wire.PdbRef) -> Terminal:
-        session = await self._pdb.named(asked.cluster, asked.id)
+    async def terminal(self, params: wire.PdbRef) -> Terminal:
+        session = await self._pdb.named(params.cluster, params.id)
         target = self._pdb.target(session)
         argv = self_command("cli", "pdb", "--at", target.text())
         # The command is another process, which knows nothing of the editor's settings.

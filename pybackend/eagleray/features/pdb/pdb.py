@@ -51,17 +51,17 @@ class Pdb:
         self._adapter_routes = adapter_routes
         self._routes = routes
         self._own_routes = own_routes
-        self._asking = ClusterQuery()
+        self._query = ClusterQuery()
 
     async def close(self) -> None:
         """Returns when no query job is left in the clusters."""
-        await self._asking.close()
+        await self._query.close()
 
     async def waiting(self, cluster: str) -> list[WaitingPdb]:
         """All workers of a cluster that wait in pdb now."""
-        asked = {"follow": "", "seconds": 0}
-        said = await self._ask(cluster, asked, ASK_S)
-        return await self._sessions(cluster, said)
+        query = {"follow": "", "seconds": 0}
+        records = await self._query_records(cluster, query, ASK_S)
+        return await self._sessions(cluster, records)
 
     async def named(self, cluster: str, session: str) -> WaitingPdb:
         """The session with this id or name; raises `unknown-pdb` or `ambiguous-pdb`."""
@@ -69,12 +69,12 @@ class Pdb:
 
     async def followed(self, target: PdbTarget) -> WaitingPdb | None:
         """The session in the next task, after `remote`; None if no other task was called."""
-        asked = {"follow": target.id, "seconds": FOLLOW_S}
-        said = await self._ask(target.cluster, asked, ASK_S + FOLLOW_S)
-        found = await self._sessions(target.cluster, said)
-        if not found and said != []:
+        query = {"follow": target.id, "seconds": FOLLOW_S}
+        records = await self._query_records(target.cluster, query, ASK_S + FOLLOW_S)
+        following = await self._sessions(target.cluster, records)
+        if not following and records != []:
             raise pdb_not_followed(target.name, FOLLOW_S)
-        return found[0] if found else None
+        return following[0] if following else None
 
     def target(self, session: WaitingPdb) -> PdbTarget:
         """Raises `pdb-out-of-reach` where pdb listens for a node that no route ends on."""
@@ -122,19 +122,21 @@ class Pdb:
             return self._routes(session.cluster, session.node.ip)
         return self._own_routes(session.cluster, session.node)
 
-    async def _ask(self, cluster: str, asked: dict[str, object], seconds: float) -> object:
+    async def _query_records(
+        self, cluster: str, query: dict[str, object], seconds: float
+    ) -> object:
         text = await off_loop(partial(PROGRAM.read_text, "utf-8"))
-        return await self._asking.ask(self._dashboard_of(cluster), WHAT, text, asked, seconds)
+        return await self._query.ask(self._dashboard_of(cluster), WHAT, text, query, seconds)
 
-    async def _sessions(self, cluster: str, said: object) -> list[WaitingPdb]:
+    async def _sessions(self, cluster: str, records: object) -> list[WaitingPdb]:
         dashboard = self._dashboard_of(cluster)
         lists = dashboard.all_workers(), dashboard.actors(), dashboard.nodes()
         rows = DashboardRows(*await asyncio.gather(*lists))
-        if lacks_worker_ids(said):
+        if lacks_worker_ids(records):
             more = dashboard.running_tasks(), dashboard.jobs()
             tasks, jobs = await asyncio.gather(*more)
             rows = evolve(rows, tasks=tasks, jobs=jobs)
-        return sessions(cluster, said, rows)
+        return sessions(cluster, records, rows)
 
 
 def shown_node(node: NodeRow) -> str:
@@ -142,5 +144,8 @@ def shown_node(node: NodeRow) -> str:
 
 
 def in_order(waiting: Sequence[Sequence[WaitingPdb]]) -> list[WaitingPdb]:
-    """Those of several clusters, the longest waiting first."""
-    return sorted((one for ones in waiting for one in ones), key=lambda one: (one.since, one.id))
+    """The sessions of several clusters, the longest waiting first."""
+    return sorted(
+        (session for sessions in waiting for session in sessions),
+        key=lambda session: (session.since, session.id),
+    )

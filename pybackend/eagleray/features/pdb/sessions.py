@@ -62,25 +62,25 @@ class DashboardRows:
     jobs: Sequence[JobRow] = ()
 
 
-def lacks_worker_ids(said: Any) -> bool:
-    """Whether this is the pdb of an old Ray, which says neither worker nor node."""
-    listed = said if isinstance(said, list) else []
+def lacks_worker_ids(records: Any) -> bool:
+    """Whether this is the pdb of an old Ray, which reports neither worker nor node."""
+    listed = records if isinstance(records, list) else []
     return any(isinstance(item, Mapping) and not _text(item, "worker_id") for item in listed)
 
 
-def sessions(cluster: str, said: Any, rows: DashboardRows) -> list[WaitingPdb]:
-    """The sessions of live workers, the longest waiting first; what makes no sense is left out."""
-    listed = said if isinstance(said, list) else []
-    found = [_session(cluster, value, rows) for value in listed if isinstance(value, Mapping)]
-    return sorted((item for item in found if item), key=lambda one: (one.since, one.id))
+def sessions(cluster: str, records: Any, rows: DashboardRows) -> list[WaitingPdb]:
+    """The sessions of live workers, the longest waiting first; malformed records are left out."""
+    listed = records if isinstance(records, list) else []
+    parsed = [_session(cluster, value, rows) for value in listed if isinstance(value, Mapping)]
+    return sorted((item for item in parsed if item), key=lambda item: (item.since, item.id))
 
 
 def chosen(waiting: Sequence[WaitingPdb], text: str) -> WaitingPdb:
     """The session that `text` means: by its id, else by the name, else by the beginning of the id."""
-    exact = [one for one in waiting if one.id == text]
-    named = [one for one in waiting if one.name == text]
-    begun = [one for one in waiting if text and one.id.startswith(text)]
-    fitting = exact or named or begun
+    exact = [session for session in waiting if session.id == text]
+    named = [session for session in waiting if session.name == text]
+    beginning = [session for session in waiting if text and session.id.startswith(text)]
+    fitting = exact or named or beginning
     if not fitting:
         raise unknown_pdb(text)
     if len(fitting) > 1:
@@ -174,16 +174,16 @@ def _title(value: Mapping[str, Any]) -> str:
 
 
 def _text(value: Mapping[str, Any], key: str) -> str:
-    found = value.get(key)
-    return found if isinstance(found, str) else ""
+    entry = value.get(key)
+    return entry if isinstance(entry, str) else ""
 
 
 def _number(value: Mapping[str, Any], key: str) -> float:
-    found = value.get(key)
-    if isinstance(found, bool) or not isinstance(found, int | float):
+    entry = value.get(key)
+    if isinstance(entry, bool) or not isinstance(entry, int | float):
         return 0.0
     # A number can be too large, infinite or NaN.
-    return float(found) if abs(found) < 2**53 else 0.0
+    return float(entry) if abs(entry) < 2**53 else 0.0
 
 
 @frozen
@@ -201,9 +201,9 @@ class PdbTarget:
     is_local: bool
 
     def text(self) -> str:
-        said = {name: getattr(self, name) for name in _TEXTS} | {"port": self.port}
-        said |= {"routes": [route_spec.to_json(route) for route in self.routes]}
-        return json.dumps(said | {"is_local": self.is_local})
+        fields = {name: getattr(self, name) for name in _TEXTS} | {"port": self.port}
+        fields |= {"routes": [route_spec.to_json(route) for route in self.routes]}
+        return json.dumps(fields | {"is_local": self.is_local})
 
 
 _TEXTS = ("id", "cluster", "name", "place", "node", "host")
@@ -212,12 +212,12 @@ _TEXTS = ("id", "cluster", "name", "place", "node", "host")
 def read(text: str) -> PdbTarget:
     """The target that `PdbTarget.text` wrote; raises `unknown-pdb`, or `bad-route`."""
     try:
-        said = json.loads(text)
+        fields = json.loads(text)
         return PdbTarget(
-            **{name: str(said[name]) for name in _TEXTS},
-            routes=tuple(route_spec.of_json(route) for route in said["routes"]),
-            port=int(said["port"]),
-            is_local=said["is_local"] is True,
+            **{name: str(fields[name]) for name in _TEXTS},
+            routes=tuple(route_spec.of_json(route) for route in fields["routes"]),
+            port=int(fields["port"]),
+            is_local=fields["is_local"] is True,
         )
     except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
         raise unknown_pdb(printable(text)) from error

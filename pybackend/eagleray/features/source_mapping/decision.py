@@ -1,13 +1,13 @@
 """Decides which local file is the file of a worker.
 
-The rules, in this order; each says in the log what it chose:
+The rules, in this order; each logs what it chose:
 
 1. setting: a mapping of the user (setting or answer) leads to a local file.  It is first because the user
    chose it.
 2. mounts: the worker's folder is mounted into its container from one that this machine has too, and there
    the file is with the same content.
 3. same-path: there is a local file of this path, and it is not Ray's copy of an uploaded package.  If the
-   workspace knows the file by another name (links), it is that one.
+   workspace has the file under another name (links), it is that name.
 4. working-dir: it lies in an uploaded working_dir or py_modules, and exactly one file of the workspace has
    its path within the package (of several, the one with the same content).
 5. suffix: exactly one file of the workspace agrees with the longest end of the path (of several, the one
@@ -53,7 +53,7 @@ def decide(
     remote_hash: Callable[[], str],
     mounted: Sequence[MountedFile] = (),
 ) -> Decision:
-    """Blocks while it looks through the workspace; `remote_hash` is asked only where content decides.
+    """Blocks while it looks through the workspace; `remote_hash` is called only where content decides.
 
     `mounted` are the places to which the mounts of the worker lead.
     """
@@ -71,7 +71,7 @@ def decide(
 def _setting(path: str, mappings: list[PathMapping]) -> Decision | None:
     if not worker_paths.is_file_name(path):
         return None
-    for mapping in sorted(mappings, key=lambda one: -len(one.remote)):
+    for mapping in sorted(mappings, key=lambda mapping: -len(mapping.remote)):
         local = worker_paths.apply(mapping, path)
         if local and local_files.is_file(local):
             return Decision("setting", local, mapping=worker_paths.concrete(mapping, path))
@@ -83,17 +83,17 @@ def _mounts(
 ) -> Decision | None:
     if not worker_paths.is_file_name(path) or worker_paths.package_root(path):
         return None
-    there = [fit for fit in mounted if local_files.is_file(fit.local)]
-    if not there:
+    existing = [fit for fit in mounted if local_files.is_file(fit.local)]
+    if not existing:
         return None
     # The list of mounts comes from the worker: it alone must not choose a file.
     wanted = remote_hash()
-    for fit in there:
+    for fit in existing:
         if wanted and local_files.sha256(fit.local) == wanted:
-            known_as = local_files.in_workspace(fit.local, folders)
-            if known_as and known_as != fit.local:
-                mapping = worker_paths.mapping_between(path, known_as, folders)
-                return Decision("mounts", known_as, mapping=mapping)
+            workspace_path = local_files.in_workspace(fit.local, folders)
+            if workspace_path and workspace_path != fit.local:
+                mapping = worker_paths.mapping_between(path, workspace_path, folders)
+                return Decision("mounts", workspace_path, mapping=mapping)
             return Decision("mounts", fit.local, mapping=fit.mapping)
     return None
 
@@ -105,10 +105,10 @@ def _same_path(path: str, folders: list[str]) -> Decision | None:
         or not local_files.is_file(path)
     ):
         return None
-    known_as = local_files.in_workspace(path, folders)
-    if known_as and known_as != path:
-        mapping = worker_paths.mapping_between(path, known_as, folders)
-        return Decision("same-path", known_as, mapping=mapping)
+    workspace_path = local_files.in_workspace(path, folders)
+    if workspace_path and workspace_path != path:
+        mapping = worker_paths.mapping_between(path, workspace_path, folders)
+        return Decision("same-path", workspace_path, mapping=mapping)
     return Decision("same-path", path)
 
 

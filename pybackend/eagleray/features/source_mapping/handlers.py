@@ -30,37 +30,37 @@ class SourceMappingHandlers:
     def __init__(self, mapping: SourceMapping) -> None:
         self._mapping = mapping
 
-    async def resolve(self, asked: wire.Resolve) -> wire.Resolution:
+    async def resolve(self, params: wire.Resolve) -> wire.Resolution:
         decision = await self._mapping.resolve(
-            asked.cluster, asked.worker_id, asked.path, asked.workspace_folders
+            params.cluster, params.worker_id, params.path, params.workspace_folders
         )
         return wire.Resolution(decision.how, decision.local, list(decision.candidates))
 
-    async def set_folder(self, said: wire.SetFolder) -> wire.Mappings:
-        mappings = await self._mapping.set_folder(said.cluster, said.remote, said.local)
-        return _mappings(said.cluster, mappings)
+    async def set_folder(self, params: wire.SetFolder) -> wire.Mappings:
+        mappings = await self._mapping.set_folder(params.cluster, params.remote, params.local)
+        return _mappings(params.cluster, mappings)
 
-    async def mappings(self, asked: wire.ClusterOf) -> wire.Mappings:
-        return _mappings(asked.cluster, self._mapping.known(asked.cluster))
+    async def mappings(self, params: wire.ClusterOf) -> wire.Mappings:
+        return _mappings(params.cluster, self._mapping.mappings_of(params.cluster))
 
-    async def configure(self, said: wire.Configure) -> None:
+    async def configure(self, params: wire.Configure) -> None:
         self._mapping.configure(
             {
                 cluster: [
                     control.PathMapping(mapping.remote, mapping.local) for mapping in mappings
                 ]
-                for cluster, mappings in said.mappings.items()
+                for cluster, mappings in params.mappings.items()
             }
         )
 
-    async def compare(self, asked: wire.WorkerFile) -> wire.Comparison:
+    async def compare(self, params: wire.WorkerFile) -> wire.Comparison:
         verdict = await self._mapping.compare(
-            asked.cluster, asked.worker_id, asked.path, asked.local
+            params.cluster, params.worker_id, params.path, params.local
         )
         return wire.Comparison(verdict)
 
-    async def worker_file(self, asked: wire.WorkerFile) -> FileText:
-        return await self._mapping.worker_file(asked.cluster, asked.worker_id, asked.path)
+    async def worker_file(self, params: wire.WorkerFile) -> FileText:
+        return await self._mapping.worker_file(params.cluster, params.worker_id, params.path)
 
 
 def _mappings(cluster: str, mappings: list[control.PathMapping]) -> wire.Mappings:

@@ -1,4 +1,4 @@
-"""The files of the workspace: looked for by name, with limits, and hashed."""
+"""The files of the workspace: searched by name, with limits, and hashed."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ def is_file(path: str) -> bool:
 
 
 def own_mounts() -> Mounts:
-    """What is mounted on this machine, as a worker says it of its own."""
+    """The mounts of this machine, in the form in which a worker reports its own."""
     return Mounts(_kernel("sys/kernel/random/boot_id"), _kernel("self/mountinfo"))
 
 
 def named(name: str, folders: list[str]) -> list[str]:
     """All files called `name` below `folders`, but not in hidden folders or virtual environments."""
-    found: list[str] = []
+    fitting: list[str] = []
     entries = 0
     for folder in folders:
         for where, subfolders, files in os.walk(folder):
             entries += len(subfolders) + len(files)
             if entries > _MOST_ENTRIES:
-                return found
+                return fitting
             if "pyvenv.cfg" in files:
                 subfolders.clear()
                 continue
             subfolders[:] = [s for s in subfolders if s not in _UNRELATED and not s.startswith(".")]
             if name in files:
-                found.append(f"{where.rstrip('/')}/{name}")
+                fitting.append(f"{where.rstrip('/')}/{name}")
     # One workspace folder may lie in another.
-    return sorted(set(found))
+    return sorted(set(fitting))
 
 
 def sha256(path: str) -> str:
@@ -62,7 +62,7 @@ def sha256(path: str) -> str:
 
 
 def in_workspace(path: str, folders: list[str]) -> str:
-    """The name by which the workspace knows the local file `path` (links make two names), or ""."""
+    """The path of the local file `path` within the workspace, which differs behind links; "" outside."""
     real = os.path.realpath(path)
     for folder in folders:
         real_folder = os.path.realpath(folder)

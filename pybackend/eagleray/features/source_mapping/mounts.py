@@ -1,4 +1,4 @@
-"""What of a container's files lies on this machine too, by the tables of mounts of both: pure.
+"""Finds the files of a container on this machine, by the mount tables of both: pure.
 
 A path of a container is followed down to its file system, and from there up to where this machine has it.
 """
@@ -21,7 +21,7 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 @frozen
 class MountEntry:
-    """`root` of a file system stands at `point`.
+    """`root` of a file system is mounted at `point`.
 
     Two mounts with the same `system` are of one file system: `root` then counts from the same place.
     """
@@ -40,30 +40,32 @@ class MountedFile:
 
 
 def table(mounts: Mounts) -> list[MountEntry]:
-    """The lines of a table, in its order: a later mount hides what stood there before."""
+    """The lines of a table, in its order: a later mount hides an earlier one."""
     whole, _, _ = mounts.mountinfo.rpartition("\n")
-    found = []
+    entries = []
     for line in whole.splitlines():
         before, _, after = line.partition(" - ")
         fields, kind = before.split(" "), after.split(" ")
         if len(fields) > 5 and len(kind) > 1:
             device, root, point = fields[2], _plain(fields[3]), _plain(fields[4])
-            found.append(_mount(mounts.boot.strip(), device, root, point, kind[0], _plain(kind[1])))
-    return found
+            entries.append(
+                _mount(mounts.boot.strip(), device, root, point, kind[0], _plain(kind[1]))
+            )
+    return entries
 
 
 def mounted_files(path: str, theirs: list[MountEntry], ours: list[MountEntry]) -> list[MountedFile]:
     """Where this machine has the file `path` of the worker, the latest mount first.
 
     Nothing if that is the same path: a worker without a container.  Nor for what lies in the image itself,
-    whose root may be anywhere here, but is no one's checkout.
+    whose root may be anywhere here, but is nobody's checkout.
     """
     at = _at(path, _by_point(theirs))
     if at is None or at.point == "/":
         return []
     points = _by_point(ours)
-    found = [fit for our in reversed(ours) if (fit := _fit(path, at, our, points))]
-    return [] if any(fit.local == path for fit in found) else list(dict.fromkeys(found))
+    fits = [fit for our in reversed(ours) if (fit := _fit(path, at, our, points))]
+    return [] if any(fit.local == path for fit in fits) else list(dict.fromkeys(fits))
 
 
 def _fit(
@@ -84,7 +86,7 @@ def _fit(
 
 def _mount(boot: str, device: str, root: str, point: str, kind: str, source: str) -> MountEntry:
     if kind not in NETWORK_FILE_SYSTEMS:
-        # A number of a device is one within one kernel only.
+        # A device number is unique within one kernel only.
         return MountEntry((boot, device), root, point)
     host, colon, export = source.partition(":/")
     if not colon:
@@ -118,4 +120,4 @@ def _join(folder: str, rest: str) -> str:
 
 def _plain(text: str) -> str:
     """A path as it is; the kernel writes white space and backslashes as three digits."""
-    return _ESCAPED.sub(lambda found: chr(int(found[1], 8)), text)
+    return _ESCAPED.sub(lambda digits: chr(int(digits[1], 8)), text)

@@ -31,8 +31,8 @@ log = logging.getLogger(__name__)
 class SourceMapping:
     """Shared by the panel and the command line; used from one event loop.
 
-    It owns the mappings: those of the setting, the kept answers, and those that it found itself, which
-    are remembered as long as it lives so that the next worker of the cluster is attached with them.
+    It owns the mappings: those of the setting, the stored answers, and those that it detected itself, which
+    it remembers as long as it lives, so that the next worker of the cluster is attached with them.
     """
 
     def __init__(
@@ -43,40 +43,41 @@ class SourceMapping:
     ) -> None:
         self._sessions = sessions
         self._own_mounts = own_mounts
-        self._kept = StoredMappings(home / "source_mappings.json")
+        self._stored = StoredMappings(home / "source_mappings.json")
         self._answers = InOrder()
         self._files = FileChecks(os.path.isfile)
         self._settings: dict[str, list[PathMapping]] = {}
-        self._found: dict[str, list[PathMapping]] = {}
+        self._detected: dict[str, list[PathMapping]] = {}
 
     def configure(self, mappings: dict[str, list[PathMapping]]) -> None:
         """Sets the user's mappings of the setting: by cluster id, or "*" for every cluster."""
         self._settings = {
             cluster: [
-                PathMapping(one.remote, local_files.absolute(one.local)) for one in of_cluster
+                PathMapping(mapping.remote, local_files.absolute(mapping.local))
+                for mapping in of_cluster
             ]
             for cluster, of_cluster in mappings.items()
         }
 
-    def known(self, cluster: str) -> list[PathMapping]:
+    def mappings_of(self, cluster: str) -> list[PathMapping]:
         """All mappings of a cluster, in the order in which they are tried."""
-        return self._said(cluster) + self._found.get(cluster, [])
+        return self._chosen_mappings(cluster) + self._detected.get(cluster, [])
 
     def local(self, cluster: str, path: str) -> str:
-        """The local file of `path` if `look` has found it, without a request to the worker; "" otherwise."""
+        """The local file of `path` if `find_local_files` has found it, without a request to the worker; "" otherwise."""
         candidates = self._candidates(cluster, path)
         return next((local for local in candidates if self._files.answer(local)), "")
 
-    async def look(self, files: Collection[tuple[str, str]]) -> bool:
-        """Looks for the local files of these (cluster, path); whether an answer of `local` may have changed."""
+    async def find_local_files(self, files: Collection[tuple[str, str]]) -> bool:
+        """Looks for the local files of these (cluster, path); returns whether an answer of `local` may have changed."""
         if all(self._files.is_fresh(local) for file in files for local in self._candidates(*file)):
             return False
-        is_new = await self._kept.refresh()
+        is_new = await self._stored.refresh()
         candidates = [local for file in files for local in self._candidates(*file)]
         return await self._files.check(candidates) or is_new
 
     def _candidates(self, cluster: str, path: str) -> Iterator[str]:
-        for mapping in sorted(self.known(cluster), key=lambda one: -len(one.remote)):
+        for mapping in sorted(self.mappings_of(cluster), key=lambda mapping: -len(mapping.remote)):
             if local := worker_paths.apply(mapping, path):
                 yield local
         # A worker must not make this machine mount what it names.
@@ -95,28 +96,28 @@ class SourceMapping:
                 self._remote_hash(cluster, worker_id, path), loop
             ).result()
 
-        await self._kept.refresh()
+        await self._stored.refresh()
         mounted = await self._mounted(cluster, worker_id, path)
         decision = await off_loop(
-            partial(decide, path, self._said(cluster), folders, remote_hash, mounted)
+            partial(decide, path, self._chosen_mappings(cluster), folders, remote_hash, mounted)
         )
         if decision.mapping is not None:
             self._remember(cluster, decision.mapping)
-            await self._tell(cluster, worker_id)
+            await self._send_mappings(cluster, worker_id)
         return decision
 
     async def set_folder(self, cluster: str, remote: str, local: str) -> list[PathMapping]:
-        """The user's answer, kept for the cluster and applied to its attached workers at once.
+        """Stores the user's answer for the cluster and applies it to its attached workers at once.
 
         `remote` may be a file: then the folders that correspond are worked out from `local`, which is the
         file itself or a folder that holds it at any depth.
         """
         mapping = await off_loop(partial(_answer, remote, local))
-        await self._answers.run(partial(self._kept.add, cluster, mapping))
-        self._found.pop(cluster, None)
+        await self._answers.run(partial(self._stored.add, cluster, mapping))
+        self._detected.pop(cluster, None)
         self._remember(cluster, mapping)
-        await self._tell(cluster)
-        return self.known(cluster)
+        await self._send_mappings(cluster)
+        return self.mappings_of(cluster)
 
     async def compare(self, cluster: str, worker_id: str, path: str, local: str) -> Verdict:
         """The worker's file against the local one, by hash."""
@@ -136,34 +137,34 @@ class SourceMapping:
         file = await self._sessions.read_file(worker.session, worker_id, path)
         return FileText(file.text, file.truncated)
 
-    def _said(self, cluster: str) -> list[PathMapping]:
-        """What the user said: the setting of this cluster, the answers, the setting of every cluster."""
+    def _chosen_mappings(self, cluster: str) -> list[PathMapping]:
+        """The user's own mappings: the setting of this cluster, the answers, the setting of every cluster."""
         return [
             *self._settings.get(cluster, []),
-            *self._kept.of(cluster),
+            *self._stored.of(cluster),
             *self._settings.get(EVERY_CLUSTER, []),
         ]
 
     def _remember(self, cluster: str, mapping: PathMapping) -> None:
-        found = self._found.setdefault(cluster, [])
-        if mapping not in self.known(cluster):
-            found.insert(0, mapping)
+        detected = self._detected.setdefault(cluster, [])
+        if mapping not in self.mappings_of(cluster):
+            detected.insert(0, mapping)
 
-    async def _tell(self, cluster: str, worker_id: str = "") -> None:
-        """Gives the mappings to an attached worker, or to all of the cluster."""
+    async def _send_mappings(self, cluster: str, worker_id: str = "") -> None:
+        """Sends the mappings to an attached worker, or to all of the cluster."""
         for worker in await self._sessions.workers():
             if worker.cluster == cluster and worker_id in ("", worker.worker_id):
                 mappings = self._for_worker(cluster, worker)
                 try:
                     await self._sessions.set_mappings(worker.session, worker.worker_id, mappings)
                 except EaglerayError as error:
-                    # It ended meanwhile; the others are still to be told.
+                    # It ended meanwhile; the others still get theirs.
                     log.info("no new mappings for %s: %s", worker.worker_id, error)
 
     def _for_worker(self, cluster: str, worker: WorkerState) -> list[PathMapping]:
-        """The adapter knows plain prefixes only, so mappings of packages are said for the worker's own upload."""
+        """The adapter knows plain prefixes only, so mappings of packages are sent for the worker's own upload."""
         path = worker.stop.path if worker.stop else ""
-        return [worker_paths.concrete(mapping, path) for mapping in self.known(cluster)]
+        return [worker_paths.concrete(mapping, path) for mapping in self.mappings_of(cluster)]
 
     async def _find(self, cluster: str, worker_id: str) -> WorkerState | None:
         for worker in await self._sessions.workers():
@@ -179,7 +180,7 @@ class SourceMapping:
                 return []
             theirs = mounts.table(await self._sessions.mounts(worker.session, worker_id))
         except EaglerayError as error:
-            log.info("the mounts of %s cannot be had: %s", worker_id, error)
+            log.info("can't read the mounts of %s: %s", worker_id, error)
             return []
         return mounts.mounted_files(path, theirs, mounts.table(self._own_mounts()))
 
@@ -191,12 +192,12 @@ class SourceMapping:
                 return ""
             return (await self._sessions.read_file(worker.session, worker_id, path)).sha256
         except EaglerayError as error:
-            log.info("%s of %s cannot be read: %s", path, worker_id, error)
+            log.info("can't read %s of %s: %s", path, worker_id, error)
             return ""
 
 
 def _answer(remote: str, local: str) -> PathMapping:
-    """The mapping that the user means by `remote` is `local`; blocks while it looks at files."""
+    """The mapping that the user means by `remote` is `local`; blocks while it checks files."""
     chosen = local_files.absolute(local)
     if local_files.is_file(chosen):
         return worker_paths.mapping_between(remote, chosen, [])

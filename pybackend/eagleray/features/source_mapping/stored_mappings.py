@@ -32,30 +32,30 @@ class StoredMappings:
         return self._mappings.get(cluster, [])
 
     async def refresh(self) -> bool:
-        """Whether something has changed."""
+        """Returns whether something has changed."""
         before, self._mappings = self._mappings, await self._latest.get()
         return self._mappings != before
 
     def add(self, cluster: str, mapping: PathMapping) -> None:
-        """The newest answer comes first and replaces an older one about the same folder."""
+        """Stores an answer first; an older one about the same folder is replaced."""
         self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with alone(self._file):
             check_replaceable(self._file, FORMAT)
             mappings = self._read()
-            older = [one for one in mappings.get(cluster, []) if one.remote != mapping.remote]
+            older = [m for m in mappings.get(cluster, []) if m.remote != mapping.remote]
             mappings[cluster] = [mapping, *older]
             self._write(mappings)
         self._mappings = mappings
 
     def _read(self) -> dict[str, list[PathMapping]]:
         try:
-            said = json.loads(self._file.read_text(encoding="utf-8"))
+            stored = json.loads(self._file.read_text(encoding="utf-8"))
             return {
                 str(cluster): [
                     PathMapping(str(mapping["remote"]), str(mapping["local"]))
                     for mapping in mappings
                 ]
-                for cluster, mappings in said.items()
+                for cluster, mappings in stored.items()
             }
         except FileNotFoundError:
             return {}
@@ -65,7 +65,7 @@ class StoredMappings:
 
     def _write(self, mappings: dict[str, list[PathMapping]]) -> None:
         plain = {
-            cluster: [{"remote": one.remote, "local": one.local} for one in of_cluster]
+            cluster: [{"remote": m.remote, "local": m.local} for m in of_cluster]
             for cluster, of_cluster in mappings.items()
         }
         replace_text(self._file, json.dumps(plain, indent=1))

@@ -17,8 +17,8 @@ _INSTALLED = re.compile(r"/(site-packages|dist-packages|lib/python\d[^/]*)/")
 
 def package_root(path: str) -> str:
     """The folder of the uploaded package that `path` lies in or is, or ""."""
-    found = _PACKAGE.match(path)
-    return found.group(0) if found else ""
+    match = _PACKAGE.match(path)
+    return match.group(0) if match else ""
 
 
 def is_installed(path: str) -> bool:
@@ -29,7 +29,7 @@ def is_installed(path: str) -> bool:
 def is_file_name(path: str) -> bool:
     """Whether `path` can be a file: code made at run time is called `<string>` and the like.
 
-    A path that climbs is none of a debugger, and a mapping must not lead out of its folder.
+    A debugger sends no path with `..`, and a mapping must not lead out of its folder.
     """
     plain = path.startswith("/") and "\0" not in path and ".." not in path.split("/")
     return plain and not posixpath.basename(path).startswith("<")
@@ -45,8 +45,8 @@ def suffixes(path: str) -> Iterator[str]:
 def common_suffix(remote: str, local: str) -> int:
     """How many names at the end of both paths agree."""
     count = 0
-    for one, other in zip(reversed(remote.split("/")), reversed(local.split("/")), strict=False):
-        if not one or one != other:
+    for name, other in zip(reversed(remote.split("/")), reversed(local.split("/")), strict=False):
+        if not name or name != other:
             break
         count += 1
     return count
@@ -58,7 +58,7 @@ def below(path: str, folder: str) -> bool:
 
 
 def apply(mapping: PathMapping, path: str) -> str:
-    """The local path of the worker's `path`, or "" where the mapping says nothing about it.
+    """The local path of the worker's `path`, or "" where the mapping does not cover it.
 
     A mapping of an uploaded package holds for every later upload too.
     """
@@ -100,5 +100,5 @@ def _up(path: str, count: int) -> str:
 
 
 def _kind(root: str) -> str:
-    found = _PACKAGE.match(root)
-    return found.group("kind") if found else ""
+    match = _PACKAGE.match(root)
+    return match.group("kind") if match else ""
