@@ -3,7 +3,7 @@ import { afterEach, beforeEach } from "node:test";
 
 import { DebugConfigurations } from "../../extension/debug_configurations";
 import * as debugging from "../../extension/features/debugging";
-import { AdapterFactory } from "../../extension/features/debugging/adapter_factory";
+import { AdapterFactory } from "../../extension/features/debugging/debug_adapter";
 import { AttachConfigurations } from "../../extension/features/debugging/attach_configurations";
 import { StopTracker } from "../../extension/features/debugging/stop_tracker";
 import * as presets from "../../extension/features/presets";

@@ -10,7 +10,7 @@ import { longWork } from "../../dialogs";
 import { workspaceFolders } from "../../workspace";
 import { ID_OF } from "../clusters/messages";
 import { LocalFileQuestion } from "../source_mapping/local_file_question";
-import type { AdapterFactory } from "./adapter_factory";
+import type { AdapterFactory } from "./debug_adapter";
 import { ATTACH, type Attachment } from "./messages";
 import { sessionName, targetOf, UNLESS_TAKEN, waiting, type Target } from "./model";
 import { pickWaiting, waitingNow } from "./worker_picker";

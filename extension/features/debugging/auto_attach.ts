@@ -4,7 +4,7 @@ import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
 import { setting } from "../../settings";
 import type { Snapshot } from "../workers/messages";
-import type { Attacher } from "./attacher";
+import type { Attacher } from "./worker_actions";
 import { autoAttachChoice, targetKey, targetOf, type Target } from "./model";
 import type { DebugSessions } from "./sessions";
 

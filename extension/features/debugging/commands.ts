@@ -7,22 +7,12 @@ import * as vscode from "vscode";
 import type { App } from "../../app";
 import { plain } from "../../common/texts";
 import type { RequestMethod } from "../../common/wire";
-import { isRow, type Row } from "../../panel";
-import type { PausedWorker } from "../workers/messages";
-import { pausedWorkersOf } from "../workers/rows";
-import type { Attacher } from "./attacher";
+import type { Row } from "../../panel";
 import { FORGET_IGNORED, IGNORED, type Outcome, type Workers } from "./messages";
-import {
-  currentRows,
-  isControllable,
-  isWaiting,
-  nextWaiting,
-  targetOf,
-  type Target,
-} from "./model";
+import { isControllable, isWaiting, nextWaiting, targetOf } from "./model";
 import type { DebugSessions } from "./sessions";
-import { requestAction } from "./worker_actions";
-import { pickWaiting, waitingNow } from "./worker_picker";
+import { requestAction, type Attacher } from "./worker_actions";
+import { targetsOf, waitingNow } from "./worker_picker";
 
 export class DebugCommands {
   constructor(
@@ -33,7 +23,7 @@ export class DebugCommands {
 
   /** One after another: each session that begins takes the focus, and the last one keeps it. */
   async attach(rows: readonly Row[], args: readonly unknown[]): Promise<boolean> {
-    const chosen = await targets(this.app, rows, args, isWaiting);
+    const chosen = await targetsOf(this.app, rows, args, isWaiting);
     let all = chosen.length > 0;
     for (const target of chosen) {
       all = (await this.attacher.attach(target)) && all;
@@ -62,7 +52,7 @@ export class DebugCommands {
     rows: readonly Row[],
     args: readonly unknown[],
   ): Promise<void> {
-    const chosen = await targets(this.app, rows, args, isControllable);
+    const chosen = await targetsOf(this.app, rows, args, isControllable);
     for (const cluster of new Set(chosen.map((target) => target.cluster))) {
       const workers = chosen.filter((target) => target.cluster === cluster);
       await requestAction(
@@ -94,58 +84,4 @@ export class DebugCommands {
       await this.app.sidecar.request(FORGET_IGNORED, picked.place);
     }
   }
-}
-
-/**
- * The workers for a command.
- *
- * 1. A plain `{cluster, worker}` object: that worker.
- * 2. Rows of any view, those that are selected as the list has them now; of a group the workers that `fit`.
- * 3. None: the user picks one; of a group without one, none.
- */
-async function targets(
-  app: App,
-  selected: readonly Row[],
-  args: readonly unknown[],
-  fit: (worker: PausedWorker) => boolean,
-): Promise<Target[]> {
-  const [given] = args;
-  if (isTarget(given)) {
-    return [given];
-  }
-  const listed = isRow(given) ? selected : currentRows(selected, app.paused.value);
-  const rows = listed.map((row) =>
-    row.row === "group" ? { ...row, workers: row.workers.filter(fit) } : row,
-  );
-  const named = [...pausedWorkersOf(rows).map(targetOf), ...listedElsewhere(rows), ...ofRuns(rows)];
-  if (named.length > 0) {
-    return named;
-  }
-  if (rows.some((row) => row.row === "group")) {
-    void vscode.window.showInformationMessage("No worker of this group waits on this machine.");
-    return [];
-  }
-  const picked = await app.errors.shown("looking for paused workers", async () =>
-    pickWaiting(await waitingNow(app)),
-  );
-  return picked ? [picked] : [];
-}
-
-function isTarget(value: unknown): value is Target {
-  const { cluster, worker } = (value ?? {}) as Partial<Record<keyof Target, unknown>>;
-  return typeof cluster === "string" && typeof worker === "string";
-}
-
-/** Paused workers among rows of All Workers. */
-function listedElsewhere(rows: readonly Row[]): Target[] {
-  return rows
-    .flatMap((row) => (row.row === "anyWorker" && row.worker.paused ? [row.worker] : []))
-    .map((worker) => ({ cluster: worker.cluster, worker: worker.worker_id }));
-}
-
-/** Workers of runs, which are stopped or wait for a debugger. */
-function ofRuns(rows: readonly Row[]): Target[] {
-  return rows
-    .flatMap((row) => (row.row === "runWorker" ? [row] : []))
-    .map(({ run, worker }) => ({ cluster: run.cluster, worker: worker.worker_id }));
 }

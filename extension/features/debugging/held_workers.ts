@@ -1,4 +1,4 @@
-/** Workers that a closed or reloaded window left stopped: offered when a window opens, and again after a while. */
+/** Workers that stay stopped without an editor: offered when a window opens and after a while, and asked about after Stop. */
 
 import * as vscode from "vscode";
 
@@ -6,13 +6,14 @@ import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
 import { count, plain } from "../../common/texts";
 import type { Snapshot } from "../workers/messages";
-import type { Attacher } from "./attacher";
 import { HELD_LONG, RELEASE, type HeldLong } from "./messages";
-import { heldSentence, nextWaiting, targetOf } from "./model";
-import { requestAction } from "./worker_actions";
+import { asksToStop, heldSentence, nextWaiting, targetOf, type Target } from "./model";
+import { targetOfSession } from "./sessions";
+import { requestAction, type Attacher } from "./worker_actions";
 
 const ATTACH = "Attach";
 const RESUME = "Let It Run On";
+const KEEP_STOPPED = "Keep It Stopped";
 
 /** Listens to the list of paused workers; owned by the feature. */
 export class HeldWorkers implements Disposable {
@@ -75,4 +76,39 @@ function heldOnly(snapshot: Snapshot): Snapshot {
     workers: group.workers.filter((worker) => worker.state === "held"),
   }));
   return { ...snapshot, groups };
+}
+
+/**
+ * Asks whether a worker continues after the user has ended its session with Stop.
+ *
+ * The adapter handles the other ends: Disconnect resumes the worker, and a closed window holds it.  Stop
+ * would end the program elsewhere, but ending one rank of a training run ends the run.  So the worker stays
+ * held until the user has answered.
+ */
+export class StopPrompt implements vscode.DebugAdapterTrackerFactory {
+  constructor(private readonly app: App) {}
+
+  createDebugAdapterTracker(session: vscode.DebugSession): vscode.DebugAdapterTracker {
+    let stopped = false;
+    return {
+      onWillReceiveMessage: (message: unknown) => {
+        stopped ||= asksToStop(message);
+      },
+      onWillStopSession: () => {
+        const target = targetOfSession(session);
+        if (stopped && target) {
+          stopped = false;
+          void this.ask(session.name, target);
+        }
+      },
+    };
+  }
+
+  private async ask(name: string, target: Target): Promise<void> {
+    const question = plain(`${name} stays stopped where it is. Let it run on?`);
+    const answer = await vscode.window.showInformationMessage(question, RESUME, KEEP_STOPPED);
+    if (answer === RESUME) {
+      await requestAction(this.app, "releasing", RELEASE, target.cluster, [target.worker]);
+    }
+  }
 }

@@ -6,17 +6,15 @@ import type { App } from "../../app";
 import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS, DEBUG_TYPE } from "../../contributions";
-import { AdapterCrash } from "./adapter_crash";
-import { AdapterFactory } from "./adapter_factory";
 import { AttachConfigurations } from "./attach_configurations";
-import { Attacher } from "./attacher";
 import { PausedAutoAttach } from "./auto_attach";
 import { DebugCommands } from "./commands";
-import { HeldWorkers } from "./held_workers";
+import { AdapterCrash, AdapterFactory } from "./debug_adapter";
+import { HeldWorkers, StopPrompt } from "./held_workers";
 import { CONTINUE, CONTINUE_OTHERS, IGNORE, RELEASE } from "./messages";
 import { DebugSessions } from "./sessions";
-import { StopPrompt } from "./stop_prompt";
 import { StopTracker } from "./stop_tracker";
+import { Attacher } from "./worker_actions";
 
 /** What later features need of this one. */
 interface DebuggingFeature {

@@ -96,14 +96,14 @@ interface AttachHistory {
 export function autoAttachChoice(
   setting: "off" | "first" | "rank0",
   snapshot: Snapshot,
-  { sessions, tried, taken: left }: AttachHistory,
+  { sessions, tried, taken }: AttachHistory,
 ): PausedWorker | undefined {
   if (sessions > 0) {
     return undefined;
   }
   const all = snapshot.groups.flatMap((group) => group.workers);
   const isElsewhere = (worker: PausedWorker): boolean =>
-    worker.state === "attached" || left.has(targetKey(targetOf(worker)));
+    worker.state === "attached" || taken.has(targetKey(targetOf(worker)));
   const busy = new Set(all.filter(isElsewhere).map((worker) => worker.cluster));
   const fresh = all.filter(
     (worker) =>

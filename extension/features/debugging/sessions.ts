@@ -104,18 +104,18 @@ export async function bringToFront(
 ): Promise<void> {
   const began = Date.now();
   const isWithin = (ms: number): boolean => isOpen() && Date.now() < began + ms;
-  const goesOn = (): boolean => isWithin(graceMs + limitMs);
-  while (isWithin(graceMs) && !isLookedAt(session)) {
+  const isTimeLeft = (): boolean => isWithin(graceMs + limitMs);
+  while (isWithin(graceMs) && !isShown(session)) {
     await changed(Math.min(stepMs, graceMs));
   }
   let walks = 0;
   let waits = 0;
-  while (goesOn() && !isLookedAt(session)) {
+  while (isTimeLeft() && !isShown(session)) {
     // The editor may still show a frame of a killed session, and none of the one in front.
-    const isOverlooked = standsAtFirst(session) && waits >= WAITS;
+    const isOverlooked = wasStopped(session) && waits >= WAITS;
     if ((!isInFront(session) || isOverlooked) && walks < WALKS) {
       walks += 1;
-      await walkTo(session, stepMs, goesOn);
+      await walkTo(session, stepMs, isTimeLeft);
     } else {
       waits += 1;
       await changed(stepMs);
@@ -130,13 +130,13 @@ function isInFront(session: vscode.DebugSession): boolean {
   return vscode.debug.activeDebugSession?.id === session.id;
 }
 
-function isLookedAt(session: vscode.DebugSession): boolean {
+function isShown(session: vscode.DebugSession): boolean {
   const item = vscode.debug.activeStackItem;
   return item !== undefined && item.session.id === session.id && "frameId" in item;
 }
 
 /** Whether the worker was stopped when it was attached; a running one has no frame. */
-function standsAtFirst({ configuration }: vscode.DebugSession): boolean {
+function wasStopped({ configuration }: vscode.DebugSession): boolean {
   return Number(configuration["line"]) > 0;
 }
 
@@ -144,19 +144,19 @@ function standsAtFirst({ configuration }: vscode.DebugSession): boolean {
 async function walkTo(
   session: vscode.DebugSession,
   stepMs: number,
-  goesOn: () => boolean,
+  isTimeLeft: () => boolean,
 ): Promise<void> {
   for (
     let walked = 0;
-    walked < AT_MOST && goesOn() && (walked === 0 || !isInFront(session));
+    walked < AT_MOST && isTimeLeft() && (walked === 0 || !isInFront(session));
     walked += 1
   ) {
-    const seen = changed(stepMs);
+    const change = changed(stepMs);
     // Backwards, since the newest session is at the end of a circular list.
     await vscode.commands.executeCommand("workbench.action.debug.prevConsole");
     if (!isInFront(session)) {
       // The effect of the command may arrive after its result; one step too many would walk past.
-      await seen;
+      await change;
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Lets the user pick one of several waiting workers. */
+/** Chooses the workers for a command: from its arguments, the rows, or by asking the user. */
 
 import { basename } from "node:path";
 
@@ -6,17 +6,77 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import { plain } from "../../common/texts";
+import { isRow, type Row } from "../../panel";
 import type { PausedWorker } from "../workers/messages";
-import { sessionName, targetOf, waiting, type Target } from "./model";
+import { pausedWorkersOf } from "../workers/rows";
+import { currentRows, sessionName, targetOf, waiting, type Target } from "./model";
 
-/** The waiting workers that `fit`; where none is known, all clusters are queried first. */
+/**
+ * The workers for a command.
+ *
+ * 1. A plain `{cluster, worker}` object: that worker.
+ * 2. Rows of any view, those that are selected as the list has them now; of a group the workers that `fit`.
+ * 3. None: the user picks one; of a group without one, none.
+ */
+export async function targetsOf(
+  app: App,
+  selected: readonly Row[],
+  args: readonly unknown[],
+  fit: (worker: PausedWorker) => boolean,
+): Promise<Target[]> {
+  const [argument] = args;
+  if (isTarget(argument)) {
+    return [argument];
+  }
+  const listed = isRow(argument) ? selected : currentRows(selected, app.paused.value);
+  const rows = listed.map((row) =>
+    row.row === "group" ? { ...row, workers: row.workers.filter(fit) } : row,
+  );
+  const chosen = [
+    ...pausedWorkersOf(rows).map(targetOf),
+    ...listedElsewhere(rows),
+    ...ofRuns(rows),
+  ];
+  if (chosen.length > 0) {
+    return chosen;
+  }
+  if (rows.some((row) => row.row === "group")) {
+    void vscode.window.showInformationMessage("No worker of this group waits on this machine.");
+    return [];
+  }
+  const picked = await app.errors.shown("looking for paused workers", async () =>
+    pickWaiting(await waitingNow(app)),
+  );
+  return picked ? [picked] : [];
+}
+
+function isTarget(value: unknown): value is Target {
+  const { cluster, worker } = (value ?? {}) as Partial<Record<keyof Target, unknown>>;
+  return typeof cluster === "string" && typeof worker === "string";
+}
+
+/** Paused workers among rows of All Workers. */
+function listedElsewhere(rows: readonly Row[]): Target[] {
+  return rows
+    .flatMap((row) => (row.row === "anyWorker" && row.worker.paused ? [row.worker] : []))
+    .map((worker) => ({ cluster: worker.cluster, worker: worker.worker_id }));
+}
+
+/** Workers of runs, which are stopped or wait for a debugger. */
+function ofRuns(rows: readonly Row[]): Target[] {
+  return rows
+    .flatMap((row) => (row.row === "runWorker" ? [row] : []))
+    .map(({ run, worker }) => ({ cluster: run.cluster, worker: worker.worker_id }));
+}
+
+/** The waiting workers that `fit`; where none is listed, all clusters are queried first. */
 export async function waitingNow(
   app: App,
   fit: (worker: PausedWorker) => boolean = () => true,
 ): Promise<readonly PausedWorker[]> {
-  const known = waiting(app.paused.value).filter(fit);
-  if (known.length > 0) {
-    return known;
+  const listed = waiting(app.paused.value).filter(fit);
+  if (listed.length > 0) {
+    return listed;
   }
   const location = vscode.ProgressLocation.Window;
   const title = "Looking for paused workers";

@@ -22,12 +22,12 @@ export async function openSession(app: App, rows: readonly Row[]): Promise<void>
   const { cluster, id } = session;
   const { title, argv, env } = await app.sidecar.request(TERMINAL, { cluster, id });
   const [shellPath = "", ...shellArgs] = argv;
-  // Not brought back by the next window: the session waits for one visitor and is over when that one leaves.
+  // Not brought back by the next window: the session waits for one connection and is over when that ends.
   const options = { name: plain(title), shellPath, shellArgs, env, isTransient: true };
   vscode.window.createTerminal(options).show();
 }
 
-/** The cluster of the row, else all of them; a window that knows of none may not have looked for any yet. */
+/** The cluster of the row, else all of them; a window without any may not have queried for them yet. */
 async function clustersOf(app: App, rows: readonly Row[]): Promise<readonly string[]> {
   const named = rows.map(clusterIdOf).filter((id) => id !== undefined);
   if (named.length > 0) {
@@ -48,11 +48,13 @@ async function chosenSession(
   app: App,
   clusters: readonly string[],
 ): Promise<PdbSession | undefined> {
-  const found = await longWork("Looking for waiting pdb sessions", (options) =>
+  const results = await longWork("Looking for waiting pdb sessions", (options) =>
     Promise.allSettled(clusters.map((cluster) => app.sidecar.request(LIST, { cluster }, options))),
   );
-  const answers = found.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
-  const failed = found.find((result) => result.status === "rejected");
+  const answers = results.flatMap((result) =>
+    result.status === "fulfilled" ? [result.value] : [],
+  );
+  const failed = results.find((result) => result.status === "rejected");
   const sessions = answers.flatMap((answer) => answer.sessions);
   if (sessions.length === 0) {
     if (failed !== undefined && answers.length === 0) {

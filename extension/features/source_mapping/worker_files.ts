@@ -26,9 +26,9 @@ export class WorkerFiles implements vscode.TextDocumentContentProvider {
   constructor(private readonly app: App) {}
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
-    const named = JSON.parse(uri.query) as Omit<WorkerFile, "path">;
+    const worker = JSON.parse(uri.query) as Omit<WorkerFile, "path">;
     try {
-      const file = await this.app.sidecar.request(WORKER_FILE, { ...named, path: uri.path });
+      const file = await this.app.sidecar.request(WORKER_FILE, { ...worker, path: uri.path });
       return file.truncated ? `${file.text}\n# … the file is longer\n` : file.text;
     } catch (error) {
       // A document that fails to open shows a blank page, so the document shows the error.
@@ -42,7 +42,7 @@ const SHOW = "Show Difference";
 
 /** Compares the file of a session's first stop when the session begins; each pair of files is reported once. */
 export function reportDifferences(app: App): Disposable {
-  const said = new Set<string>();
+  const reported = new Set<string>();
   return vscode.debug.onDidStartDebugSession((session) => {
     const place = stopPlaceOf(session.configuration);
     const local = localOf(session.configuration);
@@ -56,10 +56,10 @@ export function reportDifferences(app: App): Disposable {
       local,
     };
     const key = `${place.cluster} ${place.path} ${local}`;
-    if (!said.has(key)) {
+    if (!reported.has(key)) {
       // At once, since the sessions of a group begin before the first answer is here.
-      said.add(key);
-      void compare(app, file).then((different) => different || said.delete(key));
+      reported.add(key);
+      void compare(app, file).then((different) => different || reported.delete(key));
     }
   });
 }

@@ -1,11 +1,13 @@
-/** Connects a debug session to the socket on which the adapter serves its worker. */
+/** The debug adapter of a session: connects to the socket that serves the worker, and shows a crash. */
 
 import { existsSync } from "node:fs";
 
 import * as vscode from "vscode";
 
-import { adapterLetGo, EaglerayError } from "../../common/errors";
+import type { App } from "../../app";
+import { adapterLetGo, adapterLost, EaglerayError } from "../../common/errors";
 import type { ErrorMessages } from "../../error_messages";
+import { endsSession } from "./model";
 import { showDebugView } from "./sessions";
 
 /**
@@ -13,19 +15,19 @@ import { showDebugView } from "./sessions";
  * any socket of this machine.
  */
 export class AdapterFactory implements vscode.DebugAdapterDescriptorFactory {
-  private readonly known = new Set<string>();
+  private readonly allowed = new Set<string>();
 
   constructor(private readonly errors: ErrorMessages) {}
 
   allow(socket: string): void {
-    this.known.add(socket);
+    this.allowed.add(socket);
   }
 
   async createDebugAdapterDescriptor(
     session: vscode.DebugSession,
   ): Promise<vscode.DebugAdapterDescriptor> {
     const socket: unknown = session.configuration["socket"];
-    if (typeof socket !== "string" || !this.known.has(socket)) {
+    if (typeof socket !== "string" || !this.allowed.has(socket)) {
       throw new EaglerayError("not-attached", "This session belongs to no attached worker.");
     }
     await showDebugView();
@@ -64,5 +66,30 @@ class EndedAdapter extends vscode.Disposable implements vscode.DebugAdapter {
   private send(message: object): void {
     this.count += 1;
     this.sent.fire({ seq: this.count, ...message });
+  }
+}
+
+/**
+ * Shows an error when the adapter ends during a session, which the editor ends without a message.  In an orderly
+ * end one side announces it before the connection breaks.
+ */
+export class AdapterCrash implements vscode.DebugAdapterTrackerFactory {
+  constructor(private readonly app: App) {}
+
+  createDebugAdapterTracker(session: vscode.DebugSession): vscode.DebugAdapterTracker {
+    let isOver = false;
+    const take = (message: unknown): void => {
+      isOver ||= endsSession(message);
+    };
+    return {
+      onWillReceiveMessage: take,
+      onDidSendMessage: take,
+      onError: () => {
+        if (!isOver) {
+          isOver = true;
+          this.app.errors.show(adapterLost(), `debugging ${session.name}`);
+        }
+      },
+    };
   }
 }
