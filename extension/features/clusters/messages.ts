@@ -200,7 +200,7 @@ export interface SshQuestion {
   readonly kind: "text" | "secret" | "confirm" | "notice";
 }
 
-/** What the user typed; None: cancelled.  It is never stored. */
+/** The answer that the user typed, None if cancelled.  It is never stored. */
 export interface QuestionAnswer {
   readonly id: number;
   readonly text: string | null;
@@ -231,7 +231,7 @@ export interface SlurmJob {
   readonly checked: boolean;
 }
 
-/** A host of the config; `detail` is "alice@10.0.0.1" as far as its own section says so. */
+/** A host of the config; `detail` is "alice@10.0.0.1", as far as its own section has the values. */
 export interface ConfiguredHost {
   readonly name: string;
   readonly detail: string;
