@@ -10,6 +10,7 @@ import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.workers.model import PausedWorker, all_workers
 from eagleray.features.workers.paused_workers import LocalFiles, PausedWorkers
+from eagleray.protocol.control import WorkerState
 from eagleray.tools.pyspy import Dump, Frame, Stack
 
 from tests.set_clock import SetClock
@@ -266,3 +267,29 @@ async def test_a_thousand_rows_are_asked_about_with_one_list(on: Setting) -> Non
     (group,) = on.workers.groups()
     assert (group.title, len(group.workers)) == ("PolicyWorker.train", 1_000)
     assert on.dashboard.asked.count("running_tasks") == 1
+
+
+async def test_refresh_keeps_changes_that_adapters_sent_meanwhile(
+    on: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on.adapters.hold(worker_state())
+    await until(lambda: on.states() == ["held"])
+    requested, answered = asyncio.Event(), asyncio.Event()
+    before = on.adapters.states
+
+    async def workers() -> list[WorkerState]:
+        requested.set()
+        return before
+
+    async def refresh(cluster: str | None = None) -> None:
+        await answered.wait()
+
+    monkeypatch.setattr(on.adapters, "workers", workers)
+    monkeypatch.setattr(on.watch, "refresh", refresh)
+    refreshing = asyncio.create_task(on.workers.refresh())
+    await requested.wait()
+    on.adapters.hold()
+    await until(lambda: on.states() == [])
+    answered.set()
+    await refreshing
+    assert on.states() == []

@@ -55,6 +55,7 @@ class PausedWorkers:
         self._local_files = LocalFileLookup(files or LocalFiles(), self._changed)
         self._elsewhere = elsewhere
         self._states_here: list[WorkerState] = []
+        self._changes_here = 0
         self._states_elsewhere: list[WorkerState] = []
         self._states: list[WorkerState] = []
         self._waits = WaitTimer(clock or Clock())
@@ -118,11 +119,15 @@ class PausedWorkers:
         queried = (
             [None] if clusters is None else [cluster for cluster in clusters if cluster in watched]
         )
-        _, self._states_here, self._states_elsewhere = await asyncio.gather(
+        changes = self._changes_here
+        _, states_here, self._states_elsewhere = await asyncio.gather(
             asyncio.gather(*(self._watch.refresh(cluster) for cluster in queried)),
             self._sessions.workers(),
             off_loop(self._elsewhere),
         )
+        # Changes that the adapters sent during the slower queries are newer than their response.
+        if changes == self._changes_here:
+            self._states_here = states_here
         self._adopt()
         self._update()
         await self.described(FACTS_LIMIT_S)
@@ -171,6 +176,7 @@ class PausedWorkers:
         try:
             self._update()
             async for states in self._sessions.watch():
+                self._changes_here += 1
                 self._states_here = states
                 self._adopt()
                 self._update()
