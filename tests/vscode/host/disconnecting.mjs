@@ -8,6 +8,7 @@ import {
   breakpoint,
   evaluate,
   common,
+  debugCommand,
   LIMIT,
   openCommon,
   line,
@@ -28,17 +29,17 @@ export function disconnecting() {
 
     it("Disconnect resumes the worker", async () => {
       const { call, row } = await lab.pause("p0", "train", 0);
-      await lab.attach(row);
-      await vscode.commands.executeCommand("workbench.action.debug.disconnect");
+      const at = await lab.attach(row);
+      await debugCommand(at, "disconnect");
       await noSessions();
       assert.strictEqual((await call.result()).value, 5);
     });
 
     it("Stop keeps the worker held and asks; the answer resumes it", async () => {
       const { call, row } = await lab.pause("p0", "train", 0);
-      await lab.attach(row);
+      const at = await lab.attach(row);
       await vscode.commands.executeCommand("notifications.clearAll");
-      await vscode.commands.executeCommand("workbench.action.debug.stop");
+      await debugCommand(at, "stop");
       await noSessions();
       await lab.row("p0", "held");
       assert.strictEqual(call.returned(), undefined);
@@ -60,7 +61,7 @@ export function disconnecting() {
       const at = await lab.attach(row);
       breakpoint(line("loop"), { condition: "index == 2" });
       const before = await stepBelow(at.session, line("after"));
-      await vscode.commands.executeCommand("workbench.action.debug.disconnectAndSuspend");
+      await debugCommand(at, "disconnectAndSuspend");
       await noSessions();
       const held = await lab.row("p0", "held");
       const back = await lab.attach(held);
@@ -74,8 +75,8 @@ export function disconnecting() {
 
     it("Release resumes a held worker", async () => {
       const { call, row } = await lab.pause("p0", "train", 0);
-      await lab.attach(row);
-      await vscode.commands.executeCommand("workbench.action.debug.disconnectAndSuspend");
+      const at = await lab.attach(row);
+      await debugCommand(at, "disconnectAndSuspend");
       await noSessions();
       await lab.command("release", await lab.row("p0", "held"));
       assert.strictEqual((await call.result()).value, 5);
@@ -90,7 +91,7 @@ export function disconnecting() {
           resolve(session);
         });
       });
-      await vscode.commands.executeCommand("workbench.action.debug.restart");
+      await debugCommand(at, "restart");
       await started;
       assert.strictEqual((await lab.waitForStop(row)).top.line, at.top.line);
     });

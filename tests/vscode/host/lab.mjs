@@ -78,11 +78,16 @@ export class Lab {
   }
 
   /** Waits for the row of a worker in a state. */
-  async row(name, state = "paused") {
+  row(name, state = "paused") {
     const isWanted = (row) => row.name === name && row.state === state;
+    const what = `the panel lists ${name} as ${state}`;
+    return this.explained(until(() => this.rows().find(isWanted), what, LIMIT));
+  }
+
+  /** The result of a wait, or its error with the situation at its end. */
+  async explained(waiting) {
     try {
-      const what = `the panel lists ${name} as ${state}`;
-      return await until(() => this.rows().find(isWanted), what, LIMIT);
+      return await waiting;
     } catch (error) {
       throw new Error(`${error.message}\n${await this.situation()}`);
     }
@@ -96,7 +101,7 @@ export class Lab {
       .catch((error) => [{ name: error.message }]);
     return [
       `panel: ${JSON.stringify(this.rows().map((row) => [row.name, row.state, row.location?.line]))}`,
-      `sessions: ${JSON.stringify(sessions().map((session) => session.name))}`,
+      `sessions: ${JSON.stringify(sessions().map(nameAndId))}, active: ${nameAndId(vscode.debug.activeDebugSession)}`,
       `calls: ${JSON.stringify(this.calls.map((call) => call.returned() ?? "runs"))}`,
       `workers: ${JSON.stringify(processes.map(({ name, pid, running, paused }) => [name, pid, running, paused]))}`,
       `Ray lists as paused: ${await pausedByRay()}`,
@@ -128,19 +133,16 @@ export class Lab {
 
   /** Waits for a session that is stopped: its session, thread, and frames. */
   waitForStop(row) {
-    return until(
-      async () => {
-        // After a restart, VS Code may list the previous session as well, which answers no requests.
-        const ofWorker = sessions().filter((each) => each.configuration.worker === row.worker_id);
-        for (const session of ofWorker.reverse()) {
-          const location = await stopLocation(session).catch(() => undefined);
-          if (location) return location;
-        }
-        return undefined;
-      },
-      `a session is stopped in ${row.name}`,
-      LIMIT,
-    );
+    const stop = async () => {
+      // After a restart, VS Code may list the previous session as well, which answers no requests.
+      const ofWorker = sessions().filter((each) => each.configuration.worker === row.worker_id);
+      for (const session of ofWorker.reverse()) {
+        const location = await stopLocation(session).catch(() => undefined);
+        if (location) return location;
+      }
+      return undefined;
+    };
+    return this.explained(until(stop, `a session is stopped in ${row.name}`, LIMIT));
   }
 
   events(session, name) {
@@ -167,6 +169,8 @@ export function openCommon() {
 export async function closeCommon() {
   if (opened) await common.close();
 }
+
+const nameAndId = (session) => session && `${session.name} ${session.id}`;
 
 async function pausedByRay() {
   const query = "detail=1&filter_keys=num_paused_threads&filter_predicates=%21%3D&filter_values=0";
@@ -243,6 +247,15 @@ export function frameInFront(isWanted = () => true) {
     return item instanceof vscode.DebugStackFrame && isWanted(item);
   };
   return until(isInFront, "the editor has the frame in front", LIMIT);
+}
+
+/**
+ * Runs a command of the debugger on the session that is stopped at `at`.  The editor runs it on the session in front,
+ * which may still be one that has ended: Restart then starts that one again.
+ */
+export async function debugCommand({ session }, name) {
+  await frameInFront((item) => item.session.id === session.id);
+  await vscode.commands.executeCommand(`workbench.action.debug.${name}`);
 }
 
 /** The file of a frame: the editor hands paths to extensions as addresses of the remote machine. */
