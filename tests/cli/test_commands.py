@@ -45,7 +45,9 @@ async def eagleray(*arguments: str) -> Done:
     return Done(done.returncode, done.stdout, done.stderr)
 
 
-async def test_paused_as_json(dashboard: FakeDashboard, fake_adapter: FakeAdapter) -> None:
+async def test_paused_workers_are_printed_as_json(
+    dashboard: FakeDashboard, fake_adapter: FakeAdapter
+) -> None:
     held = state("w9", cluster=dashboard.address, session=dashboard.session)
     runs = state("w8", cluster=dashboard.address, session=dashboard.session, state="running")
     fake_adapter.change(held, runs)
@@ -62,7 +64,7 @@ async def test_paused_as_json(dashboard: FakeDashboard, fake_adapter: FakeAdapte
     assert policy["waiting_s"] is None
 
 
-async def test_paused_says_how_long_a_worker_is_held_and_who_debugs_it(
+async def test_paused_shows_hold_time_and_debugger(
     dashboard: FakeDashboard, fake_adapter: FakeAdapter
 ) -> None:
     """One that an editor debugs is listed as well, whether it is stopped or runs."""
@@ -85,7 +87,7 @@ async def test_paused_says_how_long_a_worker_is_held_and_who_debugs_it(
     assert fields[POLICY[:12]][-1] == "-"
 
 
-async def test_paused_for_people(dashboard: FakeDashboard) -> None:
+async def test_paused_workers_are_printed_as_a_table(dashboard: FakeDashboard) -> None:
     done = await eagleray("paused", "--cluster", str(dashboard.port))
     assert done.code == 0
     assert "PolicyWorker.train" in done.out
@@ -93,7 +95,7 @@ async def test_paused_for_people(dashboard: FakeDashboard) -> None:
     assert "rank 0" in done.out
 
 
-async def test_nothing_paused(dashboard: FakeDashboard) -> None:
+async def test_paused_reports_that_no_worker_is_paused(dashboard: FakeDashboard) -> None:
     dashboard.rows["workers"] = []
     assert (await eagleray("paused", "--json")).json == []
     done = await eagleray("paused")
@@ -101,7 +103,7 @@ async def test_nothing_paused(dashboard: FakeDashboard) -> None:
     assert (done.code, done.out, done.err) == (0, "", said)
 
 
-async def test_clusters(dashboard: FakeDashboard) -> None:
+async def test_clusters_are_listed(dashboard: FakeDashboard) -> None:
     (cluster,) = (await eagleray("clusters", "--json")).json
     assert cluster["id"] == dashboard.address
     assert cluster["state"] == "connected"
@@ -109,14 +111,16 @@ async def test_clusters(dashboard: FakeDashboard) -> None:
 
 
 @pytest.mark.parametrize("worker", [POLICY, POLICY[:8], "policy-0"])
-async def test_attach(dashboard: FakeDashboard, fake_adapter: FakeAdapter, worker: str) -> None:
+async def test_attach_returns_a_socket(
+    dashboard: FakeDashboard, fake_adapter: FakeAdapter, worker: str
+) -> None:
     attached = (await eagleray("attach", worker, "--json")).json
     assert attached["socket"] == f"/run/{POLICY}.sock"
     assert attached["worker_id"] == POLICY
     assert (attached["path"], attached["line"]) == ("/remote/train.py", 24)
 
 
-async def test_attach_prints_nothing_but_the_socket(
+async def test_attach_prints_only_the_socket(
     dashboard: FakeDashboard, fake_adapter: FakeAdapter
 ) -> None:
     done = await eagleray("attach", POLICY)
@@ -124,14 +128,18 @@ async def test_attach_prints_nothing_but_the_socket(
     assert done.err == "policy-0 stands at /remote/train.py:24\n"
 
 
-async def test_continue(dashboard: FakeDashboard, fake_adapter: FakeAdapter) -> None:
+async def test_continue_resumes_the_worker(
+    dashboard: FakeDashboard, fake_adapter: FakeAdapter
+) -> None:
     done = await eagleray("continue", "policy-0", "policy-1", "--json")
     assert done.json == {"done": 2, "failures": []}
     ops = [op for op, _ in fake_adapter.asked if op != "subscribe"]
     assert sorted(ops) == ["attach", "attach", "continue", "continue"]
 
 
-async def test_continue_all(dashboard: FakeDashboard, fake_adapter: FakeAdapter) -> None:
+async def test_continue_all_resumes_every_worker(
+    dashboard: FakeDashboard, fake_adapter: FakeAdapter
+) -> None:
     done = await eagleray("continue", "--all")
     assert (done.code, done.err) == (0, "3 continued\n")
 
@@ -143,13 +151,15 @@ async def test_release_needs_no_cluster(own_home: Path, fake_adapter: FakeAdapte
     assert [p["worker_id"] for op, p in fake_adapter.asked if op == "release"] == ["w1", "w2"]
 
 
-async def test_release_of_one_that_nobody_holds(own_home: Path, fake_adapter: FakeAdapter) -> None:
+async def test_release_of_a_worker_that_is_not_held_fails(
+    own_home: Path, fake_adapter: FakeAdapter
+) -> None:
     done = await eagleray("release", "w1")
     assert done.code == 1
     assert "No paused or held worker is called “w1”." in done.err
 
 
-async def test_logs(dashboard: FakeDashboard) -> None:
+async def test_logs_are_printed(dashboard: FakeDashboard) -> None:
     file = f"worker-{POLICY}-01000000-15465.err"
     dashboard.logs[file] = "".join(f"line {i}\n" for i in range(50))
     done = await eagleray("logs", "policy-0", "--err", "--lines", "2")
@@ -160,7 +170,7 @@ async def test_logs(dashboard: FakeDashboard) -> None:
     assert "No worker is called “nobody”." in nobody.err
 
 
-async def test_the_errors_of_the_catalogue(own_home: Path) -> None:
+async def test_errors_of_the_catalogue_are_printed(own_home: Path) -> None:
     done = await eagleray("paused")
     assert (done.code, done.out) == (1, "")
     assert done.err == (
@@ -172,7 +182,7 @@ async def test_the_errors_of_the_catalogue(own_home: Path) -> None:
     assert "Nothing answers at http://127.0.0.1:1." in done.err
 
 
-async def test_a_cluster_that_fails(dashboard: FakeDashboard) -> None:
+async def test_failing_cluster_is_shown_with_its_error(dashboard: FakeDashboard) -> None:
     dashboard.fault = "error_500"
     done = await eagleray("paused")
     assert done.code == 1
@@ -200,7 +210,7 @@ async def test_a_cluster_that_fails(dashboard: FakeDashboard) -> None:
         ("tunnel", "8265", "--port", "65536"),
     ],
 )
-def test_a_wrong_command_line(
+def test_wrong_command_line_is_explained(
     arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -210,7 +220,7 @@ def test_a_wrong_command_line(
     assert "usage: eagleray" in said.err
 
 
-def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_and_version_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     for option in ("--help", "--version"):
         with pytest.raises(SystemExit) as ended:
             main([option])
@@ -230,7 +240,7 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert said.endswith(f"eagleray {__version__}\n")
 
 
-async def test_what_a_worker_says_does_not_steer_the_terminal(
+async def test_worker_output_does_not_control_the_terminal(
     dashboard: FakeDashboard, fake_adapter: FakeAdapter
 ) -> None:
     stop = replace(STOP, path="/remote/\x1b]0;title\x07\x9b31m.py")
@@ -249,7 +259,7 @@ def test_json_on_a_terminal_is_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
         assert out.getvalue() == shown.replace("ñ", "\\u00f1" if is_terminal else "ñ") + "\n"
 
 
-async def test_a_reader_that_has_enough(dashboard: FakeDashboard) -> None:
+async def test_closed_output_ends_the_command_silently(dashboard: FakeDashboard) -> None:
     process = await asyncio.create_subprocess_shell(
         f"{sys.executable} {START} cli paused --json | head -c 1",
         stdout=asyncio.subprocess.PIPE,

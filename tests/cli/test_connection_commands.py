@@ -56,7 +56,7 @@ def squeue(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return owned
 
 
-async def test_jobs_of_this_machine(squeue: Path) -> None:
+async def test_slurm_lists_jobs_of_this_machine(squeue: Path) -> None:
     (job,) = (await eagleray("slurm", "--json")).json
     assert (job["address"], job["job"], job["host"]) == ("slurm://12", "12", "")
     assert (job["state"], job["nodes"], job["partition"]) == ("running", 2, "batch")
@@ -70,14 +70,16 @@ async def test_jobs_of_this_machine(squeue: Path) -> None:
     assert not squeue.exists()
 
 
-async def test_no_slurm_here(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_machine_without_slurm_is_an_error(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(own_home))
     done = await eagleray("slurm")
     assert (done.code, done.out) == (1, "")
     assert "no `squeue` on this machine" in done.err
 
 
-async def test_slurm_that_fails_is_not_said_to_be_asked_again(squeue: Path, own_home: Path) -> None:
+async def test_failed_slurm_query_does_not_promise_to_retry(squeue: Path, own_home: Path) -> None:
     script = own_home / "bin" / "squeue"
     script.write_text("#!/bin/sh\necho 'Unable to contact slurm controller' >&2\nexit 1\n")
     done = await eagleray("slurm")
@@ -86,7 +88,7 @@ async def test_slurm_that_fails_is_not_said_to_be_asked_again(squeue: Path, own_
     assert RETRYING not in done.err
 
 
-async def test_no_host(own_home: Path) -> None:
+async def test_unknown_host_is_an_error(own_home: Path) -> None:
     done = await eagleray("slurm", "--host", "-oProxyCommand=touch /tmp/owned")
     assert done.code == 2 or "is not the name of a host" in done.err
     done = await eagleray("slurm", "--host=-oProxyCommand=touch")
@@ -94,13 +96,13 @@ async def test_no_host(own_home: Path) -> None:
     assert "is not the name of a host" in done.err
 
 
-async def test_no_cluster_at_all(own_home: Path) -> None:
+async def test_missing_cluster_is_an_error(own_home: Path) -> None:
     done = await eagleray("clusters")
     assert (done.code, done.out) == (0, "")
     assert "none was added" in done.err
 
 
-async def test_a_cluster_is_shown_whether_it_answers_or_not(own_home: Path) -> None:
+async def test_cluster_is_shown_even_if_it_does_not_answer(own_home: Path) -> None:
     shown = await eagleray("clusters", "--cluster", "127.0.0.1:1", "--json")
     assert shown.code == 1
     (row,) = json.loads(shown.out)
@@ -128,7 +130,7 @@ async def tunnel(*arguments: str) -> AsyncIterator[tuple[asyncio.subprocess.Proc
         await process.wait()
 
 
-async def test_a_tunnel_until_ctrl_c(dashboard: FakeDashboard) -> None:
+async def test_tunnel_stays_until_ctrl_c(dashboard: FakeDashboard) -> None:
     async with tunnel(dashboard.address) as (process, place):
         host, _, port = place.rpartition(":")
         assert host == "127.0.0.1"
@@ -179,7 +181,7 @@ async def test_tunnel_warns_where_other_users_can_connect(
     assert ("Every user of this machine" in capsys.readouterr().err) is warns
 
 
-async def test_a_tunnel_ends_with_its_adapter(dashboard: FakeDashboard) -> None:
+async def test_tunnel_ends_with_its_adapter(dashboard: FakeDashboard) -> None:
     async with tunnel(dashboard.address) as (process, place):
         with socket.socket(socket.AF_UNIX) as sock:
             sock.connect(str(adapter_socket()))
@@ -190,7 +192,7 @@ async def test_a_tunnel_ends_with_its_adapter(dashboard: FakeDashboard) -> None:
         assert f"{place} leads nowhere any more" in err.decode()
 
 
-async def test_a_tunnel_to_nowhere(dashboard: FakeDashboard) -> None:
+async def test_tunnel_to_an_unreachable_port_fails(dashboard: FakeDashboard) -> None:
     done = await eagleray("tunnel", dashboard.address, "127.0.0.1:1")
     assert (done.code, done.out) == (1, "")
     assert "127.0.0.1:1 cannot be reached" in done.err
@@ -205,7 +207,7 @@ async def terminal() -> AsyncIterator[tuple[int, int]]:
     os.close(theirs)
 
 
-async def test_a_question_on_the_terminal(
+async def test_question_is_asked_on_the_terminal(
     own_home: Path, fake_adapter: FakeAdapter, terminal: tuple[int, int]
 ) -> None:
     """It is put there, what is typed is not shown, and it goes back to where it came from."""

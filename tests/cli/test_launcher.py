@@ -34,7 +34,7 @@ def install(folder: Path) -> Path:
     return extension
 
 
-def test_the_python_that_the_editor_found_runs_it_isolated(tmp_path: Path) -> None:
+def test_python_of_the_editor_runs_it_isolated(tmp_path: Path) -> None:
     extension = install(tmp_path)
     link = tmp_path / "eagleray"
     link.symlink_to(extension / "bin/eagleray")
@@ -42,14 +42,14 @@ def test_the_python_that_the_editor_found_runs_it_isolated(tmp_path: Path) -> No
     assert ran.stdout == f"{sys.executable} 1 0 ['cli', 'paused', '--cluster', 'a b']\n"
 
 
-def test_an_installed_extension_looks_at_no_site_packages(tmp_path: Path) -> None:
+def test_installed_extension_ignores_site_packages(tmp_path: Path) -> None:
     extension = install(tmp_path)
     (extension / "_libs/any").mkdir(parents=True)
     ran = launch(extension / "bin/eagleray", "clusters", EAGLERAY_PYTHON=sys.executable)
     assert ran.stdout == f"{sys.executable} 1 1 ['cli', 'clusters']\n"
 
 
-def test_without_a_python_it_says_what_to_do(tmp_path: Path) -> None:
+def test_missing_python_prints_the_next_step(tmp_path: Path) -> None:
     extension = install(tmp_path)
     tools = tmp_path / "tools"
     tools.mkdir()

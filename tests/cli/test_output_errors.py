@@ -33,7 +33,7 @@ def does(monkeypatch: pytest.MonkeyPatch, doing: Callable[[], None]) -> None:
     monkeypatch.setattr(command_line, "_with_app", run)
 
 
-def test_a_full_disk_is_one_sentence(own_home: Path) -> None:
+def test_full_disk_is_reported_in_one_sentence(own_home: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, str(START), "cli", "runs", "--json"],
@@ -48,7 +48,7 @@ def test_a_full_disk_is_one_sentence(own_home: Path) -> None:
     assert done.stderr == "eagleray: The output can't be written: No space left on device.\n"
 
 
-def test_an_error_of_a_file_is_not_taken_for_one_of_the_output(
+def test_file_error_is_not_mistaken_for_an_output_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fails() -> None:
@@ -59,7 +59,7 @@ def test_an_error_of_a_file_is_not_taken_for_one_of_the_output(
         main(["runs"])
 
 
-def test_a_terminal_that_knows_only_ascii_gets_escapes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ascii_terminal_gets_escapes(monkeypatch: pytest.MonkeyPatch) -> None:
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
     does(monkeypatch, lambda: print("prog ü"))
@@ -69,7 +69,7 @@ def test_a_terminal_that_knows_only_ascii_gets_escapes(monkeypatch: pytest.Monke
     assert written.getvalue() == b'prog \\xfc\n{\n  "name": "\\u00fc"\n}\n'
 
 
-def test_an_interrupt_while_modules_are_imported_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupt_during_imports_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(name: str) -> Any:
         raise KeyboardInterrupt
 
@@ -77,7 +77,9 @@ def test_an_interrupt_while_modules_are_imported_is_130(monkeypatch: pytest.Monk
     assert main(["paused"]) == 130
 
 
-def test_a_home_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_home_that_cannot_be_created_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("EAGLERAY_HOME", str(tmp_path / "file" / "home"))
     with pytest.raises(EaglerayError) as caught:
@@ -86,14 +88,14 @@ def test_a_home_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert "Remove it" not in str(caught.value) and "can't be made" in str(caught.value)
 
 
-def test_a_cluster_that_does_not_answer_is_said_once(own_home: Path) -> None:
+def test_cluster_that_does_not_answer_is_reported_once(own_home: Path) -> None:
     done = ask(os.environ, "clusters", "--cluster", "http://127.0.0.1:9")
     assert done.returncode == 1
     assert (done.stdout + done.stderr).count("Nothing answers at http://127.0.0.1:9.") == 1
     assert "Check that the Ray head is running" in done.stdout
 
 
-def test_a_dry_run_says_where_workers_stop(own_home: Path, tmp_path: Path) -> None:
+def test_dry_run_prints_where_workers_stop(own_home: Path, tmp_path: Path) -> None:
     program = tmp_path / "train.py"
     program.write_text("x = 1\ny = 2\n")
     stops = [

@@ -10,7 +10,7 @@ import pytest
 from eagleray.common.atomic_file import remove_unfinished, replace_text
 
 
-def test_what_was_there_stays_until_all_is_written(tmp_path: Path) -> None:
+def test_old_text_stays_until_the_new_one_is_complete(tmp_path: Path) -> None:
     file = tmp_path / "state.json"
     replace_text(file, "größe")
     assert (file.read_text("utf-8"), file.stat().st_mode & 0o777) == ("größe", 0o600)
@@ -24,7 +24,7 @@ def test_what_was_there_stays_until_all_is_written(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["state.json", "taken"]
 
 
-def test_files_of_writers_that_were_killed_are_removed(
+def test_unfinished_files_of_killed_writers_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def end(*_: object) -> NoReturn:

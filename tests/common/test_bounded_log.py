@@ -42,7 +42,7 @@ def log(path: Path, count: int, *more: str, stderr: int, stdout: int = subproces
     return done.stdout or ""
 
 
-def test_the_log_is_kept_short_while_the_process_runs(tmp_path: Path) -> None:
+def test_log_is_bounded_while_the_process_runs(tmp_path: Path) -> None:
     path = tmp_path / "adapter-here.log"
     fd = bounded_log.open_log(path)
     log(path, 2500, "end", stderr=fd, stdout=fd)
@@ -55,7 +55,7 @@ def test_the_log_is_kept_short_while_the_process_runs(tmp_path: Path) -> None:
     assert "line 2499 " in path.read_text() and path.read_text().endswith("the end\n")
 
 
-def test_another_file_is_left_alone(tmp_path: Path) -> None:
+def test_other_file_stays_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "adapter-here.log"
     with (tmp_path / "elsewhere").open("wb") as elsewhere:
         log(path, 3000, stderr=elsewhere.fileno())
@@ -63,7 +63,7 @@ def test_another_file_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "elsewhere").stat().st_size > 2 * LIMIT
 
 
-def test_a_log_that_cannot_be_written_is_not_waited_for(tmp_path: Path) -> None:
+def test_log_that_cannot_be_written_blocks_nothing(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     assert "not waited for" in log(tmp_path / "x.log", 20_000, stderr=writing)
     os.close(reading)

@@ -50,7 +50,7 @@ def looking() -> int:
     return sum(thread.name == "files" for thread in threading.enumerate())
 
 
-async def test_answers_are_kept_for_a_while(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_answers_stay_fresh_for_a_while(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
     files = FileChecks(disk.exists)
     assert not files.answer("/a/x")
     assert await files.check(["/a/x", "/a/missing"])
@@ -62,7 +62,7 @@ async def test_answers_are_kept_for_a_while(disk: Disk, monkeypatch: pytest.Monk
     assert disk.looked_at == ["/a/x", "/a/missing", "/a/x"]
 
 
-async def test_a_file_system_that_hangs_costs_one_thread_and_no_other_answer(
+async def test_hanging_file_system_costs_one_thread_and_no_other_answer(
     disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_checks, "LIMIT_S", 0.5)
@@ -77,9 +77,7 @@ async def test_a_file_system_that_hangs_costs_one_thread_and_no_other_answer(
         await asyncio.sleep(0)
 
 
-async def test_an_answer_that_comes_late_is_kept(
-    disk: Disk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_late_answer_is_stored(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_checks, "LIMIT_S", 0.0)
     files = FileChecks(disk.exists)
     assert not await files.check(["/home/me/late.py"])
@@ -88,7 +86,7 @@ async def test_an_answer_that_comes_late_is_kept(
         await asyncio.sleep(0)
 
 
-async def test_only_what_autofs_has_not_mounted_is_left_alone(disk: Disk) -> None:
+async def test_only_unmounted_autofs_paths_are_not_checked(disk: Disk) -> None:
     files = FileChecks(disk.exists)
     assert files.is_unmounted("/net/stranger/export/x.py")
     assert files.is_unmounted("/home/other/x.py")
@@ -105,11 +103,11 @@ async def test_only_what_autofs_has_not_mounted_is_left_alone(disk: Disk) -> Non
         ("relative", MountedFileSystem()),
     ],
 )
-def test_mount_of(path: str, mount: MountedFileSystem) -> None:
+def test_mount_of_finds_the_file_system_of_a_path(path: str, mount: MountedFileSystem) -> None:
     assert mount_of(path, parse_table(MOUNTS)) == mount
 
 
-def test_a_path_that_cannot_be_looked_at_does_not_exist(tmp_path: Path) -> None:
+def test_path_that_cannot_be_checked_does_not_exist(tmp_path: Path) -> None:
     async def look() -> bool:
         files = FileChecks()
         await files.check(["/tmp/\0", str(tmp_path)])

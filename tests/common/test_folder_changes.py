@@ -33,7 +33,7 @@ async def changes(names: Names) -> AsyncIterator[FolderChanges]:
     made.close()
 
 
-async def test_entries_that_come_go_and_are_replaced(
+async def test_created_removed_and_replaced_entries_are_reported(
     tmp_path: Path, names: Names, changes: FolderChanges
 ) -> None:
     assert await changes.watch(tmp_path)
@@ -48,7 +48,7 @@ async def test_entries_that_come_go_and_are_replaced(
     assert names.all.empty()
 
 
-async def test_only_whoever_wants_that_hears_of_writing(
+async def test_writes_are_reported_only_on_request(
     tmp_path: Path, names: Names, changes: FolderChanges
 ) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
@@ -69,7 +69,7 @@ async def test_only_whoever_wants_that_hears_of_writing(
     assert changes.folders() == [one]
 
 
-async def test_where_there_is_no_inotify_nothing_is_watched(
+async def test_system_without_inotify_watches_nothing(
     tmp_path: Path, names: Names, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folder_changes, "_libc", lambda: None)
@@ -79,5 +79,5 @@ async def test_where_there_is_no_inotify_nothing_is_watched(
     changes.close()
 
 
-async def test_a_folder_that_is_not_there(tmp_path: Path, changes: FolderChanges) -> None:
+async def test_missing_folder_is_not_watched(tmp_path: Path, changes: FolderChanges) -> None:
     assert not await changes.watch(tmp_path / "none")

@@ -9,7 +9,7 @@ from eagleray.common.retry import Backoff
 from eagleray.common.tasks import gather_bounded
 
 
-async def test_results_keep_their_order_and_no_more_run_than_may() -> None:
+async def test_results_keep_their_order_and_the_limit_holds() -> None:
     running = 0
     most = 0
 
@@ -25,7 +25,7 @@ async def test_results_keep_their_order_and_no_more_run_than_may() -> None:
     assert most == 3
 
 
-async def test_the_first_failure_ends_the_others() -> None:
+async def test_first_failure_cancels_the_others() -> None:
     ended: list[int] = []
 
     async def work(number: int) -> None:
@@ -41,7 +41,7 @@ async def test_the_first_failure_ends_the_others() -> None:
     assert sorted(ended) == [1, 2]
 
 
-async def test_cancelled_it_leaves_nothing_running() -> None:
+async def test_cancellation_leaves_nothing_running() -> None:
     started, ended = asyncio.Event(), asyncio.Event()
 
     async def work(_: int) -> None:
@@ -59,6 +59,6 @@ async def test_cancelled_it_leaves_nothing_running() -> None:
     assert ended.is_set()
 
 
-def test_waits_double_up_to_the_longest() -> None:
+def test_waits_double_up_to_the_longest_one() -> None:
     backoff = Backoff(first_s=1.0, longest_s=15.0)
     assert [backoff.wait_s(n) for n in (0, 1, 2, 3, 4, 5, 6, 10**6)] == [1, 1, 2, 4, 8, 15, 15, 15]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from eagleray.common.listeners import Listeners
 
 
-def test_all_are_told_in_the_order_in_which_they_came() -> None:
+def test_listeners_are_called_in_the_order_of_their_addition() -> None:
     heard: list[str] = []
     listeners = Listeners[[str]]()
     listeners.add(lambda text: heard.append(f"first {text}"))
@@ -14,7 +14,7 @@ def test_all_are_told_in_the_order_in_which_they_came() -> None:
     assert heard == ["first now", "second now"]
 
 
-def test_one_may_leave_while_the_others_are_told() -> None:
+def test_listener_may_be_removed_during_a_call() -> None:
     heard: list[int] = []
     listeners = Listeners[[]]()
 
@@ -29,7 +29,7 @@ def test_one_may_leave_while_the_others_are_told() -> None:
     assert heard == [1, 2, 2]
 
 
-def test_one_that_is_there_twice_leaves_once_for_each_time() -> None:
+def test_listener_that_was_added_twice_is_removed_one_at_a_time() -> None:
     heard: list[int] = []
     listeners = Listeners[[int]]()
     end = listeners.add(heard.append)
@@ -40,7 +40,7 @@ def test_one_that_is_there_twice_leaves_once_for_each_time() -> None:
     assert heard == [7]
 
 
-def test_leaving_after_all_were_sent_away_is_no_error() -> None:
+def test_removal_after_clear_is_no_error() -> None:
     heard: list[int] = []
     listeners = Listeners[[int]]()
     end = listeners.add(heard.append)

@@ -74,7 +74,7 @@ def test_newer_presets_are_not_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("torn", ["", "{", "\0" * 40])
-def test_torn_file_is_begun_anew(tmp_path: Path, torn: str) -> None:
+def test_damaged_file_is_replaced(tmp_path: Path, torn: str) -> None:
     file = tmp_path / "kept.json"
     file.write_text(torn)
     map_folder(file)

@@ -11,13 +11,13 @@ from eagleray.common import off_loop as module
 from eagleray.common.off_loop import InOrder, Latest, Remembered, off_loop
 
 
-async def test_results_and_errors_come_back() -> None:
+async def test_results_and_errors_reach_the_caller() -> None:
     assert await off_loop(lambda: 7) == 7
     with pytest.raises(ValueError, match="no"):
         await off_loop(lambda: int("no"))
 
 
-def test_a_loop_ends_while_a_call_hangs() -> None:
+def test_loop_ends_while_a_call_hangs() -> None:
     hanging = threading.Event()
 
     async def give_up() -> str:
@@ -29,7 +29,7 @@ def test_a_loop_ends_while_a_call_hangs() -> None:
     hanging.set()
 
 
-async def test_the_latest_result_is_given_while_a_call_hangs(
+async def test_latest_result_is_returned_while_a_call_hangs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "LIMIT_S", 0.01)
@@ -51,7 +51,7 @@ async def test_the_latest_result_is_given_while_a_call_hangs(
         pass
 
 
-async def test_a_remembered_value_is_answered_from_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_remembered_value_is_answered_from_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "FRESH_S", 0.0)
     may_go, calls = threading.Event(), []
 
@@ -74,12 +74,12 @@ async def test_a_remembered_value_is_answered_from_memory(monkeypatch: pytest.Mo
     assert remembered.value() == 100
 
 
-def test_without_a_loop_a_remembered_value_is_read_once() -> None:
+def test_remembered_value_is_read_once_without_a_loop() -> None:
     remembered = Remembered(lambda: object(), initial=None)
     assert remembered.value() is remembered.value() is not None
 
 
-async def test_a_read_that_began_before_a_change_does_not_undo_it(
+async def test_read_that_began_before_a_change_does_not_undo_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "FRESH_S", -1.0)
@@ -123,7 +123,7 @@ async def test_calls_in_order_are_made_in_the_order_of_their_requests() -> None:
     assert made == list(range(50))
 
 
-async def test_a_call_in_order_raises_and_the_next_one_is_made() -> None:
+async def test_failed_call_in_order_does_not_stop_the_next() -> None:
     files = InOrder()
     failing, next_one = files.run(lambda: int("no")), files.run(lambda: 7)
     with pytest.raises(ValueError, match="no"):
@@ -131,7 +131,7 @@ async def test_a_call_in_order_raises_and_the_next_one_is_made() -> None:
     assert await next_one == 7
 
 
-async def test_a_result_that_comes_after_a_cancellation_is_discarded() -> None:
+async def test_result_after_a_cancellation_is_discarded() -> None:
     may_go, discarded = threading.Event(), asyncio.Queue[int]()
 
     def call() -> int:

@@ -33,7 +33,7 @@ def refused(path: Path) -> str:
     return caught.value.message
 
 
-def test_home_is_in_the_persons_home_or_where_they_say(
+def test_home_is_below_the_users_home_or_as_configured(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert paths.home() == folder / ".local/share/eagleray"
@@ -46,7 +46,7 @@ def test_home_is_in_the_persons_home_or_where_they_say(
         paths.home()
 
 
-def test_sockets_lie_by_host_in_a_home_that_was_named(
+def test_sockets_are_in_a_configured_home_by_host(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EAGLERAY_HOME", str(folder))
@@ -59,7 +59,7 @@ def test_sockets_lie_by_host_in_a_home_that_was_named(
     folder.chmod(0o700)
 
 
-def test_sockets_lie_in_the_runtime_folder_if_it_is_private_and_local(
+def test_sockets_are_in_a_private_local_runtime_folder(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
@@ -74,7 +74,7 @@ def test_sockets_lie_in_the_runtime_folder_if_it_is_private_and_local(
     assert paths.run_folder() == fallback
 
 
-def test_a_folder_that_others_made_is_refused(folder: Path) -> None:
+def test_folder_of_another_user_is_rejected(folder: Path) -> None:
     assert paths.private_folder(folder / "good").is_dir()
     (folder / "good").chmod(0o711)
     assert "other users can enter it" in refused(folder / "good")
@@ -118,7 +118,7 @@ tmpfs /home/work tmpfs rw 0 0
         ("/tmp", False),
     ],
 )
-def test_network_file_systems(path: str, expected: bool) -> None:
+def test_network_file_systems_are_recognised(path: str, expected: bool) -> None:
     assert paths.is_network_folder(Path(path), MOUNTS) is expected
 
 
@@ -138,7 +138,7 @@ def test_another_user_cannot_take_the_name_of_our_folder(
     assert paths.run_folder() == ours, "processes that began before must still be found"
 
 
-def test_a_recorded_folder_that_is_gone_or_open_to_others_is_replaced(
+def test_recorded_folder_that_is_gone_or_open_to_others_is_replaced(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(paths, "_TMP", folder)
@@ -153,7 +153,7 @@ def test_a_recorded_folder_that_is_gone_or_open_to_others_is_replaced(
     assert paths.run_folder() not in (first, second)
 
 
-def test_our_own_folder_with_an_open_mode_is_refused(
+def test_own_folder_with_an_open_mode_is_rejected(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(paths, "_TMP", folder)
@@ -162,7 +162,7 @@ def test_our_own_folder_with_an_open_mode_is_refused(
         paths.run_folder()
 
 
-def test_a_missing_tmp_is_an_error_of_the_catalogue(
+def test_missing_tmp_is_an_error_of_the_catalogue(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(paths, "_TMP", folder / "missing")

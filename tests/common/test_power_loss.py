@@ -52,7 +52,7 @@ def test_file_and_folder_are_synced_in_order(
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_a_folder_that_cannot_be_synced_keeps_nothing_from_being_written(
+def test_folder_that_cannot_be_synced_prevents_no_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fsync = os.fsync

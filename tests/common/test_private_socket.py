@@ -26,7 +26,7 @@ async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
     writer.close()
 
 
-async def test_it_serves_its_own_user_and_replaces_a_stale_socket(path: Path) -> None:
+async def test_socket_serves_its_user_and_replaces_a_stale_file(path: Path) -> None:
     path.touch()
     server = await private_socket.serve(path, echo)
     assert path.stat().st_mode & 0o777 == 0o600
@@ -40,7 +40,7 @@ async def test_it_serves_its_own_user_and_replaces_a_stale_socket(path: Path) ->
         await private_socket.connect(path)
 
 
-async def test_a_peer_of_another_user_is_dropped_at_both_ends(
+async def test_peer_of_another_user_is_dropped_at_both_ends(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = await private_socket.serve(path, echo)
@@ -55,7 +55,7 @@ async def test_a_peer_of_another_user_is_dropped_at_both_ends(
     server.stop()
 
 
-async def test_a_path_that_is_too_long_is_said(path: Path) -> None:
+async def test_too_long_path_is_an_error(path: Path) -> None:
     with pytest.raises(EaglerayError, match="too long"):
         await private_socket.serve(path.parent / ("x" * 120), echo)
     with pytest.raises(EaglerayError, match="too long"):

@@ -125,7 +125,7 @@ def test_texts_without_secrets_stay_readable(text: str) -> None:
     assert redact_text(text) == text
 
 
-def test_redacting_twice_changes_nothing_more() -> None:
+def test_second_redaction_changes_nothing() -> None:
     for text, _ in HIDDEN:
         assert redact_text(redact_text(text)) == redact_text(text)
 
@@ -173,7 +173,7 @@ def test_no_value_of_a_secret_name_survives(name: str, value: str, prefix: str) 
     assert redact_env({name: value}) == {name: "…"}
 
 
-def test_environment() -> None:
+def test_secrets_of_an_environment_are_hidden() -> None:
     env = {"RANK": "3", "MY_TOKEN": "x", "openai_key": "y", "Passwd": "z", "MONKEY": "w"}
     shown = redact_env(env)
     assert shown["RANK"] == "3"
@@ -181,7 +181,7 @@ def test_environment() -> None:
     assert redact_env({"DB_URL": "pg://u:pw@h/x"}) == {"DB_URL": "pg://u:…@h/x"}
 
 
-def test_names_alone_are_judged() -> None:
+def test_names_alone_decide_about_secrets() -> None:
     assert is_secret("DB_PASSPHRASE")
     assert not is_secret("TOKENIZERS_PARALLELISM")
     assert not is_secret("")
@@ -192,5 +192,5 @@ def test_names_alone_are_judged() -> None:
     ["TOKEN", "key", "a:", "\"secret'", "Bearer ", "://u:", "x", "author:", "-u a:", "--key "],
 )
 @pytest.mark.timeout(60)
-def test_long_lines_end(piece: str) -> None:
+def test_long_lines_are_redacted_in_bounded_time(piece: str) -> None:
     redact_text(piece * 200_000)

@@ -63,7 +63,7 @@ def test_no_value_shows_its_secret() -> None:
     assert [of for of in found if WORD in shown(of)] == []
 
 
-def test_one_that_does_is_found() -> None:
+def test_planted_record_that_shows_its_secret_is_found() -> None:
     @frozen
     class Told:
         secret: str

@@ -64,7 +64,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("contract", "file", "line"), PLANTS)
-def test_a_planted_import_is_caught(
+def test_planted_import_is_caught(
     report: dict[str, str], contract: str, file: str, line: str
 ) -> None:
     module = "eagleray." + file.removesuffix(".py").replace("/", ".")

@@ -38,7 +38,7 @@ def of_the_cluster(file: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("folder", STDLIB_ONLY)
-def test_the_folder_needs_nothing_installed(folder: str) -> None:
+def test_folder_needs_nothing_installed(folder: str) -> None:
     found = {
         str(name): foreign
         for name in (file.relative_to(PACKAGE) for file in (PACKAGE / folder).rglob("*.py"))
@@ -47,7 +47,7 @@ def test_the_folder_needs_nothing_installed(folder: str) -> None:
     assert found == {}
 
 
-def test_a_planted_import_is_seen() -> None:
+def test_planted_import_is_found() -> None:
     assert foreign_imports("import os, aiohttp.web\ndef f():\n    from attrs import frozen\n") == [
         "aiohttp",
         "attrs",

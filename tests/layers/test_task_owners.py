@@ -85,7 +85,7 @@ def test_each_task_has_an_owner(file: str) -> None:
     assert lines == [], f"{file}:{lines} starts a task that nobody owns: use eagleray.common.tasks"
 
 
-def test_tasks_that_nobody_awaits_are_found() -> None:
+def test_tasks_without_an_owner_are_found() -> None:
     planted = """
 import asyncio
 async def forgotten(): asyncio.create_task(work())

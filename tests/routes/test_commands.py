@@ -33,7 +33,7 @@ async def here(argv: list[str]) -> object:
 
 
 @pytest.mark.parametrize("run", [by_route, here])
-async def test_what_a_command_leaves_with_its_output_is_not_waited_for(
+async def test_daemon_with_the_output_of_a_command_is_not_awaited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable[[list[str]], Awaitable[object]]
 ) -> None:
     monkeypatch.setattr(commands, "GONE_S", 0.1)

@@ -91,7 +91,7 @@ async def test_one_caller_tries_for_all_while_the_route_is_lost(
     await routes.close()
 
 
-async def test_a_loss_after_a_recovery_begins_from_the_start(
+async def test_loss_after_a_recovery_restarts_the_back_off(
     made: tuple[Routes, list[Carrier]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     routes, [carrier] = made
@@ -106,13 +106,13 @@ async def test_a_loss_after_a_recovery_begins_from_the_start(
     await routes.close()
 
 
-async def test_a_caller_returns_at_its_limit(made: tuple[Routes, list[Carrier]]) -> None:
+async def test_caller_returns_at_its_limit(made: tuple[Routes, list[Carrier]]) -> None:
     routes, _ = made
     await asyncio.gather(*Waiting(routes, [LOGIN], limit_s=0.0).tasks)
     await routes.close()
 
 
-async def test_a_route_without_a_connection_is_retried_by_each(
+async def test_route_without_a_connection_is_retried_by_each_caller(
     made: tuple[Routes, list[Carrier]],
 ) -> None:
     routes, _ = made

@@ -86,7 +86,7 @@ async def world() -> AsyncIterator[World]:
     assert all(carrier.closed for carrier in made.made)
 
 
-async def test_a_route_is_shared_and_ends_with_its_last_holder(world: World) -> None:
+async def test_route_is_shared_and_ends_with_its_last_holder(world: World) -> None:
     first = world.routes.hold("a", LOGIN)
     assert world.routes.hold("b", LOGIN) is first
     world.routes.release("a")
@@ -101,7 +101,7 @@ async def test_a_route_is_shared_and_ends_with_its_last_holder(world: World) -> 
     assert world.specs() == [LOGIN]
 
 
-async def test_a_stream_holds_its_route_until_it_ends(world: World) -> None:
+async def test_stream_holds_its_route_until_it_ends(world: World) -> None:
     with Echo() as echo:
         reader, writer = await world.routes.open_stream(LOGIN, "127.0.0.1", echo.port, 60)
         writer.write(b"hello")
@@ -111,7 +111,7 @@ async def test_a_stream_holds_its_route_until_it_ends(world: World) -> None:
         await until(lambda: world.specs() == [])
 
 
-async def test_a_far_end_that_breaks_off_leaves_nobody_waiting_for_its_socket() -> None:
+async def test_lost_remote_end_leaves_no_task_waiting_for_its_socket() -> None:
     loop = asyncio.get_running_loop()
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.setblocking(False)
@@ -129,7 +129,7 @@ async def test_a_far_end_that_breaks_off_leaves_nobody_waiting_for_its_socket() 
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
-async def test_what_runs_beneath_a_step_is_held_by_it(world: World) -> None:
+async def test_step_holds_the_route_below_it(world: World) -> None:
     world.routes.hold("a", JOB)
     assert world.specs() == [LOGIN, JOB]
     by_step = next(carrier for carrier in world.made if carrier.spec == JOB)
@@ -138,7 +138,7 @@ async def test_what_runs_beneath_a_step_is_held_by_it(world: World) -> None:
     await until(lambda: world.specs() == [])
 
 
-async def test_the_loss_of_the_route_comes_out_of_the_reader(world: World) -> None:
+async def test_loss_of_the_route_is_raised_by_the_reader(world: World) -> None:
     with Echo() as echo:
         reader, _ = await world.routes.open_stream(LOGIN, "127.0.0.1", echo.port, 60)
         world.made[0].carried[0].lose(EaglerayError("link-lost", "gone"))
@@ -158,7 +158,7 @@ async def test_unconfirmed_streams_return_at_once(world: World) -> None:
 
 
 @pytest.mark.parametrize("port", [-1, 0, 2**16, 2**32 - 2])
-async def test_a_number_that_is_no_port_reaches_no_carrier(world: World, port: int) -> None:
+async def test_invalid_port_reaches_no_transport(world: World, port: int) -> None:
     for spec in (LOGIN, DIRECT):
         with pytest.raises(EaglerayError) as refused:
             await world.routes.open_stream(spec, "127.0.0.1", port, 60)
@@ -168,7 +168,7 @@ async def test_a_number_that_is_no_port_reaches_no_carrier(world: World, port: i
     assert not world.made
 
 
-async def test_commands_and_reconnects_go_to_the_carrier(world: World) -> None:
+async def test_commands_and_reconnects_go_to_the_transport(world: World) -> None:
     ended = await world.routes.run("login", ["printf", "%s", "a b"], b"", 60)
     assert (ended.code, ended.stdout) == (0, b"a b")
     world.routes.hold("a", LOGIN)
@@ -177,7 +177,7 @@ async def test_commands_and_reconnects_go_to_the_carrier(world: World) -> None:
     assert world.made[-1].reconnects == 1
 
 
-async def test_a_socket_falls_back_to_the_next_route_and_keeps_to_it(
+async def test_socket_falls_back_to_the_next_route_and_stays_with_it(
     world: World, short: object
 ) -> None:
     relays = Relays(world.routes, short)
@@ -205,7 +205,7 @@ async def test_a_socket_falls_back_to_the_next_route_and_keeps_to_it(
     await until(lambda: world.specs() == [])
 
 
-async def test_a_removed_socket_listens_again_at_its_path(world: World, short: Path) -> None:
+async def test_removed_socket_listens_again_at_its_path(world: World, short: Path) -> None:
     folder = short / "run"
     folder.mkdir(mode=0o700)
     relays = Relays(world.routes, folder)
@@ -224,7 +224,7 @@ async def test_a_removed_socket_listens_again_at_its_path(world: World, short: P
     assert list(folder.iterdir()) == []
 
 
-async def test_a_socket_that_is_left_while_its_route_is_made_leaves_nothing(
+async def test_socket_released_while_its_route_is_made_leaves_nothing(
     world: World, short: Path
 ) -> None:
     relays = Relays(world.routes, short)
@@ -244,7 +244,7 @@ async def test_a_socket_that_is_left_while_its_route_is_made_leaves_nothing(
     assert not list(short.glob("*.sock"))
 
 
-async def test_what_is_short_is_not_kept_back_by_a_port(
+async def test_short_messages_are_not_delayed_by_a_port(
     world: World, short: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     relays, forward = Relays(world.routes, short), world.routes.forward

@@ -13,7 +13,9 @@ from tests.routes.ssh_server import PATIENCE_S, SshServer, Wire
 pytestmark = pytest.mark.lab
 
 
-async def test_a_key_that_must_be_touched(sshd: SshServer, wire: Wire, masters: Masters) -> None:
+async def test_touch_of_a_security_key_is_requested(
+    sshd: SshServer, wire: Wire, masters: Masters
+) -> None:
     key = SecurityKey(sshd.folder)
     (sshd.folder / "authorized_keys").write_text(key.public)
     master = masters.make(sshd.configure(script=key.environment))

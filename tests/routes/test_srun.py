@@ -63,7 +63,7 @@ async def test_many_connections_share_one_step(routes: Routes, srun: FakeSrun) -
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-async def test_the_node_may_have_another_python(
+async def test_node_may_have_another_python(
     routes: Routes, srun: FakeSrun, monkeypatch: pytest.MonkeyPatch, python: str
 ) -> None:
     monkeypatch.setenv("FAKE_SRUN_PYTHON", python)
@@ -71,11 +71,11 @@ async def test_the_node_may_have_another_python(
         assert await echoed(routes, echo.port, b"x" * 5_000_000) == b"x" * 5_000_000
 
 
-def test_the_bridge_is_readable_for_old_pythons() -> None:
+def test_bridge_is_valid_for_old_pythons() -> None:
     ast.parse(Path(bridge.__file__).read_text(), feature_version=(3, 6))
 
 
-async def test_a_slow_connection_holds_up_no_other(routes: Routes, srun: FakeSrun) -> None:
+async def test_slow_connection_delays_no_other(routes: Routes, srun: FakeSrun) -> None:
     much = b"x" * 40_000_000
     with Echo() as echo:
         slow_reader, slow = await routes.open_stream(SPEC, "127.0.0.1", echo.port, LIMIT_S)
@@ -85,7 +85,7 @@ async def test_a_slow_connection_holds_up_no_other(routes: Routes, srun: FakeSru
         assert len(await asyncio.wait_for(slow_reader.read(), LIMIT_S)) == len(much)
 
 
-async def test_refusals_are_those_of_the_node(routes: Routes, srun: FakeSrun) -> None:
+async def test_refusals_have_the_reason_of_the_node(routes: Routes, srun: FakeSrun) -> None:
     with Echo() as echo:
         port = echo.port
     with pytest.raises(EaglerayError, match="Connection refused") as refused:
@@ -100,7 +100,7 @@ async def test_refusals_are_those_of_the_node(routes: Routes, srun: FakeSrun) ->
     assert unknown.value.code == "port-refused"
 
 
-async def test_the_far_end_closes_first(routes: Routes, srun: FakeSrun) -> None:
+async def test_remote_end_may_close_first(routes: Routes, srun: FakeSrun) -> None:
     async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"hello")
         writer.close()
@@ -113,7 +113,7 @@ async def test_the_far_end_closes_first(routes: Routes, srun: FakeSrun) -> None:
     server.close()
 
 
-async def test_a_step_that_dies_is_a_lost_link_and_comes_back(
+async def test_step_that_dies_is_a_lost_link_and_is_replaced(
     routes: Routes, srun: FakeSrun
 ) -> None:
     with Echo() as echo:
@@ -150,7 +150,7 @@ async def test_a_step_that_dies_is_a_lost_link_and_comes_back(
         ("srun: error: something new", "srun-failed"),
     ],
 )  # fmt: skip
-async def test_what_srun_says_is_explained(
+async def test_stderr_of_srun_is_explained(
     routes: Routes, srun: FakeSrun, words: str, code: str
 ) -> None:
     srun.says(words)
@@ -181,14 +181,14 @@ async def test_after_six_failed_steps_only_a_click_starts_another(
     assert len(srun.calls) == 7
 
 
-async def test_no_srun_at_all(routes: Routes, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_srun_is_an_error(routes: Routes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(EaglerayError) as failed:
         await routes.open_stream(SPEC, "127.0.0.1", 1, LIMIT_S)
     assert failed.value.code == "no-srun"
 
 
-async def test_the_step_ends_when_nobody_needs_it(srun: FakeSrun) -> None:
+async def test_unused_step_ends(srun: FakeSrun) -> None:
     routes = Routes(by_srun, linger_s=0.0)
     with Echo() as echo:
         routes.hold("a client", SPEC)
@@ -208,7 +208,7 @@ LEAVES = "(setsid sleep 1000 & echo $! > {pid}); exec {bridge}"
 
 
 @pytest.mark.parametrize("script", [DEAF, LEAVES])
-async def test_a_step_that_does_not_end_is_not_waited_for_without_end(
+async def test_step_that_does_not_end_is_awaited_with_a_limit(
     folder: Path, srun: FakeSrun, monkeypatch: pytest.MonkeyPatch, script: str
 ) -> None:
     monkeypatch.setattr(srun_process, "_END_S", 0.1)

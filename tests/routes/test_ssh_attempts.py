@@ -60,7 +60,7 @@ class Slow(Person):
         return await super().ask(prompt, kind)
 
 
-async def test_an_answer_may_take_longer_than_the_attempt(
+async def test_answer_may_take_longer_than_the_attempt(
     running: SshServer, masters: Masters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running.new_key("key", "s3cret")
@@ -73,7 +73,7 @@ async def test_an_answer_may_take_longer_than_the_attempt(
     assert len(masters.person.asked) == 1
 
 
-async def test_a_late_reason_does_not_explain_the_next_refusal(
+async def test_late_reason_does_not_explain_the_next_refusal(
     running: SshServer, masters: Masters
 ) -> None:
     """It belongs to streams for which nobody waits any longer."""
@@ -91,14 +91,14 @@ async def test_a_late_reason_does_not_explain_the_next_refusal(
     assert raised.value.code == "far-port-refused"
 
 
-async def test_keys_pressed_in_a_terminal_of_ours_do_not_reach_ssh(
+async def test_keys_pressed_in_our_terminal_do_not_reach_ssh(
     running: SshServer, masters: Masters
 ) -> None:
     pid = await pid_of(await connected(masters.make(running.configure())))
     assert os.getsid(pid) == pid != os.getsid(0)
 
 
-async def test_the_persons_master_is_used_with_the_persons_environment(
+async def test_users_master_is_used_with_the_users_environment(
     running: SshServer, masters: Masters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The agent of the window that asks, and nothing that could put a question."""
@@ -124,7 +124,7 @@ async def test_the_persons_master_is_used_with_the_persons_environment(
     assert "SSH_ASKPASS" not in environment
 
 
-async def test_a_helper_that_is_left_ends_with_its_attempt(short: Path) -> None:
+async def test_askpass_helper_ends_with_its_attempt(short: Path) -> None:
     """ssh was killed while it asked, and its helper was not."""
     person = Person()
     askpass = Askpass(short, "ask", person.ask)
@@ -140,7 +140,7 @@ async def test_a_helper_that_is_left_ends_with_its_attempt(short: Path) -> None:
     writer.close()
 
 
-async def test_nothing_comes_of_attempts_that_were_stopped(
+async def test_stopped_attempts_have_no_result(
     short: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     began = []

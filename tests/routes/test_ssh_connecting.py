@@ -29,7 +29,7 @@ async def refusal(master: SshMaster) -> EaglerayError:
     return raised.value
 
 
-async def test_a_key_that_is_refused(sshd: SshServer, masters: Masters) -> None:
+async def test_refused_key_is_an_error(sshd: SshServer, masters: Masters) -> None:
     master = masters.make(sshd.configure())
     (sshd.folder / "authorized_keys").write_text("")
     error = await refusal(master)
@@ -45,7 +45,7 @@ async def test_a_key_that_is_refused(sshd: SshServer, masters: Masters) -> None:
 
 
 @pytest.mark.parametrize("checking", ["ask", "accept-new", "no"])
-async def test_a_changed_host_key_is_never_accepted(
+async def test_changed_host_key_is_never_accepted(
     sshd: SshServer, masters: Masters, checking: str
 ) -> None:
     sshd.stop()
@@ -61,7 +61,7 @@ async def test_a_changed_host_key_is_never_accepted(
     assert (sshd.folder / "known_hosts").read_text() == known
 
 
-async def test_an_unknown_host_key_is_asked_for(sshd: SshServer, masters: Masters) -> None:
+async def test_unknown_host_key_needs_a_confirmation(sshd: SshServer, masters: Masters) -> None:
     (sshd.folder / "known_hosts").write_text("")
     masters.person.answers = ["yes"]
     master = masters.make(sshd.configure(checking="ask"))
@@ -72,7 +72,7 @@ async def test_an_unknown_host_key_is_asked_for(sshd: SshServer, masters: Master
     assert (sshd.folder / "known_hosts").read_text()
 
 
-async def test_an_unknown_host_key_is_declined(sshd: SshServer, masters: Masters) -> None:
+async def test_unknown_host_key_can_be_declined(sshd: SshServer, masters: Masters) -> None:
     (sshd.folder / "known_hosts").write_text("")
     masters.person.answers = [None]
     error = await refusal(masters.make(sshd.configure(checking="ask")))
@@ -81,9 +81,7 @@ async def test_an_unknown_host_key_is_declined(sshd: SshServer, masters: Masters
 
 
 @pytest.mark.parametrize("script", ["", "unset SSH_ASKPASS_REQUIRE"], ids=["new", "like 8.0"])
-async def test_a_passphrase_is_asked_for_once(
-    sshd: SshServer, masters: Masters, script: str
-) -> None:
+async def test_passphrase_is_requested_once(sshd: SshServer, masters: Masters, script: str) -> None:
     """Before 8.4 ssh knows no SSH_ASKPASS_REQUIRE: it wants a display and no terminal."""
     sshd.new_key("key", "s3cret words")
     (sshd.folder / "authorized_keys").write_text((sshd.folder / "key.pub").read_text())
@@ -95,7 +93,7 @@ async def test_a_passphrase_is_asked_for_once(
     assert "s3cret" not in everything_written(masters.folder)
 
 
-async def test_an_agent_that_came_later_is_used(sshd: SshServer, masters: Masters) -> None:
+async def test_agent_that_started_later_is_used(sshd: SshServer, masters: Masters) -> None:
     """A process that outlives windows was started with the agent of another one."""
     sshd.new_key("key", "s3cret")
     (sshd.folder / "authorized_keys").write_text((sshd.folder / "key.pub").read_text())
@@ -125,7 +123,7 @@ async def test_an_agent_that_came_later_is_used(sshd: SshServer, masters: Master
     assert masters.person.asked == []
 
 
-async def test_many_who_need_it_ask_once(sshd: SshServer, masters: Masters) -> None:
+async def test_many_callers_cause_one_question(sshd: SshServer, masters: Masters) -> None:
     sshd.new_key("key", "s3cret")
     (sshd.folder / "authorized_keys").write_text((sshd.folder / "key.pub").read_text())
     masters.person.answers = ["s3cret"]
@@ -134,7 +132,7 @@ async def test_many_who_need_it_ask_once(sshd: SshServer, masters: Masters) -> N
     assert len(masters.person.asked) == 1
 
 
-async def test_a_wrong_answer_and_a_cancelled_one(sshd: SshServer, masters: Masters) -> None:
+async def test_wrong_and_cancelled_answers_are_errors(sshd: SshServer, masters: Masters) -> None:
     sshd.new_key("key", "s3cret")
     (sshd.folder / "authorized_keys").write_text((sshd.folder / "key.pub").read_text())
     master = masters.make(sshd.configure())
@@ -167,7 +165,7 @@ async def test_time_to_answer_is_not_counted_and_a_closed_route_withdraws_the_qu
             await call
 
 
-async def test_what_cannot_be_reached(sshd: SshServer, masters: Masters) -> None:
+async def test_unreachable_hosts_are_explained(sshd: SshServer, masters: Masters) -> None:
     sshd.configure()
     config = sshd.folder / "config"
     config.write_text("Host nowhere\n  HostName no-such-host.invalid\n" + config.read_text())
@@ -183,12 +181,14 @@ async def test_what_cannot_be_reached(sshd: SshServer, masters: Masters) -> None
     await until_it_works(master)
 
 
-async def test_no_ssh_at_all(masters: Masters) -> None:
+async def test_missing_ssh_is_an_error(masters: Masters) -> None:
     error = await refusal(masters.make("no-such-ssh"))
     assert error.code == "ssh-missing"
 
 
-async def test_too_many_connections_at_the_server(sshd: SshServer, masters: Masters) -> None:
+async def test_too_many_connections_at_the_server_are_explained(
+    sshd: SshServer, masters: Masters
+) -> None:
     sshd.stop()
     sshd.start("MaxStartups 1:100:1")
     await sshd.listens()
@@ -204,7 +204,7 @@ async def test_too_many_connections_at_the_server(sshd: SshServer, masters: Mast
     await until_it_works(master)
 
 
-async def test_a_session_that_ends_at_once(sshd: SshServer, masters: Masters) -> None:
+async def test_session_that_ends_at_once_is_an_error(sshd: SshServer, masters: Masters) -> None:
     sshd.stop()
     sshd.start("ForceCommand echo no shells here >&2; exit 1")
     await sshd.listens()
@@ -231,7 +231,7 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
-async def test_ssh_dies_with_us_and_its_socket_is_cleared_away(
+async def test_ssh_ends_with_us_and_its_socket_is_removed(
     sshd: SshServer, masters: Masters
 ) -> None:
     process = await asyncio.create_subprocess_exec(

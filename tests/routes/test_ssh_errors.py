@@ -118,19 +118,19 @@ def words(text: str) -> StderrLines:
 
 
 @pytest.mark.parametrize(("text", "code", "final"), SAID)
-def test_what_ssh_says_is_explained(text: str, code: str, final: bool) -> None:
+def test_stderr_of_ssh_is_explained(text: str, code: str, final: bool) -> None:
     error, is_final = words(text).explain("login")
     assert (error.code, is_final) == (code, final)
     assert "login" in error.message or code in ("ssh-path-too-long", "ssh-bad-configuration")
     assert error.shown_step
 
 
-def test_the_reason_of_the_network_is_named() -> None:
+def test_network_reason_is_named() -> None:
     error, _ = words("ssh: connect to host login port 22: No route to host\r").explain("login")
     assert error.message == "login cannot be reached by ssh: No route to host."
 
 
-def test_the_banner_and_noise_of_a_site_do_not_hide_the_end() -> None:
+def test_banner_and_noise_of_a_site_do_not_hide_the_end() -> None:
     made = words(
         "******************\nWelcome to the site. Connection refused? Write to help@site.\n"
         "Warning: Permanently added 'login' (ED25519) to the list of known hosts.\n"
@@ -143,12 +143,12 @@ def test_the_banner_and_noise_of_a_site_do_not_hide_the_end() -> None:
     assert words("a@b: Permission denied (publickey,keyboard-interactive).").offers_questions
 
 
-def test_secrets_and_terminal_escapes_do_not_get_through() -> None:
+def test_secrets_and_terminal_escapes_are_removed() -> None:
     made = words("\x1b[31mfatal\x1b[0m: API_TOKEN=abcdef123 is wrong\x07")
     assert made.last == " [31mfatal [0m: API_TOKEN=… is wrong "
 
 
-def test_endless_words_are_bounded() -> None:
+def test_endless_stderr_is_bounded() -> None:
     made = StderrLines()
     for number in range(1000):
         made.take(f"channel {number}: open failed: connect failed: Connection refused")
@@ -160,7 +160,7 @@ def test_endless_words_are_bounded() -> None:
     assert refusals <= 41
 
 
-def test_reasons_of_streams_come_in_their_order_and_do_not_explain_the_end() -> None:
+def test_reasons_of_streams_keep_their_order_and_do_not_explain_the_end() -> None:
     made = words(
         "channel 2: open failed: connect failed: Connection refused\n"
         "channel 3: open failed: administratively prohibited: open failed\n"
@@ -184,7 +184,7 @@ def test_reasons_of_streams_come_in_their_order_and_do_not_explain_the_end() -> 
         ("", "far-refused"),
     ],
 )
-def test_why_something_behind_the_host_is_not_reached(said: str, code: str) -> None:
+def test_unreachable_address_behind_the_host_is_explained(said: str, code: str) -> None:
     error = forward_error("node-1:8265", "login", said)
     assert error.code == code
     assert "login" in error.message

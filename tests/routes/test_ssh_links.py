@@ -55,7 +55,7 @@ def in_state(master: SshMaster, *states: str) -> bool:
     return master.health.state in states
 
 
-async def test_a_cut_is_shown_and_a_new_connection_takes_over(
+async def test_cut_is_shown_and_a_new_connection_takes_over(
     master: SshMaster, wire: Wire, masters: Masters, echo: Echo
 ) -> None:
     old = await opened(master, "127.0.0.1", echo.port)
@@ -74,7 +74,7 @@ async def test_a_cut_is_shown_and_a_new_connection_takes_over(
     assert not masters.person.asked
 
 
-async def test_a_stream_that_was_being_opened_goes_over_to_the_new_connection(
+async def test_opening_stream_moves_to_the_new_connection(
     master: SshMaster, wire: Wire, echo: Echo
 ) -> None:
     _, _, carried = await opened(master, "127.0.0.1", echo.port)
@@ -94,7 +94,7 @@ def _one_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_one_attempt")
-async def test_a_short_cut_leaves_the_old_connection(
+async def test_short_cut_leaves_the_old_connection(
     master: SshMaster, sshd: SshServer, wire: Wire, echo: Echo
 ) -> None:
     """It answers before a new one is ready, which is then not needed."""
@@ -108,7 +108,7 @@ async def test_a_short_cut_leaves_the_old_connection(
     assert sshd.log.count("Accepted publickey") == 1
 
 
-async def test_the_old_connection_ends_when_it_carries_nothing(
+async def test_old_connection_ends_without_streams(
     master: SshMaster, wire: Wire, masters: Masters, echo: Echo
 ) -> None:
     old_pid = await pid_of(masters)
@@ -125,7 +125,7 @@ async def test_the_old_connection_ends_when_it_carries_nothing(
     assert await pid_of(masters) != old_pid
 
 
-async def test_a_killed_ssh_is_replaced_and_its_streams_are_lost(
+async def test_killed_ssh_is_replaced_and_its_streams_are_lost(
     master: SshMaster, masters: Masters, echo: Echo
 ) -> None:
     reader, _, carried = await opened(master, "127.0.0.1", echo.port)
@@ -139,7 +139,7 @@ async def test_a_killed_ssh_is_replaced_and_its_streams_are_lost(
 
 
 @pytest.mark.usefixtures("_one_attempt")
-async def test_a_control_socket_that_somebody_removed(
+async def test_removed_control_socket_is_replaced(
     master: SshMaster, sshd: SshServer, masters: Masters, echo: Echo
 ) -> None:
     """As those do who clear /tmp; what is carried stays, the next stream takes a new connection."""
@@ -152,7 +152,9 @@ async def test_a_control_socket_that_somebody_removed(
     assert sshd.log.count("Accepted publickey") == 2
 
 
-async def test_a_server_that_restarts(master: SshMaster, sshd: SshServer, masters: Masters) -> None:
+async def test_restarted_server_is_reconnected(
+    master: SshMaster, sshd: SshServer, masters: Masters
+) -> None:
     sshd.stop()
     os.kill(await pid_of(masters), signal.SIGKILL)
     await until(lambda: "Connection" in master.health.message, "ssh says why it fails")
@@ -161,7 +163,7 @@ async def test_a_server_that_restarts(master: SshMaster, sshd: SshServer, master
     await until(lambda: in_state(master, "ready"), "it is connected again")
 
 
-async def test_what_goes_on_by_itself_asks_nothing(
+async def test_automatic_attempts_ask_no_questions(
     sshd: SshServer, wire: Wire, masters: Masters
 ) -> None:
     sshd.new_key("key", "s3cret")
@@ -186,7 +188,7 @@ async def test_what_goes_on_by_itself_asks_nothing(
     assert masters.states[-3:] == ["lost", "reconnecting", "ready"]
 
 
-async def test_a_host_key_that_changes_in_between_stops_it(
+async def test_host_key_that_changes_later_stops_attempts(
     master: SshMaster, sshd: SshServer, masters: Masters
 ) -> None:
     sshd.stop()
@@ -197,7 +199,7 @@ async def test_a_host_key_that_changes_in_between_stops_it(
     assert "has changed" in master.health.reason
 
 
-async def test_a_person_may_have_a_working_connection_made_anew(
+async def test_user_may_replace_a_working_connection(
     master: SshMaster, sshd: SshServer, masters: Masters, echo: Echo
 ) -> None:
     before = await pid_of(masters)
@@ -211,7 +213,7 @@ async def test_a_person_may_have_a_working_connection_made_anew(
     assert sshd.log.count("Accepted publickey") == 2
 
 
-async def test_after_a_sleep_a_new_connection_is_tried_at_once(
+async def test_sleep_leads_to_an_attempt_at_once(
     sshd: SshServer, wire: Wire, masters: Masters, monkeypatch: pytest.MonkeyPatch, echo: Echo
 ) -> None:
     slept = [False]
@@ -235,7 +237,7 @@ async def test_after_a_sleep_a_new_connection_is_tried_at_once(
     assert await echoes(await opened(master, "127.0.0.1", echo.port))
 
 
-async def test_nothing_is_left_when_it_is_closed_while_it_tries(
+async def test_close_during_attempts_leaves_nothing(
     master: SshMaster, sshd: SshServer, wire: Wire
 ) -> None:
     wire.cut()

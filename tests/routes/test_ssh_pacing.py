@@ -58,7 +58,7 @@ async def tried(trying: ConnectAttempts, site: Site, seconds: float) -> None:
         site.now += 0.25
 
 
-async def test_attempts_become_rare_and_begin_anew_after_a_change(site: Site) -> None:
+async def test_attempts_become_rare_and_restart_after_a_change(site: Site) -> None:
     trying = ConnectAttempts(SshTarget("login", Path("/nowhere"), SshOptions), lambda: None)
     await tried(trying, site, 2 * HOUR)
     assert site.within(0, 30) >= 28
@@ -72,7 +72,7 @@ async def test_attempts_become_rare_and_begin_anew_after_a_change(site: Site) ->
     assert len(site.attempts) - before >= 9
 
 
-def test_a_changed_network_is_noticed_once(tmp_path: Path) -> None:
+def test_changed_network_is_noticed_once(tmp_path: Path) -> None:
     routes = tmp_path / "route"
     watch = NetworkWatch((routes, tmp_path / "missing"))
     assert not watch.has_changed()
@@ -81,7 +81,7 @@ def test_a_changed_network_is_noticed_once(tmp_path: Path) -> None:
     assert not watch.has_changed()
 
 
-async def test_a_caller_that_waits_for_a_connection_sleeps_until_there_is_news(
+async def test_caller_that_waits_for_a_connection_sleeps_until_it_changes(
     short: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits: list[float] = []

@@ -26,12 +26,12 @@ from tests.routes.ssh_fixtures import until
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\0", codec="utf-8"))))
-def test_words_survive_a_shell(words: list[str]) -> None:
+def test_arguments_survive_a_shell(words: list[str]) -> None:
     assert shlex.split(" ".join(command.quoted(word) for word in words)) == words
 
 
 @given(st.text(st.characters(exclude_characters="\0", codec="utf-8")))
-def test_what_shells_read_differently_stands_outside_of_quotes(word: str) -> None:
+def test_characters_that_shells_read_differently_are_outside_of_quotes(word: str) -> None:
     """Between two quotes fish takes a backslash for an escape, so that there must be none."""
     quoted = command.quoted(word)
     inside = False
@@ -47,12 +47,12 @@ def test_what_shells_read_differently_stands_outside_of_quotes(word: str) -> Non
     assert not inside
 
 
-def test_a_zero_byte_is_no_word() -> None:
+def test_argument_with_a_zero_byte_is_rejected() -> None:
     with pytest.raises(ValueError, match="zero byte"):
         command.quoted("a\0b")
 
 
-def test_a_destination_is_never_an_option() -> None:
+def test_destination_is_never_an_option() -> None:
     for argv in (
         command.master("/bin/ssh", "-oProxyCommand=x", Path("/p"), 3.2, False, ["exec", "cat"]),
         command.client("/bin/ssh", "-oProxyCommand=x", Path("/p"), ["true"]),
@@ -61,7 +61,7 @@ def test_a_destination_is_never_an_option() -> None:
         assert len(argv) == argv.index("-oProxyCommand=x") + 2
 
 
-def test_no_ssh_is_said() -> None:
+def test_missing_ssh_program_is_an_error() -> None:
     with pytest.raises(EaglerayError) as raised:
         command.program(SshOptions("/nowhere/ssh"))
     assert raised.value.code == "ssh-missing"
@@ -89,11 +89,11 @@ def test_no_ssh_is_said() -> None:
         ("Confirm user presence for key ED25519-SK SHA256:x", "none", "notice"),
     ],
 )
-def test_kinds_of_questions(prompt: str, hint: str, expected: str) -> None:
+def test_kinds_of_questions_are_recognised(prompt: str, hint: str, expected: str) -> None:
     assert kind(prompt, hint) == expected
 
 
-def test_settings_that_were_not_said_stay(short: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_without_a_new_value_stay(short: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A terminal has no settings of the editor, and a new window may have another agent."""
     monkeypatch.setenv("EAGLERAY_SSH", "/opt/ssh")
     making = TransportFactory(short, ask_for=lambda _: nobody)
@@ -108,12 +108,12 @@ async def nobody(prompt: str, how: QuestionKind) -> str | None:
     return None
 
 
-def test_an_ssh_that_asks_nobody() -> None:
+def test_ssh_without_askpass_asks_nothing() -> None:
     environment = without_askpass({"SSH_ASKPASS": "/usr/bin/ask", "HOME": "/home/alice"})
     assert environment == {"HOME": "/home/alice", "SSH_ASKPASS_REQUIRE": "never"}
 
 
-def test_a_long_or_odd_folder_is_not_used(short: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_or_odd_folder_is_not_used(short: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ssh_paths.control_folder(short) == short
     fallback = Path(f"/tmp/eagleray-{os.getuid()}")
     for odd in (short / ("x" * 80), short / "per%cent", short / "${HOME}", short / "a b"):
@@ -125,7 +125,7 @@ def test_a_long_or_odd_folder_is_not_used(short: Path, monkeypatch: pytest.Monke
     assert ssh_paths.control_folder(Path(f"{longest}x")) == fallback
 
 
-def test_a_removed_control_folder_is_made_again(
+def test_removed_control_folder_is_created_again(
     short: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = short / "run"
@@ -159,7 +159,7 @@ def test_sockets_of_killed_masters_are_removed(short: Path) -> None:
     assert ssh_paths.new_control_path(short) != ssh_paths.new_control_path(short)
 
 
-async def test_an_ssh_that_is_given_up_while_it_starts_leaves_no_pipe(short: Path) -> None:
+async def test_ssh_that_is_given_up_while_it_starts_leaves_no_pipe(short: Path) -> None:
     def pipes() -> int:
         return sum("pipe:" in os.path.realpath(fd) for fd in Path("/proc/self/fd").iterdir())
 
@@ -176,7 +176,7 @@ async def test_an_ssh_that_is_given_up_while_it_starts_leaves_no_pipe(short: Pat
         await until(lambda: pipes() == before)
 
 
-async def test_an_attempt_without_a_place_for_its_helper_leaves_no_socket(
+async def test_attempt_that_cannot_start_its_helper_leaves_no_socket(
     short: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(_: Path) -> Path:
@@ -190,7 +190,7 @@ async def test_an_attempt_without_a_place_for_its_helper_leaves_no_socket(
     assert list(short.iterdir()) == []
 
 
-def test_a_sleep_is_seen_once() -> None:
+def test_sleep_is_noticed_once() -> None:
     monotonic, wall = 100.0, 1000.0
     watch = SleepWatch(lambda: monotonic, lambda: wall)
     monotonic, wall = 101.0, 1001.0

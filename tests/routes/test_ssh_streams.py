@@ -28,7 +28,7 @@ async def master(sshd: SshServer, masters: Masters) -> AsyncIterator[SshMaster]:
     yield masters.make(sshd.configure())
 
 
-async def test_a_stream_reaches_what_the_far_end_reaches(
+async def test_stream_reaches_what_the_remote_end_reaches(
     master: SshMaster, masters: Masters
 ) -> None:
     with Echo() as echo:
@@ -39,7 +39,7 @@ async def test_a_stream_reaches_what_the_far_end_reaches(
         assert not masters.person.asked
 
 
-async def test_300_streams_at_once_over_one_connection(master: SshMaster, sshd: SshServer) -> None:
+async def test_connection_carries_300_streams_at_once(master: SshMaster, sshd: SshServer) -> None:
     with Echo() as echo:
         streams = await asyncio.gather(
             *(opened(master, "127.0.0.1", echo.port) for _ in range(300))
@@ -68,7 +68,7 @@ async def test_each_end_may_close_first(master: SshMaster) -> None:
     assert not carried.lost.is_set()
 
 
-async def test_a_stream_is_cut_off_by_us(master: SshMaster) -> None:
+async def test_stream_can_be_cut_off_by_us(master: SshMaster) -> None:
     with Echo() as echo:
         reader, _, carried = await opened(master, "127.0.0.1", echo.port)
         carried.close()
@@ -76,7 +76,7 @@ async def test_a_stream_is_cut_off_by_us(master: SshMaster) -> None:
         assert carried.ended.is_set()
 
 
-async def test_what_is_not_reached_says_why(master: SshMaster, masters: Masters) -> None:
+async def test_unreachable_ports_have_a_reason(master: SshMaster, masters: Masters) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     with pytest.raises(
@@ -119,7 +119,7 @@ async def test_only_some_ports_are_permitted(sshd: SshServer, masters: Masters) 
             await opened(master, "127.0.0.1", other.port)
 
 
-async def test_a_stream_that_is_no_longer_wanted_leaves_the_others(master: SshMaster) -> None:
+async def test_cancelled_stream_leaves_the_others(master: SshMaster) -> None:
     with Echo() as echo:
         stream = await opened(master, "127.0.0.1", echo.port)
         # A backlog of none: the far end waits for an answer that does not come.
@@ -140,7 +140,7 @@ async def test_a_stream_that_is_no_longer_wanted_leaves_the_others(master: SshMa
         assert master.health.state == "ready"
 
 
-async def test_a_command_gets_its_words_as_they_are(master: SshMaster) -> None:
+async def test_command_gets_its_arguments_unchanged(master: SshMaster) -> None:
     words = [
         "a b",
         "it's",
@@ -162,7 +162,7 @@ async def test_a_command_gets_its_words_as_they_are(master: SshMaster) -> None:
     assert (await run(master, ["sh", "-c", "exit 7"])).code == 7
 
 
-async def test_commands_beyond_max_sessions_take_a_connection_of_their_own(
+async def test_commands_beyond_max_sessions_open_another_connection(
     sshd: SshServer, masters: Masters
 ) -> None:
     sshd.start("MaxSessions 1")
@@ -174,7 +174,7 @@ async def test_commands_beyond_max_sessions_take_a_connection_of_their_own(
         assert await echoes(await opened(master, "127.0.0.1", echo.port))
 
 
-async def test_the_master_answers_a_check_and_ends_at_the_end(
+async def test_master_answers_a_check_and_ends_with_the_route(
     master: SshMaster, masters: Masters
 ) -> None:
     await master.argv(["true"], PATIENCE_S)
@@ -188,9 +188,7 @@ async def test_the_master_answers_a_check_and_ends_at_the_end(
         await master.argv(["true"], PATIENCE_S)
 
 
-async def test_a_terminal_of_the_person_outlives_the_route(
-    master: SshMaster, sshd: SshServer
-) -> None:
+async def test_terminal_of_the_user_outlives_the_route(master: SshMaster, sshd: SshServer) -> None:
     """It goes over our connection, so that no second factor is asked for."""
     await master.argv(["true"], PATIENCE_S)
     options = ["-o", "ControlMaster=no", "-o", f"ControlPath={master.health.control}"]
@@ -217,7 +215,9 @@ async def test_a_terminal_of_the_person_outlives_the_route(
     assert sshd.log.count("Accepted publickey") == 1
 
 
-async def test_no_master_is_told_from_one(short_server: asyncio.Server) -> None:
+async def test_missing_master_is_distinguished_from_a_running_one(
+    short_server: asyncio.Server,
+) -> None:
     with pytest.raises(mux.MuxError):
         await mux.check(short_server.sockets[0].getsockname())
 

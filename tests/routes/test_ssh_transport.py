@@ -67,7 +67,7 @@ async def client(over: SshTransport, far: Far) -> AsyncIterator[Client]:
         far.may_end.set()
 
 
-async def test_the_far_end_closes_when_all_has_arrived(
+async def test_remote_end_closes_when_all_data_has_arrived(
     client: Client, far: Far, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The death of an ssh, which is told late, is not waited for while it lives."""
@@ -89,7 +89,7 @@ def leave(control: Path) -> None:
 
 
 @pytest.mark.parametrize("treat", [leave, remove])
-async def test_an_ssh_that_dies_is_a_loss(
+async def test_ssh_that_dies_is_a_loss(
     over: SshTransport, client: Client, treat: Callable[[Path], None]
 ) -> None:
     reader, _, carried = client
@@ -101,7 +101,7 @@ async def test_an_ssh_that_dies_is_a_loss(
     assert carried.loss.code == "link-lost"
 
 
-async def test_a_far_end_that_closes_is_no_loss_without_a_control_socket(
+async def test_remote_end_that_closes_is_no_loss_without_a_control_socket(
     over: SshTransport, client: Client, far: Far
 ) -> None:
     reader, _, carried = client
@@ -112,7 +112,7 @@ async def test_a_far_end_that_closes_is_no_loss_without_a_control_socket(
     assert carried.loss is None
 
 
-async def test_a_client_is_cut_off_although_ssh_hangs(over: SshTransport, client: Client) -> None:
+async def test_client_is_cut_off_although_ssh_hangs(over: SshTransport, client: Client) -> None:
     reader, _, carried = client
     pid = await mux.check(Path(over.health.control))
     os.kill(pid, signal.SIGSTOP)
@@ -123,7 +123,7 @@ async def test_a_client_is_cut_off_although_ssh_hangs(over: SshTransport, client
         os.kill(pid, signal.SIGCONT)
 
 
-async def test_an_ssh_that_just_died_has_left_its_control_socket(short: Path) -> None:
+async def test_ssh_that_just_died_leaves_its_control_socket(short: Path) -> None:
     with socket.socket(socket.AF_UNIX) as sock:
         sock.bind(str(short / "m"))
         assert await process.SshStream(short / "m", lambda: None).is_lost()

@@ -39,18 +39,18 @@ async def own() -> AsyncIterator[StdioClient]:
         yield client
 
 
-async def test_a_result(odd: StdioClient) -> None:
+async def test_result_is_returned(odd: StdioClient) -> None:
     said = {"text": "Ünïcode\u2028\n", "inner": {"number": 3}, "grown": "later"}
     answer = await odd.result("eagleray/test/echo", said)
     assert answer == {"text": "Ünïcode\u2028\n", "inner": {"number": 3}}
 
 
 @pytest.mark.parametrize("params", [{}, None, {"anything": 1}])
-async def test_nothing_is_an_empty_object(odd: StdioClient, params: Any) -> None:
+async def test_missing_result_is_an_empty_object(odd: StdioClient, params: Any) -> None:
     assert (await odd.ask("eagleray/test/nothing", params))["result"] == {}
 
 
-async def test_an_error_of_the_catalogue(odd: StdioClient) -> None:
+async def test_error_of_the_catalogue_is_returned(odd: StdioClient) -> None:
     error = (await odd.ask("eagleray/test/catalogue", {"text": "http://h:1"}))["error"]
     assert error["code"] == -32000
     assert error["message"] == "Nothing answers at http://h:1."
@@ -61,7 +61,7 @@ async def test_an_error_of_the_catalogue(odd: StdioClient) -> None:
     }
 
 
-async def test_an_internal_error_does_not_leave_with_its_words(odd: StdioClient) -> None:
+async def test_internal_error_does_not_expose_its_message(odd: StdioClient) -> None:
     error = (await odd.ask("eagleray/test/fails", {"text": "token=abc"}))["error"]
     assert error["data"]["code"] == "internal"
     assert "token=abc" not in str(error)
@@ -78,18 +78,18 @@ async def test_an_internal_error_does_not_leave_with_its_words(odd: StdioClient)
         ({"text": "t", "inner": {"number": True}}, "$.inner.number"),
     ],
 )
-async def test_bad_params(odd: StdioClient, params: Any, words: str) -> None:
+async def test_bad_params_are_rejected(odd: StdioClient, params: Any, words: str) -> None:
     error = (await odd.ask("eagleray/test/echo", params))["error"]
     assert error["code"] == -32602
     assert words in error["message"]
 
 
 @pytest.mark.parametrize("method", ["eagleray/test/none", "workspace/nonsense", ""])
-async def test_an_unknown_method(odd: StdioClient, method: str) -> None:
+async def test_unknown_method_is_rejected(odd: StdioClient, method: str) -> None:
     assert (await odd.ask(method, {}))["error"]["code"] == -32601
 
 
-async def test_a_cancelled_request(odd: StdioClient) -> None:
+async def test_cancelled_request_is_answered(odd: StdioClient) -> None:
     request_id, answer = odd.begin("eagleray/test/waits", SAID)
     await odd.heard("eagleray/test/waiting")
     odd.notify("$/cancelRequest", {"id": request_id})
@@ -97,12 +97,12 @@ async def test_a_cancelled_request(odd: StdioClient) -> None:
     await odd.heard("eagleray/test/ended")
 
 
-async def test_a_cancellation_that_comes_too_late(odd: StdioClient) -> None:
+async def test_late_cancellation_is_ignored(odd: StdioClient) -> None:
     odd.notify("$/cancelRequest", {"id": 4711})
     assert await odd.result("eagleray/test/nothing") == {}
 
 
-async def test_reports_and_their_end(odd: StdioClient) -> None:
+async def test_progress_is_reported_until_its_end(odd: StdioClient) -> None:
     await odd.result("eagleray/test/reports", {**SAID, "workDoneToken": "t1"})
     reported = [value["value"] for name, value in odd.notifications if name == "$/progress"]
     assert [value["kind"] for value in reported] == ["begin", "report", "report", "end"]
@@ -110,17 +110,17 @@ async def test_reports_and_their_end(odd: StdioClient) -> None:
     assert reported[2] == {"kind": "report", "message": "nearly"}
 
 
-async def test_no_reports_when_nobody_asked(odd: StdioClient) -> None:
+async def test_progress_is_not_reported_without_a_token(odd: StdioClient) -> None:
     await odd.result("eagleray/test/reports", SAID)
     assert not [name for name, _ in odd.notifications if name == "$/progress"]
 
 
-async def test_what_prints_does_not_disturb(odd: StdioClient) -> None:
+async def test_output_of_prints_does_not_disturb_messages(odd: StdioClient) -> None:
     assert await odd.result("eagleray/test/prints") == {}
     assert await odd.result("eagleray/test/nothing") == {}
 
 
-async def test_a_message_that_is_not_json(odd: StdioClient) -> None:
+async def test_message_that_is_not_json_is_rejected(odd: StdioClient) -> None:
     answer = odd.answer_to(None)
     odd.send_raw(b"{nonsense")
     assert (await answer)["error"]["code"] == -32700
@@ -134,25 +134,25 @@ async def test_a_message_that_is_not_json(odd: StdioClient) -> None:
         ({"jsonrpc": "2.0", "id": "a", "method": ["x"]}, -32600),
     ],
 )
-async def test_a_request_that_cannot_be_read(odd: StdioClient, message: Any, code: int) -> None:
+async def test_unreadable_request_is_rejected(odd: StdioClient, message: Any, code: int) -> None:
     answer = odd.answer_to("a")
     odd.send(message)
     assert (await answer)["error"]["code"] == code
     assert await odd.result("eagleray/test/nothing") == {}
 
 
-async def test_a_batch_is_refused(odd: StdioClient) -> None:
+async def test_batch_is_rejected(odd: StdioClient) -> None:
     answer = odd.answer_to(None)
     odd.send([{"jsonrpc": "2.0", "id": 1, "method": "eagleray/test/nothing"}])
     assert (await answer)["error"]["code"] == -32600
 
 
-async def test_words_of_the_protocol_inside_params(odd: StdioClient) -> None:
+async def test_keys_of_the_protocol_inside_params_stay_plain(odd: StdioClient) -> None:
     said = {"text": "t", "extra": {"jsonrpc": "2.0", "id": 1, "method": "exit", "params": {}}}
     assert await odd.result("eagleray/test/echo", said) == {"text": "t", "inner": None}
 
 
-async def test_a_request_after_shutdown(own: StdioClient) -> None:
+async def test_request_after_shutdown_is_rejected(own: StdioClient) -> None:
     _, waiting = own.begin("eagleray/test/waits", SAID)
     await own.heard("eagleray/test/waiting")
     await own.ask("shutdown")
@@ -162,18 +162,18 @@ async def test_a_request_after_shutdown(own: StdioClient) -> None:
     assert await own.process.wait() == 0
 
 
-async def test_before_initialize() -> None:
+async def test_request_before_initialize_is_rejected() -> None:
     async with started(ODD) as client:
         assert (await client.ask("eagleray/test/nothing", {}))["error"]["code"] == -32601
         assert "capabilities" in (await client.initialize())["result"]
 
 
-async def test_a_failing_background_leaves_the_rest_alone(own: StdioClient) -> None:
+async def test_failing_background_task_does_not_affect_requests(own: StdioClient) -> None:
     await own.heard("eagleray/test/background")
     assert await own.result("eagleray/test/nothing") == {}
 
 
-async def test_it_ends_with_standard_input() -> None:
+async def test_sidecar_ends_with_standard_input() -> None:
     async with started(ODD) as client:
         await client.initialize()
         assert client.process.stdin is not None

@@ -48,7 +48,7 @@ async def test_every_method_is_answered(panel: StdioClient) -> None:
         assert code == (None if request.params is NoneType else -32602), (request.method, answer)
 
 
-async def test_clusters_and_paused_workers_come_by_themselves(
+async def test_clusters_and_paused_workers_are_notified(
     panel: StdioClient, dashboard: FakeDashboard
 ) -> None:
     listed = await panel.heard(
@@ -60,7 +60,7 @@ async def test_clusters_and_paused_workers_come_by_themselves(
     assert (await panel.result(workers.REFRESH))["paused"] == 3
 
 
-async def test_attach(
+async def test_attach_returns_a_debug_socket(
     panel: StdioClient, dashboard: FakeDashboard, fake_adapter: FakeAdapter
 ) -> None:
     row = (await rows(panel))[0]
@@ -74,7 +74,7 @@ async def test_attach(
     assert (params["session"], params["host"]) == (dashboard.session, "10.9.9.9")
 
 
-async def test_a_configuration_names_the_cluster_in_its_own_way(
+async def test_configuration_may_name_the_cluster_differently(
     panel: StdioClient, dashboard: FakeDashboard, fake_adapter: FakeAdapter
 ) -> None:
     row = (await rows(panel))[0]
@@ -83,7 +83,7 @@ async def test_a_configuration_names_the_cluster_in_its_own_way(
         assert (await panel.result(debugging.ATTACH, asked))["cluster"] == dashboard.address
 
 
-async def test_a_worker_that_ran_on_before_the_click(
+async def test_worker_that_continued_before_the_click_is_an_error(
     panel: StdioClient, dashboard: FakeDashboard
 ) -> None:
     row = (await rows(panel))[0]
@@ -109,7 +109,7 @@ async def test_held_workers_outlive_the_sidecar(
     assert [op for op, _ in fake_adapter.asked] == ["subscribe", "subscribe"]
 
 
-async def test_a_worker_that_was_held_too_long_is_said(
+async def test_worker_that_is_held_too_long_is_reported(
     panel: StdioClient, dashboard: FakeDashboard, fake_adapter: FakeAdapter
 ) -> None:
     fake_adapter.change(state("w9", cluster=dashboard.address, held_s=20 * 60.0))
@@ -122,7 +122,7 @@ async def test_a_worker_that_was_held_too_long_is_said(
     }
 
 
-async def test_ignored_breakpoints_let_workers_by(
+async def test_ignored_breakpoints_do_not_stop_workers(
     panel: StdioClient, dashboard: FakeDashboard, fake_adapter: FakeAdapter
 ) -> None:
     row, *others = await rows(panel)
@@ -140,7 +140,7 @@ async def test_ignored_breakpoints_let_workers_by(
 
 
 @pytest.mark.parametrize("fault", ["status_500", "garbage", "redirect"])
-async def test_a_cluster_that_fails_is_said_and_the_rest_goes_on(
+async def test_failing_cluster_is_reported_and_others_continue(
     panel: StdioClient, dashboard: FakeDashboard, fault: str
 ) -> None:
     await rows(panel)
@@ -154,7 +154,7 @@ async def test_a_cluster_that_fails_is_said_and_the_rest_goes_on(
     await panel.heard(clusters.CHANGED, lambda value: value["clusters"][0]["state"] == "connected")
 
 
-async def test_a_token_is_not_written_to_disk_or_log(
+async def test_token_is_not_written_to_disk_or_log(
     dashboard: FakeDashboard, own_home: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     dashboard.token = "typed-in-token"
@@ -171,13 +171,13 @@ async def test_a_token_is_not_written_to_disk_or_log(
         assert not file.is_file() or dashboard.token not in file.read_text(errors="replace")
 
 
-async def test_it_never_imports_ray(panel: StdioClient) -> None:
+async def test_sidecar_never_imports_ray(panel: StdioClient) -> None:
     await rows(panel)
     mapped = Path(f"/proc/{panel.process.pid}/maps").read_text()
     assert "/ray/_raylet" not in mapped
 
 
-async def test_it_runs_isolated(own_home: Path) -> None:
+async def test_sidecar_runs_isolated(own_home: Path) -> None:
     """As packaged: no site-packages, libraries by `--libs` alone."""
     import aiohttp
 

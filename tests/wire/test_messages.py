@@ -17,11 +17,11 @@ from eagleray.wire.requests import Notification, Request
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_printed_files_are_fresh() -> None:
+def test_printed_files_are_fresh() -> None:
     assert stale(ROOT) == [], "run `npm run messages`"
 
 
-def test_a_stale_file_is_found_and_mended(tmp_path: Path) -> None:
+def test_stale_file_is_found_and_updated(tmp_path: Path) -> None:
     assert len(write(tmp_path)) == len(typescript.FEATURES)
     assert stale(tmp_path) == []
     file = tmp_path / "extension/features/clusters/messages.ts"
@@ -63,7 +63,7 @@ def module(**declared: Any) -> types.ModuleType:
     return made
 
 
-def test_how_each_type_is_printed() -> None:
+def test_types_are_printed_as_typescript() -> None:
     text = printed(module(DO=Request("eagleray/t/do", Everything, Inner)), [Inner], [])
     assert text.split("\n\n", 1)[1] == EXPECTED
 
@@ -73,19 +73,19 @@ def test_fields_that_the_editor_receives_are_never_optional() -> None:
     assert "  readonly given: number;\n" in text
 
 
-def test_a_record_of_another_feature_is_imported() -> None:
+def test_record_of_another_feature_is_imported() -> None:
     text = printed(module(SHOW=Notification("eagleray/t/show", clusters.Clusters)), [], [])
     assert 'import type { Clusters } from "../clusters/messages";' in text
     assert "interface" not in text
 
 
-def test_two_records_of_one_name_are_refused() -> None:
+def test_two_records_of_one_name_are_rejected() -> None:
     other = attrs.make_class("Inner", ["y"], frozen=True)
     with pytest.raises(AssertionError, match="two records are named Inner"):
         printed(module(DO=Request("eagleray/t/do", other, Inner)), [], [])
 
 
-def test_a_value_that_has_no_wire_form_is_refused() -> None:
+def test_value_without_a_wire_form_is_rejected() -> None:
     kind: Any = set[int]
     with pytest.raises(AssertionError, match="no wire form"):
         typescript._type(kind)

@@ -20,7 +20,7 @@ from tests.routes.ssh_server import PATIENCE_S, SshServer
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("started")]
 
 
-async def test_what_start_files_write_and_read_does_no_harm(
+async def test_start_files_that_read_and_write_do_no_harm(
     sshd: SshServer, masters: Masters
 ) -> None:
     sshd.stop()
@@ -32,7 +32,7 @@ async def test_what_start_files_write_and_read_does_no_harm(
     assert await works(masters.make(sshd.configure()))
 
 
-async def test_a_config_full_of_habits(sshd: SshServer, masters: Masters) -> None:
+async def test_odd_ssh_config_is_overridden(sshd: SshServer, masters: Masters) -> None:
     """What a person has set for their terminal does not catch our connection, or run anything."""
     folder = sshd.folder
     with Echo() as taken:
@@ -78,7 +78,7 @@ async def their_master(sshd: SshServer) -> AsyncIterator[Path]:
         await process.wait()
 
 
-async def test_a_live_connection_of_the_person_is_used_and_left(
+async def test_live_connection_of_the_user_is_used_and_stays(
     sshd: SshServer, masters: Masters, their_master: Path
 ) -> None:
     pid = await mux.check(their_master)
@@ -92,7 +92,7 @@ async def test_a_live_connection_of_the_person_is_used_and_left(
     assert await mux.check(their_master) == pid
 
 
-async def test_when_the_persons_connection_ends_ours_takes_over(
+async def test_our_connection_replaces_an_ended_one_of_the_user(
     sshd: SshServer, masters: Masters, their_master: Path
 ) -> None:
     master = masters.make(sshd.program, reuse=True)
@@ -103,14 +103,14 @@ async def test_when_the_persons_connection_ends_ours_takes_over(
     assert sshd.log.count("Accepted publickey") == 2
 
 
-async def test_a_live_connection_is_not_used_unless_allowed(
+async def test_live_connection_is_not_used_unless_allowed(
     sshd: SshServer, masters: Masters, their_master: Path
 ) -> None:
     assert await works(masters.make(sshd.program, reuse=False))
     assert sshd.log.count("Accepted publickey") == 2
 
 
-async def test_a_dead_connection_of_the_person_is_passed_by(
+async def test_dead_connection_of_the_user_is_skipped(
     sshd: SshServer, masters: Masters, their_master: Path
 ) -> None:
     os.kill(await mux.check(their_master), signal.SIGKILL)
