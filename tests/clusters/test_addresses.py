@@ -119,7 +119,7 @@ def test_what_could_be_an_option_or_a_shells_syntax_is_no_route(written: str) ->
     assert failed.value.code == "bad-route"
 
 
-def test_a_place_says_what_is_beyond_what() -> None:
+def test_place_says_what_is_beyond_what() -> None:
     assert parse_address("ssh://login/node-1:8265") == ClusterAddress(
         url="http://node-1:8265", ssh="login"
     )

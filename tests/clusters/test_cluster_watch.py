@@ -57,7 +57,9 @@ async def watch(clock: SetClock) -> AsyncIterator[ClusterWatch]:
     await made.close()
 
 
-async def test_pauses_and_resumptions_are_told(fake: FakeDashboard, watch: ClusterWatch) -> None:
+async def test_pauses_and_resumptions_are_notified(
+    fake: FakeDashboard, watch: ClusterWatch
+) -> None:
     heard = Heard(watch)
     watch.set_visible(True)
     watch.add(patient(fake.address))
@@ -69,7 +71,7 @@ async def test_pauses_and_resumptions_are_told(fake: FakeDashboard, watch: Clust
     assert heard.all[0].state == "connecting"
 
 
-async def test_no_news_is_not_told_and_only_the_cheap_question_is_asked(
+async def test_unchanged_cluster_is_polled_by_one_cheap_query_and_not_notified(
     fake: FakeDashboard, watch: ClusterWatch
 ) -> None:
     watch.add(patient(fake.address), poll=False)
@@ -82,7 +84,7 @@ async def test_no_news_is_not_told_and_only_the_cheap_question_is_asked(
     assert fake.paths()[before:] == ["/api/v0/workers"] * 5
 
 
-async def test_a_worker_that_pauses_with_another_thread_is_news(
+async def test_worker_that_pauses_with_another_thread_is_news(
     fake: FakeDashboard, watch: ClusterWatch
 ) -> None:
     watch.add(patient(fake.address), poll=False)
@@ -107,7 +109,7 @@ async def test_a_worker_that_pauses_with_another_thread_is_news(
         ("redirect", "not-ray"),
     ],
 )
-async def test_a_fault_is_said_once_and_goes_away_again(
+async def test_fault_is_notified_once_and_disappears(
     fake: FakeDashboard,
     watch: ClusterWatch,
     fault: str,
@@ -134,7 +136,7 @@ async def test_a_fault_is_said_once_and_goes_away_again(
     assert len(heard.all[-1].paused) == 3
 
 
-async def test_a_slow_cluster_does_not_hold_up_the_others(
+async def test_slow_cluster_does_not_hold_up_the_others(
     fake: FakeDashboard, watch: ClusterWatch
 ) -> None:
     async with dashboard() as slow:
@@ -146,7 +148,7 @@ async def test_a_slow_cluster_does_not_hold_up_the_others(
         assert watch.status(slow.address).state == "connecting"
 
 
-async def test_what_cannot_be_reached_for_long_has_nothing_paused(
+async def test_long_unreachable_cluster_has_nothing_paused(
     watch: ClusterWatch, clock: SetClock
 ) -> None:
     async with dashboard() as fake:
@@ -166,7 +168,7 @@ async def test_what_cannot_be_reached_for_long_has_nothing_paused(
 
 
 @pytest.mark.parametrize("code", ["link-lost", "ssh-unreachable", "srun-failed", "slurm-failed"])
-async def test_who_is_paused_stays_so_while_only_the_way_is_lost(
+async def test_paused_workers_stay_while_only_the_connection_is_lost(
     fake: FakeDashboard, watch: ClusterWatch, clock: SetClock, code: str
 ) -> None:
     lost: list[EaglerayError] = []
@@ -188,7 +190,7 @@ async def test_who_is_paused_stays_so_while_only_the_way_is_lost(
     assert seen.error.message == "The way is lost."
 
 
-async def test_what_is_no_ray_for_long_has_nothing_paused(
+async def test_server_that_is_long_not_ray_has_nothing_paused(
     fake: FakeDashboard, watch: ClusterWatch, clock: SetClock
 ) -> None:
     watch.add(patient(fake.address), poll=False)
@@ -199,7 +201,7 @@ async def test_what_is_no_ray_for_long_has_nothing_paused(
     assert watch.status(fake.address).paused == ()
 
 
-async def test_a_restarted_cluster_is_another_session(watch: ClusterWatch) -> None:
+async def test_restarted_cluster_is_another_session(watch: ClusterWatch) -> None:
     async with dashboard() as fake:
         watch.add(patient(fake.address), poll=False)
         await watch.refresh()
@@ -214,7 +216,7 @@ async def test_a_restarted_cluster_is_another_session(watch: ClusterWatch) -> No
         assert seen.live_workers == 0
 
 
-async def test_a_restart_that_no_poll_noticed_is_noticed_soon(
+async def test_restart_that_no_poll_noticed_is_noticed_soon(
     fake: FakeDashboard, watch: ClusterWatch, clock: SetClock
 ) -> None:
     watch.set_visible(True)
@@ -226,7 +228,7 @@ async def test_a_restart_that_no_poll_noticed_is_noticed_soon(
     assert watch.status(fake.address).session == "session_another"
 
 
-async def test_the_token_that_was_missing(fake: FakeDashboard, watch: ClusterWatch) -> None:
+async def test_token_that_was_missing(fake: FakeDashboard, watch: ClusterWatch) -> None:
     fake.token = "secret"
     tokens: list[str | None] = [None]
     watch.add(patient(fake.address, lambda look: tokens[-1]), poll=False)
@@ -237,7 +239,9 @@ async def test_the_token_that_was_missing(fake: FakeDashboard, watch: ClusterWat
     assert watch.status(fake.address).state == "connected"
 
 
-async def test_what_is_removed_is_told_and_closed(fake: FakeDashboard, watch: ClusterWatch) -> None:
+async def test_removed_cluster_is_notified_and_closed(
+    fake: FakeDashboard, watch: ClusterWatch
+) -> None:
     heard = Heard(watch)
     watch.add(patient(fake.address))
     await heard.until(lambda seen: len(seen.paused) == 3)
@@ -251,7 +255,9 @@ async def test_what_is_removed_is_told_and_closed(fake: FakeDashboard, watch: Cl
     await watch.remove(fake.address)
 
 
-async def test_a_listener_that_fails_stops_nobody(fake: FakeDashboard, watch: ClusterWatch) -> None:
+async def test_failing_listener_does_not_end_polling(
+    fake: FakeDashboard, watch: ClusterWatch
+) -> None:
     def fail(seen: ClusterStatus) -> None:
         raise RuntimeError("listener")
 
@@ -266,7 +272,7 @@ async def test_a_listener_that_fails_stops_nobody(fake: FakeDashboard, watch: Cl
     assert len(heard.all) == count
 
 
-async def test_a_fault_of_our_own_does_not_end_the_watch(
+async def test_fault_of_our_own_does_not_end_the_watch(
     fake: FakeDashboard, watch: ClusterWatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = patient(fake.address)
@@ -285,7 +291,7 @@ async def test_a_fault_of_our_own_does_not_end_the_watch(
     assert watch.status(fake.address).state == "connected"
 
 
-async def test_a_dead_node_s_workers_stay_listed_but_do_not_wait(
+async def test_dead_node_s_workers_stay_listed_but_do_not_wait(
     fake: FakeDashboard, watch: ClusterWatch, clock: SetClock
 ) -> None:
     (node,) = fake.rows["nodes"]

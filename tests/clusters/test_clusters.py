@@ -17,12 +17,12 @@ from tests.clusters.known import Make, refused
 from tests.fakes.dashboard import FakeDashboard
 
 
-async def test_nothing_is_known(make: Make) -> None:
+async def test_list_is_empty_without_clusters(make: Make) -> None:
     known = await make().refresh()
     assert (known.clusters, known.hints) == ((), ())
 
 
-async def test_what_is_added_is_there_at_the_next_start(make: Make, fake: FakeDashboard) -> None:
+async def test_added_cluster_is_listed_after_a_restart(make: Make, fake: FakeDashboard) -> None:
     added = await make().add(f"localhost:{fake.port}")
     assert (added.id, added.origin, added.state) == (fake.address, "added", "connected")
     assert added.name == f"127.0.0.1:{fake.port}"
@@ -46,7 +46,7 @@ async def test_what_is_added_is_there_at_the_next_start(make: Make, fake: FakeDa
         ("login_401", "not-ray"),
     ],
 )
-async def test_what_does_not_answer_as_ray_is_not_stored(
+async def test_server_that_is_not_ray_is_not_stored(
     make: Make, fake: FakeDashboard, tmp_path: Path, fault: str, code: str
 ) -> None:
     fake.fault = fault
@@ -70,7 +70,7 @@ async def test_what_does_not_answer_as_ray_is_not_stored(
         ("redirect", "not-ray", "The server at {} sends us to another address, which is not"),
     ],
 )
-async def test_what_the_panel_shows_of_a_fault(
+async def test_fault_is_shown_with_its_next_step(
     make: Make, fake: FakeDashboard, fault: str, state: str, sentence: str
 ) -> None:
     await make().add(fake.address)
@@ -88,13 +88,13 @@ async def test_what_the_panel_shows_of_a_fault(
     assert (known.state, known.problems) == ("connected", ())
 
 
-async def test_a_busy_cluster_is_added_all_the_same(make: Make, fake: FakeDashboard) -> None:
+async def test_busy_cluster_is_added_all_the_same(make: Make, fake: FakeDashboard) -> None:
     fake.fault = "busy_429"
     added = await make().add(fake.address)
     assert (added.state, added.problems[0].code) == ("failing", "dashboard-busy")
 
 
-async def test_a_token_that_is_typed_in(make: Make, fake: FakeDashboard, tmp_path: Path) -> None:
+async def test_token_that_is_typed_in(make: Make, fake: FakeDashboard, tmp_path: Path) -> None:
     fake.token = "secret-token"
     clusters = make()
     added = await clusters.add(fake.address)
@@ -109,9 +109,7 @@ async def test_a_token_that_is_typed_in(make: Make, fake: FakeDashboard, tmp_pat
     assert (await clusters.add(fake.address)).state == "unauthorized"
 
 
-async def test_a_token_may_come_before_its_cluster_is_known(
-    make: Make, fake: FakeDashboard
-) -> None:
+async def test_token_may_come_before_its_cluster_is_known(make: Make, fake: FakeDashboard) -> None:
     fake.token = "secret"
     await make().add(fake.address, "secret")
     again = make()
@@ -120,7 +118,7 @@ async def test_a_token_may_come_before_its_cluster_is_known(
         await again.set_access("http://127.0.0.1:1", "x")
 
 
-async def test_what_stands_in_the_way_is_said(make: Make, fake: FakeDashboard) -> None:
+async def test_credential_problem_is_shown(make: Make, fake: FakeDashboard) -> None:
     fake.rows["actors"][0]["serialized_runtime_env"] = '{"env_vars": {"RAY_DEBUG": "legacy"}}'
     clusters = make()
     await clusters.add(fake.address)
@@ -128,7 +126,7 @@ async def test_what_stands_in_the_way_is_said(make: Make, fake: FakeDashboard) -
     assert [problem.code for problem in known.problems] == ["legacy-debugger"]
 
 
-async def test_a_log_tells_that_debugpy_is_missing(make: Make, fake: FakeDashboard) -> None:
+async def test_log_tells_that_debugpy_is_missing(make: Make, fake: FakeDashboard) -> None:
     said = "Ray Debugpy Debugger will not work without 'debugpy>=1.8.0' installed."
     fake.logs["worker-1.err"] = f"ERROR: {said}\n"
     clusters = make()
@@ -137,7 +135,7 @@ async def test_a_log_tells_that_debugpy_is_missing(make: Make, fake: FakeDashboa
     assert [problem.code for problem in known.problems] == ["no-debugpy"]
 
 
-async def test_the_protobuf_that_breaks_the_lists_is_said(make: Make, fake: FakeDashboard) -> None:
+async def test_protobuf_that_breaks_the_lists_is_reported(make: Make, fake: FakeDashboard) -> None:
     fake.fault = "protobuf"
     added = await make().add(fake.address)
     assert added.state == "failing"
@@ -146,7 +144,7 @@ async def test_the_protobuf_that_breaks_the_lists_is_said(make: Make, fake: Fake
     assert "protobuf<4.26" in problem.next_step
 
 
-async def test_the_panel_s_requests(make: Make, fake: FakeDashboard, tmp_path: Path) -> None:
+async def test_panels_requests(make: Make, fake: FakeDashboard, tmp_path: Path) -> None:
     clusters, world = make(), around(tmp_path, ClusterWatch())
     terminals = Terminals(ClusterWatch(), world.connections)
     answers = FakeAnswers()

@@ -131,7 +131,7 @@ def say(_: str, percentage: int | None = None) -> None:
     """Nobody listens."""
 
 
-async def test_a_job_becomes_a_cluster(world: World, tmp_path: Path) -> None:
+async def test_job_becomes_a_cluster(world: World, tmp_path: Path) -> None:
     world.around.routes.become(LOGIN, "ready")
     added = await world.handlers.add(wire.AddCluster("ssh://login/slurm://12"), say)
     assert (added.id, added.state, added.origin) == (JOB, "connected", "added")
@@ -159,7 +159,7 @@ async def test_jobs_with_a_plus(world: World) -> None:
     assert (await world.handlers.forget_host(wire.HostRef("login"))).hosts == ()
 
 
-async def test_a_pending_job_is_waited_for_and_can_be_given_up(world: World) -> None:
+async def test_pending_job_is_waited_for_and_can_be_given_up(world: World) -> None:
     world.around.site.change(word="PENDING", nodelist="", reason="Priority")
     said: list[str] = []
     waits = asyncio.Event()
@@ -176,7 +176,7 @@ async def test_a_pending_job_is_waited_for_and_can_be_given_up(world: World) -> 
     assert (await world.handlers.list()).clusters == ()
 
 
-async def test_what_goes_wrong_is_said_and_nothing_is_kept(world: World, tmp_path: Path) -> None:
+async def test_failed_job_is_reported_and_not_stored(world: World, tmp_path: Path) -> None:
     world.around.site.change(word="CANCELLED")
     with pytest.raises(EaglerayError, match="Job 12 was cancelled"):
         await world.handlers.add(wire.AddCluster(JOB), say)
@@ -184,7 +184,7 @@ async def test_what_goes_wrong_is_said_and_nothing_is_kept(world: World, tmp_pat
     assert world.around.routes.left == [LOGIN]
 
 
-async def test_a_requeued_job_is_found_again_under_its_id(world: World) -> None:
+async def test_requeued_job_is_connected_again_under_its_id(world: World) -> None:
     await world.clusters.add(JOB)
     await world.around.jobs.poll_clusters()
     assert len(world.watch.status(JOB).paused) == 3
@@ -206,7 +206,7 @@ async def test_a_requeued_job_is_found_again_under_its_id(world: World) -> None:
     assert found.id == JOB
 
 
-async def test_the_end_of_a_job_is_said_whatever_its_ray_says(world: World) -> None:
+async def test_end_of_a_job_is_shown_though_its_ray_answers(world: World) -> None:
     """Ray's daemons can outlive their job."""
     await world.clusters.add(JOB)
     world.around.site.change(word="TIMEOUT")
@@ -215,7 +215,7 @@ async def test_the_end_of_a_job_is_said_whatever_its_ray_says(world: World) -> N
     assert [problem.message for problem in known.problems][:1] == ["Job 12 ran out of time."]
 
 
-async def test_a_stored_job_that_is_over_is_forgotten(world: World, tmp_path: Path) -> None:
+async def test_stored_job_that_is_over_is_forgotten(world: World, tmp_path: Path) -> None:
     (tmp_path / "clusters.json").write_text(f'{{"clusters": [{{"address": "{JOB}"}}]}}')
     world.around.site.jobs = []
     await world.clusters.discover()
@@ -226,7 +226,7 @@ async def test_a_stored_job_that_is_over_is_forgotten(world: World, tmp_path: Pa
     assert JOB not in (tmp_path / "clusters.json").read_text()
 
 
-async def test_a_job_that_began_after_its_host_was_asked_is_not_taken_for_one_that_is_over(
+async def test_job_submitted_after_the_poll_is_not_taken_as_over(
     world: World,
 ) -> None:
     """Its Ray asks for a token that nobody has given yet, so that nothing else is known of it."""
@@ -241,7 +241,7 @@ async def test_a_job_that_began_after_its_host_was_asked_is_not_taken_for_one_th
     assert [cluster.id for cluster in (await world.handlers.list()).clusters] == [JOB]
 
 
-async def test_a_link_that_comes_back_is_used_at_once(world: World) -> None:
+async def test_link_that_comes_back_is_used_at_once(world: World) -> None:
     await world.clusters.add(JOB)
     world.around.routes.become(LOGIN, "ready")
     world.around.routes.become(LOGIN, "lost", "No answer for 3 s.")

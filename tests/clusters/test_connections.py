@@ -29,7 +29,7 @@ def world(tmp_path: Path) -> Around:
     return world
 
 
-async def test_a_dashboard_beyond_ssh(world: Around) -> None:
+async def test_dashboard_beyond_ssh(world: Around) -> None:
     assert await world.connections.find_endpoint(BEYOND)() == Endpoint("http://node-1:8265", "/t")
     assert world.connections.routes(BEYOND, "10.77.0.12") == [LOGIN]
     assert world.connections.dashboard_address(BEYOND) == ("node-1", 8265)
@@ -47,7 +47,7 @@ async def test_on_the_host_itself_also_by_its_own_address(world: Around) -> None
         await world.connections.find_endpoint("ssh://login/http://127.0.0.1:8266")()
 
 
-async def test_what_fails_before_the_port_is_not_tried_elsewhere(world: Around) -> None:
+async def test_failure_before_the_port_is_not_tried_on_another_address(world: Around) -> None:
     world.routes.refusal = EaglerayError("ssh-key-refused", "no")
     with pytest.raises(EaglerayError, match="no"):
         await world.connections.find_endpoint("ssh://login/http://127.0.0.1:8266")()
@@ -74,7 +74,7 @@ async def test_through_the_bridge_where_ssh_does_not_reach(world: Around) -> Non
     assert (route_text(state.route), state.state) == ("job 12 on node-10, through login", "ready")
 
 
-async def test_what_was_prepared_is_used_for_the_first_questions(world: Around) -> None:
+async def test_prepared_endpoint_is_used_for_the_first_requests(world: Around) -> None:
     await world.connections.prepare(JOB, lambda _: None)
     asked = len(world.site.asked)
     find = world.connections.find_endpoint(JOB)
@@ -113,26 +113,26 @@ async def test_no_bridge_is_started_without_a_click(world: Around) -> None:
     assert sum("srun" in argv for _, argv in world.site.asked) == 1
 
 
-def test_a_local_job_that_is_not_reached_can_be_reconnected(world: Around) -> None:
+def test_local_job_that_is_not_reached_can_be_reconnected(world: Around) -> None:
     state = world.connections.route_state("slurm://12")
     assert state is not None
     assert (route_text(state.route), state.state) == ("job 12", "lost")
 
 
-async def test_a_click_tries_a_bridge_again_that_was_given_up(world: Around) -> None:
+async def test_click_tries_a_bridge_again_that_was_given_up(world: Around) -> None:
     world.routes.become(BRIDGE, "lost")
     await world.connections.prepare(JOB, lambda _: None)
     assert world.routes.reconnected == [BRIDGE]
 
 
-async def test_while_it_is_looked_for_it_is_said_what_is_waited_for(world: Around) -> None:
+async def test_progress_of_the_connection_is_shown(world: Around) -> None:
     world.site.change(word="PENDING", reason="Priority", nodelist="")
     with pytest.raises(EaglerayError) as failed:
         await world.connections.prepare(JOB, lambda _: None, wait=False)
     assert failed.value.code == "job-waits"
 
 
-async def test_a_direct_one_takes_no_route(world: Around) -> None:
+async def test_direct_cluster_takes_no_route(world: Around) -> None:
     direct = "http://127.0.0.1:8265"
     assert (await world.connections.find_endpoint(direct)()).socket == ""
     assert world.connections.routes(direct, "127.0.0.1") == [DIRECT]
@@ -142,7 +142,7 @@ async def test_a_direct_one_takes_no_route(world: Around) -> None:
     assert world.routes.tried == []
 
 
-async def test_only_what_nobody_else_needs_is_left(world: Around) -> None:
+async def test_only_unneeded_routes_are_released(world: Around) -> None:
     await world.connections.find_endpoint(JOB)()
     await world.connections.release(JOB, [BEYOND], [])
     assert world.routes.left == [BRIDGE]
@@ -158,7 +158,7 @@ async def test_reconnecting(world: Around) -> None:
     assert world.routes.reconnected == [LOGIN]
 
 
-async def test_the_worse_of_two_states_is_shown(world: Around) -> None:
+async def test_worse_of_two_states_is_shown(world: Around) -> None:
     world.routes.reachable = {(BRIDGE, "node-10", 8265): "/b"}
     await world.connections.prepare(JOB, lambda _: None)
     world.routes.become(BRIDGE, "ready")

@@ -25,7 +25,7 @@ async def client(fake: FakeDashboard) -> AsyncIterator[Dashboard]:
     await asked.close()
 
 
-async def test_the_version_names_the_session(fake: FakeDashboard, client: Dashboard) -> None:
+async def test_version_names_the_session(fake: FakeDashboard, client: Dashboard) -> None:
     version = await client.version()
     assert version.ray == fake.version["ray_version"]
     head = fake.rows["nodes"][0]["node_id"]
@@ -38,7 +38,7 @@ async def test_paused_workers_have_a_debug_port(client: Dashboard) -> None:
     assert all(w.paused_threads == 1 and w.debug_port and w.pid and w.node_ip for w in paused)
 
 
-async def test_the_poll_is_the_filtered_query(fake: FakeDashboard, client: Dashboard) -> None:
+async def test_poll_is_the_filtered_query(fake: FakeDashboard, client: Dashboard) -> None:
     await client.paused_workers()
     asked = list(URL(fake.recorded["paused"]["path"], encoded=True).query.items())
     assert list(fake.requests[-1].query.items()) == asked
@@ -117,9 +117,7 @@ async def test_logs(fake: FakeDashboard, client: Dashboard) -> None:
     assert failed.value.code == "no-log"
 
 
-async def test_a_followed_log_keeps_characters_whole(
-    fake: FakeDashboard, client: Dashboard
-) -> None:
+async def test_followed_log_keeps_characters_whole(fake: FakeDashboard, client: Dashboard) -> None:
     fake.logs["worker-1.out"] = "schöne Grüße 🦅\n" * 20_000
     fake.version["ray_version"] = "2.60.0"
     node = fake.rows["nodes"][0]["node_id"]
@@ -149,7 +147,7 @@ async def test_rows_of_nonsense_are_dropped(fake: FakeDashboard, client: Dashboa
     assert (worker.debug_port, worker.pid, worker.node_id) == (0, 0, "")
 
 
-async def test_a_broken_runtime_env_counts_as_none(fake: FakeDashboard, client: Dashboard) -> None:
+async def test_broken_runtime_env_counts_as_none(fake: FakeDashboard, client: Dashboard) -> None:
     texts = ["{", "[]", "[" * 100_000, '{"env_vars": [1], "py_modules": "x", "working_dir": 3}']
     good = fake.rows["actors"][0]
     fake.rows["actors"] = [{**good, "serialized_runtime_env": text} for text in texts]

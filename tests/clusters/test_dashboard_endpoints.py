@@ -78,7 +78,7 @@ async def test_through_a_socket_the_cluster_keeps_its_id(fake: FakeDashboard, re
     await client.close()
 
 
-async def test_a_socket_that_was_rebuilt_is_found_within_the_same_question(
+async def test_socket_that_was_rebuilt_is_found_within_the_same_question(
     fake: FakeDashboard, relay: Relay
 ) -> None:
     client = patient(CLUSTER, find_endpoint=through(relay))
@@ -120,7 +120,7 @@ async def code(client: Dashboard) -> str:
     return ""
 
 
-async def test_a_way_that_takes_long_is_looked_for_once_and_outlasts_the_question(
+async def test_slow_endpoint_is_resolved_once_and_outlasts_the_request(
     fake: FakeDashboard, relay: Relay
 ) -> None:
     answered = asyncio.Event()
@@ -161,7 +161,7 @@ async def test_closing_ends_the_search_for_the_way() -> None:
     assert await asyncio.wait_for(asking, PATIENCE_S) == "cluster-unreachable"
 
 
-async def test_after_a_reset_what_hangs_is_asked_again(fake: FakeDashboard, relay: Relay) -> None:
+async def test_hanging_request_is_repeated_after_a_reset(fake: FakeDashboard, relay: Relay) -> None:
     client = patient(CLUSTER, find_endpoint=through(relay))
     await client.version()
     relay.silent = True
@@ -194,7 +194,7 @@ async def test_questions_do_not_pile_up_behind_a_silent_link(
     await watch.close()
 
 
-async def test_a_reset_wakes_a_watch_that_had_given_up_for_a_while(
+async def test_reset_wakes_a_watch_that_had_given_up_for_a_while(
     fake: FakeDashboard, relay: Relay
 ) -> None:
     await relay.stop()
@@ -211,7 +211,7 @@ async def test_a_reset_wakes_a_watch_that_had_given_up_for_a_while(
     await watch.close()
 
 
-async def test_tls_with_an_authority_of_one_s_own_a_prefix_and_a_header(
+async def test_tls_with_an_authority_of_own_a_prefix_and_a_header(
     fake: FakeDashboard, authority: Authority
 ) -> None:
     fake.token = "token-of-ray"
@@ -250,7 +250,7 @@ async def test_tls_through_a_socket_proves_the_far_host(
         assert await code_of(patient(CLUSTER, find_endpoint=through(relay, url))) == "ca-needed"
 
 
-async def test_a_proxy_that_wants_the_usual_header_leaves_ray_its_own(
+async def test_proxy_that_wants_the_usual_header_leaves_ray_its_own(
     fake: FakeDashboard, relay: Relay
 ) -> None:
     fake.token = "token-of-ray"
@@ -293,7 +293,7 @@ async def test_headers_are_kept_back_from_who_came_after(fake: FakeDashboard) ->
     assert len(fake.requests) == before
 
 
-async def test_a_token_that_was_good_and_is_refused_has_expired(fake: FakeDashboard) -> None:
+async def test_token_that_was_good_and_is_refused_has_expired(fake: FakeDashboard) -> None:
     fake.token = "first"
     client = patient(fake.address, lambda look: "first")
     await client.version()

@@ -46,7 +46,7 @@ async def failure(
 
 
 @pytest.mark.parametrize(("fault", "code"), FAULTS)
-async def test_a_fault_becomes_an_error_of_the_catalogue(fault: str, code: str) -> None:
+async def test_fault_becomes_an_error_of_the_catalogue(fault: str, code: str) -> None:
     patience_s = 2.0 if code == "cluster-slow" else 30.0
     async with dashboard() as fake:
         fake.fault = fault
@@ -60,7 +60,7 @@ async def test_a_fault_becomes_an_error_of_the_catalogue(fault: str, code: str) 
             assert error.shown_step
 
 
-async def test_nobody_listens() -> None:
+async def test_closed_port_is_unreachable() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{free.getsockname()[1]}"
@@ -68,14 +68,14 @@ async def test_nobody_listens() -> None:
     assert error.code == "cluster-unreachable"
 
 
-async def test_a_name_that_does_not_exist() -> None:
+async def test_name_that_does_not_exist() -> None:
     error = await failure(Dashboard("http://no-such-host.invalid:8265"), Dashboard.version)
     # Where no name server can be reached, the search for the name takes longer than we wait.
     assert error.code in ("cluster-unreachable", "cluster-slow")
 
 
 @pytest.mark.parametrize("said", [b"SSH-2.0-OpenSSH_9.6\r\n", b"\x00\x01\x02" * 100, b""])
-async def test_what_speaks_no_http(said: bytes) -> None:
+async def test_server_without_http_is_not_ray(said: bytes) -> None:
     async with no_http(said) as address:
         error = await failure(Dashboard(address), Dashboard.version)
     assert error.code in ("not-ray", "cluster-unreachable")
@@ -88,7 +88,7 @@ async def test_https_of_a_server_without() -> None:
     assert error.code == "cluster-unreachable"
 
 
-async def test_the_server_s_words_are_kept_for_the_log_only() -> None:
+async def test_servers_words_are_kept_for_the_log_only() -> None:
     async with dashboard() as fake:
         fake.fault = "error_500"
         error = await failure(Dashboard(fake.address), Dashboard.paused_workers)
@@ -96,7 +96,7 @@ async def test_the_server_s_words_are_kept_for_the_log_only() -> None:
     assert "out of order" not in str(error)
 
 
-async def test_it_is_asked_again_after_a_fault() -> None:
+async def test_dashboard_is_queried_again_after_a_fault() -> None:
     async with dashboard() as fake:
         client = patient(fake.address)
         for fault, _ in FAULTS[:4]:

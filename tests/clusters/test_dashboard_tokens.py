@@ -17,7 +17,7 @@ async def test_no_token_is_sent_unasked() -> None:
         await client.close()
 
 
-async def test_the_token_is_sent_when_it_is_asked_for() -> None:
+async def test_token_is_sent_when_it_is_required() -> None:
     async with dashboard() as fake:
         fake.token = "secret"
         client = patient(fake.address, lambda look: "secret")
@@ -42,7 +42,7 @@ async def test_without_the_right_token(given: str | None, code: str) -> None:
         await client.close()
 
 
-async def test_a_new_token_is_used_at_once() -> None:
+async def test_new_token_is_used_at_once() -> None:
     async with dashboard() as fake:
         fake.token = "new"
         tokens = ["old"]
@@ -55,7 +55,7 @@ async def test_a_new_token_is_used_at_once() -> None:
 
 
 @pytest.mark.parametrize("fault", ["login_401", "redirect", "web_page", "other_json", "garbage"])
-async def test_what_is_no_ray_gets_no_token(fault: str) -> None:
+async def test_token_is_not_sent_to_non_ray_servers(fault: str) -> None:
     async with dashboard() as fake:
         fake.fault = fault
         client = patient(fake.address, lambda look: "secret")
@@ -65,7 +65,7 @@ async def test_what_is_no_ray_gets_no_token(fault: str) -> None:
         await client.close()
 
 
-async def test_a_redirect_after_the_token_was_asked_for_is_not_followed() -> None:
+async def test_redirect_after_the_token_was_asked_for_is_not_followed() -> None:
     async with dashboard() as fake, dashboard() as elsewhere:
         fake.token = "secret"
         client = patient(fake.address, lambda look: "secret")
@@ -79,7 +79,7 @@ async def test_a_redirect_after_the_token_was_asked_for_is_not_followed() -> Non
         await client.close()
 
 
-async def test_a_token_that_may_not_go_any_more_is_not_sent() -> None:
+async def test_token_that_may_not_go_any_more_is_not_sent() -> None:
     async with dashboard() as fake:
         fake.token = "secret"
         may: list[str | None] = ["secret"]
@@ -94,7 +94,7 @@ async def test_a_token_that_may_not_go_any_more_is_not_sent() -> None:
         await client.close()
 
 
-async def test_who_listens_is_looked_at_before_each_connection() -> None:
+async def test_listener_is_checked_before_each_connection() -> None:
     async with dashboard() as fake:
         fake.token = "secret"
         looks: list[bool] = []

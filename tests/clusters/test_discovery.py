@@ -53,17 +53,17 @@ def test_variables_come_first_and_each_address_once() -> None:
 
 
 @pytest.mark.parametrize("address", ["auto", "10.0.0.1:6379", "ray://head:10001", "local"])
-def test_a_ray_address_that_is_no_dashboard_is_none(address: str) -> None:
+def test_ray_address_that_is_no_dashboard_is_none(address: str) -> None:
     assert search(RAY_ADDRESS=address) == Discovery((), ())
 
 
-def test_a_broken_variable_is_said() -> None:
+def test_broken_variable_is_a_hint() -> None:
     (hint,) = search(RAY_API_SERVER_ADDRESS="http://u:p@h:1").hints
     assert hint.code == "bad-variable"
     assert "RAY_API_SERVER_ADDRESS" in hint.next_step
 
 
-def test_the_port_of_a_dashboard_is_the_one_it_was_told_or_a_later_one() -> None:
+def test_port_of_a_dashboard_is_the_one_it_was_told_or_a_later_one() -> None:
     told = dashboard(1, ("127.0.0.1", 9001), ("0.0.0.0", 44227), arguments=("--port=9001",))
     moved = dashboard(2, ("0.0.0.0", 44228), ("0.0.0.0", 8267), arguments=("--port=8265",))
     fixed = dashboard(
@@ -78,20 +78,20 @@ def test_the_port_of_a_dashboard_is_the_one_it_was_told_or_a_later_one() -> None
     ]
 
 
-def test_a_dashboard_that_does_not_listen_yet_is_not_there() -> None:
+def test_dashboard_that_does_not_listen_yet_is_not_there() -> None:
     assert search(dashboard(1, ("0.0.0.0", 44227), arguments=("--port=8265",))).clusters == ()
 
 
 @pytest.mark.parametrize(
     ("argument", "code"), [("--minimal", "no-ray-default"), ("--disable-frontend", "no-dashboard")]
 )
-def test_a_head_without_dashboard_is_said(argument: str, code: str) -> None:
+def test_head_without_dashboard_is_a_hint(argument: str, code: str) -> None:
     findings = search(dashboard(1, ("0.0.0.0", 44227), arguments=("--port=8265", argument)))
     assert findings.clusters == ()
     assert [hint.code for hint in findings.hints] == [code]
 
 
-def test_the_usual_port_only_if_its_listener_is_one_s_own() -> None:
+def test_usual_port_only_if_its_listener_is_one_s_own() -> None:
     mine, theirs = Listener("127.0.0.1", 8265, ME), Listener("0.0.0.0", 8265, STRANGER)
     assert search(listeners=(mine,)).clusters == (
         DiscoveredCluster("http://127.0.0.1:8265", "port"),
@@ -110,7 +110,7 @@ def test_discovery_that_is_off_leaves_the_variables() -> None:
     assert len(search(own=False, RAY_API_SERVER_ADDRESS="9001").clusters) == 1
 
 
-def test_a_dashboard_process_of_this_machine_is_recognised(tmp_path: Path) -> None:
+def test_dashboard_process_of_this_machine_is_recognised(tmp_path: Path) -> None:
     script = tmp_path / "ray" / "dashboard" / "dashboard.py"
     script.parent.mkdir(parents=True)
     script.write_text(

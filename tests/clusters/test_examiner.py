@@ -53,7 +53,7 @@ async def one(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Examination]:
         await made.watch.close()
 
 
-async def test_workers_of_this_machine_are_looked_into_once(one: Examination) -> None:
+async def test_workers_of_this_machine_are_examined_once(one: Examination) -> None:
     await one.examiner.examine_all()
     assert sorted(one.looked) == sorted(row["pid"] for row in one.fake.rows["workers"])
     assert one.codes() == []
@@ -63,7 +63,7 @@ async def test_workers_of_this_machine_are_looked_into_once(one: Examination) ->
     assert "/api/v0/logs" not in one.fake.paths()
 
 
-async def test_a_missing_debugpy_is_said_until_it_is_there(one: Examination) -> None:
+async def test_missing_debugpy_is_said_until_it_is_there(one: Examination) -> None:
     one.environment = WorkerEnvironment("/venv", False, None)
     await one.examiner.examine_all()
     assert one.codes() == ["no-debugpy"]
@@ -92,7 +92,7 @@ async def test_no_logs_are_read_when_no_program_runs(one: Examination) -> None:
     assert "/api/v0/logs" not in one.fake.paths()
 
 
-async def test_what_has_paused_workers_is_left_alone(one: Examination) -> None:
+async def test_cluster_with_paused_workers_is_not_examined(one: Examination) -> None:
     before = len(one.fake.requests)
     one.examiner.examine_due()
     await one.examiner.close()
@@ -109,7 +109,7 @@ async def test_problems_belong_to_their_session(one: Examination) -> None:
     assert one.codes() == []
 
 
-async def test_an_examination_that_fails_says_nothing(one: Examination) -> None:
+async def test_failed_examination_shows_no_problem(one: Examination) -> None:
     one.fake.fault = "error_500"
     await one.examiner.examine_all()
     assert one.codes() == []

@@ -11,7 +11,7 @@ from tests.clusters.known import Here, Make, refused
 from tests.fakes.dashboard import FakeDashboard, dashboard
 
 
-async def test_one_s_own_clusters_come_and_go(make: Make, here: Here, fake: FakeDashboard) -> None:
+async def test_own_clusters_come_and_go(make: Make, here: Here, fake: FakeDashboard) -> None:
     fake.token = "of-ray"
     clusters = make(RAY_AUTH_TOKEN="of-ray")
     changes: list[int] = []
@@ -25,7 +25,7 @@ async def test_one_s_own_clusters_come_and_go(make: Make, here: Here, fake: Fake
     assert clusters.current().clusters == ()
 
 
-async def test_the_usual_port_is_shown_only_if_ray_answers(
+async def test_usual_port_is_shown_only_if_ray_answers(
     make: Make, here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with dashboard() as fake:
@@ -47,7 +47,7 @@ async def test_the_usual_port_is_shown_only_if_ray_answers(
         assert (await clusters.refresh()).clusters == ()
 
 
-async def test_a_variable_names_a_cluster_which_gets_no_token_for_that(
+async def test_variable_names_a_cluster_which_gets_no_token_for_that(
     make: Make, here: Here, fake: FakeDashboard
 ) -> None:
     here.is_far = True
@@ -61,7 +61,7 @@ async def test_a_variable_names_a_cluster_which_gets_no_token_for_that(
 
 
 @pytest.mark.parametrize("is_added", [True, False])
-async def test_a_cluster_named_by_another_address_is_not_watched_twice(
+async def test_cluster_named_by_another_address_is_not_watched_twice(
     make: Make, here: Here, fake: FakeDashboard, is_added: bool
 ) -> None:
     """As by the address at which a run has found it, while it is watched through a tunnel."""
@@ -81,7 +81,7 @@ async def test_a_cluster_named_by_another_address_is_not_watched_twice(
         assert len(of_run.requests) == asked
 
 
-async def test_a_named_cluster_is_watched_and_not_stored(make: Make, fake: FakeDashboard) -> None:
+async def test_named_cluster_is_watched_and_not_stored(make: Make, fake: FakeDashboard) -> None:
     clusters = make()
     assert await clusters.resolve(str(fake.port)) == fake.address
     assert [cluster.id for cluster in clusters.current().clusters] == [fake.address]
@@ -94,7 +94,7 @@ async def test_a_named_cluster_is_watched_and_not_stored(make: Make, fake: FakeD
     assert [cluster.id for cluster in clusters.current().clusters] == [fake.address]
 
 
-async def test_what_does_not_answer_when_it_is_named_is_not_watched(
+async def test_named_cluster_that_does_not_answer_is_not_watched(
     make: Make, fake: FakeDashboard
 ) -> None:
     clusters = make()
@@ -104,7 +104,7 @@ async def test_what_does_not_answer_when_it_is_named_is_not_watched(
     assert clusters.current().clusters == ()
 
 
-async def test_a_person_writes_an_address_in_many_ways(
+async def test_person_writes_an_address_in_many_ways(
     make: Make, here: Here, fake: FakeDashboard
 ) -> None:
     here.ports = [fake.port]
@@ -115,7 +115,7 @@ async def test_a_person_writes_an_address_in_many_ways(
         assert await clusters.id_of(written) == fake.address
 
 
-async def test_the_other_address_of_a_cluster_means_the_one_that_is_watched(
+async def test_other_address_of_a_cluster_means_the_one_that_is_watched(
     make: Make, here: Here, fake: FakeDashboard
 ) -> None:
     async with dashboard() as twin:
@@ -127,7 +127,7 @@ async def test_the_other_address_of_a_cluster_means_the_one_that_is_watched(
         assert await clusters.resolve(twin.address) == fake.address
 
 
-async def test_one_cluster_at_two_addresses_is_shown_once(
+async def test_cluster_at_two_addresses_is_shown_once(
     make: Make, here: Here, fake: FakeDashboard
 ) -> None:
     async with dashboard() as other:

@@ -61,7 +61,7 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-async def test_the_node_that_answers_not_the_first(world: World) -> None:
+async def test_node_that_answers_not_the_first(world: World) -> None:
     world.site.nodes = {"node-10": ray("node-10", "node-9")}
     head = await world.find()
     assert (head.node, head.url) == ("node-10", "http://node-10:8265")
@@ -82,14 +82,14 @@ async def test_on_shared_nodes_the_job_itself_is_asked_whose_it_is(
     assert world.steps() == 1
 
 
-async def test_a_stranger_on_the_usual_port_is_not_taken(world: World) -> None:
+async def test_stranger_on_the_usual_port_is_not_taken(world: World) -> None:
     """It answers like Ray, but no dashboard of this user is inside."""
     world.site.change(share="OK")
     world.site.nodes = {"node-9": ray("node-9")}
     assert (await world.refusal()).code == "no-ray-in-job"
 
 
-async def test_a_ray_with_other_nodes_is_not_the_jobs(world: World) -> None:
+async def test_ray_with_other_nodes_is_not_the_jobs(world: World) -> None:
     world.site.nodes = {"node-9": ray("node-9", "node-77")}
     world.site.inside = {"node-10": INSIDE}
     assert (await world.find()).node == "node-10"
@@ -123,7 +123,7 @@ async def test_nodes_that_are_not_reached_are_reached_by_the_bridge_only(world: 
     assert head.node_routes == head.routes
 
 
-async def test_the_one_that_was_started_last(world: World) -> None:
+async def test_one_that_was_started_last(world: World) -> None:
     """The Ray of the run before a requeue may have been left behind."""
     world.site.inside = {"node-9": INSIDE, "node-10": [{**INSIDE[0], "started": 9}]}
     assert (await world.find()).node == "node-10"
@@ -139,7 +139,7 @@ async def test_here_it_is_reached_directly(world: World, monkeypatch: pytest.Mon
     assert head.routes == (DIRECT, bridge("node-10", ""))
 
 
-async def test_a_pending_job_is_waited_for(world: World) -> None:
+async def test_pending_job_is_waited_for(world: World) -> None:
     world.site.change(word="PENDING", reason="Priority", nodelist="", ran="0:00")
 
     def begins() -> None:
@@ -168,7 +168,7 @@ async def test_when_slurm_expects_it_to_start(world: World) -> None:
     assert "expects" not in (await world.refusal(wait=False)).message
 
 
-async def test_a_pending_job_is_not_waited_for_when_nobody_wants_to(world: World) -> None:
+async def test_pending_job_is_not_waited_for_when_nobody_wants_to(world: World) -> None:
     world.site.change(word="PENDING", reason="Priority", nodelist="", ran="0:00")
     assert (await world.refusal(wait=False)).code == "job-waits"
     world.site.change(word="RUNNING", nodelist="node-9", ran="0:01")
@@ -189,12 +189,12 @@ async def test_a_pending_job_is_not_waited_for_when_nobody_wants_to(world: World
         ("SOMETHING_NEW", "is SOMETHING_NEW"),
     ],
 )
-async def test_a_job_that_is_over(world: World, word: str, said: str) -> None:
+async def test_job_that_is_over(world: World, word: str, said: str) -> None:
     world.site.change(word=word)
     error = await world.refusal()
     assert (error.code, error.message) == ("job-over", f"Job 12 {said}.")
 
 
-async def test_a_job_that_slurm_has_forgotten(world: World) -> None:
+async def test_job_that_slurm_has_forgotten(world: World) -> None:
     world.site.jobs = []
     assert "does not know it any more" in (await world.refusal()).message

@@ -43,7 +43,7 @@ async def stored_hosts(folder: Path) -> list[str]:
     return stored.hosts()
 
 
-async def test_an_added_host_is_asked_and_stored(world: Around, tmp_path: Path) -> None:
+async def test_added_host_is_polled_and_stored(world: Around, tmp_path: Path) -> None:
     world.site.jobs = [FakeJob(word="PENDING", nodelist="", reason="Priority"), FakeJob("13")]
     world.site.nodes = {"node-9": ray("node-9", "node-10")}
     assert await world.jobs.add_host(" login ") == "login"
@@ -61,7 +61,7 @@ async def test_an_added_host_is_asked_and_stored(world: Around, tmp_path: Path) 
     assert await stored_hosts(tmp_path) == []
 
 
-async def test_a_host_that_is_forgotten_while_its_nodes_are_asked(world: Around) -> None:
+async def test_host_that_is_forgotten_while_its_nodes_are_asked(world: Around) -> None:
     world.site.jobs, run = [FakeJob()], world.site.run
 
     async def forgets(ssh: str, argv: list[str], *more: Any) -> CommandOutput:
@@ -74,14 +74,14 @@ async def test_a_host_that_is_forgotten_while_its_nodes_are_asked(world: Around)
     assert world.jobs.all() == [] and world.jobs.hosts() == []
 
 
-async def test_a_host_that_fails_is_not_stored(world: Around) -> None:
+async def test_host_that_fails_is_not_stored(world: Around) -> None:
     world.site.error = DOWN
     with pytest.raises(EaglerayError, match="No answer"):
         await world.jobs.add_host("login")
     assert world.jobs.hosts() == []
 
 
-async def test_a_host_that_fails_later_stays(world: Around) -> None:
+async def test_host_that_fails_later_stays(world: Around) -> None:
     await world.jobs.add_host("login")
     world.site.error = DOWN
     with pytest.raises(EaglerayError):
@@ -90,7 +90,7 @@ async def test_a_host_that_fails_later_stays(world: Around) -> None:
     assert (seen.host, seen.state, seen.error) == ("login", "failing", DOWN)
 
 
-async def test_a_host_that_fails_hides_no_other(
+async def test_host_that_fails_hides_no_other(
     world: Around, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.site.jobs, asked = [FakeJob("13")], SlurmClient.jobs
@@ -106,7 +106,7 @@ async def test_a_host_that_fails_hides_no_other(
     assert down is not None and down.error is DOWN
 
 
-async def test_a_fault_of_a_look_is_not_looked_for_without_a_pause(
+async def test_failed_poll_is_not_repeated_without_a_pause(
     world: Around, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def faulty(self: SlurmClient, host: str, before: object = ()) -> None:
@@ -119,7 +119,7 @@ async def test_a_fault_of_a_look_is_not_looked_for_without_a_pause(
 
 
 @pytest.mark.parametrize("host", ["-oProxyCommand=x", "a b", "$(id)", ""])
-async def test_what_is_no_host(world: Around, host: str) -> None:
+async def test_invalid_host_is_refused(world: Around, host: str) -> None:
     if host:
         with pytest.raises(EaglerayError, match="not the name"):
             await world.jobs.add_host(host)
@@ -160,7 +160,7 @@ async def test_no_step_is_made_in_a_job_by_itself(world: Around) -> None:
     assert not any("srun" in argv for _, argv in world.site.asked)
 
 
-async def test_what_is_not_there_any_more_is_gone(world: Around) -> None:
+async def test_job_that_slurm_no_longer_lists_is_gone(world: Around) -> None:
     world.site.jobs = [FakeJob("1"), FakeJob("2")]
     await world.jobs.poll_hosts(["login"])
     world.site.jobs = [FakeJob("1", word="CANCELLED")]
@@ -172,7 +172,7 @@ async def test_what_is_not_there_any_more_is_gone(world: Around) -> None:
     assert world.jobs.job("login", "2") is None
 
 
-async def test_time_goes_on_between_two_looks(tmp_path: Path) -> None:
+async def test_time_left_decreases_between_two_polls(tmp_path: Path) -> None:
     site, clock = FakeSite(), Clock()
     site.jobs = [FakeJob(left="10:00")]
     stored = StoredHosts(tmp_path / "hosts.json")
@@ -191,7 +191,7 @@ async def test_time_goes_on_between_two_looks(tmp_path: Path) -> None:
     assert jobs.time_left_s(seen) == 0.0
 
 
-async def test_who_does_not_look_asks_nobody(tmp_path: Path) -> None:
+async def test_hidden_panel_polls_nothing(tmp_path: Path) -> None:
     site, clock, visible = FakeSite(), Clock(), [False]
     await StoredHosts(tmp_path / "hosts.json").add("login")
     jobs = Jobs(

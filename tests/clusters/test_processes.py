@@ -18,7 +18,7 @@ from eagleray.tools.processes import (
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
-def test_one_s_own_listener_is_seen_with_its_user(host: str) -> None:
+def test_own_listener_is_seen_with_its_user(host: str) -> None:
     with socket.create_server((host, 0)) as server:
         port = server.getsockname()[1]
         assert Listener(host, port, os.getuid()) in listeners()
@@ -30,7 +30,7 @@ def test_one_s_own_listener_is_seen_with_its_user(host: str) -> None:
     assert listener_uid("127.0.0.1", port) is None
 
 
-def test_the_kernel_s_table_of_ipv6() -> None:
+def test_kernel_s_table_of_ipv6() -> None:
     line = (
         "   0: {}:2049 00000000000000000000000000000000:0000 {} 00000000:00000000 00:00000000"
         " 00000000  1000        0 51708 1 0000000000000000 100 0 0 10 0\n"
@@ -58,7 +58,7 @@ def test_mangled_lines_of_the_table_hide_no_others() -> None:
 
 
 @pytest.mark.parametrize("bound", ["::ffff:127.0.0.1", "::ffff:0.0.0.0"])
-def test_a_listener_of_ipv4_by_an_address_of_ipv6(bound: str) -> None:
+def test_listener_of_ipv4_by_an_address_of_ipv6(bound: str) -> None:
     with socket.create_server((bound, 0), family=socket.AF_INET6, dualstack_ipv6=True) as server:
         port = server.getsockname()[1]
         assert Listener(bound.removeprefix("::ffff:"), port, os.getuid()) in listeners()
@@ -71,7 +71,7 @@ def test_localhost_leads_to_ipv6_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert listener_uid("localhost", 8265) == listener_uid("::1", 8265) == 7
 
 
-def test_a_connected_socket_is_no_listener() -> None:
+def test_connected_socket_is_no_listener() -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as server,
         socket.create_connection(server.getsockname()) as client,
@@ -85,7 +85,7 @@ def test_other_machines_have_no_listener_here(host: str) -> None:
     assert listener_uid(host, 22) is None
 
 
-def test_a_stranger_at_the_same_port_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stranger_at_the_same_port_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     me, stranger = os.getuid(), os.getuid() + 1
     both = [Listener("127.0.0.1", 8265, me), Listener("0.0.0.0", 8265, stranger)]
     monkeypatch.setattr(processes, "listeners", lambda: both)

@@ -100,7 +100,7 @@ async def server() -> AsyncIterator[tuple[JobServer, Dashboard]]:
 Server = tuple[JobServer, Dashboard]
 
 
-async def test_a_job_that_is_refused_says_the_last_line_of_why(server: Server) -> None:
+async def test_job_that_is_refused_says_the_last_line_of_why(server: Server) -> None:
     jobs, dashboard = server
     for status in (500, 400):
         jobs.refuses = status
@@ -112,7 +112,7 @@ async def test_a_job_that_is_refused_says_the_last_line_of_why(server: Server) -
         jobs.asked.clear()
 
 
-async def test_a_cluster_that_has_just_been_started_is_asked_again(
+async def test_cluster_that_has_just_been_started_is_asked_again(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobs, dashboard = server
@@ -124,7 +124,7 @@ async def test_a_cluster_that_has_just_been_started_is_asked_again(
         await dashboard.job_api.submit("true", runtime_env={}, metadata={})
 
 
-async def test_a_token_goes_with_what_is_submitted(server: Server) -> None:
+async def test_token_goes_with_what_is_submitted(server: Server) -> None:
     jobs, dashboard = server
     jobs.token = "secret"
     said = await dashboard.job_api.submit(
@@ -152,7 +152,7 @@ async def test_packages_are_handed_over_once(server: Server) -> None:
         await api.has_package("../../jobs/x")
 
 
-async def test_a_job_that_nobody_knows(server: Server) -> None:
+async def test_job_that_nobody_knows(server: Server) -> None:
     _, dashboard = server
     for doing in (dashboard.job_api.state, dashboard.job_api.logs, dashboard.job_api.delete):
         with pytest.raises(EaglerayError) as raised:
@@ -160,7 +160,7 @@ async def test_a_job_that_nobody_knows(server: Server) -> None:
         assert raised.value.code == "no-job"
 
 
-async def test_the_log_is_followed_to_its_last_byte(server: Server) -> None:
+async def test_log_is_followed_to_its_last_byte(server: Server) -> None:
     jobs, dashboard = server
     jobs.logs = "first\nsecond\n"
     jobs.states = [{"status": "PENDING", "driver_node_id": None}, {"status": "RUNNING"}]
@@ -177,7 +177,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("at_once")
-async def test_an_answer_comes_behind_its_mark_and_the_job_is_taken_away(server: Server) -> None:
+async def test_answer_comes_behind_its_mark_and_the_job_is_taken_away(server: Server) -> None:
     jobs, dashboard = server
     jobs.states = [{"status": "SUCCEEDED"}]
     asking = ClusterQuery()
@@ -192,7 +192,7 @@ async def test_an_answer_comes_behind_its_mark_and_the_job_is_taken_away(server:
 
 
 @pytest.mark.usefixtures("at_once")
-async def test_a_job_that_hangs_is_stopped(server: Server) -> None:
+async def test_job_that_hangs_is_stopped(server: Server) -> None:
     jobs, dashboard = server
     jobs.states = [{"status": "RUNNING"}]
     asking = ClusterQuery()

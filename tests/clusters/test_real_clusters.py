@@ -149,7 +149,7 @@ async def test_workers_and_a_pause_are_seen(cluster: RayCluster, tmp_path: Path)
             program.end()
 
 
-async def test_the_legacy_debugger_is_said(cluster: RayCluster, tmp_path: Path) -> None:
+async def test_legacy_debugger_is_reported(cluster: RayCluster, tmp_path: Path) -> None:
     environ = {"RAY_AUTH_TOKEN": TOKEN}
     async with clusters(tmp_path, environ, "off") as known:
         await known.add(cluster.address)
@@ -183,7 +183,7 @@ def bare_python() -> Iterator[Path]:
         yield Path(folder, "bin", "python")
 
 
-async def test_a_missing_debugpy_is_said(
+async def test_missing_debugpy_is_reported(
     cluster: RayCluster, tmp_path: Path, bare_python: Path
 ) -> None:
     environ = {"RAY_AUTH_TOKEN": TOKEN}
@@ -202,5 +202,5 @@ async def test_a_missing_debugpy_is_said(
             program.end()
 
 
-async def test_a_process_of_nobody_is_not_looked_into() -> None:
+async def test_process_of_nobody_is_not_looked_into() -> None:
     assert environment_of(1 if os.getuid() else 2**22 - 1) is None

@@ -45,7 +45,7 @@ def test_rules(evidence: Evidence, codes: list[str]) -> None:
     assert all(problem.message and problem.next_step for problem in found)
 
 
-def test_the_environment_is_named_once_with_its_workers() -> None:
+def test_environment_is_named_once_with_its_workers() -> None:
     lacking = [environment(False, folder="/venv/a/site-packages")] * 3
     found = diagnose(Evidence("2.60.0", (*lacking, environment(False, folder="/venv/b"))))
     assert [problem.code for problem in found] == ["no-debugpy", "no-debugpy"]
@@ -54,6 +54,6 @@ def test_the_environment_is_named_once_with_its_workers() -> None:
     assert "1 worker:" in found[1].message
 
 
-def test_what_a_cluster_says_is_printable() -> None:
+def test_texts_of_a_cluster_are_printable() -> None:
     (problem,) = diagnose(Evidence("2.60.0", settings=({"RAY_DEBUG": "\x1b[31m\nred"},)))
     assert problem.message.isprintable()

@@ -60,7 +60,7 @@ def test_this_kernel_speaks_like_that() -> None:
     assert not belongs_to_other_user(said, 1)
 
 
-async def test_a_token_is_kept_back_from_who_took_the_port_over() -> None:
+async def test_token_is_kept_back_from_who_took_the_port_over() -> None:
     owner = [ME]
     asked: list[str] = []
     unknown: list[bool] = []

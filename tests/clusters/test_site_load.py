@@ -166,7 +166,7 @@ def test_jobs_without_ray_in_a_visible_panel(hour: Callable[..., Hour]) -> None:
     assert one.count("srun") == 0
 
 
-def test_a_pending_job_that_is_waited_for(hour: Callable[..., Hour]) -> None:
+def test_pending_job_that_is_waited_for(hour: Callable[..., Hour]) -> None:
     one = hour(PENDING)
     one.run(waiting_for_the_job, visible_panel)
     # Quick in the first minute after the click, then ever more rarely.
@@ -177,7 +177,7 @@ def test_a_pending_job_that_is_waited_for(hour: Callable[..., Hour]) -> None:
     assert one.count("srun") == one.count("python3") == 0
 
 
-def test_a_job_that_never_starts_its_ray(hour: Callable[..., Hour]) -> None:
+def test_job_that_never_starts_its_ray(hour: Callable[..., Hour]) -> None:
     """The click allows six steps; before, there was one every two seconds."""
     one = hour(FakeJob(share="OK"))
     one.run(passing_time, waiting_in_vain)
@@ -187,7 +187,7 @@ def test_a_job_that_never_starts_its_ray(hour: Callable[..., Hour]) -> None:
     assert one.count("squeue", 660) == one.count("python3", 660) == 0
 
 
-def test_an_added_job_whose_ray_is_gone(hour: Callable[..., Hour]) -> None:
+def test_added_job_whose_ray_is_gone(hour: Callable[..., Hour]) -> None:
     one = hour(FakeJob(share="OK", ran="5:00:00"))
     one.run(cluster_without_ray, cluster_without_ray, hidden_cluster_without_ray, visible_panel)
     assert one.most_in_a_minute("squeue") == 1

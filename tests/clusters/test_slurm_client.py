@@ -58,15 +58,13 @@ async def test_exclusive_jobs_are_checked_once(site: FakeSite, slurm: SlurmClien
 
 
 @pytest.mark.parametrize("job", ["", "1;id", "-w", "x", "$(id)"])
-async def test_what_is_no_id_reaches_no_command(
-    site: FakeSite, slurm: SlurmClient, job: str
-) -> None:
+async def test_invalid_id_reaches_no_command(site: FakeSite, slurm: SlurmClient, job: str) -> None:
     assert (await failure(slurm.find_dashboards("login", job, ["n"]))).code == "bad-route"
     assert site.asked == []
 
 
 @pytest.mark.parametrize("says", ["NO", "USER", "TOPO"])
-async def test_a_newer_slurm_says_otherwise_who_has_its_nodes_alone(
+async def test_newer_slurm_says_otherwise_who_has_its_nodes_alone(
     site: FakeSite, slurm: SlurmClient, says: str
 ) -> None:
     """Its older field says NO of all of them, and would have a stranger's Ray taken for one's own."""
@@ -81,14 +79,14 @@ async def test_squeue_in_another_format_is_reported(site: FakeSite, slurm: Slurm
     assert (await failure(slurm.jobs("login"))).code == "slurm-failed"
 
 
-async def test_what_squeue_says_is_said(site: FakeSite, slurm: SlurmClient) -> None:
+async def test_squeue_message_is_part_of_the_error(site: FakeSite, slurm: SlurmClient) -> None:
     site.answers = {
         "squeue": CommandOutput(1, "", "slurm_load_jobs error: Unable to contact slurm controller")
     }
     assert "contact slurm controller" in (await failure(slurm.jobs("login"))).message
 
 
-async def test_a_login_shell_finds_what_a_plain_one_does_not(site: FakeSite) -> None:
+async def test_login_shell_finds_what_a_plain_one_does_not(site: FakeSite) -> None:
     asked: list[list[str]] = []
 
     async def run(
@@ -135,7 +133,7 @@ async def test_nodes_are_asked_at_once(site: FakeSite, slurm: SlurmClient) -> No
     assert len(site.asked) == 1
 
 
-async def test_one_step_looks_into_all_nodes(site: FakeSite, slurm: SlurmClient) -> None:
+async def test_step_searches_all_nodes(site: FakeSite, slurm: SlurmClient) -> None:
     odd = [{"port": "x"}, {"port": 0}, 3, None]
     dashboard = {"address": "127.0.0.1", "port": 8300, "session": "s", "started": 7}
     site.inside = {"node-10": [dashboard], "node-9": odd}
@@ -146,7 +144,7 @@ async def test_one_step_looks_into_all_nodes(site: FakeSite, slurm: SlurmClient)
     assert {"--overlap", "--jobid=12", "--nodelist=node-9,node-10", "--ntasks=2"} <= set(argv)
 
 
-async def test_a_node_without_python_is_said(site: FakeSite, slurm: SlurmClient) -> None:
+async def test_node_without_python_is_reported(site: FakeSite, slurm: SlurmClient) -> None:
     site.answers = {
         "srun": CommandOutput(2, "", "error: execve(): python3: No such file or directory")
     }
@@ -155,7 +153,7 @@ async def test_a_node_without_python_is_said(site: FakeSite, slurm: SlurmClient)
     assert "python3" in error.message
 
 
-async def test_a_command_here() -> None:
+async def test_command_here() -> None:
     async def no_ssh(
         ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0
     ) -> CommandOutput:

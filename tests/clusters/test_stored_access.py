@@ -28,7 +28,7 @@ def kept(folder: Path, said: Any, mode: int = 0o600) -> Path:
     return file
 
 
-def test_the_variable_is_before_the_file(tmp_path: Path) -> None:
+def test_variable_is_before_the_file(tmp_path: Path) -> None:
     file = kept(tmp_path, {"http://other:1": {}})
     assert stored_access({"EAGLERAY_ACCESS": json.dumps(SAID)}, file) == READ
     assert stored_access({}, file) == {"http://other:1": ClusterAccess()}
@@ -50,7 +50,7 @@ def test_the_variable_is_before_the_file(tmp_path: Path) -> None:
         {PROXY: {"token": "secret", "ca_file": "~no-such-user-here/ca.pem"}},
     ],
 )
-def test_what_cannot_be_used_is_said_without_quoting_it(tmp_path: Path, said: Any) -> None:
+def test_unusable_entry_is_reported_without_its_text(tmp_path: Path, said: Any) -> None:
     with pytest.raises(EaglerayError) as failed:
         stored_access({}, kept(tmp_path, said))
     assert failed.value.code == "bad-access-file"
@@ -58,7 +58,7 @@ def test_what_cannot_be_used_is_said_without_quoting_it(tmp_path: Path, said: An
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604])
-def test_a_file_that_others_can_read_is_not_used(tmp_path: Path, mode: int) -> None:
+def test_file_that_others_can_read_is_not_used(tmp_path: Path, mode: int) -> None:
     with pytest.raises(EaglerayError) as failed:
         stored_access({}, kept(tmp_path, SAID, mode))
     assert failed.value.code == "bad-access-file"
@@ -88,7 +88,7 @@ def test_secrets_are_not_in_the_text_of_values() -> None:
     assert "'t'" not in repr(READ)
 
 
-async def test_what_was_given_for_one_cluster_goes_to_no_other(tmp_path: Path) -> None:
+async def test_credentials_of_a_cluster_go_to_no_other(tmp_path: Path) -> None:
     kept(tmp_path, SAID)
     rules = TokenRules({}, listener=lambda host, port: None, folder=tmp_path)
     rules.set_access("ssh://login/http://node-1:8265", headers={"X-Key": "other"})
@@ -102,7 +102,7 @@ async def test_what_was_given_for_one_cluster_goes_to_no_other(tmp_path: Path) -
         assert rules.token_for(other, added=True) is None
 
 
-async def test_what_was_typed_in_wins_and_can_be_taken_back(tmp_path: Path) -> None:
+async def test_typed_credentials_override_stored_ones_until_removed(tmp_path: Path) -> None:
     kept(tmp_path, SAID)
     rules = TokenRules({}, listener=lambda host, port: None, folder=tmp_path)
     rules.set_access(PROXY, token="typed", headers={"X-Other": "1"}, ca_file="~/ca.pem")
@@ -115,7 +115,7 @@ async def test_what_was_typed_in_wins_and_can_be_taken_back(tmp_path: Path) -> N
     assert rules.token_for(PROXY, added=False) == "t"
 
 
-def test_a_stranger_on_this_machine_gets_no_headers(tmp_path: Path) -> None:
+def test_stranger_on_this_machine_gets_no_headers(tmp_path: Path) -> None:
     here = "http://127.0.0.1:8265"
     owner = [os.getuid()]
     rules = TokenRules({}, listener=lambda host, port: owner[-1])
@@ -126,7 +126,7 @@ def test_a_stranger_on_this_machine_gets_no_headers(tmp_path: Path) -> None:
     assert rules.headers_for(here) == {}
 
 
-async def test_a_broken_file_is_said_where_the_way_is_looked_for(tmp_path: Path) -> None:
+async def test_broken_file_is_reported_when_the_endpoint_is_resolved(tmp_path: Path) -> None:
     kept(tmp_path, "{")
     rules = TokenRules({}, listener=lambda host, port: None, folder=tmp_path)
     assert rules.token_for(PROXY, added=True) is None
@@ -136,7 +136,7 @@ async def test_a_broken_file_is_said_where_the_way_is_looked_for(tmp_path: Path)
 
 
 @pytest.mark.parametrize("found", ["slurm://12", "ssh://login/http://127.0.0.1:8265"])
-def test_beyond_a_route_only_an_added_cluster_gets_ray_s_own_token(found: str) -> None:
+def test_beyond_a_route_only_an_added_cluster_gets_rays_own_token(found: str) -> None:
     def listener(host: str, port: int) -> int:
         raise AssertionError("A listener beyond a route is none of this machine.")
 

@@ -24,7 +24,7 @@ def test_what_is_added_is_there_for_the_next_one(tmp_path: Path) -> None:
     assert names == {"clusters.json", ".clusters.json.lock"}
 
 
-def test_what_two_windows_add_at_once_is_all_there(tmp_path: Path) -> None:
+def test_additions_of_two_windows_are_both_stored(tmp_path: Path) -> None:
     file = tmp_path / "clusters.json"
     ports = range(8000, 8064)
     with ThreadPoolExecutor(8) as windows:
@@ -34,7 +34,7 @@ def test_what_two_windows_add_at_once_is_all_there(tmp_path: Path) -> None:
     assert StoredClusters(file).addresses() == ["http://a:8000"]
 
 
-def test_only_the_person_can_read_it(tmp_path: Path) -> None:
+def test_only_the_user_can_read_the_file(tmp_path: Path) -> None:
     file = tmp_path / "clusters.json"
     StoredClusters(file).add(A)
     assert file.stat().st_mode & 0o077 == 0
@@ -43,7 +43,7 @@ def test_only_the_person_can_read_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", ["", "{", "[]", "null", '{"clusters": 3}', '{"clusters": [1, {"address": 2}]}']
 )
-def test_a_broken_file_counts_as_empty(tmp_path: Path, content: str) -> None:
+def test_broken_file_counts_as_empty(tmp_path: Path, content: str) -> None:
     file = tmp_path / "clusters.json"
     file.write_text(content)
     assert StoredClusters(file).addresses() == []
@@ -57,9 +57,7 @@ def test_bad_addresses_in_the_file_are_left_out(tmp_path: Path) -> None:
     assert StoredClusters(file).addresses() == [A]
 
 
-def test_a_failed_write_leaves_the_old_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "clusters.json"
     stored = StoredClusters(file)
     stored.add(A)

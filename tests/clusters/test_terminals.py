@@ -64,7 +64,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         await watch.close()
 
 
-async def test_a_step_of_the_job(world: World) -> None:
+async def test_step_of_the_job(world: World) -> None:
     await world.around.connections.find_endpoint(JOB)()
     step = " ".join([*SRUN, "--pty", "bash", "-l"])
     assert await world.argv(JOB) == ("my-ssh", "-t", "--", "login", step)
@@ -72,7 +72,7 @@ async def test_a_step_of_the_job(world: World) -> None:
     assert "--nodelist=node-9 " in on_other[-1]
 
 
-async def test_a_job_of_this_machine_needs_no_ssh(
+async def test_job_of_this_machine_needs_no_ssh(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = world.around.site
@@ -84,7 +84,7 @@ async def test_a_job_of_this_machine_needs_no_ssh(
     assert await world.argv("slurm://12") == (*SRUN, "--pty", "bash", "-l")
 
 
-async def test_a_node_that_is_not_of_the_job(world: World) -> None:
+async def test_node_that_is_not_of_the_job(world: World) -> None:
     await world.around.connections.find_endpoint(JOB)()
     world.nodes(("c", "10.9.9.9", "elsewhere", False))
     for node_id in ("c", "nobody"):

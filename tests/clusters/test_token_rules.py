@@ -43,7 +43,7 @@ def test_rules(
     assert rules.token_for(address, added=added) == token
 
 
-def test_the_listener_is_looked_at_when_it_is_asked_for() -> None:
+def test_listener_is_checked_on_request() -> None:
     owner = [ME]
     rules = TokenRules(OWN, listener=lambda host, port: owner[-1], uid=ME)
     source = rules.source(HERE, lambda: False)
@@ -54,7 +54,7 @@ def test_the_listener_is_looked_at_when_it_is_asked_for() -> None:
     assert source(False) is None
 
 
-def test_a_typed_in_token_can_be_taken_back() -> None:
+def test_typed_in_token_can_be_taken_back() -> None:
     rules = TokenRules({}, listener=lambda host, port: ME, uid=ME)
     rules.type_in(HERE, "typed")
     rules.type_in(HERE, "")
@@ -62,13 +62,13 @@ def test_a_typed_in_token_can_be_taken_back() -> None:
 
 
 @pytest.mark.parametrize("bad", ["two\nlines", "naïve", "nul\x00", "  "])
-def test_what_cannot_stand_in_a_header_is_no_token(bad: str) -> None:
+def test_text_that_no_header_takes_is_no_token(bad: str) -> None:
     rules = TokenRules({"RAY_AUTH_TOKEN": bad}, listener=lambda host, port: ME, uid=ME)
     rules.type_in(HERE, bad)
     assert rules.token_for(HERE, added=True) is None
 
 
-def test_where_ray_s_own_token_lies(tmp_path: Path) -> None:
+def test_where_rays_own_token_lies(tmp_path: Path) -> None:
     (tmp_path / ".ray").mkdir()
     (tmp_path / ".ray" / "auth_token").write_text("of-home\n")
     (tmp_path / "elsewhere").write_text(" of-path ")

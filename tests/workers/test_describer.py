@@ -23,7 +23,7 @@ def describer(dashboard: FakeDashboard, again_s: tuple[float, ...] = ()) -> Desc
     return Describer(lambda cluster: dashboard, lambda: None, again_s)
 
 
-async def test_a_pause_is_described_once_and_the_next_one_again() -> None:
+async def test_pause_is_described_once_and_the_next_one_again() -> None:
     dashboard = FakeDashboard()
     dashboard.tasks = [task_row()]
     asks = describer(dashboard)
@@ -40,7 +40,7 @@ async def test_a_pause_is_described_once_and_the_next_one_again() -> None:
     await asks.close()
 
 
-async def test_it_asks_again_until_ray_knows_the_task() -> None:
+async def test_worker_is_queried_until_ray_lists_its_task() -> None:
     dashboard = FakeDashboard()
     asks = describer(dashboard, again_s=(0.0, 0.0, 0.0, 0.0))
     asks.want(CLUSTER, wanted(worker_row()))
@@ -53,7 +53,7 @@ async def test_it_asks_again_until_ray_knows_the_task() -> None:
     await asks.close()
 
 
-async def test_what_is_known_stays_when_a_later_list_lacks_it() -> None:
+async def test_facts_stay_when_a_later_list_lacks_them() -> None:
     dashboard = FakeDashboard()
     dashboard.tasks = [task_row()]
     asks = describer(dashboard)
@@ -66,7 +66,7 @@ async def test_what_is_known_stays_when_a_later_list_lacks_it() -> None:
     await asks.close()
 
 
-async def test_a_dashboard_that_fails_loses_nothing_and_is_asked_again() -> None:
+async def test_failing_dashboard_keeps_facts_and_is_queried_again() -> None:
     dashboard = FakeDashboard()
     dashboard.broken = {"running_tasks"}
     asks = describer(dashboard, again_s=(0.0,) * 1000)
@@ -89,7 +89,7 @@ async def test_without_the_actors_the_tasks_still_name_the_worker() -> None:
     await asks.close()
 
 
-async def test_a_held_worker_is_looked_for_among_all_workers() -> None:
+async def test_held_worker_is_searched_among_all_workers() -> None:
     dashboard = FakeDashboard()
     dashboard.workers, dashboard.tasks = [worker_row(paused_threads=0)], [task_row()]
     asks = describer(dashboard)
@@ -99,7 +99,7 @@ async def test_a_held_worker_is_looked_for_among_all_workers() -> None:
     await asks.close()
 
 
-async def test_who_is_no_longer_shown_is_forgotten() -> None:
+async def test_hidden_worker_is_forgotten() -> None:
     dashboard = FakeDashboard()
     asks = describer(dashboard)
     asks.want(CLUSTER, wanted(worker_row()))
@@ -114,7 +114,7 @@ async def test_who_is_no_longer_shown_is_forgotten() -> None:
     await asks.close()
 
 
-async def test_nothing_is_asked_while_nobody_is_paused() -> None:
+async def test_no_query_is_made_without_paused_workers() -> None:
     dashboard = FakeDashboard()
     asks = describer(dashboard)
     asks.want(CLUSTER, wanted())
@@ -124,7 +124,7 @@ async def test_nothing_is_asked_while_nobody_is_paused() -> None:
     await asks.close()
 
 
-def test_an_actor_in_its_init_is_found_by_pid_and_node() -> None:
+def test_actor_in_its_init_is_found_by_pid_and_node() -> None:
     creating = task_row(worker_id="", pid=7, node_id="", actor_id="a1", name="Init.__init__")
     lists = ClusterLists([creating], [actor_row(name="init_1", pid=0, node_id="")], [], [])
     facts = lists.describe("w1", worker_row(pid=7))
@@ -132,12 +132,12 @@ def test_an_actor_in_its_init_is_found_by_pid_and_node() -> None:
     assert lists.describe("w2", worker_row("w2", pid=8)).titles == ("worker 8",)
 
 
-def test_an_idle_actor_is_found_by_its_process() -> None:
+def test_idle_actor_is_found_by_its_process() -> None:
     lists = ClusterLists([], [actor_row(pid=7)], [], [])
     assert lists.describe("w1", worker_row(pid=7)).titles == ("PolicyWorker",)
 
 
-def test_a_driver_is_found_by_its_process_or_by_its_job_id() -> None:
+def test_driver_is_found_by_its_process_or_by_its_job_id() -> None:
     by_pid = ClusterLists([], [], [job_row(driver_pid=9)], [])
     driver = worker_row("01000000" + "f" * 48, kind="driver", pid=9)
     assert by_pid.describe(driver.worker_id, driver).name == "driver train.py"

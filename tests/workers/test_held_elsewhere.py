@@ -31,7 +31,7 @@ async def recorded(folder: Path, host: str = "login2") -> asyncio.Task[None]:
     return running
 
 
-async def test_a_record_is_there_while_something_is_held(tmp_path: Path) -> None:
+async def test_record_is_there_while_something_is_held(tmp_path: Path) -> None:
     folder = tmp_path / "held"
     running = await recorded(folder)
     [state] = held_elsewhere(folder)
@@ -45,7 +45,7 @@ async def test_a_record_is_there_while_something_is_held(tmp_path: Path) -> None
     assert held_elsewhere(folder) == []
 
 
-async def test_what_is_released_is_removed(tmp_path: Path) -> None:
+async def test_record_is_removed_after_a_release(tmp_path: Path) -> None:
     states = [worker_state()]
     record = HeldRecord(tmp_path, "login2", "1.0", lambda: states)
     running = asyncio.create_task(record.run())
@@ -56,7 +56,7 @@ async def test_what_is_released_is_removed(tmp_path: Path) -> None:
     running.cancel()
 
 
-async def test_a_record_of_a_killed_adapter_of_this_machine_is_removed(tmp_path: Path) -> None:
+async def test_record_of_a_killed_adapter_of_this_machine_is_removed(tmp_path: Path) -> None:
     with subprocess.Popen(["true"]) as ended:
         pass
     pid = ended.pid
@@ -100,19 +100,19 @@ async def test_what_an_adapter_of_another_protocol_holds_is_shown_with_its_versi
         '{"host": "x", "written": 1}',
     ],
 )
-def test_what_is_no_record_is_left_out(tmp_path: Path, text: str) -> None:
+def test_invalid_record_is_ignored(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.json").write_text(text)
     assert held_elsewhere(tmp_path) == []
 
 
-def test_a_record_of_another_version(tmp_path: Path) -> None:
+def test_record_of_another_version(tmp_path: Path) -> None:
     worker = {**worker_state().__dict__, "grown": 1, "stop": None}
     record = {"host": "login2", "written": time.time(), "workers": [worker], "grown": 2}
     (tmp_path / "x.json").write_text(json.dumps(record))
     assert [state.host for state in held_elsewhere(tmp_path)] == ["login2"]
 
 
-async def test_its_row_says_where() -> None:
+async def test_row_names_the_other_machine() -> None:
     on = Setting()
     there = [
         replace(worker_state(), host="login2"),
@@ -130,7 +130,7 @@ async def test_its_row_says_where() -> None:
     await on.workers.close()
 
 
-async def test_it_is_attached_to_there_alone() -> None:
+async def test_worker_held_elsewhere_is_refused_here() -> None:
     async def find(cluster: str, worker: str) -> Row:
         return Row("w1", held_on="login2", state="held")
 

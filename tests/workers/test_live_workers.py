@@ -44,7 +44,7 @@ async def test_every_kind_with_its_state_and_what_it_runs() -> None:
     ]
 
 
-async def test_an_actor_that_runs_nothing_is_no_idle_worker() -> None:
+async def test_actor_that_runs_nothing_is_no_idle_worker() -> None:
     dashboard = FakeDashboard()
     dashboard.workers = [worker_row(pid=3)]
     dashboard.actor_rows = [actor_row(pid=3, runtime_env=RuntimeEnv(env={"RANK": "5"}))]

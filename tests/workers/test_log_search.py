@@ -44,24 +44,26 @@ def ignore(done: int, total: int, name: str) -> None:
         ("straße", False, False, "STRASSE", True),
     ],
 )
-async def test_what_fits(pattern: str, regex: bool, match_case: bool, line: str, fit: bool) -> None:
+async def test_matcher_matches_lines(
+    pattern: str, regex: bool, match_case: bool, line: str, fit: bool
+) -> None:
     text = f"first\n{line}\nlast"
     assert await matcher(pattern, regex, match_case).lines(text, 9) == ([1] if fit else [])
 
 
 @pytest.mark.parametrize("regex", [False, True])
-async def test_no_more_lines_than_wanted(regex: bool) -> None:
+async def test_matcher_returns_at_most_the_requested_lines(regex: bool) -> None:
     assert await matcher("x", regex, True).lines("x\n" * 100, 3) == [0, 1, 2]
 
 
-async def test_an_expression_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_expression_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_search, "TIME_LIMIT_S", 0.5)
     with pytest.raises(EaglerayError) as error:
         await matcher("(a+)+$", True, True).lines("a" * 64 + "b", 9)
     assert error.value.code == "slow-pattern"
 
 
-async def test_a_cancelled_expression_leaves_no_process() -> None:
+async def test_cancelled_expression_leaves_no_process() -> None:
     searching = asyncio.create_task(matcher("(a+)+$", True, True).lines("a" * 64 + "b", 9))
     me = psutil.Process()
 
@@ -77,7 +79,7 @@ async def test_a_cancelled_expression_leaves_no_process() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(", "[", "*", "a{99999999999}", "(?P<x", ""])
-def test_what_is_no_pattern(pattern: str) -> None:
+def test_invalid_pattern_is_refused(pattern: str) -> None:
     with pytest.raises(EaglerayError) as error:
         matcher(pattern, True, True)
     assert error.value.code == "bad-pattern"
@@ -101,7 +103,7 @@ async def test_matches_come_with_worker_stream_and_line() -> None:
     assert (found.truncated, found.unread, heard) == (False, (), [(1, 2), (2, 2)])
 
 
-async def test_a_log_that_cannot_be_read_is_named_and_the_others_are_searched() -> None:
+async def test_log_that_cannot_be_read_is_named_and_the_others_are_searched() -> None:
     dashboard, logs, workers = await site(2)
     del dashboard.files[f"worker-{IDS[0]}-01-1.out"]
     found = await search(logs, CLUSTER, workers, matcher("loss", False, False), ignore)
@@ -117,7 +119,7 @@ async def test_too_many_matches_are_cut() -> None:
     assert (len(found.matches), found.truncated) == (MATCHES, True)
 
 
-async def test_secrets_are_not_found() -> None:
+async def test_secrets_are_not_matched() -> None:
     dashboard, logs, workers = await site(1)
     dashboard.files[f"worker-{IDS[0]}-01-1.out"] = "WANDB_API_KEY=hunter22\n"
     found = await search(logs, CLUSTER, workers, matcher("hunter", False, False), ignore)
@@ -138,7 +140,7 @@ async def test_few_logs_are_read_at_a_time_and_cancelling_ends_them_all() -> Non
     assert dashboard.asked.count("log_file") == LOGS_AT_ONCE
 
 
-def test_the_workers_of_a_group_or_all_that_ever_started() -> None:
+def test_workers_of_a_group_or_all_that_ever_started() -> None:
     def worker(worker_id: str) -> LiveWorker:
         return LiveWorker(
             CLUSTER, worker_id, "n", "idle", "idle", None, "idle", "", NODE, "", 1, "", ""

@@ -49,11 +49,11 @@ def test_secrets_are_hidden(line: str) -> None:
     assert "hunter22" not in clean_text(line)
 
 
-def test_a_secret_in_colours_is_hidden_too() -> None:
+def test_secret_in_colours_is_hidden_too() -> None:
     assert "hunter22" not in clean_text("API_\x1b[1mKEY\x1b[0m=hun\x1b[0mter22")
 
 
-def test_an_endless_line_is_cut() -> None:
+def test_endless_line_is_cut() -> None:
     assert clean_text("x" * 100_000 + "\nnext") == "x" * LINE_LIMIT + "…\nnext"
 
 
@@ -83,13 +83,13 @@ def test_nothing_that_a_terminal_obeys_is_left(raw: str) -> None:
 
 
 @given(st.lists(st.text(st.sampled_from("ab \n\x1b[31m="), max_size=20)))
-def test_a_followed_log_is_the_same_wherever_the_pieces_are_cut(pieces: list[str]) -> None:
+def test_followed_log_is_the_same_wherever_the_pieces_are_cut(pieces: list[str]) -> None:
     feed = LineFeed()
     shown = "".join([feed.feed(piece) for piece in pieces] + [feed.end()])
     assert shown == clean_text("".join(pieces))
 
 
-def test_a_followed_line_without_an_end_comes_in_pieces() -> None:
+def test_followed_line_without_an_end_comes_in_pieces() -> None:
     feed = LineFeed()
     assert feed.feed("x" * 9_000) == ""
     assert feed.feed("x" * 9_000).startswith("x" * LINE_LIMIT)

@@ -22,7 +22,7 @@ def site() -> tuple[FakeDashboard, Logs]:
     return dashboard, Logs(lambda cluster: dashboard)
 
 
-async def test_the_end_of_a_log_is_clean() -> None:
+async def test_end_of_a_log_is_clean() -> None:
     dashboard, logs = site()
     dashboard.files = {OUT: ":job_id:01000000\nfirst\n\x1b[31msecond\x1b[0m\nAPI_KEY=hunter22\n"}
     end = await logs.tail(CLUSTER, WORKER, "out", 2)
@@ -31,7 +31,7 @@ async def test_the_end_of_a_log_is_clean() -> None:
     assert not (await logs.tail(CLUSTER, WORKER, "out", 3)).truncated
 
 
-async def test_a_submitted_driver_has_one_log_on_its_node() -> None:
+async def test_submitted_driver_has_one_log_on_its_node() -> None:
     dashboard, _ = site()
     driver = worker_row("01000000" + "f" * 48, kind="driver", pid=9)
     dashboard.job_rows = [
@@ -52,7 +52,7 @@ async def test_a_submitted_driver_has_one_log_on_its_node() -> None:
         ("", "worker"),
     ],
 )
-async def test_who_has_no_log(worker_id: str, kind: str) -> None:
+async def test_driver_of_a_terminal_has_no_log(worker_id: str, kind: str) -> None:
     dashboard, _ = site()
     dashboard.job_rows = [job_row(driver_pid=9)]
     dashboard.files = {"worker-x.out": "not of this worker"}
@@ -61,7 +61,7 @@ async def test_who_has_no_log(worker_id: str, kind: str) -> None:
     assert error.value.code == "no-log"
 
 
-async def test_a_job_that_names_another_file_is_not_believed() -> None:
+async def test_job_that_names_another_file_is_not_believed() -> None:
     dashboard, _ = site()
     dashboard.job_rows = [job_row(driver_pid=9, submission_id="../../../etc/passwd")]
     with pytest.raises(EaglerayError) as error:
@@ -69,14 +69,14 @@ async def test_a_job_that_names_another_file_is_not_believed() -> None:
     assert error.value.code == "no-log"
 
 
-async def test_the_log_of_nobody() -> None:
+async def test_unknown_worker_has_no_log() -> None:
     _, logs = site()
     with pytest.raises(EaglerayError) as error:
         await logs.tail(CLUSTER, "cd" * 28, "out", 10)
     assert error.value.code == "no-such-worker"
 
 
-async def test_a_followed_log_comes_in_whole_lines_and_is_closed() -> None:
+async def test_followed_log_comes_in_whole_lines_and_is_closed() -> None:
     dashboard, logs = site()
     dashboard.files = {OUT: ""}
     queue = dashboard.streams[OUT] = asyncio.Queue()
@@ -88,7 +88,7 @@ async def test_a_followed_log_comes_in_whole_lines_and_is_closed() -> None:
     assert dashboard.closed_streams == [OUT]
 
 
-async def test_a_follower_that_is_cancelled_closes_its_stream() -> None:
+async def test_follower_that_is_cancelled_closes_its_stream() -> None:
     dashboard, logs = site()
     dashboard.files = {OUT: ""}
     queue = dashboard.streams[OUT] = asyncio.Queue()

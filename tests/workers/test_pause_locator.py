@@ -56,7 +56,7 @@ class Setting:
         self.changes += 1
 
 
-async def test_1_the_dashboard_s_trace_where_it_is_allowed() -> None:
+async def test_1_the_dashboards_trace_where_it_is_allowed() -> None:
     on = Setting()
     on.dashboard.profiling, on.dashboard.traces = True, {100: trace(100)}
     on.want(pause())
@@ -87,7 +87,7 @@ async def test_2_a_dashboard_that_fails_leaves_it_to_py_spy() -> None:
     assert await on.stand() == WHOLE
 
 
-async def test_a_shortened_path_is_better_than_none() -> None:
+async def test_shortened_path_is_better_than_none() -> None:
     on = Setting(local=True)
     on.dashboard.profiling, on.dashboard.traces = True, {100: trace(100)}
     on.want(pause())
@@ -100,7 +100,7 @@ async def test_3_otherwise_unknown() -> None:
     assert (await on.stand(), on.spy.asked, on.changes) == (None, [], 1)
 
 
-async def test_a_trace_of_another_process_is_not_believed() -> None:
+async def test_trace_of_another_process_is_not_believed() -> None:
     on = Setting()
     on.dashboard.profiling = True
     on.dashboard.traces = {100: trace(101), 200: trace(200).replace("ray::", "python ")}
@@ -109,7 +109,7 @@ async def test_a_trace_of_another_process_is_not_believed() -> None:
     assert on.locator.stops == {}
 
 
-async def test_a_pause_is_looked_at_once_and_the_next_one_again() -> None:
+async def test_each_pause_is_located_once() -> None:
     on = Setting(local=True)
     on.spy.dumps = {100: dump(100)}
     for _ in range(3):
@@ -136,7 +136,7 @@ async def test_few_traces_are_asked_at_a_time() -> None:
     assert on.dashboard.asked.count("profiling_enabled") == 1
 
 
-async def test_a_worker_that_goes_on_takes_its_lookup_with_it_but_not_that_of_others() -> None:
+async def test_resumed_worker_ends_only_its_own_lookup() -> None:
     on = Setting()
     on.dashboard.profiling, on.dashboard.traces = True, {100: trace(100), 200: trace(200)}
     gate = on.dashboard.gates["profiling_enabled"] = asyncio.Event()

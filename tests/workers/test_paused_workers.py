@@ -72,7 +72,7 @@ async def on() -> AsyncIterator[Setting]:
     assert setting.watch.listeners == []
 
 
-async def test_the_row_comes_before_its_name_and_its_line(on: Setting) -> None:
+async def test_row_comes_before_its_name_and_its_line(on: Setting) -> None:
     gate = on.dashboard.gates["running_tasks"] = asyncio.Event()
     on.dashboard.tasks = [task_row()]
     changes: list[int] = []
@@ -88,7 +88,7 @@ async def test_the_row_comes_before_its_name_and_its_line(on: Setting) -> None:
     end()
 
 
-async def test_from_paused_to_held_to_attached_to_gone_it_is_one_wait(on: Setting) -> None:
+async def test_wait_lasts_from_paused_to_held_to_attached(on: Setting) -> None:
     on.watch.show([worker_row()])
     on.clock.move(5)
     on.adapters.hold(worker_state(state="attaching", stop=None))
@@ -107,7 +107,7 @@ async def test_from_paused_to_held_to_attached_to_gone_it_is_one_wait(on: Settin
     await until(lambda: on.states() == [])
 
 
-async def test_a_row_gets_its_local_file_once_that_was_looked_for(on: Setting) -> None:
+async def test_row_gets_its_local_file_after_the_lookup(on: Setting) -> None:
     on.files.answers.clear()
     on.files.local_paths = {stop().path: "/home/me/train.py"}
     on.adapters.hold(worker_state())
@@ -121,7 +121,7 @@ async def test_a_row_gets_its_local_file_once_that_was_looked_for(on: Setting) -
     end()
 
 
-async def test_a_held_worker_is_not_looked_at_by_others(on: Setting) -> None:
+async def test_held_worker_is_not_located_again(on: Setting) -> None:
     on.dashboard.profiling = True
     on.adapters.hold(worker_state())
     await until(lambda: on.states() == ["held"])
@@ -130,7 +130,7 @@ async def test_a_held_worker_is_not_looked_at_by_others(on: Setting) -> None:
     assert "traceback" not in on.dashboard.asked and on.spy.asked == []
 
 
-async def test_a_worker_of_a_dead_node_is_marked_and_not_looked_into(on: Setting) -> None:
+async def test_worker_of_a_dead_node_is_marked_and_not_located(on: Setting) -> None:
     on.dashboard.profiling = True
     on.watch.show(
         [worker_row("w1", node_id="old", pid=1), worker_row("w2", node_id="new", pid=2)],
@@ -142,13 +142,13 @@ async def test_a_worker_of_a_dead_node_is_marked_and_not_looked_into(on: Setting
     assert [row.worker_id for row in on.workers.located()].count("w1") == 1
 
 
-async def test_a_cluster_that_does_not_answer_keeps_its_rows(on: Setting) -> None:
+async def test_cluster_that_does_not_answer_keeps_its_rows(on: Setting) -> None:
     on.watch.show([worker_row()])
     on.watch.show([worker_row()], error=EaglerayError("cluster-slow", "slow"))
     assert on.states() == ["paused"]
 
 
-async def test_a_cluster_that_is_removed_takes_its_rows_but_no_held_ones(on: Setting) -> None:
+async def test_cluster_that_is_removed_takes_its_rows_but_no_held_ones(on: Setting) -> None:
     on.watch.show([worker_row(), worker_row("w2")])
     on.adapters.hold(worker_state())
     await until(lambda: sorted(on.states()) == ["held", "paused"])
@@ -156,7 +156,7 @@ async def test_a_cluster_that_is_removed_takes_its_rows_but_no_held_ones(on: Set
     assert on.states() == ["held"]
 
 
-async def test_a_restarted_cluster_shares_nothing_with_its_old_self(on: Setting) -> None:
+async def test_restarted_cluster_shares_nothing_with_its_old_self(on: Setting) -> None:
     on.dashboard.tasks = [task_row()]
     on.watch.show([worker_row()])
     await on.workers.described(30)
@@ -167,14 +167,14 @@ async def test_a_restarted_cluster_shares_nothing_with_its_old_self(on: Setting)
     assert (row.session, row.name, row.waiting_s) == ("session_2", "worker 100", 0.0)
 
 
-async def test_a_worker_attached_to_under_another_address_is_one_row(on: Setting) -> None:
+async def test_worker_attached_to_under_another_address_is_one_row(on: Setting) -> None:
     on.adapters.hold(worker_state(cluster="http://10.0.0.1:8265"))
     await until(lambda: on.states() == ["held"])
     assert on.rows()[0].cluster == CLUSTER
     assert len(all_workers(on.workers.groups([CLUSTER]))) == 1
 
 
-async def test_a_run_worker_is_found_by_the_address_of_its_run(on: Setting) -> None:
+async def test_run_worker_is_found_by_the_address_of_its_run(on: Setting) -> None:
     """Its driver, which is in no cluster, keeps that address."""
     address = "http://10.0.0.1:8265"
     driver = worker_state("driver-7", cluster=address, session="")
@@ -185,7 +185,7 @@ async def test_a_run_worker_is_found_by_the_address_of_its_run(on: Setting) -> N
     assert (await on.workers.find(address, "driver-7")).cluster == address
 
 
-async def test_a_parent_that_relays_the_error_of_an_attached_worker_stands_under_it(
+async def test_parent_that_relays_an_error_is_listed_below_the_attached_worker(
     on: Setting,
 ) -> None:
     on.dashboard.tasks = [
@@ -200,7 +200,7 @@ async def test_a_parent_that_relays_the_error_of_an_attached_worker_stands_under
     assert [row.worker_id for row in on.rows()] == ["child", "parent"]
 
 
-async def test_the_command_line_asks_once_and_waits_for_lines() -> None:
+async def test_command_line_asks_once_and_waits_for_lines() -> None:
     on = Setting()
     on.dashboard.profiling = True
     frames = (Frame("set_trace", "ray/util/debugpy.py", 94), Frame("train", "t.py", 3))
@@ -259,7 +259,7 @@ async def test_find_looks_anew_before_it_gives_up() -> None:
     await on.workers.close()
 
 
-async def test_a_thousand_rows_are_asked_about_with_one_list(on: Setting) -> None:
+async def test_thousand_rows_are_described_by_one_list(on: Setting) -> None:
     rows = [worker_row(f"w{i:04}", pid=i) for i in range(1_000)]
     on.dashboard.tasks = [task_row(row.worker_id, task_id=f"t{row.pid}") for row in rows]
     on.watch.show(rows)

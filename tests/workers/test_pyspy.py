@@ -36,7 +36,7 @@ async def test_what_fails_on_a_stopped_process_is_tried_without_stopping_it(tmp_
 
 
 @pytest.mark.parametrize("script", ["exit 1", "echo nonsense", "true"])
-async def test_a_py_spy_that_fails_says_nothing(tmp_path: Path, script: str) -> None:
+async def test_failing_py_spy_returns_nothing(tmp_path: Path, script: str) -> None:
     assert await program(tmp_path, script).dump(OWN) is None
 
 
@@ -45,7 +45,7 @@ async def test_without_py_spy_nothing_is_known(tmp_path: Path) -> None:
     assert await PySpy("").dump(OWN) is None
 
 
-async def test_it_runs_only_for_processes_of_this_user(
+async def test_py_spy_runs_only_for_processes_of_this_user(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pyspy, "is_own", lambda pid: False)
@@ -72,7 +72,7 @@ async def test_never_more_than_two_at_once_and_none_after_a_cancel(tmp_path: Pat
             os.kill(pid, 0)
 
 
-async def test_one_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_hanging_py_spy_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pyspy, "TIME_LIMIT_S", 0.2)
     assert await program(tmp_path, "exec tail -f /dev/null").dump(OWN) is None
 

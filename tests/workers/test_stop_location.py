@@ -27,7 +27,7 @@ POST_MORTEM = StopLocation("post-mortem")
         ("post-mortem", POST_MORTEM),
     ],
 )
-def test_a_trace_of_the_dashboard(name: str, stop: StopLocation) -> None:
+def test_trace_of_the_dashboard(name: str, stop: StopLocation) -> None:
     dump = parse_text((RECORDED / f"trace-{name}.txt").read_text())
     assert dump is not None
     assert stop_in_dump(dump) == stop
@@ -44,30 +44,30 @@ def test_a_trace_of_the_dashboard(name: str, stop: StopLocation) -> None:
         ("post-mortem", POST_MORTEM),
     ],
 )
-def test_a_dump_of_our_own(name: str, stop: StopLocation) -> None:
+def test_dump_of_our_own(name: str, stop: StopLocation) -> None:
     dump = parse_json(1, (RECORDED / f"dump-{name}.json").read_bytes(), "/home/me/code")
     assert dump is not None
     assert stop_in_dump(dump) == stop
 
 
-def test_the_title_tells_a_dump_of_another_process() -> None:
+def test_title_tells_a_dump_of_another_process() -> None:
     dump = parse_text((RECORDED / "trace-actor.txt").read_text())
     assert dump is not None and (dump.pid, dump.title) == (7967, "ray::PolicyWorker.train")
     assert stop_in_dump(dump, "ray::") is not None
     assert stop_in_dump(dump, "python") is None
 
 
-def test_a_worker_that_does_not_wait_stops_nowhere() -> None:
+def test_worker_that_does_not_wait_stops_nowhere() -> None:
     running = Dump(1, "", (Stack("MainThread", (Frame("train", "/code/train.py", 3),)),))
     assert stop_in_dump(running) is None
 
 
-def test_a_function_called_set_trace_elsewhere_is_the_person_s_own() -> None:
+def test_function_called_set_trace_elsewhere_is_the_person_s_own() -> None:
     own = Dump(1, "", (Stack("MainThread", (Frame("set_trace", "/code/pdb.py", 3),)),))
     assert stop_in_dump(own) is None
 
 
-def test_a_hostile_path_is_made_printable() -> None:
+def test_hostile_path_is_made_printable() -> None:
     frames = (Frame("set_trace", "/v/ray/util/debugpy.py", 94), Frame("f\x1b[1m", "/c/a\nb.py", 2))
     stop = stop_in_dump(Dump(1, "", (Stack("", frames),)))
     assert stop is not None and stop.location == Location("/c/a b.py", 2, "f [1m")
@@ -85,7 +85,7 @@ def test_something_else_is_no_dump(text: bytes) -> None:
     assert parse_json(1, text) is None
 
 
-def test_a_long_line_of_brackets_is_read_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_line_of_brackets_is_read_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
     head = "Process 1: ray::x\nThread 0x7F (idle)\n"
     frames = "    f (a.py:3)\n    <lambda> (/a (b)/c.py:4)\n    g (x:y.py:5)\n"
     endless = "    " + " (" * 200_000 + "\n    " + "f (a.py:" + "9" * 5000 + ")\n"

@@ -11,7 +11,7 @@ from tests.set_clock import SetClock
 A, B = ("s", "a"), ("s", "b")
 
 
-def test_a_wait_counts_from_its_first_sight() -> None:
+def test_wait_counts_from_its_first_sight() -> None:
     clock = SetClock(100.0)
     waits = WaitTimer(clock)
     waits.update({A})
@@ -21,7 +21,7 @@ def test_a_wait_counts_from_its_first_sight() -> None:
     assert (waits.seconds(A), waits.seconds(B), waits.seconds(("t", "a"))) == (3.5, 1.0, 0.0)
 
 
-def test_the_next_pause_of_a_worker_is_another_wait() -> None:
+def test_next_pause_of_a_worker_is_another_wait() -> None:
     clock = SetClock()
     waits = WaitTimer(clock)
     waits.update({A})

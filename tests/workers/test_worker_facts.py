@@ -89,7 +89,7 @@ def test_script_of_an_entrypoint(entrypoint: str, script: str) -> None:
     assert script_of(entrypoint) == script
 
 
-def test_an_actor_is_called_by_its_name_and_runs_its_method() -> None:
+def test_actor_is_called_by_its_name_and_runs_its_method() -> None:
     env = RuntimeEnv(env={"RANK": "2"})
     actor = actor_row(name="policy_5", runtime_env=env)
     facts = describe_worker(worker_row(), actor, [task_row(attempt=1)], None)
@@ -97,30 +97,30 @@ def test_an_actor_is_called_by_its_name_and_runs_its_method() -> None:
     assert (facts.env_rank, facts.name_rank) == (2, 5)
 
 
-def test_an_actor_without_a_name_is_called_by_its_class() -> None:
+def test_actor_without_a_name_is_called_by_its_class() -> None:
     facts = describe_worker(worker_row(), actor_row(), [task_row()], None)
     assert facts.name == "PolicyWorker"
 
 
-def test_an_actor_that_is_being_made_is_known_from_its_creation_task() -> None:
+def test_actor_that_is_being_made_is_known_from_its_creation_task() -> None:
     task = task_row(name="PolicyWorker.__init__", kind="ACTOR_CREATION_TASK", worker_id="")
     facts = describe_worker(worker_row(), None, [task], None)
     assert (facts.name, facts.titles) == ("PolicyWorker", ("PolicyWorker.__init__",))
 
 
-def test_a_task_is_called_by_its_function() -> None:
+def test_task_is_called_by_its_function() -> None:
     facts = describe_worker(worker_row(), None, [task_row(name="reward")], None)
     assert (facts.name, facts.titles) == ("reward", ("reward",))
 
 
-def test_a_driver_is_called_by_its_script_and_is_the_parent_of_what_it_starts() -> None:
+def test_driver_is_called_by_its_script_and_is_the_parent_of_what_it_starts() -> None:
     facts = describe_worker(worker_row(kind="driver"), None, [], job_row())
     assert (facts.name, facts.titles) == ("driver train.py", ("driver train.py",))
     assert facts.task_ids == {"f" * 40 + "01000000"}
     assert describe_worker(worker_row(kind="driver"), None, [], None).name == "driver"
 
 
-def test_a_worker_of_which_nothing_is_known_is_called_by_its_pid() -> None:
+def test_worker_of_which_nothing_is_known_is_called_by_its_pid() -> None:
     assert describe_worker(worker_row(pid=7), None, [], None).name == "worker 7"
     assert describe_worker(None, None, [], None).titles == ("worker",)
 
@@ -132,6 +132,6 @@ def test_every_name_is_fit_to_be_shown(text: str) -> None:
 
 
 @given(st.text())
-def test_a_name_never_breaks_the_rules_of_rank(text: str) -> None:
+def test_name_never_breaks_the_rules_of_rank(text: str) -> None:
     rank = rank_of_name(text)
     assert rank is None or 0 <= rank < 10**6

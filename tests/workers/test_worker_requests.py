@@ -72,7 +72,7 @@ async def test_rows_are_pushed_when_they_change(editor: Editor) -> None:
     assert held["location"]["line"] == 12 and held["kind"] == "breakpoint"
 
 
-async def test_the_first_push_of_a_row_has_its_name_when_ray_answers_in_time(
+async def test_first_push_of_a_row_has_its_name_when_ray_answers_in_time(
     editor: Editor,
 ) -> None:
     editor.dashboard.tasks = [task_row(WORKER)]
@@ -96,7 +96,7 @@ async def test_all_workers_say_who_is_paused(editor: Editor) -> None:
     assert {row["worker_id"]: row["paused"] for row in workers} == {WORKER: True, "cd" * 28: False}
 
 
-async def test_an_unknown_cluster_is_an_error_of_the_catalogue(editor: Editor) -> None:
+async def test_unknown_cluster_is_an_error_of_the_catalogue(editor: Editor) -> None:
     with pytest.raises(EaglerayError) as error:
         await editor.ask("all", cluster="http://nowhere:1")
     assert error.value.code == "unknown-cluster"
@@ -109,7 +109,7 @@ async def test_open_log(editor: Editor) -> None:
     assert text == {"title": OUT, "text": "two\n", "truncated": True}
 
 
-async def test_a_log_is_followed_until_it_is_stopped(editor: Editor) -> None:
+async def test_log_is_followed_until_it_is_stopped(editor: Editor) -> None:
     editor.dashboard.workers = [worker_row(WORKER)]
     editor.dashboard.files = {OUT: ""}
     queue = editor.dashboard.streams[OUT] = asyncio.Queue()
@@ -122,7 +122,7 @@ async def test_a_log_is_followed_until_it_is_stopped(editor: Editor) -> None:
     assert await editor.ask("stopFollowing", follow_id="f1") == {}
 
 
-async def test_a_log_that_cannot_be_followed_says_so_and_ends(editor: Editor) -> None:
+async def test_unfollowable_log_ends_with_its_error(editor: Editor) -> None:
     await editor.ask("followLog", follow_id="f1", cluster=CLUSTER, worker_id=WORKER, stream="out")
     await until(lambda: editor.last("logText") is not None)
     last = editor.last("logText")

@@ -94,10 +94,10 @@ class ClusterWatch:
 
     async def refresh(self, cluster: str | None = None) -> None:
         """Polls now and returns when `status` has the answers; a failure is in `ClusterStatus.error`, not raised."""
-        asked = (
+        queried = (
             list(self._watched.values()) if cluster is None else [self._watched_cluster(cluster)]
         )
-        await asyncio.gather(*(watched.refresh() for watched in asked))
+        await asyncio.gather(*(watched.refresh() for watched in queried))
 
     def forget(self, cluster: str) -> None:
         """Drops what ran in a cluster whose job has changed; the next answer replaces it."""

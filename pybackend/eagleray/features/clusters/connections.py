@@ -131,9 +131,9 @@ class ConnectionResolver:
         if address.is_direct:
             return
         steps = JobSteps() if clicked else self._started.setdefault(cluster, JobSteps())
-        way = await self._find(address, report, steps, wait=wait, at_once=clicked)
+        endpoint = await self._find(address, report, steps, wait=wait, at_once=clicked)
         # Once for the check that it is Ray, once for the watch.
-        self._prepared[cluster] = [way] * 2
+        self._prepared[cluster] = [endpoint] * 2
 
     def forget(self, cluster: str) -> None:
         """Forgets the connection of a cluster that was removed or has moved."""
@@ -260,7 +260,7 @@ class ConnectionResolver:
         if address.job:
             find = partial(self._heads.find, address.ssh, address.job, steps, report)
             before = self._connections.get(address.id)
-            head = await _found_or_previous(
+            head = await _head_or_previous(
                 find(wait=wait, at_once=at_once), before.head if before else None
             )
             connection = await self._connect_into_job(address, head, steps)
@@ -344,10 +344,10 @@ class ConnectionResolver:
         self._progress[cluster] = message
 
 
-async def _found_or_previous(found: Awaitable[JobHead], before: JobHead | None) -> JobHead:
-    """The head that is found, or the one from before: where only a step sees it, its bridge may still be up."""
+async def _head_or_previous(head: Awaitable[JobHead], before: JobHead | None) -> JobHead:
+    """The head, or the previous one if only a step could find it again: its bridge may still be up."""
     try:
-        return await found
+        return await head
     except EaglerayError as error:
         if error.code != "ray-not-on-usual-port" or before is None:
             raise
@@ -473,8 +473,8 @@ class ConnectionMonitor:
             return ""
         minutes = max(1, round(left_s / 60))
         ends = "1 minute" if minutes == 1 else f"{minutes} minutes"
-        who = "a worker stands" if stopped == 1 else f"{stopped} workers stand"
-        return f"Job {job} ends in {ends} while {who} at a breakpoint."
+        workers = "a worker stands" if stopped == 1 else f"{stopped} workers stand"
+        return f"Job {job} ends in {ends} while {workers} at a breakpoint."
 
     def _count_stopped(self, cluster: str) -> int:
         """How many workers of a cluster are stopped: those that an adapter holds, and those that wait for one."""

@@ -67,28 +67,28 @@ def discover(environ: Mapping[str, str], machine: Machine, *, own: bool) -> Disc
     2. The port on which a dashboard process of this user listens (only if `own`).
     3. Port 8265, if its listener belongs to this user (only if `own`): a tunnel, for example.
     """
-    found: list[DiscoveredCluster] = []
+    clusters: list[DiscoveredCluster] = []
     hints: list[ClusterProblem] = []
     for name in VARIABLES:
-        _of_variable(name, environ.get(name, "").strip(), found, hints)
+        _of_variable(name, environ.get(name, "").strip(), clusters, hints)
     if own:
         dashboards = machine.dashboards()
-        found += [cluster for dashboard in dashboards if (cluster := address_of(dashboard))]
+        clusters += [cluster for dashboard in dashboards if (cluster := address_of(dashboard))]
         hints += _switched_off(dashboards)
-        _of_usual_port(machine, found, hints)
+        _of_usual_port(machine, clusters, hints)
     unique: dict[str, DiscoveredCluster] = {}
-    for cluster in found:
+    for cluster in clusters:
         unique.setdefault(cluster.address, cluster)
     return Discovery(tuple(unique.values()), tuple(hints))
 
 
 def _of_variable(
-    name: str, value: str, found: list[DiscoveredCluster], hints: list[ClusterProblem]
+    name: str, value: str, clusters: list[DiscoveredCluster], hints: list[ClusterProblem]
 ) -> None:
     if not value or (name == "RAY_ADDRESS" and not re.match(r"https?://", value)):
         return
     try:
-        found.append(DiscoveredCluster(normalised(value), "variable"))
+        clusters.append(DiscoveredCluster(normalised(value), "variable"))
     except EaglerayError as error:
         text = f"{name}: {error.message}"
         hints.append(ClusterProblem("bad-variable", text, f"Correct {name}, or unset it."))
@@ -132,14 +132,14 @@ def _switched_off(dashboards: Iterable[DashboardProcess]) -> list[ClusterProblem
 
 
 def _of_usual_port(
-    machine: Machine, found: list[DiscoveredCluster], hints: list[ClusterProblem]
+    machine: Machine, clusters: list[DiscoveredCluster], hints: list[ClusterProblem]
 ) -> None:
-    if any(cluster.address == USUAL_ADDRESS for cluster in found):
+    if any(cluster.address == USUAL_ADDRESS for cluster in clusters):
         return
     at_port = [listener for listener in machine.listeners() if listener.port == USUAL_PORT]
     owners = {listener.uid for listener in at_port}
     if machine.uid in owners and len(owners) == 1:
-        found.append(DiscoveredCluster(USUAL_ADDRESS, "port"))
+        clusters.append(DiscoveredCluster(USUAL_ADDRESS, "port"))
     elif owners:
         others = ", ".join(sorted(_user(uid) for uid in owners if uid != machine.uid))
         hints.append(

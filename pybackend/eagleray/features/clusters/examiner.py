@@ -106,15 +106,15 @@ class Examiner:
     async def _examine(self, cluster: str) -> None:
         try:
             status = self._watch.status(cluster)
-            found = tuple(diagnose(await self._evidence(status)))
+            problems = tuple(diagnose(await self._evidence(status)))
         except EaglerayError as error:
             log.info("%s could not be examined: %s", cluster, error)
             return
         before = self._examined.get(cluster)
-        self._examined[cluster] = Examination(status.session, self._clock.now(), found)
-        for problem in found:
+        self._examined[cluster] = Examination(status.session, self._clock.now(), problems)
+        for problem in problems:
             log.info("%s: %s: %s", cluster, problem.code, problem.message)
-        if found != (before.problems if before else ()):
+        if problems != (before.problems if before else ()):
             self._changed()
 
     async def _evidence(self, status: ClusterStatus) -> Evidence:
@@ -137,9 +137,9 @@ class Examiner:
         )
 
     def _read_environments(self, workers: Iterable[WorkerRow]) -> tuple[WorkerEnvironment, ...]:
-        known = self._environments
+        before = self._environments
         self._environments = {
-            key: known[key] if key in known else self._environment_of(worker.pid)
+            key: before[key] if key in before else self._environment_of(worker.pid)
             for worker in workers
             for key in [(worker.pid, worker.started_ms)]
         }
@@ -151,9 +151,11 @@ def _split_by_machine(
 ) -> tuple[list[WorkerRow], list[WorkerRow]]:
     """Workers and drivers of this machine, and those of others, the youngest first."""
     youngest = sorted(workers, key=lambda worker: -worker.started_ms)
-    asked = [worker for worker in youngest if worker.kind in ("worker", "driver") and worker.pid]
-    here = [worker for worker in asked if worker.node_ip in local]
-    return here, [worker for worker in asked if worker.node_ip not in local]
+    processes = [
+        worker for worker in youngest if worker.kind in ("worker", "driver") and worker.pid
+    ]
+    here = [worker for worker in processes if worker.node_ip in local]
+    return here, [worker for worker in processes if worker.node_ip not in local]
 
 
 async def _logs(
@@ -208,8 +210,8 @@ def diagnose(evidence: Evidence) -> list[ClusterProblem]:
     version = _version(evidence.ray_version)
     if version and version < OLDEST_RAY:
         return [_too_old(evidence.ray_version)]
-    found = [_debugger_setting(evidence, version), *_without_debugpy(evidence)]
-    return [problem for problem in found if problem is not None]
+    problems = [_debugger_setting(evidence, version), *_without_debugpy(evidence)]
+    return [problem for problem in problems if problem is not None]
 
 
 def _too_old(ray_version: str) -> ClusterProblem:

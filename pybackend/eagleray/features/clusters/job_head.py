@@ -140,7 +140,7 @@ class JobHeadFinder:
                 return None
             raise no_ray_in_job(job.id) if steps.allowed else ray_not_on_usual_port(job.id)
         try:
-            found = await self._slurm.find_dashboards(ssh, job.id, nodes)
+            dashboards = await self._slurm.find_dashboards(ssh, job.id, nodes)
         except EaglerayError as error:
             log.info("job %s: %s", job.id, error)
             if answering:
@@ -148,11 +148,13 @@ class JobHeadFinder:
             if starting:
                 return None
             raise no_ray_in_job(job.id, error.message) from error
-        if not found and starting:
+        if not dashboards and starting:
             return None
-        if not found:
+        if not dashboards:
             raise no_ray_in_job(job.id)
-        chosen = max(found, key=lambda dashboard: (dashboard.started, -nodes.index(dashboard.node)))
+        chosen = max(
+            dashboards, key=lambda dashboard: (dashboard.started, -nodes.index(dashboard.node))
+        )
         return _head(ssh, job.id, chosen.node, _host(chosen), chosen.port, answers)
 
 
@@ -173,8 +175,8 @@ def is_within_job(answer: NodeAnswer, addresses: Mapping[str, Sequence[str]]) ->
 
     One that requires a token does not list its nodes.
     """
-    known = {address for of_node in addresses.values() for address in of_node}
-    return set(answer.ips) <= known
+    own = {address for of_node in addresses.values() for address in of_node}
+    return set(answer.ips) <= own
 
 
 def _head(
@@ -194,13 +196,13 @@ def _head(
     )
 
 
-def _host(found: JobDashboard) -> str:
+def _host(dashboard: JobDashboard) -> str:
     """The host to connect to: the name of the node if the dashboard listens on all addresses."""
     try:
-        address = ipaddress.ip_address(found.address)
+        address = ipaddress.ip_address(dashboard.address)
     except ValueError:
-        return found.node
-    return found.node if address.is_unspecified else str(address)
+        return dashboard.node
+    return dashboard.node if address.is_unspecified else str(address)
 
 
 def is_loopback(host: str) -> bool:
