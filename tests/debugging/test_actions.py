@@ -1,4 +1,4 @@
-"""WorkerActions on several workers: who is asked what, and what is said of those that fail."""
+"""Actions on several workers: the requests to the adapter, and the failures."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def ops(adapter: FakeAdapter, worker_id: str) -> list[str]:
     return [op for op, params in adapter.asked if params.get("worker_id") == worker_id]
 
 
-async def test_continue_attaches_only_to_those_that_nobody_holds(
+async def test_continue_attaches_only_to_workers_that_are_not_held(
     adapter: FakeAdapter, sessions: AdapterSessions, own_home: Path
 ) -> None:
     adapter.change(state("held"))
@@ -42,7 +42,7 @@ async def test_continue_attaches_only_to_those_that_nobody_holds(
     assert ops(adapter, "new") == ["attach", "continue"]
 
 
-async def test_one_failure_leaves_the_others_alone(
+async def test_failure_does_not_affect_other_workers(
     adapter: FakeAdapter, sessions: AdapterSessions, own_home: Path
 ) -> None:
     adapter.answers["bad"] = worker_unreachable("name of bad", "10.0.0.1", 7000)
@@ -54,7 +54,7 @@ async def test_one_failure_leaves_the_others_alone(
     assert ops(adapter, "good") == ["attach", "continue"]
 
 
-async def test_continue_all_others(
+async def test_continue_others_leaves_the_named_workers_stopped(
     adapter: FakeAdapter, sessions: AdapterSessions, own_home: Path
 ) -> None:
     adapter.change(state("mine"), state("theirs"), state("runs", state="running"))
@@ -73,7 +73,7 @@ async def test_continue_all_others(
     assert asked == {"theirs", "new"}
 
 
-async def test_a_worker_whose_node_is_gone_is_left_alone_and_said(
+async def test_worker_on_a_departed_node_is_reported_as_failed(
     adapter: FakeAdapter, sessions: AdapterSessions, own_home: Path
 ) -> None:
     core = actions(sessions, own_home, Row("stale", "gone"), Row("new"))
@@ -84,7 +84,7 @@ async def test_a_worker_whose_node_is_gone_is_left_alone_and_said(
     assert {params["worker_id"] for _, params in adapter.asked} == {"new"}
 
 
-async def test_a_hundred_workers_at_once(
+async def test_hundred_workers_continue_at_once(
     adapter: FakeAdapter, sessions: AdapterSessions, own_home: Path
 ) -> None:
     ids = [f"w{i}" for i in range(100)]
@@ -92,7 +92,9 @@ async def test_a_hundred_workers_at_once(
     assert (await core.continue_(CLUSTER, ids)).done == 100
 
 
-async def test_release(adapter: FakeAdapter, sessions: AdapterSessions, own_home: Path) -> None:
+async def test_release_detaches_from_workers(
+    adapter: FakeAdapter, sessions: AdapterSessions, own_home: Path
+) -> None:
     adapter.change(state("held"))
     core = actions(sessions, own_home, Row("held", "held"), Row("new"))
     result = await core.release(CLUSTER, ["held", "new"])
@@ -100,7 +102,7 @@ async def test_release(adapter: FakeAdapter, sessions: AdapterSessions, own_home
     assert [failed.error.code for failed in result.failed] == ["unknown-worker"]
 
 
-async def test_ignore_finds_out_where_it_stands_and_lets_it_run(
+async def test_ignore_stores_the_stop_location_and_continues_the_worker(
     adapter: FakeAdapter, sessions: AdapterSessions, own_home: Path
 ) -> None:
     core = actions(sessions, own_home, Row("new", location=Location("/remote/train.py", 23, "f")))
@@ -123,7 +125,7 @@ async def test_ignore_finds_out_where_it_stands_and_lets_it_run(
         (None, "worker-ran-on"),
     ],
 )
-async def test_what_cannot_be_ignored_is_said(
+async def test_ignore_fails_at_other_stops(
     adapter: FakeAdapter,
     sessions: AdapterSessions,
     own_home: Path,

@@ -1,4 +1,4 @@
-"""The client of the adapters: which one is asked, what is told, what happens when one goes."""
+"""The client of the adapters: the adapter that gets a request, the events, and adapters that end."""
 
 from __future__ import annotations
 
@@ -40,12 +40,14 @@ async def adapters() -> AsyncIterator[AdapterClient]:
     await adapters.close()
 
 
-async def test_no_adapter_has_no_workers(adapters: AdapterClient) -> None:
+async def test_client_without_an_adapter_lists_no_workers(adapters: AdapterClient) -> None:
     assert await adapters.sessions.workers() == []
     assert adapters.sessions.last_workers() == []
 
 
-async def test_workers_of_all_versions(ours: FakeAdapter, adapters: AdapterClient) -> None:
+async def test_client_lists_workers_of_all_versions(
+    ours: FakeAdapter, adapters: AdapterClient
+) -> None:
     ours.change(state("w1"))
     async with running("0.0.9") as older:
         older.change(state("w2"))
@@ -67,7 +69,9 @@ async def test_attach_goes_to_the_adapter_that_has_the_worker(
         assert [op for op, _ in older.asked] == ["attach"]
 
 
-async def test_attach_goes_to_ours_otherwise(ours: FakeAdapter, adapters: AdapterClient) -> None:
+async def test_attach_goes_to_our_adapter_if_none_has_the_worker(
+    ours: FakeAdapter, adapters: AdapterClient
+) -> None:
     await adapters.sessions.attach(WORKER)
     ((op, params),) = ours.asked
     assert op == "attach"
@@ -84,7 +88,7 @@ async def test_another_session_is_another_worker(
     assert caught.value.code == "unknown-worker"
 
 
-async def test_an_error_of_the_adapter(ours: FakeAdapter, adapters: AdapterClient) -> None:
+async def test_error_of_the_adapter_is_raised(ours: FakeAdapter, adapters: AdapterClient) -> None:
     ours.answers["w1"] = worker_busy("r0")
     with pytest.raises(EaglerayError) as caught:
         await adapters.sessions.attach(WORKER)
@@ -138,9 +142,7 @@ class Heard:
             )
 
 
-async def test_a_listener_is_told_of_every_change(
-    ours: FakeAdapter, adapters: AdapterClient
-) -> None:
+async def test_listener_gets_every_change(ours: FakeAdapter, adapters: AdapterClient) -> None:
     heard = Heard(adapters)
     await heard.wait_for([])
     ours.change(state("w1"))
@@ -149,7 +151,7 @@ async def test_a_listener_is_told_of_every_change(
     heard.end()
 
 
-async def test_an_adapter_that_comes_later_is_found(adapters: AdapterClient) -> None:
+async def test_adapter_that_starts_later_is_used(adapters: AdapterClient) -> None:
     heard = Heard(adapters)
     async with running() as late:
         late.change(state("w1"))
@@ -157,9 +159,7 @@ async def test_an_adapter_that_comes_later_is_found(adapters: AdapterClient) -> 
     await heard.wait_for([])
 
 
-async def test_an_adapter_that_is_killed_has_no_workers(
-    ours: FakeAdapter, adapters: AdapterClient
-) -> None:
+async def test_killed_adapter_has_no_workers(ours: FakeAdapter, adapters: AdapterClient) -> None:
     ours.change(state("w1"))
     heard = Heard(adapters)
     await heard.wait_for(["w1"])
@@ -168,7 +168,7 @@ async def test_an_adapter_that_is_killed_has_no_workers(
     await heard.wait_for([])
 
 
-async def test_a_request_in_flight_when_the_adapter_dies(
+async def test_request_in_flight_fails_when_the_adapter_dies(
     ours: FakeAdapter, adapters: AdapterClient
 ) -> None:
     ours.silent_about = "attach"
@@ -180,7 +180,7 @@ async def test_a_request_in_flight_when_the_adapter_dies(
     assert caught.value.code == "adapter-lost"
 
 
-async def test_an_adapter_that_is_stuck_holds_up_nobody(
+async def test_stuck_adapter_delays_no_other(
     ours: FakeAdapter, adapters: AdapterClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours.change(state("w1"))
@@ -197,7 +197,7 @@ async def test_an_adapter_that_is_stuck_holds_up_nobody(
         assert not older.kept_silent.is_set()
 
 
-async def test_an_adapter_that_is_stuck_from_the_first_is_waited_for_once(
+async def test_stuck_adapter_is_awaited_once(
     ours: FakeAdapter, adapters: AdapterClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours.change(state("w1"))
@@ -219,7 +219,7 @@ async def test_an_adapter_that_is_stuck_from_the_first_is_waited_for_once(
         assert [worker.worker_id for worker in workers] == ["w2"]
 
 
-async def test_ours_that_is_stuck_is_said_and_no_other_is_started(
+async def test_stuck_adapter_of_our_version_is_an_error_and_not_replaced(
     ours: FakeAdapter, adapters: AdapterClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours.silent_about = "hello"
@@ -232,7 +232,7 @@ async def test_ours_that_is_stuck_is_said_and_no_other_is_started(
     assert [op for op, _ in ours.asked] == ["attach"]
 
 
-async def test_a_request_that_is_never_answered(ours: FakeAdapter) -> None:
+async def test_unanswered_request_reaches_its_time_limit(ours: FakeAdapter) -> None:
     ours.silent_about = "subscribe"
     connection = await AdapterConnection.open(adapter_socket())
     assert connection is not None
@@ -254,14 +254,16 @@ async def test_watching_as_an_iterator(ours: FakeAdapter, adapters: AdapterClien
                 break
 
 
-async def test_another_protocol_is_left_alone(ours: FakeAdapter, adapters: AdapterClient) -> None:
+async def test_adapter_with_another_protocol_is_not_used(
+    ours: FakeAdapter, adapters: AdapterClient
+) -> None:
     async with running("9.0.0") as newer:
         newer.protocol = 99
         newer.change(state("w9"))
         assert await adapters.sessions.workers() == []
 
 
-async def test_a_stale_socket_is_no_adapter(adapters: AdapterClient) -> None:
+async def test_stale_socket_is_not_used(adapters: AdapterClient) -> None:
     (run_folder() / "adapter-0.0.1.sock").touch()
     assert await adapters.sessions.workers() == []
 
@@ -272,7 +274,7 @@ async def test_the_command_line_is_isolated() -> None:
     assert command[-1] == "adapter"
 
 
-async def test_an_adapter_that_cannot_start(
+async def test_adapter_that_fails_to_start_is_an_error(
     adapters: AdapterClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = [os.path.realpath("/bin/sh"), "-c", "echo what went wrong >&2; exit 7"]
@@ -283,7 +285,7 @@ async def test_an_adapter_that_cannot_start(
     assert "what went wrong" in caught.value.detail
 
 
-async def test_two_at_once_start_one_adapter(own_home: Path) -> None:
+async def test_simultaneous_clients_start_one_adapter(own_home: Path) -> None:
     """A real process; nothing listens at the worker's port, which the adapter says."""
     one, two = AdapterClient(), AdapterClient()
     worker = AttachParams("s", "w", "c", "r0", "127.0.0.1", 1, timeout_s=5.0)

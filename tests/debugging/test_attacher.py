@@ -1,4 +1,4 @@
-"""WorkerAttacher: what the adapter is asked, what comes back, what is done when the worker ran on."""
+"""WorkerAttacher: the requests to the adapter, the result, and workers that continued meanwhile."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ def attaching(sessions: AdapterSessions, *rows: Row, maps: Maps | None = None) -
     return WorkerAttacher(sessions, List(list(rows)).find, maps or Maps())
 
 
-async def test_a_paused_worker(adapter: FakeAdapter, sessions: AdapterSessions) -> None:
+async def test_attach_returns_socket_and_stop_location(
+    adapter: FakeAdapter, sessions: AdapterSessions
+) -> None:
     said: list[str] = []
     maps = Maps()
     core = attaching(sessions, Row("w1", rank=3), maps=maps)
@@ -35,7 +37,7 @@ async def test_a_paused_worker(adapter: FakeAdapter, sessions: AdapterSessions) 
 @pytest.mark.parametrize(
     ("said", "listed", "rank"), [("7", 3, 3), ("", 3, 3), ("7", None, 7), ("x", None, None)]
 )
-async def test_the_rank_is_that_of_the_row(
+async def test_rank_of_the_row_precedes_that_of_the_environment(
     adapter: FakeAdapter, sessions: AdapterSessions, said: str, listed: int | None, rank: int | None
 ) -> None:
     adapter.answers["w1"] = state("w1", rank=said)
@@ -45,7 +47,7 @@ async def test_the_rank_is_that_of_the_row(
 
 
 @pytest.mark.parametrize("listed", ["paused", "held"])
-async def test_a_worker_that_ran_on_is_given_up(
+async def test_worker_that_continued_meanwhile_is_released(
     adapter: FakeAdapter, sessions: AdapterSessions, listed: str
 ) -> None:
     adapter.answers["w1"] = state("w1", state="running", stop=None)
@@ -57,7 +59,7 @@ async def test_a_worker_that_ran_on_is_given_up(
     assert [op for op, _ in adapter.asked] == ["attach", "release"]
 
 
-async def test_a_worker_of_a_run_is_attached_to_while_it_runs(
+async def test_running_worker_of_a_run_is_attached_to(
     adapter: FakeAdapter, sessions: AdapterSessions
 ) -> None:
     adapter.answers["w1"] = state("w1", state="running", stop=None)
@@ -67,7 +69,7 @@ async def test_a_worker_of_a_run_is_attached_to_while_it_runs(
 
 
 @pytest.mark.parametrize("state", ["held", "attached", "running"])
-async def test_unless_taken_leaves_alone_what_another_has(
+async def test_unless_taken_refuses_attached_workers(
     adapter: FakeAdapter, sessions: AdapterSessions, state: str
 ) -> None:
     core = attaching(sessions, Row("w1"), Row("w2", state=state))
@@ -88,7 +90,7 @@ async def test_a_worker_that_an_editor_lets_run(
     assert (attachment.path, attachment.line, attachment.local) == ("", 0, "")
 
 
-async def test_a_worker_that_died_meanwhile(
+async def test_worker_that_died_meanwhile_is_an_error(
     adapter: FakeAdapter, sessions: AdapterSessions
 ) -> None:
     adapter.answers["w1"] = worker_gone("name of w1")
@@ -97,7 +99,7 @@ async def test_a_worker_that_died_meanwhile(
     assert caught.value.code == "worker-gone"
 
 
-async def test_a_worker_that_is_not_listed(adapter: FakeAdapter, sessions: AdapterSessions) -> None:
+async def test_unlisted_worker_is_unknown(adapter: FakeAdapter, sessions: AdapterSessions) -> None:
     with pytest.raises(EaglerayError) as caught:
         await attaching(sessions).attach("http://c:8265", "w1", [], lambda _: None)
     assert caught.value.code == "unknown-worker"

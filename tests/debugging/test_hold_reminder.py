@@ -32,7 +32,7 @@ def reminder(clock: SetClock, said: list[HeldLong]) -> HoldReminder:
     return HoldReminder(clock, said.append)
 
 
-def test_it_says_so_after_fifteen_minutes_and_once(
+def test_reminder_comes_once_after_fifteen_minutes(
     reminder: HoldReminder, clock: SetClock, said: list[HeldLong]
 ) -> None:
     reminder.update([state("w1")])
@@ -51,11 +51,11 @@ def test_it_says_so_after_fifteen_minutes_and_once(
 @pytest.mark.parametrize(
     ("said", "limit"), [("", REMIND_AFTER_S), ("60", 60.0), ("soon", REMIND_AFTER_S)]
 )
-def test_the_environment_may_shorten_it(said: str, limit: float) -> None:
+def test_environment_shortens_the_limit(said: str, limit: float) -> None:
     assert Settings.read({}, {"EAGLERAY_REMIND_S": said}).remind_s == limit
 
 
-def test_a_hold_that_began_before_us(
+def test_hold_before_the_start_counts(
     reminder: HoldReminder, clock: SetClock, said: list[HeldLong]
 ) -> None:
     reminder.update([state("w1", held_s=14 * MINUTE)])
@@ -65,19 +65,19 @@ def test_a_hold_that_began_before_us(
     assert [held.minutes for held in said] == [15]
 
 
-def test_a_stop_that_nobody_has_seen_is_no_hold(
+def test_stop_without_an_editor_before_is_no_hold(
     reminder: HoldReminder, said: list[HeldLong]
 ) -> None:
     reminder.update([state("w1", held_s=47 * MINUTE, seen=False)])
     assert said == []
 
 
-def test_a_very_old_hold_is_said_at_once(reminder: HoldReminder, said: list[HeldLong]) -> None:
+def test_old_hold_is_reminded_of_at_once(reminder: HoldReminder, said: list[HeldLong]) -> None:
     reminder.update([state("w1", held_s=47 * MINUTE)])
     assert [held.minutes for held in said] == [47]
 
 
-def test_an_editor_ends_the_hold(
+def test_editor_ends_the_hold(
     reminder: HoldReminder, clock: SetClock, said: list[HeldLong]
 ) -> None:
     reminder.update([state("w1")])
@@ -104,7 +104,7 @@ def test_only_stopped_workers_are_held(
     assert said == []
 
 
-def test_the_next_hold_is_said_again(
+def test_next_hold_is_reminded_of_again(
     reminder: HoldReminder, clock: SetClock, said: list[HeldLong]
 ) -> None:
     for _ in range(2):
@@ -115,7 +115,7 @@ def test_the_next_hold_is_said_again(
     assert len(said) == 2
 
 
-async def test_it_looks_again_by_itself(
+async def test_reminder_polls_repeatedly(
     reminder: HoldReminder, clock: SetClock, said: list[HeldLong], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hold_reminder, "_POLL_S", 0.0)

@@ -33,7 +33,7 @@ async def ignoring(
     return ignoring
 
 
-async def test_a_worker_that_waits_there_goes_by(
+async def test_worker_at_an_ignored_breakpoint_continues(
     ignoring: BreakpointIgnorer, adapter: FakeAdapter
 ) -> None:
     await ignoring.continue_ignored([Row("w1", location=Location("/remote/train.py", 23, "f"))])
@@ -52,14 +52,14 @@ async def test_a_worker_that_waits_there_goes_by(
         Row("w1", state="attached", location=Location("/remote/train.py", 23, "f")),
     ],
 )
-async def test_a_worker_that_waits_elsewhere_is_left_alone(
+async def test_worker_at_another_breakpoint_stays_stopped(
     ignoring: BreakpointIgnorer, adapter: FakeAdapter, row: Row
 ) -> None:
     await ignoring.continue_ignored([row])
     assert adapter.asked == []
 
 
-async def test_a_worker_whose_line_is_unknown_is_looked_at(
+async def test_worker_with_an_unknown_line_is_attached_to(
     ignoring: BreakpointIgnorer, adapter: FakeAdapter
 ) -> None:
     adapter.answers["w2"] = state("w2", stop=None, state="running")
@@ -67,7 +67,7 @@ async def test_a_worker_whose_line_is_unknown_is_looked_at(
     assert sorted(op for op, _ in adapter.asked) == ["attach", "attach", "ignore"]
 
 
-async def test_one_that_stands_elsewhere_after_all_stays(
+async def test_worker_that_is_stopped_elsewhere_stays_stopped(
     ignoring: BreakpointIgnorer, adapter: FakeAdapter
 ) -> None:
     adapter.answers["w1"] = state("w1", stop=WorkerStop("breakpoint", "/b.py", 1, "f", "", 1))
@@ -75,7 +75,7 @@ async def test_one_that_stands_elsewhere_after_all_stays(
     assert [op for op, _ in adapter.asked] == ["attach"]
 
 
-async def test_an_error_leaves_the_others_alone(
+async def test_error_does_not_affect_other_workers(
     ignoring: BreakpointIgnorer, adapter: FakeAdapter
 ) -> None:
     adapter.answers["w1"] = worker_busy("w1")
@@ -89,7 +89,7 @@ async def test_rules_outlive_the_sidecar(
     assert await BreakpointIgnorer(sessions, file).rules() == [RULE]
 
 
-async def test_a_rule_is_taken_back(
+async def test_rule_is_removed(
     ignoring: BreakpointIgnorer, adapter: FakeAdapter, sessions: AdapterSessions, file: Path
 ) -> None:
     await ignoring.forget(RULE.cluster, RULE.path, RULE.line)
@@ -98,7 +98,7 @@ async def test_a_rule_is_taken_back(
     assert await BreakpointIgnorer(sessions, file).rules() == []
 
 
-async def test_two_windows_share_the_rules(
+async def test_windows_share_the_rules(
     ignoring: BreakpointIgnorer, adapter: FakeAdapter, sessions: AdapterSessions, file: Path
 ) -> None:
     theirs = IgnoredBreakpoint(RULE.cluster, RULE.session, "/remote/other.py", 7)
@@ -111,19 +111,21 @@ async def test_two_windows_share_the_rules(
     assert [one.name for one in file.parent.glob(f"{file.name}*")] == [file.name]
 
 
-async def test_a_restarted_cluster_begins_without_rules(ignoring: BreakpointIgnorer) -> None:
+async def test_restarted_cluster_has_no_rules(ignoring: BreakpointIgnorer) -> None:
     new = IgnoredBreakpoint(RULE.cluster, "session_2", "/remote/new.py", 5)
     await ignoring.ignore(new)
     assert await ignoring.rules() == [new]
 
 
-async def test_the_same_place_twice_is_one_rule(ignoring: BreakpointIgnorer) -> None:
+async def test_ignoring_a_place_twice_stores_one_rule(ignoring: BreakpointIgnorer) -> None:
     await ignoring.ignore(RULE)
     assert await ignoring.rules() == [RULE]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '[{"nonsense": 1}]', "{}"])
-async def test_a_file_that_cannot_be_read(sessions: AdapterSessions, file: Path, text: str) -> None:
+async def test_unreadable_file_counts_as_empty(
+    sessions: AdapterSessions, file: Path, text: str
+) -> None:
     file.write_text(text)
     ignoring = BreakpointIgnorer(sessions, file)
     assert await ignoring.rules() == []

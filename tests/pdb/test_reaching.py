@@ -53,7 +53,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Around]:
         (HERE, NOBODY, []),
     ],
 )
-async def test_routes_to_the_localhost_of_a_node(
+async def test_routes_end_on_the_localhost_of_the_node(
     site: Around, cluster: str, node: NodeRow, routes: list[RouteSpec]
 ) -> None:
     if cluster == JOB:
@@ -92,14 +92,14 @@ def _pdb(opens: Opens, *own: RouteSpec) -> Pdb:
     return Pdb(no_dashboard, opens, lambda cluster, ip: routes, lambda cluster, node: list(own))
 
 
-async def test_this_machine_needs_no_connection_of_ours() -> None:
+async def test_pdb_on_this_machine_is_reached_directly() -> None:
     opens = Opens()
     pdb = _pdb(opens, DIRECT)
     assert await pdb.address(pdb.target(SESSION)) == "127.0.0.1:4000"
     assert opens.asked == []
 
 
-async def test_nothing_connects_before_the_person_does() -> None:
+async def test_only_the_user_connects_to_pdb() -> None:
     """A mere connection would be the only one that pdb takes, and its end would fail the task."""
     opens = Opens()
     pdb = _pdb(opens, RouteSpec(ssh="10.77.0.9"))
@@ -107,7 +107,7 @@ async def test_nothing_connects_before_the_person_does() -> None:
     assert opens.asked == [("run", "10.77.0.9", "true"), ("open", "127.0.0.1", 4000, False)]
 
 
-async def test_an_open_debugger_is_reached_as_other_ports_are() -> None:
+async def test_open_pdb_is_reached_like_other_ports() -> None:
     opens = Opens()
     pdb = _pdb(opens)
     target = pdb.target(evolve(SESSION, is_open=True))
@@ -115,7 +115,7 @@ async def test_an_open_debugger_is_reached_as_other_ports_are() -> None:
     assert await pdb.address(target) == "/socket"
 
 
-async def test_where_no_route_ends_the_option_of_ray_is_named() -> None:
+async def test_unreachable_pdb_names_the_option_of_ray() -> None:
     with pytest.raises(EaglerayError) as raised:
         _pdb(Opens()).target(SESSION)
     assert raised.value.code == "pdb-out-of-reach"
@@ -123,7 +123,7 @@ async def test_where_no_route_ends_the_option_of_ray_is_named() -> None:
     assert "--ray-debugger-external" in raised.value.next_step
 
 
-async def test_an_ssh_that_is_refused_names_it_too() -> None:
+async def test_refused_ssh_names_the_option_of_ray() -> None:
     opens = Opens()
     opens.error = ssh_key_refused("10.77.0.9", "Permission denied")
     pdb = _pdb(opens, RouteSpec(ssh="10.77.0.9"))

@@ -51,7 +51,7 @@ def of(**more: Any) -> Any:
     return sessions("c", [VALUE | more], ROWS)
 
 
-def test_where_it_stands_and_who_it_is() -> None:
+def test_session_has_stop_location_and_name() -> None:
     (one,) = of()
     assert (one.name, one.place, one.pid, one.node) == (
         "train_step",
@@ -64,7 +64,7 @@ def test_where_it_stands_and_who_it_is() -> None:
     assert of_actor.name == "policy-3.update"
 
 
-def test_an_error_shows_the_last_frame_that_is_not_rays() -> None:
+def test_error_shows_the_last_frame_of_user_code() -> None:
     (one,) = of(filename="/venv/site-packages/ray/_private/worker.py", traceback=FAILED)
     assert (one.place, one.error) == (
         "/home/u/loss.py:7",
@@ -74,7 +74,7 @@ def test_an_error_shows_the_last_frame_that_is_not_rays() -> None:
     assert hop.place == "its first line"
 
 
-def test_an_open_debugger_listens_on_its_own_node_only() -> None:
+def test_open_pdb_is_accepted_on_its_own_node_only() -> None:
     (one,) = of(pdb_address="10.0.0.2:46821")
     assert one.is_open
     for elsewhere in ("10.0.0.1:46821", "evil.example:22", "169.254.169.254:80"):
@@ -96,12 +96,12 @@ def test_an_open_debugger_listens_on_its_own_node_only() -> None:
         {"worker_id": "gone"},
     ],
 )
-def test_what_makes_no_sense_is_left_out(more: dict[str, Any]) -> None:
+def test_malformed_records_are_left_out(more: dict[str, Any]) -> None:
     assert of(**more) == []
 
 
 @pytest.mark.parametrize("said", [None, 3, "x", {}, [None, 3, "x", []], [{}]])
-def test_no_list_is_no_session(said: Any) -> None:
+def test_missing_list_gives_no_sessions(said: Any) -> None:
     assert sessions("c", said, ROWS) == []
 
 
@@ -116,7 +116,7 @@ def test_texts_are_short_and_steer_no_terminal() -> None:
     assert (odd.line, odd.since) == (0, 0.0)
 
 
-def test_the_longest_waiting_comes_first() -> None:
+def test_sessions_are_sorted_by_waiting_time() -> None:
     said = [
         VALUE | {"id": f"{n:08x}", "timestamp": waited} for n, waited in enumerate((30, 10, 20))
     ]
@@ -132,7 +132,7 @@ def _task(name: str, node: str) -> TaskRow:
     return TaskRow(*texts, 99, "", 0, RuntimeEnv())
 
 
-def test_an_old_ray_names_no_worker() -> None:
+def test_old_ray_sessions_are_matched_by_task() -> None:
     assert lacks_worker_ids([OLD])
     assert not lacks_worker_ids([VALUE])
     rows = evolve(ROWS, jobs=[JOB], tasks=[_task("train_step", "n2"), _task("other", "n1")])
@@ -140,18 +140,18 @@ def test_an_old_ray_names_no_worker() -> None:
     assert (one.node, one.pid) == (OTHER, 99)
 
 
-def test_an_old_ray_on_several_nodes_is_not_guessed() -> None:
+def test_old_ray_on_several_nodes_gets_no_process() -> None:
     tasks = [_task("train_step", "n1"), _task("train_step", "n2")]
     (one,) = sessions("c", [OLD], evolve(ROWS, jobs=[JOB], tasks=tasks))
     assert (one.node.ip, one.node.name, one.pid) == ("", "one of 2 nodes", 0)
 
 
-def test_an_ended_job_of_an_old_ray_has_no_sessions() -> None:
+def test_ended_job_of_an_old_ray_has_no_sessions() -> None:
     ended = evolve(JOB, status="SUCCEEDED")
     assert sessions("c", [OLD], evolve(ROWS, jobs=[ended], tasks=[_task("train_step", "n2")])) == []
 
 
-def test_choosing_by_id_name_or_beginning() -> None:
+def test_session_is_chosen_by_id_name_or_prefix() -> None:
     first, second = (of(id=identity)[0] for identity in ("aaaa1111", "aaaa2222"))
     assert chosen([first, second], "aaaa2222") is second
     assert chosen([first, evolve(second, name="other")], "other").id == second.id
@@ -162,13 +162,13 @@ def test_choosing_by_id_name_or_beginning() -> None:
         assert raised.value.code == code
 
 
-def test_a_target_fits_into_an_argument() -> None:
+def test_target_survives_a_round_trip_as_an_argument() -> None:
     routes = (RouteSpec(ssh="login", job="12", node="node-2"),)
     target = PdbTarget("id", "c", 'a "name" é', "f:1", "node-2", routes, "127.0.0.1", 46821, True)
     assert read(target.text()) == target
 
 
-def test_a_target_that_somebody_else_wrote_runs_nothing() -> None:
+def test_foreign_target_runs_nothing() -> None:
     whole = json.loads(PdbTarget("i", "c", "n", "p", "no", (RouteSpec(),), "h", 1, True).text())
     for wrong in ("", "[]", "{}", json.dumps(whole | {"port": "x"})):
         with pytest.raises(EaglerayError) as raised:

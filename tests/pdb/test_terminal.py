@@ -116,7 +116,7 @@ def test_lines_are_edited(session: Session) -> None:
     assert session.code() == ENDED
 
 
-def test_control_c_takes_back_a_line(session: Session) -> None:
+def test_control_c_discards_a_line(session: Session) -> None:
     session.until("(Pdb) ")
     session.type("raise SystemExit")
     session.until("SystemExit")
@@ -140,7 +140,7 @@ def test_control_c_while_it_runs_does_not_harm_it(session: Session) -> None:
     assert session.outcome() == "returned 3"
 
 
-def test_control_d_lets_it_run_on(session: Session) -> None:
+def test_control_d_continues_the_worker(session: Session) -> None:
     session.until("(Pdb) ")
     session.type("\x04")
     session.until("runs on")
@@ -149,7 +149,7 @@ def test_control_d_lets_it_run_on(session: Session) -> None:
 
 
 @pytest.mark.parametrize("how", [signal.SIGHUP, signal.SIGTERM])
-def test_a_closed_terminal_lets_it_run_on(session: Session, how: signal.Signals) -> None:
+def test_closed_terminal_continues_the_worker(session: Session, how: signal.Signals) -> None:
     session.until("(Pdb) ")
     session.answer(f"b {WAITING}:{_body()}")
     os.kill(session.pid, how)
@@ -167,7 +167,7 @@ def test_quit_is_said_twice(session: Session) -> None:
     assert session.outcome() == "raised BdbQuit"
 
 
-def test_its_breakpoints_are_cleared_before_it_is_left(session: Session) -> None:
+def test_breakpoints_are_cleared_before_disconnecting(session: Session) -> None:
     session.until("(Pdb) ")
     assert "Breakpoint 1" in session.answer(f"b {WAITING}:{_body()}")
     session.type("c\n")
@@ -176,13 +176,13 @@ def test_its_breakpoints_are_cleared_before_it_is_left(session: Session) -> None
     assert session.code() == ENDED
 
 
-def test_remote_is_told_to_whoever_follows(session: Session) -> None:
+def test_remote_command_is_reported_to_the_follower(session: Session) -> None:
     session.until("(Pdb) ")
     session.type("remote\n")
     assert session.code() == WENT_ON
 
 
-def test_nothing_of_the_worker_steers_the_terminal(session: Session) -> None:
+def test_output_of_the_worker_does_not_control_the_terminal(session: Session) -> None:
     session.until("(Pdb) ")
     said = session.answer(f"!print(hostile, file={ACTIVE})")
     assert said == "]0;title31mred\n"
@@ -233,13 +233,13 @@ def _listening() -> Iterator[socket.socket]:
         yield listening
 
 
-def test_a_closed_port_is_refused() -> None:
+def test_closed_port_is_an_error() -> None:
     with _listening() as closed:
         assert pdb_terminal.main([f"127.0.0.1:{closed.getsockname()[1]}"]) == REFUSED
 
 
 @pytest.mark.usefixtures("kept_signals")
-def test_a_pdb_that_somebody_else_has_says_nothing() -> None:
+def test_pdb_with_another_client_is_an_error() -> None:
     with _listening() as taken:
         taken.listen(1)
         host, port = taken.getsockname()

@@ -37,7 +37,7 @@ def write(workspace: Path) -> Write:
     return make
 
 
-def test_same_path(workspace: Path, write: Write) -> None:
+def test_same_path_is_chosen_if_the_file_exists(workspace: Path, write: Write) -> None:
     path = write("a.py")
     decision = decide(path, [], [str(workspace)], not_asked)
     assert (decision.how, decision.local, decision.mapping) == ("same-path", path, None)
@@ -48,7 +48,7 @@ def test_same_path_without_a_workspace(write: Write) -> None:
     assert decide(path, [], [], not_asked).how == "same-path"
 
 
-def test_same_path_that_the_workspace_knows_by_a_link(
+def test_same_path_is_named_as_in_the_workspace(
     workspace: Path, tmp_path: Path, write: Write
 ) -> None:
     path = write("pkg/a.py")
@@ -59,7 +59,7 @@ def test_same_path_that_the_workspace_knows_by_a_link(
     assert decision.mapping == PathMapping(str(workspace), str(link))
 
 
-def test_the_setting_is_before_the_same_path(workspace: Path, write: Write, tmp_path: Path) -> None:
+def test_setting_precedes_same_path(workspace: Path, write: Write, tmp_path: Path) -> None:
     path = write("a.py")
     other = tmp_path / "other"
     other.mkdir()
@@ -69,9 +69,7 @@ def test_the_setting_is_before_the_same_path(workspace: Path, write: Write, tmp_
     assert (decision.how, decision.local) == ("setting", f"{other}/a.py")
 
 
-def test_the_longest_mapping_wins_and_one_without_a_file_is_passed_over(
-    workspace: Path, write: Write
-) -> None:
+def test_longest_mapping_with_a_file_wins(workspace: Path, write: Write) -> None:
     write("deep/a.py")
     mappings = [
         PathMapping("/app", str(workspace / "wide")),
@@ -81,13 +79,13 @@ def test_the_longest_mapping_wins_and_one_without_a_file_is_passed_over(
     assert decide("/app/x/a.py", mappings, [], not_asked).local == f"{workspace}/deep/a.py"
 
 
-def test_a_mapping_never_leads_out_of_its_folder(workspace: Path, write: Write) -> None:
+def test_mapping_never_leads_out_of_its_folder(workspace: Path, write: Write) -> None:
     write("secret.py")
     mapping = PathMapping("/app", str(workspace / "sub"))
     assert decide("/app/../secret.py", [mapping], [], not_asked).local == ""
 
 
-def test_a_kept_answer_about_a_package_holds_for_the_next_upload(
+def test_stored_answer_about_a_package_holds_for_the_next_upload(
     workspace: Path, write: Write
 ) -> None:
     local = write("src/a.py")
@@ -98,7 +96,7 @@ def test_a_kept_answer_about_a_package_holds_for_the_next_upload(
     assert decision.mapping == PathMapping(newer, str(workspace / "src"))
 
 
-def test_the_mounts_are_after_the_setting_and_before_the_same_path(
+def test_mounts_come_after_setting_and_before_same_path(
     workspace: Path, write: Write, tmp_path: Path
 ) -> None:
     path, mounted = write("a.py", "of the image\n"), write("code/a.py", "mounted\n")
@@ -113,7 +111,7 @@ def test_the_mounts_are_after_the_setting_and_before_the_same_path(
     assert decide(path, [said], [], not_asked, [fit]).how == "setting"
 
 
-def test_what_is_mounted_is_known_by_the_name_of_the_workspace(
+def test_mounted_file_is_named_as_in_the_workspace(
     workspace: Path, write: Write, tmp_path: Path
 ) -> None:
     mounted = write("pkg/a.py")
@@ -127,7 +125,7 @@ def test_what_is_mounted_is_known_by_the_name_of_the_workspace(
     assert decision.mapping == PathMapping("/workspace", str(link))
 
 
-def test_a_mount_chooses_no_file_of_another_content(workspace: Path, write: Write) -> None:
+def test_mount_chooses_no_file_of_another_content(workspace: Path, write: Write) -> None:
     fits = [
         MountedFile(write("secret.py"), PathMapping("/w", "/")),
         MountedFile("/nowhere", PathMapping("/w", "/")),
@@ -136,9 +134,7 @@ def test_a_mount_chooses_no_file_of_another_content(workspace: Path, write: Writ
         assert decide("/w/secret.py", [], [], lambda h=remote_hash: h, fits).local == ""
 
 
-def test_rays_copy_of_a_package_is_not_looked_for_in_the_mounts(
-    workspace: Path, write: Write
-) -> None:
+def test_copy_of_a_package_is_not_searched_in_mounts(workspace: Path, write: Write) -> None:
     local = write("train.py")
     fit = MountedFile(write("copy/train.py"), PathMapping(PACKAGE, f"{workspace}/copy"))
     decision = decide(f"{PACKAGE}/train.py", [], [str(workspace)], not_asked, [fit])
@@ -168,7 +164,7 @@ def test_py_modules(workspace: Path, write: Write) -> None:
     assert decision.mapping == PathMapping(MODULES, str(workspace / "src"))
 
 
-def test_of_several_fitting_the_one_with_the_same_content(workspace: Path, write: Write) -> None:
+def test_content_decides_between_several_fitting_files(workspace: Path, write: Write) -> None:
     write("a/train.py", "one")
     local = write("b/train.py", "two")
     decision = decide(
@@ -185,14 +181,16 @@ def test_longest_suffix(workspace: Path, write: Write) -> None:
     assert decision.mapping == PathMapping("/root", str(workspace))
 
 
-def test_two_equally_long_suffixes_ask(workspace: Path, write: Write) -> None:
+def test_equally_long_suffixes_lead_to_a_question(workspace: Path, write: Write) -> None:
     files = [write("v1/verl/main.py", "1"), write("v2/verl/main.py", "2")]
     decision = decide("/root/verl/main.py", [], [str(workspace)], lambda: "unlike both")
     assert decision.how == "ask"
     assert list(decision.candidates) == files
 
 
-def test_a_name_alone_must_have_the_same_content(workspace: Path, write: Write) -> None:
+def test_file_that_fits_by_name_only_must_have_the_same_content(
+    workspace: Path, write: Write
+) -> None:
     local = write("utils.py", "mine")
     folders = [str(workspace)]
     same = decide("/app/utils.py", [], folders, lambda: local_files.sha256(local))
@@ -204,17 +202,19 @@ def test_a_name_alone_must_have_the_same_content(workspace: Path, write: Write) 
     "path",
     ["/env/lib/python3.11/site-packages/torch/utils.py", "<string>", "/x/<frozen y>", "/a\0/b.py"],
 )
-def test_nothing_to_ask(workspace: Path, write: Write, path: str) -> None:
+def test_installed_and_generated_code_leads_to_no_question(
+    workspace: Path, write: Write, path: str
+) -> None:
     write("torch/utils.py")
     assert decide(path, [], [str(workspace)], not_asked).how == "none"
 
 
-def test_none_fits_asks_but_not_without_a_workspace(workspace: Path) -> None:
+def test_missing_file_leads_to_a_question_only_with_a_workspace(workspace: Path) -> None:
     assert decide("/app/a.py", [], [str(workspace)], not_asked).how == "ask"
     assert decide("/app/a.py", [], [], not_asked).how == "none"
 
 
-def test_rays_copy_of_a_package_stands_for_itself(tmp_path: Path, workspace: Path) -> None:
+def test_copy_of_a_package_is_its_own_local_file(tmp_path: Path, workspace: Path) -> None:
     copy = tmp_path / "runtime_resources/working_dir_files/_ray_pkg_1/train.py"
     copy.parent.mkdir(parents=True)
     copy.touch()
@@ -222,7 +222,7 @@ def test_rays_copy_of_a_package_stands_for_itself(tmp_path: Path, workspace: Pat
     assert (decision.how, decision.local) == ("none", str(copy))
 
 
-def test_folders_that_are_not_the_persons_code_are_left_out(workspace: Path, write: Write) -> None:
+def test_folders_without_user_code_are_skipped(workspace: Path, write: Write) -> None:
     local = write("verl/a.py")
     for where in ("node_modules", ".hidden", "__pycache__"):
         write(f"{where}/verl/a.py")

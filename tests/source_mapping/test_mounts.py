@@ -1,4 +1,4 @@
-"""From the tables of mounts of a worker and of this machine to the file that both have."""
+"""The file that a worker and this machine both have, by their mount tables."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def lines(*mounts: str, boot: str = "boot\n") -> Mounts:
     ("path", "theirs", "ours", "local", "mapping"),
     [pytest.param(*case[1:], id=case[0]) for case in CASES],
 )
-def test_where_the_file_is_here(
+def test_mounted_file_is_mapped_to_its_local_path(
     path: str, theirs: list[str], ours: list[str], local: str, mapping: PathMapping
 ) -> None:
     assert mounted_files(path, table(lines(*theirs)), table(lines(*ours))) == [
@@ -139,23 +139,23 @@ NOTHING = [
 @pytest.mark.parametrize(
     ("path", "theirs", "ours"), [pytest.param(*case[1:], id=case[0]) for case in NOTHING]
 )
-def test_what_is_not_here(path: str, theirs: list[str], ours: list[str]) -> None:
+def test_unmounted_file_has_no_local_path(path: str, theirs: list[str], ours: list[str]) -> None:
     assert mounted_files(path, table(lines(*theirs)), table(lines(*ours))) == []
 
 
-def test_a_disk_of_another_machine_has_the_same_name_and_is_another() -> None:
+def test_disk_of_another_machine_with_the_same_name_is_another_disk() -> None:
     theirs = table(lines(disk("/home/alice", "/w"), boot="one"))
     assert mounted_files("/w/x.py", theirs, table(lines(disk("/", "/"), boot="other"))) == []
 
 
-def test_a_table_that_was_cut_off_loses_its_last_line_only() -> None:
+def test_truncated_table_loses_its_last_line_only() -> None:
     whole = lines(disk("/", "/"), disk("/code", "/w"))
     cut = Mounts(whole.boot, whole.mountinfo[:-20])
     assert [mount.point for mount in table(cut)] == ["/"]
     assert table(Mounts()) == []
 
 
-def test_each_mount_of_a_large_table_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_mount_of_a_large_table_is_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     below, calls = worker_paths.below, []
 
     def counted(path: str, folder: str) -> bool:
@@ -170,7 +170,7 @@ def test_each_mount_of_a_large_table_is_looked_up_once(monkeypatch: pytest.Monke
     assert len(calls) < 10 * len(ours)
 
 
-def test_a_path_that_no_kernel_follows_fits_nothing() -> None:
+def test_overlong_path_fits_no_mount() -> None:
     theirs = table(Mounts("b", f"{LAYERS}\n{disk('/', '/workspace')}\n"))
     ours = table(Mounts("b", f"{disk('/', '/mnt')}\n"))
     assert mounted_files("/workspace" + "/x" * 30_000, theirs, ours) == []

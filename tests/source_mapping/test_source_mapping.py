@@ -1,4 +1,4 @@
-"""Finding, keeping and applying mappings, over an adapter that only remembers what it was told."""
+"""Detecting, storing and applying mappings, over an adapter that only records its requests."""
 
 import hashlib
 import json
@@ -77,7 +77,7 @@ def mapping(adapters: FakeAdapters, home: Path) -> SourceMapping:
     return SourceMapping(adapters, home)
 
 
-async def test_what_is_found_is_told_to_the_worker_and_known_for_the_next(
+async def test_detected_mapping_is_sent_to_the_worker_and_used_for_the_next(
     mapping: SourceMapping, adapters: FakeAdapters, workspace: Path
 ) -> None:
     assert mapping.mappings_of(CLUSTER) == []
@@ -100,7 +100,7 @@ async def test_content_decides_between_several(
     assert decision.local == f"{workspace}/y/pkg/m.py"
 
 
-async def test_the_answer_is_kept_for_the_cluster(
+async def test_answer_is_stored_for_the_cluster(
     mapping: SourceMapping, adapters: FakeAdapters, workspace: Path, home: Path
 ) -> None:
     adapters.attached.append(attached_worker("elsewhere", "http://other:1", "/x.py"))
@@ -114,14 +114,14 @@ async def test_the_answer_is_kept_for_the_cluster(
     assert (await again.resolve("http://other:1", "w1", "/app/verl/a.py", [])).how == "none"
 
 
-async def test_the_answer_about_a_package_is_told_for_the_workers_own_upload(
+async def test_answer_about_a_package_is_sent_for_the_workers_own_upload(
     mapping: SourceMapping, adapters: FakeAdapters, workspace: Path
 ) -> None:
     await mapping.set_folder(CLUSTER, PACKAGE.replace("0a1b", "older"), str(workspace))
     assert adapters.told["w1"] == [PathMapping(PACKAGE, str(workspace))]
 
 
-async def test_a_file_of_a_container_is_found_by_its_mounts_and_told(
+async def test_file_of_a_container_is_mapped_by_its_mounts(
     adapters: FakeAdapters, workspace: Path, home: Path
 ) -> None:
     line = "9 1 8:1 {} {} rw - ext4 /dev/sda1 rw\n"
@@ -146,29 +146,27 @@ async def test_a_file_of_a_container_is_found_by_its_mounts_and_told(
         ("/app/", ".", PathMapping("/app", ".")),
     ],
 )
-async def test_folders_are_worked_out_from_an_answer_about_a_file(
+async def test_answer_about_a_file_maps_its_folders(
     mapping: SourceMapping, workspace: Path, remote: str, local: str, expected: PathMapping
 ) -> None:
     (mappings,) = await mapping.set_folder(CLUSTER, remote, str(workspace / local))
     assert mappings == PathMapping(expected.remote, str(workspace / expected.local))
 
 
-async def test_an_answer_that_is_no_folder_is_refused(mapping: SourceMapping, home: Path) -> None:
+async def test_answer_that_is_no_folder_is_refused(mapping: SourceMapping, home: Path) -> None:
     with pytest.raises(EaglerayError) as caught:
         await mapping.set_folder(CLUSTER, "/app", "/nowhere/at/all")
     assert caught.value.code == "not-a-folder"
     assert not home.exists()
 
 
-async def test_a_newer_answer_replaces_an_older_one(
-    mapping: SourceMapping, workspace: Path
-) -> None:
+async def test_newer_answer_replaces_an_older_one(mapping: SourceMapping, workspace: Path) -> None:
     await mapping.set_folder(CLUSTER, "/app", str(workspace))
     newer = await mapping.set_folder(CLUSTER, "/app", str(workspace / "verl"))
     assert newer == [PathMapping("/app", str(workspace / "verl"))]
 
 
-async def test_a_worker_that_ended_does_not_keep_the_others_from_being_told(
+async def test_ended_worker_does_not_stop_updates_of_the_others(
     mapping: SourceMapping, adapters: FakeAdapters, workspace: Path
 ) -> None:
     adapters.attached.append(attached_worker("w2", CLUSTER, "/app/a.py"))
@@ -178,7 +176,7 @@ async def test_a_worker_that_ended_does_not_keep_the_others_from_being_told(
 
 
 @pytest.mark.parametrize("broken", ["", "no json", "[1]", '{"x": [{"remote": 1}]}', '{"x": 3}'])
-async def test_a_broken_file_of_answers_is_taken_for_empty(
+async def test_broken_file_of_answers_counts_as_empty(
     mapping: SourceMapping, home: Path, workspace: Path, broken: str
 ) -> None:
     home.mkdir()
@@ -190,7 +188,7 @@ async def test_a_broken_file_of_answers_is_taken_for_empty(
     }
 
 
-async def test_the_setting_holds_for_one_cluster_or_for_every(
+async def test_setting_holds_for_one_cluster_or_for_every(
     mapping: SourceMapping, workspace: Path
 ) -> None:
     mapping.configure(
@@ -218,7 +216,7 @@ async def test_the_setting_holds_for_one_cluster_or_for_every(
         ("nobody", None, "train.py", "unknown"),
     ],
 )
-async def test_comparison_by_hash(
+async def test_files_are_compared_by_hash(
     mapping: SourceMapping,
     adapters: FakeAdapters,
     workspace: Path,
@@ -233,7 +231,7 @@ async def test_comparison_by_hash(
     assert await mapping.compare(CLUSTER, worker, "/app/train.py", local) == verdict
 
 
-async def test_the_panels_requests(
+async def test_handlers_answer_requests_of_the_panel(
     mapping: SourceMapping, adapters: FakeAdapters, workspace: Path
 ) -> None:
     handlers = SourceMappingHandlers(mapping)
@@ -255,7 +253,7 @@ async def test_the_panels_requests(
     assert await handlers.worker_file(place) == FileText("theirs\n", False)
 
 
-async def test_a_file_that_no_attached_worker_has(mapping: SourceMapping) -> None:
+async def test_file_of_no_attached_worker_is_unknown(mapping: SourceMapping) -> None:
     for worker, code in (("w1", "no-worker-file"), ("nobody", "unknown-worker")):
         with pytest.raises(EaglerayError) as caught:
             await mapping.worker_file(CLUSTER, worker, "/app/x.py")

@@ -22,7 +22,7 @@ MODULES = f"{RESOURCES}/py_modules_files/_ray_pkg_77"
         ("<string>", ""),
     ],
 )
-def test_the_root_of_an_uploaded_package(path: str, root: str) -> None:
+def test_package_root_is_the_folder_of_the_upload(path: str, root: str) -> None:
     assert worker_paths.package_root(path) == root
 
 
@@ -47,7 +47,7 @@ def test_the_root_of_an_uploaded_package(path: str, root: str) -> None:
         (PathMapping(WORKING_DIR, "/w"), f"{MODULES}/p/a.py", ""),
     ],
 )
-def test_a_mapping_is_a_prefix_of_whole_names(mapping: PathMapping, path: str, local: str) -> None:
+def test_mapping_applies_to_whole_names_only(mapping: PathMapping, path: str, local: str) -> None:
     assert worker_paths.apply(mapping, path) == local
 
 
@@ -62,7 +62,7 @@ def test_a_mapping_is_a_prefix_of_whole_names(mapping: PathMapping, path: str, l
         ("/app/b.py", "/w/a.py", ["/w"], PathMapping("/app/b.py", "/w/a.py")),
     ],
 )
-def test_the_widest_mapping_within_the_workspace(
+def test_mapping_is_as_wide_as_the_workspace_allows(
     remote: str, local: str, folders: list[str], mapping: PathMapping
 ) -> None:
     assert worker_paths.mapping_between(remote, local, folders) == mapping
@@ -72,7 +72,7 @@ NAMES = st.lists(st.sampled_from(["a", "b", "c d", "é", "src"]), min_size=1, ma
 
 
 @given(NAMES, NAMES, NAMES)
-def test_a_found_mapping_leads_back_to_the_file(
+def test_mapping_between_two_files_leads_from_one_to_the_other(
     remote: list[str], workspace: list[str], common: list[str]
 ) -> None:
     remote_path = "/" + "/".join([*remote, *common, "x.py"])
@@ -86,11 +86,11 @@ def test_a_found_mapping_leads_back_to_the_file(
 @pytest.mark.parametrize(
     "path", ["<string>", "/a/<frozen x>", "/a/../b.py", "/a\0b.py", "rel.py", ""]
 )
-def test_what_is_no_file(path: str) -> None:
+def test_generated_names_are_no_files(path: str) -> None:
     assert not worker_paths.is_file_name(path)
 
 
-def test_installed_libraries() -> None:
+def test_installed_libraries_are_recognised() -> None:
     assert worker_paths.is_installed("/opt/env/lib/python3.11/site-packages/verl/a.py")
     assert worker_paths.is_installed("/usr/lib/python3.11/threading.py")
     assert not worker_paths.is_installed("/home/me/python/a.py")

@@ -30,7 +30,7 @@ export interface ClusterOf {
   readonly cluster: string;
 }
 
-/** Asks which local file the place is where an attached worker stopped. */
+/** Resolves the local file of the location at which an attached worker stopped. */
 export interface Resolve {
   readonly cluster: string;
   readonly worker_id: string;
@@ -39,10 +39,9 @@ export interface Resolve {
 }
 
 /**
- * What came of it.
+ * The local file of a worker's file, and the rule that decided.
  *
- * `how` names the rule that decided: "setting", "mounts", "same-path", "working-dir", "suffix", or
- * "none".
+ * `how` is the rule: "setting", "mounts", "same-path", "working-dir", "suffix", or "none".
  * "ask" means that several local files fit or none does: put the one question to the user, whose
  * answer is a SetFolder.  "none": there is nothing to ask; `local` is "" (show the worker's own
  * file) or Ray's

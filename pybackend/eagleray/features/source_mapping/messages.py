@@ -43,7 +43,7 @@ class ClusterOf:
 
 @frozen
 class Resolve:
-    """Asks which local file the place is where an attached worker stopped."""
+    """Resolves the local file of the location at which an attached worker stopped."""
 
     cluster: str
     worker_id: str
@@ -53,9 +53,9 @@ class Resolve:
 
 @frozen
 class Resolution:
-    """What came of it.
+    """The local file of a worker's file, and the rule that decided.
 
-    `how` names the rule that decided: "setting", "mounts", "same-path", "working-dir", "suffix", or "none".
+    `how` is the rule: "setting", "mounts", "same-path", "working-dir", "suffix", or "none".
     "ask" means that several local files fit or none does: put the one question to the user, whose
     answer is a SetFolder.  "none": there is nothing to ask; `local` is "" (show the worker's own file) or Ray's
     copy of an uploaded package on this machine.  `candidates` are local files that fit.
