@@ -14,8 +14,8 @@ from attrs import frozen
 
 PACKAGE = Path(__file__).parents[2] / "pybackend" / "eagleray"
 SECRET = re.compile(r"token|secret|passw|passphrase|headers|api_?key", re.IGNORECASE)
-# What a person answers to ssh may be a password, whatever it is called.
-ANSWERS = {("Answer", "text")}
+# The answer of a user to ssh may be a password, whatever its name is.
+ANSWERS = {("QuestionAnswer", "text")}
 # Rules about access tokens, and tokens of YAML, aren't secrets.
 NONE = {("Parts", "tokens"), ("_Flow", "tokens")}
 WORD = "hunter2"
@@ -34,7 +34,7 @@ def names_of(of: type) -> list[str]:
 
 
 def shown(of: type) -> str:
-    """What `repr` says of a value of that type, all of whose fields hold the same word."""
+    """Returns the `repr` of a value of that type in which every secret is the same word."""
     value: Any = object.__new__(of)
     for name in names_of(of):
         object.__setattr__(value, name, WORD if is_secret(of, name) else "")
@@ -44,7 +44,7 @@ def shown(of: type) -> str:
 def types_with_secrets() -> Iterator[type]:
     for file in sorted(PACKAGE.rglob("*.py")):
         text = file.read_text("utf-8")
-        if "class Answer" not in text and not re.search(
+        if "class QuestionAnswer" not in text and not re.search(
             rf"^    \w*({SECRET.pattern})\w*: ", text, re.M | re.I
         ):
             continue
@@ -57,7 +57,7 @@ def types_with_secrets() -> Iterator[type]:
 
 def test_no_value_shows_its_secret() -> None:
     found = list(types_with_secrets())
-    assert {"RunRegister", "ProxyClient", "Access", "Answer", "Secrets"} <= {
+    assert {"RunRegister", "ProxyClient", "Access", "QuestionAnswer", "Secrets"} <= {
         of.__name__ for of in found
     }
     assert [of for of in found if WORD in shown(of)] == []
@@ -65,11 +65,11 @@ def test_no_value_shows_its_secret() -> None:
 
 def test_planted_record_that_shows_its_secret_is_found() -> None:
     @frozen
-    class Told:
+    class Planted:
         secret: str
 
     @dataclasses.dataclass
-    class ToldToo:
+    class PlantedToo:
         auth_token: str
 
-    assert [WORD in shown(of) for of in (Told, ToldToo)] == [True, True]
+    assert [WORD in shown(of) for of in (Planted, PlantedToo)] == [True, True]

@@ -74,8 +74,8 @@ def test_fields_that_the_editor_receives_are_never_optional() -> None:
 
 
 def test_record_of_another_feature_is_imported() -> None:
-    text = printed(module(SHOW=Notification("eagleray/t/show", clusters.Clusters)), [], [])
-    assert 'import type { Clusters } from "../clusters/messages";' in text
+    text = printed(module(SHOW=Notification("eagleray/t/show", clusters.ClusterRef)), [], [])
+    assert 'import type { ClusterRef } from "../clusters/messages";' in text
     assert "interface" not in text
 
 
