@@ -1,4 +1,4 @@
-"""ConnectionResolver to clusters beyond ssh and in jobs, over a fake site."""
+"""Connections to clusters beyond ssh and in jobs, over a fake site."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ConnectionResolver to a dashboard other than plain TCP: sockets of routes, TLS with an own authority, proxies."""
+"""Connections to a dashboard other than plain TCP: sockets of routes, TLS with an own authority, proxies."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ class Profiling:
         return count
 
     async def gather(self, prefix: str, on_state: OnState, *, finish: bool = False) -> ProfileState:
-        """ReportCollectorFactory all complete reports, or raises what went wrong; `finish` then ends the program."""
+        """Downloads all complete reports, or raises what went wrong; `finish` then ends the program."""
         profile = await self._find(prefix)
         if finish and not profile.is_over:
             if not profile.is_supervised:
