@@ -8,10 +8,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from eagleray.adapter.runs.attached_process import RunAttachConversation, log_point_message
 from eagleray.adapter.runs.breakpoint_table import BreakpointTable
 from eagleray.adapter.runs.proxy import ProxyClient
 from eagleray.adapter.runs.run_process import RunProcess
+from eagleray.adapter.runs.run_worker_session import (
+    RunAttachConversation,
+    log_point_message,
+)
 from eagleray.adapter.sessions import dap
 from eagleray.adapter.sessions.worker_rpc import WorkerRpc
 from eagleray.common.errors import EaglerayError

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 from eagleray.injected import guard, ray_worker
+from eagleray.injected.debuggable_process import DebuggableProcess
 from eagleray.injected.hooks.creations import may_create
 from eagleray.injected.hooks.import_hook import ImportHook
 from eagleray.injected.hooks.loading import EXTENDED, LoadingHook
-from eagleray.injected.process import DebuggableProcess
 from eagleray.injected.settings import RunSettings
 
 Info = namedtuple("Info", ["function", "function_name", "max_calls"])

@@ -118,9 +118,9 @@ def _submissions(module: ModuleType, settings: RunSettings) -> None:
 def start_worker(settings: RunSettings, import_hook: ImportHook) -> None:
     """Prepares a worker of Ray; whether the run selects it is known once it knows what it is to run."""
     from . import ray_worker
+    from .debuggable_process import DebuggableProcess
     from .hooks.loading import LoadingHook
     from .hooks.program_stops import extend_debugpy_of_ray
-    from .process import DebuggableProcess
     from .settings import INSIDE
 
     os.environ[INSIDE] = "worker"

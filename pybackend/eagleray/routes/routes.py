@@ -1,4 +1,4 @@
-"""The routes of this process: opened when first needed, shared, closed when unused."""
+"""The routes of the debug adapter, the only process that has any: opened when first needed, shared, closed when unused."""
 
 from __future__ import annotations
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any, Literal
 
-from eagleray.adapter.runs.attached_process import AttachedProcess
 from eagleray.adapter.runs.process_info import mappings, read_process_info
 from eagleray.adapter.runs.proxy import ProxyClient, ProxyConnection
 from eagleray.adapter.runs.registered_run import RegisteredRun
+from eagleray.adapter.runs.run_worker_session import AttachedProcess
 from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal, printable

@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from eagleray.adapter.sessions import dap
 from eagleray.adapter.sessions.attaching import UNCAUGHT
-from eagleray.adapter.sessions.breakpoints import BreakpointRows, FileBreakpoints
+from eagleray.adapter.sessions.breakpoint_rows import BreakpointRows, FileBreakpoints
 from eagleray.adapter.sessions.dap import Arguments, Body, Frame, Message, Row, Source
 from eagleray.adapter.sessions.dap_requests import TABLE, Unfit, checked
 from eagleray.adapter.sessions.stacks import is_noise, is_own_thread

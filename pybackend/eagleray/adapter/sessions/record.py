@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from eagleray.adapter.sessions.breakpoints import BreakpointRows, FileBreakpoints
+from eagleray.adapter.sessions.breakpoint_rows import BreakpointRows, FileBreakpoints
 from eagleray.adapter.sessions.dap import Arguments, Body
 from eagleray.adapter.sessions.dap_requests import TABLE
 from eagleray.adapter.sessions.debugger import Debugger

@@ -6,8 +6,8 @@ import os
 import sys
 
 from .. import ray_worker, run_folder
+from ..debuggable_process import DebuggableProcess
 from ..guard import never_raise
-from ..process import DebuggableProcess
 from .program_stops import extend_debugpy_of_ray, stop_at_failure
 
 TYPE_CHECKING = False

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from ..process import DebuggableProcess
+    from ..debuggable_process import DebuggableProcess
 
 # The private functions of Ray that are extended, with the arguments that they must have.
 EXTENDED = {

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
-    from ..process import DebuggableProcess
+    from ..debuggable_process import DebuggableProcess
 
 # The program is never stopped in a frame of these modules.
 OURS = ("ray.util", "pydevd", "debugpy", __name__.rpartition(".")[0])

@@ -20,7 +20,7 @@ from eagleray.adapter.sessions.attaching import (
     UNCAUGHT,
     AttachConversation,
 )
-from eagleray.adapter.sessions.breakpoints import BreakpointRows
+from eagleray.adapter.sessions.breakpoint_rows import BreakpointRows
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.link import Link
 from eagleray.adapter.sessions.registry import SessionRegistry

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.adapter.sessions.breakpoints import BreakpointRows
+from eagleray.adapter.sessions.breakpoint_rows import BreakpointRows
 
 FILE = """\
 def train(step):
