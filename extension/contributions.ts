@@ -1,5 +1,7 @@
 /** The ids of everything that package.json contributes; a test compares both. */
 
+import type { PathMapping } from "./features/source_mapping/messages";
+
 /** Every command; package.json gives its title, its menus and its keys. */
 export const COMMANDS = {
   // The extension itself
@@ -84,12 +86,6 @@ export const EDITORS = {
 } as const;
 
 export const VIEW_CONTAINER = "eagleray";
-
-/** Where the worker's side of a path lies on this machine. */
-export interface PathMapping {
-  readonly remote: string;
-  readonly local: string;
-}
 
 /** The settings, without the prefix `eagleray.`, and the type of each. */
 export interface Settings {

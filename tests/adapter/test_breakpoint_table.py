@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 from eagleray.adapter.runs.breakpoint_table import BreakpointTable
-from eagleray.protocol.runs import BreakpointLine, FileLines, LineState
+from eagleray.protocol.runs import Breakpoint, LineBreakpoint, LineState
 
 PATH = "/home/me/a.py"
 
 
 def lines(*numbers: int) -> BreakpointTable:
-    return BreakpointTable([FileLines(PATH, [BreakpointLine(number) for number in numbers])])
+    return BreakpointTable([Breakpoint(PATH, [LineBreakpoint(number) for number in numbers])])
 
 
 def row(line: int, verified: bool = True, **more: Any) -> dict[str, Any]:
@@ -70,13 +70,13 @@ def test_ended_workers_do_not_count_beside_living_ones() -> None:
 def test_replacing_returns_changed_files_only() -> None:
     asked = BreakpointTable(
         [
-            FileLines("/a", [BreakpointLine(1)]),
-            FileLines("/b", [BreakpointLine(1)]),
-            FileLines("/c", []),
+            Breakpoint("/a", [LineBreakpoint(1)]),
+            Breakpoint("/b", [LineBreakpoint(1)]),
+            Breakpoint("/c", []),
         ]
     )
     asked.answered("w1", "/a", [row(1)])
-    after = [FileLines("/a", [BreakpointLine(1)]), FileLines("/d", [BreakpointLine(1, log="x")])]
+    after = [Breakpoint("/a", [LineBreakpoint(1)]), Breakpoint("/d", [LineBreakpoint(1, log="x")])]
     assert sorted(asked.replace(after)) == ["/b", "/d"]
     assert asked.replace(after) == []
     assert [state.state for state in asked.states()] == ["verified", "pending"]

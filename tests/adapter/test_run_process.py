@@ -21,7 +21,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.injected.ed25519 import SecretKey
 from eagleray.protocol.control import AttachParams
 from eagleray.protocol.route_spec import DIRECT
-from eagleray.protocol.runs import BreakpointLine, FileLines
+from eagleray.protocol.runs import Breakpoint, LineBreakpoint
 
 
 class Control:
@@ -39,7 +39,7 @@ class Control:
 
 
 def process_of_a_run() -> RunProcess:
-    table = BreakpointTable([FileLines("/a.py", [BreakpointLine(1)])])
+    table = BreakpointTable([Breakpoint("/a.py", [LineBreakpoint(1)])])
     run: Any = SimpleNamespace(breakpoints=table, notify_changed=lambda: None)
     unused: Any = None
     proxy = ProxyClient("run", SecretKey(bytes(32)), "127.0.0.1", 1, (DIRECT,))

@@ -12,8 +12,8 @@ from eagleray.common.errors import EaglerayError
 from eagleray.protocol.records import read
 from eagleray.protocol.runs import (
     AdapterRunState,
-    BreakpointLine,
-    FileLines,
+    Breakpoint,
+    LineBreakpoint,
     RunRegister,
     RunWorkerAt,
 )
@@ -39,7 +39,7 @@ RUN = {
     ],
     "lines": [{"path": "/a.py", "line": 3, "state": "moved", "moved_to": 4, "workers": ["w1"]}],
 }
-LINES = [FileLines("/a.py", [BreakpointLine(3, condition="x")])]
+LINES = [Breakpoint("/a.py", [LineBreakpoint(3, condition="x")])]
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ async def test_requests_about_a_run_go_to_the_adapter_that_has_it(
             "run_end",
         ]
         said = older.asked[0][1]["breakpoints"]
-        assert [read(FileLines, file) for file in said] == LINES
+        assert [read(Breakpoint, file) for file in said] == LINES
     assert newer.asked == []
 
 

@@ -17,17 +17,12 @@ from eagleray.common.retry import UNSTOPPED_WORKERS, WORKER_TABLE
 from eagleray.features.runs import records as run_records
 from eagleray.features.runs import runs as all_runs
 from eagleray.features.runs.adapter_gateway import AdapterRunStatus
-from eagleray.features.runs.model import (
-    Breakpoint,
-    LineBreakpoint,
-    ProcessIdentity,
-    RunPlan,
-    RunState,
-)
+from eagleray.features.runs.model import ProcessIdentity, RunPlan, RunState
 from eagleray.features.runs.output import follow
 from eagleray.features.runs.records import RunRecord, RunRecords
 from eagleray.features.runs.run_discovery import Home
 from eagleray.features.runs.runs import Runs
+from eagleray.protocol.runs import Breakpoint, LineBreakpoint
 from eagleray.supervisor.run_watch import RunWatch
 from eagleray.tools.processes import born
 
@@ -35,7 +30,7 @@ from tests.runs.test_run_watch import FakeAdapter, FakeTable
 from tests.virtual_time import run_virtually
 
 PLAN = RunPlan("program", ("python", "x.py"), "/", "x")
-STOPS = evolve(PLAN, breakpoints=(Breakpoint("/x.py", (LineBreakpoint(1),)),))
+STOPS = evolve(PLAN, breakpoints=(Breakpoint("/x.py", [LineBreakpoint(1)]),))
 LIVES = RunState(
     "running", 1.0, host=host_name(), supervisor=ProcessIdentity(os.getpid(), born(os.getpid()))
 )

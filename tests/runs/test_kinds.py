@@ -8,7 +8,7 @@ import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.runs.breakpoint_parsing import breakpoints
 from eagleray.features.runs.kinds import command_of, kind_of, name_of
-from eagleray.features.runs.model import Breakpoint, LineBreakpoint
+from eagleray.protocol.runs import Breakpoint, LineBreakpoint
 
 FILES = {
     "train.py": "print()",
@@ -90,8 +90,8 @@ def test_names() -> None:
 def test_breakpoints_of_a_file_are_grouped(tmp_path: Path) -> None:
     typed = ["a.py:3", "/x/b.py:7:len(x) > 2 and y[1:2]", "a.py:12"]
     assert breakpoints(typed, tmp_path) == (
-        Breakpoint(str(tmp_path / "a.py"), (LineBreakpoint(3), LineBreakpoint(12))),
-        Breakpoint("/x/b.py", (LineBreakpoint(7, "len(x) > 2 and y[1:2]"),)),
+        Breakpoint(str(tmp_path / "a.py"), [LineBreakpoint(3), LineBreakpoint(12)]),
+        Breakpoint("/x/b.py", [LineBreakpoint(7, "len(x) > 2 and y[1:2]")]),
     )
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 from eagleray.common.errors import EaglerayError
-from eagleray.features.runs.model import Breakpoint, Kind, LineBreakpoint, RunPlan
+from eagleray.features.runs.model import Kind, RunPlan
 from eagleray.features.runs.preparing import MAX_PLANS, PreparedPlans, RunPreparation, RunRequest
+from eagleray.protocol.runs import Breakpoint, LineBreakpoint
 
 
 async def id_of(written: str) -> str:
@@ -58,7 +59,7 @@ async def test_program_joining_a_cluster_of_another_python_is_a_problem(
 
 async def test_breakpoint_in_a_missing_file_is_a_problem(run_request: RunRequest) -> None:
     plan = await PREPARING.plan(
-        evolve(run_request, breakpoints=(Breakpoint("/no/x.py", (LineBreakpoint(1),)),))
+        evolve(run_request, breakpoints=(Breakpoint("/no/x.py", [LineBreakpoint(1)]),))
     )
     assert [problem.code for problem in await PREPARING.problems(plan)] == ["breakpoint-elsewhere"]
 

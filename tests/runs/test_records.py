@@ -18,9 +18,7 @@ from eagleray.common.paths import host_name
 from eagleray.features.runs import model
 from eagleray.features.runs import records as module
 from eagleray.features.runs.model import (
-    Breakpoint,
     BreakpointStatus,
-    LineBreakpoint,
     ProcessIdentity,
     RunPlan,
     RunState,
@@ -29,6 +27,7 @@ from eagleray.features.runs.model import (
 from eagleray.features.runs.output import Output, follow
 from eagleray.features.runs.records import RunRecords
 from eagleray.features.runs.run_status import outdated
+from eagleray.protocol.runs import Breakpoint, LineBreakpoint
 from eagleray.tools.code_copies import debugger_copy, deliver, read_package, zip_package
 from eagleray.tools.processes import born
 
@@ -38,7 +37,7 @@ PLAN = RunPlan(
     cwd="/work",
     name="a b.py",
     env={"A": "1,2"},
-    breakpoints=(Breakpoint("/work/a b.py", (LineBreakpoint(3, "x > 1"),)),),
+    breakpoints=(Breakpoint("/work/a b.py", [LineBreakpoint(3, "x > 1")]),),
     workers=("*Policy*",),
     ranks=(0, 1),
 )

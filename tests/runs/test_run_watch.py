@@ -12,17 +12,11 @@ import pytest
 from attrs import define, evolve, field
 from eagleray.common.errors import EaglerayError
 from eagleray.features.runs.adapter_gateway import AdapterRunStatus
-from eagleray.features.runs.model import (
-    Breakpoint,
-    BreakpointStatus,
-    LineBreakpoint,
-    RunPlan,
-    RunState,
-    RunWorkerStatus,
-)
+from eagleray.features.runs.model import BreakpointStatus, RunPlan, RunState, RunWorkerStatus
 from eagleray.features.runs.records import RunRecord, RunRecords
 from eagleray.features.runs.run_discovery import Home, ProxyAddress
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
+from eagleray.protocol.runs import Breakpoint, LineBreakpoint
 from eagleray.ray.rows import WorkerRow
 from eagleray.supervisor.launchers.launcher import ProgramEnd
 from eagleray.supervisor.nsight_refusal import NsightRefusal, nsight_refusal
@@ -33,7 +27,7 @@ PLAN = RunPlan(
     ("python", "x.py"),
     "/w",
     "x.py",
-    breakpoints=(Breakpoint("/w/lib.py", (LineBreakpoint(3),)),),
+    breakpoints=(Breakpoint("/w/lib.py", [LineBreakpoint(3)]),),
 )
 ROW = WorkerRow("w1", "worker", "n", "10.0.0.1", 7, 4000, 0, 20_000)
 WORKER = RunWorkerStatus("w1", 7, "worker", "policy", "stopped", ("/w/lib.py",))

@@ -237,7 +237,7 @@ async def test_handlers_answer_requests_of_the_panel(
     handlers = SourceMappingHandlers(mapping)
     adapters.files["/app/train.py"] = "theirs\n"
     place = wire.WorkerFile(CLUSTER, "w1", "/app/train.py", str(workspace / "train.py"))
-    await handlers.configure(wire.Configure({CLUSTER: [wire.Mapping("/s", "/t")]}))
+    await handlers.configure(wire.Configure({CLUSTER: [PathMapping("/s", "/t")]}))
     asked = wire.Resolve(CLUSTER, "w1", "/app/train.py", [str(workspace)])
     assert await handlers.resolve(asked) == wire.Resolution(
         "ask", "", [str(workspace / "train.py")]
@@ -245,8 +245,8 @@ async def test_handlers_answer_requests_of_the_panel(
     answered = await handlers.set_folder(wire.SetFolder(CLUSTER, "/app", str(workspace)))
     assert answered == await handlers.mappings(wire.ClusterOf(CLUSTER))
     assert answered.mappings == [
-        wire.Mapping("/s", "/t"),
-        wire.Mapping("/app", str(workspace)),
+        PathMapping("/s", "/t"),
+        PathMapping("/app", str(workspace)),
     ]
     assert await handlers.resolve(asked) == wire.Resolution("setting", place.local, [])
     assert await handlers.compare(place) == wire.Comparison("different")

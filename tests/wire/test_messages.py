@@ -10,8 +10,9 @@ from typing import Any, Literal
 import attrs
 import pytest
 from eagleray.features.clusters import messages as clusters
+from eagleray.protocol import control
 from eagleray.sidecar import typescript
-from eagleray.sidecar.typescript import printed, stale, write
+from eagleray.sidecar.typescript import features_of, printed, stale, write
 from eagleray.wire.requests import Notification, Request
 
 ROOT = Path(__file__).parents[2]
@@ -63,26 +64,41 @@ def module(**declared: Any) -> types.ModuleType:
     return made
 
 
+def print_module(declaring: types.ModuleType, received: list[type[Any]]) -> str:
+    return printed(declaring, received, features_of([declaring]))
+
+
 def test_types_are_printed_as_typescript() -> None:
-    text = printed(module(DO=Request("eagleray/t/do", Everything, Inner)), [Inner], [])
+    text = print_module(module(DO=Request("eagleray/t/do", Everything, Inner)), [Inner])
     assert text.split("\n\n", 1)[1] == EXPECTED
 
 
 def test_fields_that_the_editor_receives_are_never_optional() -> None:
-    text = printed(module(DO=Request("eagleray/t/do", Everything, NoneType)), [Everything], [])
+    text = print_module(module(DO=Request("eagleray/t/do", Everything, NoneType)), [Everything])
     assert "  readonly given: number;\n" in text
 
 
 def test_record_of_another_feature_is_imported() -> None:
-    text = printed(module(SHOW=Notification("eagleray/t/show", clusters.ClusterRef)), [], [])
+    text = print_module(module(SHOW=Notification("eagleray/t/show", clusters.ClusterRef)), [])
     assert 'import type { ClusterRef } from "../clusters/messages";' in text
+    assert "interface" not in text
+
+
+def test_record_of_a_lower_layer_is_printed_in_the_lowest_feature_that_uses_it() -> None:
+    lower = module(DO=Request("eagleray/t/do", control.PathMapping, NoneType))
+    upper = module(TO=Request("eagleray/t/to", control.PathMapping, NoneType))
+    upper.__name__ = "eagleray.features.debugging.messages"
+    features = features_of([lower, upper])
+    assert "interface PathMapping" in printed(lower, [], features)
+    text = printed(upper, [], features)
+    assert 'import type { PathMapping } from "../workers/messages";' in text
     assert "interface" not in text
 
 
 def test_two_records_of_one_name_are_rejected() -> None:
     other = attrs.make_class("Inner", ["y"], frozen=True)
     with pytest.raises(AssertionError, match="two records are named Inner"):
-        printed(module(DO=Request("eagleray/t/do", other, Inner)), [], [])
+        print_module(module(DO=Request("eagleray/t/do", other, Inner)), [])
 
 
 def test_value_without_a_wire_form_is_rejected() -> None:

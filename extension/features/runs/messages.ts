@@ -114,20 +114,6 @@ export interface Pythons {
   readonly paths: readonly string[];
 }
 
-/** A breakpoint on a line; `condition`, `hit` and `log` are those of DAP, "" for none. */
-export interface LineBreakpoint {
-  readonly line: number;
-  readonly condition?: string;
-  readonly hit?: string;
-  readonly log?: string;
-}
-
-/** The breakpoints of one file, whose path is absolute. */
-export interface Breakpoint {
-  readonly path: string;
-  readonly lines: readonly LineBreakpoint[];
-}
-
 /**
  * What nsys records.
  *
@@ -177,4 +163,21 @@ export interface BreakpointStatus {
   readonly moved_to: number;
   readonly workers: number;
   readonly reason: string;
+}
+
+/**
+ * A breakpoint on a line; `condition`, `hit` ("3", ">2" as debugpy understands it) and `log` are
+ * those of DAP, "" for none.
+ */
+export interface LineBreakpoint {
+  readonly line: number;
+  readonly condition?: string;
+  readonly hit?: string;
+  readonly log?: string;
+}
+
+/** The breakpoints of one file, whose path is absolute where the run was started. */
+export interface Breakpoint {
+  readonly path: string;
+  readonly lines: readonly LineBreakpoint[];
 }

@@ -8,21 +8,15 @@ export const CONFIGURE = request<Configure, Nothing>("eagleray/sourceMapping/con
 export const COMPARE = request<WorkerFile, Comparison>("eagleray/sourceMapping/compare");
 export const WORKER_FILE = request<WorkerFile, FileText>("eagleray/sourceMapping/workerFile");
 
-/** `remote` (a folder of the worker) is `local` (a folder of this machine). */
-export interface Mapping {
-  readonly remote: string;
-  readonly local: string;
-}
-
 /** The mappings of one cluster, in the order in which they are tried. */
 export interface Mappings {
   readonly cluster: string;
-  readonly mappings: readonly Mapping[];
+  readonly mappings: readonly PathMapping[];
 }
 
 /** The user's own mappings (setting `eagleray.pathMappings`): cluster id, or "*" for every cluster. */
 export interface Configure {
-  readonly mappings: Readonly<Record<string, readonly Mapping[]>>;
+  readonly mappings: Readonly<Record<string, readonly PathMapping[]>>;
 }
 
 /** A cluster by its id. */
@@ -87,4 +81,10 @@ export interface Comparison {
 export interface FileText {
   readonly text: string;
   readonly truncated: boolean;
+}
+
+/** `remote` (a folder or file of the worker) is `local`. */
+export interface PathMapping {
+  readonly remote: string;
+  readonly local: string;
 }

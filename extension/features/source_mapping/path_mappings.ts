@@ -7,18 +7,11 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
-import type { PathMapping } from "../../contributions";
 import { onSettingChanged, setting } from "../../settings";
-import { CONFIGURE } from "./messages";
-
-/** A folder of the worker and the folder of this machine that it is. */
-interface FolderPair {
-  readonly remote: string;
-  readonly local: string;
-}
+import { CONFIGURE, type PathMapping } from "./messages";
 
 /** The worker's path of a local file, by the first mapping that contains it, else the same path. */
-export function workerPath(localFile: string, mappings: readonly FolderPair[]): string {
+export function workerPath(localFile: string, mappings: readonly PathMapping[]): string {
   for (const { remote, local } of mappings) {
     const inside = path.relative(local, localFile);
     if (inside !== "" && !inside.startsWith("..") && !path.isAbsolute(inside)) {
@@ -36,7 +29,7 @@ export function expandedMappings(
   setting: Readonly<Record<string, readonly PathMapping[]>>,
   workspaceFolder: string,
   home: string,
-): Record<string, FolderPair[]> {
+): Record<string, PathMapping[]> {
   const folder = (text: string): string =>
     text
       .replace(/^~(?=\/|$)/, () => home)

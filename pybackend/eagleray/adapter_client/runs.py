@@ -15,7 +15,7 @@ from eagleray.protocol.errors import unregistered_run
 from eagleray.protocol.jsonlines import Empty
 from eagleray.protocol.runs import (
     AdapterRunState,
-    FileLines,
+    Breakpoint,
     RunBreakpoints,
     RunKey,
     RunOutput,
@@ -53,7 +53,7 @@ class AdapterRuns:
         """Announces a debug proxy of the run, again for one that was lost."""
         await (await self._owner(at.run)).request(protocol.RUN_WORKER, at)
 
-    async def set_breakpoints(self, run: str, breakpoints: list[FileLines]) -> None:
+    async def set_breakpoints(self, run: str, breakpoints: list[Breakpoint]) -> None:
         """Replaces all breakpoints of the run."""
         connection = await self._owner(run)
         await connection.request(protocol.RUN_BREAKPOINTS, RunBreakpoints(run, breakpoints))

@@ -17,8 +17,8 @@ from eagleray.protocol.route_spec import DIRECT, RouteSpec
 
 
 @dataclass(frozen=True)
-class BreakpointLine:
-    """A breakpoint; `hit` as debugpy understands it ("3", ">2"), `log` is the text of a log point."""
+class LineBreakpoint:
+    """A breakpoint on a line; `condition`, `hit` ("3", ">2" as debugpy understands it) and `log` are those of DAP, "" for none."""
 
     line: int
     condition: str = ""
@@ -27,11 +27,11 @@ class BreakpointLine:
 
 
 @dataclass(frozen=True)
-class FileLines:
-    """All breakpoints of one file, by its path where the run was started."""
+class Breakpoint:
+    """The breakpoints of one file, whose path is absolute where the run was started."""
 
     path: str
-    lines: list[BreakpointLine] = field(default_factory=list)
+    lines: list[LineBreakpoint]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class RunRegister:
     session: str = ""
     cluster: str = ""
     name: str = ""
-    breakpoints: list[FileLines] = field(default_factory=list)
+    breakpoints: list[Breakpoint] = field(default_factory=list)
     post_mortem: bool = False
     children: bool = False
     mappings: list[PathMapping] = field(default_factory=list)
@@ -67,7 +67,7 @@ class RunBreakpoints:
     """All lines of a run."""
 
     run: str
-    breakpoints: list[FileLines]
+    breakpoints: list[Breakpoint]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import inspect
 import sys
 import textwrap
 import types
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -64,11 +64,11 @@ def _files(root: Path) -> Iterator[tuple[Path, str]]:
     }
     declared = [value for module in modules.values() for value in requests_of(module).values()]
     received = _records(map(_received, declared))
-    every = _records(record for value in declared for record in _types(value))
+    features = features_of(modules.values())
     for feature, module in modules.items():
         yield (
             root / "extension" / "features" / feature / "messages.ts",
-            printed(module, received, every),
+            printed(module, received, features),
         )
 
 
@@ -81,13 +81,29 @@ def requests_of(module: types.ModuleType) -> dict[str, Declared]:
     }
 
 
+def features_of(modules: Iterable[types.ModuleType]) -> dict[type[Any], str]:
+    """The feature in whose `messages.ts` each record is printed.
+
+    1. A record of a feature: that one.
+    2. A record of a layer below the features: the first of `modules` (from the lowest feature up) that uses it.
+    """
+    features: dict[type[Any], str] = {}
+    for module in modules:
+        used = [record for value in requests_of(module).values() for record in _types(value)]
+        for record in _records(used):
+            features.setdefault(
+                record, _feature(record.__module__) or str(_feature(module.__name__))
+            )
+    return features
+
+
 def printed(
-    module: types.ModuleType, received: Sequence[type[Any]], every: Sequence[type[Any]]
+    module: types.ModuleType, received: Sequence[type[Any]], features: Mapping[type[Any], str]
 ) -> str:
     """The text of `messages.ts` for one `messages` module: its requests, and the records of its feature.
 
     The editor may leave out fields with a default, except in the records that it also receives (`received`).
-    `every`: the records of all features.
+    `features`: where each record is printed.
     """
     declared = requests_of(module)
     used = [record for value in declared.values() for record in _types(value)]
@@ -96,14 +112,12 @@ def printed(
     for record in records:
         assert by_name[record.__name__] is record, f"two records are named {record.__name__}"
     feature = _feature(module.__name__)
-    below = [record for record in records if _feature(record.__module__) is None]
-    of_feature = [record for record in every if _feature(record.__module__) == feature]
-    own = sorted([*below, *of_feature], key=_position)
+    own = sorted((r for r, printed_in in features.items() if printed_in == feature), key=_position)
     named = {*used, *(inner for record in own for inner in _fields(record))}
     path = f"pybackend/{module.__name__.replace('.', '/')}.py"
     parts = [
         f"// Printed from {path} by `npm run messages`; do not edit.",
-        _imports(declared, [record for record in records if record in named and record not in own]),
+        _imports(declared, {r: features[r] for r in records if r in named and r not in own}),
         "",
         *(_declaration(name, value) for name, value in declared.items()),
         *(f"\n{_interface(record, record not in received)}" for record in own),
@@ -136,15 +150,17 @@ def _position(record: type[Any]) -> tuple[str, int]:
     return record.__module__, inspect.getsourcelines(record)[1]
 
 
-def _imports(declared: dict[str, Declared], foreign: list[type[Any]]) -> str:
+def _imports(declared: dict[str, Declared], foreign: Mapping[type[Any], str]) -> str:
     names = sorted(
         {"notification" if _is_notification(v) else "request" for v in declared.values()}
     )
     if any(NoneType in _types(value) for value in declared.values()):
         names.append("type Nothing")
     lines = [f'import {{ {", ".join(names)} }} from "../../common/wire";']
-    for feature in sorted({str(_feature(record.__module__)) for record in foreign}):
-        of_feature = sorted(r.__name__ for r in foreign if _feature(r.__module__) == feature)
+    for feature in sorted(set(foreign.values())):
+        of_feature = sorted(
+            r.__name__ for r, printed_in in foreign.items() if printed_in == feature
+        )
         lines.append(f'import type {{ {", ".join(of_feature)} }} from "../{feature}/messages";')
     return "\n".join(lines)
 

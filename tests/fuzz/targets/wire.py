@@ -29,7 +29,7 @@ from eagleray.features.workers import messages as workers
 from eagleray.protocol import route_spec
 from eagleray.protocol.control import AttachParams, RouteState, WorkerState
 from eagleray.protocol.records import read
-from eagleray.protocol.runs import AdapterRunState, BreakpointLine, FileLines, RunRegister
+from eagleray.protocol.runs import AdapterRunState, Breakpoint, LineBreakpoint, RunRegister
 from eagleray.remote_scripts import bridge
 from eagleray.routes.ssh.mux import MuxError, _Packet
 from eagleray.wire.requests import Wire
@@ -174,7 +174,7 @@ def worker_events(said: Any) -> None:
     folded = fold(frames, FrameOwners({"ray": "/pkg/ray", "debugpy": "/pkg/debugpy"}))
     for one in frames:
         stop_of(one, folded, 1, "")
-    lines = BreakpointTable([FileLines("/a", [BreakpointLine(3)])])
+    lines = BreakpointTable([Breakpoint("/a", [LineBreakpoint(3)])])
     lines.answered("w", "/a", frames)
     for one in frames:
         lines.changed("w", one)

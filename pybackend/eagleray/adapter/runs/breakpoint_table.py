@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from eagleray.adapter.sessions.dap import Message
-from eagleray.protocol.runs import BreakpointLine, FileLines, LineState
+from eagleray.protocol.runs import Breakpoint, LineBreakpoint, LineState
 
 # A breakpoint: path and line.
 Place = tuple[str, int]
@@ -24,14 +24,14 @@ class _InWorker:
 class BreakpointTable:
     """All breakpoints of one run; workers are identified by their ids."""
 
-    def __init__(self, files: list[FileLines]) -> None:
-        self._files: dict[str, list[BreakpointLine]] = {}
+    def __init__(self, files: list[Breakpoint]) -> None:
+        self._files: dict[str, list[LineBreakpoint]] = {}
         self._by_worker: dict[Place, dict[str, _InWorker]] = {}
         self._ids: dict[tuple[str, int], Place] = {}
         self._ended: set[str] = set()
         self.replace(files)
 
-    def replace(self, files: list[FileLines]) -> list[str]:
+    def replace(self, files: list[Breakpoint]) -> list[str]:
         """Replaces all breakpoints; returns the files whose breakpoints have changed."""
         before = self._files
         self._files = {file.path: list(file.lines) for file in files if file.lines}
@@ -43,8 +43,8 @@ class BreakpointTable:
         }
         return changed
 
-    def files(self) -> list[FileLines]:
-        return [FileLines(path, lines) for path, lines in self._files.items()]
+    def files(self) -> list[Breakpoint]:
+        return [Breakpoint(path, lines) for path, lines in self._files.items()]
 
     def has(self, path: str) -> bool:
         return path in self._files
@@ -121,7 +121,7 @@ class BreakpointTable:
         return LineState(path, line, combined, moved, sorted(verified), shown)
 
 
-def _source_breakpoint(line: BreakpointLine) -> Message:
+def _source_breakpoint(line: LineBreakpoint) -> Message:
     breakpoint_: Message = {"line": line.line}
     for key, text in (
         ("condition", line.condition),

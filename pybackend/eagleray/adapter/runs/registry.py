@@ -14,7 +14,7 @@ from eagleray.common.listeners import Listeners
 from eagleray.protocol.errors import unknown_run_worker, unregistered_run
 from eagleray.protocol.runs import (
     AdapterRunState,
-    FileLines,
+    Breakpoint,
     RunRecording,
     RunRegister,
     RunWorkerAt,
@@ -84,7 +84,7 @@ class RunRegistry:
         # A client that goes away must not take the process from the run.
         await asyncio.shield(live.connecting[address])
 
-    async def set_breakpoints(self, run_id: str, files: list[FileLines]) -> None:
+    async def set_breakpoints(self, run_id: str, files: list[Breakpoint]) -> None:
         """Replaces all breakpoints of the run; those that changed are set in every process that has the file."""
         live = self._live(run_id)
         changed = live.run.breakpoints.replace(files)

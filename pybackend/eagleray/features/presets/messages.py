@@ -7,7 +7,8 @@ from typing import Literal
 from attrs import field, frozen
 
 from eagleray.features.presets.model import Outcome, PresetQuestion
-from eagleray.features.runs.model import Breakpoint, Kind, ProfilePlan
+from eagleray.features.runs.model import Kind, ProfilePlan
+from eagleray.protocol.runs import Breakpoint
 from eagleray.wire.requests import Request
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from attrs import frozen
 
 from eagleray.adapter_client.client import AdapterClient
 from eagleray.common.errors import printable
-from eagleray.features.runs.model import Breakpoint, BreakpointStatus, RunPlan, RunWorkerStatus
+from eagleray.features.runs.model import BreakpointStatus, RunPlan, RunWorkerStatus
 from eagleray.features.runs.records import RunRecord
 from eagleray.features.runs.run_discovery import Home, ProxyAddress
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.protocol.runs import (
     AdapterRunState,
-    BreakpointLine,
-    FileLines,
+    Breakpoint,
     LineState,
     RunRecording,
     RunRegister,
@@ -49,7 +48,7 @@ class AdapterRunGateway:
                 session=home.session if home else "",
                 cluster=home.cluster if home else "",
                 name=plan.name,
-                breakpoints=_file_lines(plan.breakpoints),
+                breakpoints=list(plan.breakpoints),
                 post_mortem=plan.post_mortem,
                 children=plan.children,
             )
@@ -75,7 +74,7 @@ class AdapterRunGateway:
         await self._adapters.runs.end(run)
 
     async def breakpoints(self, run: str, breakpoints: Sequence[Breakpoint]) -> None:
-        await self._adapters.runs.set_breakpoints(run, _file_lines(breakpoints))
+        await self._adapters.runs.set_breakpoints(run, list(breakpoints))
 
     async def pause(self, run: str, worker_id: str) -> None:
         await self._adapters.runs.pause(run, worker_id)
@@ -104,16 +103,6 @@ class AdapterRunGateway:
                 listener(text)
 
         return self._adapters.runs.listen_output(hear)
-
-
-def _file_lines(breakpoints: Iterable[Breakpoint]) -> list[FileLines]:
-    return [
-        FileLines(
-            breakpoint_.path,
-            [BreakpointLine(at.line, at.condition, at.hit, at.log) for at in breakpoint_.lines],
-        )
-        for breakpoint_ in breakpoints
-    ]
 
 
 def _status(state: AdapterRunState) -> AdapterRunStatus:

@@ -17,7 +17,7 @@ from eagleray.features.runs.errors import (
     no_code_at_line,
     no_such_line,
 )
-from eagleray.features.runs.model import Breakpoint, LineBreakpoint
+from eagleray.protocol.runs import Breakpoint, LineBreakpoint
 
 _TEXT = re.compile(r"(?P<path>.+?):(?P<line>[1-9][0-9]{0,6})(?::(?P<condition>.+))?")
 
@@ -39,7 +39,7 @@ def breakpoints(texts: Iterable[str], cwd: Path) -> tuple[Breakpoint, ...]:
         of_file.setdefault(path, []).append(line)
     for path, lines in of_file.items():
         _check_lines(Path(path), lines)
-    return tuple(Breakpoint(path, tuple(lines)) for path, lines in of_file.items())
+    return tuple(Breakpoint(path, lines) for path, lines in of_file.items())
 
 
 def _check_lines(path: Path, lines: list[LineBreakpoint]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -54,7 +55,7 @@ def encode_config(plan: RunPlan, config: InjectedConfig) -> str:
         "package": config.package.name,
         "path": config.path,
         "uri": config.uri,
-        "breakpoints": [asdict(breakpoint_) for breakpoint_ in plan.breakpoints],
+        "breakpoints": [dataclasses.asdict(breakpoint_) for breakpoint_ in plan.breakpoints],
         "workers": list(plan.workers),
         "ranks": None if plan.ranks is None else list(plan.ranks),
         "post_mortem": plan.post_mortem,

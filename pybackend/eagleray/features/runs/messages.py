@@ -6,7 +6,8 @@ from types import NoneType
 
 from attrs import frozen
 
-from eagleray.features.runs.model import Breakpoint, BreakpointStatus, Kind, Phase, RunWorkerStatus
+from eagleray.features.runs.model import BreakpointStatus, Kind, Phase, RunWorkerStatus
+from eagleray.protocol.runs import Breakpoint
 from eagleray.wire.requests import Notification, Request
 
 

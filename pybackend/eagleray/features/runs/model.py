@@ -12,6 +12,7 @@ from attrs import astuple, field, frozen
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 from eagleray.common.redact import HIDDEN, redact_arguments, redact_env, redact_text
+from eagleray.protocol.runs import Breakpoint
 
 Kind = Literal["program", "module", "script", "command", "sbatch", "job"]
 When = Literal["always", "steps", "seconds", "on-demand"]
@@ -25,24 +26,6 @@ ProfilePhase = Literal["idle", "recording", "writing", "gathering", "gathered", 
 FINAL_PHASES: frozenset[str] = frozenset({"ended", "missing"})
 
 _converter = cattrs.Converter()
-
-
-@frozen
-class LineBreakpoint:
-    """A breakpoint on a line; `condition`, `hit` and `log` are those of DAP, "" for none."""
-
-    line: int
-    condition: str = ""
-    hit: str = ""
-    log: str = ""
-
-
-@frozen
-class Breakpoint:
-    """The breakpoints of one file, whose path is absolute."""
-
-    path: str
-    lines: tuple[LineBreakpoint, ...]
 
 
 @frozen

@@ -22,11 +22,12 @@ from eagleray.features.runs.errors import (
     other_python,
     plan_expired,
 )
-from eagleray.features.runs.model import Breakpoint, Kind, ProfilePlan, RunPlan
+from eagleray.features.runs.model import Kind, ProfilePlan, RunPlan
 from eagleray.features.runs.program_python import RayCheck
 from eagleray.features.runs.sbatch_arguments import narrow_command
 from eagleray.features.runs.scripts.script_edits import with_own_place
 from eagleray.injected.worker_patterns import split_patterns
+from eagleray.protocol.runs import Breakpoint
 
 # An editor prepares one for each change in its form.
 MAX_PLANS = 64

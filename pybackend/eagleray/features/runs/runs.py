@@ -27,12 +27,13 @@ from eagleray.features.runs.errors import (
     still_runs,
     stop_needs_consent,
 )
-from eagleray.features.runs.model import Breakpoint, RunPlan, RunState, confirm_text
+from eagleray.features.runs.model import RunPlan, RunState, confirm_text
 from eagleray.features.runs.preflight import check
 from eagleray.features.runs.program_python import with_python
 from eagleray.features.runs.records import RunRecord, RunRecords, StoredRun, load
 from eagleray.features.runs.run_status import ORPHAN_RETENTION_S, outdated, with_current_state
 from eagleray.features.runs.supervisor_process import end_orphan
+from eagleray.protocol.runs import Breakpoint
 
 # Whether a supervisor lives is known by its process.
 PROCESS_POLL_INTERVAL_S = 1.0

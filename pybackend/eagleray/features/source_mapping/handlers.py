@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from eagleray.features.source_mapping import messages as wire
 from eagleray.features.source_mapping.model import FileText
 from eagleray.features.source_mapping.source_mapping import SourceMapping
-from eagleray.protocol import control
 
 if TYPE_CHECKING:
     from eagleray.wire.requests import RequestServer
@@ -38,20 +37,13 @@ class SourceMappingHandlers:
 
     async def set_folder(self, params: wire.SetFolder) -> wire.Mappings:
         mappings = await self._mapping.set_folder(params.cluster, params.remote, params.local)
-        return _mappings(params.cluster, mappings)
+        return wire.Mappings(params.cluster, mappings)
 
     async def mappings(self, params: wire.ClusterOf) -> wire.Mappings:
-        return _mappings(params.cluster, self._mapping.mappings_of(params.cluster))
+        return wire.Mappings(params.cluster, self._mapping.mappings_of(params.cluster))
 
     async def configure(self, params: wire.Configure) -> None:
-        self._mapping.configure(
-            {
-                cluster: [
-                    control.PathMapping(mapping.remote, mapping.local) for mapping in mappings
-                ]
-                for cluster, mappings in params.mappings.items()
-            }
-        )
+        self._mapping.configure(params.mappings)
 
     async def compare(self, params: wire.WorkerFile) -> wire.Comparison:
         verdict = await self._mapping.compare(
@@ -61,9 +53,3 @@ class SourceMappingHandlers:
 
     async def worker_file(self, params: wire.WorkerFile) -> FileText:
         return await self._mapping.worker_file(params.cluster, params.worker_id, params.path)
-
-
-def _mappings(cluster: str, mappings: list[control.PathMapping]) -> wire.Mappings:
-    return wire.Mappings(
-        cluster, [wire.Mapping(mapping.remote, mapping.local) for mapping in mappings]
-    )

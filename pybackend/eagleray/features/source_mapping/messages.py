@@ -8,15 +8,8 @@ from typing import Literal
 from attrs import frozen
 
 from eagleray.features.source_mapping.model import FileText
+from eagleray.protocol.control import PathMapping
 from eagleray.wire.requests import Request
-
-
-@frozen
-class Mapping:
-    """`remote` (a folder of the worker) is `local` (a folder of this machine)."""
-
-    remote: str
-    local: str
 
 
 @frozen
@@ -24,14 +17,14 @@ class Mappings:
     """The mappings of one cluster, in the order in which they are tried."""
 
     cluster: str
-    mappings: list[Mapping]
+    mappings: list[PathMapping]
 
 
 @frozen
 class Configure:
     """The user's own mappings (setting `eagleray.pathMappings`): cluster id, or "*" for every cluster."""
 
-    mappings: dict[str, list[Mapping]]
+    mappings: dict[str, list[PathMapping]]
 
 
 @frozen
