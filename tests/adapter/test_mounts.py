@@ -57,7 +57,7 @@ async def test_file_of_a_container_is_mapped_to_the_local_file(
         mapping = SourceMapping(adapters.sessions, short_home)
         decision = await mapping.resolve(CLUSTER, "w1", path, [])
         assert (decision.how, decision.local) == ("mounts", f"{code}/train.py")
-        await mapping.look([(CLUSTER, path)])
+        await mapping.find_local_files([(CLUSTER, path)])
         assert mapping.local(CLUSTER, path) == f"{code}/train.py"
         assert await mapping.compare(CLUSTER, "w1", path, decision.local) == "same"
     finally:
