@@ -12,7 +12,7 @@ export interface Action {
   run(): unknown;
 }
 
-const SHOW_LOGS = "Show Logs";
+const SHOW_LOGS = "Show Log";
 
 /** What helps against an error, by its code, whatever was being done. */
 const REMEDIES: Readonly<Record<string, readonly Action[]>> = {

@@ -14,7 +14,7 @@ import type { SidecarState } from "./sidecar/sidecar";
 
 const CLICKS: Readonly<Record<Status["click"], CommandId>> = {
   panel: COMMANDS.showPanel,
-  logs: COMMANDS.showLogs,
+  logs: COMMANDS.showLog,
   python: COMMANDS.selectPython,
 };
 

@@ -80,7 +80,7 @@ export function noCluster(): EaglerayError {
   return new EaglerayError(
     "no-cluster",
     "There is no cluster that this could be done with.",
-    "Start one, or add one with “Add Cluster…”.",
+    "Start one, or add one with “Connect to Cluster…”.",
   );
 }
 
@@ -118,7 +118,7 @@ export function asEaglerayError(error: unknown): EaglerayError {
   return new EaglerayError(
     "internal",
     "Something in Eagleray went wrong.",
-    "“Show Logs” has the details; a report of them helps us mend it.",
+    "“Show Log” has the details; a report of them helps us mend it.",
     detail,
   );
 }

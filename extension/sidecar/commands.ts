@@ -7,7 +7,7 @@ import type { ExtensionContext } from "vscode";
 
 import { registerCommands } from "../commands";
 import type { Disposable } from "../common/disposables";
-import { COMMANDS, VIEW_CONTAINER } from "../contributions";
+import { COMMANDS, VIEWS } from "../contributions";
 import type { App } from "../app";
 import { changeSetting, onSettingChanged } from "../settings";
 import type { SidecarPython } from "./interpreter";
@@ -19,7 +19,7 @@ export function sidecarCommands(app: App): Disposable[] {
   return [
     ...registerCommands(app, () => Promise.resolve(app), [
       [
-        COMMANDS.showLogs,
+        COMMANDS.showLog,
         "showing the log",
         ({ log }) => {
           log.show();
@@ -29,8 +29,9 @@ export function sidecarCommands(app: App): Disposable[] {
       [COMMANDS.selectPython, "selecting a Python", selectPython],
       [
         COMMANDS.showPanel,
-        "showing the panel",
-        () => vscode.commands.executeCommand(`workbench.view.extension.${VIEW_CONTAINER}`),
+        "showing the paused workers",
+        // The editor's own command of each view also gives it the focus.
+        () => vscode.commands.executeCommand(`${VIEWS.paused}.focus`),
       ],
     ]),
     ...RESTARTING_SETTINGS.map((name) =>
@@ -70,7 +71,7 @@ async function selectPython(): Promise<void> {
 
 async function offerSelection(app: App): Promise<void> {
   const select = "Select Python";
-  const logs = "Show Logs";
+  const logs = "Show Log";
   const answer = await vscode.window.showErrorMessage(
     "Eagleray found no Python (3.10 to 3.14) that it can use. The log says why each candidate was passed over.",
     select,

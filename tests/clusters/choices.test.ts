@@ -1,4 +1,4 @@
-// What "Add Cluster…" offers, as values.
+// What "Connect to Cluster…" offers, as values.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 

@@ -126,7 +126,7 @@ test("the last words of ssh stand in the tooltip, line by line, and can be shown
     clusterTexts(lost).tooltip,
     /\nThe last it said:\ndebug1: x\nConnection to login closed\.$/,
   );
-  await editor.run("eagleray.showRouteMessage", rowOf(lost));
+  await editor.run("eagleray.showSshLog", rowOf(lost));
   const [dialog] = editor.asked;
   assert.deepEqual(dialog?.options, {
     modal: true,
@@ -188,7 +188,7 @@ test("running jobs with a Ray in them and hosts of jobs stand there, each with i
 test("a host is looked at and forgotten", async () => {
   const hosts = [{ host: "login", state: "ok" as const, sentence: "" }];
   fake.sidecar.notify(CHANGED, clustersOf([], { hosts }));
-  await editor.run("eagleray.forgetHost", { row: "jobHost", host: hosts[0] });
+  await editor.run("eagleray.removeLoginNode", { row: "jobHost", host: hosts[0] });
   assert.deepEqual(fake.sidecar.sentTo(FORGET_HOST), [{ host: "login" }]);
 });
 
@@ -233,6 +233,6 @@ test("while the sidecar is down the last lists stay", async () => {
 
 test("what to do can be copied from a problem's row", async () => {
   const problem = { code: "x", message: "x", next_step: "pip install debugpy", retries: false };
-  await editor.run("eagleray.copyNextStep", { row: "problem", cluster: "", problem });
+  await editor.run("eagleray.copyFix", { row: "problem", cluster: "", problem });
   assert.equal(editor.clipboard, "pip install debugpy");
 });

@@ -44,13 +44,13 @@ function spinning(): string[] {
   return rows.map((row) => view?.provider.getTreeItem(row).contextValue ?? "");
 }
 
-test("“Add Cluster…” is busy until all is there, and keeps the line that one stands on", async () => {
+test("“Connect to Cluster…” is busy until all is there, and keeps the line that one stands on", async () => {
   const known = job({ id: "7", address: "slurm://7", name: "known" });
   const other = job({ id: "8", address: "slurm://8", name: "other" });
   fake.sidecar.notify(CHANGED, clustersOf([], { jobs: [other, known] }));
   let answer: (choices: Choices) => void = () => undefined;
   fake.sidecar.on(CHOICES, () => new Promise((resolve) => (answer = resolve)) as never);
-  const added = editor.run("eagleray.addCluster");
+  const added = editor.run("eagleray.connectCluster");
   await settled();
   assert.deepEqual([list().busy, list().lines[2]], [true, "known"]);
   list().activeItems = list().items.filter(({ label }) => label === "known");
@@ -67,7 +67,7 @@ test("“Add Cluster…” is busy until all is there, and keeps the line that o
 });
 
 test("an address that is typed is connected to by Enter", async () => {
-  const added = editor.run("eagleray.addCluster");
+  const added = editor.run("eagleray.connectCluster");
   await settled();
   list().type(" ssh://login/8265 ");
   list().choose("Connect to ssh://login/8265");
@@ -76,7 +76,7 @@ test("an address that is typed is connected to by Enter", async () => {
 });
 
 test("Enter right after typing takes what was typed", async () => {
-  const added = editor.run("eagleray.addCluster");
+  const added = editor.run("eagleray.connectCluster");
   await settled();
   list().enter(" ssh://login/8265 ");
   await added;
@@ -89,7 +89,7 @@ test("Enter on a line that only explains does nothing; Escape ends it, with what
     cancel?.onCancellationRequested(() => (cancelled = true));
     return new Promise<Choices>(() => undefined) as unknown as Choices;
   });
-  const added = editor.run("eagleray.addCluster");
+  const added = editor.run("eagleray.connectCluster");
   await settled();
   list().type("head");
   list().choose(list().lines.at(-1) ?? "");
@@ -104,14 +104,14 @@ test("what could not be asked stands among the choices", async () => {
   fake.sidecar.on(CHOICES, () => {
     throw new EaglerayError("no-squeue", "squeue fails.", "Load the module.");
   });
-  void editor.run("eagleray.addCluster");
+  void editor.run("eagleray.connectCluster");
   await settled();
   assert.deepEqual(list().lines.slice(-2), ["— What could not be asked", "squeue fails."]);
   list().hide();
 });
 
 test("a host is chosen, then a dashboard behind it", async () => {
-  const added = editor.run("eagleray.addCluster");
+  const added = editor.run("eagleray.connectCluster");
   await settled();
   list().choose("login");
   await settled();
@@ -124,7 +124,7 @@ test("a host is chosen, then a dashboard behind it", async () => {
 
 test("jobs are looked for on a host, and then stand among the choices", async () => {
   fake.sidecar.on(LOOK_AT, () => clustersOf([]));
-  const added = editor.run("eagleray.addCluster");
+  const added = editor.run("eagleray.connectCluster");
   await settled();
   list().choose("Look for my jobs on another host…");
   await settled();
@@ -139,8 +139,8 @@ test("jobs are looked for on a host, and then stand among the choices", async ()
   assert.deepEqual(fake.sidecar.sentTo(ADD), [{ address: job().address }]);
 });
 
-test("“Look for Jobs on Host…” takes the host alone", async () => {
-  const looked = editor.run("eagleray.lookForJobs");
+test("“Add SLURM Login Node…” takes the host alone", async () => {
+  const looked = editor.run("eagleray.addLoginNode");
   await settled();
   list().choose("login");
   await looked;
@@ -190,7 +190,7 @@ test("a cluster that asks for a token is asked again with it, and it is kept for
     }
     return cluster({ id: "http://host:8265" });
   });
-  await editor.run("eagleray.addCluster", " host:8265 ");
+  await editor.run("eagleray.connectCluster", " host:8265 ");
   assert.deepEqual(fake.sidecar.sentTo(ADD), [
     { address: "host:8265" },
     { address: "host:8265", token: "s3cret" },
@@ -217,7 +217,7 @@ test("a proxy’s header and a private authority are asked for in turn", async (
     }
     return cluster();
   });
-  await editor.run("eagleray.addCluster", "https://host/ray");
+  await editor.run("eagleray.connectCluster", "https://host/ray");
   assert.deepEqual(fake.sidecar.sentTo(ADD).at(-1), {
     address: "https://host/ray",
     ca_file: "/etc/ca.pem",
@@ -229,11 +229,11 @@ test("an address that does not work is said, with a way to the log, and nothing 
   fake.sidecar.on(ADD, () => {
     throw new EaglerayError("not-ray", "That is not a Ray dashboard.", "Check the port.");
   });
-  await editor.run("eagleray.addCluster", "8265");
+  await editor.run("eagleray.connectCluster", "8265");
   const shown = editor.asked.find((asked) => asked.kind === "error");
   assert.deepEqual(
     [shown?.text, shown?.buttons],
-    ["That is not a Ray dashboard. Check the port.", ["Show Logs"]],
+    ["That is not a Ray dashboard. Check the port.", ["Show Log"]],
   );
   assert.match(fake.log.text, /adding a cluster: not-ray/);
   assert.equal(fake.secrets.values.size, 0);

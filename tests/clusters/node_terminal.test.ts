@@ -1,4 +1,4 @@
-// "Open Terminal on This Node", against a fake sidecar and editor.
+// "Open Terminal on Node", against a fake sidecar and editor.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 

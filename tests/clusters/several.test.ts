@@ -107,7 +107,7 @@ test("a header is added to those of each, and taken back from those that have it
 });
 
 test("the last messages on all ways stand in one dialog", async () => {
-  await run("eagleray.showRouteMessage", ROWS.slice(0, 2));
+  await run("eagleray.showSshLog", ROWS.slice(0, 2));
   assert.equal(editor.asked[0]?.text, "The last message on the way to 2 clusters");
   assert.match(String(editor.asked[0].options["detail"]), /^a\n.*from a\n\nb\n.*from b$/s);
 });
@@ -121,7 +121,7 @@ test("jobs are connected one after another, and hosts forgotten", async () => {
   assert.deepEqual(fake.sidecar.sentTo(ADD), [{ address: "slurm://1" }, { address: "slurm://2" }]);
   const { hosts } = fake.app.clusters.value;
   await run(
-    "eagleray.forgetHost",
+    "eagleray.removeLoginNode",
     hosts.map((host): Row => ({ row: "jobHost", host })),
   );
   assert.deepEqual(fake.sidecar.sentTo(FORGET_HOST), [{ host: "login" }, { host: "other" }]);

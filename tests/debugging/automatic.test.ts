@@ -117,7 +117,7 @@ describe("the debugging feature by itself", () => {
     it("says that the adapter ended and that the worker ran on", async () => {
       const stopped = { type: "event", event: "stopped" };
       assert.match((await broken(stopped)) ?? "", /debug adapter ended.* have run on\./);
-      assert.deepEqual(editor.asked[0]?.buttons, ["Show Logs"]);
+      assert.deepEqual(editor.asked[0]?.buttons, ["Show Log"]);
     });
 
     it("says nothing after an end in order", async () => {
@@ -151,7 +151,7 @@ describe("the debugging feature by itself", () => {
     const place = { cluster: CLUSTER, session: "s", path: "/r/x.py", line: 7, seen_line: 7 };
     feature.fakes.sidecar.on(IGNORED, () => ({ ignored: [place] }));
     editor.answer = (asked) => (asked.options["items"] as object[])[0];
-    await editor.run("eagleray.forgetIgnored");
+    await editor.run("eagleray.manageSkipped");
     assert.deepEqual(feature.fakes.sidecar.sentTo(FORGET_IGNORED), [place]);
   });
 });

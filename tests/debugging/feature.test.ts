@@ -94,7 +94,7 @@ describe("the debugging feature", () => {
     assert.equal(await editor.run("eagleray.attach", row(worker("a"))), false);
     assert.equal(debug.sessions.length, 0);
     assert.equal(editor.asked[0]?.text, "p-a has ended. Its log may say why.");
-    assert.deepEqual(editor.asked[0].buttons, ["Show Logs"]);
+    assert.deepEqual(editor.asked[0].buttons, ["Show Log"]);
   });
 
   it("attaches once for a double click", async () => {
@@ -130,11 +130,11 @@ describe("the debugging feature", () => {
   });
 
   it("attaches for F5 without a launch.json, and says what starts a program when none waits", async () => {
-    editor.answer = () => "Run on Ray";
+    editor.answer = () => "Debug on Ray";
     assert.equal(await debug.startDebugging(undefined, {}), false);
     await settled();
-    assert.match(editor.asked[0]?.text ?? "", /No worker is paused\. “Run on Ray” starts/);
-    assert.equal(editor.executed.at(-1)?.command, "eagleray.run");
+    assert.match(editor.asked[0]?.text ?? "", /No worker is paused\. “Debug on Ray” starts/);
+    assert.equal(editor.executed.at(-1)?.command, "eagleray.debug");
     await feature.show(worker("a"));
     assert.equal(await debug.startDebugging(undefined, {}), true);
     assert.equal(debug.sessions[0]?.configuration["worker"], "a");

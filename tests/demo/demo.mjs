@@ -76,7 +76,7 @@ await test("a click on a worker shows the line after breakpoint()", async () => 
   await window.shot("stopped-at-line");
 });
 
-await test("Run on Ray starts the program at the first click, and stops at a breakpoint", async () => {
+await test("Debug on Ray starts the program at the first click, and stops at a breakpoint", async () => {
   const file = join(ROOT, "tests", "programs", "rl_training", "train.py");
   const lines = readFileSync(file, "utf8").split("\n");
   // Reached once Ray has been imported.
@@ -92,7 +92,7 @@ await test("Run on Ray starts the program at the first click, and stops at a bre
   await openFile(window, folder, "train.py", () => tab.first().isVisible());
   await window.toggleBreakpoint(line, true);
   const run = window.page
-    .locator('.editor-actions .action-label[aria-label^="Run on Ray"]')
+    .locator('.editor-actions .action-label[aria-label^="Debug on Ray"]')
     .locator("visible=true");
   await window.click(run, () => window.toolbar().isVisible(), "the run is stopped");
   await window.waitForStopAt(line);

@@ -31,7 +31,9 @@ def test_the_reference_check_fails_for_a_stale_file(tmp_path: Path) -> None:
         (tmp_path / part).mkdir()
     for name in ("scripts/reference.mjs", "scripts/paths.mjs", "package.json"):
         (tmp_path / name).write_text((ROOT / name).read_text())
-    stale = (ROOT / "docs" / "reference.md").read_text().replace("Show Logs", "Show the Logs")
+    stale = (
+        (ROOT / "docs" / "reference.md").read_text().replace("Show Eagleray Log", "Show the Logs")
+    )
     (tmp_path / "docs" / "reference.md").write_text(stale)
     done = subprocess.run(
         ["node", "scripts/reference.mjs", "--check"], cwd=tmp_path, capture_output=True, text=True

@@ -203,18 +203,18 @@ test("in an untrusted workspace no setting of it chooses what is executed", () =
 });
 
 test("a terminal is opened, and a run is started, only in a trusted workspace", () => {
-  const { openTerminal, run, runForm, runAgain, debugRun, restartRun } = COMMANDS;
-  const { showRunOutput, openPdbSession, profileWorkers } = COMMANDS;
-  const starting = [openTerminal, run, runForm, runAgain, debugRun, restartRun];
-  for (const id of [...starting, showRunOutput, openPdbSession, profileWorkers]) {
+  const { debug, debugWithOptions, rerunLast, shortTestRun, restartRun, profile } = COMMANDS;
+  const { openTerminal, showOutput, openPdbSession } = COMMANDS;
+  const starting = [debug, debugWithOptions, rerunLast, shortTestRun, restartRun, profile];
+  for (const id of [...starting, openTerminal, showOutput, openPdbSession]) {
     const command = contributes.commands.find((one) => one.command === id);
     assert.equal(command?.enablement, "isWorkspaceTrusted", id);
   }
 });
 
-test("a program and a shell script have “Run on Ray” in their title and in the explorer", () => {
+test("a program and a shell script have “Debug on Ray” in their title and in the explorer", () => {
   for (const menu of ["editor/title/run", "explorer/context"]) {
-    const entry = contributes.menus[menu]?.find((one) => one.command === COMMANDS.run);
+    const entry = contributes.menus[menu]?.find((one) => one.command === COMMANDS.debug);
     assert.match(entry?.when ?? "", /python/, menu);
     assert.match(entry?.when ?? "", /shellscript/, menu);
   }

@@ -56,7 +56,7 @@ function startedPlans(): number {
 }
 
 test("Enter on the form as it is starts the file in the editor", async () => {
-  const running = editor.run("eagleray.runForm");
+  const running = editor.run("eagleray.debugWithOptions");
   await choose("Start");
   await running;
   assert.equal(lastAsked().path, `${FOLDER}/train.py`);
@@ -73,7 +73,7 @@ test("each choice is made in its own box, and the form comes back at its line", 
     const items = options["items"] as { label: string }[] | undefined;
     return typed[text] ?? items?.find(({ label }) => label === "Python module");
   };
-  const running = editor.run("eagleray.runForm");
+  const running = editor.run("eagleray.debugWithOptions");
   await choose("Arguments", "Run As", "Who Stops", "Ranks That Stop", "Break on Failure");
   const form = await open();
   assert.equal(form.activeItems[0]?.label, "Break on Failure");
@@ -92,14 +92,14 @@ test("each choice is made in its own box, and the form comes back at its line", 
 });
 
 test("a form that is closed starts nothing", async () => {
-  const running = editor.run("eagleray.runForm");
+  const running = editor.run("eagleray.debugWithOptions");
   (await open()).hide();
   await running;
   assert.deepEqual([fake.sidecar.sentTo(PREPARE), startedPlans()], [[], 0]);
 });
 
-test("“Debug Run…” has the preset that fits, and shows what it changes before it starts", async () => {
-  const running = editor.run("eagleray.debugRun");
+test("“Short Test Run…” has the preset that fits, and shows what it changes before it starts", async () => {
+  const running = editor.run("eagleray.shortTestRun");
   const form = await open();
   assert.ok(form.lines.includes("No checkpoint"));
   await choose("No checkpoint", "Show What Changes, Then Start");
@@ -119,7 +119,7 @@ test("“Debug Run…” has the preset that fits, and shows what it changes bef
 });
 
 test("the review leads back to the form, or out", async () => {
-  const running = editor.run("eagleray.debugRun");
+  const running = editor.run("eagleray.shortTestRun");
   await choose("Show What Changes, Then Start", "Change…", "Show What Changes, Then Start");
   const review = await open();
   // A line that only explains is no answer.
@@ -137,7 +137,7 @@ test("“Check Configuration” shows the composed values, and the review stays 
     assert.deepEqual(asked, lastAsked());
     return { values };
   });
-  const running = editor.run("eagleray.debugRun");
+  const running = editor.run("eagleray.shortTestRun");
   await choose("No checkpoint", "Show What Changes, Then Start", "Check Configuration");
   const review = await open();
   assert.ok(review.lines.includes("trainer.total_training_steps"));
@@ -158,7 +158,7 @@ test("a check that takes long shows its progress, and can be cancelled", async (
           });
         }) as never,
     );
-    const running = editor.run("eagleray.debugRun");
+    const running = editor.run("eagleray.shortTestRun");
     await choose("Show What Changes, Then Start", "Check Configuration");
     mock.timers.tick(1_000);
     await settled();
@@ -179,7 +179,7 @@ test("a configuration that can't be composed keeps the review open, as does a ca
   fake.sidecar.on(COMPOSE, () => {
     throw error;
   });
-  const running = editor.run("eagleray.debugRun");
+  const running = editor.run("eagleray.shortTestRun");
   await choose("Show What Changes, Then Start", "Check Configuration");
   const row = (await open()).items.find(({ label }) => label === error.message);
   assert.equal(row?.detail, "Check the arguments.");
@@ -196,7 +196,7 @@ test("a configuration that can't be composed keeps the review open, as does a ca
 
 test("the answers of the form are saved as a preset, and the review goes on", async () => {
   editor.answer = ({ text }) => (text === "Save as preset" ? "mine" : undefined);
-  const running = editor.run("eagleray.debugRun");
+  const running = editor.run("eagleray.shortTestRun");
   await choose("No checkpoint", "Show What Changes, Then Start", "Save as Preset…", "Start");
   await running;
   const [saved] = fake.sidecar.sentTo(SAVE_PRESET) as SavePreset[];
@@ -214,7 +214,7 @@ test("the answers of the form are saved as a preset, and the review goes on", as
 
 test("where no preset fits the run starts as it is", async () => {
   fake.sidecar.on(PREPARE, () => proposal());
-  const running = editor.run("eagleray.debugRun");
+  const running = editor.run("eagleray.shortTestRun");
   await choose("Start");
   await running;
   assert.equal(lastAsked().preset, "none");

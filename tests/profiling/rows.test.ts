@@ -121,6 +121,9 @@ test("a message says why nothing was gathered, or can be opened", () => {
   assert.equal(gatheredSentence(idle), "No report was gathered. Nothing was recorded.");
   const said = (run: ProfiledRun): string => noReportSentence([run], { runs: [run] });
   assert.equal(said(nobody), gatheredSentence(nobody));
-  assert.match(said(profiledRun()), /^No report is here yet. “Record Now” .* comes here by itself/);
+  assert.match(
+    said(profiledRun()),
+    /^No report is here yet. “Start Recording” .* comes here by itself/,
+  );
   assert.equal(said({ ...nobody, state: "idle" }), `No report is here yet. ${sentence}`);
 });

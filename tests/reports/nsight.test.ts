@@ -80,7 +80,7 @@ test("the program of the setting is used, unless it is invalid", async () => {
     editor.settings[SETTING] = wrong;
     const [words = "", ...buttons] = await told();
     assert.match(words, /nsightSystems names .*, which is no program/);
-    assert.deepEqual(buttons, ["Copy Path", "Reveal File", "Show Logs"]);
+    assert.deepEqual(buttons, ["Copy Path", "Reveal File", "Show Log"]);
   }
 });
 
@@ -110,7 +110,7 @@ test("without a screen a message says to move the file to one", async () => {
 
 test("from another machine a file of the workspace can be downloaded, others not", async () => {
   Object.assign(env, { remoteName: "ssh-remote" });
-  assert.deepEqual((await told()).slice(1), ["Copy Path", "Reveal File", "Show Logs"]);
+  assert.deepEqual((await told()).slice(1), ["Copy Path", "Reveal File", "Show Log"]);
   editor.folders = [{ uri: Uri.file("/w"), name: "w", index: 0 }];
   editor.answer = () => "Download";
   assert.equal((await told())[1], "Download");

@@ -192,7 +192,7 @@ test("a closed page gets no message", async () => {
 const RUN = profiledRun().run;
 const ROW = { row: "runWorker", run: aRun(), worker: runWorker() };
 
-test("“Record Now” and “Stop Recording” are for the workers of the rows", async () => {
+test("“Start Recording” and “Stop Recording” are for the workers of the rows", async () => {
   fake.sidecar.on(RUNS, () => ({ runs: [aRun()] }));
   fake.sidecar.on(LIST, () => ({ runs: [profiledRun()] }));
   fake.sidecar.on(RECORD, () => ({ workers: 1 }));
@@ -221,16 +221,16 @@ test("a worker without nsys gives a message, and no other one is recorded", asyn
   const stranger = { ...ROW, worker: runWorker({ worker_id: "f00d" }) };
   await editor.run("eagleray.recordNow", stranger);
   assert.deepEqual(fake.sidecar.sentTo(RECORD), []);
-  assert.match(editor.asked.at(-1)?.text ?? "", /^nsys is not with .*“Profile Workers…”/);
+  assert.match(editor.asked.at(-1)?.text ?? "", /^nsys is not with .*“Profile on Ray…”/);
 });
 
-test("“Finish and Gather” asks once for all that are selected", async () => {
+test("“Stop and Download Reports” asks once for all that are selected", async () => {
   const runs = [aRun({ name: "one.py" }), aRun({ id: "other", name: "other.py" })];
   fake.sidecar.on(RUNS, () => ({ runs }));
   fake.sidecar.on(LIST, () => ({ runs: runs.map(({ id }) => profiledRun({ run: id })) }));
   editor.answer = ({ buttons }) => buttons[0];
   const rows = runs.map((run) => ({ row: "run", run }));
-  await editor.run("eagleray.finishAndGather", rows[0], rows);
+  await editor.run("eagleray.finishAndDownload", rows[0], rows);
   const [asked] = editor.asked;
   assert.equal(asked?.text, "Finish 2 runs?");
   assert.match(String(asked.options["detail"]), /:\none\.py\nother\.py$/);
@@ -240,17 +240,17 @@ test("“Finish and Gather” asks once for all that are selected", async () => 
   );
 });
 
-test("“Finish and Gather” asks first, “Gather Reports” does not", async () => {
+test("“Stop and Download Reports” asks first, “Download Reports” does not", async () => {
   fake.sidecar.on(RUNS, () => ({ runs: [aRun({ confirm_stop: "Cancel SLURM job 5?" })] }));
   fake.sidecar.on(LIST, () => ({ runs: [profiledRun()] }));
   fake.sidecar.on(GATHER, () => ({ folder: "/w/out", reports: [] }));
   const row = { row: "run", run: aRun() };
-  await editor.run("eagleray.finishAndGather", row);
+  await editor.run("eagleray.finishAndDownload", row);
   assert.deepEqual(fake.sidecar.sentTo(GATHER), []);
   assert.match(String(editor.asked[0]?.options["detail"]), /is ended\.\nCancel SLURM job 5\?$/);
-  editor.answer = () => "Finish and Gather";
-  await editor.run("eagleray.finishAndGather", row);
-  await editor.run("eagleray.gatherReports", row);
+  editor.answer = () => "Stop and Download Reports";
+  await editor.run("eagleray.finishAndDownload", row);
+  await editor.run("eagleray.downloadReports", row);
   assert.deepEqual(fake.sidecar.sentTo(GATHER), [
     { run: RUN, finish: true },
     { run: RUN, finish: false },

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
+import { COMMANDS } from "../../extension/contributions";
 import {
   CHANGED,
   COMMAND,
@@ -52,9 +53,9 @@ function point(line: number, more = {}): SourceBreakpoint {
   return new SourceBreakpoint({ uri: Uri.file(`${FOLDER}/policy.py`), range }, true, more);
 }
 
-test("“Run on Ray” starts the file in the editor with the breakpoints of the gutter, without a question", async () => {
+test("“Debug on Ray” starts the file in the editor with the breakpoints of the gutter, without a question", async () => {
   debug.breakpoints = [point(12, { condition: "step > 3" })];
-  await editor.run("eagleray.run");
+  await editor.run("eagleray.debug");
   const { path, cwd, kind, preset, workspace, options } = prepared();
   assert.deepEqual(
     [path, cwd, kind, preset, workspace],
@@ -70,52 +71,55 @@ test("“Run on Ray” starts the file in the editor with the breakpoints of the
 });
 
 test("the menu’s file is run, outside the folder in its own directory", async () => {
-  await editor.run("eagleray.run", Uri.file("/elsewhere/go.sh"));
+  await editor.run("eagleray.debug", Uri.file("/elsewhere/go.sh"));
   assert.deepEqual([prepared().path, prepared().cwd], ["/elsewhere/go.sh", "/elsewhere"]);
 });
 
 test("running without a program shows the next step", async () => {
   editor.inView = { uri: Uri.file("/w/notes.md"), languageId: "markdown" };
-  await editor.run("eagleray.run");
-  assert.match(editor.asked[0]?.text ?? "", /^No Python file and no script is open.*Run on Ray…/);
-  assert.deepEqual(editor.asked[0]?.buttons, ["Show Logs"]);
+  await editor.run("eagleray.debug");
+  assert.match(
+    editor.asked[0]?.text ?? "",
+    /^No Python file and no script is open.*Debug on Ray with Options…/,
+  );
+  assert.deepEqual(editor.asked[0]?.buttons, ["Show Log"]);
   assert.deepEqual(started(), []);
 });
 
 test("the output opens beside the editor, unless the setting is off", async () => {
   fake.sidecar.on(LIST, () => ({ runs: [aRun({ id: "new", name: "run $(x)" })] }));
-  await editor.run("eagleray.run");
+  await editor.run("eagleray.debug");
   const [terminal] = editor.terminals;
   assert.equal(terminal?.options["shellPath"], undefined);
   assert.doesNotMatch(String(terminal?.options["name"]), /\$\(/);
   assert.equal(terminal?.beside, true);
   editor.change("eagleray.runs.showOutput", false);
-  await editor.run("eagleray.run");
+  await editor.run("eagleray.debug");
   assert.equal(editor.terminals.length, 1);
 });
 
 test("closing the output stops no run, and its row opens it again", async () => {
   list(aRun());
   const row = { row: "run", run: aRun() };
-  await editor.run("eagleray.showRunOutput", row);
-  await editor.run("eagleray.showRunOutput", row);
+  await editor.run("eagleray.showOutput", row);
+  await editor.run("eagleray.showOutput", row);
   assert.equal(editor.terminals.length, 1);
   editor.terminals[0]?.close();
   assert.deepEqual(fake.sidecar.sentTo(STOP), []);
-  await editor.run("eagleray.showRunOutput", row);
+  await editor.run("eagleray.showOutput", row);
   assert.equal(editor.terminals.length, 2);
 });
 
 test("two requests for the output at once open one terminal", async () => {
   list(aRun());
   const row = { row: "run", run: aRun() };
-  await Promise.all([1, 2].map(() => editor.run("eagleray.showRunOutput", row)));
+  await Promise.all([1, 2].map(() => editor.run("eagleray.showOutput", row)));
   assert.equal(editor.terminals.length, 1);
 });
 
 test("SLURM gets no request before the user has seen the exact command", async () => {
   fake.sidecar.on(PREPARE, () => proposal({ confirm: "sbatch --parsable go.sbatch" }));
-  await editor.run("eagleray.run");
+  await editor.run("eagleray.debug");
   assert.equal(editor.asked[0]?.text, "Submit train.py to SLURM?");
   assert.deepEqual(editor.asked[0].options, {
     modal: true,
@@ -123,7 +127,7 @@ test("SLURM gets no request before the user has seen the exact command", async (
   });
   assert.deepEqual(started(), []);
   editor.answer = ({ buttons }) => buttons[0];
-  await editor.run("eagleray.run");
+  await editor.run("eagleray.debug");
   assert.deepEqual(
     started().map((one) => one.confirmed),
     [true],
@@ -137,7 +141,7 @@ test("problems of a run are shown, and it starts all the same", async () => {
     next_step: "Add $@.",
   };
   fake.sidecar.on(PREPARE, () => proposal({ problems: [problem] }));
-  await editor.run("eagleray.run");
+  await editor.run("eagleray.debug");
   assert.equal(editor.asked[0]?.text, "It drops its arguments. Add $@.");
   assert.equal(started().length, 1);
 });
@@ -146,7 +150,7 @@ test("a rejected start shows the error of the catalogue", async () => {
   fake.sidecar.on(START, () => {
     throw new EaglerayError("job-refused", "The cluster refused the job.", "Its log says why.");
   });
-  await editor.run("eagleray.run");
+  await editor.run("eagleray.debug");
   assert.equal(editor.asked[0]?.text, "The cluster refused the job. Its log says why.");
   assert.equal(editor.terminals.length, 0);
 });
@@ -154,9 +158,11 @@ test("a rejected start shows the error of the catalogue", async () => {
 test("in a workspace that is not trusted nothing is started, by whichever command", async () => {
   editor.trusted = false;
   list(aRun());
-  const commands = ["run", "runForm", "runAgain", "debugRun", "restartRun", "showRunOutput"];
-  for (const name of commands) {
-    await editor.run(`eagleray.${name}`);
+  const { debug: start, debugWithOptions, rerunLast, shortTestRun } = COMMANDS;
+  const { restartRun, showOutput } = COMMANDS;
+  const commands = [start, debugWithOptions, rerunLast, shortTestRun, restartRun, showOutput];
+  for (const id of commands) {
+    await editor.run(id);
   }
   const config = { type: "eagleray", request: "launch", name: "x", program: "train.py" };
   assert.equal(await debug.startDebugging(undefined, config), false);
@@ -168,7 +174,7 @@ test("in a workspace that is not trusted nothing is started, by whichever comman
   assert.deepEqual(editor.terminals, []);
 });
 
-test("“Run Again” needs no form: what this window ran last, with the breakpoints of now", async () => {
+test("“Rerun Last” needs no form: what this window ran last, with the breakpoints of now", async () => {
   const over = { state: "ended", ended: 1 } as const;
   list(
     aRun({ id: "other", workspace: "/v" }),
@@ -176,7 +182,7 @@ test("“Run Again” needs no form: what this window ran last, with the breakpo
     aRun({ id: "older" }),
   );
   debug.breakpoints = [point(3)];
-  await editor.run("eagleray.runAgain");
+  await editor.run("eagleray.rerunLast");
   const lines = [{ line: 3, condition: "", hit: "", log: "" }];
   const breakpoints = [{ path: `${FOLDER}/policy.py`, lines }];
   const asked = { id: "last", breakpoints, confirmed: false, python: "", anyway: false };
@@ -184,17 +190,17 @@ test("“Run Again” needs no form: what this window ran last, with the breakpo
   assert.equal(editor.asked.length, 0);
 });
 
-test("“Run Again” in a new window runs the last program of the workspace", async () => {
+test("“Rerun Last” in a new window runs the last program of the workspace", async () => {
   fake.sidecar.on(LIST, () => ({ runs: [aRun({ id: "before", state: "failed" })] }));
-  await editor.run("eagleray.runAgain");
+  await editor.run("eagleray.rerunLast");
   assert.deepEqual(
     fake.sidecar.sentTo(RESTART).map((one) => (one as { id: string }).id),
     ["before"],
   );
 });
 
-test("“Run Again” before anything was run starts the file in the editor", async () => {
-  await editor.run("eagleray.runAgain");
+test("“Rerun Last” before anything was run starts the file in the editor", async () => {
+  await editor.run("eagleray.rerunLast");
   assert.equal(prepared().path, `${FOLDER}/train.py`);
   assert.equal(started().length, 1);
 });
@@ -214,16 +220,16 @@ test("the user picks one of several runs; a message says that none fits", async 
   editor.answer = ({ options }) => (options["items"] as object[] | undefined)?.[1];
   await editor.run("eagleray.stopRun");
   assert.deepEqual(fake.sidecar.sentTo(STOP), [{ id: "two", confirmed: false }]);
-  await editor.run("eagleray.forgetRun");
+  await editor.run("eagleray.removeRun");
   assert.equal(editor.asked.at(-1)?.text, "There is no such run.");
 });
 
 test("the exact command is copied, and a run that has ended is forgotten", async () => {
   const run = aRun({ state: "ended", ended: 1 });
   list(run);
-  await editor.run("eagleray.copyRunCommand", { row: "run", run });
+  await editor.run("eagleray.copyCommand", { row: "run", run });
   assert.equal(editor.clipboard, `exact ${run.id}`);
-  await editor.run("eagleray.forgetRun", { row: "run", run });
+  await editor.run("eagleray.removeRun", { row: "run", run });
   assert.deepEqual(fake.sidecar.sentTo(FORGET), [{ id: run.id }]);
 });
 
@@ -237,7 +243,7 @@ test("runs are listed again after a start of the sidecar, and a click on a line 
   const [run] = view.provider.getChildren();
   const [row] = view.provider.getChildren(run);
   assert.ok(row);
-  assert.equal(view.provider.getTreeItem(row).command?.command, "eagleray.showRunLine");
-  await editor.run("eagleray.showRunLine", row);
+  assert.equal(view.provider.getTreeItem(row).command?.command, "eagleray.goToBreakpoint");
+  await editor.run("eagleray.goToBreakpoint", row);
   assert.deepEqual(editor.shown.at(-1), { path: line.path, line: 4 });
 });

@@ -129,7 +129,7 @@ test("without a pattern Enter takes nothing, and a list that is closed changes n
 
 test("without a cluster the preview shows classes of earlier runs", async () => {
   fake.sidecar.on(WORKERS, () => ({ classes: SEEN }));
-  void editor.run("eagleray.profileWorkers");
+  void editor.run("eagleray.profile");
   await settled();
   editor.picks.at(-1)?.choose("Profiled Workers");
   await settled();
@@ -141,7 +141,7 @@ test("without a cluster the preview shows classes of earlier runs", async () => 
   assert.deepEqual(editor.picks.at(-1)?.lines.slice(1), ["trainer.PolicyWorker", "VllmWorker"]);
 });
 
-test("“Profile Workers…” starts a run that nsys is with and that stops nowhere", async () => {
+test("“Profile on Ray…” starts a run that nsys is with and that stops nowhere", async () => {
   fake.sidecar.on(WORKERS, () => ({ classes: SEEN }));
   const answers: Readonly<Record<string, (asked: Asked) => unknown>> = {
     "When is it recorded?": ({ options }) =>
@@ -150,7 +150,7 @@ test("“Profile Workers…” starts a run that nsys is with and that stops now
     "Where nsys is on the nodes": () => " /opt/nsys ",
   };
   editor.answer = (asked) => answers[asked.text]?.(asked);
-  const run = editor.run("eagleray.profileWorkers");
+  const run = editor.run("eagleray.profile");
   const form = async (label: string): Promise<void> => {
     await settled();
     editor.picks.at(-1)?.choose(label);

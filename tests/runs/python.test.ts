@@ -48,7 +48,7 @@ function last(): Start {
 }
 
 test("the message names the Python and offers others; closed, nothing starts", async () => {
-  assert.equal(await editor.run("eagleray.run"), undefined);
+  assert.equal(await editor.run("eagleray.debug"), undefined);
   assert.equal(editor.asked.length, 1);
   assert.match(editor.asked[0]?.text ?? "", /The selected Python .* has no “ray” package/);
   const buttons = [USE_CLUSTERS, "Select Interpreter…", "Run Anyway"];
@@ -58,7 +58,7 @@ test("the message names the Python and offers others; closed, nothing starts", a
 
 test("the Python of the cluster is used and kept for the workspace", async () => {
   editor.answer = () => USE_CLUSTERS;
-  assert.equal(await editor.run("eagleray.run"), "new");
+  assert.equal(await editor.run("eagleray.debug"), "new");
   assert.equal(last().plan, proposal().plan);
   assert.equal(last().python, CLUSTERS);
   assert.equal(editor.settings["eagleray.runs.python"], CLUSTERS);
@@ -66,7 +66,7 @@ test("the Python of the cluster is used and kept for the workspace", async () =>
 
 test("a program that needs no Ray runs anyway, and nothing is kept", async () => {
   editor.answer = () => "Run Anyway";
-  assert.equal(await editor.run("eagleray.run"), "new");
+  assert.equal(await editor.run("eagleray.debug"), "new");
   assert.deepEqual(last(), { plan: proposal().plan, python: "", confirmed: false, anyway: true });
   assert.equal(editor.settings["eagleray.runs.python"], undefined);
 });
@@ -74,7 +74,7 @@ test("a program that needs no Ray runs anyway, and nothing is kept", async () =>
 test("an interpreter that is selected is checked as well", async () => {
   const answers = ["Select Interpreter…", [Uri.file("/usr/bin/python3")], "Run Anyway"];
   editor.answer = () => answers.shift();
-  assert.equal(await editor.run("eagleray.run"), "new");
+  assert.equal(await editor.run("eagleray.debug"), "new");
   const tried = fake.sidecar.sentTo(START).map((one) => (one as Start).python);
   assert.deepEqual(tried, ["", "/usr/bin/python3", "/usr/bin/python3"]);
 });

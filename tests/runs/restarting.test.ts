@@ -1,4 +1,4 @@
-// Restart and Run Again of runs that are over, that go on, and of which that is not known.
+// Restart and Rerun Last of runs that are over, that go on, and of which that is not known.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 

@@ -57,13 +57,13 @@ test("Stop ends live runs, after one question for those that require it", async 
 });
 
 test("Forget names those that are over before they go", async () => {
-  await run("eagleray.forgetRun");
+  await run("eagleray.removeRun");
   assert.deepEqual(
     [editor.asked[0]?.text, editor.asked[0]?.options["detail"]],
     ["Forget 2 runs?", "c\nd"],
   );
   editor.answer = () => "Forget";
-  await run("eagleray.forgetRun");
+  await run("eagleray.removeRun");
   assert.deepEqual(fake.sidecar.sentTo(FORGET), [{ id: "3" }, { id: "4" }]);
 });
 
@@ -74,9 +74,9 @@ test("a message says that none of several runs can be stopped, and no other run 
 });
 
 test("outputs, commands and restarts are those of all", async () => {
-  await run("eagleray.showRunOutput", ROWS.slice(2));
+  await run("eagleray.showOutput", ROWS.slice(2));
   assert.equal(editor.terminals.length, 2);
-  await run("eagleray.copyRunCommand", ROWS.slice(2));
+  await run("eagleray.copyCommand", ROWS.slice(2));
   assert.equal(editor.clipboard, "exact 3\nexact 4");
   assert.equal(await run("eagleray.restartRun", ROWS.slice(2)), "4 again");
   assert.deepEqual(

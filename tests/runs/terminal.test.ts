@@ -66,7 +66,7 @@ function pieces(...answers: (Partial<OutputPiece> | Error)[]): void {
 
 async function opened(run: Run): Promise<Pty> {
   list(run);
-  await editor.run("eagleray.showRunOutput", { row: "run", run });
+  await editor.run("eagleray.showOutput", { row: "run", run });
   const pty = editor.terminals.at(-1)?.options["pty"] as Pty;
   pty.onDidWrite((text) => {
     shown += text;
@@ -235,7 +235,7 @@ test("a pause, a note and their end are lines of their own, each once", async ()
 test("a terminal that is closed asks for nothing more, and stops nothing", async () => {
   pieces({ text: "a", next: 1 }, { text: "b", next: 2 });
   list(aRun());
-  await editor.run("eagleray.showRunOutput", { row: "run", run: aRun() });
+  await editor.run("eagleray.showOutput", { row: "run", run: aRun() });
   const pty = editor.terminals.at(-1)?.options["pty"] as Pty;
   pty.open();
   await settled();

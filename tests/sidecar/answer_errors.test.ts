@@ -30,13 +30,13 @@ const CASES: readonly (readonly [string, unknown, string, string])[] = [
     "anything else",
     new TypeError("undefined is not a function"),
     "internal",
-    "Something in Eagleray went wrong. “Show Logs” has the details; a report of them helps us mend it.",
+    "Something in Eagleray went wrong. “Show Log” has the details; a report of them helps us mend it.",
   ],
   [
     "nothing at all",
     undefined,
     "internal",
-    "Something in Eagleray went wrong. “Show Logs” has the details; a report of them helps us mend it.",
+    "Something in Eagleray went wrong. “Show Log” has the details; a report of them helps us mend it.",
   ],
 ];
 

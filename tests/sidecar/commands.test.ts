@@ -31,7 +31,7 @@ test("without a Python it is said once, with a button that chooses one and start
   assert.deepEqual(
     editor.asked.map((asked) => [asked.kind, asked.buttons]),
     [
-      ["error", ["Select Python", "Show Logs"]],
+      ["error", ["Select Python", "Show Log"]],
       ["open", []],
     ],
   );
@@ -50,7 +50,7 @@ test("an error of a start has the buttons that help, and they are commands", asy
   await settled();
   const [asked] = editor.asked;
   assert.match(asked?.text ?? "", /^Eagleray’s sidecar did not answer within 120 s\. “Restart”/);
-  assert.deepEqual(asked?.buttons, ["Restart", "Select Python", "Show Logs"]);
+  assert.deepEqual(asked?.buttons, ["Restart", "Select Python", "Show Log"]);
   assert.equal(editor.executed.at(-1)?.command, "eagleray.restart");
   assert.match(fake.log.text, /sidecar-silent: .*reading libraries/);
 });
@@ -78,16 +78,16 @@ test("the status bar and the context keys follow the sidecar and the list", () =
   assert.deepEqual([item?.text, item?.shown], ["$(debug-pause) 1 paused", true]);
   assert.equal(editor.contextKeys["eagleray.hasPaused"], true);
   fake.sidecar.state.set("failed");
-  assert.equal(item?.command, "eagleray.showLogs");
+  assert.equal(item?.command, "eagleray.showLog");
   assert.equal(editor.contextKeys["eagleray.sidecar"], "failed");
 });
 
 test("the log and the panel are one command away", async () => {
-  await editor.run("eagleray.showLogs");
+  await editor.run("eagleray.showLog");
   await editor.run("eagleray.showPanel");
   assert.equal(fake.log.shown, true);
   assert.deepEqual(
     editor.executed.map((one) => one.command),
-    ["workbench.view.extension.eagleray"],
+    ["eagleray.pausedWorkers.focus"],
   );
 });

@@ -162,7 +162,7 @@ describe("the source-mapping feature", () => {
   });
 
   it("says so when there is no cluster to set a folder for", async () => {
-    await editor.run("eagleray.setLocalFolder");
+    await editor.run("eagleray.mapSourceFolder");
     assert.match(editor.asked[0]?.text ?? "", /There is no cluster/);
   });
 
@@ -170,7 +170,7 @@ describe("the source-mapping feature", () => {
     const location = { path: "/r/x.py", line: 1, function: "f", local: "" };
     const worker = { cluster: CLUSTER, worker_id: "a", name: "p", location };
     editor.answer = () => [Uri.file("/w")];
-    await editor.run("eagleray.setLocalFolder", { row: "worker", worker });
+    await editor.run("eagleray.mapSourceFolder", { row: "worker", worker });
     assert.deepEqual(fakes.sidecar.sentTo(SET_FOLDER), [
       { cluster: CLUSTER, remote: "/r/x.py", local: "/w" },
     ]);

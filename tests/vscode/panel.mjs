@@ -37,7 +37,7 @@ await browserRun(
       const proxy = await startProxy(stage.cluster.address, `${stage.base}/proxy`);
       endWithRun(() => proxy.stop());
       await window.click(
-        page.locator(".welcome-view a.monaco-button", { hasText: "Add Cluster" }),
+        page.locator(".welcome-view a.monaco-button", { hasText: "Connect to Cluster" }),
         () => input.isVisible(),
         "the address is asked for",
       );
@@ -74,7 +74,7 @@ await browserRun(
 
     await test("an address adds a cluster, after it was checked", async () => {
       await window.click(
-        page.locator(".welcome-view a.monaco-button", { hasText: "Add Cluster" }),
+        page.locator(".welcome-view a.monaco-button", { hasText: "Connect to Cluster" }),
         () => input.isVisible(),
         "the address is asked for",
       );
@@ -87,13 +87,13 @@ await browserRun(
     });
 
     await test("an address where nothing answers is an error with a button to the log", async () => {
-      await window.command("Eagleray: Add Cluster", () => input.isVisible());
+      await window.command("Eagleray: Connect to Cluster", () => input.isVisible());
       await input.fill("127.0.0.1:1");
       await page.keyboard.press("Enter");
       const message = await window.waitForMessage("Nothing answers at", "why it was not added");
       await window.shot("error");
       await window.click(
-        message.locator(".monaco-button", { hasText: "Show Logs" }),
+        message.locator(".monaco-button", { hasText: "Show Log" }),
         () => page.locator(".part.panel").isVisible(),
         "the log is shown",
       );
@@ -134,7 +134,7 @@ await browserRun(
     await test("a worker's menu opens its log", async () => {
       await window.fromMenu(
         window.row(/p2.*ALIVE/),
-        "Open Log",
+        "Open Output (stdout)",
         () =>
           page
             .locator(".tab", { hasText: /p2 .* stdout\.log/ })
@@ -199,7 +199,7 @@ await browserRun(
       );
       // The list comes from a job of Ray, which takes seconds on a busy machine.
       await window.command(
-        "Eagleray: Open Waiting pdb Session",
+        "Eagleray: Open Ray pdb Session",
         async () => (await session(/legacy\.py:\d+/).count()) === 2,
         "both sessions are listed",
       );

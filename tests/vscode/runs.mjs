@@ -53,14 +53,14 @@ await browserRun(
 
     await test("the view without runs shows what it is for", async () => {
       await window.openPanel();
-      const start = page.locator(".welcome-view a.monaco-button", { hasText: "Run on Ray" });
+      const start = page.locator(".welcome-view a.monaco-button", { hasText: "Debug on Ray" });
       await window.waitFor(start, "a button to start");
       await window.shot("no-runs");
     });
 
-    await test("“Debug Run…” shows what a preset changes, and starts nothing", async () => {
+    await test("“Short Test Run…” shows what a preset changes, and starts nothing", async () => {
       await openFile("run_ppo.sh");
-      await window.command("Eagleray: Debug Run", () => choice("No checkpoints").isVisible());
+      await window.command("Eagleray: Short Test Run", () => choice("No checkpoints").isVisible());
       await window.shot("form");
       await choose("Show What Changes", () => choice("Save as Preset").isVisible(), "the review");
       await window.waitFor(page.locator(".monaco-diff-editor").first(), "both texts side by side");
@@ -73,7 +73,7 @@ await browserRun(
     await test("a SLURM job is submitted only after its exact command is confirmed", async () => {
       await openFile("batch.sub");
       const question = page.locator(".monaco-dialog-box", { hasText: "sbatch" });
-      await window.command("Eagleray: Run on Ray", () => question.isVisible());
+      await window.command("Eagleray: Debug on Ray", () => question.isVisible());
       await window.waitFor(question.getByText(/: sbatch .*batch\.sub.$/), "the command");
       await window.shot("slurm");
       await window.click(
@@ -90,7 +90,7 @@ await browserRun(
       await window.toggleBreakpoint(line("loss"), true);
       await openFile("train.py");
       await window.click(
-        title("Run on Ray"),
+        title("Debug on Ray"),
         () => page.locator(".terminal-outer-container").first().isVisible(),
         "the output is open",
       );
@@ -159,7 +159,7 @@ await browserRun(
       );
       await inline(
         run(/train\.pyrunning/),
-        "Show Run Output",
+        "Show Output",
         () => terminal.first().isVisible(),
         "the output is open again",
       );
@@ -214,7 +214,7 @@ await browserRun(
         const text = (await terminal.allTextContents()).join("").replace(/\s/g, "");
         return printed.test(text) && last.test(text);
       };
-      const show = (what) => inline(run(name), "Show Run Output", says, what);
+      const show = (what) => inline(run(name), "Show Output", says, what);
       await show(`the output of ${name} and how it ended`);
       await window.command(
         "Terminal: Kill the Active Terminal Instance",
@@ -243,7 +243,7 @@ await browserRun(
         async () => (await window.breakpointLines()).length === 0,
       );
       await window.click(
-        title("Run on Ray"),
+        title("Debug on Ray"),
         () =>
           terminal
             .getByText(/evaluation\.py ended with exit code 0/)
@@ -259,7 +259,7 @@ await browserRun(
     await test("“Break on Failure” stops a failing worker at its exception", async () => {
       await openFile("failing.py");
       const form = () => choice("Break on Failure").isVisible();
-      await window.command("Eagleray: Run on Ray…", form, "the form");
+      await window.command("Eagleray: Debug on Ray with Options…", form, "the form");
       await choose(
         "Break on Failure",
         async () => /Failure\s*on/.test(await choice("Break on Failure").textContent()),

@@ -26,7 +26,7 @@ await browserRun(
 
     await test("the list offers the hosts of the ssh config, and shows why there is no job", async () => {
       await window.openPanel();
-      await window.command("Eagleray: Add Cluster", () => adding.isVisible());
+      await window.command("Eagleray: Connect to Cluster", () => adding.isVisible());
       await window.waitFor(choice("alice@10.66.0.1"), "the login node with its address");
       await window.shot("add-cluster");
       await input.fill("node-1");
@@ -71,7 +71,7 @@ await browserRun(
 
     await test("a pending job shows progress and SLURM's reason", async () => {
       await window.waitForNone(list, "the list of the test before");
-      await window.command("Eagleray: Add Cluster", () => adding.isVisible());
+      await window.command("Eagleray: Connect to Cluster", () => adding.isVisible());
       await window.waitFor(choice("alice@10.66.0.3"), "the whole list");
       await choose(
         "evaluate",
@@ -97,7 +97,7 @@ await browserRun(
       await window.shot("job");
       await window.clickRowButton(
         job,
-        "Connect to Job",
+        "Connect to SLURM Job",
         () =>
           window
             .row(/through .*login/)
@@ -143,7 +143,7 @@ await browserRun(
     await test("a worker's menu opens a terminal on its node", async () => {
       await window.fromMenu(
         window.row(/on-10\.77\.0\.20/),
-        "Open Terminal on This Node",
+        "Open Terminal on Node",
         () => page.locator(".terminal-tabs-entry, .single-terminal-tab").first().isVisible(),
         "a terminal is open",
       );
@@ -151,7 +151,7 @@ await browserRun(
     });
 
     await test("a security key shows a notice until it is touched", async () => {
-      await window.command("Eagleray: Add Cluster", () => adding.isVisible());
+      await window.command("Eagleray: Connect to Cluster", () => adding.isVisible());
       await input.fill("ssh://login2/node-1:8265");
       await window.gesture(
         () => page.keyboard.press("Enter"),

@@ -1,4 +1,4 @@
-/** The wizard of “Add Cluster…”: a pick list of jobs, hosts and the address that is typed. */
+/** The wizard of “Connect to Cluster…”: a pick list of jobs, hosts and the address that is typed. */
 
 import * as vscode from "vscode";
 import type { CancellationToken } from "vscode";

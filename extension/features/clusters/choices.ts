@@ -1,4 +1,4 @@
-/** The choices of “Add Cluster…”: SLURM jobs, hosts of the ssh config, and the typed address. */
+/** The choices of “Connect to Cluster…”: SLURM jobs, hosts of the ssh config, and the typed address. */
 
 import { dotted, duration, plain } from "../../common/texts";
 import { addressBehind, addressProblem, hostProblem, remoteAddressProblem } from "./address";

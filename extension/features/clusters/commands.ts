@@ -83,7 +83,7 @@ export class ClusterCommands {
     if (clusters.length === 0) {
       return;
     }
-    const logs = "Show Logs";
+    const logs = "Show Log";
     const detail = messagesText(clusters);
     const title = `The last message on the way to ${clusterNames(clusters)}`;
     const answer = await vscode.window.showInformationMessage(title, { modal: true, detail }, logs);

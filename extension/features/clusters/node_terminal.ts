@@ -1,4 +1,4 @@
-/** “Open Terminal on This Node”: a shell where a worker runs. */
+/** “Open Terminal on Node”: a shell where a worker runs. */
 
 import * as vscode from "vscode";
 

@@ -135,10 +135,10 @@ export class AttachConfigurations {
 }
 
 async function offerRun(): Promise<void> {
-  const run = "Run on Ray";
+  const run = "Debug on Ray";
   const sentence = `No worker is paused. “${run}” starts the program in the editor.`;
   if ((await vscode.window.showInformationMessage(sentence, run)) === run) {
-    await vscode.commands.executeCommand(COMMANDS.run);
+    await vscode.commands.executeCommand(COMMANDS.debug);
   }
 }
 

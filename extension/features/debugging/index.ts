@@ -57,9 +57,13 @@ export function register(app: App): DebuggingFeature {
         "continuing others than",
         (to, rows, args) => to.act("continuing others than", CONTINUE_OTHERS, rows, args),
       ],
-      [COMMANDS.release, "releasing", (to, rows, args) => to.act("releasing", RELEASE, rows, args)],
-      [COMMANDS.ignore, "ignoring", (to, rows, args) => to.act("ignoring", IGNORE, rows, args)],
-      [COMMANDS.forgetIgnored, "taking back an ignored breakpoint()", (to) => to.forgetIgnored()],
+      [COMMANDS.detach, "releasing", (to, rows, args) => to.act("releasing", RELEASE, rows, args)],
+      [
+        COMMANDS.skipBreakpoint,
+        "ignoring",
+        (to, rows, args) => to.act("ignoring", IGNORE, rows, args),
+      ],
+      [COMMANDS.manageSkipped, "taking back an ignored breakpoint()", (to) => to.forgetIgnored()],
     ]),
   ];
   return { owned, configurations: new AttachConfigurations(app, factory), stops };

@@ -79,7 +79,7 @@ function showOutcome(app: App, doing: string, outcome: Outcome): void {
 }
 
 async function showWithLogs(app: App, sentence: string): Promise<void> {
-  const answer = await vscode.window.showWarningMessage(plain(sentence, 600), "Show Logs");
+  const answer = await vscode.window.showWarningMessage(plain(sentence, 600), "Show Log");
   if (answer !== undefined) {
     app.log.show();
   }

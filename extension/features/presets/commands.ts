@@ -23,18 +23,21 @@ export class PresetCommands {
   }
 
   async runForm(args: readonly unknown[]): Promise<string | undefined> {
-    return await this.guided.run("Run on Ray", draftOf(args) ?? emptyDraft());
+    return await this.guided.run("Debug on Ray", draftOf(args) ?? emptyDraft());
   }
 
   /** With the preset that fits. */
   async debugRun(args: readonly unknown[]): Promise<string | undefined> {
-    return await this.guided.run("Debug Run", { ...(draftOf(args) ?? emptyDraft()), preset: "" });
+    return await this.guided.run("Short Test Run", {
+      ...(draftOf(args) ?? emptyDraft()),
+      preset: "",
+    });
   }
 
   /** With nsys, and without stops, which would be measured. */
   async profile(args: readonly unknown[]): Promise<string | undefined> {
     const draft = draftOf(args) ?? emptyDraft();
-    return await this.guided.run("Profile Workers", { ...draft, profile: NEW_PROFILE });
+    return await this.guided.run("Profile on Ray", { ...draft, profile: NEW_PROFILE });
   }
 
   /** Starts what a configuration of launch.json describes. */

@@ -13,9 +13,9 @@ import { ReviewDocuments } from "./review_documents";
 
 /** Commands that execute something of the workspace. */
 const TRUSTED: readonly CommandDefinition<PresetCommands>[] = [
-  [COMMANDS.runForm, "starting a run", (to, _, args) => to.runForm(args)],
-  [COMMANDS.debugRun, "starting a run", (to, _, args) => to.debugRun(args)],
-  [COMMANDS.profileWorkers, "starting a run", (to, _, args) => to.profile(args)],
+  [COMMANDS.debugWithOptions, "starting a run", (to, _, args) => to.runForm(args)],
+  [COMMANDS.shortTestRun, "starting a run", (to, _, args) => to.debugRun(args)],
+  [COMMANDS.profile, "starting a run", (to, _, args) => to.profile(args)],
 ];
 
 /** The parts that main.ts connects with other features. */

@@ -37,7 +37,7 @@ export async function launch(
     doAfter(app, config, await starting.start(proposal));
     return;
   }
-  const started = await guided.runReviewed("Run on Ray", draft);
+  const started = await guided.runReviewed("Debug on Ray", draft);
   doAfter(app, config, started?.id);
   // A draft that was changed in the form differs from the configuration at its next start.
   if (started?.agreed === agreement) {

@@ -1,4 +1,4 @@
-/** “Presets…”: shows presets, adds one from a file, deletes the user's own. */
+/** “Manage Presets…”: shows presets, adds one from a file, deletes the user's own. */
 
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
@@ -64,7 +64,8 @@ async function remove(app: App, workspace: string, preset: PresetRow): Promise<v
 export async function saveAnswers(app: App, draft: Draft, { framework }: Proposal): Promise<void> {
   const name = await vscode.window.showInputBox({
     title: "Save as preset",
-    prompt: "Its name; it is kept for this workspace, and “Presets…” shows it as JSON to be shared",
+    prompt:
+      "Its name; it is kept for this workspace, and “Manage Presets…” shows it as JSON to be shared",
     value: framework,
     ignoreFocusOut: true,
     validateInput: (text) => (text.trim() === "" ? "Give it a name." : undefined),

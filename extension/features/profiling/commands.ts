@@ -69,7 +69,7 @@ function isFinishing({ targets, nameOf, runOf }: SelectedRuns): Promise<boolean>
     : `Their recordings end, the reports are fetched, and then the programs are ended:\n${names.join("\n")}`;
   const asking = targets.flatMap((target) => runOf(target)?.confirm_stop || []);
   const question = `Finish ${isSingle ? first : count(names.length, "run")}?`;
-  return isConfirmed(question, [detail, ...asking].join("\n"), "Finish and Gather");
+  return isConfirmed(question, [detail, ...asking].join("\n"), "Stop and Download Reports");
 }
 
 /** Without a row, opens a file that the user chooses. */
@@ -98,7 +98,7 @@ async function recordable(
   title: string,
 ): Promise<SelectedRuns> {
   if (isMeant && targetsOf(rows, await app.sidecar.request(LIST, {})).length === 0) {
-    const how = "Start their program with “Profile Workers…”, naming them in its patterns.";
+    const how = "Start their program with “Profile on Ray…”, naming them in its patterns.";
     void vscode.window.showInformationMessage(`nsys is not with what was chosen. ${how}`);
     return { targets: [], nameOf: () => "", runOf: () => undefined };
   }

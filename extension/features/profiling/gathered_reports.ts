@@ -87,7 +87,7 @@ export function noReportSentence(
   const run = runs.find((profiled) => named.some((target) => target.run === profiled.run));
   const isOver = run?.state === "gathered" || run?.state === "failed";
   const reason = run === undefined ? "" : isOver ? gatheredSentence(run) : run.sentence;
-  const hint = "“Record Now” and “Stop Recording” make one; it comes here by itself.";
+  const hint = "“Start Recording” and “Stop Recording” make one; it comes here by itself.";
   return plain(isOver ? reason : `No report is here yet. ${reason || hint}`, 600);
 }
 

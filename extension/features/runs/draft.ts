@@ -101,7 +101,7 @@ export function noProgram(): EaglerayError {
   return new EaglerayError(
     "no-program",
     "No Python file and no script is open that could be run.",
-    "Open one, or give a command with “Run on Ray…”.",
+    "Open one, or give a command with “Debug on Ray with Options…”.",
   );
 }
 

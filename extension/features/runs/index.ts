@@ -16,10 +16,10 @@ import { RunStops } from "./run_stops";
 
 /** The commands that execute something of the workspace. */
 const TRUSTED: readonly CommandDefinition<RunCommands>[] = [
-  [COMMANDS.run, "starting a run", (to, _, args) => to.run(args)],
-  [COMMANDS.runAgain, "starting a run again", (to, _, args) => to.runAgain(args)],
+  [COMMANDS.debug, "starting a run", (to, _, args) => to.run(args)],
+  [COMMANDS.rerunLast, "starting a run again", (to, _, args) => to.runAgain(args)],
   [COMMANDS.restartRun, "restarting a run", (to, rows) => to.restart(rows)],
-  [COMMANDS.showRunOutput, "showing a run’s output", (to, rows) => to.showOutput(rows)],
+  [COMMANDS.showOutput, "showing a run’s output", (to, rows) => to.showOutput(rows)],
 ];
 
 const COMMANDS_OF_RUNS: readonly CommandDefinition<RunCommands>[] = [
@@ -30,9 +30,9 @@ const COMMANDS_OF_RUNS: readonly CommandDefinition<RunCommands>[] = [
   ]),
   [COMMANDS.stopRun, "stopping a run", (to, rows) => to.stop(rows)],
   [COMMANDS.pauseWorker, "pausing a worker", (to, rows) => to.pause(rows)],
-  [COMMANDS.copyRunCommand, "copying a command", (to, rows) => to.copy(rows)],
-  [COMMANDS.forgetRun, "forgetting a run", (to, rows) => to.forget(rows)],
-  [COMMANDS.showRunLine, "showing a line", (to, rows) => to.showLine(rows)],
+  [COMMANDS.copyCommand, "copying a command", (to, rows) => to.copy(rows)],
+  [COMMANDS.removeRun, "forgetting a run", (to, rows) => to.forget(rows)],
+  [COMMANDS.goToBreakpoint, "showing a line", (to, rows) => to.showLine(rows)],
 ];
 
 /** The parts with which presets and launch.json start runs. */
@@ -99,7 +99,7 @@ function runsView(app: App): Disposable {
 
 function click(row: RunsRow): string | undefined {
   if (row.row === "runLine") {
-    return COMMANDS.showRunLine;
+    return COMMANDS.goToBreakpoint;
   }
   return row.row === "runWorker" && row.worker.state === "stopped" ? COMMANDS.attach : undefined;
 }

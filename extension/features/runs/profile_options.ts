@@ -13,7 +13,7 @@ export const TRACES: Readonly<Record<string, string>> = {
 };
 
 export const WHENS: Readonly<Record<Profile["when"], string>> = {
-  "on-demand": "when you say “Record Now”",
+  "on-demand": "when you say “Start Recording”",
   seconds: "some seconds from the start of each worker",
   steps: "steps of the training",
   always: "from start to end",

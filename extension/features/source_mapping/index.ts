@@ -16,7 +16,7 @@ export function register(app: App): Disposable[] {
     reportDifferences(app),
     ...registerCommands(app, () => import("./commands.js"), [
       [
-        COMMANDS.setLocalFolder,
+        COMMANDS.mapSourceFolder,
         "setting the local folder",
         (to, rows) => to.setLocalFolder(app, rows),
       ],

@@ -107,7 +107,7 @@ def internal(detail: str) -> EaglerayError:
     return EaglerayError(
         "internal",
         "Something in Eagleray went wrong.",
-        "“Show Logs” has the details; a report of them helps us mend it.",
+        "“Show Log” has the details; a report of them helps us mend it.",
         detail,
     )
 

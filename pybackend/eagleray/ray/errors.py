@@ -307,7 +307,7 @@ def job_refused(address: str, response: str) -> EaglerayError:
     return EaglerayError(
         "job-refused",
         f"{printable(address)} did not take the job: {printable(lines[-1]) if lines else 'no reason given'}",
-        "Submitting needs the dashboard of a full Ray (`ray[default]`); “Show Logs” has all that it said.",
+        "Submitting needs the dashboard of a full Ray (`ray[default]`); “Show Log” has all that it said.",
         printable(response, 4000),
     )
 
@@ -332,6 +332,6 @@ def job_failed(address: str, what: str, why: str, detail: str = "") -> EaglerayE
     return EaglerayError(
         "job-failed",
         f"The job for {what} failed on {printable(address)}: {printable(why) or 'no reason given'}",
-        "“Show Logs” has what it wrote.",
+        "“Show Log” has what it wrote.",
         printable(detail, 4000),
     )

@@ -13,7 +13,7 @@ export async function withKeyboard({ stage, window, driver, test }) {
   const calls = ["p0", "p1", "p2"].map((name) => driver.call(name, "train", 3));
 
   await test("the palette opens the panel with the focus in the list", async () => {
-    await window.command("Eagleray: Show Panel", () =>
+    await window.command("Eagleray: Focus on Paused Workers", () =>
       window
         .row(/Policy\.train/)
         .first()
@@ -21,7 +21,7 @@ export async function withKeyboard({ stage, window, driver, test }) {
     );
     // The focus would be lost with a row that moves to another group.
     await window.waitFor(window.row(/Policy\.train.*3 paused/), "the group of all workers");
-    await window.command("Focus on Paused Workers View", () => list.first().isVisible());
+    await window.command("Eagleray: Focus on Paused Workers", () => list.first().isVisible());
     await window.shot("panel");
   });
 
@@ -85,12 +85,12 @@ export async function withKeyboard({ stage, window, driver, test }) {
   });
 
   await test("the row's context menu has Continue All Others", async () => {
-    await window.command("Focus on Paused Workers View", () => list.first().isVisible());
+    await window.command("Eagleray: Focus on Paused Workers", () => list.first().isVisible());
     await walkTo(/p0/);
     await window.shot("context-menu-row");
     await choose(/p0/, "Continue All Others", () => calls[2].returned() !== undefined);
     await until(() => calls[0].returned() === undefined, "the first worker is still stopped", 1000);
-    await choose(/p0/, "Release", () => calls[0].returned() !== undefined);
+    await choose(/p0/, "Detach and Resume", () => calls[0].returned() !== undefined);
     await window.shot("all-gone");
   });
 

@@ -111,7 +111,12 @@ export async function withMouse({ stage, window, driver, test }) {
       () => calls[2].returned() && again.returned(),
       "the other worker resumes",
     );
-    await window.fromMenu(paused("p0"), "Release", () => calls[0].returned(), "it is released");
+    await window.fromMenu(
+      paused("p0"),
+      "Detach and Resume",
+      () => calls[0].returned(),
+      "it is released",
+    );
     await window.waitFor(page.getByText(/none paused/), "an empty list");
     await window.shot("all-gone");
   });

@@ -73,12 +73,12 @@ export function disconnecting() {
       assert.strictEqual((await call.result()).value, 5);
     });
 
-    it("Release resumes a held worker", async () => {
+    it("Detach and Resume resumes a held worker", async () => {
       const { call, row } = await lab.pause("p0", "train", 0);
       const at = await lab.attach(row);
       await debugCommand(at, "disconnectAndSuspend");
       await noSessions();
-      await lab.command("release", await lab.row("p0", "held"));
+      await lab.command("detach", await lab.row("p0", "held"));
       assert.strictEqual((await call.result()).value, 5);
     });
 

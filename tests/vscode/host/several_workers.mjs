@@ -94,7 +94,7 @@ export function severalWorkers() {
 
     it("Ignore makes workers pass a breakpoint() until it is undone", async () => {
       const { calls, rows } = await pauseAll("train_twice", 0);
-      await lab.command("ignore", rows[0]);
+      await lab.command("skipBreakpoint", rows[0]);
       for (const call of calls) assert.strictEqual((await call.result()).value, 2);
       const later = lab.call("p0", "train_twice", 5);
       assert.strictEqual((await later.result()).value, 7);

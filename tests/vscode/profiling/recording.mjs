@@ -23,9 +23,9 @@ export async function profiledRun({ stage, window, test }) {
   const locators = locatorsOf(window, stage);
   const { list, input, choice, report, section, openFile } = locators;
 
-  await test("“Profile Workers…” starts nothing before the workers are chosen", async () => {
+  await test("“Profile on Ray…” starts nothing before the workers are chosen", async () => {
     await openFile("train.py", async () => !(await report.locator("body").isVisible()));
-    await window.command("Eagleray: Profile Workers", () => choice("Profiled Workers").isVisible());
+    await window.command("Eagleray: Profile on Ray", () => choice("Profiled Workers").isVisible());
     assert.equal(await choice("Start").count(), 0);
     await window.gesture(
       () => choice("Profiled Workers").click(),
@@ -56,7 +56,7 @@ export async function profiledRun({ stage, window, test }) {
   const states = async (first, second) =>
     (await hasText(/policy-0/, first)) && (await hasText(/policy-1/, second));
 
-  await test("Record Now records the workers that run under nsys", async () => {
+  await test("Start Recording records the workers that run under nsys", async () => {
     await window.gesture(
       () => choice("Start").click(),
       () => page.locator(".terminal-outer-container").first().isVisible(),
@@ -66,7 +66,7 @@ export async function profiledRun({ stage, window, test }) {
     await window.waitFor(row(/policy-1.*profiled/), "that a worker is profiled");
     await inline(
       /train\.py.*profiled/,
-      "Record Now",
+      "Start Recording",
       () => states("recording", "recording"),
       "the workers record",
     );
@@ -74,7 +74,7 @@ export async function profiledRun({ stage, window, test }) {
   });
 
   await test("All Workers records one worker, and a whole group", async () => {
-    await window.command("Eagleray: Add Cluster", () => input.isVisible());
+    await window.command("Eagleray: Connect to Cluster", () => input.isVisible());
     await input.fill(/127\.0\.0\.1:\d+/.exec(outputOfRun(stage.env.EAGLERAY_HOME))[0]);
     await page.keyboard.press("Enter");
     const header = page.locator('.pane-header[aria-label^="All Workers"]');
@@ -89,10 +89,10 @@ export async function profiledRun({ stage, window, test }) {
     const choosesFor = (at, title, first, second) =>
       window.fromMenu(at, title, () => states(first, second), `“${title}” has its effect`);
     await choosesFor(worker, "Stop Recording", "recording", "report");
-    await choosesFor(worker, "Record Now", "recording", "recording");
+    await choosesFor(worker, "Start Recording", "recording", "recording");
     await window.shot("all-workers");
     await choosesFor(group, "Stop Recording", "report", "report");
-    await choosesFor(group, "Record Now", "recording", "recording");
+    await choosesFor(group, "Start Recording", "recording", "recording");
     await inline(
       /train\.py.*recording/,
       "Stop Recording",
@@ -101,15 +101,15 @@ export async function profiledRun({ stage, window, test }) {
     );
   });
 
-  await test("“Finish and Gather” downloads the reports, and one opens", async () => {
+  await test("“Stop and Download Reports” downloads the reports, and one opens", async () => {
     const dialog = page.locator(".monaco-dialog-box");
     await window.fromMenu(
       row(/train\.py/),
-      "Finish and Gather",
+      "Stop and Download Reports",
       () => dialog.isVisible(),
       "the question is shown",
     );
-    await dialog.locator(".monaco-button", { hasText: "Finish and Gather" }).click();
+    await dialog.locator(".monaco-button", { hasText: "Stop and Download Reports" }).click();
     await window.waitFor(row(/train\.py.*5 reports gathered/), "that all reports are here");
     await window.shot("gathered");
     await window.answerMessage(

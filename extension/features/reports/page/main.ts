@@ -124,7 +124,7 @@ function failure(message: string, nextStep: string): HTMLElement {
     [
       ["Open in Nsight Systems", "openInNsight"],
       ["Copy Path", "copyPath"],
-      ["Show Logs", "showLogs"],
+      ["Show Log", "showLogs"],
     ] as const
   ).map(([title, kind]) =>
     button(title, () => {

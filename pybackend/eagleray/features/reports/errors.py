@@ -82,5 +82,5 @@ def sqlite_without_json(version: str) -> EaglerayError:
     return EaglerayError(
         "sqlite-without-json",
         f"The SQLite {version} of Eagleray's Python lacks its JSON functions, without which no report can be read.",
-        "Choose another Python (“Eagleray: Select Python”), one with SQLite 3.38 or newer for instance.",
+        "Choose another Python (“Select Python for Eagleray…”), one with SQLite 3.38 or newer for instance.",
     )

@@ -150,7 +150,7 @@ def supervisor_not_started(why: str) -> EaglerayError:
     return EaglerayError(
         "keeper-not-started",
         f"The supervisor of the run did not start: {_redacted(why)}",
-        "“Show Logs” has the details.",
+        "“Show Log” has the details.",
         redact_text(why),
     )
 
@@ -328,5 +328,5 @@ def nsight_refused(node: str, why: str) -> str:
     return (
         f"Ray could not start a worker under nsys{where}, for which the program asks by `nsight` in a "
         f"runtime_env: {printable(why, 300)}. Mend that in the options of the framework, or leave it out:"
-        " Profile Workers needs no `nsight`."
+        " Profile on Ray needs no `nsight`."
     )
