@@ -16,7 +16,15 @@ const PLATFORMS = {
   "linux-x64": "x86_64-manylinux2014",
   "linux-arm64": "aarch64-manylinux2014",
 };
-const CONTENTS = ["media", "bin", "pybackend", "README.md", "CHANGELOG.md", "LICENSE"];
+const CONTENTS = [
+  "media",
+  "bin",
+  "pybackend",
+  "package.nls.json",
+  "README.md",
+  "CHANGELOG.md",
+  "LICENSE",
+];
 
 const selected = process.argv.slice(2).filter((argument) => argument in PLATFORMS);
 const targets = selected.length > 0 ? selected : Object.keys(PLATFORMS);

@@ -1,12 +1,13 @@
-// Prints docs/reference.md from package.json: the tables of commands, keys and settings. `--check` only says whether it is
-// stale. What a command does is the last column of its row, which is kept; a new command gets one by hand.
+// Prints docs/reference.md from package.json and package.nls.json: the tables of commands, keys and settings. `--check` only
+// says whether it is stale. What a command does is the last column of its row, which is kept; a new command gets one by hand.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { root } from "./paths.mjs";
 
 const file = join(root, "docs", "reference.md");
-const { contributes } = JSON.parse(readFileSync(join(root, "package.json"), "utf-8"));
+const texts = JSON.parse(readFileSync(join(root, "package.nls.json"), "utf-8"));
+const { contributes } = JSON.parse(readFileSync(join(root, "package.json"), "utf-8"), localized);
 const printed = readFileSync(file, "utf-8");
 const MISSING = "TODO: say what it does.";
 
@@ -25,9 +26,7 @@ ${contributes.commands.map(commandRow).join("\n")}
 
 ## Settings
 
-| Setting | Default | Meaning |
-| --- | --- | --- |
-${Object.entries(contributes.configuration.properties).map(settingRow).join("\n")}
+${contributes.configuration.map(settingsSection).join("\n\n")}
 `;
 
 if (text.includes(MISSING)) {
@@ -41,6 +40,12 @@ else if (text !== printed) {
   process.exitCode = 1;
 }
 
+/** The text of package.nls.json in place of its key. */
+function localized(_, value) {
+  const key = /^%(.+)%$/.exec(value)?.[1];
+  return key === undefined ? value : texts[key];
+}
+
 function commandRow({ command, title }) {
   const key = keys.has(command) ? `\`${keys.get(command)}\`` : "";
   return `| ${title} | \`${command}\` | ${key} | ${meaning(command)} |`;
@@ -49,6 +54,14 @@ function commandRow({ command, title }) {
 function meaning(command) {
   const row = printed.split("\n").find((line) => line.includes(`| \`${command}\` `));
   return row === undefined ? MISSING : row.split("|").at(-2).trim();
+}
+
+function settingsSection({ title, properties }) {
+  return `### ${title}
+
+| Setting | Default | Meaning |
+| --- | --- | --- |
+${Object.entries(properties).map(settingRow).join("\n")}`;
 }
 
 function settingRow([name, setting]) {

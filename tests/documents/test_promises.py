@@ -29,7 +29,7 @@ def test_the_reference_is_the_manifest() -> None:
 def test_the_reference_check_fails_for_a_stale_file(tmp_path: Path) -> None:
     for part in ("scripts", "docs"):
         (tmp_path / part).mkdir()
-    for name in ("scripts/reference.mjs", "scripts/paths.mjs", "package.json"):
+    for name in ("scripts/reference.mjs", "scripts/paths.mjs", "package.json", "package.nls.json"):
         (tmp_path / name).write_text((ROOT / name).read_text())
     stale = (
         (ROOT / "docs" / "reference.md").read_text().replace("Show Eagleray Log", "Show the Logs")

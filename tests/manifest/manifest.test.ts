@@ -19,6 +19,11 @@ import { draftOfLaunch } from "../../extension/features/runs/launch_json";
 interface When {
   readonly when?: string;
 }
+/** An entry is a command or a submenu. */
+interface MenuEntry {
+  readonly command?: string;
+  readonly submenu?: string;
+}
 interface Manifest {
   readonly engines: { readonly vscode: string };
   readonly devDependencies: Readonly<Record<string, string>>;
@@ -32,7 +37,8 @@ interface Manifest {
       readonly title: string;
       readonly enablement?: string;
     }[];
-    readonly menus: Readonly<Record<string, readonly (When & { readonly command: string })[]>>;
+    readonly submenus: readonly { readonly id: string }[];
+    readonly menus: Readonly<Record<string, readonly (When & MenuEntry)[]>>;
     readonly keybindings: readonly (When & { readonly command: string; readonly key: string })[];
     readonly viewsContainers: Readonly<
       Record<string, readonly { readonly id: string; readonly icon: string }[]>
@@ -41,11 +47,11 @@ interface Manifest {
       Record<string, readonly { readonly id: string; readonly icon: string }[]>
     >;
     readonly viewsWelcome: readonly (When & { readonly view: string; readonly contents: string })[];
-    readonly configuration: {
+    readonly configuration: readonly {
       readonly properties: Readonly<
         Record<string, { readonly default: unknown; readonly scope: string }>
       >;
-    };
+    }[];
     readonly debuggers: readonly {
       readonly type: string;
       readonly configurationAttributes: { readonly launch: { readonly properties: object } };
@@ -61,8 +67,17 @@ interface Manifest {
 }
 
 const root = process.cwd();
-const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest;
+const read = (name: string): string => readFileSync(join(root, name), "utf8");
+const texts = JSON.parse(read("package.nls.json")) as Readonly<Record<string, string>>;
+/** package.json with the texts of package.nls.json in place of their keys. */
+const manifest = JSON.parse(read("package.json"), (_, value: unknown) =>
+  typeof value === "string" && /^%.+%$/.test(value) ? texts[value.slice(1, -1)] : value,
+) as Manifest;
 const { contributes } = manifest;
+const settings = Object.assign(
+  {},
+  ...contributes.configuration.map((each) => each.properties),
+) as Manifest["contributes"]["configuration"][number]["properties"];
 const commands = contributes.commands.map((one) => one.command).sort();
 const views = Object.values(contributes.views).flat();
 const menus = Object.values(contributes.menus).flat();
@@ -72,7 +87,7 @@ test("commands", () => {
 });
 
 test("settings and their defaults", () => {
-  const inManifest = Object.entries(contributes.configuration.properties).map(
+  const inManifest = Object.entries(settings).map(
     ([name, { default: value }]) => [name.replace(/^eagleray\./, ""), value] as const,
   );
   assert.deepEqual(Object.fromEntries(inManifest), { ...SETTINGS });
@@ -103,20 +118,39 @@ test("icons are there", () => {
   }
 });
 
-test("menus and keys name commands that exist", () => {
-  for (const { command } of [...menus, ...contributes.keybindings]) {
-    assert.ok(commands.includes(command), command);
+test("menus and keys name commands and submenus that exist", () => {
+  const submenus = contributes.submenus.map(({ id }) => id);
+  const entries: readonly MenuEntry[] = [...menus, ...contributes.keybindings];
+  for (const { command, submenu } of entries) {
+    const known =
+      submenu === undefined ? commands.includes(command ?? "") : submenus.includes(submenu);
+    assert.ok(known, command ?? submenu);
+  }
+  // Each submenu has entries, and is itself in a menu.
+  assert.deepEqual(
+    submenus.filter((id) => contributes.menus[id] === undefined),
+    [],
+  );
+  assert.deepEqual(new Set(menus.flatMap(({ submenu }) => submenu ?? [])), new Set(submenus));
+});
+
+test("an empty view has at most one button, the rest are links", () => {
+  for (const { view, when, contents } of contributes.viewsWelcome) {
+    // The editor shows a link that is alone on its line as a button.
+    const buttons = contents.split("\n").filter((line) => /^\[[^\]]+\]\([^)]+\)$/.test(line));
+    assert.ok(buttons.length <= 1, `${view}, ${String(when)}: ${buttons.join()}`);
   }
 });
 
-test("welcome texts stand in our views and link to commands that exist", () => {
+test("welcome texts belong to our views and link to commands that exist", () => {
   for (const { view, contents } of contributes.viewsWelcome) {
     assert.ok(
       views.some((one) => one.id === view),
       view,
     );
-    // The editor itself has a command for each view that leads there.
-    const known = [...commands, ...views.map(({ id }) => `${id}.focus`)];
+    // Of the editor itself: a command for each view that leads there, and one for trust.
+    const ofEditor = ["workbench.trust.manage", ...views.map(({ id }) => `${id}.focus`)];
+    const known = [...commands, ...ofEditor];
     for (const [, command] of contents.matchAll(/\(command:([^)]+)\)/g)) {
       assert.ok(known.includes(command ?? ""), command);
     }
@@ -128,9 +162,9 @@ const whens = [...menus, ...contributes.keybindings, ...contributes.viewsWelcome
 );
 
 test("every context key is read somewhere, and every one that is read is set", () => {
-  const read = new Set(whens.flatMap((when) => when.match(/\beagleray\.[A-Za-z]+/g) ?? []));
+  const named = new Set(whens.flatMap((when) => when.match(/\beagleray\.[A-Za-z]+/g) ?? []));
   const ids = new Set<string>(Object.values(VIEWS));
-  const keys = [...read].filter((key) => !ids.has(key)).sort();
+  const keys = [...named].filter((key) => !ids.has(key)).sort();
   assert.deepEqual(keys, [...CONTEXT_KEYS].sort());
 });
 
@@ -190,7 +224,7 @@ test("what the issue asks of the manifest", () => {
 
 test("in an untrusted workspace no setting of it chooses what is executed", () => {
   const { restrictedConfigurations } = manifest.capabilities.untrustedWorkspaces;
-  for (const name of Object.keys(contributes.configuration.properties)) {
+  for (const name of Object.keys(settings)) {
     assert.ok(restrictedConfigurations.includes(name), name);
   }
   // Not even a trusted workspace chooses the ssh that gets the person's passphrases.
@@ -198,7 +232,7 @@ test("in an untrusted workspace no setting of it chooses what is executed", () =
   const programs = ["profiling.nsys", "profiling.nsightSystems"];
   const ofMachine = ["ssh.path", "ssh.reuseControlMaster", ...programs];
   for (const name of ofMachine) {
-    assert.equal(contributes.configuration.properties[`eagleray.${name}`]?.scope, "machine");
+    assert.equal(settings[`eagleray.${name}`]?.scope, "machine");
   }
 });
 

@@ -26,10 +26,7 @@ await browserRun(
 
     await test("the panel without a cluster shows how to get one", async () => {
       await window.openPanel();
-      await window.waitFor(
-        page.getByText("No Ray cluster of yours is running"),
-        "the welcome text",
-      );
+      await window.waitFor(page.getByText("No Ray cluster found"), "the welcome text");
       await window.shot("no-cluster");
     });
 
@@ -134,7 +131,7 @@ await browserRun(
     await test("a worker's menu opens its log", async () => {
       await window.fromMenu(
         window.row(/p2.*ALIVE/),
-        "Open Output (stdout)",
+        ["Open Log", "Open Output (stdout)"],
         () =>
           page
             .locator(".tab", { hasText: /p2 .* stdout\.log/ })
@@ -149,7 +146,7 @@ await browserRun(
       const written = page.locator(".part.panel .view-line");
       await window.fromMenu(
         window.row(/p2.*ALIVE/),
-        "Follow Log",
+        ["Open Log", "Follow Log"],
         () => page.locator(".part.panel").isVisible(),
         "the panel with the log is open",
       );

@@ -111,10 +111,12 @@ export class Window {
     }
   }
 
-  /** Chooses an entry of a row's context menu. */
-  async fromMenu(row, title, effect, what) {
+  /** Chooses an entry of a row's context menu; `titles`: its title, after those of the submenus that lead to it. */
+  async fromMenu(row, titles, effect, what) {
     const menu = this.page.locator(".monaco-menu:visible");
-    const entry = menu.locator(".action-label", { hasText: title }).first();
+    const entries = [titles]
+      .flat()
+      .map((title) => menu.locator(".action-label", { hasText: title }));
     await this.gesture(
       async () => {
         // A menu that is still open covers the rows.
@@ -122,10 +124,11 @@ export class Window {
         await this.moveMouseAway();
         await this.settled(row);
         await row.first().click({ button: "right" });
-        await entry.hover();
+        // A submenu opens while the mouse is over its entry.
+        for (const entry of entries) await entry.first().hover();
         // In its first 100 ms, VS Code's menu takes a click for the end of the click that opened it.
         await this.page.waitForTimeout(150);
-        await entry.click();
+        await entries.at(-1).first().click();
       },
       async () => Boolean(await effect()),
       what,
