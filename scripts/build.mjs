@@ -111,14 +111,19 @@ async function lazyModule(name, text, initial) {
 }
 
 /**
- * `import * as vscode` as a call of `require`: for the import esbuild copies the namespace into each module.  The editor's
+ * `import` of "vscode" as a call of `require`: for the import esbuild copies the namespace into each module.  The editor's
  * interface has about 400 members: 34 copies of it took more than half of the time in which the extension loaded.
  */
 function withoutCopies(text) {
-  return text.replaceAll(
-    /import ?\* ?as ([\w$]+) from ?"vscode";/g,
-    (_, name) => `var ${name} = require("vscode");`,
-  );
+  return text
+    .replaceAll(
+      /import ?\* ?as ([\w$]+) from ?"vscode";/g,
+      (_, name) => `var ${name} = require("vscode");`,
+    )
+    .replaceAll(
+      /import ?\{([^}]+)\} ?from ?"vscode";/g,
+      (_, names) => `var {${names.replaceAll(" as ", ": ")}} = require("vscode");`,
+    );
 }
 
 /** The name under which the first file exports a chunk; short, since every file that needs the chunk repeats it. */

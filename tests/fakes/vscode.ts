@@ -216,4 +216,23 @@ export const tasks = {
   },
 };
 
+type Values = readonly (string | number | boolean)[] | Readonly<Record<string, string | number>>;
+
+/** The editor's translation, in English: only the placeholders are filled in. */
+export const l10n = {
+  t(
+    message: string | { readonly message: string; readonly args?: Values },
+    ...rest: readonly unknown[]
+  ): string {
+    const { message: text, args } =
+      typeof message === "string"
+        ? { message, args: typeof rest[0] === "object" ? (rest[0] as Values) : (rest as Values) }
+        : message;
+    const values = new Map(Object.entries(args ?? []));
+    return text.replaceAll(/\{([^}]+)\}/g, (whole, name: string) =>
+      values.has(name) ? String(values.get(name)) : whole,
+    );
+  },
+};
+
 export const extensions = { getExtension: () => undefined };

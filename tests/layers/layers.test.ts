@@ -56,6 +56,13 @@ for (const [file, refused, allowed] of CASES) {
   });
 }
 
+test("a part without the editor may translate its texts, and take nothing else of the editor", async () => {
+  const named = (name: string): string => `export { ${name} } from "vscode";\n`;
+  const file = "extension/features/clusters/rows.ts";
+  assert.deepEqual(await refusalsOf(file, named("l10n")), []);
+  assert.equal((await refusalsOf(file, named("window"))).length, 1);
+});
+
 test("only a neighbour is read later, whatever it may import at once", async () => {
   const later = (from: string): string => `export const planted = () => import("${from}");\n`;
   const file = "extension/features/workers/planted.ts";
