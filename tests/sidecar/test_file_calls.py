@@ -15,6 +15,7 @@ import pytest
 from eagleray.adapter_client import process
 from eagleray.adapter_client.client import AdapterClient
 from eagleray.app import Settings
+from eagleray.common import l10n
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
 from eagleray.features.clusters import messages as clusters
@@ -240,6 +241,14 @@ async def test_parts_are_built_off_the_event_loop() -> None:
     params = types.InitializeParams(capabilities=types.ClientCapabilities())
     await Sidecar(build)._on_initialize(params)
     assert threads and threads[0] is not threading.current_thread()
+
+
+async def test_texts_are_in_the_language_of_the_editor(monkeypatch: pytest.MonkeyPatch) -> None:
+    languages: list[str] = []
+    monkeypatch.setattr(l10n, "use", languages.append)
+    params = types.InitializeParams(capabilities=types.ClientCapabilities(), locale="pt-br")
+    await Sidecar(lambda options: RequestServer())._on_initialize(params)
+    assert languages == ["pt-br"]
 
 
 async def test_starting_the_adapter_makes_no_file_call_in_the_event_loop(

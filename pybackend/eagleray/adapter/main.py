@@ -19,7 +19,7 @@ from eagleray.adapter.held_elsewhere_file import HeldRecord
 from eagleray.adapter.reachability import AdapterLock, Reachability
 from eagleray.adapter.runs.registry import RunRegistry
 from eagleray.adapter.sessions.registry import SessionRegistry
-from eagleray.common import bounded_log, private_socket, tasks
+from eagleray.common import bounded_log, l10n, private_socket, tasks
 from eagleray.common.paths import adapter_log, adapter_socket, held_folder, host_name, run_folder
 from eagleray.common.retry import Clock
 from eagleray.routes.relay import Relays
@@ -39,6 +39,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     """Serves until it is unused; returns at once when another process of this version serves."""
     if arguments:
         raise SystemExit("the adapter takes no arguments")
+    l10n.use(l10n.language_of())
     with bounded_log.logging_to(adapter_log()):
         socket_path, lock = adapter_socket(), AdapterLock()
         if not _is_alone(socket_path, lock):

@@ -20,6 +20,7 @@ from typing import Any
 from attrs import frozen
 
 from eagleray import __version__
+from eagleray.common import l10n
 from eagleray.common.errors import EaglerayError
 
 # The exit codes of a shell for a command that it cannot start.
@@ -65,6 +66,7 @@ COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    l10n.use(l10n.language_of())
     try:
         module, parsed = parse(sys.argv[1:] if arguments is None else arguments)
         return _run(module, parsed)

@@ -20,6 +20,7 @@ from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 
 from eagleray import __version__
+from eagleray.common import l10n
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
 from eagleray.sidecar.protocol import AnsweringProtocol
@@ -84,10 +85,13 @@ class Sidecar(LanguageServer):
 
     async def _on_initialize(self, params: types.InitializeParams) -> None:
         options = params.initialization_options
+
+        def build() -> RequestServer:
+            l10n.use(params.locale or "")
+            return self._build(options if isinstance(options, dict) else {})
+
         # It makes folders in the home and reads files there.
-        self._requests = await off_loop(
-            lambda: self._build(options if isinstance(options, dict) else {})
-        )
+        self._requests = await off_loop(build)
         for method in self._requests.methods():
             self.feature(method)(self._answering(method))
 

@@ -12,6 +12,7 @@ from typing import Any
 from attrs import evolve
 
 from eagleray.app import App, Settings, build_app
+from eagleray.common import l10n
 from eagleray.common.bounded_log import logging_to
 from eagleray.common.paths import host_name, runs
 from eagleray.features.profiling.class_matches import MatchingCollector
@@ -34,6 +35,7 @@ def main(arguments: list[str]) -> int:
     # The parent process may ignore these, which the program would inherit.
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
+    l10n.use(l10n.language_of())
     access: dict[str, Any] = json.loads(sys.stdin.read() or "{}")
     record = RunRecords(runs()).find(arguments[0])
     with logging_to(record.supervisor_log):

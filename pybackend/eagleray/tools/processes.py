@@ -15,6 +15,8 @@ from typing import BinaryIO
 import psutil
 from attrs import frozen
 
+from eagleray.common import l10n
+
 LOOPBACK_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", ""})
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 LISTEN = " 0A "
@@ -234,7 +236,13 @@ def start_detached(
 ) -> subprocess.Popen[bytes]:
     """Starts a process that outlives us, in a session of its own; raises OSError."""
     process = subprocess.Popen(
-        command, stdin=stdin, stdout=output, stderr=output, cwd="/", start_new_session=True
+        command,
+        stdin=stdin,
+        stdout=output,
+        stderr=output,
+        cwd="/",
+        env=l10n.environment(),
+        start_new_session=True,
     )
     # Without a wait it would stay a zombie after its end.
     threading.Thread(target=process.wait, daemon=True, name="waits for a process").start()
