@@ -30,7 +30,11 @@ const noFeatures = {
 const noSidecar = { regex: "(^|/)\\.\\./sidecar(/|$)", message: "common/ stands below sidecar/." };
 
 /** Files of a feature that decide or write texts, and so are tested without an editor. */
-const pure = ["{*_,}rows", "{*_,}model", "{address,choices,launch_json,lines,parse_input}"];
+const pure = [
+  "{*_,}rows",
+  "{*_,}model",
+  "{address,choices,launch_json,lines,parse_input,program_python}",
+];
 
 /** What of the sidecar's part decides, and so is tested without editor and processes. */
 const decisions = ["connection", "interpreter", "launch"];

@@ -25,15 +25,16 @@ export function hasPythonExtension(): boolean {
   return vscode.extensions.getExtension(PYTHON_EXTENSION)?.isActive === true;
 }
 
-/** The Python that is selected in the Python extension; undefined where that is missing or not active. */
-export async function activeEnvironment(): Promise<string | undefined> {
+/** The Python that is selected in the Python extension, for a folder; undefined where that is missing or not active. */
+export async function activeEnvironment(folder?: string): Promise<string | undefined> {
   const extension = vscode.extensions.getExtension<PythonExtension>(PYTHON_EXTENSION);
   if (extension?.isActive !== true) {
     return undefined;
   }
   try {
     const environments = extension.exports.environments;
-    const chosen = environments?.getActiveEnvironmentPath();
+    const resource = folder === undefined ? undefined : vscode.Uri.file(folder);
+    const chosen = environments?.getActiveEnvironmentPath(resource);
     const resolved = chosen && (await environments?.resolveEnvironment(chosen));
     return resolved?.executable.uri?.fsPath;
   } catch {
@@ -44,7 +45,7 @@ export async function activeEnvironment(): Promise<string | undefined> {
 /** The part of the Python extension's interface that is used here. */
 interface PythonExtension {
   readonly environments?: {
-    getActiveEnvironmentPath(): object;
+    getActiveEnvironmentPath(resource?: vscode.Uri): object;
     resolveEnvironment(
       environment: object,
     ): Promise<{ executable: { uri?: vscode.Uri } } | undefined>;

@@ -39,7 +39,7 @@ from eagleray.features.runs.adapter_gateway import AdapterRunGateway
 from eagleray.features.runs.preparing import RunPreparation
 from eagleray.features.runs.program_python import PythonVersions
 from eagleray.features.runs.records import RunRecords
-from eagleray.features.runs.run_discovery import cluster_pythons
+from eagleray.features.runs.run_discovery import cluster_pythons, joined_python
 from eagleray.features.runs.runs import Runs
 from eagleray.features.source_mapping.source_mapping import SourceMapping
 from eagleray.features.workers.paused_workers import LocalFiles, PausedWorkers
@@ -216,7 +216,9 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         pdb=Pdb(
             watch.dashboard, adapters.routes, connections.routes, NodeRoutes(connections).routes
         ),
-        preparing=RunPreparation(clusters.id_of, versions.local, versions.of_cluster, [unmatched]),
+        preparing=RunPreparation(
+            clusters.id_of, versions.local, versions.of_cluster, [unmatched], joined_python
+        ),
         cluster_pythons=cluster_pythons,
         debug_runs=DebugRuns(OwnPresets(home() / "presets")),
         runs=runs,

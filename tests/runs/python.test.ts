@@ -19,7 +19,7 @@ import { editor, Uri } from "../fakes/vscode";
 import { aRun, FOLDER, proposal } from "./samples";
 
 const CLUSTERS = "/opt/cluster/bin/python";
-const USE_CLUSTERS = `Use the Cluster’s Python: ${CLUSTERS}`;
+const USE_CLUSTERS = "Use the Cluster's Python";
 
 let fake: FakeApp;
 
@@ -51,7 +51,7 @@ test("the message names the Python and offers others; closed, nothing starts", a
   assert.equal(await editor.run("eagleray.debug"), undefined);
   assert.equal(editor.asked.length, 1);
   assert.match(editor.asked[0]?.text ?? "", /The selected Python .* has no “ray” package/);
-  const buttons = [USE_CLUSTERS, "Select Interpreter…", "Run Anyway"];
+  const buttons = ["Select Interpreter…", USE_CLUSTERS, "Run Anyway"];
   assert.deepEqual(editor.asked[0]?.buttons, buttons);
   assert.equal(editor.terminals.length, 0);
 });
@@ -72,8 +72,16 @@ test("a program that needs no Ray runs anyway, and nothing is kept", async () =>
 });
 
 test("an interpreter that is selected is checked as well", async () => {
-  const answers = ["Select Interpreter…", [Uri.file("/usr/bin/python3")], "Run Anyway"];
-  editor.answer = () => answers.shift();
+  editor.answer = ({ kind, options }) => {
+    if (kind === "pick") {
+      return (options["items"] as object[]).at(-1);
+    }
+    if (kind === "open") {
+      return [Uri.file("/usr/bin/python3")];
+    }
+    return answers.shift();
+  };
+  const answers = ["Select Interpreter…", "Run Anyway"];
   assert.equal(await editor.run("eagleray.debug"), "new");
   const tried = fake.sidecar.sentTo(START).map((one) => (one as Start).python);
   assert.deepEqual(tried, ["", "/usr/bin/python3", "/usr/bin/python3"]);

@@ -28,7 +28,9 @@ print("Python", *value, flush=True)
 def test_breakpoint_stops_in_every_python(own_home: Path, tmp_path: Path, python: str) -> None:
     program = tmp_path / "main.py"
     program.write_text(PROGRAM)
-    terminal = Terminal(tmp_path, "run", "--break", f"{program}:4", "--", python, str(program))
+    # Most of them have no Ray.
+    options = ("--anyway", "--break", f"{program}:4")
+    terminal = Terminal(tmp_path, "run", *options, "--", python, str(program))
     command = Command(dict(os.environ))
     try:
         run = terminal.run_id()

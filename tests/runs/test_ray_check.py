@@ -1,4 +1,4 @@
-"""A Python without Ray is noticed before the start: refused in the editor until the user decides, a warning in a terminal."""
+"""A Python that can't use Ray is noticed before the start, which is refused until the user decides."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from eagleray.features.runs import run_discovery
 from eagleray.features.runs.model import Kind, RunPlan
+from eagleray.features.runs.preparing import RunPreparation
 from eagleray.features.runs.program_python import RayCheck
 
 from tests.asked import ask
@@ -86,14 +87,18 @@ async def test_silent_interpreter_prevents_no_start(folder: Path, python: Path) 
     assert await RayCheck().missing(plan(python, folder)) is None
 
 
-def test_missing_ray_is_a_warning_in_a_terminal(
+def test_missing_ray_is_an_error_in_a_terminal(
     own_home: Path, python: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
-    done = ask(os.environ, "run", "--detach", "--", str(python), "train.py")
+    refused = ask(os.environ, "run", "--detach", "--", str(python), "train.py")
+    assert refused.returncode == 1
+    assert f"The selected Python ({python} " in refused.stderr
+    assert "has no “ray” package." in refused.stderr
+    assert "or add --anyway" in refused.stderr
+    assert listed() == []
+    done = ask(os.environ, "run", "--detach", "--anyway", "--", str(python), "train.py")
     assert done.returncode == 0
-    assert done.stderr.startswith(f"The selected Python ({python} ")
-    assert "has no “ray” package." in done.stderr
     assert [item["id"] for item in listed()] == [done.stdout.strip()]
 
 
@@ -144,3 +149,40 @@ def test_python_of_a_cluster_is_offered(monkeypatch: pytest.MonkeyPatch) -> None
     ]
     monkeypatch.setattr(run_discovery, "dashboard_processes", lambda: processes)
     assert run_discovery.cluster_pythons() == [sys.executable]
+
+
+def test_python_of_the_joined_local_cluster_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Process:
+        arguments = ("/opt/bin/python", "/x/ray/dashboard/dashboard.py", "--gcs-address=h:6379")
+
+    monkeypatch.setattr(run_discovery, "dashboard_processes", lambda: [Process()])
+    environ = {"RAY_TMPDIR": str(tmp_path)}
+    assert run_discovery.joined_python(environ) == ""
+    (tmp_path / "ray").mkdir()
+    (tmp_path / "ray" / "ray_current_cluster").write_text("h:6379")
+    assert run_discovery.joined_python(environ) == "/opt/bin/python"
+    assert run_discovery.joined_python({**environ, "RAY_ADDRESS": "auto"}) == "/opt/bin/python"
+    for other in ("local", "h:1", "ray://h:6379"):
+        assert run_discovery.joined_python({**environ, "RAY_ADDRESS": other}) == ""
+    assert run_discovery.joined_python({"RAY_ADDRESS": "h:6379"}) == "/opt/bin/python"
+
+
+async def test_python_of_another_version_than_the_joined_cluster_is_refused(
+    python: Path, folder: Path
+) -> None:
+    (folder / "ray.py").touch()
+    versions = {str(python): "3.11", "/opt/bin/python": "3.12"}
+
+    async def version(path: str) -> str:
+        return versions[path]
+
+    preparing = RunPreparation(version, version, version, (), lambda environ: "/opt/bin/python")
+    unfit = await preparing.unfit_python(plan(python, folder))
+    assert unfit is not None
+    assert unfit.message == "Python version mismatch: cluster 3.12, this program 3.11."
+    versions["/opt/bin/python"] = "3.11"
+    assert await preparing.unfit_python(plan(python, folder)) is None
+    versions["/opt/bin/python"] = ""
+    assert await preparing.unfit_python(plan(python, folder)) is None

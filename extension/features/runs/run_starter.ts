@@ -18,13 +18,17 @@ import { gutterBreakpoints } from "./gutter_breakpoints";
 import { prepareOf, type Draft } from "./draft";
 import { RESTART, START, STOP, type Run } from "./messages";
 import type { RunOutput } from "./output";
-import { programPython, withRay } from "./python_question";
+import { programPython, type ProgramPlace } from "./interpreters";
+import { PYTHON_ERRORS, withRay } from "./python_question";
 import { isLive } from "./rows";
 import { isOfThisWindow, untilStopped } from "./run_list";
 
 const SUBMIT = "Submit";
 
 export class RunStarter {
+  /** The programs of proposals. */
+  private readonly places = new WeakMap<Proposal, ProgramPlace>();
+
   /** The ids of started runs are added to `started`. */
   constructor(
     private readonly app: App,
@@ -35,9 +39,11 @@ export class RunStarter {
   /** The proposal for a draft, with the breakpoints of the gutter. */
   async prepare(draft: Draft): Promise<Proposal> {
     const request = await this.prepareRequest(draft);
-    return await longWork("Preparing the run", (options) =>
+    const proposal = await longWork("Preparing the run", (options) =>
       this.app.sidecar.request(PREPARE, request, options),
     );
+    this.places.set(proposal, draft);
+    return proposal;
   }
 
   /** Composes the configuration of the run with the Python of the program, which runs its imports. */
@@ -59,7 +65,8 @@ export class RunStarter {
     if (confirm !== "" && !(await isConfirmed(question, confirm, SUBMIT))) {
       return undefined;
     }
-    const started = await withRay(this.app, (choice) =>
+    const place = this.places.get(proposal) ?? { path: "", cwd: "" };
+    const started = await withRay(this.app, place, (choice) =>
       longWork(`Starting ${plain(title)}`, (options) => {
         const request = { plan, ...choice, confirmed: confirm !== "" };
         return this.app.sidecar.request(START, request, options);
@@ -89,7 +96,8 @@ export class RunStarter {
     const breakpoints = isOfThisWindow(run) ? gutterBreakpoints() : null;
     const confirmed = submits || run.confirm_stop !== "";
     const request = { id: run.id, breakpoints, confirmed };
-    const started = await withRay(this.app, (choice) =>
+    const place = { path: "", cwd: run.cwd };
+    const started = await withRay(this.app, place, (choice) =>
       longWork(`Starting ${plain(run.name)}`, (options) =>
         this.app.sidecar.request(RESTART, { ...request, ...choice }, options),
       ),
@@ -119,14 +127,14 @@ export class RunStarter {
   private async prepareRequest(draft: Draft): Promise<Prepare> {
     // The sidecar reads the program and the lines of breakpoints from the saved files.
     await vscode.workspace.saveAll(false);
-    const python = draft.python || (await programPython());
+    const python = draft.python || (await programPython(draft)).path;
     return prepareOf({ ...draft, python }, windowName(), gutterBreakpoints());
   }
 
   /** Problems with breakpoints don't prevent a start. */
   private warn({ problems }: Proposal): void {
     for (const { code, message, next_step } of problems.filter(
-      (problem) => problem.code !== "no-ray",
+      (problem) => !PYTHON_ERRORS.includes(problem.code),
     )) {
       this.app.log.warn(`the run: ${code}: ${message} ${next_step}`);
       void vscode.window.showWarningMessage(plain(`${message} ${next_step}`.trim(), 600));

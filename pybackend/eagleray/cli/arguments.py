@@ -55,6 +55,9 @@ def add_start(run: argparse.ArgumentParser) -> None:
         default=[],
         help="a variable of the program",
     )
+    run.add_argument(
+        "--anyway", action="store_true", help="start also if the program's Python can't use Ray"
+    )
     run.add_argument("--dry-run", action="store_true", help="say what would be started, only")
     run.add_argument(
         "--details", action="store_true", help="with --dry-run, show shortened values in full"

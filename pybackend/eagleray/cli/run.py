@@ -14,7 +14,7 @@ from eagleray.cli.output import say
 from eagleray.cli.proposal_text import print_composed, print_proposal, stop_lines
 from eagleray.cli.questions import confirmed
 from eagleray.cli.run_following import follow
-from eagleray.common.errors import printable
+from eagleray.common.errors import EaglerayError, printable
 from eagleray.features.presets.analysis import with_training_line
 from eagleray.features.presets.debug_runs import NONE
 from eagleray.features.presets.model import WITHOUT_EFFECT
@@ -23,6 +23,12 @@ from eagleray.features.runs.model import ProfilePlan, RunPlan, command_text, con
 from eagleray.features.runs.preflight import check as check_program
 from eagleray.features.runs.preflight import check_files
 from eagleray.features.runs.preparing import RunRequest
+
+# With these the program could not use Ray, so the start is refused; and what to do in a terminal.
+PYTHON_ERRORS = {
+    "no-ray": "Activate the environment of your program, or add --anyway.",
+    "other-python": "Activate an environment with that Python, or add --anyway.",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,6 +81,8 @@ async def start(app: App, arguments: argparse.Namespace, profile: ProfilePlan | 
         # Before any question, and before anything is recorded.
         await check_program(plan)
     for problem in await app.preparing.problems(plan):
+        if problem.code in PYTHON_ERRORS and not arguments.anyway and not arguments.dry_run:
+            raise EaglerayError(problem.code, problem.message, PYTHON_ERRORS[problem.code])
         say(str(problem))
     if arguments.dry_run:
         # The proposal lists what the preset adds.

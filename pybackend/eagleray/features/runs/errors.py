@@ -200,8 +200,8 @@ def no_gcs(cluster: str) -> EaglerayError:
 def other_python(here: str, there: str) -> EaglerayError:
     return EaglerayError(
         "other-python",
-        f"The cluster runs Python {printable(there, 20)}, the program would run Python {printable(here, 20)}.",
-        "Ray takes no program of another minor version; choose another interpreter, or run it as a job.",
+        f"Python version mismatch: cluster {printable(there, 20)}, this program {printable(here, 20)}.",
+        "Select another interpreter, or submit the program as a job.",
     )
 
 

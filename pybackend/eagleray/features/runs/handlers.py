@@ -82,7 +82,7 @@ class RunHandlers:
         if request.python:
             plan = with_python(plan, request.python)
         if not request.anyway:
-            await self._require_ray(plan)
+            await self._require_python(plan)
         return messages.RunRef(await self._runs.start(plan, confirmed=request.confirmed))
 
     async def stop(self, request: messages.Stop) -> None:
@@ -91,16 +91,19 @@ class RunHandlers:
     async def restart(self, request: messages.Restart) -> messages.RunRef:
         if not request.anyway:
             plan = (await off_loop(partial(self._runs.load, request.id))).plan
-            await self._require_ray(with_python(plan, request.python) if request.python else plan)
+            await self._require_python(
+                with_python(plan, request.python) if request.python else plan
+            )
         again = await self._runs.restart(
             request.id, request.breakpoints, confirmed=request.confirmed, python=request.python
         )
         return messages.RunRef(again)
 
-    async def _require_ray(self, plan: RunPlan) -> None:
+    async def _require_python(self, plan: RunPlan) -> None:
         """Checks the Python only of a program that can start."""
         await check(plan)
-        await self._preparing.require_ray(plan)
+        if unfit := await self._preparing.unfit_python(plan):
+            raise unfit
 
     async def pythons(self) -> messages.Pythons:
         return messages.Pythons(await off_loop(self._cluster_pythons))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -23,7 +23,12 @@ from eagleray.features.runs.errors import (
     plan_expired,
 )
 from eagleray.features.runs.model import Kind, ProfilePlan, RunPlan
-from eagleray.features.runs.program_python import RayCheck
+from eagleray.features.runs.program_python import (
+    RayCheck,
+    environment_of,
+    files_on_path,
+    target_of,
+)
 from eagleray.features.runs.sbatch_arguments import narrow_command
 from eagleray.features.runs.scripts.script_edits import with_own_place
 from eagleray.injected.worker_patterns import split_patterns
@@ -85,6 +90,7 @@ class RunPreparation:
     """Makes plans; asks the machine and the cluster, starts nothing of the user's.
 
     `plans` holds the plans that the editor may start.  `further_checks` read files and return problems of a plan.
+    `joined_python` returns the interpreter of the local cluster that `ray.init()` joins in an environment, "" for none.
     """
 
     def __init__(
@@ -93,11 +99,13 @@ class RunPreparation:
         here: PythonOf,
         there: PythonOf,
         further_checks: Sequence[Callable[[RunPlan], list[EaglerayError]]] = (),
+        joined_python: Callable[[Mapping[str, str]], str] = lambda environ: "",
     ) -> None:
         self._id_of = id_of
         self._here = here
         self._there = there
         self._further_checks = further_checks
+        self._joined_python = joined_python
         self._ray = RayCheck()
         self.plans = PreparedPlans()
 
@@ -133,22 +141,37 @@ class RunPreparation:
     async def problems(self, plan: RunPlan) -> list[EaglerayError]:
         """The problems that the user would meet after the start."""
         problems = [not_python(path) for path in await off_loop(partial(_missing, plan))]
-        if plan.cluster and plan.kind in ("program", "module"):
-            here, there = await self._here(plan.argv[0]), await self._there(plan.cluster)
-            if here and there and here != there:
-                problems.append(other_python(here, there))
-        if without_ray := await self._ray.missing(plan):
-            problems.append(no_ray(_shown(without_ray.path), without_ray.version))
+        if unfit := await self.unfit_python(plan):
+            problems.append(unfit)
         if command := await off_loop(partial(_narrow_command, plan)):
             problems.append(narrow_export(command))
         for further in self._further_checks:
             problems += await off_loop(partial(further, plan))
         return problems
 
-    async def require_ray(self, plan: RunPlan) -> None:
-        """Raises `no-ray`; a program that needs none can be started all the same."""
+    async def unfit_python(self, plan: RunPlan) -> EaglerayError | None:
+        """Why the Python of a program of this machine can't run it; the user may start it all the same.
+
+        1. It has no Ray.
+        2. Its cluster, or the local one that it joins, runs another minor version, which Ray refuses.
+        """
         if without_ray := await self._ray.missing(plan):
-            raise no_ray(_shown(without_ray.path), without_ray.version)
+            return no_ray(_shown(without_ray.path), without_ray.version)
+        if plan.kind not in ("program", "module") or target_of(plan) is None:
+            return None
+        here, there = await self._versions(plan)
+        return other_python(here, there) if here and there and here != there else None
+
+    async def _versions(self, plan: RunPlan) -> tuple[str, str]:
+        """Those of the program and of its cluster; "" where one is not known."""
+        if plan.cluster:
+            return await self._here(plan.argv[0]), await self._there(plan.cluster)
+        environ = environment_of(plan)
+        cluster = await off_loop(partial(self._joined_python, environ))
+        files = files_on_path(plan.argv[0], plan.cwd, environ.get("PATH"))
+        if not cluster or not files or str(files[0]) == cluster:
+            return "", ""
+        return await self._here(str(files[0])), await self._here(cluster)
 
     async def _cluster(self, written: str, kind: Kind) -> str:
         """For a script for SLURM it is the login node, as `ssh://HOST`."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,35 @@ def cluster_pythons() -> list[str]:
     return [
         path for path in dict.fromkeys(first) if path.startswith("/") and os.access(path, os.X_OK)
     ]
+
+
+def joined_python(environ: Mapping[str, str]) -> str:
+    """The interpreter of the local cluster that `ray.init()` joins in this environment; "" if it joins none of ours.
+
+    1. RAY_ADDRESS, as HOST:PORT; `local`, an address of a server or of a client names no such cluster.
+    2. Without one or with `auto`: the address that the last `ray start` has written down, as long as that cluster runs.
+    """
+    address = environ.get("RAY_ADDRESS", "")
+    if address in ("", "auto"):
+        address = _started_last(environ)
+    if not address or address == "local" or "://" in address:
+        return ""
+    return next(
+        (
+            process.arguments[0]
+            for process in dashboard_processes()
+            if _gcs(process.arguments) == address and process.arguments[0].startswith("/")
+        ),
+        "",
+    )
+
+
+def _started_last(environ: Mapping[str, str]) -> str:
+    folder = environ.get("RAY_TMPDIR") or tempfile.gettempdir()
+    try:
+        return Path(folder, "ray", "ray_current_cluster").read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def _gcs(arguments: tuple[str, ...]) -> str:
