@@ -197,6 +197,26 @@ describe("the debugging feature", () => {
     assert.match(editor.asked[0]?.text ?? "", /No worker of this group waits/);
   });
 
+  it("continues all workers that are stopped here with one request per cluster", async () => {
+    feature.fakes.sidecar.on(CONTINUE, () => ({ done: 2, failures: [] }));
+    await feature.show(
+      worker("a"),
+      worker("b", { state: "attached" }),
+      worker("c", { state: "running" }),
+      worker("d", { state: "held", held_on: "login2" }),
+    );
+    await editor.run("eagleray.continueAll");
+    assert.deepEqual(feature.fakes.sidecar.sentTo(CONTINUE), [
+      { cluster: CLUSTER, worker_ids: ["a", "b"] },
+    ]);
+  });
+
+  it("shows a message when Continue All finds no paused worker", async () => {
+    await editor.run("eagleray.continueAll");
+    assert.deepEqual(feature.fakes.sidecar.sentTo(CONTINUE), []);
+    assert.equal(editor.asked[0]?.text, "No worker is paused.");
+  });
+
   it("names to Continue All Others the one that stays", async () => {
     feature.fakes.sidecar.on(CONTINUE_OTHERS, () => ({ done: 1, failures: [] }));
     await editor.run("eagleray.continueOthers", row(worker("a")));

@@ -166,6 +166,27 @@ describe("the source-mapping feature", () => {
     assert.match(editor.asked[0]?.text ?? "", /There is no cluster/);
   });
 
+  it("goes to the line of a paused worker in the user's file", async () => {
+    const location = { path: "/r/x.py", line: 7, function: "f", local: "/w/x.py" };
+    const worker = { cluster: CLUSTER, worker_id: "a", name: "p", location };
+    await editor.run("eagleray.goToLine", { row: "worker", worker });
+    assert.deepEqual(editor.shown, [{ path: "/w/x.py", line: 6 }]);
+  });
+
+  it("goes to the line in the worker's own file if the user has no such file", async () => {
+    const location = { path: "/r/x.py", line: 7, function: "f", local: "" };
+    const worker = { cluster: CLUSTER, worker_id: "a", name: "p", location };
+    await editor.run("eagleray.goToLine", { row: "worker", worker });
+    assert.deepEqual(editor.shown, [{ path: "/r/x.py", line: 6 }]);
+  });
+
+  it("shows a message when the line of a worker is not known", async () => {
+    const worker = { cluster: CLUSTER, worker_id: "a", name: "p", location: null };
+    await editor.run("eagleray.goToLine", { row: "worker", worker });
+    assert.deepEqual(editor.shown, []);
+    assert.match(editor.asked[0]?.text ?? "", /line where this worker is paused is not known/);
+  });
+
   it("sets a folder for the worker of a row", async () => {
     const location = { path: "/r/x.py", line: 1, function: "f", local: "" };
     const worker = { cluster: CLUSTER, worker_id: "a", name: "p", location };

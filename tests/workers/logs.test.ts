@@ -239,9 +239,14 @@ test("without a cluster it is said that there is nothing to search", async () =>
   assert.match(editor.asked[0]?.text ?? "", /There is no cluster/);
 });
 
-test("a worker's id can be copied", async () => {
+test("the id, process and node of workers can be copied", async () => {
   await editor.run("eagleray.copyWorkerId", first, [first, second]);
   assert.equal(editor.clipboard, "0badcafe\nb");
+  await editor.run("eagleray.copyPid", first);
+  assert.equal(editor.clipboard, "123");
+  // Both workers are on one node.
+  await editor.run("eagleray.copyNode", first, [first, second]);
+  assert.equal(editor.clipboard, "10.0.0.1");
 });
 
 const SEARCHES: readonly (readonly [string, string, boolean, boolean])[] = [

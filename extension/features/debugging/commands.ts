@@ -8,8 +8,8 @@ import type { App } from "../../app";
 import { plain } from "../../common/texts";
 import type { RequestMethod } from "../../common/wire";
 import type { Row } from "../../panel";
-import { FORGET_IGNORED, IGNORED, type Outcome, type Workers } from "./messages";
-import { isControllable, isWaiting, nextWaiting, targetOf } from "./model";
+import { CONTINUE, FORGET_IGNORED, IGNORED, type Outcome, type Workers } from "./messages";
+import { isControllable, isWaiting, nextWaiting, targetOf, type Target } from "./model";
 import type { DebugSessions } from "./sessions";
 import { requestAction, type Attacher } from "./worker_actions";
 import { targetsOf, waitingNow } from "./worker_picker";
@@ -45,14 +45,37 @@ export class DebugCommands {
     return await this.attacher.attach(targetOf(next));
   }
 
-  /** Sends `method` once per cluster, since a request is for workers of one cluster. */
   async act(
     doing: string,
     method: RequestMethod<Workers, Outcome>,
     rows: readonly Row[],
     args: readonly unknown[],
   ): Promise<void> {
-    const chosen = await targetsOf(this.app, rows, args, isControllable);
+    await this.send(doing, method, await targetsOf(this.app, rows, args, isControllable));
+  }
+
+  /** Continues every worker that is stopped here, also those that are being debugged. */
+  async continueAll(): Promise<void> {
+    const { app } = this;
+    const listed = await app.errors.shown("looking for paused workers", () => waitingNow(app));
+    if (listed === undefined) {
+      return;
+    }
+    const stopped = app.paused.value.groups.flatMap(({ workers }) =>
+      workers.filter(isControllable).map(targetOf),
+    );
+    if (stopped.length === 0) {
+      void vscode.window.showInformationMessage(vscode.l10n.t("No worker is paused."));
+    }
+    await this.send("continuing", CONTINUE, stopped);
+  }
+
+  /** Sends `method` once per cluster, since a request is for workers of one cluster. */
+  private async send(
+    doing: string,
+    method: RequestMethod<Workers, Outcome>,
+    chosen: readonly Target[],
+  ): Promise<void> {
     for (const cluster of new Set(chosen.map((target) => target.cluster))) {
       const workers = chosen.filter((target) => target.cluster === cluster);
       await requestAction(

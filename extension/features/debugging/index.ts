@@ -57,6 +57,7 @@ export function register(app: App): DebuggingFeature {
         "continuing others than",
         (to, rows, args) => to.act("continuing others than", CONTINUE_OTHERS, rows, args),
       ],
+      [COMMANDS.continueAll, "continuing", (to) => to.continueAll()],
       [COMMANDS.detach, "releasing", (to, rows, args) => to.act("releasing", RELEASE, rows, args)],
       [
         COMMANDS.skipBreakpoint,

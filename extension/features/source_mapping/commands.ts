@@ -17,6 +17,23 @@ export async function compareWithWorker(app: App): Promise<void> {
   await showDifference(await fileInView(app));
 }
 
+/** Opens the line at which the worker of the row is stopped: in the user's file, else in the worker's own. */
+export async function goToLine(rows: readonly Row[]): Promise<void> {
+  const [worker] = pausedWorkersOf(rows);
+  if (!worker?.location) {
+    void vscode.window.showInformationMessage(
+      vscode.l10n.t("The line where this worker is paused is not known."),
+    );
+    return;
+  }
+  const { path, line, local } = worker.location;
+  const { cluster, worker_id } = worker;
+  const uri =
+    local === "" ? workerUri({ cluster, worker_id, path, local }) : vscode.Uri.file(local);
+  const selection = new vscode.Range(line - 1, 0, line - 1, 0);
+  await vscode.window.showTextDocument(uri, { selection, preview: true });
+}
+
 /**
  * Asks for the folder of this machine that holds:
  *

@@ -15,6 +15,7 @@ export function register(app: App): Disposable[] {
     vscode.workspace.registerTextDocumentContentProvider(WORKER_SCHEME, new WorkerFiles(app)),
     reportDifferences(app),
     ...registerCommands(app, () => import("./commands.js"), [
+      [COMMANDS.goToLine, "opening the line", (to, rows) => to.goToLine(rows)],
       [
         COMMANDS.mapSourceFolder,
         "setting the local folder",

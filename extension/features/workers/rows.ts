@@ -61,9 +61,15 @@ export interface WorkerName {
   readonly name: string;
 }
 
+/** A worker of either view, as the commands that copy need it. */
+export interface WorkerPlace extends WorkerName {
+  readonly pid: number;
+  readonly node_ip: string;
+}
+
 /** All workers of rows of any view. */
-export function workersOf(rows: readonly Row[]): WorkerName[] {
-  return rows.flatMap((row): readonly WorkerName[] => {
+export function workersOf(rows: readonly Row[]): WorkerPlace[] {
+  return rows.flatMap((row): readonly WorkerPlace[] => {
     switch (row.row) {
       case "worker":
       case "anyWorker":

@@ -76,9 +76,10 @@ export class LogCommands implements Disposable {
     return picked.map((item) => item.follower);
   }
 
-  async copyIds(rows: readonly Row[]): Promise<void> {
-    const ids = workersOf(rows).map((worker) => worker.worker_id);
-    await vscode.env.clipboard.writeText(ids.join("\n"));
+  /** Copies one field of each worker, a line for each; workers of one node have its address in common. */
+  async copy(rows: readonly Row[], field: "worker_id" | "pid" | "node_ip"): Promise<void> {
+    const values = workersOf(rows).map((worker) => worker[field]);
+    await vscode.env.clipboard.writeText([...new Set(values)].join("\n"));
   }
 
   async search(rows: readonly Row[]): Promise<void> {

@@ -23,7 +23,9 @@ export function register(app: App): Disposable[] {
       [COMMANDS.openErrorLog, "opening a log", (to, rows) => to.open(rows, "err")],
       [COMMANDS.followLog, "following a log", (to, rows) => to.follow(rows)],
       [COMMANDS.stopFollowing, "ending a follower", (to, rows) => to.stopFollowing(rows)],
-      [COMMANDS.copyWorkerId, "copying", (to, rows) => to.copyIds(rows)],
+      [COMMANDS.copyWorkerId, "copying", (to, rows) => to.copy(rows, "worker_id")],
+      [COMMANDS.copyPid, "copying", (to, rows) => to.copy(rows, "pid")],
+      [COMMANDS.copyNode, "copying", (to, rows) => to.copy(rows, "node_ip")],
       [COMMANDS.searchLogs, "searching logs", (to, rows) => to.search(rows)],
     ]),
   ];
