@@ -119,7 +119,10 @@ async def test_editor_copies_what_the_command_prints(database: str, tmp_path: Pa
 async def test_json_equals_the_response_for_the_editor(database: str, tmp_path: Path) -> None:
     handlers = ReportHandlers(Reports(lambda: tmp_path))
     wire = await handlers.report(messages.ReportRequest(database), silent)
-    assert (await eagleray("report", database, "--json", "--top", "100")).json == Wire().plain(wire)
+    assert (await eagleray("report", database, "--json", "--top", "100")).json == {
+        "version": 1,
+        **Wire().plain(wire),
+    }
     assert [gpu.busy_share for gpu in wire.gpus] == [0.75]
     assert json.loads(json.dumps(Wire().plain(wire)))["tables"][0]["id"] == "kernels"
 
@@ -167,10 +170,18 @@ async def test_command_explains_invalid_files(tmp_path: Path, own_home: Path) ->
     assert done.err.startswith("eagleray: ") and "cannot be read: No such file" in done.err
     both = await eagleray("report", "x", "--json", "--markdown")
     assert both.code == 2
-    assert "choose one of" in both.err
+    assert "use only one of" in both.err
     unknown = await eagleray("report", "x", "--sort", "name")
     assert unknown.code == 2
-    assert "no table has a column name; there are avg, begin, " in unknown.err
+    assert "unknown column “name”" in unknown.err
+
+
+async def test_command_rejects_other_files(tmp_path: Path, own_home: Path) -> None:
+    other = tmp_path / "passwd"
+    other.write_text("root:x:0:0")
+    done = await eagleray("report", str(other))
+    assert (done.code, done.out) == (1, "")
+    assert f"{other} is not an nsys report." in done.err
 
 
 async def test_command_without_nsys_names_the_next_step(

@@ -29,6 +29,14 @@ def not_a_report(path: str) -> EaglerayError:
     )
 
 
+def other_file(path: str) -> EaglerayError:
+    return EaglerayError(
+        "not-a-report",
+        f"{printable(path)} is not an nsys report.",
+        "Name a .nsys-rep file, or the .sqlite that nsys made of one.",
+    )
+
+
 def damaged_report(path: str, detail: str) -> EaglerayError:
     return EaglerayError(
         "damaged-report",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from eagleray.features.reports import summary
 from eagleray.features.reports.database import ReadLimits
-from eagleray.features.reports.errors import empty_report, no_report
+from eagleray.features.reports.errors import empty_report, no_report, other_file
 from eagleray.features.reports.export import ReportDatabases, is_database
 from eagleray.features.reports.metadata import read_note
 from eagleray.features.reports.model import LoadedReport, ReportTable, Summary, TableId
@@ -18,6 +18,8 @@ from eagleray.features.reports.summary_cache import SummaryCache
 
 # Summaries that stay in memory: sorting a table requests it again and again.
 MOST_IN_MEMORY = 4
+# Reports of nsys, and of its versions before 2021.4.
+REPORT_SUFFIXES = (".nsys-rep", ".qdrep")
 
 
 class Reports:
@@ -103,4 +105,6 @@ def _examine(path: str) -> tuple[Path, int, bool]:
         raise no_report(str(file), "no file can have such a name") from error
     if not status.st_size:
         raise empty_report(str(file))
-    return file, status.st_size, is_database(file)
+    if not (is_export := is_database(file)) and file.suffix not in REPORT_SUFFIXES:
+        raise other_file(str(file))
+    return file, status.st_size, is_export
