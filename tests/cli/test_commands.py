@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import os
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -60,7 +61,7 @@ async def test_paused_workers_are_printed_as_json(
     assert policy["name"] == "policy-0"
     assert (policy["rank"], policy["held"], policy["kind"]) == (0, False, "unknown")
     assert (policy["node_ip"], policy["pid"]) == ("10.9.9.9", 15465)
-    # Ray does not say since when it waits, and this command looks only once.
+    # Its process is on another machine, and Ray does not report since when it waits.
     assert policy["waiting_s"] is None
 
 
@@ -78,28 +79,55 @@ async def test_paused_shows_hold_time_and_debugger(
     rows = {row["worker_id"]: row for row in (await eagleray("paused", "--json")).json}
     shown = {key: (rows[key]["state"], rows[key]["waiting_s"]) for key in rows if key != POLICY}
     assert shown["held"] == ("held", 185.0)
-    assert shown["debugged"] == shown["stepping"] == ("attached", None)
+    assert shown["debugged"] == shown["stepping"] == ("debugging", None)
     assert "free" not in rows
-    lines = (await eagleray("paused")).out.splitlines()
-    fields = {line.split()[0]: line.split() for line in lines if line.startswith("  ")}
-    assert fields["held"][-4:-1] == ["held", "3", "min"]
-    assert fields["debugged"][-2] == "-" and "attached" in fields["stepping"]
-    assert fields[POLICY[:12]][-1] == "-"
+    lines = (await eagleray("paused", "-o", "wide")).out.splitlines()
+    assert lines[0].split() == [
+        *["NAME", "RANK", "STATE", "AGE", "LOCATION", "NODE", "PID", "ID", "RUNS"]
+    ]
+    fields = {line.split()[-2]: re.split(r"  +", line) for line in lines[1:]}
+    assert fields["held"][2:4] == ["held", "3 m 5 s"]
+    assert fields["debugged"][2:4] == fields["stepping"][2:4] == ["debugging", "-"]
+    assert fields[POLICY][2:4] == ["paused", "-"]
 
 
 async def test_paused_workers_are_printed_as_a_table(dashboard: FakeDashboard) -> None:
     done = await eagleray("paused", "--cluster", str(dashboard.port))
     assert done.code == 0
-    assert "PolicyWorker.train" in done.out
-    assert "policy-0" in done.out
-    assert "rank 0" in done.out
+    header, *rows = done.out.splitlines()
+    assert header.split() == ["NAME", "RANK", "STATE", "AGE", "LOCATION", "NODE", "PID", "ID"]
+    policy = next(row for row in rows if row.startswith("policy-0"))
+    assert policy.split() == [
+        *["policy-0", "0", "paused", "-", "-", "10.9.9.9", "15465"],
+        POLICY[:12],
+    ]
+    # Columns begin where their titles do.
+    assert policy.index("paused") == header.index("STATE")
+
+
+async def test_workers_are_printed_by_name_and_without_headers(dashboard: FakeDashboard) -> None:
+    names = (await eagleray("workers", "ls", "--paused", "-o", "name")).out.splitlines()
+    assert POLICY in names and len(names) == 3
+    table = (await eagleray("paused", "--no-headers")).out
+    assert len(table.splitlines()) == 3 and "NAME" not in table
+
+
+async def test_workers_lists_running_workers_too(
+    dashboard: FakeDashboard, fake_adapter: FakeAdapter
+) -> None:
+    rows = (await eagleray("workers", "--json")).json
+    states = {row["worker_id"]: row["state"] for row in rows}
+    assert states[POLICY] == "paused"
+    assert "running" in states.values()
+    listed = (await eagleray("workers", "ls")).out
+    assert len(listed.splitlines()) == len(rows) + 1
 
 
 async def test_paused_reports_that_no_worker_is_paused(dashboard: FakeDashboard) -> None:
     dashboard.rows["workers"] = []
     assert (await eagleray("paused", "--json")).json == []
     done = await eagleray("paused")
-    said = "No worker is paused; `eagleray clusters` says what is seen.\n"
+    said = "No worker is paused. `eagleray clusters` lists your clusters.\n"
     assert (done.code, done.out, done.err) == (0, "", said)
 
 
@@ -125,14 +153,16 @@ async def test_attach_prints_only_the_socket(
 ) -> None:
     done = await eagleray("attach", POLICY)
     assert done.out == f"/run/{POLICY}.sock\n"
-    assert done.err == "policy-0 stands at /remote/train.py:24\n"
+    first, *usage = done.err.splitlines()
+    assert first == "policy-0 is paused at /remote/train.py:24."
+    assert f'{{ type = "pipe", pipe = "/run/{POLICY}.sock" }}' in usage[-1]
 
 
 async def test_continue_resumes_the_worker(
     dashboard: FakeDashboard, fake_adapter: FakeAdapter
 ) -> None:
     done = await eagleray("continue", "policy-0", "policy-1", "--json")
-    assert done.json == {"done": 2, "failures": []}
+    assert done.json == {"version": 1, "done": 2, "failures": []}
     ops = [op for op, _ in fake_adapter.asked if op != "subscribe"]
     assert sorted(ops) == ["attach", "attach", "continue", "continue"]
 
@@ -141,13 +171,21 @@ async def test_continue_all_resumes_every_worker(
     dashboard: FakeDashboard, fake_adapter: FakeAdapter
 ) -> None:
     done = await eagleray("continue", "--all")
-    assert (done.code, done.err) == (0, "3 continued\n")
+    assert (done.code, done.err) == (0, "Resumed 3 workers.\n")
 
 
 async def test_release_needs_no_cluster(own_home: Path, fake_adapter: FakeAdapter) -> None:
     fake_adapter.change(state("w1"), state("w2"))
-    assert (await eagleray("release", "w1", "--json")).json == {"done": 1, "failures": []}
-    assert (await eagleray("release", "--all", "--json")).json == {"done": 1, "failures": []}
+    assert (await eagleray("release", "w1", "--json")).json == {
+        "version": 1,
+        "done": 1,
+        "failures": [],
+    }
+    assert (await eagleray("release", "--all", "--json")).json == {
+        "version": 1,
+        "done": 1,
+        "failures": [],
+    }
     assert [p["worker_id"] for op, p in fake_adapter.asked if op == "release"] == ["w1", "w2"]
 
 
@@ -196,8 +234,9 @@ async def test_failing_cluster_is_shown_with_its_error(dashboard: FakeDashboard)
 @pytest.mark.parametrize(
     "arguments",
     [
-        (),
         ("nonsense",),
+        ("--nonsense",),
+        ("runs", "nonsense"),
         ("attach",),
         ("continue",),
         ("release",),

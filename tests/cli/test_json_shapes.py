@@ -37,15 +37,15 @@ from eagleray.slurm.jobs import SlurmJob
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden" / "json_shapes.json"
 # Added to what the record has.
-COMPUTED = {"held"}
+COMPUTED = {"version", "held"}
 
 
 def documented(commands: str) -> str:
     """The table of one shape, as docs/command-line.md has it."""
     kind, shape = SHAPES[commands]
-    rows = [f"| `{name}` | {meaning} |" for name, meaning in shape.items()]
+    rows = [f"| `{name}` | {field.type} | {field.meaning} |" for name, field in shape.items()]
     head = f"### {commands}: {kind} {'object' if kind == 'one' else 'objects'}"
-    return "\n".join([head, "", "| field | meaning |", "| --- | --- |", *rows])
+    return "\n".join([head, "", "| field | type | meaning |", "| --- | --- | --- |", *rows])
 
 
 def test_no_field_of_a_shape_is_lost() -> None:
@@ -59,7 +59,7 @@ def test_every_shape_is_documented(commands: str) -> None:
     text = "\n".join(
         "| " + " | ".join(cell.strip() for cell in line.strip("|").split("|")) + " |"
         if line.startswith("|") and "---" not in line
-        else "| --- | --- |"
+        else "| --- | --- | --- |"
         if line.startswith("| -")
         else line
         for line in (ROOT / "docs" / "command-line.md").read_text().splitlines()
@@ -115,5 +115,5 @@ def test_workers_of_a_run_have_the_documented_fields(tmp_path: Path) -> None:
     plan = RunPlan(kind="process", argv=("python", "a.py"), cwd="/", name="a.py")
     state = RunState("running", 1.0, cluster="http://head:8265", workers=[worker])
     (shown,) = run_json(StoredRun(RunRecord("r1", tmp_path), plan, state))["workers"]
-    assert list(shown) == RUN_WORKER
+    assert list(shown) == list(RUN_WORKER)
     assert (shown["cluster"], shown["worker_id"]) == ("http://head:8265", "w1")

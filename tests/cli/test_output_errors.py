@@ -92,7 +92,8 @@ def test_cluster_that_does_not_answer_is_reported_once(own_home: Path) -> None:
     done = ask(os.environ, "clusters", "--cluster", "http://127.0.0.1:9")
     assert done.returncode == 1
     assert (done.stdout + done.stderr).count("Nothing answers at http://127.0.0.1:9.") == 1
-    assert "Check that the Ray head is running" in done.stdout
+    assert "Check that the Ray head is running" in done.stderr
+    assert "unreachable" in done.stdout
 
 
 def test_dry_run_prints_where_workers_stop(own_home: Path, tmp_path: Path) -> None:

@@ -84,7 +84,8 @@ def test_files_that_are_named_exist(document: Path) -> None:
 
 
 def test_the_terminal_commands_are_there() -> None:
-    promised = set(re.findall(r"^eagleray (\w+)", README, re.MULTILINE))
+    text = (ROOT / "docs" / "command-line.md").read_text()
+    documented = set(re.findall(r"^\| `eagleray (\w+)", text, re.MULTILINE))
     done = subprocess.run(
         [sys.executable, "pybackend/eagleray_start.py", "cli", "--help"],
         cwd=ROOT,
@@ -92,8 +93,11 @@ def test_the_terminal_commands_are_there() -> None:
         text=True,
         check=True,
     )
-    there = set(re.findall(r"^    (\w+)  ", done.stdout, re.MULTILINE))
-    assert promised == there
+    listed = done.stdout.partition("\nShortcuts\n")[0].partition("\nDebug\n")[2]
+    there = set(re.findall(r"^  (\w+)  ", listed, re.MULTILINE))
+    assert documented == there
+    promised = set(re.findall(r"^eagleray (\w+)", README, re.MULTILINE))
+    assert promised <= there
 
 
 def test_the_versions_agree() -> None:

@@ -54,7 +54,7 @@ def test_a_script_is_profiled_on_two_nodes_and_gathered_after_its_end(
     started = laptop.run("profile", "--yes", "--detach", *asked, *command)
     run = started.stdout.strip()
     assert started.returncode == 0, started.stderr
-    wait_for("the end", lambda: laptop.json("runs")[0]["state"] == "ended", patience_s=150)
+    wait_for("the end", lambda: laptop.json("runs")[0]["state"] == "exited", patience_s=150)
     followed = laptop.run("runs", "follow", run)
     assert "synced: node-9 5\nsynced: node-10 6\n" in followed.stdout, followed.stderr
     assert "2 reports in" in followed.stderr, followed.stderr + worker_logs(site)

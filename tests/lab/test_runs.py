@@ -65,6 +65,6 @@ def test_a_job_is_followed_over_a_requeue_and_cancelled_after_a_yes(site: Site) 
         assert "was not cancelled" in login.refusal("runs", "stop", run)
         assert login.json("runs")[0]["state"] == "running"
         assert login.run("runs", "stop", run, "--yes").returncode == 0
-        wait_for("the end", lambda: login.json("runs")[0]["state"] == "stopped")
+        wait_for("the end", lambda: login.json("runs")[0]["state"] == "cancelled")
         queue = site.run_as("login", "alice", ["squeue", "--me", "-h", "-o", "%o %T"]).stdout
         assert "a script.sub" not in json.dumps(queue)

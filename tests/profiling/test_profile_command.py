@@ -72,10 +72,10 @@ def test_invalid_profile_is_rejected(arguments: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["profile"], "behind `--`"),
+        (["profile"], "after `--`"),
         (["profile", "--", "train"], "--workers"),
-        (["profile", "--record", "r", "--stop", "r"], "one of"),
-        (["profile", "--gather", "r", "--", "train"], "one of"),
+        (["profile", "--record", "r", "--stop", "r"], "only one of"),
+        (["profile", "--gather", "r", "--", "train"], "only one of"),
         (["profile", "--steps", "--seconds", "3", "--", "train"], "not allowed with"),
     ],
 )

@@ -139,7 +139,7 @@ def test_job_is_recorded_on_demand_and_finished_before_its_end(
     finally:
         terminal.interrupt_hard()
     assert "2 reports in" in terminal.errors(), terminal.errors()
-    assert row(run)["state"] == "stopped"
+    assert row(run)["state"] == "cancelled"
     rows = sorted(gathered(tmp_path, run), key=lambda entry: str(entry["started_utc"]))
     here = tmp_path / "eagleray-profiles" / run
     assert [calls_in(here / entry["file"], "fsync", tmp_path) for entry in rows] == [7, 9]

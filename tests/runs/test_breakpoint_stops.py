@@ -46,7 +46,7 @@ def test_actor_stops_is_listed_and_continues(home: Path, tmp_path: Path) -> None
         held = command.wait_row("Policy", state="held")
         assert held["location"]["line"] == line
         # The worker is held a moment before its run says so.
-        wait_for("the stop", lambda: row(terminal.run_id())["state"] == "stopped_at")
+        wait_for("the stop", lambda: row(terminal.run_id())["state"] == "paused")
         assert [line["state"] for line in row(terminal.run_id())["lines"]] == ["verified"]
         with command.editor(held["worker_id"]) as (client, _):
             assert stand(client)["line"] == line
@@ -76,6 +76,6 @@ def test_file_that_no_worker_imports_is_reported(joined: Path, tmp_path: Path) -
     try:
         assert terminal.code() == 0, terminal.errors()
         assert f"No process of the run imported {nobody}" in terminal.errors()
-        wait_for("the end", lambda: row(terminal.run_id())["state"] == "ended")
+        wait_for("the end", lambda: row(terminal.run_id())["state"] == "exited")
     finally:
         terminal.interrupt_hard()

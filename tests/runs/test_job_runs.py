@@ -37,7 +37,7 @@ def test_arguments_reach_a_job_unchanged(cluster: RayCluster, home: Path, tmp_pa
         "cwd": str(tmp_path),
         "given": "a, b=c",
     }
-    assert row(terminal.run_id())["state"] == "ended"
+    assert row(terminal.run_id())["state"] == "exited"
 
 
 def test_control_c_stops_a_job(cluster: RayCluster, home: Path, tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_control_c_stops_a_job(cluster: RayCluster, home: Path, tmp_path: Path) 
     terminal.wait_output("waits")
     terminal.interrupt()
     assert terminal.code() == 130
-    assert row(terminal.run_id())["state"] == "stopped"
+    assert row(terminal.run_id())["state"] == "cancelled"
 
 
 def test_driver_of_a_job_stops_where_it_fails(
@@ -82,7 +82,7 @@ def test_job_of_a_dead_supervisor_is_adopted(
     second.wait_output('"argv"')
     second.interrupt()
     assert second.code() == 130
-    assert row(run)["state"] == "stopped"
+    assert row(run)["state"] == "cancelled"
 
 
 def test_program_that_the_head_lacks_is_reported(

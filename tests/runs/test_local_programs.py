@@ -41,7 +41,7 @@ def test_control_c_interrupts_the_program(own_home: Path, tmp_path: Path) -> Non
     terminal.interrupt()
     assert terminal.code() == 7, terminal.errors()
     assert terminal.output().endswith("interrupted\n")
-    assert row(terminal.run_id())["state"] == "stopped"
+    assert row(terminal.run_id())["state"] == "cancelled"
 
 
 def test_second_control_c_ends_the_program_faster(own_home: Path, tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_program_outlives_its_supervisor(own_home: Path, tmp_path: Path) -> None
     before = log.stat().st_size
     wait_for("more output", lambda: log.stat().st_size > before)
     eagleray(tmp_path, "runs", "stop", run)
-    wait_for("the end", lambda: row(run)["state"] == "stopped")
+    wait_for("the end", lambda: row(run)["state"] == "cancelled")
     assert log.read_text().endswith("interrupted\n")
 
 

@@ -34,9 +34,9 @@ def test_breakpoint_stops_in_every_python(own_home: Path, tmp_path: Path, python
     command = Command(dict(os.environ))
     try:
         run = terminal.run_id()
-        wait_for("the stop", lambda: row(run)["state"] == "stopped_at")
+        wait_for("the stop", lambda: row(run)["state"] == "paused")
         shown = row(run)
-        (worker,) = [worker for worker in shown["workers"] if worker["state"] == "stopped"]
+        (worker,) = [worker for worker in shown["workers"] if worker["state"] == "paused"]
         with command.editor(worker["worker_id"]) as (client, _):
             frame = stand(client)
             assert (frame["file"], frame["line"]) == (str(program), 4)

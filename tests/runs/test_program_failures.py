@@ -63,9 +63,9 @@ def test_worker_that_dies_at_its_start_does_not_block_the_run(joined: Path, tmp_
         lines = of_program(terminal.output().splitlines())
         assert lines[-1] == of_program(printed)[-1]
         shown = row(terminal.run_id())
-        assert shown["state"] == "ended"
+        assert shown["state"] == "exited"
         assert [
-            worker for worker in shown["workers"] if worker["state"] in ("waiting", "stopped")
+            worker for worker in shown["workers"] if worker["state"] in ("starting", "paused")
         ] == []
     finally:
         terminal.interrupt_hard()

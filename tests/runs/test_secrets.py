@@ -97,7 +97,7 @@ def test_printed_output_has_no_secret(
     printed = [ask(os.environ, "run", "--dry-run", *env, "--", *program)]
     printed += [ask(os.environ, "run", "--detach", *env, "--", *program)]
     run = printed[-1].stdout.strip()
-    wait_for("the end of the run", lambda: listed()[0]["state"] == "ended")
+    wait_for("the end of the run", lambda: listed()[0]["state"] == "exited")
     printed += [ask(os.environ, "runs"), ask(os.environ, "runs", "--json")]
     printed += [ask(os.environ, "run", "--", "sbatch", "run.sub", *ARGUMENTS)]
     text = "".join(ran.stdout + ran.stderr for ran in printed)

@@ -6,38 +6,61 @@ import argparse
 
 from eagleray.features.presets.model import ANSWERS
 
-CLUSTER_HELP = (
-    "the cluster: 8265, host:8265, http://…, ssh://HOST/8265, slurm://JOB, ssh://HOST/slurm://JOB"
-)
-WORKER_HELP = "worker id, an unambiguous beginning of one, or the worker's name"
+ADDRESS_HELP = "8265, host:8265, http://…, ssh://HOST/8265, slurm://JOB or ssh://HOST/slurm://JOB"
+WORKER_HELP = "Worker name, ID, or unambiguous beginning of an ID."
+# What completion offers for an argument; see `completed`.
+COMPLETED = ("workers", "paused", "runs", "clusters", "presets", "files")
 
 
-def add_cluster(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--cluster", metavar="URL", help=CLUSTER_HELP)
+def completed(action: argparse.Action, kind: str) -> None:
+    """Marks what completion offers for the values of an argument: one of `COMPLETED`."""
+    assert kind in COMPLETED
+    action.completed = kind  # type: ignore[attr-defined]
+
+
+def add_cluster(parser: argparse.ArgumentParser, purpose: str = "Use only this cluster") -> None:
+    help_text = f"{purpose}: {ADDRESS_HELP}."
+    completed(parser.add_argument("--cluster", metavar="URL", help=help_text), "clusters")
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    """The output options of a command that prints no table."""
+    parser.add_argument(
+        "-o", "--output", dest="format", choices=("json",), default="", help="Print JSON."
+    )
+    parser.add_argument("--json", action="store_true", help="Print JSON, as -o json does.")
+
+
+def add_worker(parser: argparse.ArgumentParser, kind: str = "paused") -> None:
+    completed(parser.add_argument("worker", metavar="WORKER", help=WORKER_HELP), kind)
 
 
 def add_workers(parser: argparse.ArgumentParser) -> None:
     """Workers by name, or all of them; see `check_workers`."""
-    parser.add_argument("workers", metavar="WORKER", nargs="*", help=WORKER_HELP)
-    parser.add_argument("--all", action="store_true", help="all of them")
+    workers = parser.add_argument("workers", metavar="WORKER", nargs="*", help=WORKER_HELP)
+    completed(workers, "paused")
+    parser.add_argument("--all", action="store_true", help="Use all paused or held workers.")
 
 
 def check_workers(arguments: argparse.Namespace) -> str:
-    return "name workers, or say --all" if bool(arguments.workers) == arguments.all else ""
+    if arguments.workers and arguments.all:
+        return "specify either WORKER or --all, not both"
+    return (
+        "specify at least one WORKER, or --all"
+        if not arguments.workers and not arguments.all
+        else ""
+    )
 
 
 def add_start(run: argparse.ArgumentParser) -> None:
     """The arguments of every command that starts a program; see `check_start`."""
-    run.add_argument(
+    preset = run.add_argument(
         "--preset",
         metavar="NAME",
         default="",
-        help="a debug run: `debug` for what fits, or a preset of your own",
+        help="Make it a short test run: `debug` for what fits, or one of your presets.",
     )
+    completed(preset, "presets")
     run.add_argument(
         "--set",
         dest="answers",
@@ -45,7 +68,7 @@ def add_start(run: argparse.ArgumentParser) -> None:
         action="append",
         type=_answer,
         default=[],
-        help=f"an answer to the preset, empty for none: {', '.join(sorted(ANSWERS))}",
+        help=f"Set an option of the preset, or empty it: {', '.join(sorted(ANSWERS))}.",
     )
     run.add_argument(
         "--env",
@@ -53,22 +76,22 @@ def add_start(run: argparse.ArgumentParser) -> None:
         action="append",
         type=_variable,
         default=[],
-        help="a variable of the program",
+        help="Set an environment variable of the program.",
     )
     run.add_argument(
-        "--anyway", action="store_true", help="start also if the program's Python can't use Ray"
+        "--anyway", action="store_true", help="Start even if the program's Python can't use Ray."
     )
-    run.add_argument("--dry-run", action="store_true", help="say what would be started, only")
+    run.add_argument("--dry-run", action="store_true", help="Print what would start, and exit.")
     run.add_argument(
-        "--details", action="store_true", help="with --dry-run, show shortened values in full"
+        "--details", action="store_true", help="With --dry-run, print long values in full."
     )
     run.add_argument(
         "--check",
         action="store_true",
-        help="compose the configuration with the program's Python first; nothing starts if that fails",
+        help="Compose the configuration first. Start nothing if that fails.",
     )
-    run.add_argument("--detach", action="store_true", help="print the id and leave it running")
-    run.add_argument("--yes", action="store_true", help="start on SLURM without asking")
+    run.add_argument("--detach", action="store_true", help="Print the run ID and exit.")
+    run.add_argument("--yes", action="store_true", help="Start on SLURM without a question.")
 
 
 def check_start(arguments: argparse.Namespace) -> str:
@@ -85,7 +108,7 @@ def ranks(text: str) -> tuple[int, ...]:
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise argparse.ArgumentTypeError("write ranks as 0,2-4")
+            raise argparse.ArgumentTypeError("write ranks like 0,2-4")
         numbers += range(int(first), int(last or first) + 1)
     return tuple(numbers)
 

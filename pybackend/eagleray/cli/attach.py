@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from eagleray.app import App
-from eagleray.cli.arguments import WORKER_HELP, add_cluster, add_json
+from eagleray.cli.arguments import add_cluster, add_json, add_worker
 from eagleray.cli.json_shapes import attachment_json
 from eagleray.cli.output import print_json
 from eagleray.cli.targets import cluster_ids, find
@@ -17,12 +17,12 @@ from eagleray.common.errors import printable
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_cluster(parser)
     add_json(parser)
-    parser.add_argument("worker", metavar="WORKER", help=WORKER_HELP)
+    add_worker(parser)
     parser.add_argument(
         "--folder",
         action="append",
         default=[],
-        help="where to look for the worker's files (default: the current folder)",
+        help="Find the worker's files in this folder. The default is the current one.",
     )
 
 
@@ -35,11 +35,21 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
         print_json(attachment_json(attachment))
     else:
         path = printable(attachment.local or attachment.path, 4096)
-        place = f"stands at {path}:{attachment.line}"
-        print(attachment.name, place if attachment.path else "runs", file=sys.stderr)
+        place = f"is paused at {path}:{attachment.line}" if attachment.path else "is running"
+        print(f"{attachment.name} {place}.", file=sys.stderr)
         print(attachment.socket)
+        sys.stdout.flush()
+        print(usage_of(attachment.socket), file=sys.stderr)
     return 0
 
 
 def _folders(arguments: argparse.Namespace) -> list[str]:
     return [str(Path(folder).absolute()) for folder in arguments.folder or ["."]]
+
+
+def usage_of(socket: str) -> str:
+    """How a DAP client uses the socket."""
+    return (
+        "Connect a DAP client to this socket and send `attach`. The adapter of nvim-dap, for example:\n"
+        f'  {{ type = "pipe", pipe = "{printable(socket, 4096)}" }}'
+    )

@@ -1,21 +1,38 @@
-"""`eagleray clusters`: the known clusters and their state."""
+"""`eagleray clusters`: lists the clusters and their states, adds and removes clusters."""
 
 from __future__ import annotations
 
 import argparse
-import sys
+from collections.abc import Sequence
 
 from eagleray.app import App
-from eagleray.cli.arguments import add_cluster, add_json
+from eagleray.cli.arguments import ADDRESS_HELP, add_cluster, add_json, completed
+from eagleray.cli.command_line import did_you_mean
 from eagleray.cli.json_shapes import cluster_json
-from eagleray.cli.output import duration, print_json, say, step_now
-from eagleray.features.clusters.model import Cluster, ClusterList
+from eagleray.cli.output import error_text, print_json, say, step_now
+from eagleray.cli.table import Column, add_list_output, print_rows
+from eagleray.common.durations import duration_text
+from eagleray.common.errors import EaglerayError
+from eagleray.features.clusters.addresses import normalised
+from eagleray.features.clusters.model import Cluster, ClusterList, ClusterStatus
 from eagleray.ray.errors import no_clusters
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_cluster(parser)
+    add_cluster(parser, "List only this cluster")
+    add_list_output(parser)
+
+
+def add_address_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("address", metavar="ADDRESS", help=f"Address: {ADDRESS_HELP}.")
     add_json(parser)
+
+
+def add_addresses_argument(parser: argparse.ArgumentParser) -> None:
+    addresses = parser.add_argument(
+        "addresses", metavar="ADDRESS", nargs="+", help="Address, as `eagleray clusters` lists it."
+    )
+    completed(addresses, "clusters")
 
 
 async def run(app: App, arguments: argparse.Namespace) -> int:
@@ -31,9 +48,7 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json([cluster_json(cluster) for cluster in clusters.clusters])
     else:
-        _print_clusters(clusters)
-        if not clusters.clusters and not clusters.hints:
-            say(str(no_clusters()))
+        _print_clusters(clusters, app.watch.statuses(), arguments)
     # A cluster that doesn't answer is a failure only if the user named it.
     is_failed = arguments.cluster and any(
         cluster.state != "connected" for cluster in clusters.clusters
@@ -41,20 +56,84 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     return 1 if is_failed else 0
 
 
-def _print_clusters(every: ClusterList) -> None:
-    for view in every.clusters:
-        route = view.route
-        state = route.state if route and route.state != "ready" else ""
-        via = f"via {route.via}" if route else ""
-        connection = ", ".join(filter(None, [via, state, _left(view)]))
-        print(view.id, view.sentence, *([f"({connection})"] if connection else []), sep="  ")
-        for problem in view.problems:
-            # The first problem is often what the sentence says already.
-            message = [problem.message] if problem.message != view.sentence else []
-            print("   ", *message, step_now(problem))
+async def add(app: App, arguments: argparse.Namespace) -> int:
+    """Adds a cluster to the list that the editor has as well."""
+    added = await app.clusters.add(arguments.address, report=say)
+    if arguments.json:
+        print_json(cluster_json(added))
+    else:
+        say(f"Added {added.id}. {added.sentence}.")
+    return 0
+
+
+async def remove(app: App, arguments: argparse.Namespace) -> int:
+    """Removes clusters from the list that the editor has as well."""
+    await app.clusters.discover()
+    is_failed = False
+    for address in arguments.addresses:
+        listed = {cluster.id: cluster for cluster in app.clusters.current().clusters}
+        try:
+            cluster = normalised(address)
+            if cluster in listed and listed[cluster].origin != "added":
+                say(f"{cluster} was found on this machine. It is listed while it runs.")
+                is_failed = True
+                continue
+            await app.clusters.remove(cluster)
+            say(f"Removed {cluster}.")
+        except EaglerayError as error:
+            added = [item.id for item in listed.values() if item.origin == "added"]
+            say(f"eagleray: {error.message.rstrip('.')}{did_you_mean(address, added) or '.'}")
+            say(step_now(error))
+            is_failed = True
+    return 1 if is_failed else 0
+
+
+_COLUMNS = (
+    Column("ADDRESS"),
+    Column("STATE", states=True),
+    Column("RAY"),
+    Column("WORKERS"),
+    Column("PAUSED"),
+    Column("ORIGIN"),
+    Column("VIA", optional=True),
+    Column("TIME-LEFT", optional=True),
+    Column("NAME", wide=True),
+    Column("SESSION", wide=True),
+    Column("JOB", wide=True),
+)
+
+
+def _print_clusters(
+    every: ClusterList, statuses: Sequence[ClusterStatus], arguments: argparse.Namespace
+) -> None:
+    by_id = {status.cluster: status for status in statuses}
+    rows = [_row(cluster, by_id.get(cluster.id)) for cluster in every.clusters]
+    print_rows(_COLUMNS, rows, [cluster.id for cluster in every.clusters], arguments)
+    for cluster in every.clusters:
+        if cluster.time_warning:
+            say(f"{cluster.id}: {cluster.time_warning}")
+        for problem in cluster.problems:
+            say(f"{cluster.id}: {error_text(problem)}")
     for hint in every.hints:
-        print(f"{hint.message} {step_now(hint)}".rstrip(), file=sys.stderr)
+        say(error_text(hint))
+    if not every.clusters and not every.hints:
+        say(error_text(no_clusters()))
 
 
-def _left(view: Cluster) -> str:
-    return duration(view.time_left_s) if view.time_left_s else ""
+def _row(cluster: Cluster, status: ClusterStatus | None) -> list[str]:
+    is_connected = status is not None and cluster.state == "connected"
+    route = cluster.route
+    via = f"{route.via} ({route.state})" if route and route.state != "ready" else ""
+    return [
+        cluster.id,
+        cluster.state,
+        cluster.ray_version,
+        str(status.live_workers) if is_connected and status and status.live_workers >= 0 else "",
+        str(status.waiting) if is_connected and status else "",
+        cluster.origin,
+        via or (route.via if route else ""),
+        duration_text(cluster.time_left_s) if cluster.time_left_s else "",
+        cluster.name,
+        cluster.session,
+        cluster.job,
+    ]

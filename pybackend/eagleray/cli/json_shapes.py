@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from attrs import asdict
+from attrs import asdict, frozen
 
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.handlers import shown_cluster
@@ -18,95 +18,147 @@ from eagleray.features.clusters.model import Cluster, JobStatus
 from eagleray.features.debugging.model import Attachment
 from eagleray.features.pdb.handlers import wire_session
 from eagleray.features.pdb.sessions import WaitingPdb
+from eagleray.features.presets.debug_runs import Row as PresetRow
 from eagleray.features.reports.handlers import wire_report, wire_table
 from eagleray.features.reports.model import LoadedReport, ReportTable
 from eagleray.features.runs.handlers import wire_run
 from eagleray.features.runs.records import StoredRun
-from eagleray.features.workers.model import LogEnd, PausedWorker
+from eagleray.features.workers.model import LiveWorker, LogEnd, PausedWorker
+
+# The version of all shapes; a new one when a field is renamed, removed or gets another meaning.
+VERSION = 1
 
 Json = dict[str, Any]
-Shape = dict[str, str]
 
-PROBLEM = ["code", "message", "next_step"]
+
+@frozen
+class Field:
+    """A field: its meaning, its JSON type ("string", "integer or null"), and the fields of the objects in it."""
+
+    meaning: str
+    type: str = "string"
+    fields: tuple[str, ...] = ()
+
+
+Shape = dict[str, Field]
+
+_VERSION = {"version": Field(f"version of this format: {VERSION}", "integer")}
+_INTEGER = "integer"
+_NUMBER_OR_NULL = "number or null"
+_INTEGER_OR_NULL = "integer or null"
+PROBLEM = ("code", "message", "next_step")
+LOCATION = ("path", "line", "function", "local")
+WORKER_STATES = '"paused", "debugging", "held", "running" or "gone"'
+
 CLUSTER: Shape = {
-    "id": "what other commands take as --cluster",
-    "name": "the name in the panel",
-    "origin": '"own" (found on this machine) or "added"',
-    "state": '"connecting", "connected", "unreachable", "unauthorized", "not-ray" or "failing"',
-    "session": 'Ray\'s session name, "" before the first answer',
-    "ray_version": 'version of Ray, "" before the first answer',
-    "sentence": "the state as a sentence",
-    "problems": f"list of {{{', '.join(PROBLEM)}}}",
-    "route": "{kind, via, state, sentence, message}, null for a direct connection",
-    "job": 'SLURM job id, "" for none',
-    "host": 'ssh destination, "" for none',
-    "time_left_s": "seconds left of its SLURM job, null if unknown",
-    "time_warning": 'a sentence while the time is nearly up and a worker is paused, else ""',
+    **_VERSION,
+    "id": Field("what other commands take as --cluster"),
+    "name": Field("the name in the editor"),
+    "origin": Field('"own" (found on this machine) or "added"'),
+    "state": Field(
+        '"connecting", "connected", "unreachable", "unauthorized", "not-ray" or "failing"'
+    ),
+    "session": Field('Ray\'s session name, "" before the first answer'),
+    "ray_version": Field('version of Ray, "" before the first answer'),
+    "sentence": Field("the state as a sentence"),
+    "problems": Field(f"list of {{{', '.join(PROBLEM)}}}", "array", PROBLEM),
+    "route": Field(
+        "{kind, via, state, sentence, message}, null for a direct connection",
+        "object or null",
+        ("kind", "via", "state", "sentence", "message"),
+    ),
+    "job": Field('SLURM job id, "" for none'),
+    "host": Field('ssh destination, "" for none'),
+    "time_left_s": Field("seconds left of its SLURM job, null if unknown", _NUMBER_OR_NULL),
+    "time_warning": Field('a sentence while the time is nearly up and a worker is paused, else ""'),
 }
 JOB: Shape = {
-    "address": "what other commands take as --cluster",
-    "job": "SLURM job id",
-    "host": 'ssh destination, "" for this machine',
-    "name": "name of the job",
-    "partition": "its partition",
-    "state": '"running", "pending" or "other"',
-    "reason": "why SLURM lets it wait",
-    "nodes": "number of nodes",
-    "sentence": "the state as a sentence",
-    "ray": '"live" (a Ray dashboard answers in it), "none" or "unknown"',
-    "time_left_s": "seconds left, null if unknown",
-    "starts_s": "seconds until SLURM expects it to start, null if unknown",
+    **_VERSION,
+    "address": Field("what other commands take as --cluster"),
+    "job": Field("SLURM job id"),
+    "host": Field('ssh destination, "" for this machine'),
+    "name": Field("name of the job"),
+    "partition": Field("its partition"),
+    "state": Field('"running", "pending" or "other"'),
+    "reason": Field("why SLURM lets it wait"),
+    "nodes": Field("number of nodes", _INTEGER),
+    "sentence": Field("the state as a sentence"),
+    "ray": Field('"live" (a Ray dashboard answers in it), "none" or "unknown"'),
+    "time_left_s": Field("seconds left, null if unknown", _NUMBER_OR_NULL),
+    "starts_s": Field("seconds until SLURM expects it to start, null if unknown", _NUMBER_OR_NULL),
+}
+_WORKER: Shape = {
+    **_VERSION,
+    "cluster": Field("id of its cluster"),
+    "worker_id": Field("Ray's id of the worker"),
+    "name": Field("name as in the editor"),
+    "rank": Field("its rank, null if unknown", _INTEGER_OR_NULL),
+    "node_id": Field("Ray's id of the node"),
+    "node_ip": Field("IP address of the node"),
+    "pid": Field("process id", _INTEGER),
 }
 PAUSED: Shape = {
-    "cluster": "id of its cluster",
-    "worker_id": "Ray's id of the worker",
-    "name": "name as in the panel",
-    "rank": "its rank, null if unknown",
-    "node_id": "Ray's id of the node",
-    "node_ip": "IP address of the node",
-    "pid": "process id",
-    "kind": '"breakpoint", "post-mortem" or "unknown"',
-    "state": '"paused", "held", "attached", "running" or "gone"',
-    "held": "whether the debug adapter holds it and no editor is attached",
-    "waiting_s": "seconds for which the adapter has held it, null if it hasn't",
-    "location": "{path, line, function, local}, null if unknown",
-    "exception": 'what it failed with, "" if unknown',
-    "threads": "number of paused threads",
-    "attempt": "attempt of its task",
-    "children": "worker ids of those that only relay its error",
-    "held_on": 'another machine that holds it, "" for none',
+    **_WORKER,
+    "kind": Field('"breakpoint", "post-mortem" or "unknown"'),
+    "state": Field(WORKER_STATES),
+    "held": Field("whether the debug adapter holds it and no editor is attached", "boolean"),
+    "waiting_s": Field(
+        "seconds since it paused, or since it is held; null if unknown", _NUMBER_OR_NULL
+    ),
+    "location": Field(f"{{{', '.join(LOCATION)}}}, null if unknown", "object or null", LOCATION),
+    "exception": Field('what it failed with, "" if unknown'),
+    "threads": Field("number of paused threads", _INTEGER),
+    "attempt": Field("attempt of its task", _INTEGER),
+    "children": Field("worker ids of those that only relay its error", "array"),
+    "held_on": Field('another machine that holds it, "" for none'),
+}
+WORKER: Shape = {
+    **_WORKER,
+    "kind": Field('"actor", "task", "driver" or "idle"'),
+    "class_name": Field("its class, or what it runs"),
+    "state": Field(f'{WORKER_STATES}; "idle", or what Ray reports of an actor ("pending")'),
+    "running": Field('the tasks that it runs, "" for none'),
+    "job_id": Field("Ray's id of its job"),
+    "actor_id": Field('Ray\'s id of its actor, "" for none'),
+    "waiting_s": PAUSED["waiting_s"],
+    "location": PAUSED["location"],
+    "exception": PAUSED["exception"],
 }
 ATTACHMENT: Shape = {
-    "socket": "Unix socket for any DAP client",
-    "cluster": "id of its cluster",
-    "worker_id": "Ray's id of the worker",
-    "name": "name as in the panel",
-    "rank": "its rank, null if unknown",
-    "path": 'file on the worker where it is paused, "" while it runs',
-    "line": "line where it is paused",
-    "local": 'the same file on this machine, "" if unknown',
+    **_VERSION,
+    "socket": Field("Unix socket for any DAP client"),
+    "cluster": Field("id of its cluster"),
+    "worker_id": Field("Ray's id of the worker"),
+    "name": Field("name as in the editor"),
+    "rank": Field("its rank, null if unknown", _INTEGER_OR_NULL),
+    "path": Field('file on the worker where it is paused, "" while it runs'),
+    "line": Field("line where it is paused", _INTEGER),
+    "local": Field('the same file on this machine, "" if unknown'),
 }
 OUTCOME: Shape = {
-    "done": "number of workers",
-    "failures": "list of {name, code, message}",
+    **_VERSION,
+    "done": Field("number of workers", _INTEGER),
+    "failures": Field("list of {name, code, message}", "array", ("name", "code", "message")),
 }
 LOG: Shape = {
-    "title": "worker and stream",
-    "text": "the last lines",
-    "truncated": "whether the log holds more",
+    **_VERSION,
+    "title": Field("worker and stream"),
+    "text": Field("the last lines"),
+    "truncated": Field("whether the log holds more", "boolean"),
 }
 PDB_SESSION: Shape = {
-    "id": "what `eagleray pdb` takes",
-    "cluster": "id of its cluster",
-    "file": "file where it is paused",
-    "line": "line where it is paused",
-    "name": "name of the worker",
-    "node": "its node",
-    "pid": "process id",
-    "error": 'what it failed with, "" at a breakpoint()',
-    "since": "seconds since 1970",
+    **_VERSION,
+    "id": Field("what `eagleray pdb` takes"),
+    "cluster": Field("id of its cluster"),
+    "file": Field("file where it is paused"),
+    "line": Field("line where it is paused", _INTEGER),
+    "name": Field("name of the worker"),
+    "node": Field("its node"),
+    "pid": Field("process id", _INTEGER),
+    "error": Field('what it failed with, "" at a breakpoint()'),
+    "since": Field("seconds since 1970", "number"),
 }
-RUN_WORKER = [
+RUN_WORKER = (
     "cluster",
     "worker_id",
     "pid",
@@ -117,57 +169,77 @@ RUN_WORKER = [
     "path",
     "line",
     "python",
-]
+)
+_RUN_LINE = ("path", "line", "state", "moved_to", "workers", "reason")
 RUN: Shape = {
-    "id": "what `eagleray runs` takes",
-    "name": "name of the run",
-    "kind": '"process", "job" or "sbatch"',
-    "state": "its phase",
-    "started": "seconds since 1970, 0 before it started",
-    "ended": "seconds since 1970, 0 before it ended",
-    "code": "exit code, null before it ended",
-    "cluster": "id of its cluster",
-    "command": "the command, secrets left out",
-    "cwd": "its folder",
-    "workspace": "folder of the window that started it",
-    "preset": 'name of the preset, "" for none',
-    "workers": f"list of {{{', '.join(RUN_WORKER)}}}",
-    "lines": "breakpoints, list of {path, line, state, moved_to, workers, reason}",
-    "note": "a sentence about its state",
-    "reason": "why it failed",
-    "tail": "its last lines of output",
-    "output": "file with its output",
-    "python": 'its interpreter, "" if it isn\'t a Python program',
-    "can_restart": "whether it can be started again",
-    "confirm_stop": 'question before it is stopped, "" for none',
+    **_VERSION,
+    "id": Field("what `eagleray runs` takes"),
+    "name": Field("name of the run"),
+    "kind": Field('"program", "module", "script", "command", "job" or "sbatch"'),
+    "state": Field(
+        '"starting", "running", "paused" (a worker is), "stopping", "exited", "failed",'
+        ' "cancelled" or "unwatched" (its supervisor has ended)'
+    ),
+    "started": Field("seconds since 1970, 0 before it started", "number"),
+    "ended": Field("seconds since 1970, 0 before it ended", "number"),
+    "code": Field("exit code, null before it ended or if unknown", _INTEGER_OR_NULL),
+    "cluster": Field("id of its cluster"),
+    "command": Field("the command, secrets left out"),
+    "cwd": Field("its folder"),
+    "workspace": Field("folder of the window that started it"),
+    "preset": Field('name of the preset, "" for none'),
+    "workers": Field(f"list of {{{', '.join(RUN_WORKER)}}}", "array", RUN_WORKER),
+    "lines": Field(f"breakpoints, list of {{{', '.join(_RUN_LINE)}}}", "array", _RUN_LINE),
+    "note": Field("a sentence about its state"),
+    "reason": Field("why it failed"),
+    "tail": Field("its last lines of output"),
+    "output": Field("file with its output"),
+    "python": Field('its interpreter, "" if it isn\'t a Python program'),
+    "can_restart": Field("whether it can be started again", "boolean"),
+    "confirm_stop": Field('question before it is stopped, "" for none'),
 }
+PRESET: Shape = {
+    **_VERSION,
+    "name": Field("what --preset takes"),
+    "title": Field("what it is for"),
+    "framework": Field('its framework, "" for any'),
+    "own": Field("whether you made it", "boolean"),
+}
+_TABLE = ("id", "title", "columns", "rows", "total", "sorted_by", "descending", "note")
 REPORT: Shape = {
-    "path": "the report",
-    "name": "its file name",
-    "database": "the database that nsys made of it",
-    "size": "bytes",
-    "host": "where it was recorded",
-    "started_utc": "when the recording began",
-    "duration_ns": "nanoseconds",
-    "nsys_version": "version of nsys",
-    "schema_version": "version of the database's schema",
-    "trace": "what was traced",
-    "gpus": "list of GPUs with their shares and curves",
-    "tables": "list of {id, title, columns, rows, total, sorted_by, descending, note}",
-    "warnings": "list of {code, message, next_step}",
+    **_VERSION,
+    "path": Field("the report"),
+    "name": Field("its file name"),
+    "database": Field("the database that nsys made of it"),
+    "size": Field("bytes", _INTEGER),
+    "host": Field("where it was recorded"),
+    "started_utc": Field("when the recording began"),
+    "duration_ns": Field("nanoseconds", _INTEGER),
+    "nsys_version": Field("version of nsys"),
+    "schema_version": Field("version of the database's schema"),
+    "trace": Field("what was traced"),
+    "gpus": Field("list of GPUs with their shares and curves", "array"),
+    "tables": Field(f"list of {{{', '.join(_TABLE)}}}", "array", _TABLE),
+    "warnings": Field("list of {code, message, next_step}", "array", PROBLEM),
 }
 
 SHAPES: dict[str, tuple[str, Shape]] = {
     "clusters": ("a list of", CLUSTER),
     "slurm": ("a list of", JOB),
+    "workers": ("a list of", WORKER),
     "paused": ("a list of", PAUSED),
     "attach": ("one", ATTACHMENT),
-    "continue, release": ("one", OUTCOME),
+    "continue, detach": ("one", OUTCOME),
     "logs": ("one", LOG),
     "pdb": ("a list of", PDB_SESSION),
     "runs": ("a list of", RUN),
+    "presets": ("a list of", PRESET),
     "report": ("one", REPORT),
 }
+
+# The state of a run by its phase; others are shown as they are.
+_RUN_STATES = {"stopped_at": "paused", "stopped": "cancelled", "ended": "exited"}
+_RUN_WORKER_STATES = {"stopped": "paused", "free": "running", "waiting": "starting"}
 
 
 def cluster_json(cluster: Cluster) -> Json:
@@ -193,7 +265,7 @@ def job_json(status: JobStatus, jobs: Jobs) -> Json:
     )
 
 
-def paused_json(worker: PausedWorker) -> Json:
+def paused_json(worker: PausedWorker, waited: float | None) -> Json:
     """Flat: workers that only relay the error of this one are rows of their own."""
     state = state_of(worker)
     return _shaped(
@@ -202,7 +274,20 @@ def paused_json(worker: PausedWorker) -> Json:
         children=[child.worker_id for child in worker.children],
         state=state,
         held=state == "held",
-        waiting_s=waiting_s(worker),
+        waiting_s=waited,
+    )
+
+
+def worker_json(worker: LiveWorker, paused: PausedWorker | None, waited: float | None) -> Json:
+    """A live worker, with the stop of one that is paused or being debugged."""
+    stop = asdict(paused) if paused else {}
+    return _shaped(
+        worker,
+        WORKER,
+        state=live_state(worker, paused),
+        waiting_s=waited,
+        location=stop.get("location"),
+        exception=stop.get("exception", ""),
     )
 
 
@@ -212,7 +297,7 @@ def attachment_json(attachment: Attachment) -> Json:
 
 def outcome_json(done: int, failures: Sequence[tuple[str, EaglerayError]]) -> Json:
     failed = [{"name": name, "code": e.code, "message": e.message} for name, e in failures]
-    return {"done": done, "failures": failed}
+    return {"version": VERSION, "done": done, "failures": failed}
 
 
 def log_json(log: LogEnd) -> Json:
@@ -225,9 +310,19 @@ def pdb_session_json(session: WaitingPdb) -> Json:
 
 def run_json(run: StoredRun) -> Json:
     workers = [
-        _shaped(worker, RUN_WORKER, cluster=run.state.cluster) for worker in run.state.workers
+        _shaped(
+            worker,
+            RUN_WORKER,
+            cluster=run.state.cluster,
+            state=_RUN_WORKER_STATES.get(worker.state, worker.state),
+        )
+        for worker in run.state.workers
     ]
-    return _shaped(wire_run(run), RUN, workers=workers)
+    return _shaped(wire_run(run), RUN, state=run_state(run), workers=workers)
+
+
+def preset_json(row: PresetRow) -> Json:
+    return _shaped(row, PRESET)
 
 
 def report_json(report: LoadedReport, tables: Sequence[ReportTable]) -> Json:
@@ -237,17 +332,52 @@ def report_json(report: LoadedReport, tables: Sequence[ReportTable]) -> Json:
 
 def state_of(worker: PausedWorker) -> str:
     """The state on a terminal, where nothing is marked as new: what an adapter holds is held."""
-    if worker.is_attached:
-        return "attached"
+    if worker.is_attached or worker.state == "attached":
+        return "debugging"
     return "held" if worker.state == "paused" and worker.is_held else worker.state
 
 
-def waiting_s(worker: PausedWorker) -> float | None:
-    """None unless an adapter has held it: Ray doesn't report since when a worker waits, and one command asks once."""
-    return round(worker.held_s, 3) or None
+def live_state(worker: LiveWorker, paused: PausedWorker | None) -> str:
+    """The state of any worker; Ray's own state of an actor that isn't alive."""
+    if paused is not None:
+        return state_of(paused)
+    if worker.state in ("ALIVE", "RUNNING"):
+        return "running"
+    return "pending" if worker.state == "PENDING_CREATION" else worker.state.lower()
+
+
+def run_state(run: StoredRun) -> str:
+    """The state of a run in the words of the command line."""
+    return _RUN_STATES.get(run.state.phase, run.state.phase)
+
+
+def json_schema(name: str) -> Json:
+    """The JSON schema of what `--json` of a command prints."""
+    kind, shape = SHAPES[name]
+    described = {
+        "type": "object",
+        "required": list(shape),
+        "properties": {key: _field_schema(field) for key, field in shape.items()},
+    }
+    schema = described if kind == "one" else {"type": "array", "items": described}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"eagleray {name}",
+        **schema,
+    }
+
+
+def _field_schema(field: Field) -> Json:
+    types = field.type.split(" or ")
+    schema: Json = {"type": types if len(types) > 1 else types[0], "description": field.meaning}
+    if field.fields and types[0] == "object":
+        schema["required"] = list(field.fields)
+    elif field.fields:
+        schema["items"] = {"type": "object", "required": list(field.fields)}
+    return schema
 
 
 def _shaped(record: Any, shape: Iterable[str], **instead: object) -> Json:
     """The fields of `record` that the shape names, in its order."""
-    values = {**asdict(record), **instead}
+    values = {"version": VERSION, **asdict(record), **instead}
     return {name: values[name] for name in shape}

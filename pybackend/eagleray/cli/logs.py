@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 
 from eagleray.app import App
-from eagleray.cli.arguments import WORKER_HELP, add_cluster, add_json, positive
+from eagleray.cli.arguments import add_cluster, add_json, add_worker, positive
 from eagleray.cli.json_shapes import log_json
 from eagleray.cli.output import print_json
-from eagleray.cli.targets import cluster_ids, fitting
+from eagleray.cli.targets import cluster_ids, fitting, suggesting
 from eagleray.common.worker_errors import ambiguous_worker, no_such_worker
 from eagleray.features.workers.live_workers import fetch_live_workers
 from eagleray.features.workers.logs import Logs
@@ -18,23 +18,33 @@ from eagleray.features.workers.model import Stream
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_cluster(parser)
     add_json(parser)
-    parser.add_argument("worker", metavar="WORKER", help=WORKER_HELP)
-    parser.add_argument("--err", action="store_true", help="standard error instead of output")
-    parser.add_argument("--lines", type=positive, default=1000, help="at most so many (1000)")
-    parser.add_argument("--follow", action="store_true", help="go on with what is appended")
+    add_worker(parser, "workers")
+    parser.add_argument(
+        "--err", action="store_true", help="Print standard error, not standard output."
+    )
+    parser.add_argument(
+        "--lines",
+        metavar="N",
+        type=positive,
+        default=1000,
+        help="Print at most N lines. The default is 1000.",
+    )
+    parser.add_argument("--follow", action="store_true", help="Follow the log (like tail -f).")
 
 
 def check(arguments: argparse.Namespace) -> str:
     if arguments.follow and arguments.json:
-        return "--follow cannot be had as JSON"
+        return "--follow prints no JSON. Remove --json or --follow"
     return ""
 
 
 async def run(app: App, arguments: argparse.Namespace) -> int:
     stream: Stream = "err" if arguments.err else "out"
     reader = Logs(app.watch.dashboard)
+    names: list[str] = []
     for cluster in await cluster_ids(app, arguments):
         live = await fetch_live_workers(app.watch.dashboard(cluster))
+        names += [item.name for item in live]
         named = fitting([(w.worker_id, w.name) for w in live], arguments.worker)
         if len(named) > 1:
             raise ambiguous_worker(arguments.worker, len(named))
@@ -50,4 +60,4 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
         else:
             print(end.text, end="" if end.text.endswith("\n") else "\n")
         return 0
-    raise no_such_worker(arguments.worker)
+    raise suggesting(no_such_worker(arguments.worker), arguments.worker, names)

@@ -1,4 +1,4 @@
-"""Prints results: JSON for programs, tables for people; messages about them go to standard error."""
+"""Prints JSON for programs; messages about results go to standard error."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import sys
 from typing import Any
 
+from eagleray.cli.next_steps import terminal_step
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.model import ClusterProblem
 
@@ -17,24 +18,15 @@ def print_json(value: Any) -> None:
     print()
 
 
-def print_table(rows: list[list[str]]) -> None:
-    """Columns of text, each as wide as it needs to be."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        print("  ".join(cells).rstrip())
-
-
-def duration(seconds: float) -> str:
-    """ "1 h 20 min", "9 min"."""
-    minutes = max(1, round(seconds / 60))
-    hours = f"{minutes // 60} h " if minutes >= 60 else ""
-    return f"{hours}{minutes % 60} min left"
-
-
 def step_now(error: EaglerayError | ClusterProblem) -> str:
     """Returns the next step for a command that ends, which doesn't retry."""
-    return error.next_step or ("Try again later." if error.retries else "")
+    step = terminal_step(error.code, error.next_step)
+    return step or ("Try again later." if error.retries else "")
+
+
+def error_text(error: EaglerayError | ClusterProblem) -> str:
+    """The error on one line, with the step of a terminal."""
+    return f"{error.message} {step_now(error)}".rstrip()
 
 
 def say(message: str) -> None:

@@ -6,15 +6,18 @@ import argparse
 import asyncio
 import contextlib
 import signal
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from eagleray.app import App
-from eagleray.cli.arguments import add_cluster, add_json
+from eagleray.cli.arguments import add_cluster
 from eagleray.cli.json_shapes import pdb_session_json
-from eagleray.cli.output import print_json, print_table, say
+from eagleray.cli.output import print_json, say
 from eagleray.cli.pdb_terminal import REFUSED, SILENT, WENT_ON
+from eagleray.cli.table import Column, add_list_output, print_rows
 from eagleray.cli.targets import cluster_ids
+from eagleray.common.durations import duration_text
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.features.pdb.errors import ambiguous_pdb, pdb_refused, pdb_silent, unknown_pdb
 from eagleray.features.pdb.pdb import in_order, shown_node
@@ -27,16 +30,19 @@ LEAVE = "c, or Ctrl-D, lets it run on; `remote` goes into the next task."
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_cluster(parser)
-    add_json(parser)
+    add_list_output(parser)
     parser.add_argument(
-        "session", metavar="SESSION", nargs="?", help="the id, the beginning of it, or the name"
+        "session",
+        metavar="SESSION",
+        nargs="?",
+        help="Open this session: its ID, beginning of it, or name.",
     )
     parser.add_argument("--at", default="", help=argparse.SUPPRESS)
 
 
 def check(arguments: argparse.Namespace) -> str:
     if arguments.json and (arguments.session or arguments.at):
-        return "only the list can be had as JSON"
+        return "only the list is printed as JSON. Remove SESSION or --json"
     return ""
 
 
@@ -46,7 +52,7 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
         return await talk(app, read_target(arguments.at))
     ids = await cluster_ids(app, arguments)
     if not arguments.session:
-        return await _list(app, ids, as_json=arguments.json)
+        return await _list(app, ids, arguments)
     return await talk(app, app.pdb.target(await _named(app, ids, arguments.session)))
 
 
@@ -68,21 +74,43 @@ async def talk(app: App, target: PdbTarget) -> int:
         target = app.pdb.target(following)
 
 
-async def _list(app: App, ids: Sequence[str], *, as_json: bool) -> int:
+async def _list(app: App, ids: Sequence[str], arguments: argparse.Namespace) -> int:
     waiting = in_order(await asyncio.gather(*(app.pdb.waiting(cluster) for cluster in ids)))
-    if as_json:
+    if arguments.json:
         print_json([pdb_session_json(session) for session in waiting])
-    elif waiting:
-        print_table([_row(session) for session in waiting])
-    else:
+        return 0
+    if not waiting:
         say(
-            "No worker waits in Ray's own pdb; `eagleray paused` lists those of the usual debugger."
+            "No worker waits in Ray's own pdb. List paused workers: `eagleray workers ls --paused`."
         )
+    rows = [_row(session, time.time()) for session in waiting]
+    print_rows(_COLUMNS, rows, [session.id for session in waiting], arguments)
     return 0
 
 
-def _row(session: WaitingPdb) -> list[str]:
-    return [session.id, session.name, session.place, shown_node(session.node), session.error]
+_COLUMNS = (
+    Column("ID"),
+    Column("NAME"),
+    Column("AGE"),
+    Column("LOCATION"),
+    Column("NODE"),
+    Column("PID"),
+    Column("ERROR"),
+    Column("CLUSTER", wide=True),
+)
+
+
+def _row(session: WaitingPdb, now: float) -> list[str]:
+    return [
+        session.id,
+        session.name,
+        duration_text(now - session.since) if session.since else "",
+        session.place,
+        shown_node(session.node),
+        str(session.pid or ""),
+        session.error,
+        session.cluster,
+    ]
 
 
 async def _named(app: App, ids: Sequence[str], text: str) -> WaitingPdb:

@@ -6,9 +6,10 @@ import argparse
 
 from eagleray.app import App
 from eagleray.cli import run as run_command
-from eagleray.cli.arguments import CLUSTER_HELP, add_start, check_start, ranks
-from eagleray.cli.output import say
+from eagleray.cli.arguments import add_cluster, add_start, check_start, completed, ranks
+from eagleray.cli.output import error_text, say
 from eagleray.cli.run_following import Progress, summary
+from eagleray.cli.runs import RUN_HELP, suggesting_runs
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.features.profiling.model import ClassMatch
 from eagleray.features.runs.model import ProfilePlan, ProfileState, When
@@ -18,19 +19,19 @@ _ACTIONS = ("record", "stop", "gather")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.usage = (
-        "eagleray profile [options] --workers PATTERN -- COMMAND…\n"
-        "       eagleray profile --record|--stop|--gather RUN"
-    )
-    parser.add_argument("--cluster", metavar="URL", help=f"run it there as a job; {CLUSTER_HELP}")
+    parser.usage = "eagleray profile start [options] --workers PATTERN -- COMMAND…"
+    add_cluster(parser, "Run the program as a job of this cluster")
     parser.add_argument(
         "--workers",
         metavar="PATTERN",
         action="append",
         default=[],
-        help="workers whose name, class or module.class fits (shell patterns, separated by commas)",
+        help="Record workers of this class, actor or module.class, such as '*Policy*'."
+        " Separate several patterns by commas.",
     )
-    parser.add_argument("--ranks", metavar="0,2-4", type=ranks, help="only workers of these ranks")
+    parser.add_argument(
+        "--ranks", metavar="0,2-4", type=ranks, help="Record only workers of these ranks."
+    )
     when = parser.add_mutually_exclusive_group()
     when.add_argument(
         "--steps",
@@ -38,22 +39,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         default=None,
-        help="where the program calls cudaProfilerApi; a framework that knows steps is told these (3:5 is 3 and 4)",
+        help="Record where the program calls cudaProfilerApi."
+        " 3:5 records steps 3 and 4 of a framework that knows steps.",
     )
     when.add_argument(
         "--seconds",
         metavar="10",
         type=float,
         default=0.0,
-        help="so long from each worker's start; with --record, from now",
+        help="Record for this long from each worker's start.",
     )
     when.add_argument(
         "--on-demand",
         action="store_true",
-        help="only when --record says so (default: each worker from start to end)",
+        help="Record on `eagleray profile record` only. The default is from start to end.",
     )
     parser.add_argument(
-        "--trace", metavar="LIST", default="cuda,nvtx,osrt", help="as nsys has it (cuda,nvtx,osrt)"
+        "--trace",
+        metavar="LIST",
+        default="cuda,nvtx,osrt",
+        help="Trace these, as nsys names them. The default is cuda,nvtx,osrt.",
     )
     parser.add_argument(
         "--option",
@@ -62,57 +67,94 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=_option,
         default=[],
-        help="another option of `nsys profile`",
+        help="Pass another option to `nsys profile`.",
     )
     parser.add_argument(
         "--nsys",
         metavar="PATH",
         default="",
-        help="the program on the nodes (default: looked for on each)",
+        help="Use this nsys on the nodes. The default is the one that each node has.",
     )
-    parser.add_argument(
+    output = parser.add_argument(
         "--output",
         metavar="DIR",
         default="",
-        help="where each run gets a folder for its reports (eagleray-profiles)",
+        help="Save the reports of each run below this folder. The default is eagleray-profiles.",
     )
+    completed(output, "files")
     add_start(parser)
-    for action, text in (
-        ("record", "begin to record in the live workers of that run, once more"),
-        ("stop", "end the recordings of that run"),
-        ("gather", "fetch the reports of that run that are not here"),
-    ):
-        parser.add_argument(f"--{action}", metavar="RUN", default="", help=text)
+    # The options of `eagleray profile` before it had verbs.
+    for action in _ACTIONS:
+        parser.add_argument(f"--{action}", metavar="RUN", default="", help=argparse.SUPPRESS)
+
+
+def add_run_argument(parser: argparse.ArgumentParser) -> None:
+    completed(parser.add_argument("run", metavar="RUN", help=RUN_HELP), "runs")
+
+
+def add_record_arguments(parser: argparse.ArgumentParser) -> None:
+    add_run_argument(parser)
+    parser.add_argument(
+        "--seconds",
+        metavar="10",
+        type=float,
+        default=0.0,
+        help="End the recording after this long. The default is until `profile stop`.",
+    )
 
 
 def check(arguments: argparse.Namespace) -> str:
+    if "workers" not in arguments:
+        return ""
     actions = [name for name in _ACTIONS if getattr(arguments, name)]
     if len(actions) > 1 or (actions and arguments.program):
-        return "one of --record, --stop, --gather, or a command behind `--`"
+        return "use only one of --record, --stop, --gather, or a program after `--`"
     if not actions and not arguments.program:
-        return "write the command behind `--`"
+        return "write the program after `--`, such as `-- python train.py`"
     if not actions and not arguments.workers:
-        return "say which --workers; '*' is all"
+        return "specify --workers PATTERN. '*' records all workers"
     return check_start(arguments)
 
 
 async def run(app: App, arguments: argparse.Namespace) -> int:
     if arguments.record:
-        if arguments.seconds:
-            check_seconds(arguments.seconds)
-        count = await app.profiling.record(arguments.record, [], arguments.seconds)
-        ends = f"it ends after {arguments.seconds:g} s" if arguments.seconds else "--stop ends it"
-        say(f"{_requests_text(count)} to record; {ends}.")
-        return 0
+        return await _record(app, arguments.record, arguments.seconds)
     if arguments.stop:
-        count = await app.profiling.stop(arguments.stop, [])
-        say(f"{_requests_text(count)} to end the recording.")
-        return 0
+        return await _stop(app, arguments.stop)
     if arguments.gather:
-        return await _gather(app, arguments.gather)
+        return await _download(app, arguments.gather)
     plan = plan_of(arguments)
     await _preview(app, arguments.cluster or "", plan.workers)
     return await run_command.start(app, arguments, plan)
+
+
+async def record(app: App, arguments: argparse.Namespace) -> int:
+    return await _record(app, arguments.run, arguments.seconds)
+
+
+async def stop(app: App, arguments: argparse.Namespace) -> int:
+    return await _stop(app, arguments.run)
+
+
+async def download(app: App, arguments: argparse.Namespace) -> int:
+    return await _download(app, arguments.run)
+
+
+async def _record(app: App, run: str, seconds: float) -> int:
+    if seconds:
+        check_seconds(seconds)
+    with suggesting_runs(app, run):
+        count = await app.profiling.record(run, [], seconds)
+    end = f"It ends after {seconds:g} s." if seconds else f"End it: `eagleray profile stop {run}`."
+    say(f"Started a recording in {_workers_text(count)}. {end}")
+    return 0
+
+
+async def _stop(app: App, run: str) -> int:
+    with suggesting_runs(app, run):
+        count = await app.profiling.stop(run, [])
+    say(f"Ended the recording in {_workers_text(count)}.")
+    return 0
 
 
 def plan_of(arguments: argparse.Namespace) -> ProfilePlan:
@@ -139,14 +181,15 @@ def _when(arguments: argparse.Namespace) -> When:
     return "on-demand" if arguments.on_demand else "always"
 
 
-async def _gather(app: App, run: str) -> int:
+async def _download(app: App, run: str) -> int:
     progress = Progress()
 
     def print_lines(state: ProfileState) -> None:
         for line in progress.lines(state):
             say(line)
 
-    state = await app.profiling.gather(run, print_lines)
+    with suggesting_runs(app, run):
+        state = await app.profiling.gather(run, print_lines)
     say(summary(state))
     return 0 if state.gathered >= state.expected else 1
 
@@ -157,7 +200,7 @@ async def _preview(app: App, cluster: str, patterns: tuple[str, ...]) -> None:
     try:
         classes = await app.profiling.preview(cluster, patterns)
     except EaglerayError as error:
-        say(str(error))
+        say(error_text(error))
         return
     if not cluster:
         # Classes of other programs are no mismatch.
@@ -186,12 +229,12 @@ def preview_lines(classes: list[ClassMatch], patterns: tuple[str, ...]) -> list[
     return lines
 
 
-def _requests_text(workers: int) -> str:
-    return "1 worker was asked" if workers == 1 else f"{workers} workers were asked"
+def _workers_text(count: int) -> str:
+    return "1 worker" if count == 1 else f"{count} workers"
 
 
 def _option(text: str) -> tuple[str, str]:
     name, _, value = text.lstrip("-").partition("=")
     if not name:
-        raise argparse.ArgumentTypeError("write NAME or NAME=VALUE")
+        raise argparse.ArgumentTypeError("must be NAME or NAME=VALUE")
     return name, value

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 
 from eagleray.app import App
-from eagleray.cli.arguments import add_json
+from eagleray.cli.arguments import add_json, completed
+from eagleray.cli.command_line import did_you_mean
 from eagleray.cli.json_shapes import report_json
 from eagleray.cli.output import print_json
 from eagleray.common.errors import printable
@@ -20,33 +21,39 @@ TABLES = ("gpus", "kernels", "nvtx", "gaps", "memcpy", "cuda_api", "osrt", "thre
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
-    parser.add_argument(
-        "file", metavar="FILE", help="a .nsys-rep, or the .sqlite that nsys made of one"
+    file = parser.add_argument(
+        "file", metavar="FILE", help="A .nsys-rep file, or the .sqlite that nsys made of one."
     )
-    parser.add_argument("--markdown", action="store_true", help="print Markdown")
+    completed(file, "files")
+    parser.add_argument("--markdown", action="store_true", help="Print Markdown.")
     parser.add_argument(
         "--csv",
         metavar="TABLE",
         choices=TABLES,
         default="",
-        help=f"print one of {', '.join(TABLES)}",
+        help=f"Print one table as CSV: {', '.join(TABLES)}.",
     )
     parser.add_argument(
         "--sort",
         metavar="COLUMN",
         default="",
-        help="by this column: total, count, p50, max, kernel, range…",
+        help="Sort by this column, such as total, count, p50, max, kernel or range.",
     )
-    parser.add_argument("--ascending", action="store_true", help="the smallest first")
-    parser.add_argument("--search", metavar="TEXT", default="", help="only rows with this text")
+    parser.add_argument("--ascending", action="store_true", help="Sort the smallest first.")
     parser.add_argument(
-        "--top", metavar="N", type=_count, help="so many rows of each table (10; of CSV all)"
+        "--search", metavar="TEXT", default="", help="Print only rows with this text."
+    )
+    parser.add_argument(
+        "--top",
+        metavar="N",
+        type=_count,
+        help="Print the first N rows of each table. The default is 10, for CSV all.",
     )
 
 
 def check(arguments: argparse.Namespace) -> str:
     if sum(map(bool, (arguments.markdown, arguments.csv, arguments.json))) > 1:
-        return "choose one of --markdown, --csv and --json"
+        return "use only one of --markdown, --csv and --json"
     return _wrong_column(arguments.sort) if arguments.sort else ""
 
 
@@ -113,7 +120,7 @@ def _wrong_column(name: str) -> str:
     columns = sorted({column.id for shape in SHAPES.values() for column in shape.columns})
     if name in columns:
         return ""
-    return f"no table has a column {name}; there are {', '.join(columns)}"
+    return f"unknown column “{printable(name, 60)}”{did_you_mean(name, columns) or '. Use one of: ' + ', '.join(columns)}"
 
 
 def _count(text: str) -> int:

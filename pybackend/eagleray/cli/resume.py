@@ -1,16 +1,15 @@
-"""`eagleray continue` and `eagleray release`: workers keep running, held or detached."""
+"""`eagleray workers continue` and `detach`: workers resume, and held ones are given up."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 
 from eagleray.app import App
 from eagleray.cli.arguments import add_cluster, add_json, add_workers, check_workers
 from eagleray.cli.json_shapes import outcome_json
-from eagleray.cli.output import print_json, say
-from eagleray.cli.targets import chosen, cluster_ids, fitting
+from eagleray.cli.output import error_text, print_json, say
+from eagleray.cli.targets import chosen, cluster_ids, fitting, suggesting
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import ambiguous_worker, unknown_worker
 from eagleray.protocol.control import WorkerState
@@ -34,7 +33,7 @@ async def continue_(app: App, arguments: argparse.Namespace) -> int:
         of_cluster = [t.worker_id for t in targets if t.cluster == cluster]
         result = await app.debugging.actions.continue_(cluster, of_cluster)
         failures += [(failed.name, failed.error) for failed in result.failed]
-    return _outcome(arguments, "continued", len(targets), failures)
+    return _outcome(arguments, "Resumed", len(targets), failures)
 
 
 async def release(app: App, arguments: argparse.Namespace) -> int:
@@ -50,13 +49,13 @@ async def release(app: App, arguments: argparse.Namespace) -> int:
             await app.adapters.sessions.release(state.session, state.worker_id)
         except EaglerayError as error:
             failures.append((state.name, error))
-    return _outcome(arguments, "released", len(selected), failures)
+    return _outcome(arguments, "Detached from", len(selected), failures)
 
 
 def _held(held: Sequence[WorkerState], worker: str) -> WorkerState:
     named = fitting([(state.worker_id, state.name) for state in held], worker)
     if not named:
-        raise unknown_worker(worker)
+        raise suggesting(unknown_worker(worker), worker, (state.name for state in held))
     if len(named) > 1:
         raise ambiguous_worker(worker, len(named))
     return next(state for state in held if state.worker_id == named[0])
@@ -69,7 +68,7 @@ def _outcome(
     if arguments.json:
         print_json(outcome_json(done, failures))
     else:
-        print(f"{done} {verb}", file=sys.stderr)
+        say(f"{verb} 1 worker." if done == 1 else f"{verb} {done} workers.")
         for name, error in failures:
-            print(f"{name}: {error}", file=sys.stderr)
+            say(f"{name}: {error_text(error)}")
     return 1 if failures else 0

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from eagleray.app import App
-from eagleray.cli.arguments import CLUSTER_HELP, add_start, check_start, ranks
-from eagleray.cli.output import say
+from eagleray.cli.arguments import add_cluster, add_start, check_start, ranks
+from eagleray.cli.output import error_text, say
 from eagleray.cli.proposal_text import print_composed, print_proposal, stop_lines
 from eagleray.cli.questions import confirmed
 from eagleray.cli.run_following import follow
@@ -33,34 +33,39 @@ PYTHON_ERRORS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "eagleray run [options] -- COMMAND…"
-    parser.add_argument("--cluster", metavar="URL", help=f"run it there as a job; {CLUSTER_HELP}")
+    add_cluster(parser, "Run the program as a job of this cluster")
     parser.add_argument(
         "--break",
         dest="breakpoints",
         metavar="FILE:LINE",
         action="append",
         default=[],
-        help="stop there; FILE:LINE:CONDITION stops only where that is true",
+        help="Pause workers at this line. FILE:LINE:CONDITION pauses only if that is true.",
     )
     parser.add_argument(
         "--workers",
         metavar="PATTERN",
         action="append",
         default=[],
-        help="only workers whose class, name or function fits (shell patterns, separated by commas)",
-    )
-    parser.add_argument("--ranks", metavar="0,2-4", type=ranks, help="only workers of these ranks")
-    parser.add_argument(
-        "--post-mortem", action="store_true", help="stop where an error is not caught"
+        help="Pause only workers of this class, actor or function, such as '*Policy*'."
+        " Separate several patterns by commas.",
     )
     parser.add_argument(
-        "--children", action="store_true", help="debug child processes of workers too"
+        "--ranks", metavar="0,2-4", type=ranks, help="Pause only workers of these ranks."
+    )
+    parser.add_argument(
+        "--post-mortem", action="store_true", help="Pause workers on uncaught exceptions."
+    )
+    parser.add_argument(
+        "--children", action="store_true", help="Debug child processes of workers, too."
     )
     add_start(parser)
 
 
 def check(arguments: argparse.Namespace) -> str:
-    return check_start(arguments) if arguments.program else "write the command behind `--`"
+    if not arguments.program:
+        return "write the program after `--`, such as `-- python train.py`"
+    return check_start(arguments)
 
 
 async def run(app: App, arguments: argparse.Namespace) -> int:
@@ -83,7 +88,7 @@ async def start(app: App, arguments: argparse.Namespace, profile: ProfilePlan | 
     for problem in await app.preparing.problems(plan):
         if problem.code in PYTHON_ERRORS and not arguments.anyway and not arguments.dry_run:
             raise EaglerayError(problem.code, problem.message, PYTHON_ERRORS[problem.code])
-        say(str(problem))
+        say(error_text(problem))
     if arguments.dry_run:
         # The proposal lists what the preset adds.
         print(command_text(planned))

@@ -6,9 +6,10 @@ import asyncio
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from eagleray.app import App
-from eagleray.cli.output import say
+from eagleray.cli.output import error_text, say
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.redact import redact_text
@@ -72,7 +73,7 @@ class Follower:
         self._record = record
         self._signature = record.signature()
         self._now = self._read = load_if_readable(record)
-        self._was_stopped = False
+        self._paused: set[tuple[int, str, int]] = set()
         self._is_stopping = False
         self._note = ""
         self._progress = Progress()
@@ -81,11 +82,11 @@ class Follower:
 
     def interrupt(self) -> None:
         if self._now is not None and self._now.plan.kind == "sbatch":
-            say(f"The job goes on; `eagleray runs stop {self._record.id}` cancels it.")
+            say(f"The job keeps running. Cancel it: `eagleray runs stop {self._record.id}`.")
             self.left = True
             return
         if self._now is not None and self._now.plan.profile and not self._is_stopping:
-            say("Finishing: what was recorded is gathered first; Ctrl-C once more skips that.")
+            say("Downloading the reports before the end. Press Ctrl-C again to skip that.")
         else:
             say("Stopping…")
         self._is_stopping = True
@@ -129,11 +130,19 @@ class Follower:
             self._is_stopping = False
 
     def _print_stops(self, now: StoredRun) -> None:
-        stopped = [worker.name for worker in now.state.workers if worker.state == "stopped"]
-        if stopped and not self._was_stopped:
-            named = ", ".join(printable(name, 60) for name in stopped[:3])
-            say(f"{len(stopped)} stopped at a breakpoint ({named}); `eagleray paused` lists them.")
-        self._was_stopped = bool(stopped)
+        """Prints each worker once for each of its stops."""
+        paused = {
+            (worker.pid, worker.path, worker.line): worker
+            for worker in now.state.workers
+            if worker.state in ("stopped", "paused")
+        }
+        for key, worker in paused.items():
+            if key not in self._paused:
+                place = f"{Path(worker.path).name}:{worker.line}" if worker.path else "a breakpoint"
+                say(f"[eagleray] {printable(worker.name, 60)} paused at {printable(place)}")
+        if paused and not self._paused:
+            say("[eagleray] List paused workers: `eagleray workers ls --paused`")
+        self._paused = set(paused)
 
     async def _stop(self) -> None:
         try:
@@ -143,7 +152,7 @@ class Follower:
 
     def _stop_failed(self, error: BaseException) -> None:
         """The program keeps running; after Ctrl-C the user wants to leave all the same."""
-        say(str(error) if isinstance(error, EaglerayError) else str(stop_failed(error)))
+        say(error_text(error if isinstance(error, EaglerayError) else stop_failed(error)))
         self.left = True
 
 

@@ -1,55 +1,82 @@
-"""`eagleray runs`: lists, follows, stops, restarts or forgets the last runs."""
+"""`eagleray runs`: lists, follows, stops, reruns and removes the last runs."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import time
+from collections.abc import Iterator
 
 from eagleray.app import App
-from eagleray.cli.arguments import add_json
-from eagleray.cli.json_shapes import run_json
-from eagleray.cli.output import print_json, print_table, say
+from eagleray.cli.arguments import completed
+from eagleray.cli.command_line import did_you_mean
+from eagleray.cli.json_shapes import run_json, run_state
+from eagleray.cli.output import print_json, say
 from eagleray.cli.questions import confirmed
 from eagleray.cli.run_following import follow
-from eagleray.common.errors import printable
+from eagleray.cli.table import Column, add_list_output, print_rows
+from eagleray.common.durations import duration_text
+from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.redact import redact_text
 from eagleray.features.runs.handlers import wire_run
 from eagleray.features.runs.model import command_text, confirm_text
 from eagleray.features.runs.records import StoredRun
 
-ACTIONS = ("list", "follow", "stop", "restart", "forget")
+RUN_HELP = "Run ID, or unambiguous beginning of one."
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_json(parser)
-    parser.add_argument(
-        "action", nargs="?", choices=ACTIONS, default="list", help="list by default"
-    )
-    parser.add_argument("id", metavar="ID", nargs="?", default="", help="the id or its beginning")
-    parser.add_argument("--yes", action="store_true", help="do not ask before anything on SLURM")
+def add_list_arguments(parser: argparse.ArgumentParser) -> None:
+    add_list_output(parser)
 
 
-def check(arguments: argparse.Namespace) -> str:
-    if (arguments.action == "list") == bool(arguments.id):
-        return "follow, stop, restart and forget take the id of a run, list takes none"
-    return ""
+def add_id_argument(parser: argparse.ArgumentParser) -> None:
+    completed(parser.add_argument("id", metavar="ID", help=RUN_HELP), "runs")
 
 
-async def run(app: App, arguments: argparse.Namespace) -> int:
-    if arguments.action == "list":
-        return _list(app, arguments)
-    if arguments.action == "follow":
+def add_ids_argument(parser: argparse.ArgumentParser) -> None:
+    completed(parser.add_argument("ids", metavar="ID", nargs="+", help=RUN_HELP), "runs")
+
+
+def add_start_arguments(parser: argparse.ArgumentParser) -> None:
+    add_id_argument(parser)
+    parser.add_argument("--yes", action="store_true", help="Ask no question about SLURM.")
+
+
+def add_nothing(parser: argparse.ArgumentParser) -> None:
+    """The command has no arguments of its own."""
+
+
+async def list_runs(app: App, arguments: argparse.Namespace) -> int:
+    listed = app.runs.listed()
+    if arguments.json:
+        print_json([run_json(item) for item in listed])
+        return 0
+    if not listed:
+        say("No runs yet. Start one: `eagleray run -- COMMAND`.")
+    rows = [_row(item, time.time()) for item in listed]
+    print_rows(_COLUMNS, rows, [item.record.id for item in listed], arguments)
+    return 0
+
+
+async def output(app: App, arguments: argparse.Namespace) -> int:
+    with suggesting_runs(app, arguments.id):
         record = app.runs.find(arguments.id)
-        await app.runs.adopt(record)
-        return await follow(app, record)
-    if arguments.action == "stop":
-        question = wire_run(app.runs.load(arguments.id)).confirm_stop
-        is_confirmed = bool(question) and (arguments.yes or await confirmed(question))
-        await app.runs.stop(arguments.id, confirmed=is_confirmed)
-        return 0
-    if arguments.action == "forget":
-        await app.runs.forget(arguments.id)
-        return 0
-    plan = app.runs.load(arguments.id).plan
+    await app.runs.adopt(record)
+    return await follow(app, record)
+
+
+async def stop(app: App, arguments: argparse.Namespace) -> int:
+    with suggesting_runs(app, arguments.id):
+        run = app.runs.load(arguments.id)
+    question = wire_run(run).confirm_stop
+    is_confirmed = bool(question) and (arguments.yes or await confirmed(question))
+    await app.runs.stop(arguments.id, confirmed=is_confirmed)
+    return 0
+
+
+async def rerun(app: App, arguments: argparse.Namespace) -> int:
+    with suggesting_runs(app, arguments.id):
+        plan = app.runs.load(arguments.id).plan
     question = confirm_text(plan)
     is_confirmed = bool(question) and (arguments.yes or await confirmed(question))
     again = await app.runs.restart(arguments.id, None, confirmed=is_confirmed)
@@ -57,30 +84,84 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     return await follow(app, app.runs.find(again))
 
 
-def _list(app: App, arguments: argparse.Namespace) -> int:
-    listed = app.runs.listed()
-    if arguments.json:
-        print_json([run_json(item) for item in listed])
-        return 0
-    rows = [
-        [
-            item.record.id,
-            _phase(item),
-            "" if item.state.code is None else str(item.state.code),
-            printable(command_text(item.plan), 100),
-            printable(redact_text(item.state.note), 200),
-        ]
-        for item in listed
-    ]
-    if rows:
-        print_table(rows)
-    else:
-        say("There is no run yet; `eagleray run -- COMMAND…` starts one.")
+async def remove(app: App, arguments: argparse.Namespace) -> int:
+    for run in arguments.ids:
+        with suggesting_runs(app, run):
+            await app.runs.forget(run)
     return 0
 
 
-def _phase(run: StoredRun) -> str:
-    if run.state.phase != "stopped_at":
-        return run.state.phase
-    count = sum(worker.state == "stopped" for worker in run.state.workers)
-    return f"{count} at a breakpoint"
+async def clear(app: App, arguments: argparse.Namespace) -> int:
+    ended = [item for item in app.runs.listed() if item.state.is_over]
+    for item in ended:
+        await app.runs.forget(item.record.id)
+    say("Removed 1 ended run." if len(ended) == 1 else f"Removed {len(ended)} ended runs.")
+    return 0
+
+
+@contextlib.contextmanager
+def suggesting_runs(app: App, written: str) -> Iterator[None]:
+    """Names runs with a similar id in the error of an unknown one."""
+    try:
+        yield
+    except EaglerayError as error:
+        if error.code != "unknown-run":
+            raise
+        ids = [item.record.id for item in app.runs.listed()]
+        several = [run for run in ids if written and run.startswith(written)]
+        if len(several) > 1:
+            why = f"“{printable(written, 40)}” fits {len(several)} runs. Write more of the ID"
+        else:
+            # An id is often written by its beginning.
+            short = {run[: max(4, len(written))]: run for run in ids}
+            why = f"There is no run “{printable(written, 40)}”{did_you_mean(written, short)}"
+        step = "List your runs: `eagleray runs`."
+        raise EaglerayError(error.code, why if why.endswith("?") else f"{why}.", step) from error
+
+
+_COLUMNS = (
+    Column("ID"),
+    Column("STATE", states=True),
+    Column("EXIT"),
+    Column("STARTED"),
+    Column("DURATION"),
+    Column("COMMAND"),
+    Column("KIND", wide=True),
+    Column("CLUSTER", wide=True),
+    Column("PRESET", wide=True),
+    Column("FOLDER", wide=True),
+    Column("REASON", wide=True),
+)
+
+
+def _row(run: StoredRun, now: float) -> list[str]:
+    plan, state = run.plan, run.state
+    name = run_state(run)
+    if name == "paused":
+        count = sum(worker.state in ("stopped", "paused") for worker in state.workers)
+        name = f"paused ({count})" if count else name
+    # It is unknown when a run without a supervisor ends.
+    end = state.ended or (0.0 if state.phase == "unwatched" else now)
+    return [
+        run.record.id,
+        name,
+        "" if state.code is None else str(state.code),
+        started_text(state.started, now),
+        duration_text(end - state.started) if state.started and end else "",
+        command_text(plan),
+        plan.kind,
+        state.cluster,
+        plan.preset,
+        plan.cwd,
+        wire_run(run).reason or redact_text(state.note),
+    ]
+
+
+def started_text(started: float, now: float) -> str:
+    """The local time: "14:02" within this day, "Nov 22 14:02" within this year, else with its year."""
+    if not started:
+        return ""
+    then, today = time.localtime(started), time.localtime(now)
+    if (then.tm_year, then.tm_yday) == (today.tm_year, today.tm_yday):
+        return time.strftime("%H:%M", then)
+    return time.strftime("%b %d %H:%M" if then.tm_year == today.tm_year else "%Y-%m-%d %H:%M", then)

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Sequence
 
 from eagleray.app import App
-from eagleray.cli.arguments import add_json
 from eagleray.cli.json_shapes import job_json
-from eagleray.cli.output import duration, print_json, print_table, say, step_now
+from eagleray.cli.output import error_text, print_json, say
+from eagleray.cli.table import Column, add_list_output, print_rows
+from eagleray.common.durations import duration_text
 from eagleray.common.slurm_errors import no_slurm
 from eagleray.features.clusters.jobs import Jobs, job_sentence
 from eagleray.features.clusters.model import JobStatus
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_json(parser)
+    add_list_output(parser)
     parser.add_argument(
         "--host",
         metavar="HOST",
         action="append",
         default=[],
-        help="a login node as in `ssh HOST` (default: this machine and the hosts that were added)",
+        help="List the jobs of this login node, as in `ssh HOST`."
+        " The default is this machine and the login nodes that you added.",
     )
 
 
@@ -31,26 +31,43 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     if not hosts:
         raise no_slurm("")
     jobs = await app.jobs.poll_hosts(hosts)
+    failing = [status for host in hosts if (status := app.jobs.host(host)) and status.error]
     if arguments.json:
         print_json([job_json(job, app.jobs) for job in jobs])
     else:
-        _print_jobs(jobs, app.jobs)
-    failing = [status for host in hosts if (status := app.jobs.host(host)) and status.error]
+        if not jobs and not failing:
+            say("You have no SLURM job.")
+        rows = [_row(status, app.jobs) for status in jobs]
+        print_rows(_COLUMNS, rows, [status.address for status in jobs], arguments)
     for status in failing:
         assert status.error is not None
-        say(f"{status.host or 'this machine'}: {status.error.message} {step_now(status.error)}")
+        say(f"{status.host or 'this machine'}: {error_text(status.error)}")
     return 1 if failing else 0
 
 
-def _print_jobs(statuses: Sequence[JobStatus], jobs: Jobs) -> None:
-    """Prints the jobs that are or can become a cluster, with the address that other commands take."""
-    rows: list[list[str]] = []
-    for status in statuses:
-        left = jobs.time_left_s(status)
-        nodes = "1 node" if status.job.node_count == 1 else f"{status.job.node_count} nodes"
-        columns = [status.job.word.lower(), nodes, status.job.nodelist, job_sentence(status)]
-        rows.append([status.address, status.job.name, *columns, duration(left) if left else ""])
-    if rows:
-        print_table(rows)
-    else:
-        print("No SLURM job of yours.", file=sys.stderr)
+_COLUMNS = (
+    Column("ADDRESS"),
+    Column("NAME"),
+    Column("STATE", states=True),
+    Column("RAY"),
+    Column("NODES"),
+    Column("NODELIST"),
+    Column("TIME-LEFT"),
+    Column("PARTITION", wide=True),
+    Column("STATUS", wide=True),
+)
+
+
+def _row(status: JobStatus, jobs: Jobs) -> list[str]:
+    job, left = status.job, jobs.time_left_s(status)
+    return [
+        status.address,
+        job.name,
+        job.word.lower(),
+        status.ray,
+        str(job.node_count),
+        job.nodelist,
+        duration_text(left) if left else "",
+        job.partition,
+        job_sentence(status),
+    ]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from eagleray.app import App
+from eagleray.cli.command_line import did_you_mean
 from eagleray.cli.output import say
 from eagleray.common.errors import EaglerayError
-from eagleray.common.worker_errors import ambiguous_worker, unknown_worker
+from eagleray.common.worker_errors import ambiguous_worker, no_such_worker, unknown_worker
 from eagleray.features.workers.model import PausedWorker, all_workers
 from eagleray.ray.errors import no_clusters
 
@@ -40,7 +41,8 @@ async def find(app: App, ids: Sequence[str], worker: str) -> PausedWorker:
             if error.code != "unknown-worker":
                 raise
     if not workers:
-        raise unknown_worker(worker)
+        listed = all_workers(app.workers.groups(set(ids)))
+        raise suggesting(unknown_worker(worker), worker, (item.name for item in listed))
     if len(workers) > 1:
         raise ambiguous_worker(worker, len(workers))
     return workers[0]
@@ -59,3 +61,12 @@ def fitting(workers: Sequence[tuple[str, str]], text: str) -> list[str]:
     named = [worker_id for worker_id, name in workers if name == text]
     beginning = [worker_id for worker_id, _ in workers if text and worker_id.startswith(text)]
     return exact or named or beginning
+
+
+def suggesting(error: EaglerayError, written: str, names: Iterable[str]) -> EaglerayError:
+    """The error with the names that may be meant, or with the command that lists the workers."""
+    if hint := did_you_mean(written, names).removeprefix(". "):
+        return EaglerayError(error.code, error.message, hint)
+    every = error.code == no_such_worker("").code
+    listing = "eagleray workers" if every else "eagleray workers ls --paused"
+    return EaglerayError(error.code, error.message, f"List workers: `{listing}`.")

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 
 from eagleray.app import App
-from eagleray.cli.arguments import CLUSTER_HELP
+from eagleray.cli.arguments import ADDRESS_HELP, completed
 from eagleray.cli.output import say
 from eagleray.common.errors import printable
 from eagleray.features.clusters.connections import route_text
@@ -17,19 +17,26 @@ from eagleray.protocol.route_spec import RouteSpec
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("cluster_id", metavar="CLUSTER", help=CLUSTER_HELP)
+    cluster = parser.add_argument(
+        "cluster_id", metavar="CLUSTER", help=f"Address of the cluster: {ADDRESS_HELP}."
+    )
+    completed(cluster, "clusters")
     parser.add_argument(
         "to",
         metavar="HOST:PORT",
         nargs="?",
         type=_host_and_port,
-        help="where it leads, as the cluster knows it (default: the dashboard)",
+        help="Target, as nodes of the cluster reach it. The default is the dashboard.",
     )
     parser.add_argument(
-        "--port", metavar="PORT", type=_port, default=0, help="the port here (default: a free one)"
+        "--port",
+        metavar="PORT",
+        type=_port,
+        default=0,
+        help="Local port. The default is a free one.",
     )
     parser.add_argument(
-        "--shared", action="store_true", help="let other users of this machine connect as well"
+        "--shared", action="store_true", help="Let other users of this machine connect, too."
     )
 
 
@@ -69,7 +76,7 @@ def _print_changes() -> Callable[[list[RouteState]], None]:
 def _port(text: str) -> int:
     number = int(text)
     if not 0 <= number < 2**16:
-        raise argparse.ArgumentTypeError("no port")
+        raise argparse.ArgumentTypeError("must be a port from 0 to 65535")
     return number
 
 
@@ -77,5 +84,5 @@ def _host_and_port(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not colon or not host or not port.isdecimal() or not 0 < int(port) < 2**16:
-        raise argparse.ArgumentTypeError("write HOST:PORT")
+        raise argparse.ArgumentTypeError("must be HOST:PORT")
     return host, int(port)

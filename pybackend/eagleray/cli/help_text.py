@@ -1,0 +1,85 @@
+"""Prints the help of the command line: the groups of commands, the verbs of a noun, the examples of a command."""
+
+from __future__ import annotations
+
+from eagleray.cli.commands import COMMANDS, GROUPS, SHORTCUTS, Command, Noun
+from eagleray.cli.styles import Style, styled
+
+_MAIN_EXAMPLES = (
+    ("run --break policy.py:23 -- python train.py", "pause workers at a line"),
+    ("workers ls --paused", "list paused workers"),
+    ("workers attach policy-0", "debug one with any DAP client"),
+    ("profile start --workers '*Policy*' --seconds 10 -- python train.py", ""),
+)
+
+
+def main_help() -> str:
+    """The help of `eagleray` alone."""
+    lines = [
+        "Debug and profile distributed training on Ray.",
+        "",
+        _title("Usage"),
+        "  eagleray COMMAND [options]",
+    ]
+    for group, entries in GROUPS.items():
+        lines += [
+            "",
+            _title(group),
+            *_rows([(name, entry.help) for name, entry in entries.items()]),
+        ]
+    short = [(name, f"eagleray {' '.join(path)}") for name, path in SHORTCUTS.items()]
+    lines += ["", _title("Shortcuts"), *_rows(short)]
+    options = [
+        ("-h, --help", "Print the help of a command"),
+        ("--version", "Print the version"),
+        ("--verbose", "Log to standard error"),
+    ]
+    lines += ["", _title("Options"), *_rows(options)]
+    lines += ["", _title("Examples"), *_example_lines(_MAIN_EXAMPLES)]
+    lines += ["", "Run `eagleray COMMAND --help` for more about a command."]
+    return "\n".join(lines) + "\n"
+
+
+def help_of(name: str) -> str:
+    """The help of a noun: its verbs and their first examples."""
+    noun = COMMANDS[name]
+    assert isinstance(noun, Noun)
+    verbs = [(verb, command.help) for verb, command in noun.verbs.items()]
+    examples = tuple(command.examples[0] for command in noun.verbs.values() if command.examples)
+    lines = [
+        f"{noun.help}.",
+        "",
+        _title("Usage"),
+        f"  eagleray {name} COMMAND [options]",
+        "",
+        _title("Commands"),
+        *_rows(verbs),
+        "",
+        f"`eagleray {name}` alone is `eagleray {name} {noun.default}`.",
+        "",
+        _title("Examples"),
+        *_example_lines(examples),
+        "",
+        f"Run `eagleray {name} COMMAND --help` for more about a command.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def command_epilog(command: Command) -> str:
+    """The examples of a command, below its arguments."""
+    if not command.examples:
+        return ""
+    return "\n".join(["examples:", *_example_lines(command.examples)])
+
+
+def _rows(rows: list[tuple[str, str]]) -> list[str]:
+    width = max(len(name) for name, _ in rows)
+    return [f"  {name.ljust(width)}  {text}" for name, text in rows]
+
+
+def _example_lines(examples: tuple[tuple[str, str], ...]) -> list[str]:
+    return [f"  eagleray {command}{f'  # {why}' if why else ''}" for command, why in examples]
+
+
+def _title(text: str) -> str:
+    return styled(text, Style.HEADING)

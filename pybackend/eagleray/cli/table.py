@@ -1,0 +1,110 @@
+"""Tables of the terminal: a header, aligned columns, `-` for what is missing; wide, as JSON or by name on request."""
+
+from __future__ import annotations
+
+import argparse
+import unicodedata
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from eagleray.cli.styles import STATES, Style, styled
+from eagleray.common.errors import printable
+
+MISSING = "-"
+# Longer texts are cut, except in a wide table.
+LONGEST = 60
+
+
+@frozen
+class Column:
+    """A column; `wide` ones are only in a wide table, `short` ones only in another.
+
+    `optional` ones are there only if a row has a value.
+
+    `states`: its cells are coloured by the state that they begin with.
+    """
+
+    title: str
+    wide: bool = False
+    short: bool = False
+    optional: bool = False
+    states: bool = False
+
+
+def add_list_output(parser: argparse.ArgumentParser) -> None:
+    """The options of every command that prints a table."""
+    parser.add_argument(
+        "-o",
+        "--output",
+        dest="format",
+        choices=("wide", "json", "name"),
+        default="",
+        help="Print more columns, JSON, or one ID per line.",
+    )
+    parser.add_argument("--json", action="store_true", help="Print JSON, as -o json does.")
+    parser.add_argument("--no-headers", action="store_true", help="Leave out the header row.")
+
+
+def print_rows(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    names: Sequence[str],
+    arguments: argparse.Namespace,
+) -> None:
+    """Prints the rows as the arguments request; `names` are what other commands take."""
+    if arguments.format == "name":
+        for name in names:
+            print(printable(name, 4096))
+        return
+    for line in table_lines(
+        columns, rows, wide=arguments.format == "wide", headers=not arguments.no_headers
+    ):
+        print(line)
+
+
+def table_lines(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], *, wide: bool, headers: bool
+) -> list[str]:
+    """The lines of a table; none without rows."""
+    if not rows:
+        return []
+    shown = [
+        i
+        for i, column in enumerate(columns)
+        if not (column.short if wide else column.wide)
+        and (not column.optional or any(row[i] for row in rows))
+    ]
+    longest = 4096 if wide else LONGEST
+    cells = [[printable(row[i] or MISSING, longest) for i in shown] for row in rows]
+    titles = [columns[i].title for i in shown]
+    widths = [
+        max(width_of(text) for text in ([titles[at]] if headers else []) + [r[at] for r in cells])
+        for at in range(len(shown))
+    ]
+    lines = [_line(titles, widths, [Style.HEADING] * len(shown))] if headers else []
+    for row in cells:
+        styles = [
+            STATES.get(text.split()[0]) if columns[i].states and text.split() else None
+            for i, text in zip(shown, row, strict=True)
+        ]
+        lines.append(_line(row, widths, styles))
+    return lines
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], styles: Sequence[Style | None]) -> str:
+    last = len(cells) - 1
+    parts = []
+    for at, (text, width, style) in enumerate(zip(cells, widths, styles, strict=True)):
+        # No spaces at the end of a line.
+        padding = "" if at == last else " " * (width - width_of(text))
+        parts.append((styled(text, style) if style else text) + padding)
+    return "  ".join(parts)
+
+
+def width_of(text: str) -> int:
+    """The columns that a text takes on a terminal."""
+    return sum(
+        0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+        for sign in text
+    )

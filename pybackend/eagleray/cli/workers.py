@@ -1,0 +1,198 @@
+"""`eagleray workers ls`: all workers, or those that are paused, held or being debugged."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from attrs import frozen
+
+from eagleray.app import App
+from eagleray.cli.arguments import add_cluster
+from eagleray.cli.json_shapes import live_state, paused_json, state_of, worker_json
+from eagleray.cli.output import error_text, print_json, say
+from eagleray.cli.table import Column, add_list_output, print_rows
+from eagleray.cli.targets import cluster_ids
+from eagleray.common.durations import duration_text
+from eagleray.common.errors import EaglerayError
+from eagleray.features.workers.live_workers import fetch_live_workers
+from eagleray.features.workers.model import LiveWorker, Location, PausedWorker
+from eagleray.features.workers.wait_times import waited_s
+
+# The line at which a worker waits is nice to have; a command does not wait longer for it.
+LOCATE_S = 3.0
+_SHORT_ID = 12
+
+
+@frozen
+class Waiting:
+    """A worker that is paused, held or being debugged, and for how long, None if that is unknown.
+
+    `depth`: how many errors lie between its own and the one that it relays.
+    """
+
+    worker: PausedWorker
+    waited: float | None
+    depth: int = 0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_cluster(parser)
+    add_list_output(parser)
+    parser.add_argument(
+        "--paused",
+        action="store_true",
+        help="List only workers that are paused, held or being debugged.",
+    )
+
+
+async def run(app: App, arguments: argparse.Namespace) -> int:
+    ids = await cluster_ids(app, arguments)
+    groups = await app.workers.refresh(ids, locate_s=LOCATE_S)
+    listed = [worker for group in groups for worker in _nested(group.workers, 0)]
+    shown = [(worker, depth) for worker, depth in listed if _is_listed(worker)]
+    waiting = await asyncio.to_thread(
+        lambda: [Waiting(worker, waiting_s(worker), depth) for worker, depth in shown]
+    )
+    if arguments.paused:
+        _print_paused(waiting, arguments)
+    else:
+        await _print_all(app, ids, waiting, arguments)
+    return 0
+
+
+def waiting_s(worker: PausedWorker) -> float | None:
+    """The seconds since which it is known to wait: since the adapter holds it, or since Ray wrote that it waits."""
+    if worker.is_attached or worker.state in ("running", "gone"):
+        return None
+    if worker.is_held:
+        return round(worker.held_s, 3)
+    # A later thread writes the line again.
+    waited = waited_s(worker.worker_id, worker.pid) if worker.threads == 1 else None
+    return None if waited is None else round(waited, 3)
+
+
+def _is_listed(worker: PausedWorker) -> bool:
+    """Whether it waits, or an editor debugs it."""
+    return worker.state != "running" or worker.is_attached
+
+
+def _nested(workers: Sequence[PausedWorker], depth: int) -> Iterable[tuple[PausedWorker, int]]:
+    """Each worker before those that relay its error; without recursion, since a chain may be long."""
+    left = [(worker, depth) for worker in reversed(workers)]
+    while left:
+        worker, level = left.pop()
+        yield worker, level
+        left += [(child, level + 1) for child in reversed(worker.children)]
+
+
+def _print_paused(waiting: Sequence[Waiting], arguments: argparse.Namespace) -> None:
+    if arguments.json:
+        print_json([paused_json(item.worker, item.waited) for item in waiting])
+        return
+    if not waiting:
+        say("No worker is paused. `eagleray clusters` lists your clusters.")
+    rows = [_paused_row(item, len({i.worker.cluster for i in waiting}) > 1) for item in waiting]
+    print_rows(_COLUMNS, rows, [item.worker.worker_id for item in waiting], arguments)
+
+
+async def _print_all(
+    app: App, ids: Sequence[str], waiting: Sequence[Waiting], arguments: argparse.Namespace
+) -> None:
+    by_id = {(item.worker.cluster, item.worker.worker_id): item for item in waiting}
+    live: list[LiveWorker] = []
+    for cluster in ids:
+        try:
+            live += await fetch_live_workers(app.watch.dashboard(cluster))
+        except EaglerayError as error:
+            if len(ids) == 1:
+                raise
+            say(f"{cluster}: {error_text(error)}")
+    pairs = [(worker, by_id.get((worker.cluster, worker.worker_id))) for worker in live]
+    if arguments.json:
+        print_json(
+            [
+                worker_json(worker, item.worker if item else None, item.waited if item else None)
+                for worker, item in pairs
+            ]
+        )
+        return
+    if not pairs:
+        say("No worker is running. `eagleray clusters` lists your clusters.")
+    several = len(ids) > 1
+    rows = [
+        _paused_row(item, several) if item else _live_row(worker, several) for worker, item in pairs
+    ]
+    # An actor that waits for a worker has no id yet.
+    print_rows(
+        _COLUMNS, rows, [worker.worker_id for worker, _ in pairs if worker.worker_id], arguments
+    )
+
+
+_COLUMNS = (
+    Column("NAME"),
+    Column("RANK"),
+    Column("STATE", states=True),
+    Column("AGE"),
+    Column("LOCATION", short=True),
+    Column("LOCATION", wide=True),
+    Column("ERROR", optional=True),
+    Column("NODE"),
+    Column("PID"),
+    Column("ID", short=True),
+    Column("ID", wide=True),
+    Column("CLUSTER", optional=True),
+    Column("RUNS", wide=True),
+    Column("HELD-ON", wide=True, optional=True),
+)
+
+
+def _paused_row(item: Waiting, several: bool) -> list[str]:
+    worker, location = item.worker, item.worker.location
+    error = worker.exception or ("post-mortem" if worker.kind == "post-mortem" else "")
+    return [
+        "  " * item.depth + worker.name,
+        "" if worker.rank is None else str(worker.rank),
+        state_of(worker),
+        "" if item.waited is None else duration_text(item.waited),
+        f"{short_path(location)}:{location.line}" if location else "",
+        f"{location.local or location.path}:{location.line}" if location else "",
+        error,
+        worker.node_ip,
+        str(worker.pid or ""),
+        worker.worker_id[:_SHORT_ID],
+        worker.worker_id,
+        worker.cluster if several else "",
+        worker.title,
+        worker.held_on,
+    ]
+
+
+def _live_row(worker: LiveWorker, several: bool) -> list[str]:
+    return [
+        worker.name,
+        "" if worker.rank is None else str(worker.rank),
+        live_state(worker, None),
+        "",
+        "",
+        "",
+        "",
+        worker.node_ip,
+        str(worker.pid or ""),
+        worker.worker_id[:_SHORT_ID],
+        worker.worker_id,
+        worker.cluster if several else "",
+        worker.running or worker.class_name,
+        "",
+    ]
+
+
+def short_path(location: Location) -> str:
+    """Below the current folder the path from there, else the name of the file."""
+    path = Path(location.local or location.path)
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return path.name
