@@ -23,6 +23,7 @@ const steps = [
     ["pybackend/eagleray_start.py", "print-messages", ...(fix ? [] : ["--check"])],
   ],
   ["reference", process.execPath, ["scripts/reference.mjs", ...(fix ? [] : ["--check"])]],
+  ["texts", process.execPath, ["scripts/l10n.mjs", "--check"]],
   ["tsc", inNode("tsc"), ["-p", "."]],
   ["tsc (page)", inNode("tsc"), ["-p", "extension/features/reports/page"]],
   ["eslint", inNode("eslint"), ["--max-warnings=0", ...(fix ? ["--fix"] : []), "."]],

@@ -1,6 +1,14 @@
 // Packs out/eagleray-<version>-<target>.vsix: the extension with the Python libraries of the sidecar inside.
 // `--target linux-x64` (may be repeated) chooses; without it every target is made.
-import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 
 import { bootstrap, interpreter } from "./environments.mjs";
@@ -20,7 +28,8 @@ const CONTENTS = [
   "media",
   "bin",
   "pybackend",
-  "package.nls.json",
+  // Translations.
+  ...readdirSync(root).filter((name) => /^(package\.nls\..*json|l10n)$/.test(name)),
   "README.md",
   "CHANGELOG.md",
   "LICENSE",
@@ -46,6 +55,7 @@ async function pack(target) {
   // Not into dist/, which an editor may be reading.
   const bundles = join(stage, "dist");
   await must("node", [join(root, "scripts", "build.mjs"), "--production", bundles], { cwd: root });
+  await must("node", [join(root, "scripts", "l10n.mjs"), "--into", stage], { cwd: root });
   const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   for (const name of ["scripts", "devDependencies", "dependencies", "private"])
     delete manifest[name];

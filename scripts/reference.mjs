@@ -12,6 +12,8 @@ const printed = readFileSync(file, "utf-8");
 const MISSING = "TODO: say what it does.";
 
 const keys = new Map(contributes.keybindings.map(({ command, key }) => [command, key]));
+const titles = new Map(contributes.commands.map(({ command, title }) => [command, title]));
+const views = new Map(contributes.views.eagleray.map(({ id, name }) => [id, name]));
 const text = `# Reference
 
 Printed from package.json by \`npm run reference\`; only the column *What it does* is written by hand.
@@ -23,6 +25,14 @@ A command on a row applies to all selected rows, with one question and one messa
 | Command | Id | Key | What it does |
 | --- | --- | --- | --- |
 ${contributes.commands.map(commandRow).join("\n")}
+
+## Keys
+
+Keys of a view work while one of its rows has the focus. Each can be changed in *Preferences: Open Keyboard Shortcuts*.
+
+| Key | On macOS | Command | Where |
+| --- | --- | --- | --- |
+${contributes.keybindings.map(keyRow).join("\n")}
 
 ## Settings
 
@@ -54,6 +64,12 @@ function commandRow({ command, title }) {
 function meaning(command) {
   const row = printed.split("\n").find((line) => line.includes(`| \`${command}\` `));
   return row === undefined ? MISSING : row.split("|").at(-2).trim();
+}
+
+function keyRow({ command, key, mac = key, when }) {
+  const view = views.get(/focusedView == (\S+)/.exec(when)?.[1]);
+  const where = view === undefined ? "everywhere" : `view *${view}*`;
+  return `| \`${key}\` | \`${mac}\` | ${titles.get(command)} | ${where} |`;
 }
 
 function settingsSection({ title, properties }) {

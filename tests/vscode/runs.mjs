@@ -182,7 +182,7 @@ await browserRun(
       await window.openPanel();
       const [first] = programs();
       await window.gesture(
-        () => page.keyboard.press("Control+Alt+r"),
+        () => page.keyboard.press("Control+Shift+F6"),
         () => programs().some((pid) => pid !== first),
         "the program runs again",
       );

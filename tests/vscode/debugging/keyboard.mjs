@@ -50,7 +50,7 @@ export async function withKeyboard({ stage, window, driver, test }) {
       page.locator(".debug-call-stack").isVisible(),
     );
     await window.key(
-      "Control+Alt+n",
+      "Control+F8",
       () => second.first().isVisible(),
       "the second worker is attached",
     );

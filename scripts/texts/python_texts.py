@@ -1,0 +1,97 @@
+"""Prints the texts that `eagleray.common.l10n` translates, as JSON: `python_texts.py FOLDER`.
+
+A problem is a text that is no literal, a placeholder without a value or the other way round, and a translation at the
+top of a module or class, where the language is not known yet.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+# How many leading arguments of each function are texts, with the one before them.
+FUNCTIONS = {"t": (0, 1), "later": (0, 1), "counted": (1, 2)}
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+
+def main(folder: Path) -> None:
+    texts: set[str] = set()
+    problems: list[str] = []
+    for file in sorted(folder.rglob("*.py")):
+        tree = ast.parse(file.read_text("utf-8"))
+        names = imported_names(tree)
+        if not names or file.name == "l10n.py":
+            continue
+        for call, function, is_early in calls(tree, names):
+            where = f"{file}:{call.lineno}"
+            first, number = FUNCTIONS[function]
+            literals = [literal(each) for each in call.args[first : first + number]]
+            if is_early and function != "later":
+                problems.append(f"{where}: translated before the language is known")
+            if len(literals) != number or None in literals:
+                problems.append(f"{where}: the text of {function} is no literal")
+                continue
+            texts.update(text for text in literals if text)
+            if function != "later":
+                problems += wrong_values(where, call, function, [text or "" for text in literals])
+    json.dump({"texts": sorted(texts), "problems": problems}, sys.stdout)
+
+
+def imported_names(tree: ast.Module) -> dict[str, str]:
+    """What the functions are called in this module; `l10n.t` is found without."""
+    return {
+        alias.asname or alias.name: alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        and node.module in ("eagleray.common", "eagleray.common.l10n")
+        for alias in node.names
+        if alias.name in FUNCTIONS or alias.name == "l10n"
+    }
+
+
+def calls(tree: ast.Module, names: dict[str, str]) -> Iterator[tuple[ast.Call, str, bool]]:
+    """Each call of the functions, and whether it is made while its module is imported."""
+
+    def visit(node: ast.AST, is_early: bool) -> Iterator[tuple[ast.Call, str, bool]]:
+        inner = is_early and not isinstance(
+            node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+        )
+        if isinstance(node, ast.Call) and (function := function_of(node.func, names)):
+            yield node, function, is_early
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child, inner)
+
+    yield from visit(tree, True)
+
+
+def function_of(function: ast.expr, names: dict[str, str]) -> str:
+    if isinstance(function, ast.Name):
+        name = names.get(function.id, "")
+        return name if name in FUNCTIONS else ""
+    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+        is_ours = names.get(function.value.id) == "l10n"
+        return function.attr if is_ours and function.attr in FUNCTIONS else ""
+    return ""
+
+
+def literal(node: ast.expr) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def wrong_values(where: str, call: ast.Call, function: str, texts: list[str]) -> list[str]:
+    if any(keyword.arg is None for keyword in call.keywords):
+        return []
+    values = {keyword.arg or "" for keyword in call.keywords}
+    values |= {"n"} if function == "counted" else set()
+    named = {name for text in texts for name in PLACEHOLDER.findall(text)}
+    missing = [f"{where}: no value for {{{name}}}" for name in sorted(named - values)]
+    unused = sorted(values - named - {"n"})
+    return missing + [f"{where}: the text has no {{{name}}}" for name in unused]
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
