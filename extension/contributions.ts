@@ -26,7 +26,9 @@ export const COMMANDS = {
   // Workers
   groupByClass: "eagleray.groupByClass",
   groupByNode: "eagleray.groupByNode",
+  copyWorkerName: "eagleray.copyWorkerName",
   copyWorkerId: "eagleray.copyWorkerId",
+  showPausedWorkers: "eagleray.showPausedWorkers",
   copyPid: "eagleray.copyPid",
   copyNode: "eagleray.copyNode",
   openLog: "eagleray.openLog",
@@ -132,6 +134,8 @@ export interface ContextKeys {
     "idle" | "starting" | "ready" | "no-python" | "failed" | "unsupported";
   /** Some worker is paused or held: gives "Attach to Next Paused Worker" its key. */
   readonly "eagleray.hasPaused": boolean;
+  /** Some cluster is connected: selects the welcome text of the view Paused. */
+  readonly "eagleray.connected": boolean;
   /** Some job holds a Ray that is not connected yet. */
   readonly "eagleray.hasJobs": boolean;
   /** Some log is being followed. */
@@ -145,6 +149,7 @@ export interface ContextKeys {
 export const CONTEXT_KEYS: readonly (keyof ContextKeys)[] = [
   "eagleray.sidecar",
   "eagleray.hasPaused",
+  "eagleray.connected",
   "eagleray.hasJobs",
   "eagleray.following",
   "eagleray.hasProfiled",
@@ -153,7 +158,7 @@ export const CONTEXT_KEYS: readonly (keyof ContextKeys)[] = [
 
 /**
  * `contextValue` of the rows of the views, which the menus of package.json match.
- * A worker's is `worker.<state>`: worker.paused, worker.held, worker.attached, worker.running; that of a run's
+ * A worker's is `worker.<state>`: worker.paused, worker.held, worker.debugging, worker.gone; that of a run's
  * is `runWorker.<state>`: runWorker.free, runWorker.waiting, runWorker.running, runWorker.stopped.
  * That of a run and of its worker ends with `.profiled` or `.recording` where nsys is with it.
  */

@@ -40,6 +40,11 @@ export function statusBar(app: App): Disposable {
     setContextKey("eagleray.sidecar", app.sidecar.state.value);
     const { paused, held } = app.paused.value;
     setContextKey("eagleray.hasPaused", paused + held > 0);
+    const { clusters } = app.clusters.value;
+    setContextKey(
+      "eagleray.connected",
+      clusters.some(({ state }) => state === "connected"),
+    );
     setContextKey("eagleray.hasJobs", app.clusters.value.jobs.length > 0);
   };
   owned.add(app.sidecar.state.onChanged(show));

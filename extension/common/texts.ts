@@ -24,20 +24,33 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** "12 s", "3 min", "2 h 5 min", "3 d". */
+/** "12 s", "1 m 20 s", "2 h 5 m", "3 d". */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));
   if (whole < MINUTE) {
     return `${whole} s`;
   }
   if (whole < HOUR) {
-    return `${Math.floor(whole / MINUTE)} min`;
+    return unitPair(whole, MINUTE, "m", 1, "s");
   }
-  if (whole < DAY) {
-    const minutes = Math.floor((whole % HOUR) / MINUTE);
-    return `${Math.floor(whole / HOUR)} h${minutes > 0 ? ` ${minutes} min` : ""}`;
-  }
-  return `${Math.floor(whole / DAY)} d`;
+  return whole < DAY ? unitPair(whole, HOUR, "h", MINUTE, "m") : `${Math.floor(whole / DAY)} d`;
+}
+
+/** "40 s", "41 m", "2 h 5 m": an estimate, in which seconds beyond a minute mean nothing. */
+export function roughDuration(seconds: number): string {
+  return duration(seconds < MINUTE ? seconds : seconds - (seconds % MINUTE));
+}
+
+/** "1 m 20 s", or "2 m" without a remainder. */
+function unitPair(
+  whole: number,
+  large: number,
+  largeName: string,
+  small: number,
+  smallName: string,
+): string {
+  const rest = Math.floor((whole % large) / small);
+  return `${Math.floor(whole / large)} ${largeName}${rest > 0 ? ` ${rest} ${smallName}` : ""}`;
 }
 
 export interface RowTexts {

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.adapter.sessions.stacks import FrameOwners, fold, is_noise, is_own_thread
+from eagleray.adapter.sessions.stacks import (
+    FrameOwners,
+    fold,
+    fold_traceback,
+    is_noise,
+    is_own_thread,
+)
 from eagleray.adapter.sessions.stops import exception_info, without_note
 
 RAY = "/venv/lib/python3.11/site-packages/ray"
@@ -95,6 +101,38 @@ def test_note_of_debugpy_is_removed_from_exception_names() -> None:
 
 def test_exception_details_have_only_properties_of_the_protocol() -> None:
     details = {"typeName": "ValueError", "message": "bad", "source": "/x/train.py"}
-    info = exception_info({"exceptionId": "ValueError", "details": details})
+    info = exception_info({"exceptionId": "ValueError", "details": details}, str)
     assert info["details"] == {"typeName": "ValueError", "message": "bad"}
-    assert exception_info({"exceptionId": "ValueError"}) == {"exceptionId": "ValueError"}
+    assert exception_info({"exceptionId": "ValueError"}, str) == {"exceptionId": "ValueError"}
+
+
+def traceback_of(*paths: str) -> str:
+    """A traceback, outermost frame first, as pydevd writes it."""
+    return "".join(f'  File "{path}", line 7, in f\n    f()\n' for path in paths)
+
+
+BUILT = "/venv/lib/python3.11/site-packages/python/ray/_raylet.pyx"
+
+
+@pytest.mark.parametrize(
+    ("frames", "shown"),
+    [
+        ([MINE], [MINE]),
+        ([BUILT, COMPILED, CORE, MINE, OTHER], [MINE, OTHER]),
+        ([TRAIN, CORE, MINE], [MINE]),
+        ([CORE, RLLIB, CORE, RLLIB], [RLLIB, RLLIB]),
+        ([CORE, COMPILED], [CORE, COMPILED]),
+    ],
+)
+def test_traceback_of_an_exception_lacks_frames_that_the_call_stack_folds(
+    frames: list[str], shown: list[str]
+) -> None:
+    head = "Traceback (most recent call last):\n"
+    text = fold_traceback(head + traceback_of(*frames), OWNERS)
+    assert text == head + traceback_of(*shown)
+
+
+def test_exception_without_a_traceback_keeps_its_text() -> None:
+    details = {"stackTrace": "no frames"}
+    info = exception_info({"details": details}, lambda text: fold_traceback(text, OWNERS))
+    assert info["details"] == {"stackTrace": "no frames"}

@@ -54,10 +54,10 @@ test("running jobs with a live Ray stand first, then pending ones, hosts, and th
   };
   assert.deepEqual(shown(addSections(choices, true, "")), [
     "— Your running jobs",
-    "> train | job 12 · login · 3 nodes · 1 h 20 min left | Ray 2.60.0",
-    "> prepare | job 11 · login · 3 nodes · 1 h 20 min left | no Ray found in it yet",
+    "> train | job 12 · login · 3 nodes · 1 h 20 m left | Ray 2.60.0",
+    "> prepare | job 11 · login · 3 nodes · 1 h 20 m left | no Ray found in it yet",
     "— Your pending jobs",
-    "> train | job 13 · 1 node | waits · Priority · starts in about 41 min",
+    "> train | job 13 · 1 node | waits · Priority · starts in about 41 m",
     "— Hosts of your ssh config",
     "> login | alice@10.0.0.1 | Your jobs there are listed above",
     "> other |  | ",

@@ -97,8 +97,8 @@ test("a cluster beyond a host says how it is reached and how much time its job h
   ];
   fake.sidecar.notify(CHANGED, clustersOf(list));
   assert.deepEqual(shownRows(), [
-    "train | Connected, Ray 2.60.0, 6 workers, none paused · through job 12 on node-1, through login · 1 h 20 min left | cluster.added.routed",
-    "train | No answer from login for 12 s; connecting again · through login · 1 h 20 min left | cluster.added.routed",
+    "train | Connected, Ray 2.60.0, 6 workers, none paused · through job 12 on node-1, through login · 1 h 20 m left | cluster.added.routed",
+    "train | No answer from login for 12 s; connecting again · through login · 1 h 20 m left | cluster.added.routed",
   ]);
 });
 
@@ -179,7 +179,7 @@ test("running jobs with a Ray in them and hosts of jobs stand there, each with i
   ];
   fake.sidecar.notify(CHANGED, clustersOf([], { jobs: [job()], hosts }));
   assert.deepEqual(shownRows(), [
-    "train | job 12 · login · 3 nodes · Ray 2.60.0 · 1 h 20 min left | job",
+    "train | job 12 · login · 3 nodes · Ray 2.60.0 · 1 h 20 m left | job",
     "login | your jobs are looked for there | jobHost",
     "other | other refused the key. | jobHost",
   ]);

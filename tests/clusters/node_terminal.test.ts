@@ -12,7 +12,13 @@ import { editor } from "../fakes/vscode";
 import { CLUSTER_ID, anyWorker, cluster, clustersOf, pausedWorker } from "../workers/samples";
 
 const worker = pausedWorker();
-const group = { row: "group" as const, cluster: CLUSTER_ID, title: "t", workers: [worker] };
+const group = {
+  row: "group" as const,
+  cluster: CLUSTER_ID,
+  title: "t",
+  workers: [worker],
+  post_mortem: false,
+};
 const elsewhere = anyWorker({ node_id: "n2" });
 
 const ROWS: readonly (readonly [string, Row | undefined, TerminalRef | undefined])[] = [

@@ -6,7 +6,13 @@ import { Selection, type Row } from "../../extension/panel";
 import { pausedWorker } from "../workers/samples";
 
 const workers = ["a", "b", "c"].map((worker_id) => pausedWorker({ worker_id }));
-const group: GroupRow = { row: "group", cluster: "http://c", title: "W.train", workers };
+const group: GroupRow = {
+  row: "group",
+  cluster: "http://c",
+  title: "W.train",
+  workers,
+  post_mortem: false,
+};
 const rows = workers.map((worker): Row => ({ row: "worker", worker, group }));
 const [a, b, c] = rows as [Row, Row, Row];
 

@@ -51,9 +51,9 @@ describe("the debugging feature by itself", () => {
 
     it("by Stop, it asks, and lets the worker run on only if told to", async () => {
       await leave({ restart: false, terminateDebuggee: true });
-      assert.match(editor.asked[0]?.text ?? "", /stays stopped/);
+      assert.match(editor.asked[0]?.text ?? "", /is still paused\. Resume it\?/);
       assert.equal(feature.fakes.sidecar.sentTo(RELEASE).length, 0);
-      editor.answer = () => "Let It Run On";
+      editor.answer = () => "Resume";
       await leave({ restart: false, terminateDebuggee: true });
       assert.deepEqual(feature.fakes.sidecar.sentTo(RELEASE), [
         { cluster: CLUSTER, worker_ids: ["a"] },
@@ -135,7 +135,7 @@ describe("the debugging feature by itself", () => {
 
   it("reminds of what is held for long", async () => {
     feature.fakes.sidecar.on(RELEASE, () => ({ done: 1, failures: [] }));
-    editor.answer = () => "Let It Run On";
+    editor.answer = () => "Resume";
     feature.fakes.sidecar.notify(HELD_LONG, {
       cluster: CLUSTER,
       worker_id: "a",
@@ -143,7 +143,7 @@ describe("the debugging feature by itself", () => {
       minutes: 15,
     });
     await settled();
-    assert.equal(editor.asked[0]?.text, "p $\u200b(zap) has been held for 15 minutes.");
+    assert.equal(editor.asked[0]?.text, "p $\u200b(zap) has been held for 15 m.");
     assert.equal(feature.fakes.sidecar.sentTo(RELEASE).length, 1);
   });
 

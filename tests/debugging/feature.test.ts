@@ -21,7 +21,7 @@ describe("the debugging feature", () => {
     assert.equal(await editor.run("eagleray.attach", row(worker("a"))), true);
     const [session] = debug.sessions;
     assert.equal(session?.configuration["socket"], "/s/a");
-    assert.equal(session.name, "r0 p-a");
+    assert.equal(session.name, "p-a (rank 0)");
     const other = { ...session, configuration: { ...session.configuration, socket: "/s/other" } };
     await assert.rejects(async () => {
       await debug.factory?.createDebugAdapterDescriptor(other);
@@ -43,7 +43,7 @@ describe("the debugging feature", () => {
       told.map(({ event, command }) => event ?? command),
       ["initialize", "attach", "terminated", "disconnect"],
     );
-    assert.match(editor.asked[0]?.text ?? "", /^r0 p-a had ended.*Attach again/);
+    assert.match(editor.asked[0]?.text ?? "", /^p-a \(rank 0\) had ended.*Attach again/);
   });
 
   it("ends the session of a worker that goes while the debug view opens", async () => {
@@ -141,7 +141,7 @@ describe("the debugging feature", () => {
   });
 
   it("asks the clusters before it says that no worker is paused", async () => {
-    const listed = [{ cluster: CLUSTER, title: "T", workers: [worker("a")] }];
+    const listed = [{ cluster: CLUSTER, title: "T", workers: [worker("a")], post_mortem: false }];
     feature.fakes.sidecar.on(REFRESH, () => ({ groups: listed, paused: 1, held: 0 }));
     feature.fakes.sidecar.on(ID_OF, () => ({ cluster: CLUSTER }));
     const config = { type: "eagleray", request: "attach", name: "x", cluster: CLUSTER };
@@ -201,7 +201,7 @@ describe("the debugging feature", () => {
     feature.fakes.sidecar.on(CONTINUE, () => ({ done: 2, failures: [] }));
     await feature.show(
       worker("a"),
-      worker("b", { state: "attached" }),
+      worker("b", { state: "debugging" }),
       worker("c", { state: "running" }),
       worker("d", { state: "held", held_on: "login2" }),
     );

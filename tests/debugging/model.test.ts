@@ -13,7 +13,6 @@ import {
   endsSession,
   targetKey,
   nextWaiting,
-  sessionName,
   isControllable,
   targetOf,
   waiting,
@@ -29,7 +28,7 @@ function worker(id: string, state: PausedWorker["state"], rank: number | null): 
 function snapshot(...workers: PausedWorker[]): Snapshot {
   const held = workers.filter((one) => one.state === "held").length;
   return {
-    groups: [{ cluster: "http://c:1", title: "Policy.train", workers }],
+    groups: [{ cluster: "http://c:1", title: "Policy.train", workers, post_mortem: false }],
     paused: workers.length - held,
     held,
   };
@@ -40,7 +39,7 @@ const ids = (workers: readonly PausedWorker[]): string[] => workers.map((one) =>
 describe("the next paused worker", () => {
   const all = snapshot(
     worker("a", "paused", 0),
-    worker("b", "attached", 1),
+    worker("b", "debugging", 1),
     worker("c", "held", 2),
     worker("d", "running", 3),
     worker("e", "paused", 4),
@@ -64,7 +63,7 @@ describe("the next paused worker", () => {
   }
 
   it("is none when none waits", () => {
-    assert.equal(nextWaiting(snapshot(worker("b", "attached", 1)), undefined), undefined);
+    assert.equal(nextWaiting(snapshot(worker("b", "debugging", 1)), undefined), undefined);
   });
 
   it("is one of those that wait for a person", () => {
@@ -81,18 +80,28 @@ describe("the next paused worker", () => {
 
 describe("what is done to a whole group", () => {
   it("is meant for those that stand, and from here", () => {
-    const states = ["paused", "held", "attached", "running", "gone"] as const;
+    const states = ["paused", "held", "debugging", "running", "gone"] as const;
     const workers = states.map((state) => worker(state, state, null));
     const far = { ...worker("far", "held", null), held_on: "login2" };
-    assert.deepEqual(ids([...workers, far].filter(isControllable)), ["paused", "held", "attached"]);
+    assert.deepEqual(ids([...workers, far].filter(isControllable)), [
+      "paused",
+      "held",
+      "debugging",
+    ]);
   });
 
   it("is, for one that was selected long ago, meant for those that are listed now", () => {
     const [old, now] = [worker("old", "paused", 0), worker("now", "paused", 0)];
-    const group = { row: "group" as const, cluster: "http://c:1", title: "Policy.train" };
+    const group = {
+      row: "group" as const,
+      cluster: "http://c:1",
+      title: "Policy.train",
+      post_mortem: false,
+    };
     const rows: Row[] = [
       { ...group, workers: [old] },
       { ...group, title: "Gone.train", workers: [old] },
+      { ...group, post_mortem: true, workers: [old] },
       { row: "worker", worker: old, group: { ...group, workers: [old] } },
       { row: "worker", worker: worker("now", "held", 0), group: { ...group, workers: [now] } },
     ];
@@ -136,11 +145,11 @@ describe("attaching by itself", () => {
   });
 
   it("takes none of a cluster in which another window is at work", () => {
-    const attached = snapshot(worker("x", "attached", 1), worker("y", "paused", 0));
+    const attached = snapshot(worker("x", "debugging", 1), worker("y", "paused", 0));
     assert.equal(autoAttachChoice("first", attached, nothing), undefined);
     assert.equal(autoAttachChoice("rank0", both, { ...nothing, tried: x, taken: x }), undefined);
     const other = { ...worker("z", "paused", 2), cluster: "http://c:2" };
-    const two = snapshot(worker("x", "attached", 1), other);
+    const two = snapshot(worker("x", "debugging", 1), other);
     assert.equal(autoAttachChoice("first", two, nothing)?.worker_id, "z");
   });
 });
@@ -194,11 +203,6 @@ describe("what is said", () => {
     next_step: "Its log may say why.",
   };
 
-  it("names rank first, since rows of the Call Stack are narrow", () => {
-    assert.equal(sessionName("policy", 3), "r3 policy");
-    assert.equal(sessionName("policy", null), "policy");
-  });
-
   it("is nothing when nothing failed", () => {
     assert.equal(failureSentence({ done: 4, failures: [] }), undefined);
   });
@@ -218,7 +222,7 @@ describe("what is said", () => {
     assert.equal(heldSentence(snapshot(worker("a", "paused", 0))), undefined);
     assert.equal(
       heldSentence(snapshot(worker("a", "held", 0))),
-      "name a is held where you left it.",
+      "name a (rank 0) is held where you left it.",
     );
     assert.equal(
       heldSentence(snapshot(worker("a", "held", 0), worker("b", "held", 1))),

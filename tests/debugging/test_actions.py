@@ -61,7 +61,7 @@ async def test_continue_others_leaves_the_named_workers_stopped(
     core = actions(
         sessions,
         own_home,
-        Row("mine", "attached"),
+        Row("mine", "debugging"),
         Row("theirs", "held"),
         Row("runs", "running"),
         Row("new"),

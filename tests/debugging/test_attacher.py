@@ -68,7 +68,7 @@ async def test_running_worker_of_a_run_is_attached_to(
     assert [op for op, _ in adapter.asked] == ["attach"]
 
 
-@pytest.mark.parametrize("state", ["held", "attached", "running"])
+@pytest.mark.parametrize("state", ["held", "debugging", "running"])
 async def test_unless_taken_refuses_attached_workers(
     adapter: FakeAdapter, sessions: AdapterSessions, state: str
 ) -> None:

@@ -49,7 +49,7 @@ async def test_worker_at_an_ignored_breakpoint_continues(
         Row("w1", location=Location("/remote/other.py", 23, "f")),
         Row("w1", session="session_2"),
         Row("w1", state="held", location=Location("/remote/train.py", 23, "f")),
-        Row("w1", state="attached", location=Location("/remote/train.py", 23, "f")),
+        Row("w1", state="debugging", location=Location("/remote/train.py", 23, "f")),
     ],
 )
 async def test_worker_at_another_breakpoint_stays_stopped(

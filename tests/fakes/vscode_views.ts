@@ -11,6 +11,7 @@ export class FakeTreeView<T = unknown> {
   visible = false;
   badge: { value: number; tooltip: string } | undefined;
   message: string | undefined;
+  description: string | undefined;
   selection: readonly T[] = [];
   readonly visibility = new EventEmitter<{ visible: boolean }>();
   readonly selected = new EventEmitter<{ selection: readonly T[] }>();

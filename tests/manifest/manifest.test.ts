@@ -177,7 +177,7 @@ const CONTEXTS = [
   ROWS.jobHost,
   ROWS.problem,
   ROWS.group,
-  ...["paused", "held", "attached", "running"].map((state) => `${ROWS.worker}.${state}`),
+  ...["paused", "held", "debugging"].map((state) => `${ROWS.worker}.${state}`),
   ROWS.anyWorker,
   `${ROWS.anyWorker}.paused`,
   ROWS.anyGroup,

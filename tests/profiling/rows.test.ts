@@ -38,7 +38,7 @@ const RUNS: readonly (readonly [Partial<ProfiledRun>, string])[] = [
 
 for (const [changes, words] of RUNS) {
   test(`a run of which is said “${words}”`, () => {
-    assert.equal(texts("run", profiledRun(changes)).description, `running · ${words} · 1 min`);
+    assert.equal(texts("run", profiledRun(changes)).description, `running · ${words} · 1 m`);
   });
 }
 

@@ -82,7 +82,7 @@ def test_breakpoint(
 def test_breakpoint_in_the_driver(cluster: RayCluster, eagleray: Command) -> None:
     driver = cluster.run(SHAPES, "driver")
     try:
-        row = eagleray.wait_row("driver shapes.py")
+        row = eagleray.wait_row("driver · shapes.py")
         with eagleray.editor(row["worker_id"]) as (client, _):
             frame = stands_at(client, "driver")
             assert client.evaluate("answer", frame["id"]) == "42"

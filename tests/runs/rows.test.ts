@@ -26,9 +26,9 @@ function childrenOf(run: Run): readonly { label: string; description: string; co
 }
 
 const DESCRIPTIONS: readonly (readonly [string, Run, string])[] = [
-  ["one that goes on", aRun(), "running · 2 min"],
-  ["a job", aRun({ kind: "job", cluster: "c", state: "starting" }), "starting · 2 min · big"],
-  ["one with a Ray of its own", aRun({ cluster: "http://127.0.0.1:8265" }), "running · 2 min"],
+  ["one that goes on", aRun(), "running · 2 m 30 s"],
+  ["a job", aRun({ kind: "job", cluster: "c", state: "starting" }), "starting · 2 m 30 s · big"],
+  ["one with a Ray of its own", aRun({ cluster: "http://127.0.0.1:8265" }), "running · 2 m 30 s"],
   ["one that ended well", aRun({ state: "ended", ended: 1003, code: 0 }), "ended · 3 s"],
   ["one that was stopped", aRun({ state: "stopped", ended: 1003, code: 1 }), "stopped · 3 s"],
   ["one that failed", aRun({ state: "failed", ended: 1003, code: 2 }), "failed (exit 2) · 3 s"],
@@ -40,14 +40,14 @@ const DESCRIPTIONS: readonly (readonly [string, Run, string])[] = [
   [
     "one of whose two processes one stands",
     aRun({ state: "stopped_at", workers: [runWorker({ state: "stopped" }), runWorker()] }),
-    "1 of 2 processes stopped · 2 min",
+    "1 of 2 processes stopped · 2 m 30 s",
   ],
   [
     "one with something to know",
     aRun({ state: "ended", ended: 1001, code: 0, note: "It finished before anything stopped." }),
     "ended · 1 s · It finished before anything stopped.",
   ],
-  ["one that nobody keeps", aRun({ state: "unwatched" }), "not watched any more · 2 min"],
+  ["one that nobody keeps", aRun({ state: "unwatched" }), "not watched any more · 2 m 30 s"],
 ];
 
 for (const [name, run, description] of DESCRIPTIONS) {

@@ -105,7 +105,7 @@ const LAST_LINES: readonly (readonly [string, Partial<Run>, RegExp])[] = [
   [
     "Stop",
     { state: "stopped", ended: 1065, code: 130 },
-    /train\.py was stopped after 1 min\. Press R/,
+    /train\.py was stopped after 1 m 5 s\. Press R/,
   ],
   [
     "no start",

@@ -23,7 +23,13 @@ import { editor } from "../fakes/vscode";
 import { cluster, CLUSTER_ID, clustersOf, pausedWorker } from "./samples";
 
 const workers = [pausedWorker(), pausedWorker({ worker_id: "b", name: "a/b" })];
-const group: GroupRow = { row: "group", cluster: CLUSTER_ID, title: "W.train", workers };
+const group: GroupRow = {
+  row: "group",
+  cluster: CLUSTER_ID,
+  title: "W.train",
+  workers,
+  post_mortem: false,
+};
 const [first, second] = workers.map((worker): Row => ({ row: "worker", worker, group }));
 
 let fake: FakeApp;
@@ -183,6 +189,7 @@ const farGroup: GroupRow = {
   cluster: elsewhere.cluster,
   title: "W",
   workers: [elsewhere],
+  post_mortem: false,
 };
 
 test("workers of two clusters are searched in both, and one that does not answer is said", async () => {

@@ -43,9 +43,10 @@ export function pausedWorker(changes: Partial<PausedWorker> = {}): PausedWorker 
 export function snapshotOf(
   workers: readonly PausedWorker[],
   title = "PolicyWorker.train",
+  post_mortem = false,
 ): Snapshot {
   return {
-    groups: workers.length === 0 ? [] : [{ cluster: CLUSTER_ID, title, workers }],
+    groups: workers.length === 0 ? [] : [{ cluster: CLUSTER_ID, title, workers, post_mortem }],
     paused: workers.filter((worker) => worker.state === "paused").length,
     held: workers.filter((worker) => worker.state === "held").length,
   };
@@ -66,6 +67,7 @@ export function cluster(changes: Partial<Cluster> = {}): Cluster {
     host: "",
     time_left_s: null,
     time_warning: "",
+    workers: 6,
     ...changes,
   };
 }

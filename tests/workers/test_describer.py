@@ -140,6 +140,6 @@ def test_idle_actor_is_found_by_its_process() -> None:
 def test_driver_is_found_by_its_process_or_by_its_job_id() -> None:
     by_pid = ClusterLists([], [], [job_row(driver_pid=9)], [])
     driver = worker_row("01000000" + "f" * 48, kind="driver", pid=9)
-    assert by_pid.describe(driver.worker_id, driver).name == "driver train.py"
+    assert by_pid.describe(driver.worker_id, driver).name == "driver · train.py"
     by_id = ClusterLists([], [], [job_row(driver_pid=0)], [])
-    assert by_id.describe(driver.worker_id, driver).name == "driver train.py"
+    assert by_id.describe(driver.worker_id, driver).name == "driver · train.py"

@@ -6,8 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from eagleray.features.workers.model import PausedGroup, PausedWorker, WorkerFacts, all_workers
-from eagleray.features.workers.paused_rows import group
+from eagleray.features.workers.model import (
+    Location,
+    PausedGroup,
+    PausedWorker,
+    WorkerFacts,
+    all_workers,
+)
+from eagleray.features.workers.paused_rows import group, listed
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,6 +72,58 @@ def test_workers_that_run_the_same_form_one_group() -> None:
         ("eval", ["c"]),
         ("train", ["a", "b"]),
     ]
+
+
+def test_failed_workers_form_the_first_groups_and_drivers_the_last() -> None:
+    workers = [paused("d", "Driver"), paused("a"), failed("b"), paused("e", "Eval.run")]
+    groups = group(workers, {})
+    assert [(group.title, group.post_mortem) for group in groups] == [
+        ("train", True),
+        ("Eval.run", False),
+        ("train", False),
+        ("Driver", False),
+    ]
+
+
+def at(line: int) -> Location:
+    return Location("/code/policy.py", line, "train")
+
+
+def test_worker_whose_method_is_not_known_joins_those_at_its_line() -> None:
+    workers = [
+        paused("a", "Policy.train", location=at(23), rank=10),
+        paused("b", "Policy.evaluate", location=at(40)),
+        paused("c", "Policy", location=at(23), rank=2),
+        paused("d", "Policy", location=at(99)),
+        paused("e", "PolicyServer.train", location=at(99)),
+    ]
+    assert {group.title: [w.worker_id for w in group.workers] for group in group(workers, {})} == {
+        "Policy": ["d"],
+        "Policy.evaluate": ["b"],
+        "Policy.train": ["c", "a"],
+        "PolicyServer.train": ["e"],
+    }
+
+
+def test_worker_without_a_location_joins_the_only_method_of_its_class() -> None:
+    workers = [paused("a", "Policy.train", location=at(23)), paused("b", "Policy")]
+    (only,) = group(workers, {})
+    assert (only.title, len(only.workers)) == ("Policy.train", 2)
+    two = [*workers, paused("c", "Policy.evaluate", location=at(40))]
+    assert {group.title for group in group(two, {})} == {
+        "Policy",
+        "Policy.train",
+        "Policy.evaluate",
+    }
+
+
+def test_list_leaves_out_running_workers_and_shows_their_relays_instead() -> None:
+    workers = [
+        (failed("p"), running("t1")),
+        (failed("c", kind="unknown", state="running"), running(started_by="t1")),
+        (paused("r", state="running"), running()),
+    ]
+    assert tree(listed(grouped(workers))) == ["p"]
 
 
 def test_same_title_in_two_clusters_forms_two_groups() -> None:

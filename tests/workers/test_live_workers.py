@@ -36,7 +36,7 @@ async def test_every_kind_with_its_state_and_what_it_runs() -> None:
         (w.worker_id, w.kind, w.name, w.rank, w.state, w.running) for w in await live(dashboard)
     ]
     assert shown == [
-        ("driver", "driver", "driver train.py", None, "RUNNING", ""),
+        ("driver", "driver", "driver · train.py", None, "RUNNING", ""),
         ("", "actor", "policy_0", 0, "PENDING_CREATION", ""),
         ("actor", "actor", "policy_1", 1, "ALIVE", "PolicyWorker.train"),
         ("task", "task", "reward", None, "RUNNING", "reward"),

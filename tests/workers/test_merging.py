@@ -52,7 +52,7 @@ STOPPED = worker_state()
         (False, worker_state(state="attaching", stop=None), "paused"),
         (False, STOPPED, "held"),
         (False, worker_state(seen=False), "paused"),
-        (False, worker_state(editor=True), "attached"),
+        (False, worker_state(editor=True), "debugging"),
         (False, worker_state(state="running", stop=None), "running"),
         (False, worker_state(state="running", stop=None, editor=True), "running"),
         # Ray's list is older than the adapter's.
@@ -104,8 +104,9 @@ def test_held_worker_keeps_its_node_though_ray_no_longer_lists_it() -> None:
 
 def test_held_worker_of_a_silent_cluster_keeps_its_name() -> None:
     row = only(merge([], [worker_state(name="policy_1\n", pid=5)], sources()))
-    assert (row.name, row.title, row.pid, row.port, row.cluster) == (
+    assert (row.name, row.rank, row.title, row.pid, row.port, row.cluster) == (
         "policy_1",
+        1,
         "policy_1",
         5,
         0,
@@ -131,6 +132,33 @@ def test_title_is_that_of_the_stopped_coroutine() -> None:
     row = only(merge([listed()], [], sources(facts={KEY: facts}, stops={KEY: STOPPED_AT})))
     assert row.title == "Server.train"
     assert only(merge([listed()], [], sources(facts={KEY: facts}))).title == "Server.pull"
+
+
+@pytest.mark.parametrize(
+    ("run", "shown"),
+    [
+        ({"class_name": "Policy"}, ("policy-0", "Policy.train", 0)),
+        ({"class_name": "Policy", "stop": stop(entry="<lambda>")}, ("policy-0", "Policy", 0)),
+        ({"class_name": "Policy", "state": "running", "stop": None}, ("policy-0", "Policy", 0)),
+        ({"kind": "driver", "name": "train.py"}, ("driver · train.py", "Driver", None)),
+        (
+            {"kind": "child", "name": "policy-0 · process 7"},
+            ("policy-0 · process 7",) * 2 + (None,),
+        ),
+    ],
+)
+def test_worker_of_a_run_is_described_without_rays_lists(
+    run: dict[str, Any], shown: tuple[str, str, int | None]
+) -> None:
+    state = worker_state(**{"name": "policy-0", "stop": stop(entry="train"), **run})
+    row = only(merge([], [state], sources(facts={KEY: WorkerFacts("x", ("x",))})))
+    assert (row.name, row.title, row.rank) == shown
+
+
+def test_rays_tasks_describe_a_worker_of_a_run_better_than_the_run() -> None:
+    facts = WorkerFacts("policy-0", ("Policy.evaluate",), task_ids=frozenset({"t"}))
+    state = worker_state(class_name="Policy", stop=stop(entry="train"))
+    assert only(merge([], [state], sources(facts={KEY: facts}))).title == "Policy.evaluate"
 
 
 def test_local_file_is_looked_up_with_the_cluster() -> None:

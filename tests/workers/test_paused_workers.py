@@ -98,7 +98,7 @@ async def test_wait_lasts_from_paused_to_held_to_attached(on: Setting) -> None:
     on.adapters.hold(worker_state())
     await until(lambda: on.states() == ["held"])
     on.adapters.hold(worker_state(editor=True))
-    await until(lambda: on.states() == ["attached"])
+    await until(lambda: on.states() == ["debugging"])
     assert on.rows()[0].waiting_s == 5.0
     on.adapters.hold(worker_state(state="running", stop=None, editor=True))
     await until(lambda: on.states() == ["running"])

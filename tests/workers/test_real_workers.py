@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("profiling"), pytest.mar
 
 PROGRAM = PROGRAMS / "cases" / "paused_kinds.py"
 WAITING = 6
-TITLES = {"Policy.train", "Slow.__init__", "inner", "failing", f"driver {PROGRAM.name}"}
+TITLES = {"Policy.train", "Slow.__init__", "inner", "failing", "Driver"}
 CHILD_ERROR = "RuntimeError: child failed at 41"
 
 
@@ -108,12 +108,7 @@ async def test_each_paused_worker_has_name_rank_kind_and_line(
         "Slow": ("Slow.__init__", None, "breakpoint", (path, line("init"))),
         "inner": ("inner", None, "breakpoint", (path, line("nested"))),
         "failing": ("failing", None, "post-mortem", None),
-        f"driver {PROGRAM.name}": (
-            f"driver {PROGRAM.name}",
-            None,
-            "breakpoint",
-            (path, line("driver")),
-        ),
+        f"driver · {PROGRAM.name}": ("Driver", None, "breakpoint", (path, line("driver"))),
     }
     assert all(row.port and row.node_ip and row.pid for row in rows.values())
 
@@ -133,7 +128,7 @@ async def test_live_workers_are_listed_with_what_they_run(watch: ClusterWatch) -
     live = await fetch_live_workers(watch.dashboard(status.cluster))
     shown = {(w.kind, w.name, w.state, w.running) for w in live if w.kind != "idle"}
     assert {
-        ("driver", f"driver {PROGRAM.name}", "RUNNING", ""),
+        ("driver", f"driver · {PROGRAM.name}", "RUNNING", ""),
         ("actor", "policy_0", "ALIVE", "Policy.train"),
         ("actor", "quiet_3", "ALIVE", ""),
         ("task", "outer", "RUNNING", "outer"),

@@ -115,7 +115,7 @@ def test_task_is_called_by_its_function() -> None:
 
 def test_driver_is_called_by_its_script_and_is_the_parent_of_what_it_starts() -> None:
     facts = describe_worker(worker_row(kind="driver"), None, [], job_row())
-    assert (facts.name, facts.titles) == ("driver train.py", ("driver train.py",))
+    assert (facts.name, facts.titles) == ("driver · train.py", ("Driver",))
     assert facts.task_ids == {"f" * 40 + "01000000"}
     assert describe_worker(worker_row(kind="driver"), None, [], None).name == "driver"
 

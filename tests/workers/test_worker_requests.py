@@ -15,7 +15,7 @@ from eagleray.features.workers.paused_workers import PausedWorkers
 from eagleray.wire.requests import RequestServer
 
 from tests.workers.fakes import FakeAdapters, FakeDashboard, FakeSpy, FakeWatch, until
-from tests.workers.rows import CLUSTER, actor_row, task_row, worker_row, worker_state
+from tests.workers.rows import CLUSTER, actor_row, stop, task_row, worker_row, worker_state
 
 WORKER = "ab" * 28
 OUT = f"worker-{WORKER}-01-1.out"
@@ -80,6 +80,21 @@ async def test_first_push_of_a_row_has_its_name_when_ray_answers_in_time(
     await until(lambda: bool(editor.last("changed")["groups"]) if editor.told else False)
     first = next(value for _, value in editor.told if value["groups"])
     assert first["groups"][0]["title"] == "PolicyWorker.train"
+
+
+async def test_step_of_a_debugged_worker_leaves_its_row_in_place(editor: Editor) -> None:
+    stepping = worker_state(WORKER, editor=True)
+    editor.adapters.hold(stepping)
+    await until(lambda: bool(editor.last("changed") and editor.last("changed")["groups"]))
+    editor.told.clear()
+    running = worker_state(WORKER, editor=True, state="running", stop=None)
+    editor.adapters.hold(running)
+    await asyncio.sleep(0)
+    editor.adapters.hold(worker_state(WORKER, editor=True, stop=stop(line=13)))
+    await until(lambda: editor.last("changed") is not None)
+    assert all(value["groups"] for _, value in editor.told)
+    editor.adapters.hold(running)
+    await until(lambda: not editor.last("changed")["groups"])
 
 
 async def test_watch_and_refresh(editor: Editor) -> None:

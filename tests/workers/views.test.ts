@@ -18,7 +18,10 @@ let fake: FakeApp;
 
 beforeEach(() => {
   mock.timers.reset();
-  mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
+  mock.timers.enable({
+    apis: ["setTimeout", "setInterval", "Date"],
+    now: new Date(2026, 10, 23, 14, 10).getTime(),
+  });
 });
 
 registeredForEach(register, (made) => {
@@ -66,27 +69,66 @@ test("paused workers stand in groups, each with what is known of it", () => {
   paused(
     pausedWorker({ location: AT }),
     pausedWorker({ worker_id: "b", name: "w1", rank: null, state: "held", waiting_s: 200 }),
-    pausedWorker({ worker_id: "c", name: "w2", rank: 2, state: "attached" }),
-    pausedWorker({ worker_id: "d", name: "w3", rank: 3, state: "running" }),
+    pausedWorker({ worker_id: "c", name: "w2", rank: 2, state: "debugging" }),
+  );
+  assert.deepEqual(rows("pausedWorkers"), [
+    "symbol-class: PolicyWorker.train | 3",
+    "  debug-pause: policy_0 | rank 0 · policy.py:42 · 12 s",
+    "  lock: w1 | held since 14:10",
+    "  debug-alt: w2 | rank 2",
+  ]);
+});
+
+test("a group names the line at which all its workers are paused", () => {
+  paused(pausedWorker({ location: AT }), pausedWorker({ worker_id: "b", location: AT }));
+  assert.equal(rows("pausedWorkers")[0], "symbol-class: PolicyWorker.train | policy.py:42 · 2");
+  paused(
+    pausedWorker({ location: AT }),
+    pausedWorker({ worker_id: "b", location: { ...AT, line: 43 } }),
+  );
+  assert.equal(rows("pausedWorkers")[0], "symbol-class: PolicyWorker.train | 2");
+});
+
+test("a failed worker shows its exception and its line, and its group what they have in common", () => {
+  const failed = {
+    kind: "post-mortem",
+    location: { ...AT, path: "/app/rewards.py", line: 9 },
+  } as const;
+  const workers = [
     pausedWorker({
+      ...failed,
       worker_id: "e",
-      name: "w4",
-      rank: 4,
-      kind: "post-mortem",
-      exception: "ValueError: odd",
+      name: "rollout-1",
+      rank: 1,
+      exception: "ValueError: no target for '2'",
       attempt: 1,
       children: [pausedWorker({ worker_id: "f", name: "child", rank: null, waiting_s: 3 })],
     }),
-  );
+    pausedWorker({ ...failed, name: "rollout", rank: 2, exception: "ValueError", state: "held" }),
+  ];
+  fake.sidecar.notify(CHANGED, snapshotOf(workers, "Rollout.score", true));
   assert.deepEqual(rows("pausedWorkers"), [
-    "server-process: PolicyWorker.train | 2 paused, 1 held, 1 attached, 1 running",
-    "  debug-pause: policy_0 | rank 0 · policy.py:42 · 12 s · 10.0.0.1 · pid 123",
-    "  lock: w1 | held · 3 min · 10.0.0.1 · pid 123",
-    "  debug-alt: w2 | attached · rank 2 · 12 s · 10.0.0.1 · pid 123",
-    "  debug-continue: w3 | running · rank 3 · 10.0.0.1 · pid 123",
-    "  error: w4 | rank 4 · ValueError: odd · relays 1 error · attempt 2 · 12 s · 10.0.0.1 · pid 123",
-    "    debug-pause: child | 3 s · 10.0.0.1 · pid 123",
+    "error: Rollout.score | ValueError · rewards.py:9 · 2",
+    "  error: rollout-1 | ValueError: no target for '2' · relays 1 error · attempt 2 · rewards.py:9 · 12 s",
+    "    debug-pause: child | 3 s",
+    "  lock: rollout | held since 14:10 · rank 2 · ValueError · rewards.py:9",
   ]);
+});
+
+test("the node is in the rows of a group that has workers of several nodes", () => {
+  paused(
+    pausedWorker(),
+    pausedWorker({ worker_id: "b", name: "w1", rank: 1, node_ip: "10.0.0.2" }),
+  );
+  assert.deepEqual(rows("pausedWorkers").slice(1), [
+    "  debug-pause: policy_0 | rank 0 · 12 s · 10.0.0.1",
+    "  debug-pause: w1 | rank 1 · 12 s · 10.0.0.2",
+  ]);
+});
+
+test("a worker that has been held since yesterday shows for how long", () => {
+  paused(pausedWorker({ state: "held", held_s: 26 * 3600 }));
+  assert.match(rows("pausedWorkers")[1] ?? "", /held for 1 d · rank 0/);
 });
 
 test("a row says all of it to a screen reader, attaches on click, and has the menus of its state", () => {
@@ -97,22 +139,22 @@ test("a row says all of it to a screen reader, attaches on click, and has the me
   const item = provider.getTreeItem(row);
   assert.equal(
     item.accessibilityInformation?.label,
-    "policy_0, rank 0, held, at policy.py:42, node 10.0.0.1, process 123, waiting 12 s",
+    "policy_0, rank 0, held since 14:10, at policy.py:42, node 10.0.0.1, process 123",
   );
   assert.deepEqual([item.command?.command, item.command?.arguments], ["eagleray.attach", [row]]);
   assert.equal(item.contextValue, "worker.held");
   assert.match(
     item.tooltip ?? "",
-    /\/app\/policy\.py:42 in train\nNode 10\.0\.0\.1, pid 123\nWorker 0badcafe$/,
+    /\/app\/policy\.py:42 in train\nNode 10\.0\.0\.1, PID 123\nWorker 0badcafe$/,
   );
 });
 
 test("a worker whose node is gone is marked, not counted, and has no menu for debugging", () => {
   paused(pausedWorker(), pausedWorker({ worker_id: "stale", name: "policy_1", state: "gone" }));
   assert.deepEqual(rows("pausedWorkers"), [
-    "server-process: PolicyWorker.train | 1 paused, 1 gone",
-    "  debug-pause: policy_0 | rank 0 · 12 s · 10.0.0.1 · pid 123",
-    "  debug-disconnect: policy_1 | its node is gone · rank 0 · 10.0.0.1 · pid 123",
+    "symbol-class: PolicyWorker.train | 2",
+    "  debug-pause: policy_0 | rank 0 · 12 s",
+    "  debug-disconnect: policy_1 | node lost · rank 0",
   ]);
   const { provider } = view("pausedWorkers");
   const [group] = provider.getChildren();
@@ -123,8 +165,8 @@ test("a worker whose node is gone is marked, not counted, and has no menu for de
 test("a worker that is held on another login node says where, and has no menu for debugging", () => {
   paused(pausedWorker({ state: "held", held_on: "login2" }));
   assert.deepEqual(rows("pausedWorkers"), [
-    "server-process: PolicyWorker.train | 1 held",
-    "  lock: policy_0 | held on login2 · rank 0 · 12 s · 10.0.0.1 · pid 123",
+    "symbol-class: PolicyWorker.train | 1",
+    "  lock: policy_0 | held on login2 · rank 0",
   ]);
   const { provider } = view("pausedWorkers");
   const [group] = provider.getChildren();
@@ -151,9 +193,19 @@ test("with none paused, the view says what it sees and what stands in the way", 
   };
   clusters(cluster({ problems: [problem] }));
   assert.deepEqual(rows("pausedWorkers"), [
-    "info: Connected, Ray 2.60.0, 6 workers, none paused | 127.0.0.1:8265",
+    "info: No worker is paused | 127.0.0.1:8265",
     "  warning: debugpy is missing. | Install it.",
   ]);
+});
+
+test("with none paused and nothing in the way the view is empty, and its header says what is watched", () => {
+  clusters(cluster());
+  assert.deepEqual(rows("pausedWorkers"), []);
+  assert.equal(view("pausedWorkers").description, "6 workers on 127.0.0.1:8265");
+  clusters(cluster(), cluster({ id: "http://b:1", workers: 3 }), cluster({ state: "failing" }));
+  assert.equal(view("pausedWorkers").description, "9 workers on 2 clusters");
+  paused(pausedWorker(), pausedWorker({ worker_id: "b", state: "held" }));
+  assert.equal(view("pausedWorkers").description, "1 paused · 1 held");
 });
 
 test("with no cluster the view is empty, which shows its welcome text", () => {
@@ -163,7 +215,7 @@ test("with no cluster the view is empty, which shows its welcome text", () => {
 
 test("the badge counts who waits, and goes with the last", () => {
   paused(pausedWorker(), pausedWorker({ worker_id: "b", state: "held" }));
-  assert.deepEqual(view("pausedWorkers").badge, { value: 2, tooltip: "1 paused, 1 held" });
+  assert.deepEqual(view("pausedWorkers").badge, { value: 2, tooltip: "1 paused · 1 held" });
   paused();
   assert.equal(view("pausedWorkers").badge, undefined);
 });
@@ -171,7 +223,7 @@ test("the badge counts who waits, and goes with the last", () => {
 test("how long they have waited goes on without news", () => {
   paused(pausedWorker({ waiting_s: 50 }));
   mock.timers.tick(15_000);
-  assert.match(rows("pausedWorkers")[1] ?? "", / 1 min ·/);
+  assert.match(rows("pausedWorkers")[1] ?? "", / 1 m 5 s$/);
 });
 
 test("1 000 rows are drawn at once, in folded groups", () => {
@@ -197,11 +249,11 @@ test("the first pause of each run of a cluster is announced once, for all that c
   mock.timers.tick(1_000);
   await settled();
   const said = editor.asked.map((asked) => asked.text);
-  assert.deepEqual(said, ["2 workers of PolicyWorker.train are paused at a breakpoint()."]);
+  assert.deepEqual(said, ["2 workers of PolicyWorker.train are paused at a breakpoint."]);
   clusters(cluster({ session: "session_2" }));
-  paused(pausedWorker({ kind: "post-mortem" }));
+  fake.sidecar.notify(CHANGED, snapshotOf([pausedWorker({ kind: "post-mortem" })], "Eval", true));
   mock.timers.tick(1_000);
-  assert.equal(editor.asked[1]?.text, "1 worker of PolicyWorker.train is paused after an error.");
+  assert.equal(editor.asked[1]?.text, "policy_0 (rank 0) failed and is paused.");
 });
 
 test("its button attaches to the first that waits", async () => {
@@ -236,7 +288,7 @@ test("workers that come to the front anyway are not announced, others of their c
   mock.timers.tick(1_000);
   await settled();
   const said = editor.asked.map((asked) => asked.text);
-  assert.deepEqual(said, ["1 worker of PolicyWorker.train is paused at a breakpoint()."]);
+  assert.deepEqual(said, ["policy_0 (rank 0) is paused at a breakpoint."]);
 });
 
 test("the sidecar watches closely only while some view is seen", async () => {

@@ -1,6 +1,6 @@
 /** The choices of “Connect to Cluster…”: SLURM jobs, hosts of the ssh config, and the typed address. */
 
-import { dotted, duration, plain } from "../../common/texts";
+import { dotted, plain, roughDuration } from "../../common/texts";
 import { addressBehind, addressProblem, hostProblem, remoteAddressProblem } from "./address";
 import type { Choices, ConfiguredHost, Job } from "./messages";
 import { jobLabels, timeLeft } from "./rows";
@@ -128,7 +128,7 @@ function connectTo(address: string, label: string, description = ""): Choice {
 function jobChoice(job: Job): Choice {
   const { label, where, nodes } = jobLabels(job);
   const { job: listed, ray } = job.status;
-  const starts = job.starts_s === null ? "" : `starts in about ${duration(job.starts_s)}`;
+  const starts = job.starts_s === null ? "" : `starts in about ${roughDuration(job.starts_s)}`;
   const title = `Connecting to job ${plain(listed.id)} (${label})`;
   return {
     label,

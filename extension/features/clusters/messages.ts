@@ -124,7 +124,8 @@ export interface ClusterRoute {
  * `time_left_s` is
  * that of its job when this was sent; `time_warning` is a sentence while that is nearly up and a
  * worker
- * is stopped at a breakpoint, "" otherwise.
+ * is stopped at a breakpoint, "" otherwise.  `workers` counts worker processes, -1 while that is
+ * not known.
  */
 export interface Cluster {
   readonly id: string;
@@ -140,6 +141,7 @@ export interface Cluster {
   readonly host: string;
   readonly time_left_s: number | null;
   readonly time_warning: string;
+  readonly workers: number;
 }
 
 /**

@@ -10,9 +10,10 @@ import { longWork } from "../../dialogs";
 import { workspaceFolders } from "../../workspace";
 import { ID_OF } from "../clusters/messages";
 import { LocalFileQuestion } from "../source_mapping/local_file_question";
+import { workerName } from "../workers/names";
 import type { AdapterFactory } from "./debug_adapter";
 import { ATTACH, type Attachment } from "./messages";
-import { sessionName, targetOf, UNLESS_TAKEN, waiting, type Target } from "./model";
+import { targetOf, UNLESS_TAKEN, waiting, type Target } from "./model";
 import { pickWaiting, waitingNow } from "./worker_picker";
 
 /**
@@ -88,7 +89,7 @@ export class AttachConfigurations {
     return waiting(this.app.paused.value).map((worker) => ({
       type: DEBUG_TYPE,
       request: "attach",
-      name: plain(`Ray: ${sessionName(worker.name, worker.rank)}`),
+      name: plain(`Ray: ${workerName(worker)}`),
       ...targetOf(worker),
     }));
   }
@@ -157,7 +158,7 @@ function configurationOf(
     [UNLESS_TAKEN]: undefined,
     type: DEBUG_TYPE,
     request: "attach",
-    name: plain(sessionName(attached.name, attached.rank)),
+    name: plain(workerName(attached)),
     cluster: attached.cluster,
     worker: attached.worker_id,
     socket: attached.socket,

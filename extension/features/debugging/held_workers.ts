@@ -4,16 +4,17 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
-import { count, plain } from "../../common/texts";
+import { duration, plain } from "../../common/texts";
 import type { Snapshot } from "../workers/messages";
+import { workerName } from "../workers/names";
 import { HELD_LONG, RELEASE, type HeldLong } from "./messages";
-import { asksToStop, heldSentence, nextWaiting, targetOf, type Target } from "./model";
+import { allWorkers, asksToStop, heldSentence, nextWaiting, targetOf, type Target } from "./model";
 import { targetOfSession } from "./sessions";
 import { requestAction, type Attacher } from "./worker_actions";
 
-const ATTACH = "Attach";
-const RESUME = "Let It Run On";
-const KEEP_STOPPED = "Keep It Stopped";
+const ATTACH = vscode.l10n.t("Attach");
+const RESUME = vscode.l10n.t("Resume");
+const KEEP_PAUSED = vscode.l10n.t("Keep Paused");
 
 /** Listens to the list of paused workers; owned by the feature. */
 export class HeldWorkers implements Disposable {
@@ -58,8 +59,12 @@ export class HeldWorkers implements Disposable {
   }
 
   private async remind(held: HeldLong): Promise<void> {
-    const time = count(held.minutes, "minute");
-    const sentence = plain(`${held.name} has been held for ${time}.`);
+    const time = duration(held.minutes * 60);
+    const worker = allWorkers(this.app.paused.value).find(
+      ({ cluster, worker_id }) => cluster === held.cluster && worker_id === held.worker_id,
+    );
+    const name = worker === undefined ? held.name : workerName(worker);
+    const sentence = plain(vscode.l10n.t("{0} has been held for {1}.", name, time));
     const answer = await vscode.window.showInformationMessage(sentence, ATTACH, RESUME);
     const target = { cluster: held.cluster, worker: held.worker_id };
     if (answer === ATTACH) {
@@ -105,8 +110,8 @@ export class StopPrompt implements vscode.DebugAdapterTrackerFactory {
   }
 
   private async ask(name: string, target: Target): Promise<void> {
-    const question = plain(`${name} stays stopped where it is. Let it run on?`);
-    const answer = await vscode.window.showInformationMessage(question, RESUME, KEEP_STOPPED);
+    const question = plain(vscode.l10n.t("{0} is still paused. Resume it?", name));
+    const answer = await vscode.window.showInformationMessage(question, RESUME, KEEP_PAUSED);
     if (answer === RESUME) {
       await requestAction(this.app, "releasing", RELEASE, target.cluster, [target.worker]);
     }

@@ -66,6 +66,13 @@ export function register(app: App): DebuggingFeature {
       ],
       [COMMANDS.manageSkipped, "taking back an ignored breakpoint()", (to) => to.forgetIgnored()],
     ]),
+    ...registerCommands(app, () => import("./paused_picker.js"), [
+      [
+        COMMANDS.showPausedWorkers,
+        "showing the paused workers",
+        (to) => to.showPausedWorkers(app, commands),
+      ],
+    ]),
   ];
   return { owned, configurations: new AttachConfigurations(app, factory), stops };
 }

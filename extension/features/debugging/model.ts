@@ -1,8 +1,12 @@
 /** The decisions of debugging: which workers to attach to, and the texts of messages. */
 
+import { l10n } from "vscode";
+
 import { count } from "../../common/texts";
 import type { Row } from "../../panel";
-import type { PausedWorker, Snapshot } from "../workers/messages";
+import type { PausedGroup, PausedWorker, Snapshot } from "../workers/messages";
+import { workerName } from "../workers/names";
+import type { GroupRow } from "../workers/rows";
 import type { Failure, Outcome } from "./messages";
 
 /** A worker by the two names that every request needs. */
@@ -29,18 +33,25 @@ export function isWaiting({ state, held_on }: PausedWorker): boolean {
 
 /** Whether actions on a group apply to it: not to a worker that runs, is gone, or is held elsewhere. */
 export function isControllable(worker: PausedWorker): boolean {
-  return isWaiting(worker) || (worker.state === "attached" && worker.held_on === "");
+  return isWaiting(worker) || (worker.state === "debugging" && worker.held_on === "");
+}
+
+/** All workers of the list, those that relay an error included. */
+export function allWorkers({ groups }: Pick<Snapshot, "groups">): PausedWorker[] {
+  const below = (worker: PausedWorker): PausedWorker[] => [
+    worker,
+    ...worker.children.flatMap(below),
+  ];
+  return groups.flatMap(({ workers }) => workers.flatMap(below));
 }
 
 /** The rows as the list has them now: the selection may be old. */
 export function currentRows(rows: readonly Row[], { groups }: Snapshot): Row[] {
-  const all = groups.flatMap(({ workers }) =>
-    workers.flatMap((worker) => [worker, ...worker.children]),
-  );
+  const all = allWorkers({ groups });
   return rows.flatMap((row): Row[] => {
     if (row.row === "group") {
       return groups
-        .filter(({ cluster, title }) => cluster === row.cluster && title === row.title)
+        .filter((group) => isSameGroup(group, row))
         .map((group) => ({ ...row, workers: group.workers }));
     }
     if (row.row === "worker") {
@@ -51,6 +62,14 @@ export function currentRows(rows: readonly Row[], { groups }: Snapshot): Row[] {
     }
     return [row];
   });
+}
+
+function isSameGroup(group: PausedGroup, row: GroupRow): boolean {
+  return (
+    group.cluster === row.cluster &&
+    group.title === row.title &&
+    group.post_mortem === row.post_mortem
+  );
 }
 
 /** Every waiting worker, in the order of the panel. */
@@ -103,7 +122,7 @@ export function autoAttachChoice(
   }
   const all = snapshot.groups.flatMap((group) => group.workers);
   const isElsewhere = (worker: PausedWorker): boolean =>
-    worker.state === "attached" || taken.has(targetKey(targetOf(worker)));
+    worker.state === "debugging" || taken.has(targetKey(targetOf(worker)));
   const busy = new Set(all.filter(isElsewhere).map((worker) => worker.cluster));
   const fresh = all.filter(
     (worker) =>
@@ -120,11 +139,6 @@ export function autoAttachChoice(
       // settings.json may contain any word.
       return undefined;
   }
-}
-
-/** The name of a session in the Call Stack: its rank comes first. */
-export function sessionName(name: string, rank: number | null): string {
-  return rank === null ? name : `r${rank} ${name}`;
 }
 
 /** Whether the editor ended the session with Stop, so that the user has to be asked. */
@@ -178,6 +192,6 @@ export function heldSentence(snapshot: Snapshot): string | undefined {
     return undefined;
   }
   return held.length === 1
-    ? `${first.name} is held where you left it.`
-    : `${count(held.length, "worker")} are held where you left them.`;
+    ? l10n.t("{0} is held where you left it.", workerName(first))
+    : l10n.t("{0} workers are held where you left them.", held.length);
 }

@@ -8,8 +8,9 @@ import type { App } from "../../app";
 import { plain } from "../../common/texts";
 import { isRow, type Row } from "../../panel";
 import type { PausedWorker } from "../workers/messages";
+import { workerName } from "../workers/names";
 import { pausedWorkersOf } from "../workers/rows";
-import { currentRows, sessionName, targetOf, waiting, type Target } from "./model";
+import { currentRows, targetOf, waiting, type Target } from "./model";
 
 /**
  * The workers for a command.
@@ -95,7 +96,7 @@ export async function pickWaiting(listed: readonly PausedWorker[]): Promise<Targ
     return targetOf(only);
   }
   const items = listed.map((worker) => ({
-    label: plain(sessionName(worker.name, worker.rank)),
+    label: plain(workerName(worker)),
     description: plain(`${worker.state} · ${worker.node_ip} · pid ${worker.pid}`),
     detail: place(worker),
     target: targetOf(worker),

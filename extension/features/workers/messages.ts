@@ -86,7 +86,7 @@ export interface Location {
  *
  * `state`: "paused" waits without a debugger, or an adapter holds it and no editor has shown it
  * yet; "held": an
- * adapter holds it and no editor is attached; "attached": an editor shows its stop; "running": it
+ * adapter holds it and no editor is attached; "debugging": an editor shows its stop; "running": it
  * runs while an
  * editor or adapter is connected; "gone": Ray still lists it, but its node is dead, so it can't be
  * debugged.
@@ -114,7 +114,7 @@ export interface PausedWorker {
   readonly port: number;
   readonly pid: number;
   readonly kind: "breakpoint" | "post-mortem" | "unknown";
-  readonly state: "paused" | "held" | "attached" | "running" | "gone";
+  readonly state: "paused" | "held" | "debugging" | "running" | "gone";
   readonly waiting_s: number;
   readonly location: Location | null;
   readonly exception: string;
@@ -127,11 +127,16 @@ export interface PausedWorker {
   readonly held_s: number;
 }
 
-/** Paused workers of one cluster that run the same thing: `title` is "PolicyWorker.train". */
+/**
+ * Workers of one cluster that run the same thing, or that failed in it.
+ *
+ * `title` is "PolicyWorker.train", the class alone while the method is not known, or "Driver".
+ */
 export interface PausedGroup {
   readonly cluster: string;
   readonly title: string;
   readonly workers: readonly PausedWorker[];
+  readonly post_mortem: boolean;
 }
 
 /**

@@ -4,11 +4,12 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
-import { count, plain } from "../../common/texts";
+import { plain } from "../../common/texts";
 import { COMMANDS } from "../../contributions";
 import { setting } from "../../settings";
 import type { Clusters } from "../clusters/messages";
 import type { PausedGroup, PausedWorker, Snapshot } from "./messages";
+import { workerName } from "./names";
 import type { WorkerRow } from "./rows";
 
 /** The workers of a group reach their breakpoint() one after another: one notification covers all of them. */
@@ -50,8 +51,8 @@ function without(snapshot: Snapshot, workers: ReadonlySet<string>): Snapshot {
 }
 
 async function offer({ sentence, worker, group }: Announcement): Promise<void> {
-  const attach = "Attach";
-  const show = "Show Panel";
+  const attach = vscode.l10n.t("Attach");
+  const show = vscode.l10n.t("Show Paused");
   const answer = await vscode.window.showInformationMessage(sentence, attach, show);
   if (answer === attach) {
     const row: WorkerRow = { row: "worker", worker, group: { row: "group", ...group } };
@@ -90,11 +91,18 @@ class Announcer {
   }
 }
 
+/** One worker by its name, several by what they run. */
 function sentence(group: PausedGroup): string {
   const waiting = group.workers.filter((worker) => worker.state === "paused");
-  const verb = waiting.length === 1 ? "is" : "are";
-  const where = waiting.every((worker) => worker.kind === "post-mortem")
-    ? "after an error"
-    : "at a breakpoint()";
-  return `${count(waiting.length, "worker")} of ${plain(group.title)} ${verb} paused ${where}.`;
+  const [only] = waiting;
+  const title = plain(group.title);
+  if (only !== undefined && waiting.length === 1) {
+    const name = plain(workerName(only));
+    return group.post_mortem
+      ? vscode.l10n.t("{0} failed and is paused.", name)
+      : vscode.l10n.t("{0} is paused at a breakpoint.", name);
+  }
+  return group.post_mortem
+    ? vscode.l10n.t("{0} workers of {1} failed and are paused.", waiting.length, title)
+    : vscode.l10n.t("{0} workers of {1} are paused at a breakpoint.", waiting.length, title);
 }

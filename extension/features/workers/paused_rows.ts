@@ -1,25 +1,21 @@
-/** The rows of the view Paused Workers. */
+/** The rows of the view Paused. */
 
-import {
-  count,
-  dotted,
-  duration,
-  lines,
-  plain,
-  spokenText,
-  type RowTexts,
-} from "../../common/texts";
+import { l10n } from "vscode";
+
+import { dotted, duration, lines, plain, spokenText, type RowTexts } from "../../common/texts";
 import { ROWS } from "../../contributions";
 import type { Cluster, Clusters } from "../clusters/messages";
 import { clusterContext, clusterSentence, failingRoute, problemTexts } from "../clusters/rows";
-import type { Location, PausedWorker, Snapshot } from "./messages";
+import type { PausedWorker, Snapshot } from "./messages";
+import { namesRank, rankRanges, rankText, shortPlace, workerName } from "./names";
 import type { GroupRow, PausedRow } from "./rows";
 
-/** The view's input: the lists, and how many seconds ago the snapshot came. */
+/** The view's input: the lists, the time in milliseconds, and how many seconds ago the snapshot came. */
 export interface PausedView {
   readonly snapshot: Snapshot;
   readonly clusters: Clusters;
   readonly age_s: number;
+  readonly now: number;
 }
 
 /** With more workers than this the groups start collapsed: nobody reads so many rows, but the editor draws them. */
@@ -28,21 +24,16 @@ const UNFOLDED_AT_MOST = 100;
 const ICONS: Readonly<Record<PausedWorker["state"], readonly [icon: string, color: string]>> = {
   paused: ["debug-pause", "charts.orange"],
   held: ["lock", "charts.blue"],
-  attached: ["debug-alt", "charts.green"],
+  debugging: ["debug-alt", "charts.green"],
+  // The list has no workers that run.
   running: ["debug-continue", "charts.green"],
   gone: ["debug-disconnect", "disabledForeground"],
 };
 
-/** The text of a state in a row; paused is the default and has none. */
-const STATES: Readonly<Record<PausedWorker["state"], string>> = {
-  paused: "",
-  held: "held",
-  attached: "attached",
-  running: "running",
-  gone: "its node is gone",
-};
-
-/** Groups of workers; without any, each cluster with its state and its problems. */
+/**
+ * Groups of workers.  Without any, the clusters that are not connected or have problems; with none of these
+ * either, nothing: the view's welcome text says what to do next.
+ */
 export function pausedRows(view: PausedView, row?: PausedRow): readonly PausedRow[] {
   switch (row?.row) {
     case undefined:
@@ -67,7 +58,7 @@ export function pausedTexts(view: PausedView, row: PausedRow): RowTexts {
     case "group":
       return groupTexts(view, row);
     case "worker":
-      return workerTexts(row.worker, view.age_s);
+      return workerTexts(view, row.worker, row.group);
     case "empty":
       return emptyTexts(row.cluster);
     case "problem":
@@ -75,17 +66,52 @@ export function pausedTexts(view: PausedView, row: PausedRow): RowTexts {
   }
 }
 
+/** "6 paused", "5 paused · 1 held"; without any, "9 workers on 127.0.0.1:8265". */
+export function pausedSummary({ snapshot, clusters: { clusters } }: PausedView): string {
+  const counts = waitingCounts(snapshot);
+  if (counts !== "") {
+    return counts;
+  }
+  const connected = clusters.filter(({ state }) => state === "connected");
+  const workers = connected.reduce((sum, cluster) => sum + Math.max(0, cluster.workers), 0);
+  const [only] = connected;
+  if (only === undefined) {
+    return "";
+  }
+  const where =
+    connected.length === 1 ? plain(only.name) : l10n.t("{0} clusters", connected.length);
+  return workers === 1
+    ? l10n.t("1 worker on {0}", where)
+    : l10n.t("{0} workers on {1}", workers, where);
+}
+
+/** "5 paused · 1 held"; "" without any. */
+export function waitingCounts({ paused, held }: Pick<Snapshot, "paused" | "held">): string {
+  return dotted(
+    paused > 0 ? l10n.t("{0} paused", paused) : "",
+    held > 0 ? l10n.t("{0} held", held) : "",
+  );
+}
+
 function groupRows({ groups }: Snapshot): readonly PausedRow[] {
-  return groups.map((group) => ({
-    row: "group",
-    cluster: group.cluster,
-    title: group.title,
-    workers: group.workers,
-  }));
+  return groups.map((group) => ({ row: "group", ...group }));
 }
 
 function emptyRows({ clusters }: Clusters): readonly PausedRow[] {
-  return clusters.map((cluster) => ({ row: "empty", cluster }));
+  return clusters
+    .filter(({ state, problems }) => state !== "connected" || problems.length > 0)
+    .map((cluster) => ({ row: "empty", cluster }));
+}
+
+/** Icons of groups by what runs in them: a method of a class, a function, or a driver. */
+function groupIcon({ title, post_mortem }: GroupRow): Pick<RowTexts, "icon" | "color"> {
+  if (post_mortem) {
+    return { icon: "error", color: "list.errorForeground" };
+  }
+  if (title === "Driver") {
+    return { icon: "home" };
+  }
+  return { icon: title.includes(".") ? "symbol-class" : "symbol-method" };
 }
 
 function groupTexts(view: PausedView, group: GroupRow): RowTexts {
@@ -94,100 +120,174 @@ function groupTexts(view: PausedView, group: GroupRow): RowTexts {
   const several = view.clusters.clusters.length > 1;
   const cluster = several ? plain(clusterName(view.clusters, group.cluster)) : "";
   const total = view.snapshot.groups.reduce((sum, { workers }) => sum + workers.length, 0);
+  const place = common(group.workers.map(placeOf));
+  const error = plain(common(group.workers.map(({ exception }) => exceptionName(exception))));
+  const ranks = group.workers.flatMap(({ rank }) => (rank === null ? [] : [rank]));
   return {
-    id: `group ${group.cluster} ${group.title}`,
+    id: `group ${group.cluster} ${group.title}${group.post_mortem ? " post-mortem" : ""}`,
     label: title,
-    description: dotted(states, cluster),
-    tooltip: lines(group.title, states, clusterName(view.clusters, group.cluster)),
-    spoken: spokenText(`group ${title}`, states, cluster),
-    icon: "server-process",
+    description: dotted(error, place, `${group.workers.length}`, cluster),
+    tooltip: lines(
+      group.title,
+      states,
+      error,
+      place,
+      ranks.length > 1 ? l10n.t("Ranks {0}", rankRanges(ranks)) : "",
+      clusterName(view.clusters, group.cluster),
+    ),
+    spoken: spokenText(
+      l10n.t("group {0}", title),
+      states,
+      error,
+      place === "" ? "" : l10n.t("at {0}", place),
+      cluster,
+    ),
+    ...groupIcon(group),
     context: ROWS.group,
     children: total > UNFOLDED_AT_MOST ? "collapsed" : "expanded",
   };
 }
 
+/** The text that all have, else "". */
+function common(texts: readonly string[]): string {
+  const [first = ""] = texts;
+  return texts.every((text) => text === first) ? first : "";
+}
+
+/** "ValueError" of "ValueError: no target". */
+function exceptionName(exception: string): string {
+  return exception.slice(0, /:|$/.exec(exception)?.index);
+}
+
 /** "4 paused", "3 paused, 1 held". */
 function stateCounts(workers: readonly PausedWorker[]): string {
-  const order: readonly PausedWorker["state"][] = ["paused", "held", "attached", "running", "gone"];
+  const order: readonly PausedWorker["state"][] = ["paused", "held", "debugging", "gone"];
   return order
-    .map((state) => [workers.filter((worker) => worker.state === state).length, state] as const)
-    .filter(([number]) => number > 0)
-    .map(([number, state]) => `${number} ${state}`)
+    .map((state) => [state, workers.filter((worker) => worker.state === state).length] as const)
+    .filter(([, number]) => number > 0)
+    .map(([state, number]) => `${number} ${stateWord(state)}`)
     .join(", ");
 }
 
-function workerTexts(worker: PausedWorker, age_s: number): RowTexts {
+function stateWord(state: PausedWorker["state"]): string {
+  switch (state) {
+    case "paused":
+      return l10n.t("paused");
+    case "held":
+      return l10n.t("held");
+    case "debugging":
+      return l10n.t("debugging");
+    case "running":
+      return l10n.t("running");
+    case "gone":
+      return l10n.t("node lost");
+  }
+}
+
+/**
+ * What matters comes first, since the end of a row is cut: an icon shows the state, words only what it cannot.
+ *
+ * 1. A hold, since it blocks the job.
+ * 2. The rank; of a failed worker whose name has it, nothing.
+ * 3. The exception, the location, and how long it has waited.
+ * 4. The node, if the group has workers of several.
+ */
+function workerTexts(view: PausedView, worker: PausedWorker, group: GroupRow): RowTexts {
   const name = plain(worker.name);
-  const state = stateText(worker);
-  const rank = worker.rank === null ? "" : `rank ${worker.rank}`;
+  const hold = holdText(view, worker);
   const why = plain(reason(worker));
-  const place = worker.location === null ? "" : plain(shortPlace(worker.location));
-  const waits =
-    worker.state === "running" || worker.state === "gone" ? "" : duration(worker.waiting_s + age_s);
+  const rank = rankText(worker.rank);
+  const isFailed = worker.kind === "post-mortem";
+  const place = placeOf(worker);
+  const waits = worker.state === "paused" ? duration(worker.waiting_s + view.age_s) : "";
   const node = plain(worker.node_ip);
+  const isSpread = new Set(group.workers.map(({ node_ip }) => node_ip)).size > 1;
   const [icon, color] = ICONS[worker.state];
-  const postMortem = worker.kind === "post-mortem" && worker.state === "paused";
+  const isMarked = isFailed && worker.state === "paused";
+  const shownRank = isFailed && namesRank(name, worker.rank) ? "" : rank;
   return {
     id: `worker ${worker.cluster} ${worker.worker_id}`,
     label: name,
-    description: dotted(state, rank, why, place, waits, node, `pid ${worker.pid}`),
-    tooltip: tooltip(worker, waits),
+    description: dotted(hold, shownRank, why, place, waits, isSpread ? node : ""),
+    tooltip: tooltip(worker, hold, waits),
     spoken: spokenText(
       name,
       rank,
-      state || worker.state,
+      hold || stateWord(worker.state),
       why,
-      place === "" ? "" : `at ${place}`,
-      `node ${node}`,
-      `process ${worker.pid}`,
-      waits === "" ? "" : `waiting ${waits}`,
+      place === "" ? "" : l10n.t("at {0}", place),
+      node === "" ? "" : l10n.t("node {0}", node),
+      l10n.t("process {0}", worker.pid),
+      waits === "" ? "" : l10n.t("waiting {0}", waits),
     ),
-    icon: postMortem ? "error" : icon,
-    color: postMortem ? "list.errorForeground" : color,
+    icon: isMarked ? "error" : icon,
+    color: isMarked ? "list.errorForeground" : color,
     context: `${ROWS.worker}.${worker.held_on === "" ? worker.state : "elsewhere"}`,
     children: worker.children.length > 0 ? "collapsed" : "none",
   };
 }
 
-/** "held", "held on login2"; a click shows what to do. */
-function stateText(worker: PausedWorker): string {
-  const state = STATES[worker.state];
-  return worker.held_on === "" ? state : `${state} on ${plain(worker.held_on)}`;
+/** "held since 14:10", "held on login2"; "node lost" of a worker on a dead node; "" where the icon is enough. */
+function holdText(view: PausedView, worker: PausedWorker): string {
+  if (worker.state === "gone") {
+    return stateWord("gone");
+  }
+  if (worker.held_on !== "") {
+    return l10n.t("held on {0}", plain(worker.held_on));
+  }
+  return worker.state === "held" ? heldSince(worker.held_s + view.age_s, view.now) : "";
+}
+
+function heldSince(seconds: number, now: number): string {
+  const since = new Date(now - seconds * 1000);
+  if (since.toDateString() !== new Date(now).toDateString()) {
+    return l10n.t("held for {0}", duration(seconds));
+  }
+  const [hours, minutes] = [since.getHours(), since.getMinutes()];
+  const time = `${String(hours).padStart(2, "0")}:${String(minutes).padStart(2, "0")}`;
+  return l10n.t("held since {0}", time);
 }
 
 /** Why it waits, unless at an ordinary breakpoint(). */
 function reason(worker: PausedWorker): string {
-  const attempt = worker.attempt > 0 ? `attempt ${worker.attempt + 1}` : "";
+  const { children, attempt } = worker;
+  const kind = worker.kind === "post-mortem" ? worker.exception || l10n.t("failed") : "";
   const relays =
-    worker.children.length > 0 ? `relays ${count(worker.children.length, "error")}` : "";
-  const kind = worker.kind === "post-mortem" ? worker.exception || "post-mortem" : "";
-  return dotted(kind, relays, attempt);
+    children.length === 0
+      ? ""
+      : children.length === 1
+        ? l10n.t("relays 1 error")
+        : l10n.t("relays {0} errors", children.length);
+  return dotted(kind, relays, attempt > 0 ? l10n.t("attempt {0}", attempt + 1) : "");
 }
 
-/** "policy.py:42". */
-function shortPlace(location: Location): string {
-  return `${location.path.slice(location.path.lastIndexOf("/") + 1)}:${location.line}`;
+function placeOf({ location }: PausedWorker): string {
+  return location === null ? "" : plain(shortPlace(location.path, location.line));
 }
 
-function tooltip(worker: PausedWorker, waits: string): string {
+function tooltip(worker: PausedWorker, hold: string, waits: string): string {
   const { location } = worker;
-  const state = stateText(worker) || worker.state;
+  const state = hold || stateWord(worker.state);
   return lines(
-    worker.name,
-    worker.rank === null ? "" : `Rank ${worker.rank}`,
-    waits === "" ? state : `${state}, waiting ${waits}`,
-    worker.kind === "unknown" ? "" : worker.kind,
+    workerName(worker),
+    waits === "" ? state : l10n.t("{0}, waiting {1}", state, waits),
+    worker.kind === "post-mortem" ? l10n.t("failed, post-mortem") : "",
     worker.exception,
-    location === null ? "" : `${location.path}:${location.line} in ${location.function}`,
-    worker.threads > 1 ? `${worker.threads} threads wait` : "",
-    `Node ${worker.node_ip}, pid ${worker.pid}`,
-    `Worker ${worker.worker_id}`,
+    location === null
+      ? ""
+      : l10n.t("{0} in {1}", `${location.path}:${location.line}`, location.function),
+    worker.threads > 1 ? l10n.t("{0} threads wait", worker.threads) : "",
+    worker.node_ip === ""
+      ? l10n.t("PID {0}", worker.pid)
+      : l10n.t("Node {0}, PID {1}", worker.node_ip, worker.pid),
+    l10n.t("Worker {0}", worker.worker_id),
   );
 }
 
 function emptyTexts(cluster: Cluster): RowTexts {
   const name = plain(cluster.name);
-  const sentence = clusterSentence(cluster);
+  const isConnected = cluster.state === "connected";
+  const sentence = isConnected ? l10n.t("No worker is paused") : clusterSentence(cluster);
   return {
     id: `empty ${cluster.id}`,
     label: sentence,

@@ -1,11 +1,17 @@
-/** The view Paused Workers, with its badge. */
+/** The view Paused, with its badge. */
 
 import type { App } from "../../app";
 import { Disposables, type Disposable } from "../../common/disposables";
 import { COMMANDS, VIEWS } from "../../contributions";
 import { RowTree } from "../../tree_view";
-import type { Snapshot } from "./messages";
-import { pausedRows, pausedTexts, routeTrouble, type PausedView } from "./paused_rows";
+import {
+  pausedRows,
+  pausedSummary,
+  pausedTexts,
+  routeTrouble,
+  waitingCounts,
+  type PausedView,
+} from "./paused_rows";
 import type { PausedRow } from "./rows";
 
 /** How often the waiting times are redrawn. */
@@ -18,6 +24,7 @@ export function pausedView(app: App): Disposable {
     snapshot: app.paused.value,
     clusters: app.clusters.value,
     age_s: (Date.now() - since) / 1000,
+    now: Date.now(),
   });
   const tree = owned.add(
     new RowTree<PausedRow>(
@@ -37,20 +44,19 @@ export function pausedView(app: App): Disposable {
       since = Date.now();
       const waiting = snapshot.paused + snapshot.held;
       tree.view.message = routeTrouble(input());
-      tree.view.badge = waiting === 0 ? undefined : { value: waiting, tooltip: tooltip(snapshot) };
+      tree.view.description = pausedSummary(input());
+      tree.view.badge =
+        waiting === 0 ? undefined : { value: waiting, tooltip: waitingCounts(snapshot) };
       tree.redraw();
     }),
   );
   owned.add(
     app.clusters.onChanged(() => {
       tree.view.message = routeTrouble(input());
+      tree.view.description = pausedSummary(input());
       tree.redraw();
     }),
   );
   tree.redrawEvery(REDRAW_MS, () => app.paused.value.groups.length > 0);
   return owned;
-}
-
-function tooltip({ paused, held }: Snapshot): string {
-  return held === 0 ? `${paused} paused` : `${paused} paused, ${held} held`;
 }

@@ -5,22 +5,23 @@ import type { Cluster } from "../clusters/messages";
 import type { ClusterRow, ProblemRow } from "../clusters/rows";
 import type { LiveWorker, PausedWorker } from "./messages";
 
-/** Paused workers that run the same thing. */
+/** Paused workers that run the same thing, or that failed in it. */
 export interface GroupRow {
   readonly row: "group";
   readonly cluster: string;
   readonly title: string;
   readonly workers: readonly PausedWorker[];
+  readonly post_mortem: boolean;
 }
 
-/** One paused, held or attached worker; `group` is its parent row. */
+/** One paused, held or debugged worker; `group` is its parent row. */
 export interface WorkerRow {
   readonly row: "worker";
   readonly worker: PausedWorker;
   readonly group: GroupRow;
 }
 
-/** A cluster in an empty Paused Workers view. */
+/** A cluster in the view Paused while no worker is paused. */
 interface EmptyRow {
   readonly row: "empty";
   readonly cluster: Cluster;
@@ -59,6 +60,7 @@ export interface WorkerName {
   readonly cluster: string;
   readonly worker_id: string;
   readonly name: string;
+  readonly rank: number | null;
 }
 
 /** A worker of either view, as the commands that copy need it. */

@@ -332,7 +332,7 @@ def report_json(report: LoadedReport, tables: Sequence[ReportTable]) -> Json:
 
 def state_of(worker: PausedWorker) -> str:
     """The state on a terminal, where nothing is marked as new: what an adapter holds is held."""
-    if worker.is_attached or worker.state == "attached":
+    if worker.is_attached or worker.state == "debugging":
         return "debugging"
     return "held" if worker.state == "paused" and worker.is_held else worker.state
 

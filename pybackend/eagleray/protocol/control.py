@@ -26,6 +26,8 @@ MAX_RESPONSE = 64 * 2**20
 # How often an adapter renews its record of held workers in the home.
 HELD_REFRESH_S = 20.0
 
+ProcessKind = Literal["driver", "worker", "child"]
+
 
 @dataclass(frozen=True)
 class Hello:
@@ -59,7 +61,7 @@ class AttachParams:
     `name` is used in messages and as the name of its thread in the editor ("r3 PolicyWorker").
     `cluster` is returned in `WorkerState` and not used.  The adapter waits at most `timeout_s` for the stop.
     `seen` False: no user requested this worker, see `WorkerState`.  `unless_taken`: rejected with code
-    "worker-taken" if a client requested it before, even a moment ago.
+    "worker-taken" if a client requested it before, even a moment ago.  `rank` is that of its row, "" if unknown.
     """
 
     session: str
@@ -73,11 +75,17 @@ class AttachParams:
     routes: list[RouteSpec] = field(default_factory=lambda: [DIRECT])
     seen: bool = True
     unless_taken: bool = False
+    rank: str = ""
+    kind: ProcessKind = "worker"
+    class_name: str = ""
 
 
 @dataclass(frozen=True)
 class WorkerStop:
-    """A stop location, in paths of the worker.  `reason` is DAP's; `exception` is "ValueError: …" or ""."""
+    """A stop location, in paths of the worker.  `reason` is DAP's; `exception` is "ValueError: …" or "".
+
+    `entry` is the user's outermost function on the stack: the method that Ray called, "" if unknown.
+    """
 
     reason: str
     path: str
@@ -85,6 +93,7 @@ class WorkerStop:
     function: str
     exception: str
     thread_id: int
+    entry: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,7 +103,7 @@ class WorkerState:
     `editor`: an editor is connected now.  `held_s`: seconds for which the worker has been stopped with no editor, 0.0
     otherwise.  `rank` is RANK of the worker's environment, "" when it has none.  `seen` False: no user has attached at
     this stop or opened it in an editor, as at the worker's first breakpoint().  `host`: the machine whose adapter has
-    it, "" for this one.
+    it, "" for this one.  `kind` and `class_name`, that of an actor, are known of workers of runs.
     """
 
     session: str
@@ -110,6 +119,8 @@ class WorkerState:
     socket: str
     seen: bool = True
     host: str = ""
+    kind: ProcessKind = "worker"
+    class_name: str = ""
 
 
 @dataclass(frozen=True)

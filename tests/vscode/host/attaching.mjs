@@ -39,7 +39,7 @@ export function attaching() {
       const locals = await variables(at);
       assert.strictEqual(locals.rewards, "[1.0, 2.0, 3.0]");
       assert.match(locals.state, /'step': 7/);
-      await lab.row("p0", "attached");
+      await lab.row("p0", "debugging");
       await proceed(at);
       assert.strictEqual((await call.result()).value, 12);
     });
@@ -128,7 +128,7 @@ export function attaching() {
       const at = await lab.attach(row);
       assert.strictEqual(at.top.line, line("fails"));
       assert.strictEqual((await variables(at)).rewards, "[]");
-      const attached = await lab.row("p1", "attached");
+      const attached = await lab.row("p1", "debugging");
       assert.strictEqual(attached.kind, "post-mortem");
       await proceed(at);
       assert.match((await call.result()).error, /ZeroDivisionError/);

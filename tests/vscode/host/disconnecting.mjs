@@ -99,7 +99,7 @@ export function disconnecting() {
     it("a click on a worker that another session has takes it over", async () => {
       const { row } = await lab.pause("p0", "train", 0);
       const first = await lab.attach(row);
-      const now = await lab.row("p0", "attached");
+      const now = await lab.row("p0", "debugging");
       await lab.command("attach", now);
       await until(
         () => sessions().length === 1 && sessions()[0].id !== first.session.id,
@@ -121,7 +121,7 @@ export function disconnecting() {
         "another sidecar has started",
         LIMIT,
       );
-      await lab.row("p0", "attached");
+      await lab.row("p0", "debugging");
       await proceed(at);
       assert.strictEqual((await call.result()).value, 5);
       const next = await lab.pause("p1", "train", 0);

@@ -52,7 +52,7 @@ export class Lab {
         if (this.calls.every((call) => call.returned()) && sessions().length === 0) return true;
         for (const session of sessions()) await endSession(session);
         for (const row of this.rows()) {
-          if (row.state !== "attached") await this.command("continue", row);
+          if (row.state !== "debugging") await this.command("continue", row);
         }
         return false;
       },

@@ -53,7 +53,7 @@ export function severalWorkers() {
         await until(() => sessions().length === round, `${round} sessions are open`, LIMIT);
         for (const session of sessions()) workers.add(session.configuration.worker);
         await until(
-          () => lab.rows().filter((row) => row.state === "attached").length === round,
+          () => lab.rows().filter((row) => row.state === "debugging").length === round,
           `${round} rows are attached`,
           LIMIT,
           openCommon,
@@ -114,7 +114,7 @@ export function severalWorkers() {
       lab.call("fresh", "train", 0);
       await until(() => sessions().length === 1, "a session started automatically", LIMIT);
       assert.match(sessions()[0].name, /^r0 /);
-      await lab.row("fresh", "attached");
+      await lab.row("fresh", "debugging");
       await lab.row("p1");
     });
   });

@@ -8,6 +8,7 @@ import { noCluster, withEach } from "../../../common/errors";
 import { plain } from "../../../common/texts";
 import type { Row } from "../../../panel";
 import { OPEN_LOG, SEARCH_LOGS } from "../messages";
+import { workerName } from "../names";
 import { workersOf, type WorkerName } from "../rows";
 import { linksTo, type LogDocuments } from "./documents";
 import { LogFollowers } from "./followers";
@@ -74,6 +75,11 @@ export class LogCommands implements Disposable {
     const options = { title: "Stop following which logs?", canPickMany: true } as const;
     const picked = (await vscode.window.showQuickPick(items, options)) ?? [];
     return picked.map((item) => item.follower);
+  }
+
+  /** Copies the name and rank of each worker, a line for each. */
+  async copyNames(rows: readonly Row[]): Promise<void> {
+    await vscode.env.clipboard.writeText(workersOf(rows).map(workerName).join("\n"));
   }
 
   /** Copies one field of each worker, a line for each; workers of one node have its address in common. */

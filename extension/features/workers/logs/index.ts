@@ -23,6 +23,7 @@ export function register(app: App): Disposable[] {
       [COMMANDS.openErrorLog, "opening a log", (to, rows) => to.open(rows, "err")],
       [COMMANDS.followLog, "following a log", (to, rows) => to.follow(rows)],
       [COMMANDS.stopFollowing, "ending a follower", (to, rows) => to.stopFollowing(rows)],
+      [COMMANDS.copyWorkerName, "copying", (to, rows) => to.copyNames(rows)],
       [COMMANDS.copyWorkerId, "copying", (to, rows) => to.copy(rows, "worker_id")],
       [COMMANDS.copyPid, "copying", (to, rows) => to.copy(rows, "pid")],
       [COMMANDS.copyNode, "copying", (to, rows) => to.copy(rows, "node_ip")],

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import posixpath
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from eagleray.common.errors import printable
-from eagleray.protocol.control import PathMapping
+from eagleray.protocol.control import PathMapping, ProcessKind
 
 _MAX_FILES = 2000
 _MAX_PATH = 4096
@@ -16,8 +16,7 @@ _MAX_HOLD_S = 24 * 3600.0
 # Each becomes a connection at once.
 _MAX_HELD = 256
 
-Kind = Literal["driver", "worker", "child"]
-_KINDS: dict[str, Kind] = {"driver": "driver", "child": "child"}
+_KINDS: dict[str, ProcessKind] = {"driver": "driver", "child": "child"}
 
 
 @dataclass(frozen=True)
@@ -31,12 +30,13 @@ class ProcessInfo:
     worker_id: str
     session: str
     pid: int
-    kind: Kind
+    kind: ProcessKind
     name: str
     rank: str
     python: str
     state: str
     hold_s: float
+    class_name: str = ""
     matches: bool = True
     files: dict[str, str] = field(default_factory=dict)
     held: tuple[int, ...] = ()
@@ -60,6 +60,7 @@ def read_process_info(hello: dict[str, Any]) -> ProcessInfo:
         python=_text(hello, "python")[:20],
         state=_text(hello, "state"),
         hold_s=_seconds(hello.get("hold_s")),
+        class_name=_text(hello, "class"),
         matches=hello.get("matches") is not False,
         files=_files(hello.get("files")),
         held=_numbers(held),

@@ -39,6 +39,9 @@ class RegisteredRun:
             mappings=[*self.register.mappings, *mappings(info.files)],
             routes=list(proxy.specs),
             seen=False,
+            rank=info.rank,
+            kind=info.kind,
+            class_name=info.class_name,
         )
 
     def write_output(self, worker_id: str, text: str) -> None:

@@ -208,13 +208,13 @@ class EditorRequests:
             rows = body.get("variables") or []
             body = {**body, "variables": [row for row in rows if not is_noise(row)]}
         elif command == "exceptionInfo":
-            body = exception_info(body)
+            body = exception_info(body, self._worker.folded_traceback)
         elif command in _LISTS_WITH_SOURCES:
             body = await self._sources.translated(body, _LISTS_WITH_SOURCES[command])
         return _response(request, response, body)
 
     def _threads(self, threads: list[Row]) -> list[Row]:
-        name = self._worker.params.name
+        name = self._worker.display_name
         shown = [thread for thread in threads if not is_own_thread(str(thread.get("name", "")))]
         return [
             {**t, "name": name if t.get("name") == "MainThread" else f"{name} · {t.get('name')}"}

@@ -93,6 +93,7 @@ class SessionRegistry:
         if entry is None:
             entry = self._workers[key] = RegisteredWorker(self._new_worker(params, make))
             entry.attaching = tasks.shared(self._attach(key, entry), "attaching")
+        entry.worker.rank = params.rank or entry.worker.rank
         if entry.attaching is not None:
             # A caller that is cancelled must not take the worker from another caller.
             await asyncio.shield(entry.attaching)

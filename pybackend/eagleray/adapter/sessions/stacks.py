@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 
 from eagleray.adapter.sessions.dap import Body, Frame, Row, SendRequest
@@ -9,6 +10,9 @@ from eagleray.adapter.sessions.pydevd_patches import STACK
 
 # Parts of the package ray that users read, subclass and set breakpoints in.
 LIBRARIES = ("rllib", "train", "tune", "data", "serve", "llm", "air")
+
+# The first line of a frame in a traceback; the lines of its code are indented further.
+_TRACEBACK_FRAME = re.compile(r'^  File "(?P<path>[^"]*)", line \d+', re.MULTILINE)
 
 # Threads that Ray and debugpy run for themselves; nobody debugs them.
 OWN_THREADS = ("PythonGCThread", "ray_", "pydevd.", "Profile", "grpc")
@@ -40,6 +44,10 @@ class Stacks:
 
     def clear(self) -> None:
         self._frames.clear()
+
+    def folded_traceback(self, text: str) -> str:
+        """A traceback without the frames that the call stack folds."""
+        return fold_traceback(text, self._owners)
 
     async def frames(self, thread: int) -> list[Frame]:
         """The stack of a thread; raises what the request raises."""
@@ -85,8 +93,9 @@ class FrameOwners:
         if self._ray and path.startswith(self._ray + "/"):
             return path[len(self._ray) + 1 :]
         # Compiled parts of Ray name their source by its path on the machine that built Ray.
-        if path.startswith("python/ray/") or "/site-packages/ray/" in path:
-            return path.split("ray/", 1)[1]
+        compiled = path.startswith("python/ray/") or "-packages/python/ray/" in path
+        if compiled or "/site-packages/ray/" in path:
+            return path.rpartition("/site-packages/")[2].split("ray/", 1)[1]
         return None
 
 
@@ -121,6 +130,32 @@ def fold(frames: list[Frame], owners: FrameOwners) -> list[Frame]:
         else:
             folded.append(frame)
     return folded
+
+
+def fold_traceback(text: str, owners: FrameOwners) -> str:
+    """A traceback without the frames of Ray and of the debugger, unless it has no others.
+
+    As in `fold`, a user whose code failed inside a library of Ray sees the frames of that library.
+    """
+    starts = list(_TRACEBACK_FRAME.finditer(text))
+    if not starts:
+        return text
+    innermost = owners.library(starts[-1]["path"])
+    ends = [*(start.start() for start in starts[1:]), len(text)]
+    frames = [
+        (start["path"], text[start.start() : end]) for start, end in zip(starts, ends, strict=True)
+    ]
+    shown = [frame for path, frame in frames if not _is_folded(path, innermost, owners)]
+    if not shown:
+        return text
+    return text[: starts[0].start()] + "".join(shown)
+
+
+def _is_folded(path: str, top_library: str, owners: FrameOwners) -> bool:
+    library = owners.library(path)
+    return owners.is_debugger(path) or (
+        library != "" and (library == "ray" or library != top_library)
+    )
 
 
 def is_wrapped(frames: list[Frame], owners: FrameOwners) -> bool:

@@ -95,7 +95,14 @@ def stop_of(body: Body, frames: list[Frame], thread: int, exception: str) -> Wor
         function=str(top.get("name") or ""),
         exception=exception,
         thread_id=thread,
+        entry=next(
+            (str(frame.get("name") or "") for frame in reversed(frames) if _is_users(frame)), ""
+        ),
     )
+
+
+def _is_users(frame: Frame) -> bool:
+    return frame.get("presentationHint") not in ("subtle", "label")
 
 
 def is_among(stop: WorkerStop, locations: list[list[Any]]) -> bool:
@@ -117,11 +124,17 @@ def without_note(info: Body) -> Body:
     return {**info, **bare}
 
 
-def exception_info(info: Body) -> Body:
-    """The body of `exceptionInfo` as the protocol defines it: pydevd adds the name of the file to the details."""
+def exception_info(info: Body, fold: Callable[[str], str]) -> Body:
+    """The body of `exceptionInfo` as the protocol defines it; `fold` removes Ray's frames from its traceback.
+
+    pydevd adds the name of the file to the details.
+    """
     body = without_note(info)
-    if isinstance(body.get("details"), dict):
-        body["details"].pop("source", None)
+    details = body.get("details")
+    if isinstance(details, dict):
+        details.pop("source", None)
+        if isinstance(details.get("stackTrace"), str):
+            details["stackTrace"] = fold(details["stackTrace"])
     return body
 
 

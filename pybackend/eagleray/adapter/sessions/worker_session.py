@@ -89,6 +89,7 @@ class WorkerSession:
         self.released = asyncio.Event()
         self._releasing: asyncio.Future[None] | None = None
         self.is_taken = params.seen
+        self.rank = params.rank
 
     async def attach(self) -> None:
         """Attaches and waits for the stop; returns with state "stopped", or "running" if none came."""
@@ -143,6 +144,16 @@ class WorkerSession:
         """The folded stack of a thread, in the worker's paths."""
         return await self._stacks.frames(thread)
 
+    def folded_traceback(self, text: str) -> str:
+        """A traceback without Ray's frames."""
+        return self._stacks.folded_traceback(text)
+
+    @property
+    def display_name(self) -> str:
+        """ "policy-0 (rank 0)", as in the editor's views."""
+        rank = self.rank or self.info.rank
+        return f"{self.params.name} (rank {rank})" if rank else self.params.name
+
     async def read_file(self, path: str) -> FileContent:
         """A file as the worker sees it; raises `no-worker-file`."""
         answer = await self.debugger.call("read_file", path)
@@ -168,6 +179,8 @@ class WorkerSession:
             stop=self._stop if self.state == "stopped" else None,
             socket=self.socket_path,
             seen=self.is_taken,
+            kind=self.params.kind,
+            class_name=self.params.class_name,
         )
 
     def set_mappings(self, mappings: list[PathMapping]) -> None:

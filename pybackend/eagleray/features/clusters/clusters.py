@@ -334,6 +334,7 @@ def _cluster(
         host=connection.host,
         time_left_s=connection.time_left_s,
         time_warning=connection.time_warning,
+        workers=status.live_workers,
     )
 
 

@@ -81,7 +81,7 @@ class Cluster:
     first answer; everything that is remembered of a cluster is keyed by it.  `route` is None for one that
     is reached directly.  `job` and `host` (an ssh destination) are "" for one without.  `time_left_s` is
     that of its job when this was sent; `time_warning` is a sentence while that is nearly up and a worker
-    is stopped at a breakpoint, "" otherwise.
+    is stopped at a breakpoint, "" otherwise.  `workers` counts worker processes, -1 while that is not known.
     """
 
     id: str
@@ -97,6 +97,7 @@ class Cluster:
     host: str
     time_left_s: float | None
     time_warning: str
+    workers: int = -1
 
 
 @frozen

@@ -91,6 +91,7 @@ class WorkerAttacher:
                 worker_id=target.worker_id,
                 cluster=target.cluster,
                 name=target.name,
+                rank="" if target.rank is None else str(target.rank),
                 host=target.node_ip,
                 port=target.port,
                 mappings=self._source_mapping.mappings_of(target.cluster),

@@ -21,6 +21,7 @@ from eagleray.features.workers.model import (
     PausedWorker,
     all_workers,
 )
+from eagleray.features.workers.paused_rows import listed
 
 if TYPE_CHECKING:
     from eagleray.features.clusters.cluster_watch import ClusterWatch
@@ -31,6 +32,8 @@ log = logging.getLogger(__name__)
 
 # A new row waits this long for its name, not for its line.
 NAMES_S = 0.3
+# A worker that is debugged keeps its row for this long when it runs: most steps end sooner.
+STEP_S = 0.4
 # Changes are sent at most this often, many rows less often: their lines arrive one by one.
 GAP_S = 0.2
 GAP_PER_ROW_S = 0.001
@@ -78,8 +81,13 @@ class Panel:
                 await self._workers.described(NAMES_S)
                 changed.clear()
                 groups = self._workers.groups()
+                if sent and _steps(groups, sent):
+                    await asyncio.sleep(STEP_S)
+                    changed.clear()
+                    groups = self._workers.groups()
+                groups = listed(groups)
                 # Passing time is no change: the editor counts the seconds itself.
-                rows = [evolve(worker, waiting_s=0.0) for worker in all_workers(groups)]
+                rows = [evolve(worker, waiting_s=0.0, held_s=0.0) for worker in all_workers(groups)]
                 if rows != sent:
                     sent = rows
                     self._server.notify(messages.CHANGED, snapshot(groups))
@@ -149,7 +157,17 @@ class Panel:
         return await log_search.search(self._logs, params.cluster, workers, matching, progress)
 
 
+def _steps(groups: tuple[PausedGroup, ...], sent: list[PausedWorker]) -> bool:
+    """Whether a worker that the editor shows as debugged has begun to run."""
+    debugged = {worker.key for worker in sent if worker.state == "debugging"}
+    return any(
+        worker.state == "running" and worker.is_attached and worker.key in debugged
+        for worker in all_workers(groups)
+    )
+
+
 def snapshot(groups: tuple[PausedGroup, ...]) -> messages.Snapshot:
-    """The rows as the editor receives them."""
-    states = [worker.state for worker in all_workers(groups)]
-    return messages.Snapshot(groups, paused=states.count("paused"), held=states.count("held"))
+    """The rows as the editor receives them; a worker that runs is not among them."""
+    shown = listed(groups)
+    states = [worker.state for worker in all_workers(shown)]
+    return messages.Snapshot(shown, paused=states.count("paused"), held=states.count("held"))

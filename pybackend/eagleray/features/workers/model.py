@@ -10,7 +10,7 @@ from typing import Literal
 from attrs import frozen
 
 Kind = Literal["breakpoint", "post-mortem", "unknown"]
-State = Literal["paused", "held", "attached", "running", "gone"]
+State = Literal["paused", "held", "debugging", "running", "gone"]
 LiveKind = Literal["actor", "task", "driver", "idle"]
 Stream = Literal["out", "err"]
 
@@ -37,6 +37,9 @@ class StopLocation:
     exception: str = ""
 
 
+# The title of a group of drivers.
+DRIVER = "Driver"
+
 UNKNOWN_STOP = StopLocation("unknown")
 
 
@@ -45,7 +48,7 @@ class WorkerFacts:
     """What a worker is and runs, by Ray's lists.
 
     `titles` names what it runs, oldest first ("PolicyWorker.train").  `env_rank` is RANK of the
-    runtime_env, `name_rank` the number that ends the actor's name.
+    runtime_env, `name_rank` the number that ends the actor's name.  `class_name` is that of an actor.
     """
 
     name: str
@@ -55,6 +58,8 @@ class WorkerFacts:
     attempt: int = 0
     task_ids: frozenset[str] = frozenset()
     parent_ids: frozenset[str] = frozenset()
+    class_name: str = ""
+    is_driver: bool = False
 
 
 @frozen
@@ -62,7 +67,7 @@ class PausedWorker:
     """A worker that waits in breakpoint() or in post-mortem, or that a debug adapter is connected to.
 
     `state`: "paused" waits without a debugger, or an adapter holds it and no editor has shown it yet; "held": an
-    adapter holds it and no editor is attached; "attached": an editor shows its stop; "running": it runs while an
+    adapter holds it and no editor is attached; "debugging": an editor shows its stop; "running": it runs while an
     editor or adapter is connected; "gone": Ray still lists it, but its node is dead, so it can't be debugged.
     `port` is its debug port, 0 if Ray no longer reports one.  `children` are the workers that only relay its error.
     `exception` is "ValueError: …" of a post-mortem, "" if unknown.  `held_on` is the other machine with the same
@@ -102,11 +107,15 @@ class PausedWorker:
 
 @frozen
 class PausedGroup:
-    """Paused workers of one cluster that run the same thing: `title` is "PolicyWorker.train"."""
+    """Workers of one cluster that run the same thing, or that failed in it.
+
+    `title` is "PolicyWorker.train", the class alone while the method is not known, or "Driver".
+    """
 
     cluster: str
     title: str
     workers: tuple[PausedWorker, ...]
+    post_mortem: bool = False
 
 
 def all_workers(groups: tuple[PausedGroup, ...]) -> list[PausedWorker]:

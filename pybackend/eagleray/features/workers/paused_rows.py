@@ -11,6 +11,7 @@ from attrs import evolve, frozen
 from eagleray.common.errors import printable
 from eagleray.common.redact import redact_text
 from eagleray.features.workers.model import (
+    DRIVER,
     UNKNOWN_STOP,
     Key,
     Kind,
@@ -22,9 +23,12 @@ from eagleray.features.workers.model import (
     WorkerFacts,
 )
 from eagleray.features.workers.stop_location import PATH_LIMIT
-from eagleray.features.workers.worker_facts import clean, rank_of
+from eagleray.features.workers.worker_facts import clean, driver_facts, rank_of, rank_of_name
 from eagleray.protocol.control import WorkerState, WorkerStop
 from eagleray.ray.rows import WorkerRow
+
+# Whether its workers have failed, the cluster, and the title of a group.
+GroupKey = tuple[bool, str, str]
 
 # debugpy adds a remark of its own to the name of an exception that was not handled.
 _REMARK = re.compile(r"\s*\(note: full exception trace is shown[^)]*\)")
@@ -45,13 +49,14 @@ class ListedWorker:
 
 @frozen
 class RowSources:
-    """Further sources of rows, by key: facts, home row (for held ones), stop location, seconds of waiting."""
+    """Further sources of rows, by key: facts, home row (for held ones), stop location, seconds of waiting and holding."""
 
     facts: Mapping[Key, WorkerFacts]
     homes: Mapping[Key, WorkerRow]
     stops: Mapping[Key, StopLocation]
     waiting: Callable[[Key], float]
     to_local: Callable[[str, str], str]
+    held: Callable[[Key], float] = lambda key: 0.0
 
 
 def merge(
@@ -88,8 +93,11 @@ def _row(
 ) -> PausedWorker:
     home = listed.row if listed else sources.homes.get(key)
     facts = sources.facts.get(key) or _fallback(home, state)
+    if not facts.task_ids and state and (state.class_name or state.kind != "worker"):
+        # The run itself knows its workers, also where Ray's lists are not available.
+        facts = _of_run(state)
     stop = _stop(key, state, sources)
-    held_s = state.held_s if state else 0.0
+    held_s = max(state.held_s, sources.held(key)) if state else 0.0
     cluster = listed.cluster if listed else state.cluster if state else ""
     location = stop.location
     if location and not location.local:
@@ -99,7 +107,7 @@ def _row(
         session=key[0],
         worker_id=key[1],
         name=facts.name,
-        title=_title(facts, stop),
+        title=_title(facts, stop, clean(state.stop.entry) if state and state.stop else ""),
         rank=rank_of(facts, state.rank if state else ""),
         node_id=home.node_id if home else "",
         node_ip=home.node_ip if home else "",
@@ -115,7 +123,7 @@ def _row(
         held_on=state.host if state else "",
         is_held=state is not None and state.state == "stopped" and not state.editor,
         is_attached=state is not None and state.editor,
-        held_s=held_s,
+        held_s=round(held_s, 3),
     )
 
 
@@ -126,7 +134,7 @@ def _state(state: WorkerState | None, listed: ListedWorker | None) -> State:
     if state.state == "running":
         return "running"
     if state.editor:
-        return "attached"
+        return "debugging"
     return "held" if state.seen or state.host else "paused"
 
 
@@ -153,36 +161,123 @@ def _shown(exception: str) -> str:
     return printable(f"{name}{colon}{redact_text(message)}")
 
 
-def _title(facts: WorkerFacts, stop: StopLocation) -> str:
-    """What the worker runs; of several coroutines or threads, the one that is stopped."""
+def _title(facts: WorkerFacts, stop: StopLocation, entry: str) -> str:
+    """What the worker runs: "PolicyWorker.train".
+
+    1. A driver: "Driver".
+    2. Of several coroutines or threads, the one that is stopped.
+    3. A class whose method Ray has not listed: with the method that it is stopped in.
+    """
+    if facts.is_driver:
+        return DRIVER
     function = stop.location.function.rsplit(".", 1)[-1] if stop.location else ""
     fitting = (title for title in facts.titles if title.rsplit(".", 1)[-1] == function)
-    return next(fitting, facts.titles[0])
+    title = next(fitting, facts.titles[0])
+    if not facts.class_name or title != facts.class_name:
+        return title
+    return f"{title}.{entry}" if entry.isidentifier() else title
 
 
 def _fallback(home: WorkerRow | None, state: WorkerState | None) -> WorkerFacts:
-    name = clean(state.name) if state and state.name else f"worker {home.pid}" if home else "worker"
     if home and home.kind == "driver":
-        name = "driver"
-    return WorkerFacts(name, (name,))
+        return driver_facts("")
+    name = clean(state.name) if state and state.name else f"worker {home.pid}" if home else "worker"
+    return WorkerFacts(name, (name,), name_rank=rank_of_name(name))
+
+
+def _of_run(state: WorkerState) -> WorkerFacts:
+    if state.kind == "driver":
+        return driver_facts(clean(state.name))
+    name, class_name = clean(state.name), clean(state.class_name)
+    if state.kind == "child" or not class_name:
+        return WorkerFacts(name, (class_name or name,))
+    return WorkerFacts(name, (class_name,), name_rank=rank_of_name(name), class_name=class_name)
 
 
 def group(
     workers: Sequence[PausedWorker], facts: Mapping[Key, WorkerFacts]
 ) -> tuple[PausedGroup, ...]:
-    """One group per cluster and title; inside, by rank and name.  `facts` has the tasks of the workers."""
+    """One group per cluster, title and way of stopping; inside, by rank and name.  `facts` has the workers' tasks.
+
+    1. Groups of failed workers come first, those of drivers last.
+    2. Workers of which only the class is known join those of a method of it that are stopped at the same line.
+    """
     causes = causes_of(workers, facts)
     relays: dict[Key, list[PausedWorker]] = defaultdict(list)
     for worker in workers:
         if worker.key in causes:
             relays[causes[worker.key]].append(worker)
-    groups: dict[tuple[str, str], list[PausedWorker]] = defaultdict(list)
+    groups: dict[GroupKey, list[PausedWorker]] = defaultdict(list)
     for worker in sorted(workers, key=order):
         if worker.key not in causes:
-            groups[worker.cluster, worker.title].append(_with_relays(worker, relays))
+            key = (worker.kind == "post-mortem", worker.cluster, worker.title)
+            groups[key].append(_with_relays(worker, relays))
+    _join_methods(groups)
     return tuple(
-        PausedGroup(cluster, title, tuple(members)) for (cluster, title), members in groups.items()
+        PausedGroup(
+            cluster, title, tuple(sorted(groups[failed, cluster, title], key=order)), failed
+        )
+        for failed, cluster, title in sorted(groups, key=_group_order)
     )
+
+
+def listed(groups: Sequence[PausedGroup]) -> tuple[PausedGroup, ...]:
+    """The groups without workers that run; those that relay the error of one take its place."""
+    shown = (evolve(group, workers=_without_running(group.workers)) for group in groups)
+    return tuple(group for group in shown if group.workers)
+
+
+def _without_running(workers: Sequence[PausedWorker]) -> tuple[PausedWorker, ...]:
+    shown: list[PausedWorker] = []
+    waiting = list(reversed(workers))
+    while waiting:
+        worker = waiting.pop()
+        if worker.state != "running":
+            shown.append(worker)
+        else:
+            waiting.extend(reversed(worker.children))
+    return tuple(shown)
+
+
+def _group_order(key: GroupKey) -> tuple[bool, str, bool, str]:
+    failed, cluster, title = key
+    return (not failed, cluster, title == DRIVER, title)
+
+
+def _join_methods(groups: dict[GroupKey, list[PausedWorker]]) -> None:
+    """Moves workers whose method is not known to the group of the method at whose line they are stopped."""
+    for key in [key for key in groups if "." not in key[2]]:
+        failed, cluster, title = key
+        methods = [
+            other
+            for other in groups
+            if other[:2] == (failed, cluster) and other[2].startswith(f"{title}.")
+        ]
+        remaining = []
+        for worker in groups[key]:
+            method = _method_of(worker, methods, groups)
+            if method is None:
+                remaining.append(worker)
+            else:
+                groups[method].append(worker)
+        if remaining:
+            groups[key] = remaining
+        else:
+            del groups[key]
+
+
+def _method_of(
+    worker: PausedWorker, methods: Sequence[GroupKey], groups: Mapping[GroupKey, list[PausedWorker]]
+) -> GroupKey | None:
+    if worker.location is None:
+        # It has just paused, and is most likely on its way to where the others are.
+        return methods[0] if len(methods) == 1 else None
+    line = _line_of(worker)
+    return next((key for key in methods if any(_line_of(w) == line for w in groups[key])), None)
+
+
+def _line_of(worker: PausedWorker) -> tuple[str, int] | None:
+    return (worker.location.path, worker.location.line) if worker.location else None
 
 
 def causes_of(workers: Sequence[PausedWorker], facts: Mapping[Key, WorkerFacts]) -> dict[Key, Key]:

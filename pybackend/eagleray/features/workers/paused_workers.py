@@ -59,6 +59,7 @@ class PausedWorkers:
         self._states_elsewhere: list[WorkerState] = []
         self._states: list[WorkerState] = []
         self._waits = WaitTimer(clock or Clock())
+        self._holds = WaitTimer(clock or Clock())
         self._describer = Describer(watch.dashboard, self._changed)
         self._locator = PauseLocator(
             watch.dashboard, spy or PySpy(), self._changed, is_local=is_local
@@ -75,6 +76,7 @@ class PausedWorkers:
             self._waits.seconds,
             # Most workers are stopped in the same few files.
             cache(self._local_files.of),
+            self._holds.seconds,
         )
         states = [s for s in self._states if clusters is None or s.cluster in clusters]
         rows = merge(self._listed(clusters), states, sources)
@@ -219,6 +221,8 @@ class PausedWorkers:
             key for key, state in states.items() if waits(state)
         }
         self._waits.update(waiting)
+        held = {key: s.held_s for key, s in states.items() if s.state == "stopped" and not s.editor}
+        self._holds.update(held, held.get)
         self._describe(listed, states)
         # A stop location of the adapter is certain and is not looked up.
         self._locator.want(
@@ -255,7 +259,8 @@ class PausedWorkers:
 
 def _matching(workers: list[PausedWorker], text: str) -> list[PausedWorker]:
     exact = [worker for worker in workers if worker.worker_id == text]
-    named = [worker for worker in workers if worker.name and worker.name == clean(text)]
+    names = (clean(text), f"driver · {clean(text)}")
+    named = [worker for worker in workers if worker.name and worker.name in names]
     by_prefix = [worker for worker in workers if text and worker.worker_id.startswith(text)]
     return exact or named or by_prefix
 
@@ -274,14 +279,16 @@ class WaitTimer:
         self._number: dict[Key, int] = {}
         self._count = 0
 
-    def update(self, waiting: Collection[Key]) -> None:
-        """`waiting` are all workers that wait now, held or not."""
+    def update(
+        self, waiting: Collection[Key], before: Callable[[Key], float | None] = lambda key: 0.0
+    ) -> None:
+        """`waiting` are all workers that wait now; `before` are the seconds for which a new one has waited already."""
         for gone in self._since.keys() - set(waiting):
             del self._since[gone], self._number[gone]
         for key in waiting:
             if key not in self._since:
                 self._count += 1
-                self._since[key] = self._clock.now()
+                self._since[key] = self._clock.now() - (before(key) or 0.0)
                 self._number[key] = self._count
 
     def seconds(self, key: Key) -> float:

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Iterable, Sequence
 from typing import TypeVar
 
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.features.workers.model import WorkerFacts
+from eagleray.features.workers.model import DRIVER, WorkerFacts
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.rows import ActorRow, JobRow, TaskRow, WorkerRow
 
@@ -74,9 +74,7 @@ def describe_worker(
 ) -> WorkerFacts:
     """The facts of one worker from its rows; anything may be missing."""
     if row is not None and row.kind == "driver":
-        script = script_of(job.entrypoint) if job else ""
-        title = clean(f"driver {script}".strip())
-        return WorkerFacts(title, (title,), task_ids=_driver_tasks(job))
+        return driver_facts(script_of(job.entrypoint) if job else "", _driver_tasks(job))
     ordered = sorted(tasks, key=lambda task: task.started_ms)
     titles = tuple(dict.fromkeys(clean(task.name or task.function) for task in ordered))
     name = _name_of(actor, titles, row)
@@ -90,7 +88,14 @@ def describe_worker(
         attempt=max((task.attempt for task in ordered), default=0),
         task_ids=frozenset(task.task_id for task in ordered),
         parent_ids=frozenset(task.parent_task_id for task in ordered if task.parent_task_id),
+        class_name=clean(actor.class_name) if actor else "",
     )
+
+
+def driver_facts(script: str, task_ids: frozenset[str] = frozenset()) -> WorkerFacts:
+    """The facts of a driver, named "driver · train.py"."""
+    name = clean(f"driver · {script}" if script else "driver")
+    return WorkerFacts(name, (DRIVER,), task_ids=task_ids, is_driver=True)
 
 
 def clean(text: str) -> str:
