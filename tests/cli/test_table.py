@@ -8,15 +8,15 @@ import sys
 
 import pytest
 from eagleray.cli.styles import is_colored
-from eagleray.cli.table import Column, print_rows, table_lines
+from eagleray.cli.table import TableColumn, print_rows, table_lines
 from eagleray.common.durations import duration_text
 
 COLUMNS = (
-    Column("NAME"),
-    Column("STATE", states=True),
-    Column("ERROR", optional=True),
-    Column("ID", short=True),
-    Column("ID", wide=True),
+    TableColumn("NAME"),
+    TableColumn("STATE", states=True),
+    TableColumn("ERROR", optional=True),
+    TableColumn("ID", short=True),
+    TableColumn("ID", wide=True),
 )
 ROWS = [
     ["policy-0", "paused", "", "2d62", "2d621af91e99"],

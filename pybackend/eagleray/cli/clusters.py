@@ -10,7 +10,7 @@ from eagleray.cli.arguments import ADDRESS_HELP, add_cluster, add_json, complete
 from eagleray.cli.command_line import did_you_mean
 from eagleray.cli.json_shapes import cluster_json
 from eagleray.cli.output import error_text, print_json, say, step_now
-from eagleray.cli.table import Column, add_list_output, print_rows
+from eagleray.cli.table import TableColumn, add_list_output, print_rows
 from eagleray.common.durations import duration_text
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.addresses import normalised
@@ -89,17 +89,17 @@ async def remove(app: App, arguments: argparse.Namespace) -> int:
 
 
 _COLUMNS = (
-    Column("ADDRESS"),
-    Column("STATE", states=True),
-    Column("RAY"),
-    Column("WORKERS"),
-    Column("PAUSED"),
-    Column("ORIGIN"),
-    Column("VIA", optional=True),
-    Column("TIME-LEFT", optional=True),
-    Column("NAME", wide=True),
-    Column("SESSION", wide=True),
-    Column("JOB", wide=True),
+    TableColumn("ADDRESS"),
+    TableColumn("STATE", states=True),
+    TableColumn("RAY"),
+    TableColumn("WORKERS"),
+    TableColumn("PAUSED"),
+    TableColumn("ORIGIN"),
+    TableColumn("VIA", optional=True),
+    TableColumn("TIME-LEFT", optional=True),
+    TableColumn("NAME", wide=True),
+    TableColumn("SESSION", wide=True),
+    TableColumn("JOB", wide=True),
 )
 
 

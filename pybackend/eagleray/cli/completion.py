@@ -32,7 +32,7 @@ class Value:
 
 
 @frozen
-class Option:
+class CompletedOption:
     """An option; `value` is None if it takes none."""
 
     names: tuple[str, ...]
@@ -45,7 +45,7 @@ class Specification:
     """The options and the positional argument of one command; `takes_program`: a command of the user follows `--`."""
 
     path: Path
-    options: tuple[Option, ...]
+    options: tuple[CompletedOption, ...]
     argument: Value
 
 
@@ -57,7 +57,7 @@ def specifications() -> list[Specification]:
 def _specification(path: Path, parser: argparse.ArgumentParser) -> Specification:
     shown = [action for action in parser._actions if action.help != argparse.SUPPRESS]
     options = tuple(
-        Option(
+        CompletedOption(
             tuple(action.option_strings),
             (action.help or "").partition(".")[0],
             _value(action) if action.nargs != 0 else None,

@@ -15,7 +15,7 @@ from eagleray.cli.arguments import add_cluster
 from eagleray.cli.json_shapes import pdb_session_json
 from eagleray.cli.output import print_json, say
 from eagleray.cli.pdb_terminal import REFUSED, SILENT, WENT_ON
-from eagleray.cli.table import Column, add_list_output, print_rows
+from eagleray.cli.table import TableColumn, add_list_output, print_rows
 from eagleray.cli.targets import cluster_ids
 from eagleray.common.durations import duration_text
 from eagleray.common.errors import EaglerayError, printable
@@ -89,14 +89,14 @@ async def _list(app: App, ids: Sequence[str], arguments: argparse.Namespace) -> 
 
 
 _COLUMNS = (
-    Column("ID"),
-    Column("NAME"),
-    Column("AGE"),
-    Column("LOCATION"),
-    Column("NODE"),
-    Column("PID"),
-    Column("ERROR"),
-    Column("CLUSTER", wide=True),
+    TableColumn("ID"),
+    TableColumn("NAME"),
+    TableColumn("AGE"),
+    TableColumn("LOCATION"),
+    TableColumn("NODE"),
+    TableColumn("PID"),
+    TableColumn("ERROR"),
+    TableColumn("CLUSTER", wide=True),
 )
 
 

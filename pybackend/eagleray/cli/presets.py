@@ -10,7 +10,7 @@ from eagleray.cli.arguments import completed
 from eagleray.cli.command_line import did_you_mean
 from eagleray.cli.json_shapes import preset_json
 from eagleray.cli.output import print_json, say
-from eagleray.cli.table import Column, add_list_output, print_rows
+from eagleray.cli.table import TableColumn, add_list_output, print_rows
 from eagleray.common.errors import EaglerayError
 from eagleray.features.presets.debug_runs import Row
 from eagleray.features.presets.errors import unknown_preset
@@ -50,7 +50,12 @@ async def remove(app: App, arguments: argparse.Namespace) -> int:
     return 0
 
 
-_COLUMNS = (Column("NAME"), Column("FRAMEWORK"), Column("FROM"), Column("TITLE"))
+_COLUMNS = (
+    TableColumn("NAME"),
+    TableColumn("FRAMEWORK"),
+    TableColumn("FROM"),
+    TableColumn("TITLE"),
+)
 
 
 def _named(app: App, name: str) -> Row:

@@ -14,7 +14,7 @@ from eagleray.cli.json_shapes import run_json, run_state
 from eagleray.cli.output import print_json, say
 from eagleray.cli.questions import confirmed
 from eagleray.cli.run_following import follow
-from eagleray.cli.table import Column, add_list_output, print_rows
+from eagleray.cli.table import TableColumn, add_list_output, print_rows
 from eagleray.common.durations import duration_text
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.redact import redact_text
@@ -120,17 +120,17 @@ def suggesting_runs(app: App, written: str) -> Iterator[None]:
 
 
 _COLUMNS = (
-    Column("ID"),
-    Column("STATE", states=True),
-    Column("EXIT"),
-    Column("STARTED"),
-    Column("DURATION"),
-    Column("COMMAND"),
-    Column("KIND", wide=True),
-    Column("CLUSTER", wide=True),
-    Column("PRESET", wide=True),
-    Column("FOLDER", wide=True),
-    Column("REASON", wide=True),
+    TableColumn("ID"),
+    TableColumn("STATE", states=True),
+    TableColumn("EXIT"),
+    TableColumn("STARTED"),
+    TableColumn("DURATION"),
+    TableColumn("COMMAND"),
+    TableColumn("KIND", wide=True),
+    TableColumn("CLUSTER", wide=True),
+    TableColumn("PRESET", wide=True),
+    TableColumn("FOLDER", wide=True),
+    TableColumn("REASON", wide=True),
 )
 
 

@@ -7,7 +7,7 @@ import argparse
 from eagleray.app import App
 from eagleray.cli.json_shapes import job_json
 from eagleray.cli.output import error_text, print_json, say
-from eagleray.cli.table import Column, add_list_output, print_rows
+from eagleray.cli.table import TableColumn, add_list_output, print_rows
 from eagleray.common.durations import duration_text
 from eagleray.common.slurm_errors import no_slurm
 from eagleray.features.clusters.jobs import Jobs, job_sentence
@@ -46,15 +46,15 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
 
 
 _COLUMNS = (
-    Column("ADDRESS"),
-    Column("NAME"),
-    Column("STATE", states=True),
-    Column("RAY"),
-    Column("NODES"),
-    Column("NODELIST"),
-    Column("TIME-LEFT"),
-    Column("PARTITION", wide=True),
-    Column("STATUS", wide=True),
+    TableColumn("ADDRESS"),
+    TableColumn("NAME"),
+    TableColumn("STATE", states=True),
+    TableColumn("RAY"),
+    TableColumn("NODES"),
+    TableColumn("NODELIST"),
+    TableColumn("TIME-LEFT"),
+    TableColumn("PARTITION", wide=True),
+    TableColumn("STATUS", wide=True),
 )
 
 

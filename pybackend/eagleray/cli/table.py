@@ -17,7 +17,7 @@ LONGEST = 60
 
 
 @frozen
-class Column:
+class TableColumn:
     """A column; `wide` ones are only in a wide table, `short` ones only in another.
 
     `optional` ones are there only if a row has a value.
@@ -47,7 +47,7 @@ def add_list_output(parser: argparse.ArgumentParser) -> None:
 
 
 def print_rows(
-    columns: Sequence[Column],
+    columns: Sequence[TableColumn],
     rows: Sequence[Sequence[str]],
     names: Sequence[str],
     arguments: argparse.Namespace,
@@ -64,7 +64,7 @@ def print_rows(
 
 
 def table_lines(
-    columns: Sequence[Column], rows: Sequence[Sequence[str]], *, wide: bool, headers: bool
+    columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], *, wide: bool, headers: bool
 ) -> list[str]:
     """The lines of a table; none without rows."""
     if not rows:

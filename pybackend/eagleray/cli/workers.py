@@ -13,7 +13,7 @@ from eagleray.app import App
 from eagleray.cli.arguments import add_cluster
 from eagleray.cli.json_shapes import live_state, paused_json, state_of, worker_json
 from eagleray.cli.output import error_text, print_json, say
-from eagleray.cli.table import Column, add_list_output, print_rows
+from eagleray.cli.table import TableColumn, add_list_output, print_rows
 from eagleray.cli.targets import cluster_ids
 from eagleray.common.durations import duration_text
 from eagleray.common.errors import EaglerayError
@@ -132,20 +132,20 @@ async def _print_all(
 
 
 _COLUMNS = (
-    Column("NAME"),
-    Column("RANK"),
-    Column("STATE", states=True),
-    Column("AGE"),
-    Column("LOCATION", short=True),
-    Column("LOCATION", wide=True),
-    Column("ERROR", optional=True),
-    Column("NODE"),
-    Column("PID"),
-    Column("ID", short=True),
-    Column("ID", wide=True),
-    Column("CLUSTER", optional=True),
-    Column("RUNS", wide=True),
-    Column("HELD-ON", wide=True, optional=True),
+    TableColumn("NAME"),
+    TableColumn("RANK"),
+    TableColumn("STATE", states=True),
+    TableColumn("AGE"),
+    TableColumn("LOCATION", short=True),
+    TableColumn("LOCATION", wide=True),
+    TableColumn("ERROR", optional=True),
+    TableColumn("NODE"),
+    TableColumn("PID"),
+    TableColumn("ID", short=True),
+    TableColumn("ID", wide=True),
+    TableColumn("CLUSTER", optional=True),
+    TableColumn("RUNS", wide=True),
+    TableColumn("HELD-ON", wide=True, optional=True),
 )
 
 
