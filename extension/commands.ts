@@ -23,7 +23,9 @@ export function registerCommands<H>(
       // Before the first await: the user may select something else meanwhile.
       const rows = selection.of(args);
       if (rows === undefined) {
-        void vscode.window.showInformationMessage("The list has changed, so nothing was done.");
+        void vscode.window.showInformationMessage(
+          vscode.l10n.t("The list has changed. Nothing was done."),
+        );
         return undefined;
       }
       return errors.shown(doing, async () => work(await handlers(), rows, args));

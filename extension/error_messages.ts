@@ -12,14 +12,14 @@ export interface Action {
   run(): unknown;
 }
 
-const SHOW_LOGS = "Show Log";
+const SHOW_LOGS = vscode.l10n.t("Show Log");
 
 /** What helps against an error, by its code, whatever was being done. */
 const REMEDIES: Readonly<Record<string, readonly Action[]>> = {
-  "sidecar-not-started": [command("Restart", COMMANDS.restart)],
+  "sidecar-not-started": [command(vscode.l10n.t("Restart"), COMMANDS.restart)],
   "sidecar-silent": [
-    command("Restart", COMMANDS.restart),
-    command("Select Python", COMMANDS.selectPython),
+    command(vscode.l10n.t("Restart"), COMMANDS.restart),
+    command(vscode.l10n.t("Select Python…"), COMMANDS.selectPython),
   ],
 };
 

@@ -55,7 +55,9 @@ interface PythonExtension {
 /** Runs `work` in a trusted workspace only; menus are disabled elsewhere, but keys and other extensions can call a command. */
 export async function ifTrusted<T>(work: () => T | Promise<T>): Promise<T | undefined> {
   if (!vscode.workspace.isTrusted) {
-    void vscode.window.showInformationMessage("A run is started only in a trusted workspace.");
+    void vscode.window.showInformationMessage(
+      vscode.l10n.t("Trust this workspace to run programs."),
+    );
     return undefined;
   }
   return await work();

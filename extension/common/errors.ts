@@ -1,5 +1,7 @@
 /** The catalogue of errors in the editor: code, what happened, what to do next. */
 
+import { l10n } from "vscode";
+
 /** An error of the catalogue, from the sidecar or about the sidecar itself. */
 export class EaglerayError extends Error {
   constructor(
@@ -20,16 +22,16 @@ export class EaglerayError extends Error {
 export function sidecarLost(): EaglerayError {
   return new EaglerayError(
     "sidecar-lost",
-    "Eagleray’s sidecar ended before it answered.",
-    "It is started again by itself; try again.",
+    l10n.t("Eagleray’s background service stopped before it answered."),
+    l10n.t("It restarts automatically. Try again."),
   );
 }
 
 export function sidecarNotStarted(detail: string): EaglerayError {
   return new EaglerayError(
     "sidecar-not-started",
-    "Eagleray’s sidecar could not be started.",
-    "The log says why; “Restart” tries again.",
+    l10n.t("Eagleray’s background service could not be started."),
+    l10n.t("The log has the reason."),
     detail,
   );
 }
@@ -37,8 +39,8 @@ export function sidecarNotStarted(detail: string): EaglerayError {
 export function sidecarSilent(seconds: number, detail: string): EaglerayError {
   return new EaglerayError(
     "sidecar-silent",
-    `Eagleray’s sidecar did not answer within ${seconds} s.`,
-    "“Restart” tries again; “Select Python” takes another Python, should this one hang.",
+    l10n.t("Eagleray’s background service did not answer within {0} s.", seconds),
+    l10n.t("Restart it, or select another Python if this one hangs."),
     detail,
   );
 }
@@ -46,8 +48,8 @@ export function sidecarSilent(seconds: number, detail: string): EaglerayError {
 export function noPython(detail: string): EaglerayError {
   return new EaglerayError(
     "no-python",
-    "Eagleray found no Python (3.10 to 3.14) that it can use.",
-    "Choose one with “Select Python”; the log says why each candidate was passed over.",
+    l10n.t("Eagleray needs Python 3.10–3.14. None was found."),
+    l10n.t("Select one. The log lists the Pythons that were tried."),
     detail,
   );
 }
@@ -55,32 +57,32 @@ export function noPython(detail: string): EaglerayError {
 export function unsupportedPlatform(): EaglerayError {
   return new EaglerayError(
     "unsupported-platform",
-    "Eagleray does not run on Windows itself.",
-    "Open the folder on the Linux machine where you work with Ray, with Remote-SSH or WSL.",
+    l10n.t("Eagleray runs on Linux."),
+    l10n.t("Connect with Remote-SSH or WSL, then open your folder there."),
   );
 }
 
 export function adapterLost(): EaglerayError {
   return new EaglerayError(
     "adapter-lost",
-    "Eagleray’s debug adapter ended; the workers that it held have run on.",
-    "They are listed again when they reach their next breakpoint().",
+    l10n.t("Eagleray’s debug adapter stopped. The workers that it held have resumed."),
+    l10n.t("They are listed again at their next breakpoint()."),
   );
 }
 
 export function adapterLetGo(worker: string): EaglerayError {
   return new EaglerayError(
     "adapter-let-go",
-    `${worker} had ended, or was let go of, before its session began.`,
-    "Attach again when it is listed as paused.",
+    l10n.t("{0} exited or was detached before its session began.", worker),
+    l10n.t("Attach again when it is listed as paused."),
   );
 }
 
 export function noCluster(): EaglerayError {
   return new EaglerayError(
     "no-cluster",
-    "There is no cluster that this could be done with.",
-    "Start one, or add one with “Connect to Cluster…”.",
+    l10n.t("There is no cluster yet."),
+    l10n.t("Start one, or connect to one with “Connect to Cluster…”."),
   );
 }
 
@@ -98,7 +100,7 @@ export function someFailed(
   }
   return new EaglerayError(
     "some-failed",
-    `${failed.length} of ${total} failed.`,
+    l10n.t("{0} of {1} failed.", failed.length, total),
     failed.map(([name, { sentence }]) => `${name}: ${sentence}`).join(" "),
     errors.map(({ code, detail }) => `${code} ${detail}`.trim()).join("\n"),
   );
@@ -117,8 +119,8 @@ export function asEaglerayError(error: unknown): EaglerayError {
   const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return new EaglerayError(
     "internal",
-    "Something in Eagleray went wrong.",
-    "“Show Log” has the details; a report of them helps us mend it.",
+    l10n.t("Something went wrong in Eagleray."),
+    l10n.t("The log has the details. Please report them."),
     detail,
   );
 }

@@ -59,8 +59,8 @@ export function sidecarCommands(app: App): Disposable[] {
 /** The restart that makes use of the answer comes by the change of the setting. */
 async function selectPython(): Promise<void> {
   const chosen = await vscode.window.showOpenDialog({
-    title: "The Python (3.10 to 3.14) that Eagleray runs with",
-    openLabel: "Use This Python",
+    title: vscode.l10n.t("Select a Python 3.10–3.14 for Eagleray"),
+    openLabel: vscode.l10n.t("Use This Python"),
     canSelectMany: false,
   });
   const file = chosen?.[0]?.fsPath;
@@ -70,10 +70,12 @@ async function selectPython(): Promise<void> {
 }
 
 async function offerSelection(app: App): Promise<void> {
-  const select = "Select Python";
-  const logs = "Show Log";
+  const select = vscode.l10n.t("Select Python…");
+  const logs = vscode.l10n.t("Show Log");
   const answer = await vscode.window.showErrorMessage(
-    "Eagleray found no Python (3.10 to 3.14) that it can use. The log says why each candidate was passed over.",
+    vscode.l10n.t(
+      "Eagleray needs Python 3.10–3.14. None was found. The log lists the Pythons that were tried.",
+    ),
     select,
     logs,
   );
@@ -89,7 +91,7 @@ const PYTHON_VARIABLE = "EAGLERAY_PYTHON";
 
 export function prepareTerminals(context: ExtensionContext): void {
   const variables = context.environmentVariableCollection;
-  variables.description = "The command eagleray";
+  variables.description = vscode.l10n.t("The eagleray command");
   // Terminals that open before the sidecar has started get what was right the last time.
   variables.persistent = true;
   variables.prepend("PATH", context.asAbsolutePath("bin") + path.delimiter);

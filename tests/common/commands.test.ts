@@ -44,7 +44,7 @@ test("a command of a row that is gone does nothing to the selected row, and says
   assert.deepEqual(calls, []);
   assert.deepEqual(
     editor.asked.map(({ text }) => text),
-    ["The list has changed, so nothing was done."],
+    ["The list has changed. Nothing was done."],
   );
 });
 

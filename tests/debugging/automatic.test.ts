@@ -116,7 +116,7 @@ describe("the debugging feature by itself", () => {
 
     it("says that the adapter ended and that the worker ran on", async () => {
       const stopped = { type: "event", event: "stopped" };
-      assert.match((await broken(stopped)) ?? "", /debug adapter ended.* have run on\./);
+      assert.match((await broken(stopped)) ?? "", /debug adapter stopped\..* have resumed\./);
       assert.deepEqual(editor.asked[0]?.buttons, ["Show Log"]);
     });
 

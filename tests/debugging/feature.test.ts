@@ -43,7 +43,7 @@ describe("the debugging feature", () => {
       told.map(({ event, command }) => event ?? command),
       ["initialize", "attach", "terminated", "disconnect"],
     );
-    assert.match(editor.asked[0]?.text ?? "", /^p-a \(rank 0\) had ended.*Attach again/);
+    assert.match(editor.asked[0]?.text ?? "", /^p-a \(rank 0\) exited .*Attach again/);
   });
 
   it("ends the session of a worker that goes while the debug view opens", async () => {

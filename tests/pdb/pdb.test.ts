@@ -86,6 +86,6 @@ test("a cluster that does not answer hides none of the others; when none answers
 test("a terminal is opened only in a trusted workspace", async () => {
   editor.trusted = false;
   await editor.run("eagleray.openPdbSession");
-  assert.equal(editor.asked[0]?.text, "A terminal is opened only in a trusted workspace.");
+  assert.equal(editor.asked[0]?.text, "Trust this workspace to open terminals.");
   assert.deepEqual(fake.sidecar.sent, []);
 });

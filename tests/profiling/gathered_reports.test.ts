@@ -39,6 +39,6 @@ const WINDOWS: readonly (readonly [string, string, string, boolean])[] = [
 for (const [who, folder, workspace, isTold] of WINDOWS) {
   test(`${isTold ? "told" : "not told"}: ${who}`, async () => {
     editor.folders = folder === "" ? [] : [{ uri: Uri.file(folder), name: "project", index: 0 }];
-    assert.deepEqual(await told(workspace), isTold ? ["2 reports gathered."] : []);
+    assert.deepEqual(await told(workspace), isTold ? ["Downloaded 2 reports."] : []);
   });
 }

@@ -106,24 +106,21 @@ test("only newly gathered runs are announced", () => {
   };
   assert.deepEqual(newlyGathered(before, now), [done]);
   assert.deepEqual(newlyGathered(now, now), []);
-  assert.equal(gatheredSentence(done), "2 reports gathered.");
+  assert.equal(gatheredSentence(done), "Downloaded 2 reports.");
   const some = { ...done, expected: 3, sentence: "Node n2 has gone." };
-  assert.equal(gatheredSentence(some), "2 of 3 reports gathered. Node n2 has gone.");
+  assert.equal(gatheredSentence(some), "Downloaded 2 of 3 reports. Node n2 has gone.");
   const failed = { ...done, state: "failed", sentence: "The disk is full." } as const;
-  assert.equal(gatheredSentence(failed), "The reports were not gathered: The disk is full.");
+  assert.equal(gatheredSentence(failed), "The reports were not downloaded: The disk is full.");
 });
 
 test("a message says why nothing was gathered, or can be opened", () => {
   const sentence = "No worker fits *x*; seen were Learner and Rollout.";
   const nobody = profiledRun({ state: "gathered", workers: [], sentence });
-  assert.equal(gatheredSentence(nobody), `No report was gathered. ${sentence}`);
+  assert.equal(gatheredSentence(nobody), `No report was downloaded. ${sentence}`);
   const idle = profiledRun({ state: "gathered" });
-  assert.equal(gatheredSentence(idle), "No report was gathered. Nothing was recorded.");
+  assert.equal(gatheredSentence(idle), "No report was downloaded. Nothing was recorded.");
   const said = (run: ProfiledRun): string => noReportSentence([run], { runs: [run] });
   assert.equal(said(nobody), gatheredSentence(nobody));
-  assert.match(
-    said(profiledRun()),
-    /^No report is here yet. “Start Recording” .* comes here by itself/,
-  );
-  assert.equal(said({ ...nobody, state: "idle" }), `No report is here yet. ${sentence}`);
+  assert.match(said(profiledRun()), /^No report yet\. Start and stop a recording\./);
+  assert.equal(said({ ...nobody, state: "idle" }), `No report yet. ${sentence}`);
 });

@@ -79,7 +79,7 @@ test("the program of the setting is used, unless it is invalid", async () => {
   for (const wrong of ["/nowhere/nsys-ui", "nsys-ui", folder]) {
     editor.settings[SETTING] = wrong;
     const [words = "", ...buttons] = await told();
-    assert.match(words, /nsightSystems names .*, which is no program/);
+    assert.match(words, /nsightSystems is not a program/);
     assert.deepEqual(buttons, ["Copy Path", "Reveal File", "Show Log"]);
   }
 });
@@ -103,7 +103,7 @@ test("without a screen a message says to move the file to one", async () => {
   program();
   process.env["DISPLAY"] = process.env["WAYLAND_DISPLAY"] = "";
   editor.answer = () => "Copy Path";
-  assert.match((await told())[0] ?? "", /has no screen.*Copy the file to your own computer/);
+  assert.match((await told())[0] ?? "", /has no display.*Copy the report to your computer/);
   assert.equal(editor.clipboard, PATH);
   assert.equal(existsSync(join(folder, "words")), false);
 });
@@ -122,7 +122,7 @@ test("from another machine a file of the workspace can be downloaded, others not
 test("in a workspace that is not trusted nothing is started", async () => {
   program();
   editor.trusted = false;
-  assert.match((await told())[0] ?? "", /not trusted/);
+  assert.match((await told())[0] ?? "", /untrusted workspace/);
   assert.equal(existsSync(join(folder, "words")), false);
 });
 

@@ -212,7 +212,7 @@ test("without a row the only profiled run is taken, and a message says that ther
   fake.sidecar.on(RUNS, () => ({ runs: [aRun({ state: "ended", ended: 1 })] }));
   await editor.run("eagleray.recordNow");
   assert.equal(fake.sidecar.sentTo(RECORD).length, 1);
-  assert.equal(editor.asked.at(-1)?.text, "There is no such run that is profiled.");
+  assert.equal(editor.asked.at(-1)?.text, "No such run is being profiled.");
 });
 
 test("a worker without nsys gives a message, and no other one is recorded", async () => {
@@ -221,7 +221,10 @@ test("a worker without nsys gives a message, and no other one is recorded", asyn
   const stranger = { ...ROW, worker: runWorker({ worker_id: "f00d" }) };
   await editor.run("eagleray.recordNow", stranger);
   assert.deepEqual(fake.sidecar.sentTo(RECORD), []);
-  assert.match(editor.asked.at(-1)?.text ?? "", /^nsys is not with .*“Profile on Ray…”/);
+  assert.match(
+    editor.asked.at(-1)?.text ?? "",
+    /^These workers don’t run under nsys\..*“Profile on Ray…”/,
+  );
 });
 
 test("“Stop and Download Reports” asks once for all that are selected", async () => {
@@ -232,7 +235,7 @@ test("“Stop and Download Reports” asks once for all that are selected", asyn
   const rows = runs.map((run) => ({ row: "run", run }));
   await editor.run("eagleray.finishAndDownload", rows[0], rows);
   const [asked] = editor.asked;
-  assert.equal(asked?.text, "Finish 2 runs?");
+  assert.equal(asked?.text, "Stop 2 runs?");
   assert.match(String(asked.options["detail"]), /:\none\.py\nother\.py$/);
   assert.deepEqual(
     fake.sidecar.sentTo(GATHER),
@@ -247,7 +250,10 @@ test("“Stop and Download Reports” asks first, “Download Reports” does no
   const row = { row: "run", run: aRun() };
   await editor.run("eagleray.finishAndDownload", row);
   assert.deepEqual(fake.sidecar.sentTo(GATHER), []);
-  assert.match(String(editor.asked[0]?.options["detail"]), /is ended\.\nCancel SLURM job 5\?$/);
+  assert.match(
+    String(editor.asked[0]?.options["detail"]),
+    /ends the program\.\nCancel SLURM job 5\?$/,
+  );
   editor.answer = () => "Stop and Download Reports";
   await editor.run("eagleray.finishAndDownload", row);
   await editor.run("eagleray.downloadReports", row);
@@ -269,7 +275,7 @@ test("gathered reports are announced, with a button to open them", async () => {
   fake.sidecar.notify(CHANGED, { runs: [gathered] });
   await settled();
   await settled();
-  assert.equal(editor.asked[0]?.text, "1 report gathered.");
+  assert.equal(editor.asked[0]?.text, "Downloaded 1 report.");
   const [open] = editor.executed;
   assert.deepEqual([open?.command, open?.args[1]], ["vscode.openWith", "eagleray.nsysReport"]);
 });

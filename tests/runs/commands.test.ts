@@ -168,7 +168,7 @@ test("in a workspace that is not trusted nothing is started, by whichever comman
   assert.equal(await debug.startDebugging(undefined, config), false);
   assert.deepEqual(
     editor.asked.map((one) => one.text),
-    [...commands, "launch"].map(() => "A run is started only in a trusted workspace."),
+    [...commands, "launch"].map(() => "Trust this workspace to run programs."),
   );
   assert.deepEqual(fake.sidecar.sent, []);
   assert.deepEqual(editor.terminals, []);

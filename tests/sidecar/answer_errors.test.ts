@@ -18,25 +18,25 @@ const CASES: readonly (readonly [string, unknown, string, string])[] = [
     "a connection that closed",
     Object.assign(new Error("Pending response rejected"), { code: -32097 }),
     "sidecar-lost",
-    "Eagleray’s sidecar ended before it answered. It is started again by itself; try again.",
+    "Eagleray’s background service stopped before it answered. It restarts automatically. Try again.",
   ],
   [
     "a connection that was disposed",
     new Error("Connection is disposed."),
     "sidecar-lost",
-    "Eagleray’s sidecar ended before it answered. It is started again by itself; try again.",
+    "Eagleray’s background service stopped before it answered. It restarts automatically. Try again.",
   ],
   [
     "anything else",
     new TypeError("undefined is not a function"),
     "internal",
-    "Something in Eagleray went wrong. “Show Log” has the details; a report of them helps us mend it.",
+    "Something went wrong in Eagleray. The log has the details. Please report them.",
   ],
   [
     "nothing at all",
     undefined,
     "internal",
-    "Something in Eagleray went wrong. “Show Log” has the details; a report of them helps us mend it.",
+    "Something went wrong in Eagleray. The log has the details. Please report them.",
   ],
 ];
 

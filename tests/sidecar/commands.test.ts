@@ -22,7 +22,7 @@ beforeEach(() => {
 test("without a Python it is said once, with a button that chooses one and starts with it", async () => {
   editor.answer = ({ kind }) =>
     kind === "error"
-      ? "Select Python"
+      ? "Select Python…"
       : kind === "open"
         ? [Uri.file("/opt/python3.12")]
         : undefined;
@@ -31,7 +31,7 @@ test("without a Python it is said once, with a button that chooses one and start
   assert.deepEqual(
     editor.asked.map((asked) => [asked.kind, asked.buttons]),
     [
-      ["error", ["Select Python", "Show Log"]],
+      ["error", ["Select Python…", "Show Log"]],
       ["open", []],
     ],
   );
@@ -49,8 +49,8 @@ test("an error of a start has the buttons that help, and they are commands", asy
   fake.app.errors.show(sidecarSilent(120, "reading libraries"), "refreshing");
   await settled();
   const [asked] = editor.asked;
-  assert.match(asked?.text ?? "", /^Eagleray’s sidecar did not answer within 120 s\. “Restart”/);
-  assert.deepEqual(asked?.buttons, ["Restart", "Select Python", "Show Log"]);
+  assert.match(asked?.text ?? "", /^Eagleray’s background service did not answer within 120 s\./);
+  assert.deepEqual(asked?.buttons, ["Restart", "Select Python…", "Show Log"]);
   assert.equal(editor.executed.at(-1)?.command, "eagleray.restart");
   assert.match(fake.log.text, /sidecar-silent: .*reading libraries/);
 });

@@ -81,7 +81,7 @@ describe("the source-mapping feature", () => {
 
   it("takes a folder for an answer", async () => {
     editor.answer = (asked) =>
-      asked.kind === "open" ? [Uri.file("/w/b")] : pick(/Choose the folder/)(asked);
+      asked.kind === "open" ? [Uri.file("/w/b")] : pick(/Select the folder/)(asked);
     await begin();
     assert.deepEqual(fakes.sidecar.sentTo(SET_FOLDER), [
       { cluster: CLUSTER, remote: "/r/x.py", local: "/w/b" },
@@ -134,7 +134,7 @@ describe("the source-mapping feature", () => {
     });
     await begin({ ...STANDING, local: "/w/x.py" });
     await editor.run("eagleray.openWorkerFile");
-    assert.match(editor.documents[0]?.text ?? "", /^# Something in Eagleray went wrong/);
+    assert.match(editor.documents[0]?.text ?? "", /^# Something went wrong in Eagleray/);
   });
 
   it("tells the sidecar the setting at its start and when it changes", async () => {

@@ -12,7 +12,9 @@ import { LIST, TERMINAL, type PdbSession } from "./messages";
 
 export async function openSession(app: App, rows: readonly Row[]): Promise<void> {
   if (!vscode.workspace.isTrusted) {
-    void vscode.window.showInformationMessage("A terminal is opened only in a trusted workspace.");
+    void vscode.window.showInformationMessage(
+      vscode.l10n.t("Trust this workspace to open terminals."),
+    );
     return;
   }
   const session = await chosenSession(app, await clustersOf(app, rows));
@@ -48,7 +50,7 @@ async function chosenSession(
   app: App,
   clusters: readonly string[],
 ): Promise<PdbSession | undefined> {
-  const results = await longWork("Looking for waiting pdb sessions", (options) =>
+  const results = await longWork(vscode.l10n.t("Looking for pdb sessions"), (options) =>
     Promise.allSettled(clusters.map((cluster) => app.sidecar.request(LIST, { cluster }, options))),
   );
   const answers = results.flatMap((result) =>
@@ -60,19 +62,27 @@ async function chosenSession(
     if (failed !== undefined && answers.length === 0) {
       throw failed.reason;
     }
-    const note = answers.find((answer) => answer.note !== "")?.note ?? "No pdb session waits.";
+    const note =
+      answers.find((answer) => answer.note !== "")?.note ??
+      vscode.l10n.t("No worker waits in pdb.");
     void vscode.window.showInformationMessage(plain(note, 300));
     return undefined;
   }
   const items = sessions.map((session) => ({
     label: plain(`${session.file.slice(session.file.lastIndexOf("/") + 1)}:${session.line}`),
     description: plain(
-      dotted(session.name, session.error, session.node, `pid ${session.pid}`, sinceOf(session)),
+      dotted(
+        session.name,
+        session.error,
+        session.node,
+        vscode.l10n.t("pid {0}", session.pid),
+        sinceOf(session),
+      ),
     ),
     detail: plain(session.file),
     session,
   }));
-  const title = "Open which waiting pdb?";
+  const title = vscode.l10n.t("Select a pdb session");
   return (await vscode.window.showQuickPick(items, { title, matchOnDescription: true }))?.session;
 }
 

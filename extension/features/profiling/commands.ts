@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import { withEach } from "../../common/errors";
-import { count, plain } from "../../common/texts";
+import { plain } from "../../common/texts";
 import { isConfirmed, longWork } from "../../dialogs";
 import type { Row } from "../../panel";
 import { LIST as RUNS, type Run } from "../runs/messages";
@@ -18,21 +18,33 @@ const SHOWN_MS = 5000;
 
 /** `isMeant`: it was called on the rows, and not with whatever is selected somewhere. */
 export async function record(app: App, rows: readonly Row[], isMeant: boolean): Promise<void> {
-  const chosen = await recordable(app, rows, isMeant, "Record which run?");
+  const chosen = await recordable(app, rows, isMeant, vscode.l10n.t("Select a run to record"));
   let workers = 0;
   await withEach(chosen.targets, chosen.nameOf, async (target) => {
-    const response = await longWork("Starting a recording", (options) =>
+    const response = await longWork(vscode.l10n.t("Starting a recording"), (options) =>
       app.sidecar.request(RECORD, target, options),
     );
     workers += response.workers;
-    vscode.window.setStatusBarMessage(`${count(workers, "worker")} asked to record`, SHOWN_MS);
+    vscode.window.setStatusBarMessage(
+      workers === 1
+        ? vscode.l10n.t("Starting to record 1 worker")
+        : vscode.l10n.t("Starting to record {0} workers", workers),
+      SHOWN_MS,
+    );
   });
 }
 
 export async function stop(app: App, rows: readonly Row[], isMeant: boolean): Promise<void> {
-  const chosen = await recordable(app, rows, isMeant, "Stop recording which run?");
+  const chosen = await recordable(
+    app,
+    rows,
+    isMeant,
+    vscode.l10n.t("Select a run to stop recording"),
+  );
   await withEach(chosen.targets, chosen.nameOf, (target) =>
-    longWork("Ending the recording", (options) => app.sidecar.request(STOP, target, options)),
+    longWork(vscode.l10n.t("Stopping the recording"), (options) =>
+      app.sidecar.request(STOP, target, options),
+    ),
   );
 }
 
@@ -47,14 +59,17 @@ export function gather(app: App, rows: readonly Row[]): Promise<void> {
 /** The notifier shows the result, as it does for reports that are gathered automatically. */
 async function gathered(app: App, rows: readonly Row[], finish: boolean): Promise<void> {
   const fits = finish ? isLive : (): boolean => true;
-  const selected = await targets(app, rows, "The reports of which run?", fits);
+  const selected = await targets(app, rows, vscode.l10n.t("Select a run with reports"), fits);
   const { targets: chosen, nameOf } = selected;
   if (chosen.length === 0 || (finish && !(await isFinishing(selected)))) {
     return;
   }
   await withEach(chosen, nameOf, ({ run }) =>
-    longWork(finish ? "Finishing and gathering" : "Gathering reports", (options) =>
-      app.sidecar.request(GATHER, { run, finish }, options),
+    longWork(
+      finish
+        ? vscode.l10n.t("Stopping and downloading reports")
+        : vscode.l10n.t("Downloading reports"),
+      (options) => app.sidecar.request(GATHER, { run, finish }, options),
     ),
   );
 }
@@ -65,11 +80,17 @@ function isFinishing({ targets, nameOf, runOf }: SelectedRuns): Promise<boolean>
   const [first = ""] = names;
   const isSingle = names.length === 1;
   const detail = isSingle
-    ? "Its recordings end, their reports are fetched, and then the program is ended."
-    : `Their recordings end, the reports are fetched, and then the programs are ended:\n${names.join("\n")}`;
+    ? vscode.l10n.t("Eagleray stops its recordings, downloads the reports, and ends the program.")
+    : `${vscode.l10n.t("Eagleray stops their recordings, downloads the reports, and ends the programs:")}\n${names.join("\n")}`;
   const asking = targets.flatMap((target) => runOf(target)?.confirm_stop || []);
-  const question = `Finish ${isSingle ? first : count(names.length, "run")}?`;
-  return isConfirmed(question, [detail, ...asking].join("\n"), "Stop and Download Reports");
+  const question = isSingle
+    ? vscode.l10n.t("Stop {0}?", first)
+    : vscode.l10n.t("Stop {0} runs?", names.length);
+  return isConfirmed(
+    question,
+    [detail, ...asking].join("\n"),
+    vscode.l10n.t("Stop and Download Reports"),
+  );
 }
 
 /** Without a row, opens a file that the user chooses. */
@@ -98,8 +119,11 @@ async function recordable(
   title: string,
 ): Promise<SelectedRuns> {
   if (isMeant && targetsOf(rows, await app.sidecar.request(LIST, {})).length === 0) {
-    const how = "Start their program with “Profile on Ray…”, naming them in its patterns.";
-    void vscode.window.showInformationMessage(`nsys is not with what was chosen. ${how}`);
+    void vscode.window.showInformationMessage(
+      vscode.l10n.t(
+        "These workers don’t run under nsys. Start their program with “Profile on Ray…” and select them.",
+      ),
+    );
     return { targets: [], nameOf: () => "", runOf: () => undefined };
   }
   return await targets(app, rows, title, isLive);
@@ -124,7 +148,7 @@ async function targets(
     .filter((run) => fits(run) && profiled.runs.some((profiledRun) => profiledRun.run === run.id))
     .map(({ id, name, command }) => ({ label: plain(name), description: plain(command), id }));
   if (items.length === 0) {
-    void vscode.window.showInformationMessage("There is no such run that is profiled.");
+    void vscode.window.showInformationMessage(vscode.l10n.t("No such run is being profiled."));
   }
   const picked =
     items.length < 2

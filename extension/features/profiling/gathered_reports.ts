@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
-import { count, plain } from "../../common/texts";
+import { plain } from "../../common/texts";
 import { EDITORS } from "../../contributions";
 import { windowName } from "../../workspace";
 import { LIST as RUNS } from "../runs/messages";
@@ -33,7 +33,7 @@ export async function openReportOf(
     description: whose,
     path,
   }));
-  const options = { title: "Open which report?", matchOnDescription: true };
+  const options = { title: vscode.l10n.t("Select a report"), matchOnDescription: true };
   const picked = await vscode.window.showQuickPick(items, options);
   if (picked !== undefined) {
     await openReport(picked.path);
@@ -42,9 +42,9 @@ export async function openReportOf(
 
 async function askForFile(folder: string | undefined): Promise<void> {
   const picked = await vscode.window.showOpenDialog({
-    title: "Open a report of nsys",
+    title: vscode.l10n.t("Open an nsys report"),
     ...(folder === undefined ? {} : { defaultUri: vscode.Uri.file(folder) }),
-    filters: { "Reports of nsys": ["nsys-rep", "sqlite"] },
+    filters: { [vscode.l10n.t("nsys reports")]: ["nsys-rep", "sqlite"] },
   });
   if (picked?.[0] !== undefined) {
     await openReport(picked[0].fsPath);
@@ -64,14 +64,18 @@ export function newlyGathered(before: ProfiledRuns, now: ProfiledRuns): Profiled
 export function gatheredSentence(run: ProfiledRun): string {
   const { state, gathered, expected, sentence } = run;
   if (state === "failed") {
-    return plain(`The reports were not gathered: ${sentence}`, 600);
+    return plain(vscode.l10n.t("The reports were not downloaded: {0}", sentence), 600);
   }
   if (isEmpty(run)) {
-    return plain(`No report was gathered. ${sentence || noReason(run)}`, 600);
+    return plain(vscode.l10n.t("No report was downloaded. {0}", sentence || noReason(run)), 600);
   }
-  const part =
-    gathered < expected ? `${gathered} of ${count(expected, "report")}` : count(gathered, "report");
-  return plain(`${part} gathered. ${gathered < expected ? sentence : ""}`, 600);
+  const downloaded =
+    gathered < expected
+      ? vscode.l10n.t("Downloaded {0} of {1} reports. {2}", gathered, expected, sentence)
+      : gathered === 1
+        ? vscode.l10n.t("Downloaded 1 report.")
+        : vscode.l10n.t("Downloaded {0} reports.", gathered);
+  return plain(downloaded, 600);
 }
 
 /** Whether no report was gathered and none was expected. */
@@ -87,16 +91,18 @@ export function noReportSentence(
   const run = runs.find((profiled) => named.some((target) => target.run === profiled.run));
   const isOver = run?.state === "gathered" || run?.state === "failed";
   const reason = run === undefined ? "" : isOver ? gatheredSentence(run) : run.sentence;
-  const hint = "“Start Recording” and “Stop Recording” make one; it comes here by itself.";
-  return plain(isOver ? reason : `No report is here yet. ${reason || hint}`, 600);
+  const hint = vscode.l10n.t("Start and stop a recording. Its report is downloaded automatically.");
+  return plain(isOver ? reason : vscode.l10n.t("No report yet. {0}", reason || hint), 600);
 }
 
 function noReason({ workers }: ProfiledRun): string {
-  return workers.length === 0 ? "No worker was profiled." : "Nothing was recorded.";
+  return workers.length === 0
+    ? vscode.l10n.t("No worker was profiled.")
+    : vscode.l10n.t("Nothing was recorded.");
 }
 
-const OPEN_REPORT = "Open Report";
-const OPEN_FOLDER = "Open Folder";
+const OPEN_REPORT = vscode.l10n.t("Open Report");
+const OPEN_FOLDER = vscode.l10n.t("Open Folder");
 
 /** Follows the list, from the first one that was received. */
 export class ReportNotifier implements Disposable {

@@ -53,40 +53,44 @@ function hasScreen(): boolean {
 function instead(uri: vscode.Uri): Action[] {
   return [
     ...downloadReport(uri),
-    { title: "Copy Path", run: () => vscode.env.clipboard.writeText(uri.fsPath) },
-    { title: "Reveal File", run: () => revealReport(uri) },
+    { title: vscode.l10n.t("Copy Path"), run: () => vscode.env.clipboard.writeText(uri.fsPath) },
+    { title: vscode.l10n.t("Reveal File"), run: () => revealReport(uri) },
   ];
 }
 
 function badSetting(path: string): EaglerayError {
   return new EaglerayError(
     "no-nsight",
-    `The setting eagleray.profiling.nsightSystems names ${path}, which is no program.`,
-    "Name nsys-ui of your installation there, or leave it empty.",
+    vscode.l10n.t("{0} in the setting eagleray.profiling.nsightSystems is not a program.", path),
+    vscode.l10n.t("Enter the path of nsys-ui, or leave the setting empty."),
   );
 }
 
 function missingNsight(): EaglerayError {
   return new EaglerayError(
     "no-nsight",
-    "Nsight Systems was not found on the machine where this window’s files are.",
-    "Copy the file to a computer that has it, or name its nsys-ui in the setting eagleray.profiling.nsightSystems.",
+    vscode.l10n.t("Nsight Systems was not found on the machine with this window’s files."),
+    vscode.l10n.t(
+      "Copy the report to a computer with Nsight Systems, or set eagleray.profiling.nsightSystems.",
+    ),
   );
 }
 
 function noScreen(): EaglerayError {
   return new EaglerayError(
     "no-screen",
-    "The machine where this window’s files are has no screen for Nsight Systems.",
-    "Copy the file to your own computer and open it there; its version must not be older than that of nsys.",
+    vscode.l10n.t("The machine with this window’s files has no display for Nsight Systems."),
+    vscode.l10n.t(
+      "Copy the report to your computer. Nsight Systems must be at least as new as nsys.",
+    ),
   );
 }
 
 function untrusted(): EaglerayError {
   return new EaglerayError(
     "untrusted-workspace",
-    "Nothing of a workspace that is not trusted is opened in other programs.",
-    "Trust the workspace, or open the file by hand.",
+    vscode.l10n.t("Files of an untrusted workspace are not opened in other programs."),
+    vscode.l10n.t("Trust the workspace, or open the file yourself."),
   );
 }
 
@@ -94,7 +98,7 @@ function failed(program: string, how: string, output: string): EaglerayError {
   return new EaglerayError(
     "nsight-failed",
     `${program} ${how}.`,
-    "The log has what it said; a report of a newer nsys needs a newer Nsight Systems.",
+    vscode.l10n.t("The log has its output. Reports of a newer nsys need a newer Nsight Systems."),
     output,
   );
 }
@@ -193,7 +197,7 @@ export async function revealReport(uri: vscode.Uri): Promise<void> {
 function downloadReport(uri: vscode.Uri): Action[] {
   const isRemote = vscode.env.remoteName !== undefined;
   return isRemote && vscode.workspace.getWorkspaceFolder(uri) !== undefined
-    ? [{ title: "Download", run: () => download(uri) }]
+    ? [{ title: vscode.l10n.t("Download"), run: () => download(uri) }]
     : [];
 }
 

@@ -117,7 +117,7 @@ class ReportPanel {
         await this.copyReport();
         break;
       case "copyPath":
-        await this.copy(this.uri.fsPath, "The path is");
+        await this.copy(this.uri.fsPath, vscode.l10n.t("The path is in the clipboard."));
         break;
       case "reveal":
         await revealReport(this.uri);
@@ -172,7 +172,11 @@ class ReportPanel {
 
   private showFailure(error: unknown): void {
     if (isCancellation(error)) {
-      this.show({ kind: "failed", message: "Reading it was cancelled.", nextStep: "" });
+      this.show({
+        kind: "failed",
+        message: vscode.l10n.t("Reading the report was cancelled."),
+        nextStep: "",
+      });
       return;
     }
     const { code, message, nextStep, detail } = asEaglerayError(error);
@@ -196,19 +200,27 @@ class ReportPanel {
     const { table, sort, descending, search } = query;
     const request = { path: this.uri.fsPath, table, sort, descending, search, format };
     const { title, text, rows, total } = await this.app.sidecar.request(TABLE_TEXT, request);
-    const part = `The first ${rows} of ${total} rows of “${title}” are`;
-    await this.copy(text, rows === total ? `“${title}” is` : part);
+    const copied =
+      rows === total
+        ? vscode.l10n.t("“{0}” is in the clipboard.", title)
+        : vscode.l10n.t(
+            "The first {0} of {1} rows of “{2}” are in the clipboard.",
+            rows,
+            total,
+            title,
+          );
+    await this.copy(text, copied);
   }
 
   private async copyReport(): Promise<void> {
     const request = { path: this.uri.fsPath };
     const { text } = await this.app.sidecar.request(REPORT_TEXT, request);
-    await this.copy(text, "The summary is");
+    await this.copy(text, vscode.l10n.t("The summary is in the clipboard."));
   }
 
-  private async copy(text: string, what: string): Promise<void> {
+  private async copy(text: string, sentence: string): Promise<void> {
     await vscode.env.clipboard.writeText(text);
-    this.post({ kind: "announcement", sentence: `${what} in the clipboard.` });
+    this.post({ kind: "announcement", sentence });
   }
 
   private show(message: ToPage): void {
@@ -271,7 +283,7 @@ function attribute(text: string): string {
     .replaceAll('"', "&quot;");
 }
 
-const OPEN = "Open Report";
+const OPEN = vscode.l10n.t("Open Report");
 
 /** A database is read by Eagleray itself, which trusts nothing in it. */
 function needsConsent(path: string): boolean {
@@ -281,11 +293,12 @@ function needsConsent(path: string): boolean {
 /** Whether the user agrees to open the report. */
 async function consented(path: string): Promise<boolean> {
   const picked = await vscode.window.showWarningMessage(
-    `Open ${plain(basename(path))} with nsys?`,
+    vscode.l10n.t("Open {0} with nsys?", plain(basename(path))),
     {
       modal: true,
-      detail:
-        "You haven't trusted this workspace. nsys reads the report, and a manipulated report could exploit a fault of nsys.",
+      detail: vscode.l10n.t(
+        "You haven't trusted this workspace. A manipulated report could exploit a fault of nsys.",
+      ),
     },
     OPEN,
   );
@@ -295,7 +308,7 @@ async function consented(path: string): Promise<boolean> {
 function notOpened(): EaglerayError {
   return new EaglerayError(
     "untrusted-workspace",
-    "The report wasn't opened, because this workspace isn't trusted.",
-    "Trust the workspace, or open the report again and agree.",
+    vscode.l10n.t("The report wasn't opened, because this workspace isn't trusted."),
+    vscode.l10n.t("Trust the workspace, or open the report again and agree."),
   );
 }

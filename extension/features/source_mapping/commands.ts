@@ -53,7 +53,7 @@ export async function setLocalFolder(app: App, rows: readonly Row[]): Promise<vo
     const { mappings } = await app.sidecar.request(SET_FOLDER, { cluster, remote, local });
     const pair = mappings.find((mapping) => mapping.local === local);
     void vscode.window.showInformationMessage(
-      plain(`${pair?.remote ?? remote} of the worker is ${local}.`),
+      plain(vscode.l10n.t("{0} of the worker is {1}.", pair?.remote ?? remote, local), 600),
     );
   }
 }
@@ -71,10 +71,11 @@ function stopOf(rows: readonly Row[], cluster: string): string {
 async function typedFolder(app: App, cluster: string): Promise<string | undefined> {
   const { mappings } = await app.sidecar.request(MAPPINGS, { cluster });
   return await vscode.window.showInputBox({
-    title: "Folder of the worker",
-    prompt: "The folder as the worker names it; which of your folders it is, is asked next.",
+    title: vscode.l10n.t("Folder of the worker"),
+    prompt: vscode.l10n.t("Path of the folder on the worker. You select your folder next."),
     value: mappings[0]?.remote ?? "",
-    validateInput: (text) => (text.startsWith("/") ? undefined : "Write an absolute path."),
+    validateInput: (text) =>
+      text.startsWith("/") ? undefined : vscode.l10n.t("Enter an absolute path."),
   });
 }
 
@@ -105,8 +106,9 @@ async function clusterFor(app: App, rows: readonly Row[]): Promise<string | unde
     label: plain(cluster.name),
     description: cluster.id,
   }));
-  return (await vscode.window.showQuickPick(items, { placeHolder: "Of which cluster?" }))
-    ?.description;
+  return (
+    await vscode.window.showQuickPick(items, { placeHolder: vscode.l10n.t("Select a cluster") })
+  )?.description;
 }
 
 export async function openWorkerFile(app: App): Promise<void> {
@@ -130,8 +132,8 @@ async function fileInView(app: App): Promise<WorkerFile> {
   if (!place) {
     throw new EaglerayError(
       "no-session",
-      "No worker is attached, so there is no worker’s file to show.",
-      "Attach to a worker first.",
+      vscode.l10n.t("You are not debugging a worker."),
+      vscode.l10n.t("Attach to a worker first."),
     );
   }
   const { cluster, worker: worker_id } = place;

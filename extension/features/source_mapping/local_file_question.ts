@@ -89,11 +89,11 @@ async function pickAnswer(
       description: plain(local),
       answer: { local },
     })),
-    { label: "Choose the folder that holds it…", answer: "folder" },
-    { label: "Use the worker’s own file, read-only", answer: "worker" },
+    { label: vscode.l10n.t("Select the folder that contains it…"), answer: "folder" },
+    { label: vscode.l10n.t("Open the worker’s file, read-only"), answer: "worker" },
   ];
   const picked = await vscode.window.showQuickPick(items, {
-    title: plain(`Which of your files is ${basename(remoteFile)} of the worker?`),
+    title: plain(vscode.l10n.t("Select your file for {0} of the worker", basename(remoteFile))),
     placeHolder: plain(remoteFile),
     ignoreFocusOut: true,
   });
@@ -106,8 +106,8 @@ export async function askFolder(remote: string): Promise<string | undefined> {
     (await vscode.window.showOpenDialog({
       canSelectFolders: true,
       canSelectFiles: false,
-      openLabel: "Use This Folder",
-      title: plain(`The folder of yours that holds ${remote}`),
+      openLabel: vscode.l10n.t("Use This Folder"),
+      title: plain(vscode.l10n.t("Select your folder that contains {0}", remote)),
     })) ?? [];
   return chosen?.fsPath;
 }

@@ -29,7 +29,9 @@ export class WorkerFiles implements vscode.TextDocumentContentProvider {
     const worker = JSON.parse(uri.query) as Omit<WorkerFile, "path">;
     try {
       const file = await this.app.sidecar.request(WORKER_FILE, { ...worker, path: uri.path });
-      return file.truncated ? `${file.text}\n# … the file is longer\n` : file.text;
+      return file.truncated
+        ? `${file.text}\n# … ${vscode.l10n.t("the file is longer")}\n`
+        : file.text;
     } catch (error) {
       // A document that fails to open shows a blank page, so the document shows the error.
       this.app.log.error(`reading ${uri.path} of the worker: ${String(error)}`);
@@ -38,7 +40,7 @@ export class WorkerFiles implements vscode.TextDocumentContentProvider {
   }
 }
 
-const SHOW = "Show Difference";
+const SHOW = vscode.l10n.t("Show Difference");
 
 /** Compares the file of a session's first stop when the session begins; each pair of files is reported once. */
 export function reportDifferences(app: App): Disposable {
@@ -80,7 +82,10 @@ async function compare(app: App, file: WorkerFile): Promise<boolean> {
 }
 
 async function warn(app: App, file: WorkerFile): Promise<void> {
-  const sentence = `The worker runs another version of ${basename(file.local)}: lines may not agree.`;
+  const sentence = vscode.l10n.t(
+    "The worker runs another version of {0}. Lines may differ.",
+    basename(file.local),
+  );
   const answer = await vscode.window.showWarningMessage(plain(sentence), SHOW);
   if (answer === SHOW) {
     await app.errors.shown("showing the difference", () => showDifference(file));
@@ -92,6 +97,6 @@ export async function showDifference(file: WorkerFile): Promise<void> {
     "vscode.diff",
     workerUri(file),
     vscode.Uri.file(file.local),
-    plain(`${basename(file.local)} (worker ↔ yours)`),
+    plain(vscode.l10n.t("{0} (worker ↔ yours)", basename(file.local))),
   );
 }

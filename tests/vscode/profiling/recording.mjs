@@ -113,7 +113,7 @@ export async function profiledRun({ stage, window, test }) {
     await window.waitFor(row(/train\.py.*5 reports gathered/), "that all reports are here");
     await window.shot("gathered");
     await window.answerMessage(
-      /5 reports gathered/,
+      /Downloaded 5 reports/,
       "Open Report",
       () => choice("nsys-rep").isVisible(),
       "that the reports are here",
