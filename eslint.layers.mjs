@@ -11,6 +11,7 @@ const features = [
   "presets",
   "profiling",
   "reports",
+  "first_run",
 ];
 
 const noVscode = {

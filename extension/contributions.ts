@@ -64,6 +64,7 @@ export const COMMANDS = {
   copyCommand: "eagleray.copyCommand",
   removeRun: "eagleray.removeRun",
   presets: "eagleray.presets",
+  selectInterpreter: "eagleray.selectInterpreter",
   // Profiling
   profile: "eagleray.profile",
   recordNow: "eagleray.recordNow",
@@ -71,6 +72,10 @@ export const COMMANDS = {
   finishAndDownload: "eagleray.finishAndDownload",
   downloadReports: "eagleray.downloadReports",
   openReport: "eagleray.openReport",
+  // The first run
+  openSample: "eagleray.openSample",
+  openSampleReport: "eagleray.openSampleReport",
+  openWalkthrough: "eagleray.openWalkthrough",
   // Ray's own pdb
   openPdbSession: "eagleray.openPdbSession",
 } as const;
@@ -92,6 +97,9 @@ export const EDITORS = {
 } as const;
 
 export const VIEW_CONTAINER = "eagleray";
+
+/** “Debug Ray in 2 Minutes”. */
+export const WALKTHROUGH = "eagleray.firstRun";
 
 /** The settings, without the prefix `eagleray.`, and the type of each. */
 export interface Settings {
@@ -136,6 +144,8 @@ export interface ContextKeys {
   readonly "eagleray.hasPaused": boolean;
   /** Some cluster is connected: selects the welcome text of the view Paused. */
   readonly "eagleray.connected": boolean;
+  /** The Python of a run had Ray: completes a step of the walkthrough. */
+  readonly "eagleray.pythonHasRay": boolean;
   /** Some job holds a Ray that is not connected yet. */
   readonly "eagleray.hasJobs": boolean;
   /** Some log is being followed. */
@@ -150,6 +160,7 @@ export const CONTEXT_KEYS: readonly (keyof ContextKeys)[] = [
   "eagleray.sidecar",
   "eagleray.hasPaused",
   "eagleray.connected",
+  "eagleray.pythonHasRay",
   "eagleray.hasJobs",
   "eagleray.following",
   "eagleray.hasProfiled",

@@ -8,6 +8,7 @@ import { DebugConfigurations } from "./debug_configurations";
 import { ErrorMessages } from "./error_messages";
 import * as clusters from "./features/clusters";
 import * as debugging from "./features/debugging";
+import * as firstRun from "./features/first_run";
 import * as pdb from "./features/pdb";
 import * as presets from "./features/presets";
 import * as profiling from "./features/profiling";
@@ -80,6 +81,7 @@ export function activate(context: vscode.ExtensionContext): Exported {
     ...pdb.register(app),
     ...profiling.register(app),
     ...reports.register(app),
+    ...firstRun.register(app),
     ...debuggingFeature.owned,
     vscode.debug.registerDebugConfigurationProvider(
       DEBUG_TYPE,

@@ -219,7 +219,7 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         preparing=RunPreparation(
             clusters.id_of, versions.local, versions.of_cluster, [unmatched], joined_python
         ),
-        cluster_pythons=cluster_pythons,
+        cluster_pythons=cluster_pythons if settings.discovery == "own" else list,
         debug_runs=DebugRuns(OwnPresets(home() / "presets")),
         runs=runs,
         runs_of_adapter=runs_of_adapter,

@@ -20,6 +20,7 @@ const SHOWN = new Set([
   "contents",
   "contextualTitle",
   "shortTitle",
+  "altText",
 ]);
 
 /** Names of products are the same in every language. */

@@ -13,6 +13,7 @@ import {
   SETTINGS,
   VIEWS,
   VIEW_CONTAINER,
+  WALKTHROUGH,
 } from "../../extension/contributions";
 import { draftOfLaunch } from "../../extension/features/runs/launch_json";
 
@@ -61,6 +62,15 @@ interface Manifest {
       readonly viewType: string;
       readonly priority: string;
       readonly selector: readonly { readonly filenamePattern: string }[];
+    }[];
+    readonly walkthroughs: readonly {
+      readonly id: string;
+      readonly steps: readonly {
+        readonly id: string;
+        readonly description: string;
+        readonly media: { readonly image: string; readonly altText: string };
+        readonly completionEvents: readonly string[];
+      }[];
     }[];
     readonly breakpoints: readonly { readonly language: string }[];
   };
@@ -157,9 +167,42 @@ test("welcome texts belong to our views and link to commands that exist", () => 
   }
 });
 
-const whens = [...menus, ...contributes.keybindings, ...contributes.viewsWelcome].map(
-  (one) => one.when ?? "",
-);
+const steps = contributes.walkthroughs.flatMap((walkthrough) => walkthrough.steps);
+const whens = [
+  ...[...menus, ...contributes.keybindings, ...contributes.viewsWelcome].map(
+    (one) => one.when ?? "",
+  ),
+  ...steps.flatMap(({ completionEvents }) =>
+    completionEvents.filter((event) => event.startsWith("onContext:")),
+  ),
+];
+
+test("steps of the walkthrough have a picture, and are completed by commands and settings that exist", () => {
+  assert.deepEqual(
+    contributes.walkthroughs.map(({ id }) => id),
+    [WALKTHROUGH],
+  );
+  for (const { id, media, description, completionEvents } of steps) {
+    assert.ok(existsSync(join(root, media.image)), media.image);
+    assert.ok(media.altText.length > 0, id);
+    const named = [...description.matchAll(/\(command:(eagleray\.\w+)/g)].map(([, name]) => name);
+    for (const event of completionEvents) {
+      const [kind, name = ""] = event.split(":");
+      if (kind === "onCommand") {
+        named.push(name);
+      } else if (kind === "onSettingChanged") {
+        assert.ok(name in settings, event);
+      } else {
+        assert.equal(kind, "onContext");
+      }
+    }
+    assert.deepEqual(
+      named.filter((name) => !commands.includes(name ?? "")),
+      [],
+      id,
+    );
+  }
+});
 
 test("every context key is read somewhere, and every one that is read is set", () => {
   const named = new Set(whens.flatMap((when) => when.match(/\beagleray\.[A-Za-z]+/g) ?? []));

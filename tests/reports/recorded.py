@@ -12,11 +12,11 @@ from tests.injected.real_nsys import FOLDER, real_nsys
 PROGRAM = Path(__file__).parent / "programs" / "ranges.c"
 
 
-def compiled(folder: Path) -> Path:
+def compiled(folder: Path, program: Path = PROGRAM) -> Path:
     """The program; nsys brings the headers of NVTX along."""
     (header,) = FOLDER.glob("root/usr/lib/*/nsight-systems/target-*/nvtx/include")
-    made = folder / "ranges"
-    command = ["gcc", "-O1", f"-I{header}", str(PROGRAM), "-o", str(made), "-ldl"]
+    made = folder / program.stem
+    command = ["gcc", "-O1", f"-I{header}", str(program), "-o", str(made), "-ldl", "-lpthread"]
     subprocess.run(command, check=True, timeout=120)
     return made
 

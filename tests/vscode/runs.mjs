@@ -12,11 +12,14 @@ import { markedWith } from "./harness/processes.mjs";
 import { lineOf } from "./harness/ray.mjs";
 import { browserRun } from "./harness/run.mjs";
 import { until } from "./harness/until.mjs";
+import { firstRun, picture, withPictures } from "./runs/first_run.mjs";
 
 await browserRun(
   "runs",
-  async ({ stage, window, test }) => {
+  async (story) => {
+    const { stage, window, test } = story;
     const { page } = window;
+    await firstRun(story);
     const learner = path.join(stage.workspace, "learner.py");
     const line = (mark) => lineOf(learner, mark);
     const list = page.locator(".quick-input-widget:visible");
@@ -53,7 +56,9 @@ await browserRun(
 
     await test("the view without runs shows what it is for", async () => {
       await window.openPanel();
-      const start = page.locator(".welcome-view a.monaco-button", { hasText: "Debug on Ray" });
+      const start = page.locator(".welcome-view a.monaco-button", {
+        hasText: "Open Sample Project",
+      });
       await window.waitFor(start, "a button to start");
       await window.shot("no-runs");
     });
@@ -271,6 +276,7 @@ await browserRun(
       await window.waitFor(exception.getByText(/ZeroDivisionError/), "the exception");
       await window.waitFor(variables.filter({ hasText: "steps" }), "the variable steps");
       await window.shot("failure");
+      await picture(window, "failure", { x: 350, y: 34, width: 850, height: 258 });
       await window.click(
         window.button("Continue"),
         async () => !(await window.toolbar().isVisible()),
@@ -282,5 +288,5 @@ await browserRun(
       await window.shot("output-1");
     });
   },
-  { stage: setStageWithoutCluster, driver: false },
+  { stage: async () => withPictures(await setStageWithoutCluster()), driver: false },
 );

@@ -7,7 +7,8 @@ import { withEach } from "../../common/errors";
 import { count, plain } from "../../common/texts";
 import { isConfirmed } from "../../dialogs";
 import type { Row } from "../../panel";
-import { draftOf, noProgram } from "./draft";
+import { draftOf, emptyDraft, noProgram } from "./draft";
+import { selectProgramPython } from "./interpreters";
 import { COMMAND, FORGET, PAUSE, STOP, type Run, type RunWorkerStatus } from "./messages";
 import type { RunOutput } from "./output";
 import { isLive, workerName } from "./rows";
@@ -29,6 +30,11 @@ export class RunCommands {
       throw noProgram();
     }
     return await this.starting.run(draft);
+  }
+
+  /** For the program of the editor, else for the workspace. */
+  async selectInterpreter(args: readonly unknown[]): Promise<string | undefined> {
+    return await selectProgramPython(this.app, draftOf(args) ?? emptyDraft());
   }
 
   /** Restarts the last run of this window; without one, runs the program in the editor. */

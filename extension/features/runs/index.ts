@@ -28,6 +28,11 @@ const COMMANDS_OF_RUNS: readonly CommandDefinition<RunCommands>[] = [
     doing,
     (...all) => ifTrusted(() => work(...all)),
   ]),
+  [
+    COMMANDS.selectInterpreter,
+    "selecting an interpreter",
+    (to, _, args) => ifTrusted(() => to.selectInterpreter(args)),
+  ],
   [COMMANDS.stopRun, "stopping a run", (to, rows) => to.stop(rows)],
   [COMMANDS.pauseWorker, "pausing a worker", (to, rows) => to.pause(rows)],
   [COMMANDS.copyCommand, "copying a command", (to, rows) => to.copy(rows)],

@@ -8,7 +8,7 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import { dotted } from "../../common/texts";
-import { changeWorkspaceSetting, setting } from "../../settings";
+import { changeWorkspaceSetting, setContextKey, setting } from "../../settings";
 import { activeEnvironment, hasPythonExtension, workspaceFolder } from "../../workspace";
 import { PYTHONS } from "./messages";
 import {
@@ -44,7 +44,7 @@ const SOURCES: Readonly<Record<PythonSource | "cluster", string>> = {
   VIRTUAL_ENV: vscode.l10n.t("active virtual environment"),
   CONDA_PREFIX: vscode.l10n.t("active conda environment"),
   PATH: "PATH",
-  cluster: vscode.l10n.t("used by a connected cluster"),
+  cluster: vscode.l10n.t("used by a Ray cluster on this machine"),
 };
 
 interface PythonItem extends vscode.QuickPickItem {
@@ -59,6 +59,9 @@ export async function selectProgramPython(
 ): Promise<string | undefined> {
   const python = await askForPython(app, place);
   await keepPython(python ?? "", place);
+  if (python !== undefined) {
+    setContextKey("eagleray.pythonHasRay", (await rayText(python)) !== "");
+  }
   return python;
 }
 

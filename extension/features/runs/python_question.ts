@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import type { App } from "../../app";
 import { asEaglerayError } from "../../common/errors";
 import { plain } from "../../common/texts";
+import { setContextKey } from "../../settings";
 import { askForPython, clusterPythons, keepPython, type ProgramPlace } from "./interpreters";
 
 /** `python` "" is the one of the plan; `anyway`: without a check of it. */
@@ -34,6 +35,9 @@ export async function withRay<T>(
     try {
       const started = await start(choice);
       await keepPython(choice.python, place);
+      if (!choice.anyway) {
+        setContextKey("eagleray.pythonHasRay", true);
+      }
       return started;
     } catch (error) {
       const { code, message } = asEaglerayError(error);

@@ -28,10 +28,11 @@ export async function setStageWithoutCluster() {
       RAY_AUTH_MODE: "disabled",
       RAY_TMPDIR: temp,
       RAY_USAGE_STATS_ENABLED: "0",
+      // As of an editor that was started in a terminal with an active environment; programs are run with it.
+      VIRTUAL_ENV: path.dirname(path.dirname(python())),
     },
     settings: {
       "eagleray.python": python(),
-      "eagleray.runs.python": python(),
       // Drawn by the graphics card, the text of a terminal would not be in the page.
       "terminal.integrated.gpuAcceleration": "off",
     },
