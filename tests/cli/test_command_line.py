@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import json
+import shlex
+from pathlib import Path
 
 import pytest
 from eagleray.cli.command_line import did_you_mean, parse, parser_of, understand
 from eagleray.cli.commands import COMMANDS, SHORTCUTS, Noun, command_of, leaf_paths
 from eagleray.cli.main import main
+from eagleray.common import l10n
 
 
 @pytest.mark.parametrize(
@@ -59,8 +63,6 @@ def test_every_command_has_a_help_with_sentences_and_examples(
 
 @pytest.mark.parametrize("path", leaf_paths(), ids=" ".join)
 def test_every_example_is_a_valid_command_line(path: tuple[str, ...]) -> None:
-    import shlex
-
     for example, _ in command_of(path).examples:
         words = shlex.split(example.partition(" | ")[0].partition(" > ")[0])
         _, parsed = parse(words)
@@ -92,11 +94,11 @@ def test_help_of_a_noun_lists_its_verbs(capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        ("pasued", "unknown command “pasued”. Did you mean “paused”?"),
-        ("runs stpo 3f2a", "unknown command “runs stpo”. Did you mean “stop”?"),
-        ("runs 3f2a", "unknown command “runs 3f2a”. Use one of: ls, output, stop"),
-        ("runs ls --jsno", "unknown option “--jsno”. Did you mean “--json”?"),
-        ("runs ls extra", "unknown argument “extra”"),
+        ("pasued", "There is no command “pasued”. Did you mean “paused”?"),
+        ("runs stpo 3f2a", "There is no command “runs stpo”. Did you mean “stop”?"),
+        ("runs 3f2a", "There is no command “runs 3f2a”. Use one of: ls, output, stop"),
+        ("runs ls --jsno", "There is no option “--jsno”. Did you mean “--json”?"),
+        ("runs ls extra", "There is no argument “extra”"),
         ("run python x.py", "Write `--` before the program: eagleray run -- python x.py"),
         (
             "run --break a.py:3 python x.py --steps 3",
@@ -106,8 +108,8 @@ def test_help_of_a_noun_lists_its_verbs(capsys: pytest.CaptureFixture[str]) -> N
             "profile --workers * python x.py",
             "eagleray profile --workers '*' -- python x.py",
         ),
-        ("workers continue", "specify at least one WORKER, or --all"),
-        ("workers continue w --all", "specify either WORKER or --all, not both"),
+        ("workers continue", "Specify at least one WORKER, or --all"),
+        ("workers continue w --all", "Specify either WORKER or --all, not both"),
     ],
 )
 def test_wrong_command_line_says_what_to_write(
@@ -122,6 +124,25 @@ def test_wrong_command_line_says_what_to_write(
 
 
 def test_suggestion_names_only_close_names() -> None:
-    assert did_you_mean("polcy-1", ["policy-1", "rollout"]) == ". Did you mean “policy-1”?"
+    assert did_you_mean("polcy-1", ["policy-1", "rollout"]) == "Did you mean “policy-1”?"
     assert did_you_mean("x", ["policy-1"]) == ""
     assert did_you_mean("", ["", "policy-1"]) == ""
+
+
+def test_texts_are_translated(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those of the table of commands, too, which is made before the language is known."""
+    german = {"Stop a run": "Einen Lauf beenden", "Print this help.": "Diese Hilfe zeigen."}
+    (tmp_path / "de.json").write_text(json.dumps(german), "utf-8")
+    monkeypatch.setattr(l10n.use, "__defaults__", (tmp_path,))
+    monkeypatch.setenv("EAGLERAY_LANGUAGE", "de")
+    try:
+        for arguments in (["help", "runs"], ["runs", "stop", "--help"]):
+            with pytest.raises(SystemExit):
+                main(arguments)
+    finally:
+        l10n.use("")
+    printed = capsys.readouterr().out
+    assert "  stop    Einen Lauf beenden\n" in printed
+    assert "\nEinen Lauf beenden.\n" in printed and "Diese Hilfe zeigen." in printed

@@ -33,29 +33,6 @@ from tests.cli.test_commands import START, eagleray
 from tests.fakes.adapter import FakeAdapter
 from tests.fakes.dashboard import FakeDashboard
 
-# Answers as a fake `squeue` of this machine, in whatever format is asked for.
-SQUEUE = """#!{python}
-import sys
-format = sys.argv[sys.argv.index("-o") + 1]
-mark = format.partition("%")[0]
-head = ["JOBID", *["x"] * 10]
-job = ["12", "RUNNING", "2", "1:20:00", "5:00", "1800000000", "OK", "batch", "None", "localhost", "a $(touch {owned}) \\x1b[31m"]
-print("".join("".join(mark + field for field in row) + mark + "\\n" for row in (head, job)))
-"""
-
-
-@pytest.fixture
-def squeue(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file that must not come to be."""
-    folder, owned = own_home / "bin", own_home / "owned"
-    folder.mkdir()
-    script = folder / "squeue"
-    script.write_text(SQUEUE.format(python=sys.executable, owned=owned))
-    script.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    monkeypatch.setenv("EAGLERAY_DISCOVERY", "own")
-    return owned
-
 
 async def test_slurm_lists_jobs_of_this_machine(squeue: Path) -> None:
     (job,) = (await eagleray("slurm", "--json")).json

@@ -112,4 +112,4 @@ def test_terminal_summary_contains_the_sentence() -> None:
     assert summary(ProfileState("/here", sentence="No worker fits x; seen were Y.")) == (
         "No worker was profiled. No worker fits x; seen were Y."
     )
-    assert "No class or name" in summary(None)
+    assert "No worker has a class or name" in summary(None)

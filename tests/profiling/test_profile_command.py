@@ -74,8 +74,8 @@ def test_invalid_profile_is_rejected(arguments: tuple[str, ...]) -> None:
     [
         (["profile"], "after `--`"),
         (["profile", "--", "train"], "--workers"),
-        (["profile", "--record", "r", "--stop", "r"], "only one of"),
-        (["profile", "--gather", "r", "--", "train"], "only one of"),
+        (["profile", "--record", "r", "--stop", "r"], "Use only one of"),
+        (["profile", "--gather", "r", "--", "train"], "Use only one of"),
         (["profile", "--steps", "--seconds", "3", "--", "train"], "not allowed with"),
     ],
 )
@@ -122,16 +122,16 @@ def test_progress_prints_each_line_once() -> None:
     assert progress.lines(None) == []
     assert progress.lines(ready) == [LOG_MESSAGE] and progress.lines(ready) == []
     recording = ProfileState("/o", workers=(worker("recording", said=LOG_MESSAGE),))
-    assert progress.lines(recording) == ["p (pid 7 on n1) records"]
+    assert progress.lines(recording) == ["p (pid 7 on n1) is recording"]
     writing = ProfileState("/o", workers=(worker("writing"),), files=("/o/a.nsys-rep",))
     assert progress.lines(writing) == [
-        "p (pid 7 on n1) writes its report",
-        "Gathered /o/a.nsys-rep",
+        "p (pid 7 on n1) is writing its report",
+        "Downloaded /o/a.nsys-rep",
     ]
     assert progress.lines(writing) == []
     recorded = worker("writing", reports=("/o/a.nsys-rep", "/o/b.nsys-rep"))
     another = ProfileState("/o", workers=(recorded,), files=recorded.reports)
-    assert progress.lines(another) == ["Gathered /o/b.nsys-rep of p"]
+    assert progress.lines(another) == ["Downloaded /o/b.nsys-rep of p"]
     failed = ProfileState("/o", "failed", "No room.", files=recorded.reports)
     assert progress.lines(failed) == ["No room."] and progress.lines(failed) == []
 
@@ -142,10 +142,10 @@ def test_text_of_a_node_does_not_control_the_terminal() -> None:
 
 
 def test_summary_counts_reports() -> None:
-    assert "No class or name" in summary(ProfileState("/o"))
+    assert "No worker has a class or name" in summary(ProfileState("/o"))
     some = ProfileState("/o", workers=(worker("ended"),), expected=3, gathered=1)
-    assert summary(some).startswith("1 report in /o; 2 did not come. Who gets one also gets")
-    assert summary(replace(some, gathered=0)) == "0 reports in /o; 3 did not come"
+    assert summary(some).startswith("1 report in /o. 2 reports are missing. Reports hold")
+    assert summary(replace(some, gathered=0)) == "0 reports in /o. 3 reports are missing."
 
 
 @pytest.mark.parametrize(
@@ -189,11 +189,13 @@ def test_preview_lists_matching_classes() -> None:
         ("nemo.VllmWorker", 0, "Vllm*"),
         ("Reward", 1, ""),
     ]
-    assert preview_lines(matches, ())[0] == "DTensorPolicyWorker fits *Policy* (1 live now)"
+    assert preview_lines(matches, ())[0] == "DTensorPolicyWorker fits *Policy* (1 running)"
     nobody = match_classes(actors[3:4] + actors[:1], ["x"])
     (line,) = preview_lines(nobody, ("x",))
     assert "None of the 2 classes" in line
-    assert "Ray does not say" in preview_lines(nobody, ("x", "trainer.*"))[1]
+    assert (
+        "Ray lists classes without their modules." in preview_lines(nobody, ("x", "trainer.*"))[1]
+    )
 
 
 def test_profiled_run_is_converted_for_the_editor() -> None:

@@ -9,9 +9,11 @@ import json
 import os
 from pathlib import Path
 
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 from attrs import evolve
 from eagleray.app import Settings
+from eagleray.cli.json_shapes import json_schema
 from eagleray.features.reports import messages
 from eagleray.features.reports.handlers import FIRST_ROWS, ReportHandlers
 from eagleray.features.reports.reports import Reports
@@ -123,6 +125,7 @@ async def test_json_equals_the_response_for_the_editor(database: str, tmp_path: 
         "version": 1,
         **Wire().plain(wire),
     }
+    jsonschema.validate((await eagleray("report", database, "--json")).json, json_schema("report"))
     assert [gpu.busy_share for gpu in wire.gpus] == [0.75]
     assert json.loads(json.dumps(Wire().plain(wire)))["tables"][0]["id"] == "kernels"
 
@@ -170,10 +173,10 @@ async def test_command_explains_invalid_files(tmp_path: Path, own_home: Path) ->
     assert done.err.startswith("eagleray: ") and "cannot be read: No such file" in done.err
     both = await eagleray("report", "x", "--json", "--markdown")
     assert both.code == 2
-    assert "use only one of" in both.err
+    assert "Use only one of" in both.err
     unknown = await eagleray("report", "x", "--sort", "name")
     assert unknown.code == 2
-    assert "unknown column “name”" in unknown.err
+    assert "There is no column “name”." in unknown.err
 
 
 async def test_command_rejects_other_files(tmp_path: Path, own_home: Path) -> None:

@@ -43,7 +43,7 @@ def test_actor_stops_is_listed_and_continues(home: Path, tmp_path: Path) -> None
     terminal = run(tmp_path, "--break", f"{ACTORS}:{line}")
     command = Command(dict(os.environ))
     try:
-        held = command.wait_row("Policy", state="held")
+        held = command.wait_row("Policy", state="paused", held=True)
         assert held["location"]["line"] == line
         # The worker is held a moment before its run says so.
         wait_for("the stop", lambda: row(terminal.run_id())["state"] == "paused")
@@ -61,7 +61,7 @@ def test_filter_keeps_other_workers_running(joined: Path, tmp_path: Path) -> Non
     lines = [f"{ACTORS}:{line_of(ACTORS, name)}" for name in ("step", "other")]
     terminal = run(tmp_path, "--break", lines[0], "--break", lines[1], "--workers", "*Policy*")
     try:
-        held = Command(dict(os.environ)).wait_row("Policy", state="held")
+        held = Command(dict(os.environ)).wait_row("Policy", state="paused", held=True)
         assert "other 1\n" in terminal.output()
         assert Command(dict(os.environ)).run("continue", held["worker_id"]).returncode == 0
         assert terminal.code() == 0, terminal.errors()

@@ -65,7 +65,7 @@ def test_selected_worker_stops_in_a_library(joined: Path, tmp_path: Path, start:
     terminal = Terminal(tmp_path, "run", *options, "--", *STARTERS[start](), "program.py")
     command = Command(dict(os.environ))
     try:
-        held = command.wait_row("Policy", state="held")
+        held = command.wait_row("Policy", state="paused", held=True)
         assert held["location"]["line"] == line
         with command.editor(held["worker_id"]) as (client, _):
             assert stand(client)["line"] == line

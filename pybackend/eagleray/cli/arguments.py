@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from eagleray.common.l10n import t
 from eagleray.features.presets.model import ANSWERS
 
 ADDRESS_HELP = "8265, host:8265, http://…, ssh://HOST/8265, slurm://JOB or ssh://HOST/slurm://JOB"
-WORKER_HELP = "Worker name, ID, or unambiguous beginning of an ID."
 # What completion offers for an argument; see `completed`.
 COMPLETED = ("workers", "paused", "runs", "clusters", "presets", "files")
 
@@ -18,38 +18,42 @@ def completed(action: argparse.Action, kind: str) -> None:
     action.completed = kind  # type: ignore[attr-defined]
 
 
-def add_cluster(parser: argparse.ArgumentParser, purpose: str = "Use only this cluster") -> None:
-    help_text = f"{purpose}: {ADDRESS_HELP}."
+def add_cluster(parser: argparse.ArgumentParser, purpose: str = "") -> None:
+    """`purpose` is a translated sentence."""
+    forms = t("Write {forms}.", forms=ADDRESS_HELP)
+    help_text = f"{purpose or t('Use only this cluster.')} {forms}"
     completed(parser.add_argument("--cluster", metavar="URL", help=help_text), "clusters")
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     """The output options of a command that prints no table."""
     parser.add_argument(
-        "-o", "--output", dest="format", choices=("json",), default="", help="Print JSON."
+        "-o", "--output", dest="format", choices=("json",), default="", help=t("Print JSON.")
     )
-    parser.add_argument("--json", action="store_true", help="Print JSON, as -o json does.")
+    parser.add_argument("--json", action="store_true", help=t("Print JSON, as -o json does."))
+
+
+def _worker_help() -> str:
+    return t("Worker name, ID, or unambiguous beginning of an ID.")
 
 
 def add_worker(parser: argparse.ArgumentParser, kind: str = "paused") -> None:
-    completed(parser.add_argument("worker", metavar="WORKER", help=WORKER_HELP), kind)
+    completed(parser.add_argument("worker", metavar="WORKER", help=_worker_help()), kind)
 
 
 def add_workers(parser: argparse.ArgumentParser) -> None:
     """Workers by name, or all of them; see `check_workers`."""
-    workers = parser.add_argument("workers", metavar="WORKER", nargs="*", help=WORKER_HELP)
+    workers = parser.add_argument("workers", metavar="WORKER", nargs="*", help=_worker_help())
     completed(workers, "paused")
-    parser.add_argument("--all", action="store_true", help="Use all paused or held workers.")
+    parser.add_argument("--all", action="store_true", help=t("Use all paused or held workers."))
 
 
 def check_workers(arguments: argparse.Namespace) -> str:
     if arguments.workers and arguments.all:
-        return "specify either WORKER or --all, not both"
-    return (
-        "specify at least one WORKER, or --all"
-        if not arguments.workers and not arguments.all
-        else ""
-    )
+        return t("Specify either WORKER or --all, not both.")
+    if not arguments.workers and not arguments.all:
+        return t("Specify at least one WORKER, or --all.")
+    return ""
 
 
 def add_start(run: argparse.ArgumentParser) -> None:
@@ -58,7 +62,7 @@ def add_start(run: argparse.ArgumentParser) -> None:
         "--preset",
         metavar="NAME",
         default="",
-        help="Make it a short test run: `debug` for what fits, or one of your presets.",
+        help=t("Make it a short test run: `debug` for what fits, or one of your presets."),
     )
     completed(preset, "presets")
     run.add_argument(
@@ -68,7 +72,10 @@ def add_start(run: argparse.ArgumentParser) -> None:
         action="append",
         type=_answer,
         default=[],
-        help=f"Set an option of the preset, or empty it: {', '.join(sorted(ANSWERS))}.",
+        help=t(
+            "Set an option of the preset, or empty it: {options}.",
+            options=", ".join(sorted(ANSWERS)),
+        ),
     )
     run.add_argument(
         "--env",
@@ -76,29 +83,29 @@ def add_start(run: argparse.ArgumentParser) -> None:
         action="append",
         type=_variable,
         default=[],
-        help="Set an environment variable of the program.",
+        help=t("Set an environment variable of the program."),
     )
     run.add_argument(
-        "--anyway", action="store_true", help="Start even if the program's Python can't use Ray."
+        "--anyway", action="store_true", help=t("Start even if the program's Python can't use Ray.")
     )
-    run.add_argument("--dry-run", action="store_true", help="Print what would start, and exit.")
+    run.add_argument("--dry-run", action="store_true", help=t("Print what would start, and exit."))
     run.add_argument(
-        "--details", action="store_true", help="With --dry-run, print long values in full."
+        "--details", action="store_true", help=t("With --dry-run, print long values in full.")
     )
     run.add_argument(
         "--check",
         action="store_true",
-        help="Compose the configuration first. Start nothing if that fails.",
+        help=t("Compose the configuration first. Start nothing if that fails."),
     )
-    run.add_argument("--detach", action="store_true", help="Print the run ID and exit.")
-    run.add_argument("--yes", action="store_true", help="Start on SLURM without a question.")
+    run.add_argument("--detach", action="store_true", help=t("Print the run ID and exit."))
+    run.add_argument("--yes", action="store_true", help=t("Start on SLURM without a question."))
 
 
 def check_start(arguments: argparse.Namespace) -> str:
     if arguments.answers and not arguments.preset:
-        return "--set needs --preset"
+        return t("--set needs --preset.")
     if arguments.check and not arguments.preset:
-        return "--check needs --preset"
+        return t("--check needs --preset.")
     return ""
 
 
@@ -108,7 +115,7 @@ def ranks(text: str) -> tuple[int, ...]:
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise argparse.ArgumentTypeError("write ranks like 0,2-4")
+            raise argparse.ArgumentTypeError(t("write ranks like 0,2-4"))
         numbers += range(int(first), int(last or first) + 1)
     return tuple(numbers)
 
@@ -116,7 +123,7 @@ def ranks(text: str) -> tuple[int, ...]:
 def positive(text: str) -> int:
     number = int(text)
     if number < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
+        raise argparse.ArgumentTypeError(t("must be at least 1"))
     return number
 
 
@@ -124,7 +131,7 @@ def _answer(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if name not in ANSWERS or not equals:
         raise argparse.ArgumentTypeError(
-            f"write OPTION=VALUE with one of {', '.join(sorted(ANSWERS))}"
+            t("write OPTION=VALUE with one of {options}", options=", ".join(sorted(ANSWERS)))
         )
     return name, value
 
@@ -132,5 +139,5 @@ def _answer(text: str) -> tuple[str, str]:
 def _variable(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not name.isidentifier() or not equals:
-        raise argparse.ArgumentTypeError("write NAME=VALUE")
+        raise argparse.ArgumentTypeError(t("write NAME=VALUE"))
     return name, value

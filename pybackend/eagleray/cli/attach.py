@@ -9,9 +9,10 @@ from pathlib import Path
 from eagleray.app import App
 from eagleray.cli.arguments import add_cluster, add_json, add_worker
 from eagleray.cli.json_shapes import attachment_json
-from eagleray.cli.output import print_json
+from eagleray.cli.output import print_json, say
 from eagleray.cli.targets import cluster_ids, find
 from eagleray.common.errors import printable
+from eagleray.common.l10n import t
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--folder",
         action="append",
         default=[],
-        help="Find the worker's files in this folder. The default is the current one.",
+        help=t("Find the worker's files in this folder. The default is the current one."),
     )
 
 
@@ -35,11 +36,15 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
         print_json(attachment_json(attachment))
     else:
         path = printable(attachment.local or attachment.path, 4096)
-        place = f"is paused at {path}:{attachment.line}" if attachment.path else "is running"
-        print(f"{attachment.name} {place}.", file=sys.stderr)
+        name, place = attachment.name, f"{path}:{attachment.line}"
+        say(
+            t("{name} is paused at {place}.", name=name, place=place)
+            if attachment.path
+            else t("{name} is running.", name=name)
+        )
         print(attachment.socket)
         sys.stdout.flush()
-        print(usage_of(attachment.socket), file=sys.stderr)
+        say(usage_of(attachment.socket))
     return 0
 
 
@@ -49,7 +54,7 @@ def _folders(arguments: argparse.Namespace) -> list[str]:
 
 def usage_of(socket: str) -> str:
     """How a DAP client uses the socket."""
-    return (
-        "Connect a DAP client to this socket and send `attach`. The adapter of nvim-dap, for example:\n"
-        f'  {{ type = "pipe", pipe = "{printable(socket, 4096)}" }}'
+    how = t(
+        "Connect a DAP client to this socket and send `attach`. The adapter of nvim-dap, for example:"
     )
+    return f'{how}\n  {{ type = "pipe", pipe = "{printable(socket, 4096)}" }}'

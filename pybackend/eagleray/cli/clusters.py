@@ -13,24 +13,30 @@ from eagleray.cli.output import error_text, print_json, say, step_now
 from eagleray.cli.table import TableColumn, add_list_output, print_rows
 from eagleray.common.durations import duration_text
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import t
 from eagleray.features.clusters.addresses import normalised
 from eagleray.features.clusters.model import Cluster, ClusterList, ClusterStatus
 from eagleray.ray.errors import no_clusters
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_cluster(parser, "List only this cluster")
+    add_cluster(parser, t("List only this cluster."))
     add_list_output(parser)
 
 
 def add_address_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("address", metavar="ADDRESS", help=f"Address: {ADDRESS_HELP}.")
+    parser.add_argument(
+        "address", metavar="ADDRESS", help=t("Address: {forms}.", forms=ADDRESS_HELP)
+    )
     add_json(parser)
 
 
 def add_addresses_argument(parser: argparse.ArgumentParser) -> None:
     addresses = parser.add_argument(
-        "addresses", metavar="ADDRESS", nargs="+", help="Address, as `eagleray clusters` lists it."
+        "addresses",
+        metavar="ADDRESS",
+        nargs="+",
+        help=t("Address, as `eagleray clusters` lists it."),
     )
     completed(addresses, "clusters")
 
@@ -62,7 +68,8 @@ async def add(app: App, arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(cluster_json(added))
     else:
-        say(f"Added {added.id}. {added.sentence}.")
+        say(t("Added {cluster}.", cluster=added.id))
+        say(f"{added.sentence.rstrip('.')}.")
     return 0
 
 
@@ -75,15 +82,20 @@ async def remove(app: App, arguments: argparse.Namespace) -> int:
         try:
             cluster = normalised(address)
             if cluster in listed and listed[cluster].origin != "added":
-                say(f"{cluster} was found on this machine. It is listed while it runs.")
+                say(
+                    t(
+                        "{cluster} was found on this machine. It is listed while it runs.",
+                        cluster=cluster,
+                    )
+                )
                 is_failed = True
                 continue
             await app.clusters.remove(cluster)
-            say(f"Removed {cluster}.")
+            say(t("Removed {cluster}.", cluster=cluster))
         except EaglerayError as error:
             added = [item.id for item in listed.values() if item.origin == "added"]
-            say(f"eagleray: {error.message.rstrip('.')}{did_you_mean(address, added) or '.'}")
-            say(step_now(error))
+            say(f"eagleray: {error.message}")
+            say(did_you_mean(address, added) or step_now(error))
             is_failed = True
     return 1 if is_failed else 0
 

@@ -15,6 +15,7 @@ from attrs import frozen
 from eagleray.cli.commands import COMMANDS, SHORTCUTS, VERB_ALIASES, Command, Noun, Path, command_of
 from eagleray.cli.help_text import command_epilog, help_of, main_help
 from eagleray.common.errors import printable
+from eagleray.common.l10n import t, translated
 
 # Options without a value, which may stand before a verb.
 _FLAGS = frozenset({"--json", "--yes", "--verbose", "--no-headers"})
@@ -49,12 +50,12 @@ class CommandParser(argparse.ArgumentParser):
     def __init__(self, path: Path, command: Command) -> None:
         super().__init__(
             prog=f"eagleray {' '.join(path)}",
-            description=f"{command.help}.",
+            description=f"{translated(command.help)}.",
             epilog=command_epilog(command),
             formatter_class=argparse.RawDescriptionHelpFormatter,
             add_help=False,
         )
-        self.add_argument("-h", "--help", action="help", help="Print this help.")
+        self.add_argument("-h", "--help", action="help", help=t("Print this help."))
         self.path = path
         # Python 3.14 has colours of its own.
         self.color = False
@@ -62,7 +63,8 @@ class CommandParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
         help_command = f"eagleray {' '.join(self.path)} --help"
-        self.exit(2, f"eagleray: {message}\nRun `{help_command}` for its arguments.\n")
+        hint = t("Run `{command}` for its arguments.", command=help_command)
+        self.exit(2, f"eagleray: {message}\n{hint}\n")
 
 
 def understand(arguments: Sequence[str]) -> Wanted:
@@ -81,7 +83,9 @@ def understand(arguments: Sequence[str]) -> Wanted:
         if option in _HELP:
             return Wanted((), (), help=True)
         if option != "--verbose":
-            raise WrongCommandLine(f"unknown option {_quoted(option)} before a command")
+            raise WrongCommandLine(
+                t("There is no option {option} before a command.", option=_quoted(option))
+            )
         verbose = True
     if rest[:1] == ["help"]:
         rest = [*rest[1:], "--help"]
@@ -93,7 +97,7 @@ def understand(arguments: Sequence[str]) -> Wanted:
         return Wanted((noun, verb), (*options, *rest), verbose=verbose)
     if name not in COMMANDS:
         names = [*COMMANDS, *SHORTCUTS]
-        raise WrongCommandLine(f"unknown command {_quoted(name)}{did_you_mean(name, names)}")
+        raise WrongCommandLine(_joined(_unknown_command(name), did_you_mean(name, names)))
     entry = COMMANDS[name]
     if isinstance(entry, Command):
         return Wanted((name,), tuple(rest), verbose=verbose)
@@ -113,8 +117,8 @@ def _with_verb(name: str, noun: Noun, rest: list[str], verbose: bool) -> Wanted:
     if written and not written.startswith("-"):
         close = did_you_mean(written, [*noun.verbs, *aliases])
         if noun.default == "ls" or close:
-            hint = close or f". Use one of: {', '.join(noun.verbs)}"
-            raise WrongCommandLine(f"unknown command {_quoted(f'{name} {written}')}{hint}", (name,))
+            hint = close or t("Use one of: {verbs}.", verbs=", ".join(noun.verbs))
+            raise WrongCommandLine(_joined(_unknown_command(f"{name} {written}"), hint), (name,))
     return Wanted((name, noun.default), tuple(rest), verbose=verbose)
 
 
@@ -139,11 +143,11 @@ def parse(
     try:
         wanted = understand(ours)
     except WrongCommandLine as error:
-        help_command = " ".join(["eagleray", *error.path, "--help"])
+        command = " ".join(["eagleray", *error.path, "--help"])
         print(
             f"usage: eagleray {' '.join(error.path) + ' ' if error.path else ''}COMMAND [options]",
             f"eagleray: {error}",
-            f"Run `{help_command}` for the commands.",
+            t("Run `{command}` for the commands.", command=command),
             sep="\n",
             file=sys.stderr,
         )
@@ -181,7 +185,7 @@ def parser_of(path: Path, load: Callable[[str], Any] = import_module) -> Command
     command = command_of(path)
     parser = CommandParser(path, command)
     getattr(load(f"eagleray.cli.{command.module}"), command.arguments)(parser)
-    parser.add_argument("--verbose", action="store_true", help="Log to standard error.")
+    parser.add_argument("--verbose", action="store_true", help=t("Log to standard error."))
     return parser
 
 
@@ -198,23 +202,34 @@ def _unexpected(
         # The user's command begins there.
         at = ours.index(positional[0])
         typed = shlex.join(["eagleray", *ours[:at], "--", *ours[at:]])
-        return f"Write `--` before the program: {printable(typed, 1000)}"
+        return t("Write `--` before the program: {command}", command=printable(typed, 1000))
     unknown = extra[0]
     name = unknown.partition("=")[0]
     options = [text for action in parser._actions for text in action.option_strings]
     hint = did_you_mean(name, options) if name.startswith("-") else ""
-    kind = "option" if name.startswith("-") else "argument"
-    return f"unknown {kind} {_quoted(unknown)}{hint}"
+    if name.startswith("-"):
+        return _joined(t("There is no option {option}.", option=_quoted(unknown)), hint)
+    return t("There is no argument {argument}.", argument=_quoted(unknown))
 
 
 def did_you_mean(written: str, names: Iterable[str]) -> str:
-    """ ". Did you mean “runs”?", or "" if no name is close."""
+    """ "Did you mean “runs”?", or "" if no name is close."""
     lowered = {name.lower(): name for name in names if name}
     close = difflib.get_close_matches(written.lower(), lowered, 2, 0.6)
     if not close:
         return ""
-    named = " or ".join(_quoted(lowered[name]) for name in close)
-    return f". Did you mean {named}?"
+    first, *others = (_quoted(lowered[name]) for name in close)
+    if others:
+        return t("Did you mean {first} or {second}?", first=first, second=others[0])
+    return t("Did you mean {name}?", name=first)
+
+
+def _unknown_command(written: str) -> str:
+    return t("There is no command {command}.", command=_quoted(written))
+
+
+def _joined(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))
 
 
 def _quoted(text: str) -> str:

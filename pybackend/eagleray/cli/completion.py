@@ -10,12 +10,13 @@ from attrs import frozen
 
 from eagleray.cli.command_line import parser_of
 from eagleray.cli.commands import COMMANDS, SHORTCUTS, VERB_ALIASES, Noun, Path, leaf_paths
+from eagleray.common.l10n import t, translated
 
 SHELLS = ("bash", "zsh", "fish")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help="One of bash, zsh, fish.")
+    parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=t("One of bash, zsh, fish."))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -86,12 +87,18 @@ def paths_of_input() -> dict[str, Path]:
 
 def _verbs() -> list[tuple[str, list[tuple[str, str]]]]:
     """The words that may follow nothing or a noun, with their help."""
-    top = [(name, entry.help) for name, entry in COMMANDS.items()]
-    top += [(name, f"Short for eagleray {' '.join(path)}") for name, path in SHORTCUTS.items()]
+    top = [(name, translated(entry.help)) for name, entry in COMMANDS.items()]
+    top += [
+        (name, t("Short for {command}", command=f"eagleray {' '.join(path)}"))
+        for name, path in SHORTCUTS.items()
+    ]
     nouns = [(name, entry) for name, entry in COMMANDS.items() if isinstance(entry, Noun)]
     return [
-        ("", [*top, ("help", "Print the help of a command")]),
-        *((name, [(verb, cmd.help) for verb, cmd in noun.verbs.items()]) for name, noun in nouns),
+        ("", [*top, ("help", t("Print the help of a command"))]),
+        *(
+            (name, [(verb, translated(cmd.help)) for verb, cmd in noun.verbs.items()])
+            for name, noun in nouns
+        ),
     ]
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from eagleray.cli.commands import COMMANDS, GROUPS, SHORTCUTS, Command, Noun
 from eagleray.cli.styles import Style, styled
+from eagleray.common.l10n import later, t, translated
 
 _MAIN_EXAMPLES = (
-    ("run --break policy.py:23 -- python train.py", "pause workers at a line"),
-    ("workers ls --paused", "list paused workers"),
-    ("workers attach policy-0", "debug one with any DAP client"),
+    ("run --break policy.py:23 -- python train.py", later("pause workers at a line")),
+    ("workers ls --paused", later("list paused workers")),
+    ("workers attach policy-0", later("debug one with any DAP client")),
     ("profile start --workers '*Policy*' --seconds 10 -- python train.py", ""),
 )
 
@@ -16,27 +17,27 @@ _MAIN_EXAMPLES = (
 def main_help() -> str:
     """The help of `eagleray` alone."""
     lines = [
-        "Debug and profile distributed training on Ray.",
+        t("Debug and profile distributed training on Ray."),
         "",
-        _title("Usage"),
+        _title(t("Usage")),
         "  eagleray COMMAND [options]",
     ]
     for group, entries in GROUPS.items():
         lines += [
             "",
-            _title(group),
-            *_rows([(name, entry.help) for name, entry in entries.items()]),
+            _title(translated(group)),
+            *_rows([(name, translated(entry.help)) for name, entry in entries.items()]),
         ]
     short = [(name, f"eagleray {' '.join(path)}") for name, path in SHORTCUTS.items()]
-    lines += ["", _title("Shortcuts"), *_rows(short)]
+    lines += ["", _title(t("Shortcuts")), *_rows(short)]
     options = [
-        ("-h, --help", "Print the help of a command"),
-        ("--version", "Print the version"),
-        ("--verbose", "Log to standard error"),
+        ("-h, --help", t("Print the help of a command")),
+        ("--version", t("Print the version")),
+        ("--verbose", t("Log to standard error")),
     ]
-    lines += ["", _title("Options"), *_rows(options)]
-    lines += ["", _title("Examples"), *_example_lines(_MAIN_EXAMPLES)]
-    lines += ["", "Run `eagleray COMMAND --help` for more about a command."]
+    lines += ["", _title(t("Options")), *_rows(options)]
+    lines += ["", _title(t("Examples")), *_example_lines(_MAIN_EXAMPLES)]
+    lines += ["", t("Run `eagleray COMMAND --help` for more about a command.")]
     return "\n".join(lines) + "\n"
 
 
@@ -44,23 +45,23 @@ def help_of(name: str) -> str:
     """The help of a noun: its verbs and their first examples."""
     noun = COMMANDS[name]
     assert isinstance(noun, Noun)
-    verbs = [(verb, command.help) for verb, command in noun.verbs.items()]
+    verbs = [(verb, translated(command.help)) for verb, command in noun.verbs.items()]
     examples = tuple(command.examples[0] for command in noun.verbs.values() if command.examples)
     lines = [
-        f"{noun.help}.",
+        f"{translated(noun.help)}.",
         "",
-        _title("Usage"),
+        _title(t("Usage")),
         f"  eagleray {name} COMMAND [options]",
         "",
-        _title("Commands"),
+        _title(t("Commands")),
         *_rows(verbs),
         "",
-        f"`eagleray {name}` alone is `eagleray {name} {noun.default}`.",
+        t("`eagleray {name}` alone is `eagleray {name} {verb}`.", name=name, verb=noun.default),
         "",
-        _title("Examples"),
+        _title(t("Examples")),
         *_example_lines(examples),
         "",
-        f"Run `eagleray {name} COMMAND --help` for more about a command.",
+        t("Run `eagleray {name} COMMAND --help` for more about a command.", name=name),
     ]
     return "\n".join(lines) + "\n"
 
@@ -69,7 +70,7 @@ def command_epilog(command: Command) -> str:
     """The examples of a command, below its arguments."""
     if not command.examples:
         return ""
-    return "\n".join(["examples:", *_example_lines(command.examples)])
+    return "\n".join([t("examples:"), *_example_lines(command.examples)])
 
 
 def _rows(rows: list[tuple[str, str]]) -> list[str]:
@@ -78,7 +79,10 @@ def _rows(rows: list[tuple[str, str]]) -> list[str]:
 
 
 def _example_lines(examples: tuple[tuple[str, str], ...]) -> list[str]:
-    return [f"  eagleray {command}{f'  # {why}' if why else ''}" for command, why in examples]
+    return [
+        f"  eagleray {command}{f'  # {translated(why)}' if why else ''}"
+        for command, why in examples
+    ]
 
 
 def _title(text: str) -> str:

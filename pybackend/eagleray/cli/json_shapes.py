@@ -267,13 +267,12 @@ def job_json(status: JobStatus, jobs: Jobs) -> Json:
 
 def paused_json(worker: PausedWorker, waited: float | None) -> Json:
     """Flat: workers that only relay the error of this one are rows of their own."""
-    state = state_of(worker)
     return _shaped(
         worker,
         PAUSED,
         children=[child.worker_id for child in worker.children],
-        state=state,
-        held=state == "held",
+        state=state_of(worker),
+        held=worker.is_held,
         waiting_s=waited,
     )
 
@@ -331,10 +330,8 @@ def report_json(report: LoadedReport, tables: Sequence[ReportTable]) -> Json:
 
 
 def state_of(worker: PausedWorker) -> str:
-    """The state on a terminal, where nothing is marked as new: what an adapter holds is held."""
-    if worker.is_attached or worker.state == "debugging":
-        return "debugging"
-    return "held" if worker.state == "paused" and worker.is_held else worker.state
+    """The state as the editor shows it; an editor may debug a worker that runs at the moment."""
+    return "debugging" if worker.is_attached else worker.state
 
 
 def live_state(worker: LiveWorker, paused: PausedWorker | None) -> str:

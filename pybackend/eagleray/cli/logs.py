@@ -9,6 +9,7 @@ from eagleray.cli.arguments import add_cluster, add_json, add_worker, positive
 from eagleray.cli.json_shapes import log_json
 from eagleray.cli.output import print_json
 from eagleray.cli.targets import cluster_ids, fitting, suggesting
+from eagleray.common.l10n import t
 from eagleray.common.worker_errors import ambiguous_worker, no_such_worker
 from eagleray.features.workers.live_workers import fetch_live_workers
 from eagleray.features.workers.logs import Logs
@@ -20,21 +21,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     add_worker(parser, "workers")
     parser.add_argument(
-        "--err", action="store_true", help="Print standard error, not standard output."
+        "--err", action="store_true", help=t("Print standard error, not standard output.")
     )
     parser.add_argument(
         "--lines",
         metavar="N",
         type=positive,
         default=1000,
-        help="Print at most N lines. The default is 1000.",
+        help=t("Print at most N lines. The default is 1000."),
     )
-    parser.add_argument("--follow", action="store_true", help="Follow the log (like tail -f).")
+    parser.add_argument("--follow", action="store_true", help=t("Follow the log (like tail -f)."))
 
 
 def check(arguments: argparse.Namespace) -> str:
     if arguments.follow and arguments.json:
-        return "--follow prints no JSON. Remove --json or --follow"
+        return t("--follow prints no JSON. Remove --json or --follow.")
     return ""
 
 

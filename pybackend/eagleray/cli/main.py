@@ -51,7 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.filename is not None or error.errno not in _UNWRITABLE:
             raise
         _drop_output()
-        print(f"eagleray: The output can't be written: {error.strerror}.", file=sys.stderr)
+        reason = l10n.t("The output can't be written: {reason}.", reason=error.strerror)
+        print(f"eagleray: {reason}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

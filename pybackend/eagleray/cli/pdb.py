@@ -19,13 +19,14 @@ from eagleray.cli.table import TableColumn, add_list_output, print_rows
 from eagleray.cli.targets import cluster_ids
 from eagleray.common.durations import duration_text
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import later, t, translated
 from eagleray.features.pdb.errors import ambiguous_pdb, pdb_refused, pdb_silent, unknown_pdb
 from eagleray.features.pdb.pdb import in_order, shown_node
 from eagleray.features.pdb.sessions import PdbTarget, WaitingPdb, chosen
 from eagleray.features.pdb.sessions import read as read_target
 from eagleray.tools.code_copies import self_command
 
-LEAVE = "c, or Ctrl-D, lets it run on; `remote` goes into the next task."
+LEAVE = later("c or Ctrl-D resumes it. `remote` steps into the next task.")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,14 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "session",
         metavar="SESSION",
         nargs="?",
-        help="Open this session: its ID, beginning of it, or name.",
+        help=t("Open this session: its ID, beginning of it, or name."),
     )
     parser.add_argument("--at", default="", help=argparse.SUPPRESS)
 
 
 def check(arguments: argparse.Namespace) -> str:
     if arguments.json and (arguments.session or arguments.at):
-        return "only the list is printed as JSON. Remove SESSION or --json"
+        return t("Only the list is printed as JSON. Remove SESSION or --json.")
     return ""
 
 
@@ -66,10 +67,10 @@ async def talk(app: App, target: PdbTarget) -> int:
             raise pdb_silent(target.name)
         if code != WENT_ON:
             return code
-        say("Waiting for the next task to stop (Ctrl-C: no longer) …")
+        say(t("Waiting for the next task to pause. Press Ctrl-C to end."))
         following = await app.pdb.followed(target)
         if following is None:
-            say("No other task was called.")
+            say(t("No other task was called."))
             return 0
         target = app.pdb.target(following)
 
@@ -81,7 +82,9 @@ async def _list(app: App, ids: Sequence[str], arguments: argparse.Namespace) -> 
         return 0
     if not waiting:
         say(
-            "No worker waits in Ray's own pdb. List paused workers: `eagleray workers ls --paused`."
+            t(
+                "No worker waits in Ray's own pdb. List paused workers: `eagleray workers ls --paused`."
+            )
         )
     rows = [_row(session, time.time()) for session in waiting]
     print_rows(_COLUMNS, rows, [session.id for session in waiting], arguments)
@@ -131,7 +134,8 @@ async def _terminal(address: str, target: PdbTarget) -> int:
         printable(target.place, 4200),
         printable(target.node),
     )
-    say(f"{name} at {place} on {node}. {LEAVE}")
+    paused = t("{name} is paused at {place} on {node}.", name=name, place=place, node=node)
+    say(f"{paused} {translated(LEAVE)}")
     async with _signals_of_terminal():
         process = await asyncio.create_subprocess_exec(*self_command("pdb-terminal", address))
         return await process.wait()

@@ -32,9 +32,12 @@ _URGENT = frozenset({signal.SIGHUP, signal.SIGTERM, signal.SIGUSR1})
 # A breakpoint of pdb that is met after its connection was closed would raise in the task.
 _CLEAR = "!__import__('ray').util.rpdb._RemotePdb.active_instance.clear_all_breaks()"
 
-RUNS = "It runs until pdb stops it again. Ctrl-C once more: it runs on by itself from there."
-WAITING = "Waiting for it to stop once more; the terminal may be closed."
-FAILS = "That would end the task with bdb.BdbQuit: say it once more to do so. Ctrl-D leaves, and it runs on."
+RUNS = "It is running until pdb stops it again. Press Ctrl-C again to resume it from there."
+WAITING = "Waiting for it to stop once more. You can close the terminal."
+FAILS = (
+    "That would end the task with bdb.BdbQuit. Enter it again to do so."
+    " Ctrl-D resumes the task instead."
+)
 CLEARED = "(its breakpoints are cleared: Ray's pdb cannot stop at them after this)"
 
 

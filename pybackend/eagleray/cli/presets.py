@@ -12,6 +12,7 @@ from eagleray.cli.json_shapes import preset_json
 from eagleray.cli.output import print_json, say
 from eagleray.cli.table import TableColumn, add_list_output, print_rows
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import t
 from eagleray.features.presets.debug_runs import Row
 from eagleray.features.presets.errors import unknown_preset
 
@@ -21,7 +22,9 @@ def add_list_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_name_argument(parser: argparse.ArgumentParser) -> None:
-    name = parser.add_argument("name", metavar="NAME", help="Name, as `eagleray presets` lists it.")
+    name = parser.add_argument(
+        "name", metavar="NAME", help=t("Name, as `eagleray presets` lists it.")
+    )
     completed(name, "presets")
 
 
@@ -43,10 +46,15 @@ async def show(app: App, arguments: argparse.Namespace) -> int:
 async def remove(app: App, arguments: argparse.Namespace) -> int:
     row = _named(app, arguments.name)
     if not row.own:
-        say(f"Preset {row.name} is part of Eagleray. You can remove only your own.")
+        say(
+            t(
+                "Preset {name} is part of Eagleray. You can remove only your own.",
+                name=row.name,
+            )
+        )
         return 1
     app.debug_runs.delete(str(Path.cwd()), row.name)
-    say(f"Removed preset {row.name}.")
+    say(t("Removed preset {name}.", name=row.name))
     return 0
 
 
@@ -63,5 +71,5 @@ def _named(app: App, name: str) -> Row:
     if name in rows:
         return rows[name]
     error = unknown_preset(name)
-    hint = did_you_mean(name, rows).removeprefix(". ") or "List presets: `eagleray presets`."
+    hint = did_you_mean(name, rows) or t("List presets: `eagleray presets`.")
     raise EaglerayError(error.code, error.message, hint)

@@ -9,8 +9,9 @@ from eagleray.cli import run as run_command
 from eagleray.cli.arguments import add_cluster, add_start, check_start, completed, ranks
 from eagleray.cli.output import error_text, say
 from eagleray.cli.run_following import Progress, summary
-from eagleray.cli.runs import RUN_HELP, suggesting_runs
+from eagleray.cli.runs import run_help, suggesting_runs
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import counted, t
 from eagleray.features.profiling.model import ClassMatch
 from eagleray.features.runs.model import ProfilePlan, ProfileState, When
 from eagleray.features.runs.preparing import check_seconds, validate_profile
@@ -20,17 +21,19 @@ _ACTIONS = ("record", "stop", "gather")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "eagleray profile start [options] --workers PATTERN -- COMMAND…"
-    add_cluster(parser, "Run the program as a job of this cluster")
+    add_cluster(parser, t("Run the program as a job of this cluster."))
     parser.add_argument(
         "--workers",
         metavar="PATTERN",
         action="append",
         default=[],
-        help="Record workers of this class, actor or module.class, such as '*Policy*'."
-        " Separate several patterns by commas.",
+        help=t(
+            "Record workers of this class, actor or module.class, such as '*Policy*'."
+            " Separate several patterns by commas."
+        ),
     )
     parser.add_argument(
-        "--ranks", metavar="0,2-4", type=ranks, help="Record only workers of these ranks."
+        "--ranks", metavar="0,2-4", type=ranks, help=t("Record only workers of these ranks.")
     )
     when = parser.add_mutually_exclusive_group()
     when.add_argument(
@@ -39,26 +42,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         default=None,
-        help="Record where the program calls cudaProfilerApi."
-        " 3:5 records steps 3 and 4 of a framework that knows steps.",
+        help=t(
+            "Record where the program calls cudaProfilerApi."
+            " 3:5 records steps 3 and 4 of a framework that knows steps."
+        ),
     )
     when.add_argument(
         "--seconds",
         metavar="10",
         type=float,
         default=0.0,
-        help="Record for this long from each worker's start.",
+        help=t("Record for this long from each worker's start."),
     )
     when.add_argument(
         "--on-demand",
         action="store_true",
-        help="Record on `eagleray profile record` only. The default is from start to end.",
+        help=t("Record on `eagleray profile record` only. The default is from start to end."),
     )
     parser.add_argument(
         "--trace",
         metavar="LIST",
         default="cuda,nvtx,osrt",
-        help="Trace these, as nsys names them. The default is cuda,nvtx,osrt.",
+        help=t("Trace these, as nsys names them. The default is cuda,nvtx,osrt."),
     )
     parser.add_argument(
         "--option",
@@ -67,19 +72,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=_option,
         default=[],
-        help="Pass another option to `nsys profile`.",
+        help=t("Pass another option to `nsys profile`."),
     )
     parser.add_argument(
         "--nsys",
         metavar="PATH",
         default="",
-        help="Use this nsys on the nodes. The default is the one that each node has.",
+        help=t("Use this nsys on the nodes. The default is the one that each node has."),
     )
     output = parser.add_argument(
         "--output",
         metavar="DIR",
         default="",
-        help="Save the reports of each run below this folder. The default is eagleray-profiles.",
+        help=t("Save the reports of each run below this folder. The default is eagleray-profiles."),
     )
     completed(output, "files")
     add_start(parser)
@@ -89,7 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_run_argument(parser: argparse.ArgumentParser) -> None:
-    completed(parser.add_argument("run", metavar="RUN", help=RUN_HELP), "runs")
+    completed(parser.add_argument("run", metavar="RUN", help=run_help()), "runs")
 
 
 def add_record_arguments(parser: argparse.ArgumentParser) -> None:
@@ -99,7 +104,7 @@ def add_record_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="10",
         type=float,
         default=0.0,
-        help="End the recording after this long. The default is until `profile stop`.",
+        help=t("End the recording after this long. The default is until `profile stop`."),
     )
 
 
@@ -108,11 +113,11 @@ def check(arguments: argparse.Namespace) -> str:
         return ""
     actions = [name for name in _ACTIONS if getattr(arguments, name)]
     if len(actions) > 1 or (actions and arguments.program):
-        return "use only one of --record, --stop, --gather, or a program after `--`"
+        return t("Use only one of --record, --stop, --gather, or a program after `--`.")
     if not actions and not arguments.program:
-        return "write the program after `--`, such as `-- python train.py`"
+        return t("Write the program after `--`, such as `-- python train.py`.")
     if not actions and not arguments.workers:
-        return "specify --workers PATTERN. '*' records all workers"
+        return t("Specify --workers PATTERN. '*' records all workers.")
     return check_start(arguments)
 
 
@@ -145,15 +150,18 @@ async def _record(app: App, run: str, seconds: float) -> int:
         check_seconds(seconds)
     with suggesting_runs(app, run):
         count = await app.profiling.record(run, [], seconds)
-    end = f"It ends after {seconds:g} s." if seconds else f"End it: `eagleray profile stop {run}`."
-    say(f"Started a recording in {_workers_text(count)}. {end}")
+    say(counted(count, "Started a recording in {n} worker.", "Started a recording in {n} workers."))
+    if seconds:
+        say(t("It ends after {seconds} s.", seconds=f"{seconds:g}"))
+    else:
+        say(t("End it: `eagleray profile stop {run}`.", run=run))
     return 0
 
 
 async def _stop(app: App, run: str) -> int:
     with suggesting_runs(app, run):
         count = await app.profiling.stop(run, [])
-    say(f"Ended the recording in {_workers_text(count)}.")
+    say(counted(count, "Ended the recording in {n} worker.", "Ended the recording in {n} workers."))
     return 0
 
 
@@ -212,29 +220,30 @@ async def _preview(app: App, cluster: str, patterns: tuple[str, ...]) -> None:
 def preview_lines(classes: list[ClassMatch], patterns: tuple[str, ...]) -> list[str]:
     """The classes that fit, and how many do not."""
     fitting = [match for match in classes if match.matched_by]
-    lines = [
-        f"{printable(match.name, 100)} fits {printable(match.matched_by, 60)} "
-        f"({f'{match.running} live now' if match.running else 'seen before'})"
-        for match in fitting
-    ]
-    others = len(classes) - len(fitting)
+    lines = [_match_line(match) for match in fitting]
     if classes and not fitting:
-        lines.append(f"None of the {others} classes that were seen fits.")
+        lines.append(
+            counted(len(classes), "The {n} class doesn't fit.", "None of the {n} classes fits.")
+        )
         if any("." in pattern for pattern in patterns):
             # Its table of actors names classes alone.
             lines.append(
-                "Of which module a class is Ray does not say, only an earlier profile; "
-                "one that fits by it is recorded."
+                t(
+                    "Ray lists classes without their modules. A class that fits by its module is recorded."
+                )
             )
     return lines
 
 
-def _workers_text(count: int) -> str:
-    return "1 worker" if count == 1 else f"{count} workers"
+def _match_line(match: ClassMatch) -> str:
+    name, pattern = printable(match.name, 100), printable(match.matched_by, 60)
+    if match.running:
+        return t("{name} fits {pattern} ({n} running)", name=name, pattern=pattern, n=match.running)
+    return t("{name} fits {pattern} (of an earlier run)", name=name, pattern=pattern)
 
 
 def _option(text: str) -> tuple[str, str]:
     name, _, value = text.lstrip("-").partition("=")
     if not name:
-        raise argparse.ArgumentTypeError("must be NAME or NAME=VALUE")
+        raise argparse.ArgumentTypeError(t("must be NAME or NAME=VALUE"))
     return name, value

@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterator
 
 from eagleray.common.errors import printable
+from eagleray.common.l10n import t
 from eagleray.features.presets.composing import Composed, error_of, shown_values
 from eagleray.features.presets.model import DebugRunProposal
 from eagleray.features.presets.text import WIDEST, lines_of
@@ -26,7 +27,7 @@ def print_proposal(made: DebugRunProposal, details: bool = False) -> None:
         if part:
             print("", *part, sep="\n")
     if shown != _parts(made, columns, True):
-        print("\n--details shows shortened lines and values in full.")
+        print(f"\n{t('--details shows shortened lines and values in full.')}")
 
 
 def _parts(made: DebugRunProposal, columns: int, details: bool) -> tuple[list[str], list[str]]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from eagleray.adapter_client.routes import AdapterRoutes
 from eagleray.common import tasks
 from eagleray.common.errors import printable
+from eagleray.common.l10n import t
 from eagleray.protocol.control import SshQuestion
 
 TERMINAL = "/dev/tty"
@@ -110,5 +111,7 @@ async def confirmed(question: str) -> bool:
     """Whether the user types yes; without a terminal the answer is no."""
     if not has_terminal():
         return False
-    typed = await read_line(f"{printable(question, 4000)}\nGo on? (yes/no) ", secret=False)
+    typed = await read_line(
+        f"{printable(question, 4000)}\n{t('Continue? (yes/no)')} ", secret=False
+    )
     return (typed or "").strip().lower() in ("y", "yes")

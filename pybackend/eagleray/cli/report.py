@@ -12,6 +12,7 @@ from eagleray.cli.command_line import did_you_mean
 from eagleray.cli.json_shapes import report_json
 from eagleray.cli.output import print_json
 from eagleray.common.errors import printable
+from eagleray.common.l10n import t
 from eagleray.features.reports import texts
 from eagleray.features.reports.model import SHAPES, LoadedReport, ReportTable, TableId
 from eagleray.features.reports.summary import OnProgress
@@ -22,38 +23,38 @@ TABLES = ("gpus", "kernels", "nvtx", "gaps", "memcpy", "cuda_api", "osrt", "thre
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     file = parser.add_argument(
-        "file", metavar="FILE", help="A .nsys-rep file, or the .sqlite that nsys made of one."
+        "file", metavar="FILE", help=t("A .nsys-rep file, or the .sqlite that nsys made of one.")
     )
     completed(file, "files")
-    parser.add_argument("--markdown", action="store_true", help="Print Markdown.")
+    parser.add_argument("--markdown", action="store_true", help=t("Print Markdown."))
     parser.add_argument(
         "--csv",
         metavar="TABLE",
         choices=TABLES,
         default="",
-        help=f"Print one table as CSV: {', '.join(TABLES)}.",
+        help=t("Print one table as CSV: {tables}.", tables=", ".join(TABLES)),
     )
     parser.add_argument(
         "--sort",
         metavar="COLUMN",
         default="",
-        help="Sort by this column, such as total, count, p50, max, kernel or range.",
+        help=t("Sort by this column, such as total, count, p50, max, kernel or range."),
     )
-    parser.add_argument("--ascending", action="store_true", help="Sort the smallest first.")
+    parser.add_argument("--ascending", action="store_true", help=t("Sort the smallest first."))
     parser.add_argument(
-        "--search", metavar="TEXT", default="", help="Print only rows with this text."
+        "--search", metavar="TEXT", default="", help=t("Print only rows with this text.")
     )
     parser.add_argument(
         "--top",
         metavar="N",
         type=_count,
-        help="Print the first N rows of each table. The default is 10, for CSV all.",
+        help=t("Print the first N rows of each table. The default is 10, for CSV all."),
     )
 
 
 def check(arguments: argparse.Namespace) -> str:
     if sum(map(bool, (arguments.markdown, arguments.csv, arguments.json))) > 1:
-        return "use only one of --markdown, --csv and --json"
+        return t("Use only one of --markdown, --csv and --json.")
     return _wrong_column(arguments.sort) if arguments.sort else ""
 
 
@@ -120,7 +121,8 @@ def _wrong_column(name: str) -> str:
     columns = sorted({column.id for shape in SHAPES.values() for column in shape.columns})
     if name in columns:
         return ""
-    return f"unknown column “{printable(name, 60)}”{did_you_mean(name, columns) or '. Use one of: ' + ', '.join(columns)}"
+    hint = did_you_mean(name, columns) or t("Use one of: {columns}.", columns=", ".join(columns))
+    return f"{t('There is no column {column}.', column=f'“{printable(name, 60)}”')} {hint}"
 
 
 def _count(text: str) -> int:

@@ -11,6 +11,7 @@ from eagleray.cli.json_shapes import outcome_json
 from eagleray.cli.output import error_text, print_json, say
 from eagleray.cli.targets import chosen, cluster_ids, fitting, suggesting
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import counted
 from eagleray.common.worker_errors import ambiguous_worker, unknown_worker
 from eagleray.protocol.control import WorkerState
 
@@ -33,7 +34,9 @@ async def continue_(app: App, arguments: argparse.Namespace) -> int:
         of_cluster = [t.worker_id for t in targets if t.cluster == cluster]
         result = await app.debugging.actions.continue_(cluster, of_cluster)
         failures += [(failed.name, failed.error) for failed in result.failed]
-    return _outcome(arguments, "Resumed", len(targets), failures)
+    done = len(targets) - len(failures)
+    text = counted(done, "Resumed {n} worker.", "Resumed {n} workers.")
+    return _outcome(arguments, text, done, failures)
 
 
 async def release(app: App, arguments: argparse.Namespace) -> int:
@@ -49,7 +52,9 @@ async def release(app: App, arguments: argparse.Namespace) -> int:
             await app.adapters.sessions.release(state.session, state.worker_id)
         except EaglerayError as error:
             failures.append((state.name, error))
-    return _outcome(arguments, "Detached from", len(selected), failures)
+    done = len(selected) - len(failures)
+    text = counted(done, "Detached from {n} worker.", "Detached from {n} workers.")
+    return _outcome(arguments, text, done, failures)
 
 
 def _held(held: Sequence[WorkerState], worker: str) -> WorkerState:
@@ -62,13 +67,12 @@ def _held(held: Sequence[WorkerState], worker: str) -> WorkerState:
 
 
 def _outcome(
-    arguments: argparse.Namespace, verb: str, count: int, failures: list[tuple[str, EaglerayError]]
+    arguments: argparse.Namespace, text: str, done: int, failures: list[tuple[str, EaglerayError]]
 ) -> int:
-    done = count - len(failures)
     if arguments.json:
         print_json(outcome_json(done, failures))
     else:
-        say(f"{verb} 1 worker." if done == 1 else f"{verb} {done} workers.")
+        say(text)
         for name, error in failures:
             say(f"{name}: {error_text(error)}")
     return 1 if failures else 0

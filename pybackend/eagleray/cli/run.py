@@ -15,6 +15,7 @@ from eagleray.cli.proposal_text import print_composed, print_proposal, stop_line
 from eagleray.cli.questions import confirmed
 from eagleray.cli.run_following import follow
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import t
 from eagleray.features.presets.analysis import with_training_line
 from eagleray.features.presets.debug_runs import NONE
 from eagleray.features.presets.model import WITHOUT_EFFECT
@@ -33,38 +34,40 @@ PYTHON_ERRORS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "eagleray run [options] -- COMMAND…"
-    add_cluster(parser, "Run the program as a job of this cluster")
+    add_cluster(parser, t("Run the program as a job of this cluster."))
     parser.add_argument(
         "--break",
         dest="breakpoints",
         metavar="FILE:LINE",
         action="append",
         default=[],
-        help="Pause workers at this line. FILE:LINE:CONDITION pauses only if that is true.",
+        help=t("Pause workers at this line. FILE:LINE:CONDITION pauses only if that is true."),
     )
     parser.add_argument(
         "--workers",
         metavar="PATTERN",
         action="append",
         default=[],
-        help="Pause only workers of this class, actor or function, such as '*Policy*'."
-        " Separate several patterns by commas.",
+        help=t(
+            "Pause only workers of this class, actor or function, such as '*Policy*'."
+            " Separate several patterns by commas."
+        ),
     )
     parser.add_argument(
-        "--ranks", metavar="0,2-4", type=ranks, help="Pause only workers of these ranks."
+        "--ranks", metavar="0,2-4", type=ranks, help=t("Pause only workers of these ranks.")
     )
     parser.add_argument(
-        "--post-mortem", action="store_true", help="Pause workers on uncaught exceptions."
+        "--post-mortem", action="store_true", help=t("Pause workers on uncaught exceptions.")
     )
     parser.add_argument(
-        "--children", action="store_true", help="Debug child processes of workers, too."
+        "--children", action="store_true", help=t("Debug child processes of workers, too.")
     )
     add_start(parser)
 
 
 def check(arguments: argparse.Namespace) -> str:
     if not arguments.program:
-        return "write the program after `--`, such as `-- python train.py`"
+        return t("Write the program after `--`, such as `-- python train.py`.")
     return check_start(arguments)
 
 
@@ -108,7 +111,7 @@ async def start(app: App, arguments: argparse.Namespace, profile: ProfilePlan | 
     if arguments.detach:
         print(run_id)
         return 0
-    say(f"Run {run_id}: {printable(command_text(plan), 2000)}")
+    say(t("Run {run}: {command}", run=run_id, command=printable(command_text(plan), 2000)))
     return await follow(app, app.runs.find(run_id))
 
 

@@ -12,6 +12,7 @@ from eagleray.app import App
 from eagleray.cli.output import error_text, say
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import counted, later, t, translated
 from eagleray.common.redact import redact_text
 from eagleray.features.runs.errors import stop_failed
 from eagleray.features.runs.model import ProfileState, WorkerProfile
@@ -82,13 +83,18 @@ class Follower:
 
     def interrupt(self) -> None:
         if self._now is not None and self._now.plan.kind == "sbatch":
-            say(f"The job keeps running. Cancel it: `eagleray runs stop {self._record.id}`.")
+            say(
+                t(
+                    "The job keeps running. Cancel it: `eagleray runs stop {run}`.",
+                    run=self._record.id,
+                )
+            )
             self.left = True
             return
         if self._now is not None and self._now.plan.profile and not self._is_stopping:
-            say("Downloading the reports before the end. Press Ctrl-C again to skip that.")
+            say(t("Downloading the reports before the end. Press Ctrl-C again to skip that."))
         else:
-            say("Stopping…")
+            say(t("Stopping…"))
         self._is_stopping = True
         task = tasks.owned(self._stop(), "stop", self._stop_failed)
         self._tasks.add(task)
@@ -138,10 +144,12 @@ class Follower:
         }
         for key, worker in paused.items():
             if key not in self._paused:
-                place = f"{Path(worker.path).name}:{worker.line}" if worker.path else "a breakpoint"
-                say(f"[eagleray] {printable(worker.name, 60)} paused at {printable(place)}")
+                name = printable(worker.name, 60)
+                place = printable(f"{Path(worker.path).name}:{worker.line}")
+                text = t("{name} paused at {place}", name=name, place=place)
+                say(f"[eagleray] {text if worker.path else t('{name} paused', name=name)}")
         if paused and not self._paused:
-            say("[eagleray] List paused workers: `eagleray workers ls --paused`")
+            say(f"[eagleray] {t('List paused workers: `eagleray workers ls --paused`')}")
         self._paused = set(paused)
 
     async def _stop(self) -> None:
@@ -156,7 +164,10 @@ class Follower:
         self.left = True
 
 
-_ACTIVITIES = {"recording": "records", "writing": "writes its report"}
+_ACTIVITIES = {
+    "recording": later("{worker} is recording"),
+    "writing": later("{worker} is writing its report"),
+}
 
 
 class Progress:
@@ -174,8 +185,12 @@ class Progress:
         # File names have class, host and process, of which the user knows the first.
         names = {report: worker.name for worker in state.workers for report in worker.reports}
         for file in sorted(set(state.files) - self._files):
-            of = f" of {printable(names[file], 100)}" if names.get(file) else ""
-            lines.append(f"Gathered {printable(file, 400)}{of}")
+            path, name = printable(file, 400), printable(names.get(file, ""), 100)
+            lines.append(
+                t("Downloaded {file} of {worker}", file=path, worker=name)
+                if name
+                else t("Downloaded {file}", file=path)
+            )
         self._files.update(state.files)
         if state.sentence and state.sentence != self._sentence:
             lines.append(printable(state.sentence, 600))
@@ -188,20 +203,27 @@ class Progress:
         where = f"{worker.name} (pid {worker.pid} on {worker.node})"
         lines = []
         if before is None:
-            lines.append(worker.problem or worker.said or f"nsys is at {where}")
+            lines.append(worker.problem or worker.said or t("nsys watches {worker}", worker=where))
         if before != worker.state and worker.state in _ACTIVITIES:
-            lines.append(f"{where} {_ACTIVITIES[worker.state]}")
+            lines.append(translated(_ACTIVITIES[worker.state], worker=where))
         return [printable(line, 400) for line in lines]
 
 
 def summary(state: ProfileState | None) -> str:
-    """The result of the profile, as one sentence."""
+    """The result of the profile."""
     if state is None or not state.workers:
         why = state.sentence if state is not None else ""
-        why = why or "No class or name of a worker that was seen fits the patterns."
-        return f"No worker was profiled. {printable(why, 600)}"
-    missing = state.expected - state.gathered
-    lost = f"; {missing} did not come" if missing > 0 else ""
-    reports = "1 report" if state.gathered == 1 else f"{state.gathered} reports"
-    warning = ". Who gets one also gets its node's environment, tokens included"
-    return f"{reports} in {state.folder}{lost}{warning if state.gathered else ''}"
+        why = printable(why, 600) or t("No worker has a class or name that fits the patterns.")
+        return f"{t('No worker was profiled.')} {why}"
+    folder = state.folder
+    lines = [
+        counted(state.gathered, "{n} report in {folder}", "{n} reports in {folder}", folder=folder)
+        + "."
+    ]
+    if (missing := state.expected - state.gathered) > 0:
+        lines.append(counted(missing, "{n} report is missing.", "{n} reports are missing."))
+    if state.gathered:
+        lines.append(
+            t("Reports hold the environment of their node, tokens included. Share them with care.")
+        )
+    return " ".join(lines)

@@ -17,12 +17,15 @@ from eagleray.cli.run_following import follow
 from eagleray.cli.table import TableColumn, add_list_output, print_rows
 from eagleray.common.durations import duration_text
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import counted, t
 from eagleray.common.redact import redact_text
 from eagleray.features.runs.handlers import wire_run
 from eagleray.features.runs.model import command_text, confirm_text
 from eagleray.features.runs.records import StoredRun
 
-RUN_HELP = "Run ID, or unambiguous beginning of one."
+
+def run_help() -> str:
+    return t("Run ID, or unambiguous beginning of one.")
 
 
 def add_list_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,16 +33,16 @@ def add_list_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_id_argument(parser: argparse.ArgumentParser) -> None:
-    completed(parser.add_argument("id", metavar="ID", help=RUN_HELP), "runs")
+    completed(parser.add_argument("id", metavar="ID", help=run_help()), "runs")
 
 
 def add_ids_argument(parser: argparse.ArgumentParser) -> None:
-    completed(parser.add_argument("ids", metavar="ID", nargs="+", help=RUN_HELP), "runs")
+    completed(parser.add_argument("ids", metavar="ID", nargs="+", help=run_help()), "runs")
 
 
 def add_start_arguments(parser: argparse.ArgumentParser) -> None:
     add_id_argument(parser)
-    parser.add_argument("--yes", action="store_true", help="Ask no question about SLURM.")
+    parser.add_argument("--yes", action="store_true", help=t("Ask no question about SLURM."))
 
 
 def add_nothing(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +55,7 @@ async def list_runs(app: App, arguments: argparse.Namespace) -> int:
         print_json([run_json(item) for item in listed])
         return 0
     if not listed:
-        say("No runs yet. Start one: `eagleray run -- COMMAND`.")
+        say(t("No runs yet. Start one: `eagleray run -- COMMAND`."))
     rows = [_row(item, time.time()) for item in listed]
     print_rows(_COLUMNS, rows, [item.record.id for item in listed], arguments)
     return 0
@@ -80,7 +83,7 @@ async def rerun(app: App, arguments: argparse.Namespace) -> int:
     question = confirm_text(plan)
     is_confirmed = bool(question) and (arguments.yes or await confirmed(question))
     again = await app.runs.restart(arguments.id, None, confirmed=is_confirmed)
-    say(f"Run {again}: {printable(command_text(plan), 2000)}")
+    say(t("Run {run}: {command}", run=again, command=printable(command_text(plan), 2000)))
     return await follow(app, app.runs.find(again))
 
 
@@ -95,7 +98,7 @@ async def clear(app: App, arguments: argparse.Namespace) -> int:
     ended = [item for item in app.runs.listed() if item.state.is_over]
     for item in ended:
         await app.runs.forget(item.record.id)
-    say("Removed 1 ended run." if len(ended) == 1 else f"Removed {len(ended)} ended runs.")
+    say(counted(len(ended), "Removed {n} ended run.", "Removed {n} ended runs."))
     return 0
 
 
@@ -109,14 +112,16 @@ def suggesting_runs(app: App, written: str) -> Iterator[None]:
             raise
         ids = [item.record.id for item in app.runs.listed()]
         several = [run for run in ids if written and run.startswith(written)]
+        name = f"“{printable(written, 40)}”"
         if len(several) > 1:
-            why = f"“{printable(written, 40)}” fits {len(several)} runs. Write more of the ID"
+            why = t("{run} fits {n} runs.", run=name, n=len(several))
+            step = t("Write more of the ID.")
         else:
+            why = t("There is no run {run}.", run=name)
             # An id is often written by its beginning.
             short = {run[: max(4, len(written))]: run for run in ids}
-            why = f"There is no run “{printable(written, 40)}”{did_you_mean(written, short)}"
-        step = "List your runs: `eagleray runs`."
-        raise EaglerayError(error.code, why if why.endswith("?") else f"{why}.", step) from error
+            step = did_you_mean(written, short) or t("List your runs: `eagleray runs`.")
+        raise EaglerayError(error.code, why, step) from error
 
 
 _COLUMNS = (

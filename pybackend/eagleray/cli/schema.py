@@ -6,6 +6,7 @@ import argparse
 
 from eagleray.cli.json_shapes import SHAPES, json_schema
 from eagleray.cli.output import print_json
+from eagleray.common.l10n import t
 
 # The schema of each command that prints JSON.
 NAMES = {name: shape for shape in SHAPES for name in (*shape.split(", "), shape)}
@@ -17,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         nargs="?",
         choices=[name for name in NAMES if "," not in name],
-        help="Print the schema of this command. Without it, the names are listed.",
+        help=t("Print the schema of this command. Without it, the names are listed."),
     )
 
 

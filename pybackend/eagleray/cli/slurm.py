@@ -9,6 +9,7 @@ from eagleray.cli.json_shapes import job_json
 from eagleray.cli.output import error_text, print_json, say
 from eagleray.cli.table import TableColumn, add_list_output, print_rows
 from eagleray.common.durations import duration_text
+from eagleray.common.l10n import t
 from eagleray.common.slurm_errors import no_slurm
 from eagleray.features.clusters.jobs import Jobs, job_sentence
 from eagleray.features.clusters.model import JobStatus
@@ -21,8 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="HOST",
         action="append",
         default=[],
-        help="List the jobs of this login node, as in `ssh HOST`."
-        " The default is this machine and the login nodes that you added.",
+        help=t(
+            "List the jobs of this login node, as in `ssh HOST`."
+            " The default is this machine and the login nodes that you added."
+        ),
     )
 
 
@@ -36,12 +39,12 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
         print_json([job_json(job, app.jobs) for job in jobs])
     else:
         if not jobs and not failing:
-            say("You have no SLURM job.")
+            say(t("You have no SLURM job."))
         rows = [_row(status, app.jobs) for status in jobs]
         print_rows(_COLUMNS, rows, [status.address for status in jobs], arguments)
     for status in failing:
         assert status.error is not None
-        say(f"{status.host or 'this machine'}: {error_text(status.error)}")
+        say(f"{status.host or t('this machine')}: {error_text(status.error)}")
     return 1 if failing else 0
 
 

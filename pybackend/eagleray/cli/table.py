@@ -10,6 +10,7 @@ from attrs import frozen
 
 from eagleray.cli.styles import STATES, Style, styled
 from eagleray.common.errors import printable
+from eagleray.common.l10n import t
 
 MISSING = "-"
 # Longer texts are cut, except in a wide table.
@@ -40,10 +41,10 @@ def add_list_output(parser: argparse.ArgumentParser) -> None:
         dest="format",
         choices=("wide", "json", "name"),
         default="",
-        help="Print more columns, JSON, or one ID per line.",
+        help=t("Print more columns, JSON, or one ID per line."),
     )
-    parser.add_argument("--json", action="store_true", help="Print JSON, as -o json does.")
-    parser.add_argument("--no-headers", action="store_true", help="Leave out the header row.")
+    parser.add_argument("--json", action="store_true", help=t("Print JSON, as -o json does."))
+    parser.add_argument("--no-headers", action="store_true", help=t("Leave out the header row."))
 
 
 def print_rows(

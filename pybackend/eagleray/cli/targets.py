@@ -9,6 +9,7 @@ from eagleray.app import App
 from eagleray.cli.command_line import did_you_mean
 from eagleray.cli.output import say
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import t
 from eagleray.common.worker_errors import ambiguous_worker, no_such_worker, unknown_worker
 from eagleray.features.workers.model import PausedWorker, all_workers
 from eagleray.ray.errors import no_clusters
@@ -65,8 +66,10 @@ def fitting(workers: Sequence[tuple[str, str]], text: str) -> list[str]:
 
 def suggesting(error: EaglerayError, written: str, names: Iterable[str]) -> EaglerayError:
     """The error with the names that may be meant, or with the command that lists the workers."""
-    if hint := did_you_mean(written, names).removeprefix(". "):
+    if hint := did_you_mean(written, names):
         return EaglerayError(error.code, error.message, hint)
     every = error.code == no_such_worker("").code
-    listing = "eagleray workers" if every else "eagleray workers ls --paused"
-    return EaglerayError(error.code, error.message, f"List workers: `{listing}`.")
+    command = "eagleray workers" if every else "eagleray workers ls --paused"
+    return EaglerayError(
+        error.code, error.message, t("List workers: `{command}`.", command=command)
+    )

@@ -9,6 +9,7 @@ from eagleray.app import App
 from eagleray.cli.arguments import ADDRESS_HELP, completed
 from eagleray.cli.output import say
 from eagleray.common.errors import printable
+from eagleray.common.l10n import t
 from eagleray.features.clusters.connections import route_text
 from eagleray.injected import tcp_peer
 from eagleray.protocol.control import RouteState
@@ -18,7 +19,9 @@ from eagleray.protocol.route_spec import RouteSpec
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     cluster = parser.add_argument(
-        "cluster_id", metavar="CLUSTER", help=f"Address of the cluster: {ADDRESS_HELP}."
+        "cluster_id",
+        metavar="CLUSTER",
+        help=t("Address of the cluster: {forms}.", forms=ADDRESS_HELP),
     )
     completed(cluster, "clusters")
     parser.add_argument(
@@ -26,17 +29,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="HOST:PORT",
         nargs="?",
         type=_host_and_port,
-        help="Target, as nodes of the cluster reach it. The default is the dashboard.",
+        help=t("Target, as nodes of the cluster reach it. The default is the dashboard."),
     )
     parser.add_argument(
         "--port",
         metavar="PORT",
         type=_port,
         default=0,
-        help="Local port. The default is a free one.",
+        help=t("Local port. The default is a free one."),
     )
     parser.add_argument(
-        "--shared", action="store_true", help="Let other users of this machine connect, too."
+        "--shared", action="store_true", help=t("Let other users of this machine connect, too.")
     )
 
 
@@ -46,9 +49,15 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     opened = await app.connections.open_port(
         cluster, host, port, arguments.port, shared=arguments.shared
     )
-    say(f"{opened.socket} leads to {printable(host)}:{port} until Ctrl-C.")
+    say(
+        t(
+            "{socket} leads to {target} until Ctrl-C.",
+            socket=opened.socket,
+            target=f"{printable(host)}:{port}",
+        )
+    )
     if arguments.shared or not tcp_peer.is_supported():
-        say("Every user of this machine can connect to it while it is open.")
+        say(t("Every user of this machine can connect to it while it is open."))
     print(opened.socket, flush=True)
     end = app.adapters.routes.listen_routes(_print_changes())
     try:
@@ -76,7 +85,7 @@ def _print_changes() -> Callable[[list[RouteState]], None]:
 def _port(text: str) -> int:
     number = int(text)
     if not 0 <= number < 2**16:
-        raise argparse.ArgumentTypeError("must be a port from 0 to 65535")
+        raise argparse.ArgumentTypeError(t("must be a port from 0 to 65535"))
     return number
 
 
@@ -84,5 +93,5 @@ def _host_and_port(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not colon or not host or not port.isdecimal() or not 0 < int(port) < 2**16:
-        raise argparse.ArgumentTypeError("must be HOST:PORT")
+        raise argparse.ArgumentTypeError(t("must be HOST:PORT"))
     return host, int(port)

@@ -17,6 +17,7 @@ from eagleray.cli.table import TableColumn, add_list_output, print_rows
 from eagleray.cli.targets import cluster_ids
 from eagleray.common.durations import duration_text
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import t
 from eagleray.features.workers.live_workers import fetch_live_workers
 from eagleray.features.workers.model import LiveWorker, Location, PausedWorker
 from eagleray.features.workers.wait_times import waited_s
@@ -44,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--paused",
         action="store_true",
-        help="List only workers that are paused, held or being debugged.",
+        help=t("List only workers that are paused, held or being debugged."),
     )
 
 
@@ -93,7 +94,7 @@ def _print_paused(waiting: Sequence[Waiting], arguments: argparse.Namespace) -> 
         print_json([paused_json(item.worker, item.waited) for item in waiting])
         return
     if not waiting:
-        say("No worker is paused. `eagleray clusters` lists your clusters.")
+        say(t("No worker is paused. `eagleray clusters` lists your clusters."))
     rows = [_paused_row(item, len({i.worker.cluster for i in waiting}) > 1) for item in waiting]
     print_rows(_COLUMNS, rows, [item.worker.worker_id for item in waiting], arguments)
 
@@ -120,7 +121,7 @@ async def _print_all(
         )
         return
     if not pairs:
-        say("No worker is running. `eagleray clusters` lists your clusters.")
+        say(t("No worker is running. `eagleray clusters` lists your clusters."))
     several = len(ids) > 1
     rows = [
         _paused_row(item, several) if item else _live_row(worker, several) for worker, item in pairs

@@ -52,8 +52,13 @@ def counted(number: int, singular: str, plural: str, **values: object) -> str:
 
 
 def later(text: str) -> str:
-    """Returns `text` itself, and marks it as one that `t` will translate when it is shown."""
+    """Returns `text` itself, and marks it as one that `translated` will translate when it is shown."""
     return text
+
+
+def translated(marked: str, **values: object) -> str:
+    """Returns what `t` returns, for a text that `later` has marked elsewhere."""
+    return t(marked, **values)
 
 
 def use(language: str, folder: Path = CATALOGUES) -> None:
