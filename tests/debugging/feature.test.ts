@@ -133,7 +133,7 @@ describe("the debugging feature", () => {
     editor.answer = () => "Debug on Ray";
     assert.equal(await debug.startDebugging(undefined, {}), false);
     await settled();
-    assert.match(editor.asked[0]?.text ?? "", /No worker is paused\. “Debug on Ray” starts/);
+    assert.match(editor.asked[0]?.text ?? "", /No worker is paused\. .*select Debug on Ray/);
     assert.equal(editor.executed.at(-1)?.command, "eagleray.debug");
     await feature.show(worker("a"));
     assert.equal(await debug.startDebugging(undefined, {}), true);

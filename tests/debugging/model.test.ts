@@ -214,7 +214,7 @@ describe("what is said", () => {
     );
     assert.equal(
       failureSentence({ done: 0, failures: [failure, failure, failure] }),
-      "p0 has ended. Its log may say why. 2 other workers failed too; the log names each.",
+      "p0 has ended. Its log may say why. 2 other workers failed, too. The log has their names.",
     );
   });
 

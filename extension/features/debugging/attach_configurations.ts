@@ -39,7 +39,11 @@ export class AttachConfigurations {
       return undefined;
     }
     if (listed.length > 0) {
-      return { type: DEBUG_TYPE, request: "attach", name: "Ray: attach to a paused worker" };
+      return {
+        type: DEBUG_TYPE,
+        request: "attach",
+        name: vscode.l10n.t("Ray: attach to a paused worker"),
+      };
     }
     // The editor itself shows nothing for a configuration that is given up.
     void offerRun();
@@ -127,8 +131,8 @@ export class AttachConfigurations {
     if (only === undefined || clusters.length > 1) {
       throw new EaglerayError(
         "unknown-cluster",
-        "The configuration does not say which cluster the worker belongs to.",
-        "Add “cluster”, the address of its dashboard.",
+        vscode.l10n.t("The configuration has no cluster, and there are several."),
+        vscode.l10n.t("Add “cluster”, the address of its dashboard."),
       );
     }
     return only;
@@ -136,8 +140,10 @@ export class AttachConfigurations {
 }
 
 async function offerRun(): Promise<void> {
-  const run = "Debug on Ray";
-  const sentence = `No worker is paused. “${run}” starts the program in the editor.`;
+  const run = vscode.l10n.t("Debug on Ray");
+  const sentence = vscode.l10n.t(
+    "No worker is paused. To start the program in the editor, select Debug on Ray.",
+  );
   if ((await vscode.window.showInformationMessage(sentence, run)) === run) {
     await vscode.commands.executeCommand(COMMANDS.debug);
   }

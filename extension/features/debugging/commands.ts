@@ -39,7 +39,7 @@ export class DebugCommands {
     }
     const next = nextWaiting(app.paused.value, sessions.last);
     if (!next) {
-      void vscode.window.showInformationMessage("No worker is paused.");
+      void vscode.window.showInformationMessage(vscode.l10n.t("No worker is paused."));
       return false;
     }
     return await this.attacher.attach(targetOf(next));
@@ -91,7 +91,7 @@ export class DebugCommands {
   async forgetIgnored(): Promise<void> {
     const { ignored } = await this.app.sidecar.request(IGNORED, {});
     if (ignored.length === 0) {
-      void vscode.window.showInformationMessage("No breakpoint() is ignored.");
+      void vscode.window.showInformationMessage(vscode.l10n.t("No breakpoint() is skipped."));
       return;
     }
     const items = ignored.map((place) => ({
@@ -101,7 +101,7 @@ export class DebugCommands {
       place,
     }));
     const picked = await vscode.window.showQuickPick(items, {
-      placeHolder: "Which breakpoint() stops workers again?",
+      placeHolder: vscode.l10n.t("Select a breakpoint() that pauses workers again"),
     });
     if (picked) {
       await this.app.sidecar.request(FORGET_IGNORED, picked.place);

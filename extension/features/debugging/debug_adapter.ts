@@ -28,7 +28,10 @@ export class AdapterFactory implements vscode.DebugAdapterDescriptorFactory {
   ): Promise<vscode.DebugAdapterDescriptor> {
     const socket: unknown = session.configuration["socket"];
     if (typeof socket !== "string" || !this.allowed.has(socket)) {
-      throw new EaglerayError("not-attached", "This session belongs to no attached worker.");
+      throw new EaglerayError(
+        "not-attached",
+        vscode.l10n.t("This session belongs to no attached worker."),
+      );
     }
     await showDebugView();
     // As late as possible: a socket that is gone when the editor connects costs a modal error.

@@ -2,7 +2,6 @@
 
 import { l10n } from "vscode";
 
-import { count } from "../../common/texts";
 import type { Row } from "../../panel";
 import type { PausedGroup, PausedWorker, Snapshot } from "../workers/messages";
 import { workerName } from "../workers/names";
@@ -175,8 +174,13 @@ export function failureSentence(outcome: Outcome): string | undefined {
     return undefined;
   }
   const more = outcome.failures.length - 1;
-  const rest = more > 0 ? ` ${count(more, "other worker")} failed too; the log names each.` : "";
-  return `${first.message} ${first.next_step}${rest}`.trim();
+  const rest =
+    more === 0
+      ? ""
+      : more === 1
+        ? l10n.t("1 other worker failed, too. The log has its name.")
+        : l10n.t("{0} other workers failed, too. The log has their names.", more);
+  return [first.message, first.next_step, rest].filter((part) => part !== "").join(" ");
 }
 
 /** A failure as a line of the log. */

@@ -41,7 +41,7 @@ export class Attacher {
       Promise.resolve(
         vscode.debug.startDebugging(
           vscode.workspace.workspaceFolders?.[0],
-          { type: DEBUG_TYPE, request: "attach", name: "Ray worker", ...named },
+          { type: DEBUG_TYPE, request: "attach", name: vscode.l10n.t("Ray worker"), ...named },
           // The worker runs the code that it was started with: saving files would change nothing.
           { suppressSaveBeforeStart: true },
         ),
@@ -79,7 +79,10 @@ function showOutcome(app: App, doing: string, outcome: Outcome): void {
 }
 
 async function showWithLogs(app: App, sentence: string): Promise<void> {
-  const answer = await vscode.window.showWarningMessage(plain(sentence, 600), "Show Log");
+  const answer = await vscode.window.showWarningMessage(
+    plain(sentence, 600),
+    vscode.l10n.t("Show Log"),
+  );
   if (answer !== undefined) {
     app.log.show();
   }

@@ -72,7 +72,10 @@ export class LogCommands implements Disposable {
       return active;
     }
     const items = active.map((follower) => ({ label: follower.title, follower }));
-    const options = { title: "Stop following which logs?", canPickMany: true } as const;
+    const options = {
+      title: vscode.l10n.t("Select the logs to stop following"),
+      canPickMany: true,
+    } as const;
     const picked = (await vscode.window.showQuickPick(items, options)) ?? [];
     return picked.map((item) => item.follower);
   }
@@ -103,7 +106,7 @@ export class LogCommands implements Disposable {
       plain(clusters.find((cluster) => cluster.id === id)?.name ?? id);
     const progress = {
       location: vscode.ProgressLocation.Notification,
-      title: `Searching the logs of ${scope.where}`,
+      title: vscode.l10n.t("Searching the logs of {0}", scope.where),
       cancellable: true,
     };
     const found = await vscode.window.withProgress(progress, (report, cancel) =>
@@ -139,10 +142,14 @@ export class LogCommands implements Disposable {
       worker,
     }));
     if (items.length === 0) {
-      void vscode.window.showInformationMessage("Choose a worker in the panel Eagleray first.");
+      void vscode.window.showInformationMessage(
+        vscode.l10n.t("Select a worker in the Eagleray views first."),
+      );
       return [];
     }
-    const picked = await vscode.window.showQuickPick(items, { title: "The log of which worker?" });
+    const picked = await vscode.window.showQuickPick(items, {
+      title: vscode.l10n.t("Select a worker"),
+    });
     return picked === undefined ? [] : [picked.worker];
   }
 }
@@ -153,8 +160,8 @@ function nameOf({ name }: WorkerName): string {
 
 function askPattern(where: string): Thenable<string | undefined> {
   return vscode.window.showInputBox({
-    title: `Search the logs of ${where}`,
-    prompt: "Text to find; /…/ for a regular expression",
+    title: vscode.l10n.t("Search the logs of {0}", where),
+    prompt: vscode.l10n.t("Text to find, or /…/ for a regular expression"),
     ignoreFocusOut: true,
   });
 }

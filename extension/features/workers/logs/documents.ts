@@ -69,7 +69,7 @@ export class LogDocuments
       return text;
     }
     if (uri.query === "") {
-      return "Open this log again from the panel Eagleray.\n";
+      return `${vscode.l10n.t("Open this log again from the Eagleray views.")}\n`;
     }
     try {
       return await this.read(JSON.parse(uri.query) as OpenLog);

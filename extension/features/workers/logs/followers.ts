@@ -47,7 +47,9 @@ export class LogFollowers implements Disposable {
       return;
     }
     const title = logTitle(worker, stream);
-    const channel = known?.channel ?? vscode.window.createOutputChannel(`Ray log: ${title}`, "log");
+    const channel =
+      known?.channel ??
+      vscode.window.createOutputChannel(vscode.l10n.t("Ray log: {0}", title), "log");
     channel.clear();
     const follower = { id: randomUUID(), worker, stream, title, channel, active: true };
     this.followers.set(key, follower);
