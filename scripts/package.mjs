@@ -28,6 +28,7 @@ const CONTENTS = [
   "media",
   "bin",
   "pybackend",
+  "samples",
   // Translations.
   ...readdirSync(root).filter((name) => /^(package\.nls\..*json|l10n)$/.test(name)),
   "README.md",

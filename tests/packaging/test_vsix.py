@@ -43,6 +43,8 @@ def test_only_what_is_needed_is_packed(vsix_files: dict[str, Path], target: str)
     assert {
         "LICENSE.txt",
         "bin/eagleray",
+        "samples/policy-0.sqlite",
+        "samples/rl_training/train.py",
         "_libs/any/bin/py-spy",
         "_libs/debugpy/debugpy/__init__.py",
     } <= names
