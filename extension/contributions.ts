@@ -23,6 +23,9 @@ export const COMMANDS = {
   setHeaders: "eagleray.setHeaders",
   setCertificates: "eagleray.setCertificates",
   copyFix: "eagleray.copyFix",
+  openDashboard: "eagleray.openDashboard",
+  copyAddress: "eagleray.copyAddress",
+  renameCluster: "eagleray.renameCluster",
   // Workers
   groupByClass: "eagleray.groupByClass",
   groupByNode: "eagleray.groupByNode",
@@ -87,7 +90,6 @@ export const VIEWS = {
   paused: "eagleray.pausedWorkers",
   runs: "eagleray.runs",
   clusters: "eagleray.clusters",
-  all: "eagleray.allWorkers",
 } as const;
 
 /** The editors of reports: of those that nsys writes, and of databases that it makes of them. */
@@ -152,8 +154,8 @@ export interface ContextKeys {
   readonly "eagleray.following": boolean;
   /** Some live run is profiled. */
   readonly "eagleray.hasProfiled": boolean;
-  /** How the view All Workers is grouped. */
-  readonly "eagleray.allWorkersBy": "class" | "node";
+  /** How the workers of the view Clusters are grouped. */
+  readonly "eagleray.clustersBy": "class" | "node";
 }
 
 export const CONTEXT_KEYS: readonly (keyof ContextKeys)[] = [
@@ -164,7 +166,7 @@ export const CONTEXT_KEYS: readonly (keyof ContextKeys)[] = [
   "eagleray.hasJobs",
   "eagleray.following",
   "eagleray.hasProfiled",
-  "eagleray.allWorkersBy",
+  "eagleray.clustersBy",
 ];
 
 /**
@@ -180,6 +182,14 @@ export const ROWS = {
   job: { found: "job", connecting: "job.connecting" },
   jobHost: "jobHost",
   problem: "problem",
+  /** Ends that of a problem which a command fixes. */
+  fix: {
+    token: ".token",
+    headers: ".headers",
+    certificates: ".certificates",
+    reconnect: ".reconnect",
+  },
+  node: "node",
   group: "group",
   worker: "worker",
   anyWorker: "anyWorker",

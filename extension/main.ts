@@ -62,6 +62,7 @@ export function activate(context: vscode.ExtensionContext): Exported {
     panel: new Panel(),
     selection: new Selection(),
   };
+  const clustersFeature = clusters.register(app);
   const debuggingFeature = debugging.register(app);
   const runsFeature = runs.register(app, debuggingFeature.stops);
   const presetsFeature = presets.register(app, runsFeature);
@@ -74,8 +75,8 @@ export function activate(context: vscode.ExtensionContext): Exported {
     lists,
     app.panel,
     ...sidecarCommands(app),
-    ...clusters.register(app),
-    ...workers.register(app),
+    ...clustersFeature.owned,
+    ...workers.register(app, clustersFeature.connecting),
     ...runsFeature.owned,
     ...presetsFeature.owned,
     ...pdb.register(app),

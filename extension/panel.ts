@@ -4,9 +4,8 @@ import type { TreeView } from "vscode";
 
 import { Disposables, type Disposable } from "./common/disposables";
 import { Store, type Readable } from "./common/readable";
-import type { ClustersRow } from "./features/clusters/rows";
 import type { RunsRow } from "./features/runs/rows";
-import type { AllRow, PausedRow } from "./features/workers/rows";
+import type { ClusterTreeRow, PausedRow } from "./features/workers/rows";
 
 export class Panel implements Disposable {
   private readonly shown = new Store(false);
@@ -86,4 +85,4 @@ export class Selection {
 export function isRow(value: unknown): value is Row {
   return typeof value === "object" && value !== null && "row" in value;
 }
-export type Row = PausedRow | ClustersRow | AllRow | RunsRow;
+export type Row = PausedRow | ClusterTreeRow | RunsRow;

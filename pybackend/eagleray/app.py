@@ -22,6 +22,7 @@ from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.clusters import ClusterRegistry
 from eagleray.features.clusters.connections import ConnectionMonitor, ConnectionResolver, jobs_of
 from eagleray.features.clusters.credentials import TokenRules
+from eagleray.features.clusters.dashboard_page import DashboardPages
 from eagleray.features.clusters.job_head import JobHeadFinder
 from eagleray.features.clusters.jobs import Jobs
 from eagleray.features.clusters.node_access import NodeRoutes, Terminals
@@ -110,6 +111,7 @@ class App:
     connections: ConnectionResolver
     connection_monitor: ConnectionMonitor
     terminals: Terminals
+    pages: DashboardPages
     workers: PausedWorkers
     debugging: Debugging
     source_mapping: SourceMapping
@@ -201,6 +203,7 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         connections=connections,
         connection_monitor=monitor,
         terminals=Terminals(watch, connections, settings.ssh.program),
+        pages=DashboardPages(watch, connections, tokens),
         workers=workers,
         debugging=Debugging(
             sessions=adapters.sessions,

@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
-import { register } from "../../extension/features/clusters";
 import { headerOf } from "../../extension/features/clusters/credential_boxes";
 import { CHANGED, REMOVE, SET_ACCESS } from "../../extension/features/clusters/messages";
 import type { Row } from "../../extension/panel";
 import { settled, type FakeApp } from "../fakes/app";
-import { registeredForEach } from "../fakes/registered";
+import { registerClusters, registeredForEach } from "../fakes/registered";
 import { editor, type Asked } from "../fakes/vscode";
 import { cluster, CLUSTER_ID, clustersOf } from "../workers/samples";
 
@@ -16,7 +15,7 @@ const ROW: Row = { row: "cluster", cluster: ADDED };
 
 let fake: FakeApp;
 
-registeredForEach(register, (made) => {
+registeredForEach(registerClusters, (made) => {
   fake = made;
   fake.sidecar.notify(CHANGED, clustersOf([ADDED]));
 });

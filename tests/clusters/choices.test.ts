@@ -28,20 +28,20 @@ function all(sections: readonly Section[]): readonly Choice[] {
   return sections.flatMap(({ choices }) => choices);
 }
 
-test("running jobs with a live Ray stand first, then pending ones, hosts, and the way to others", () => {
+test("running jobs with a live Ray come first, then pending ones, SSH hosts and SLURM", () => {
   const choices: Choices = {
     jobs: [
-      job({ id: "11", name: "prepare", ray: "none", sentence: "no Ray found in it yet" }),
+      job({ id: "11", name: "prepare", ray: "none", sentence: "no Ray found yet" }),
       job({
         id: "13",
         state: "pending",
         host: "",
         node_count: 1,
-        sentence: "waits",
+        sentence: "pending · Priority",
         reason: "Priority",
         ray: "unknown",
         time_left_s: null,
-        starts_s: 2_500,
+        starts_s: 7_100,
       }),
       job(),
     ],
@@ -53,30 +53,41 @@ test("running jobs with a live Ray stand first, then pending ones, hosts, and th
     problems: [problem("ssh-refused", "other refused the key.", "ssh other")],
   };
   assert.deepEqual(shown(addSections(choices, true, "")), [
-    "— Your running jobs",
+    "— Address",
+    "> Enter address… |  | ",
+    "— Running SLURM jobs",
     "> train | job 12 · login · 3 nodes · 1 h 20 m left | Ray 2.60.0",
-    "> prepare | job 11 · login · 3 nodes · 1 h 20 m left | no Ray found in it yet",
-    "— Your pending jobs",
-    "> train | job 13 · 1 node | waits · Priority · starts in about 41 m",
-    "— Hosts of your ssh config",
-    "> login | alice@10.0.0.1 | Your jobs there are listed above",
+    "> prepare | job 11 · login · 3 nodes · 1 h 20 m left | no Ray found yet",
+    "— Pending SLURM jobs",
+    "> train | job 13 · 1 node | pending · Priority · starts in about 2 h",
+    "— SSH hosts",
+    "> login | alice@10.0.0.1 | Its SLURM jobs are listed above",
     "> other |  | ",
-    "— Elsewhere",
-    "> Look for my jobs on another host… | through ssh | ",
-    "— What could not be asked",
-    "· other refused the key. |  | ssh other",
+    "— SLURM",
+    "> other refused the key. |  | Select to show the log",
+    "> Add SLURM login node… | through SSH | ",
   ]);
 });
 
-test("what is empty says why, but not while it is still being asked", () => {
-  const empty = shown(addSections(NOTHING, true, "")).join("\n");
-  assert.match(empty, /· No SLURM job of yours was found .*\n[^]*· Your ssh config names no host/);
-  assert.doesNotMatch(shown(addSections(NOTHING, false, "")).join("\n"), /·  ?No SLURM|names no/);
-  const pending = addSections({ ...NOTHING, jobs: [job({ state: "pending" })] }, true, "");
-  assert.match(shown(pending).join("\n"), /None of your jobs runs yet/);
+test("an empty list is explained once it is complete, and not when SLURM failed", () => {
+  const polled = { ...NOTHING, polled_hosts: ["login"] };
+  const empty = shown(addSections(polled, true, "")).join("\n");
+  assert.match(empty, /· No hosts in ~\/\.ssh\/config[^]*· No SLURM jobs/);
+  assert.doesNotMatch(shown(addSections(polled, false, "")).join("\n"), /No hosts|No SLURM/);
+  const failed = { ...polled, problems: [problem("slurm-failed", "Can't reach SLURM.")] };
+  assert.doesNotMatch(shown(addSections(failed, true, "")).join("\n"), /No SLURM jobs/);
 });
 
-test("a typed address is the first line as soon as it is one; before, a line says what is missing", () => {
+test("SLURM trouble is not shown while an address is typed", () => {
+  const failed = { ...NOTHING, problems: [problem("slurm-failed", "Can't reach SLURM.")] };
+  const always = all(addSections(failed, true, "head:8265")).filter((one) => one.isAlwaysShown);
+  assert.deepEqual(
+    always.map(({ label }) => label),
+    ["Connect to head:8265"],
+  );
+});
+
+test("a valid address can be connected to, another one be edited", () => {
   const [first] = all(addSections(NOTHING, false, "head:8265"));
   assert.equal(first?.label, "Connect to head:8265");
   assert.deepEqual(first.action, {
@@ -84,17 +95,18 @@ test("a typed address is the first line as soon as it is one; before, a line say
     address: "head:8265",
     title: "Connecting to head:8265",
   });
-  const unfinished = all(addSections(NOTHING, false, "head"));
-  assert.match(unfinished.at(-1)?.label ?? "", /^Write a port/);
-  assert.equal(unfinished.at(-1)?.action, undefined);
-  assert.equal(unfinished.at(-1)?.isAlwaysShown, true);
+  const [unfinished] = all(addSections(NOTHING, false, " head "));
+  assert.equal(unfinished?.label, "Edit “head”…");
+  assert.match(unfinished.detail, /^Enter a port/);
+  assert.deepEqual(unfinished.action, { kind: "edit", typed: "head" });
+  assert.equal(unfinished.isAlwaysShown, true);
 });
 
 test("a host leads to its dashboard, to what is typed there, and to its jobs", () => {
   assert.deepEqual(shown(hostSections("login", false, "")), [
-    "— Behind ssh login",
-    "> Look for my jobs on login | SLURM | ",
-    "> The dashboard at port 8265 of this host | Ray’s usual port | ",
+    "— Through login",
+    "> Connect to port 8265 | Ray's default port | ",
+    "> Watch login for SLURM jobs |  | ",
   ]);
   const [typed, ...others] = all(hostSections("login", true, "node-1:8265"));
   assert.equal(
@@ -113,11 +125,11 @@ test("hosts that are looked at already are not offered again, and any other can 
   const hosts: Choices = { ...NOTHING, ssh_hosts, polled_hosts: ["login"] };
   assert.deepEqual(
     all(jobHostSections(hosts, "")).map((choice) => choice.action),
-    [{ kind: "lookForJobs", host: "other" }],
+    [{ kind: "loginNode", host: "other" }],
   );
   const [typed] = all(jobHostSections(hosts, "alice@third"));
-  assert.deepEqual(typed?.action, { kind: "lookForJobs", host: "alice@third" });
-  assert.match(all(jobHostSections(hosts, "-oX")).at(-1)?.label ?? "", /as you would for ssh/);
+  assert.deepEqual(typed?.action, { kind: "loginNode", host: "alice@third" });
+  assert.match(all(jobHostSections(hosts, "-oX")).at(-1)?.label ?? "", /user@host/);
 });
 
 test("names of jobs and hosts are only text", () => {

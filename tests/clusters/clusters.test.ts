@@ -2,13 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
-import { register } from "../../extension/features/clusters";
+import type { RowTexts } from "../../extension/common/texts";
 import {
   CHANGED,
+  DASHBOARD,
   FORGET_HOST,
   LIST,
   RECONNECT,
   REFRESH,
+  RENAME,
   type Cluster,
   type ClusterRoute,
 } from "../../extension/features/clusters/messages";
@@ -23,15 +25,20 @@ import {
 } from "../../extension/features/workers/messages";
 import type { Row } from "../../extension/panel";
 import { settled, type FakeApp } from "../fakes/app";
-import { registeredForEach } from "../fakes/registered";
+import { registerClusters, registeredForEach } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
 import { cluster, clustersOf, job, pausedWorker, route, snapshotOf } from "../workers/samples";
 
-const VIEW: ClustersView = { clusters: clustersOf([]), connecting: new Set(), age_s: 0 };
+const VIEW: ClustersView = {
+  clusters: clustersOf([]),
+  connecting: new Set(),
+  age_s: 0,
+  runs: new Map(),
+};
 
 let fake: FakeApp;
 
-registeredForEach(register, (made) => {
+registeredForEach(registerClusters, (made) => {
   fake = made;
 });
 
@@ -41,6 +48,9 @@ function shownRows(): string[] {
   const lines = (rows: readonly unknown[], indent: string): string[] =>
     rows.flatMap((row) => {
       const item = view.provider.getTreeItem(row);
+      if (item.label === "Loading workers…") {
+        return [];
+      }
       const line = `${indent}${item.label} | ${item.description} | ${item.contextValue}`;
       return [line, ...lines(view.provider.getChildren(row), `${indent}  `)];
     });
@@ -51,7 +61,7 @@ function rowOf(one: Cluster): Row {
   return { row: "cluster", cluster: one };
 }
 
-test("each cluster stands there with its sentence, its problems below it, and the hints last", () => {
+test("a cluster row shows its size or state, with its problems below, and hints come last", () => {
   const problem = {
     code: "no-debugpy",
     message: "debugpy is missing.",
@@ -76,9 +86,9 @@ test("each cluster stands there with its sentence, its problems below it, and th
     clustersOf([cluster({ problems: [problem] }), added], { hints: [hint] }),
   );
   assert.deepEqual(shownRows(), [
-    "127.0.0.1:8265 | Connected, Ray 2.60.0, 6 workers, none paused | cluster.own",
-    "  debugpy is missing. | Install it. | problem",
-    "h:1 | unreachable | cluster.added",
+    "local (8265) | 6 workers | cluster.own",
+    "  debugpy missing |  | problem",
+    "h:1 | not responding | cluster.added",
     "8265 is somebody else’s. |  | problem",
   ]);
 });
@@ -97,8 +107,8 @@ test("a cluster beyond a host says how it is reached and how much time its job h
   ];
   fake.sidecar.notify(CHANGED, clustersOf(list));
   assert.deepEqual(shownRows(), [
-    "train | Connected, Ray 2.60.0, 6 workers, none paused · through job 12 on node-1, through login · 1 h 20 m left | cluster.added.routed",
-    "train | No answer from login for 12 s; connecting again · through login · 1 h 20 m left | cluster.added.routed",
+    "train | 6 workers · 1 h 20 m left · through job 12 on node-1, through login | cluster.added.routed",
+    "train | reconnecting… · 1 h 20 m left · through login | cluster.added.routed",
   ]);
 });
 
@@ -114,8 +124,8 @@ for (const [state, icon] of ROUTES) {
   test(`a route that is ${state} has an icon and words, also for a screen reader`, () => {
     const texts = clusterTexts(cluster({ route: route({ state, sentence: "" }) }));
     assert.equal(texts.icon, icon);
-    assert.match(texts.spoken, state === "ready" ? /Ray 2\.60\.0/ : /connect|answer/);
-    assert.match(texts.tooltip, new RegExp(`^Through login: ${state}$`, "m"));
+    assert.match(texts.spoken, state === "ready" ? /Ray 2\.60\.0/ : /connect|respond/);
+    assert.match(texts.tooltip, /^Through login: \S/m);
   });
 }
 
@@ -124,7 +134,7 @@ test("the last words of ssh stand in the tooltip, line by line, and can be shown
   fake.sidecar.notify(CHANGED, clustersOf([lost]));
   assert.match(
     clusterTexts(lost).tooltip,
-    /\nThe last it said:\ndebug1: x\nConnection to login closed\.$/,
+    /\nLast SSH message:\ndebug1: x\nConnection to login closed\.$/,
   );
   await editor.run("eagleray.showSshLog", rowOf(lost));
   const [dialog] = editor.asked;
@@ -152,6 +162,7 @@ test("what a far end writes is only text in rows and tooltips", () => {
     clustersTexts(VIEW, {
       row: "jobHost",
       host: { host: evil, state: "failing", sentence: evil },
+      jobs: [],
     }),
   ];
   for (const { label, description, tooltip, spoken } of texts) {
@@ -160,7 +171,7 @@ test("what a far end writes is only text in rows and tooltips", () => {
   }
 });
 
-test("Reconnect asks for a new connection; from the palette of the clusters that have one", async () => {
+test("Reconnect asks for a new connection, from the palette of any cluster", async () => {
   const routed = cluster({ id: "ssh://login/http://127.0.0.1:8265", route: LOST });
   fake.sidecar.notify(CHANGED, clustersOf([cluster(), routed]));
   await editor.run("eagleray.reconnect", rowOf(routed));
@@ -168,20 +179,88 @@ test("Reconnect asks for a new connection; from the palette of the clusters that
   await editor.run("eagleray.reconnect");
   assert.deepEqual(fake.sidecar.sentTo(RECONNECT), [
     { cluster: routed.id },
-    { cluster: routed.id },
+    { cluster: cluster().id },
   ]);
 });
 
-test("running jobs with a Ray in them and hosts of jobs stand there, each with its menu", () => {
+test("jobs with a Ray are listed below their login node, those of this machine at the root", () => {
   const hosts = [
     { host: "login", state: "ok" as const, sentence: "" },
     { host: "other", state: "failing" as const, sentence: "other refused the key." },
   ];
-  fake.sidecar.notify(CHANGED, clustersOf([], { jobs: [job()], hosts }));
+  const here = job({ id: "7", host: "", address: "slurm://7", name: "" });
+  const idle = { host: "idle", state: "ok" as const, sentence: "" };
+  fake.sidecar.notify(CHANGED, clustersOf([], { jobs: [job(), here], hosts: [...hosts, idle] }));
   assert.deepEqual(shownRows(), [
-    "train | job 12 · login · 3 nodes · Ray 2.60.0 · 1 h 20 m left | job",
-    "login | your jobs are looked for there | jobHost",
-    "other | other refused the key. | jobHost",
+    "job 7 | 3 nodes · 1 h 20 m left | job",
+    "login | 1 Ray job | jobHost",
+    "  train | job 12 · 3 nodes · 1 h 20 m left | job",
+    "other | can't reach SLURM | jobHost",
+    "idle | watching for your SLURM jobs | jobHost",
+  ]);
+});
+
+test("a cluster that a run has started is named after it", () => {
+  const texts = clustersTexts(
+    { ...VIEW, runs: new Map([["r1", "train.py"]]) },
+    { row: "cluster", cluster: cluster({ run: "r1", paused: 2 }) },
+  );
+  assert.equal(texts.label, "local (8265)");
+  assert.equal(texts.description, "2 paused · started by train.py");
+});
+
+/** As many characters fit beside the icon in a side bar of 300 px. */
+const FIT = 38;
+
+test("what counts in a row fits into 300 px", () => {
+  const rows: readonly (readonly [RowTexts, string])[] = [
+    [clusterTexts(cluster({ name: "local (29089)", paused: 3, workers: 9 })), "9 workers"],
+    [clusterTexts(cluster({ name: "local (29089)", state: "unreachable" })), "not responding"],
+    [clusterTexts(cluster({ name: "node-12:8265", state: "unauthorized" })), "sign-in required"],
+    [
+      clustersTexts(VIEW, {
+        row: "jobHost",
+        host: { host: "login", state: "ok", sentence: "" },
+        jobs: [],
+      }),
+      "watching for your SLURM jobs",
+    ],
+  ];
+  for (const [{ label, description }, last] of rows) {
+    const text = `${label} ${description}`;
+    assert.ok(text.indexOf(last) >= 0 && text.indexOf(last) + last.length <= FIT, text);
+  }
+});
+
+test("the dashboard is opened in a browser, with a note on what that has to send", async () => {
+  fake.sidecar.on(DASHBOARD, () => ({ url: "http://127.0.0.1:4711", asks_for: "token" as const }));
+  fake.sidecar.notify(CHANGED, clustersOf([cluster()]));
+  await editor.run("eagleray.openDashboard", rowOf(cluster()));
+  assert.deepEqual(editor.opened, ["http://127.0.0.1:4711/"]);
+  assert.deepEqual(
+    editor.asked.map(({ text }) => text),
+    ["local (8265) requires a token. Enter it in the browser."],
+  );
+});
+
+test("the addresses of clusters are copied as they can be entered", async () => {
+  const [one, other] = [cluster(), cluster({ id: "ssh://login/slurm://12" })];
+  fake.sidecar.notify(CHANGED, clustersOf([one, other]));
+  await editor.run("eagleray.copyAddress", rowOf(one), [rowOf(one), rowOf(other)]);
+  assert.equal(editor.clipboard, "http://127.0.0.1:8265\nssh://login/slurm://12");
+});
+
+test("a cluster gets the entered name, and its own with an empty one", async () => {
+  fake.sidecar.notify(CHANGED, clustersOf([cluster()]));
+  for (const name of [" big cluster ", ""]) {
+    editor.answer = () => name;
+    await editor.run("eagleray.renameCluster", rowOf(cluster()));
+  }
+  editor.answer = () => undefined;
+  await editor.run("eagleray.renameCluster", rowOf(cluster()));
+  assert.deepEqual(fake.sidecar.sentTo(RENAME), [
+    { cluster: cluster().id, name: "big cluster" },
+    { cluster: cluster().id, name: "" },
   ]);
 });
 

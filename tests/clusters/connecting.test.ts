@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
-import { register } from "../../extension/features/clusters";
 import {
   ADD,
   CHANGED,
@@ -12,7 +11,7 @@ import {
   type Choices,
 } from "../../extension/features/clusters/messages";
 import { settled, type FakeApp } from "../fakes/app";
-import { registeredForEach } from "../fakes/registered";
+import { registerClusters, registeredForEach } from "../fakes/registered";
 import { editor, type FakeQuickPick } from "../fakes/vscode";
 import { cluster, clustersOf, job } from "../workers/samples";
 
@@ -25,7 +24,7 @@ const CHOICE: Choices = {
 
 let fake: FakeApp;
 
-registeredForEach(register, (made) => {
+registeredForEach(registerClusters, (made) => {
   fake = made;
   fake.sidecar.on(CHOICES, () => CHOICE);
   fake.sidecar.on(ADD, ({ address }) => cluster({ id: address }));
@@ -52,7 +51,7 @@ test("“Connect to Cluster…” is busy until all is there, and keeps the line
   fake.sidecar.on(CHOICES, () => new Promise((resolve) => (answer = resolve)) as never);
   const added = editor.run("eagleray.connectCluster");
   await settled();
-  assert.deepEqual([list().busy, list().lines[2]], [true, "known"]);
+  assert.deepEqual([list().busy, list().lines[4]], [true, "known"]);
   list().activeItems = list().items.filter(({ label }) => label === "known");
   answer({ ...CHOICE, jobs: [job(), other, known] });
   await settled();
@@ -83,7 +82,24 @@ test("Enter right after typing takes what was typed", async () => {
   assert.deepEqual(fake.sidecar.sentTo(ADD), [{ address: "ssh://login/8265" }]);
 });
 
-test("Enter on a line that only explains does nothing; Escape ends it, with what was being asked", async () => {
+test("an address that isn't valid is edited in a box that says why", async () => {
+  editor.answer = ({ kind, options }) => {
+    assert.equal(kind, "input");
+    const check = options["validateInput"] as (text: string) => string | undefined;
+    assert.equal(options["value"], "head");
+    assert.match(check("head") ?? "", /^Enter a port/);
+    assert.equal(check("head:8265"), undefined);
+    return "head:8265";
+  };
+  const added = editor.run("eagleray.connectCluster");
+  await settled();
+  list().type("head");
+  list().choose("Edit “head”…");
+  await added;
+  assert.deepEqual(fake.sidecar.sentTo(ADD), [{ address: "head:8265" }]);
+});
+
+test("Escape ends the list, with the request for its choices", async () => {
   let cancelled = false;
   fake.sidecar.on(CHOICES, (_, { cancel }) => {
     cancel?.onCancellationRequested(() => (cancelled = true));
@@ -91,22 +107,46 @@ test("Enter on a line that only explains does nothing; Escape ends it, with what
   });
   const added = editor.run("eagleray.connectCluster");
   await settled();
-  list().type("head");
-  list().choose(list().lines.at(-1) ?? "");
-  assert.equal(list().open, true);
   list().hide();
   await added;
   assert.equal(cancelled, true);
   assert.deepEqual([fake.sidecar.sentTo(ADD), editor.asked], [[], []]);
 });
 
-test("what could not be asked stands among the choices", async () => {
+test("an address that failed can be edited, or added anyway", async () => {
+  fake.sidecar.on(ADD, ({ address, anyway }) => {
+    if (anyway !== true) {
+      throw new EaglerayError("cluster-unreachable", "Nothing answers.");
+    }
+    return cluster({ id: address });
+  });
+  const answers = ["Edit Address…", "other:8265", "Add Anyway"];
+  editor.answer = ({ kind }) =>
+    kind === "error" || kind === "input" ? answers.shift() : undefined;
+  const added = editor.run("eagleray.connectCluster");
+  await settled();
+  list().enter("host:8265");
+  await added;
+  for (let step = 0; step < answers.length + 3; step += 1) {
+    await settled();
+  }
+  const [failed, edited] = editor.asked;
+  assert.deepEqual(failed?.buttons, ["Edit Address…", "Add Anyway", "Show Log"]);
+  assert.equal(edited?.options["value"], "host:8265");
+  assert.deepEqual(fake.sidecar.sentTo(ADD), [
+    { address: "host:8265" },
+    { address: "other:8265" },
+    { address: "other:8265", anyway: true },
+  ]);
+});
+
+test("SLURM trouble is one of the choices", async () => {
   fake.sidecar.on(CHOICES, () => {
     throw new EaglerayError("no-squeue", "squeue fails.", "Load the module.");
   });
   void editor.run("eagleray.connectCluster");
   await settled();
-  assert.deepEqual(list().lines.slice(-2), ["— What could not be asked", "squeue fails."]);
+  assert.deepEqual(list().lines.slice(-2), ["squeue fails.", "Add SLURM login node…"]);
   list().hide();
 });
 
@@ -115,9 +155,9 @@ test("a host is chosen, then a dashboard behind it", async () => {
   await settled();
   list().choose("login");
   await settled();
-  assert.equal(list().title, "Ray behind ssh login");
+  assert.equal(list().title, "Connect through login");
   list().type("node-1:8265");
-  list().choose("Connect to node-1:8265 from there");
+  list().choose("Connect to node-1:8265");
   await added;
   assert.deepEqual(fake.sidecar.sentTo(ADD), [{ address: "ssh://login/node-1:8265" }]);
 });
@@ -126,14 +166,14 @@ test("jobs are looked for on a host, and then stand among the choices", async ()
   fake.sidecar.on(LOOK_AT, () => clustersOf([]));
   const added = editor.run("eagleray.connectCluster");
   await settled();
-  list().choose("Look for my jobs on another host…");
+  list().choose("Add SLURM login node…");
   await settled();
-  assert.equal(list().title, "Look for your SLURM jobs on a host");
+  assert.equal(list().title, "Add a SLURM login node");
   list().type("alice@site");
-  list().choose("Look for my jobs on alice@site");
+  list().choose("Watch alice@site for SLURM jobs");
   await settled();
   assert.deepEqual(fake.sidecar.sentTo(LOOK_AT), [{ host: "alice@site" }]);
-  assert.equal(list().title, "Add a Ray cluster");
+  assert.equal(list().title, "Connect to a Ray cluster");
   list().choose("train");
   await added;
   assert.deepEqual(fake.sidecar.sentTo(ADD), [{ address: job().address }]);

@@ -143,8 +143,15 @@ class FakeRoutes:
         ]
 
     async def open_socket(
-        self, routes: list[RouteSpec], host: str, port: int, tcp_port: int | None = None
+        self,
+        routes: list[RouteSpec],
+        host: str,
+        port: int,
+        tcp_port: int | None = None,
+        *,
+        shared: bool = False,
     ) -> OpenedSocket:
+        assert not shared
         self.tried.append((tuple(routes), host, port))
         for route in routes:
             if path := self.reachable.get((route, host, port)):

@@ -6,6 +6,7 @@ import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from eagleray.common.errors import EaglerayError
@@ -52,21 +53,27 @@ class DirectConnections:
 class Here:
     """This machine as the test wants it: the ports of one's own dashboards, and other listeners.
 
-    `is_far`: the dashboards count as those of another machine, where nobody knows who listens.
+    `run` is the run that has started them.  `is_far`: the dashboards count as those of another machine, where nobody knows who listens.
     """
 
     def __init__(self) -> None:
         self.ports: list[int] = []
+        self.run = ""
         self.listeners: list[Listener] = []
         self.is_far = False
 
     def machine(self) -> Machine:
-        return Machine(self._dashboards, lambda: self.listeners, os.getuid())
+        return Machine(
+            self._dashboards, lambda: self.listeners, os.getuid(), lambda run: run == "r1"
+        )
 
     def _dashboards(self) -> list[DashboardProcess]:
         return [
             DashboardProcess(
-                port, ("python", SCRIPT, f"--port={port}"), (Listener("127.0.0.1", port, 0),)
+                port,
+                ("python", SCRIPT, f"--port={port}"),
+                (Listener("127.0.0.1", port, 0),),
+                self.run,
             )
             for port in self.ports
         ]
@@ -87,7 +94,7 @@ async def make(tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch) -> A
     monkeypatch.setattr(examiner, "local_addresses", frozenset)
     async with AsyncExitStack() as ends:
 
-        def made(**environ: str) -> ClusterRegistry:
+        def made(which: Literal["own", "off"] = "own", **environ: str) -> ClusterRegistry:
             watch = ClusterWatch()
             ends.push_async_callback(watch.close)
             tokens = TokenRules(environ, folder=tmp_path)
@@ -96,6 +103,7 @@ async def make(tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch) -> A
             clusters = ClusterRegistry(
                 watch,
                 environ,
+                which,
                 folder=tmp_path,
                 machine=here.machine(),
                 make_dashboard=patient,

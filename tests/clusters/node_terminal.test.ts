@@ -3,11 +3,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { Row } from "../../extension/panel";
-import { register } from "../../extension/features/clusters";
 import { CHANGED, TERMINAL, type TerminalRef } from "../../extension/features/clusters/messages";
 import { nodesOf } from "../../extension/features/clusters/node_terminal";
 import { type FakeApp } from "../fakes/app";
-import { registeredForEach } from "../fakes/registered";
+import { registerClusters, registeredForEach } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
 import { CLUSTER_ID, anyWorker, cluster, clustersOf, pausedWorker } from "../workers/samples";
 
@@ -27,7 +26,14 @@ const ROWS: readonly (readonly [string, Row | undefined, TerminalRef | undefined
   ["a group on one node", group, { cluster: CLUSTER_ID, node_id: "n1" }],
   [
     "a group on several nodes",
-    { row: "anyGroup", cluster: CLUSTER_ID, title: "t", workers: [anyWorker(), elsewhere] },
+    {
+      row: "anyGroup",
+      cluster: CLUSTER_ID,
+      node: "",
+      kind: "class",
+      title: "t",
+      workers: [anyWorker(), elsewhere],
+    },
     undefined,
   ],
   ["a cluster", { row: "cluster", cluster: cluster() }, { cluster: CLUSTER_ID, node_id: "" }],
@@ -42,7 +48,7 @@ for (const [name, row, node] of ROWS) {
 
 let fake: FakeApp;
 
-registeredForEach(register, (made) => {
+registeredForEach(registerClusters, (made) => {
   fake = made;
   fake.sidecar.on(TERMINAL, () => ({
     title: "node-1 of $(trash) train",

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
-import { register } from "../../extension/features/clusters";
 import {
   ANSWER,
   QUESTION,
@@ -11,12 +10,12 @@ import {
   type SshQuestion,
 } from "../../extension/features/clusters/messages";
 import { settled, type FakeApp } from "../fakes/app";
-import { registeredForEach } from "../fakes/registered";
+import { registerClusters, registeredForEach } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
 
 let fake: FakeApp;
 
-registeredForEach(register, (made) => {
+registeredForEach(registerClusters, (made) => {
   fake = made;
 });
 
@@ -91,22 +90,27 @@ test("questions come one after another, and one that is over goes away unanswere
   assert.deepEqual(fake.sidecar.sentTo(ANSWER), [{ id: 3, text: "x" }]);
 });
 
-test("a host key is shown line by line in a dialog; only Yes is yes", async () => {
+test("a host key is shown line by line in a dialog, and Enter does not trust it", async () => {
   const prompt =
     "The authenticity of host 'login (10.0.0.1)' can't be established.\n" +
     "ED25519 key fingerprint is SHA256:abc.\nContinue connecting (yes/no/[fingerprint])? ";
-  editor.answer = ({ buttons }) => buttons[0];
+  editor.answer = ({ buttons }) => buttons[1];
   ask({ kind: "confirm", prompt });
   await settled();
   const [dialog] = editor.asked;
-  assert.equal(dialog?.text, "ssh to login asks");
+  assert.equal(dialog?.text, "Trust the unknown host login?");
+  assert.deepEqual(dialog.buttons, ["Don't Connect", "Trust and Connect"]);
   assert.deepEqual(dialog.options, { modal: true, detail: prompt.trim() });
-  editor.answer = () => undefined;
+  editor.answer = ({ buttons }) => buttons[0];
   ask({ id: 2, kind: "confirm", prompt });
+  await settled();
+  editor.answer = () => undefined;
+  ask({ id: 3, kind: "confirm", prompt });
   await settled();
   assert.deepEqual(fake.sidecar.sentTo(ANSWER), [
     { id: 1, text: "yes" },
     { id: 2, text: null },
+    { id: 3, text: null },
   ]);
 });
 

@@ -4,7 +4,6 @@ import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
 import type { Row } from "../../extension/panel";
-import { register } from "../../extension/features/clusters";
 import {
   ADD,
   CHANGED,
@@ -14,8 +13,8 @@ import {
   SET_ACCESS,
   TERMINAL,
 } from "../../extension/features/clusters/messages";
-import { type FakeApp } from "../fakes/app";
-import { registeredForEach } from "../fakes/registered";
+import { settled, type FakeApp } from "../fakes/app";
+import { registerClusters, registeredForEach } from "../fakes/registered";
 import { editor, type Asked } from "../fakes/vscode";
 import { cluster, clustersOf, job, route } from "../workers/samples";
 
@@ -30,7 +29,7 @@ const ROWS = CLUSTERS.map((one): Row => ({ row: "cluster", cluster: one }));
 
 let fake: FakeApp;
 
-registeredForEach(register, (made) => {
+registeredForEach(registerClusters, (made) => {
   fake = made;
   const hosts = ["login", "other"].map((host) => ({ host, state: "ok" as const, sentence: "" }));
   fake.sidecar.notify(CHANGED, clustersOf(CLUSTERS, { hosts }));
@@ -52,13 +51,20 @@ test("Remove names all that were added before they go, and asks once", async () 
   editor.answer = () => "Remove";
   await run("eagleray.removeCluster");
   assert.deepEqual(fake.sidecar.sentTo(REMOVE), [{ cluster: "a" }, { cluster: "b" }]);
-  assert.equal(editor.asked.length, 2);
+  assert.equal(editor.asked.at(-1)?.text, "Removed 2 clusters.");
 });
 
-test("one alone is removed as it always was, without a question", async () => {
+test("one cluster is removed without a question, and Undo restores it with its credentials", async () => {
+  editor.answer = ({ buttons }) => (buttons[0] === "Undo" ? "Undo" : "t0ken");
+  await editor.run("eagleray.setToken", ROWS[1]);
   await editor.run("eagleray.removeCluster", ROWS[1]);
+  await settled();
   assert.deepEqual(fake.sidecar.sentTo(REMOVE), [{ cluster: "b" }]);
-  assert.deepEqual(editor.asked, []);
+  assert.deepEqual(editor.asked.at(-1)?.buttons, ["Undo"]);
+  assert.deepEqual(fake.sidecar.sentTo(ADD), [
+    { address: "b", anyway: true, token: "t0ken", headers: {}, ca_file: "" },
+  ]);
+  assert.equal(fake.secrets.values.size, 1);
 });
 
 test("Reconnect is for all, and what failed is one message", async () => {
@@ -108,7 +114,7 @@ test("a header is added to those of each, and taken back from those that have it
 
 test("the last messages on all ways stand in one dialog", async () => {
   await run("eagleray.showSshLog", ROWS.slice(0, 2));
-  assert.equal(editor.asked[0]?.text, "The last message on the way to 2 clusters");
+  assert.equal(editor.asked[0]?.text, "Last SSH message of 2 clusters");
   assert.match(String(editor.asked[0].options["detail"]), /^a\n.*from a\n\nb\n.*from b$/s);
 });
 
@@ -122,7 +128,7 @@ test("jobs are connected one after another, and hosts forgotten", async () => {
   const { hosts } = fake.app.clusters.value;
   await run(
     "eagleray.removeLoginNode",
-    hosts.map((host): Row => ({ row: "jobHost", host })),
+    hosts.map((host): Row => ({ row: "jobHost", host, jobs: [] })),
   );
   assert.deepEqual(fake.sidecar.sentTo(FORGET_HOST), [{ host: "login" }, { host: "other" }]);
 });

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from eagleray.features.clusters import messages as wire
 from eagleray.features.clusters.cluster_watch import ClusterWatch
+from eagleray.features.clusters.dashboard_page import DashboardPages
 from eagleray.features.clusters.handlers import ClusterHandlers
 from eagleray.features.clusters.node_access import Terminals
 from eagleray.protocol.control import QuestionAnswer
@@ -25,7 +26,7 @@ async def test_list_is_empty_without_clusters(make: Make) -> None:
 async def test_added_cluster_is_listed_after_a_restart(make: Make, fake: FakeDashboard) -> None:
     added = await make().add(f"localhost:{fake.port}")
     assert (added.id, added.origin, added.state) == (fake.address, "added", "connected")
-    assert added.name == f"127.0.0.1:{fake.port}"
+    assert added.name == f"local ({fake.port})"
     again = make()
     (known,) = (await again.refresh()).clusters
     assert known.session == fake.session
@@ -94,6 +95,44 @@ async def test_busy_cluster_is_added_all_the_same(make: Make, fake: FakeDashboar
     assert (added.state, added.problems[0].code) == ("failing", "dashboard-busy")
 
 
+async def test_cluster_that_does_not_answer_is_added_anyway(make: Make, tmp_path: Path) -> None:
+    clusters = make()
+    added = await clusters.add("127.0.0.1:1", anyway=True)
+    assert (added.origin, added.state) == ("added", "unreachable")
+    assert [known.id for known in (await make().refresh()).clusters] == [added.id]
+
+
+async def test_renamed_cluster_has_its_name_in_every_window(
+    make: Make, fake: FakeDashboard
+) -> None:
+    first, second = make(), make()
+    own = (await first.add(fake.address)).name
+    assert (await first.rename(fake.address, "  big\nrun ")).name == "big run"
+    assert [known.name for known in (await second.refresh()).clusters] == ["big run"]
+    assert (await second.rename(fake.address, "")).name == own
+    await first.discover()
+    assert [known.name for known in first.current().clusters] == [own]
+    async with refused("unknown-cluster"):
+        await first.rename("http://127.0.0.1:1", "x")
+
+
+async def test_own_name_of_a_cluster_is_not_stored(
+    make: Make, fake: FakeDashboard, tmp_path: Path
+) -> None:
+    clusters = make()
+    added = await clusters.add(fake.address)
+    await clusters.rename(fake.address, added.name)
+    assert not (tmp_path / "cluster_names.json").exists()
+
+
+async def test_removed_cluster_loses_its_name(make: Make, fake: FakeDashboard) -> None:
+    clusters = make()
+    added = await clusters.add(fake.address)
+    await clusters.rename(fake.address, "mine")
+    await clusters.remove(fake.address)
+    assert (await clusters.add(fake.address)).name == added.name
+
+
 async def test_token_that_is_typed_in(make: Make, fake: FakeDashboard, tmp_path: Path) -> None:
     fake.token = "secret-token"
     clusters = make()
@@ -148,7 +187,8 @@ async def test_panels_requests(make: Make, fake: FakeDashboard, tmp_path: Path) 
     clusters, world = make(), around(tmp_path, ClusterWatch())
     terminals = Terminals(ClusterWatch(), world.connections)
     answers = FakeAnswers()
-    handlers = ClusterHandlers(clusters, world.jobs, world.monitor, terminals, answers)
+    pages = DashboardPages(ClusterWatch(), world.connections, world.tokens)
+    handlers = ClusterHandlers(clusters, world.jobs, world.monitor, terminals, answers, pages)
     assert await handlers.list() == wire.Clusters((), (), (), ())
     added = await handlers.add(wire.AddCluster(str(fake.port)), lambda *_: None)
     assert (added.id, added.state, added.problems) == (fake.address, "connected", ())

@@ -13,6 +13,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters import messages as wire
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.clusters import ClusterRegistry
+from eagleray.features.clusters.dashboard_page import DashboardPages
 from eagleray.features.clusters.discovery import Machine
 from eagleray.features.clusters.handlers import ClusterHandlers
 from eagleray.features.clusters.model import Cluster
@@ -106,7 +107,12 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     made.monitor.on_change(clusters.notify_changed)
     made.monitor.follow_routes()
     handlers = ClusterHandlers(
-        clusters, made.jobs, made.monitor, Terminals(watch, made.connections), NobodyAnswers()
+        clusters,
+        made.jobs,
+        made.monitor,
+        Terminals(watch, made.connections),
+        NobodyAnswers(),
+        DashboardPages(watch, made.connections, made.tokens),
     )
     made.site.jobs = [FakeJob()]
     made.site.nodes = {"node-10": ray("node-10", "node-9")}

@@ -25,6 +25,44 @@ async def test_own_clusters_come_and_go(make: Make, here: Here, fake: FakeDashbo
     assert clusters.current().clusters == ()
 
 
+async def test_cluster_of_a_run_goes_with_it_though_it_was_named(make: Make, here: Here) -> None:
+    clusters = make()
+    here.run = "r1"
+    async with dashboard() as fake:
+        assert await clusters.resolve(fake.address) == fake.address
+        here.ports = [fake.port]
+        (known,) = (await clusters.refresh()).clusters
+        assert (known.origin, known.run, known.state) == ("own", "r1", "connected")
+    # Nothing is shown in red between the end of the cluster and the next search.
+    await clusters.refresh()
+    assert clusters.current().clusters == ()
+    here.ports = []
+    await clusters.discover()
+    assert clusters.current().clusters == ()
+    async with refused("cluster-unreachable"):
+        await clusters.resolve(known.id)
+
+
+async def test_added_cluster_of_a_run_stays(make: Make, here: Here) -> None:
+    clusters = make()
+    here.run = "r1"
+    async with dashboard() as fake:
+        here.ports = [fake.port]
+        await clusters.add(fake.address)
+    here.ports = []
+    (known,) = (await clusters.refresh()).clusters
+    assert (known.origin, known.state) == ("added", "unreachable")
+
+
+@pytest.mark.parametrize(("run", "shown"), [("", 0), ("r1", 1), ("of-another-home", 0)])
+async def test_only_clusters_of_runs_are_discovered_when_that_is_off(
+    make: Make, here: Here, fake: FakeDashboard, run: str, shown: int
+) -> None:
+    here.run, here.ports = run, [fake.port]
+    clusters = make("off")
+    assert len((await clusters.refresh()).clusters) == shown
+
+
 async def test_usual_port_is_shown_only_if_ray_answers(
     make: Make, here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:

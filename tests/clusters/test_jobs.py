@@ -53,7 +53,7 @@ async def test_added_host_is_polled_and_stored(world: Around, tmp_path: Path) ->
         "live",
         "2.60.0",
     )
-    assert (job_sentence(running), job_sentence(pending)) == ("Ray 2.60.0", "waits for Priority")
+    assert (job_sentence(running), job_sentence(pending)) == ("Ray 2.60.0", "pending · Priority")
     assert [seen.state for seen in world.jobs.hosts()] == ["ok"]
     assert await stored_hosts(tmp_path) == ["login"]
     await world.jobs.remove_host("login")
@@ -141,7 +141,7 @@ async def test_whose_ray_it_is(world: Around) -> None:
     world.site.nodes = {}
     await world.jobs.poll("login")
     assert world.jobs.all()[0].ray == "none"
-    assert job_sentence(world.jobs.all()[0]) == "no Ray found in it yet"
+    assert job_sentence(world.jobs.all()[0]) == "no Ray found yet"
 
 
 async def test_of_two_jobs_on_a_node_the_smaller_holds_the_ray(world: Around) -> None:

@@ -79,11 +79,14 @@ async def test_squeue_in_another_format_is_reported(site: FakeSite, slurm: Slurm
     assert (await failure(slurm.jobs("login"))).code == "slurm-failed"
 
 
-async def test_squeue_message_is_part_of_the_error(site: FakeSite, slurm: SlurmClient) -> None:
+async def test_squeue_message_is_a_detail_of_the_error(site: FakeSite, slurm: SlurmClient) -> None:
     site.answers = {
         "squeue": CommandOutput(1, "", "slurm_load_jobs error: Unable to contact slurm controller")
     }
-    assert "contact slurm controller" in (await failure(slurm.jobs("login"))).message
+    error = await failure(slurm.jobs("login"))
+    # For the log only.
+    assert "contact slurm controller" in error.detail
+    assert error.message == "Can't reach SLURM: `squeue` failed."
 
 
 async def test_login_shell_finds_what_a_plain_one_does_not(site: FakeSite) -> None:

@@ -2,12 +2,16 @@
 import { afterEach, beforeEach } from "node:test";
 
 import { DebugConfigurations } from "../../extension/debug_configurations";
+import { Store } from "../../extension/common/readable";
+import * as clusters from "../../extension/features/clusters";
 import * as debugging from "../../extension/features/debugging";
 import { AdapterFactory } from "../../extension/features/debugging/debug_adapter";
 import { AttachConfigurations } from "../../extension/features/debugging/attach_configurations";
 import { StopTracker } from "../../extension/features/debugging/stop_tracker";
 import * as presets from "../../extension/features/presets";
 import * as runs from "../../extension/features/runs";
+import * as workers from "../../extension/features/workers";
+import { ClustersTree } from "../../extension/features/workers/clusters_view";
 import type { App } from "../../extension/app";
 import { fakeApp, type FakeApp } from "./app";
 import { debug, editor } from "./vscode";
@@ -34,6 +38,16 @@ export function registeredForEach(
       one.dispose();
     }
   });
+}
+
+/** Clusters with their view, which shows workers, too. */
+export function registerClusters(app: App): readonly Registered[] {
+  const { owned, connecting } = clusters.register(app);
+  return [...owned, new ClustersTree(app, connecting)];
+}
+
+export function registerWorkers(app: App): readonly Registered[] {
+  return workers.register(app, new Store<ReadonlySet<string>>(new Set()));
 }
 
 /** Runs and what starts them by a form or by launch.json, with the one part of debugging that they need. */

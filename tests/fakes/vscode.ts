@@ -178,6 +178,11 @@ export const workspace = {
 export const env = {
   sessionId: "5e55",
   remoteName: undefined,
+  asExternalUri: (uri: Uri) => Promise.resolve(uri),
+  openExternal: (uri: Uri) => {
+    editor.opened.push(uri.toString());
+    return Promise.resolve(true);
+  },
   clipboard: {
     writeText: (text: string) => {
       editor.clipboard = text;

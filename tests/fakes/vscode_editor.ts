@@ -54,6 +54,8 @@ class Editor {
   providers = new Map<string, { provideTextDocumentContent(uri: Uri): unknown }>();
   links = new Map<string, LinkProvider>();
   clipboard = "";
+  /** The addresses that were opened in a browser. */
+  opened: string[] = [];
   trusted = true;
   folders: { readonly uri: Uri; readonly name: string; readonly index: number }[] = [];
   readonly settingChanged = new EventEmitter<{ affectsConfiguration(name: string): boolean }>();

@@ -15,6 +15,8 @@ export class FakeTreeView<T = unknown> {
   selection: readonly T[] = [];
   readonly visibility = new EventEmitter<{ visible: boolean }>();
   readonly selected = new EventEmitter<{ selection: readonly T[] }>();
+  readonly collapsed = new EventEmitter<{ element: T }>();
+  readonly onDidCollapseElement = this.collapsed.event;
   readonly onDidChangeVisibility = this.visibility.event;
   readonly onDidChangeSelection = this.selected.event;
   constructor(readonly provider: { getChildren(row?: T): T[]; getTreeItem(row: T): TreeItem }) {}

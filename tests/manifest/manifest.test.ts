@@ -219,6 +219,8 @@ const CONTEXTS = [
   ...Object.values(ROWS.job),
   ROWS.jobHost,
   ROWS.problem,
+  ...Object.values(ROWS.fix).map((fix) => ROWS.problem + fix),
+  ROWS.node,
   ROWS.group,
   ...["paused", "held", "debugging"].map((state) => `${ROWS.worker}.${state}`),
   ROWS.anyWorker,

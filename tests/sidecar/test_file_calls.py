@@ -113,6 +113,8 @@ async def ask_about_clusters(panel: Panel, cluster: str, folder: Path) -> None:
     await panel.ask(clusters.LOOK_AT, host="login")
     await panel.ask(clusters.FORGET_HOST, host="login")
     await panel.ask(clusters.RECONNECT, cluster=cluster)
+    await panel.ask(clusters.RENAME, cluster=cluster, name="mine")
+    await panel.ask(clusters.DASHBOARD, cluster=cluster)
     await panel.ask(clusters.TERMINAL, cluster=cluster)
     await panel.ask(clusters.ANSWER, id=1, text="yes")
 

@@ -22,6 +22,7 @@ await browserRun(
     const input = page.locator(".quick-input-widget:visible input").first();
     const editorText = (text) => page.locator(".editor-instance .view-line", { hasText: text });
     const box = (text) => page.locator(".quick-input-widget:visible", { hasText: text });
+    const clusterRow = (text) => window.rowOf("Clusters", text).first();
     const terminal = page.locator(".part.panel .xterm-rows");
 
     await test("the panel without a cluster shows how to get one", async () => {
@@ -59,7 +60,7 @@ await browserRun(
       await input.fill(proxy.header);
       await page.keyboard.press("Enter");
       const row = window.row(new URL(proxy.address).port);
-      await window.waitFor(row.filter({ hasText: /Ray 2\.\d+/ }), "the cluster behind the proxy");
+      await window.waitFor(row.filter({ hasText: /\d+ workers/ }), "the cluster behind the proxy");
       await window.shot("behind-a-proxy");
       await window.fromMenu(
         row,
@@ -76,10 +77,16 @@ await browserRun(
         "the address is asked for",
       );
       await input.fill("no address");
-      await window.waitFor(page.getByText("Write a port (8265)"), "why it is not an address");
+      await window.gesture(
+        () => page.keyboard.press("Enter"),
+        () => page.locator(".quick-input-message", { hasText: "Enter a port (8265)" }).isVisible(),
+        "why it is not an address",
+      );
+      await window.shot("address-not-valid");
       await input.fill(new URL(stage.cluster.address).host);
       await page.keyboard.press("Enter");
-      await window.waitFor(page.getByText(/Ray 2\.\d+.*none paused/), "the status of the cluster");
+      const port = new URL(stage.cluster.address).port;
+      await window.waitFor(clusterRow(`local (${port})`), "the row of the cluster");
       await window.shot("added");
     });
 
@@ -89,6 +96,17 @@ await browserRun(
       await page.keyboard.press("Enter");
       const message = await window.waitForMessage("Nothing answers at", "why it was not added");
       await window.shot("error");
+      await window.click(
+        message.locator(".monaco-button", { hasText: "Edit Address" }),
+        async () => (await input.isVisible()) && (await input.inputValue()) === "127.0.0.1:1",
+        "the address can be edited",
+      );
+      await window.shot("edit-address");
+      await window.gesture(
+        () => page.keyboard.press("Enter"),
+        async () => (await message.count()) > 0 && !(await input.isVisible()),
+        "it is not added again",
+      );
       await window.click(
         message.locator(".monaco-button", { hasText: "Show Log" }),
         () => page.locator(".part.panel").isVisible(),
@@ -106,31 +124,49 @@ await browserRun(
       await window.clearMessages();
     });
 
-    await test("All Workers lists running and paused workers", async () => {
+    await test("a cluster shows its nodes and workers, by node or by class", async () => {
       driver.call("p0", "train", 3);
       await window.waitFor(window.row("p0"), "the paused worker");
-      const header = page.locator(".pane-header", { hasText: "All Workers" });
+      const port = new URL(stage.cluster.address).port;
       await window.click(
-        header,
-        async () => (await header.getAttribute("aria-expanded")) === "true",
-        "the view is unfolded",
+        clusterRow(`local (${port})`).locator(".monaco-tl-twistie"),
+        () => clusterRow(/p2.*running/).isVisible(),
+        "the workers of its only node",
       );
-      await window.waitFor(window.row(/Policy.*3 workers/), "the class");
+      await window.waitFor(clusterRow(/p0.*paused/), "the paused worker among the others");
+      await window.shot("workers-by-node");
+      await window.command("Eagleray: Group by Class", () =>
+        clusterRow(/Policy.*3 workers/).isVisible(),
+      );
       await window.click(
-        window.row(/Policy.*3 workers/),
-        () =>
-          window
-            .row(/p2.*ALIVE/)
-            .first()
-            .isVisible(),
-        "its workers",
+        clusterRow(/Policy.*3 workers/),
+        () => clusterRow(/p2.*running/).isVisible(),
+        "the workers of the class",
       );
-      await window.shot("all-workers");
+      await window.shot("workers-by-class");
+    });
+
+    await test("a cluster is renamed, and gets its own name with an empty one", async () => {
+      const own = `local (${new URL(stage.cluster.address).port})`;
+      const renames = async (from, name, to) => {
+        await window.fromMenu(
+          clusterRow(from),
+          "Rename…",
+          () => box("restore the original name").isVisible(),
+          "the name is asked for",
+        );
+        await input.fill(name);
+        await page.keyboard.press("Enter");
+        await window.waitFor(clusterRow(to), "the new name");
+      };
+      await renames(own, "training", "training");
+      await window.shot("renamed");
+      await renames("training", "", own);
     });
 
     await test("a worker's menu opens its log", async () => {
       await window.fromMenu(
-        window.row(/p2.*ALIVE/),
+        window.row(/p2.*running/),
         ["Open Log", "Open Output (stdout)"],
         () =>
           page
@@ -145,7 +181,7 @@ await browserRun(
     await test("a followed log shows new lines of the worker", async () => {
       const written = page.locator(".part.panel .view-line");
       await window.fromMenu(
-        window.row(/p2.*ALIVE/),
+        window.row(/p2.*running/),
         ["Open Log", "Follow Log"],
         () => page.locator(".part.panel").isVisible(),
         "the panel with the log is open",
@@ -166,7 +202,7 @@ await browserRun(
 
     await test("a search covers the logs of a group", async () => {
       await window.fromMenu(
-        window.row(/Policy.*3 workers/),
+        clusterRow(/Policy.*3 workers/),
         "Search Logs",
         // The palette of a command before may still be closing.
         () => page.locator(".quick-input-widget:visible", { hasText: "Text to find" }).isVisible(),

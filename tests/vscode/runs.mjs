@@ -112,6 +112,11 @@ await browserRun(
       await window.shot("run");
     });
 
+    await test("the view Clusters names the run that has started the cluster", async () => {
+      await window.waitFor(window.rowOf("Clusters", /local.*started by train\.py/), "its row");
+      await window.shot("cluster-of-the-run");
+    });
+
     await test("a breakpoint that is set during the run stops every worker", async () => {
       await window.toggleBreakpoint(line("return"), true);
       await window.toggleBreakpoint(line("loss"), false);
@@ -209,6 +214,9 @@ await browserRun(
         "both runs are over",
       );
       await until(() => programs().length === 0, "no process of the program is left", 60_000);
+      // Its cluster goes with it, and leaves no error in any view.
+      await window.waitForNone(window.rowOf("Clusters", /local/), "the cluster of the run");
+      await window.waitForNone(window.row(/[Nn]ot responding|Nothing answers/), "an error");
       await window.shot("stopped");
     });
 

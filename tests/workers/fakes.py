@@ -13,7 +13,7 @@ from eagleray.features.clusters.model import ClusterStatus
 from eagleray.protocol.control import WorkerState
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import dashboard_failed, unknown_cluster
-from eagleray.ray.rows import ActorRow, JobRow, TaskRow, WorkerRow
+from eagleray.ray.rows import ActorRow, JobRow, NodeRow, TaskRow, WorkerRow
 from eagleray.tools.pyspy import Dump, PySpy
 
 from tests.workers.rows import CLUSTER, SESSION
@@ -33,6 +33,7 @@ class FakeDashboard(Dashboard):
         self.tasks: list[TaskRow] = []
         self.actor_rows: list[ActorRow] = []
         self.job_rows: list[JobRow] = []
+        self.node_rows: list[NodeRow] = []
         self.profiling = False
         self.traces: dict[int, str] = {}
         self.files: dict[str, str] = {}
@@ -55,6 +56,9 @@ class FakeDashboard(Dashboard):
 
     async def jobs(self) -> list[JobRow]:
         return await self._answer("jobs", self.job_rows)
+
+    async def nodes(self) -> list[NodeRow]:
+        return await self._answer("nodes", self.node_rows)
 
     async def profiling_enabled(self) -> bool:
         return await self._answer("profiling_enabled", self.profiling)

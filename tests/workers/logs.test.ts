@@ -4,7 +4,6 @@ import { test } from "node:test";
 import { EaglerayError } from "../../extension/common/errors";
 import type { Row } from "../../extension/panel";
 import { CHANGED as CLUSTERS_CHANGED } from "../../extension/features/clusters/messages";
-import { register } from "../../extension/features/workers";
 import { logTitle, searchOf } from "../../extension/features/workers/logs/model";
 import {
   FOLLOW_LOG,
@@ -18,7 +17,7 @@ import {
 } from "../../extension/features/workers/messages";
 import type { GroupRow } from "../../extension/features/workers/rows";
 import { settled, type FakeApp } from "../fakes/app";
-import { registeredForEach } from "../fakes/registered";
+import { registeredForEach, registerWorkers } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
 import { cluster, CLUSTER_ID, clustersOf, pausedWorker } from "./samples";
 
@@ -34,7 +33,7 @@ const [first, second] = workers.map((worker): Row => ({ row: "worker", worker, g
 
 let fake: FakeApp;
 
-registeredForEach(register, (made) => {
+registeredForEach(registerWorkers, (made) => {
   fake = made;
 });
 

@@ -55,7 +55,7 @@ export function snapshotOf(
 export function cluster(changes: Partial<Cluster> = {}): Cluster {
   return {
     id: CLUSTER_ID,
-    name: "127.0.0.1:8265",
+    name: "local (8265)",
     origin: "own",
     state: "connected",
     session: "session_1",
@@ -67,7 +67,10 @@ export function cluster(changes: Partial<Cluster> = {}): Cluster {
     host: "",
     time_left_s: null,
     time_warning: "",
+    run: "",
+    paused: 0,
     workers: 6,
+    is_pending: false,
     ...changes,
   };
 }
@@ -131,14 +134,13 @@ export function anyWorker(changes: Partial<LiveWorker> = {}): LiveWorker {
     kind: "actor",
     class_name: "PolicyWorker",
     rank: 0,
-    state: "ALIVE",
+    state: "running",
     running: "train",
     node_id: "n1",
     node_ip: "10.0.0.1",
     pid: 123,
     job_id: "01000000",
     actor_id: "a1",
-    paused: false,
     ...changes,
   };
 }

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from eagleray.features.workers.live_workers import fetch_live_workers
+from eagleray.features.workers.live_workers import fetch_live_nodes, fetch_live_workers
 from eagleray.features.workers.model import LiveWorker
-from eagleray.ray.rows import RuntimeEnv
+from eagleray.ray.rows import NodeRow, RuntimeEnv
 
 from tests.workers.fakes import FakeDashboard
 from tests.workers.rows import actor_row, job_row, task_row, worker_row
@@ -36,11 +36,27 @@ async def test_every_kind_with_its_state_and_what_it_runs() -> None:
         (w.worker_id, w.kind, w.name, w.rank, w.state, w.running) for w in await live(dashboard)
     ]
     assert shown == [
-        ("driver", "driver", "driver · train.py", None, "RUNNING", ""),
-        ("", "actor", "policy_0", 0, "PENDING_CREATION", ""),
-        ("actor", "actor", "policy_1", 1, "ALIVE", "PolicyWorker.train"),
-        ("task", "task", "reward", None, "RUNNING", "reward"),
+        ("driver", "driver", "driver · train.py", None, "running", ""),
+        ("", "actor", "policy_0", 0, "pending", ""),
+        ("actor", "actor", "policy_1", 1, "running", "PolicyWorker.train"),
+        ("task", "task", "reward", None, "running", "reward"),
         ("idle", "idle", "idle", None, "idle", ""),
+    ]
+
+
+async def test_live_nodes_are_listed_with_the_head_first() -> None:
+    dashboard = FakeDashboard()
+    dashboard.node_rows = [
+        NodeRow("n3", "10.0.0.3", "c", alive=True, head=False),
+        NodeRow("n2", "10.0.0.2", "b\n", alive=True, head=False),
+        NodeRow("n1", "10.0.0.1", "z", alive=True, head=True),
+        NodeRow("n0", "10.0.0.9", "gone", alive=False, head=False),
+    ]
+    nodes = await fetch_live_nodes(dashboard)
+    assert [(node.node_id, node.name, node.is_head) for node in nodes] == [
+        ("n1", "z", True),
+        ("n2", "b", False),
+        ("n3", "c", False),
     ]
 
 
@@ -60,9 +76,6 @@ async def test_actor_that_runs_nothing_is_no_idle_worker() -> None:
 async def test_hostile_names_are_one_printable_line() -> None:
     dashboard = FakeDashboard()
     dashboard.workers = [worker_row(pid=3)]
-    dashboard.actor_rows = [
-        actor_row(pid=3, class_name="A\x1b]0;x\x07", name="evil\n$(bug) **x**", state="AL\nIVE")
-    ]
+    dashboard.actor_rows = [actor_row(pid=3, class_name="A\x1b]0;x\x07", name="evil\n$(bug) **x**")]
     (worker,) = await live(dashboard)
-    texts = (worker.name, worker.class_name, worker.state)
-    assert texts == ("evil $(bug) **x**", "A ]0;x", "AL IVE")
+    assert (worker.name, worker.class_name) == ("evil $(bug) **x**", "A ]0;x")

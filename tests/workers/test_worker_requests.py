@@ -108,7 +108,10 @@ async def test_all_workers_say_who_is_paused(editor: Editor) -> None:
     editor.dashboard.workers = [worker_row(WORKER), worker_row("cd" * 28, pid=7, paused_threads=0)]
     editor.watch.show([worker_row(WORKER)])
     workers = (await editor.ask("all", cluster=CLUSTER))["workers"]
-    assert {row["worker_id"]: row["paused"] for row in workers} == {WORKER: True, "cd" * 28: False}
+    assert {row["worker_id"]: row["state"] for row in workers} == {
+        WORKER: "paused",
+        "cd" * 28: "idle",
+    }
 
 
 async def test_unknown_cluster_is_an_error_of_the_catalogue(editor: Editor) -> None:

@@ -1,16 +1,24 @@
-// The views Paused Workers and All Workers, their badge, and the notification.
+// The views Paused Workers and Clusters, their badge, and the notification.
 import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";
 
-import { register } from "../../extension/features/workers";
 import {
   CHANGED as CLUSTERS_CHANGED,
   type Cluster,
 } from "../../extension/features/clusters/messages";
-import { ALL, CHANGED, WATCH, type PausedWorker } from "../../extension/features/workers/messages";
+import {
+  ALL,
+  CHANGED,
+  WATCH,
+  type LiveNode,
+  type LiveWorker,
+  type PausedWorker,
+} from "../../extension/features/workers/messages";
 import { EaglerayError } from "../../extension/common/errors";
+import type { ClusterTreeRow } from "../../extension/features/workers/rows";
+import type { RowTree } from "../../extension/tree_view";
 import { settled, type FakeApp } from "../fakes/app";
-import { registeredForEach } from "../fakes/registered";
+import { registeredForEach, registerWorkers } from "../fakes/registered";
 import { editor, type FakeTreeView } from "../fakes/vscode";
 import { anyWorker, cluster, clustersOf, pausedWorker, route, snapshotOf } from "./samples";
 
@@ -24,7 +32,7 @@ beforeEach(() => {
   });
 });
 
-registeredForEach(register, (made) => {
+registeredForEach(registerWorkers, (made) => {
   fake = made;
 });
 
@@ -193,15 +201,15 @@ test("with none paused, the view says what it sees and what stands in the way", 
   };
   clusters(cluster({ problems: [problem] }));
   assert.deepEqual(rows("pausedWorkers"), [
-    "info: No worker is paused | 127.0.0.1:8265",
-    "  warning: debugpy is missing. | Install it.",
+    "info: No worker is paused | local (8265)",
+    "  warning: debugpy missing | ",
   ]);
 });
 
 test("with none paused and nothing in the way the view is empty, and its header says what is watched", () => {
   clusters(cluster());
   assert.deepEqual(rows("pausedWorkers"), []);
-  assert.equal(view("pausedWorkers").description, "6 workers on 127.0.0.1:8265");
+  assert.equal(view("pausedWorkers").description, "6 workers on local (8265)");
   clusters(cluster(), cluster({ id: "http://b:1", workers: 3 }), cluster({ state: "failing" }));
   assert.equal(view("pausedWorkers").description, "9 workers on 2 clusters");
   paused(pausedWorker(), pausedWorker({ worker_id: "b", state: "held" }));
@@ -293,9 +301,9 @@ test("workers that come to the front anyway are not announced, others of their c
 
 test("the sidecar watches closely only while some view is seen", async () => {
   view("pausedWorkers").show(true);
-  view("allWorkers").show(true);
+  view("clusters").show(true);
   view("pausedWorkers").show(false);
-  view("allWorkers").show(false);
+  view("clusters").show(false);
   await settled();
   assert.deepEqual(fake.sidecar.sentTo(WATCH), [{ visible: true }, { visible: false }]);
   fake.sidecar.started();
@@ -309,47 +317,118 @@ test("a panel that is seen starts the sidecar", () => {
   assert.deepEqual(fake.sidecar.sentTo(WATCH), []);
 });
 
-test("all workers are asked for while they are seen, by class or by node", async () => {
-  fake.sidecar.on(ALL, () => ({
-    workers: [
-      anyWorker(),
-      anyWorker({ worker_id: "b", name: "policy_1", rank: 1, paused: true, node_ip: "10.0.0.2" }),
-      anyWorker({
-        worker_id: "c",
-        name: "driver",
-        kind: "driver",
-        class_name: "",
-        rank: null,
-        running: "",
-      }),
-    ],
-  }));
+const NODES: readonly LiveNode[] = [
+  { node_id: "n1", ip: "10.0.0.1", name: "node-1", is_head: true },
+  { node_id: "n2", ip: "10.0.0.2", name: "", is_head: false },
+];
+const WORKERS: readonly LiveWorker[] = [
+  anyWorker({ worker_id: "d", name: "driver · train.py", kind: "driver", rank: null, running: "" }),
+  anyWorker(),
+  anyWorker({ worker_id: "b", name: "policy_1", rank: 1, state: "paused", node_id: "n2" }),
+  anyWorker({ worker_id: "", name: "policy_2", rank: 2, state: "pending", node_id: "", pid: 0 }),
+  anyWorker({ worker_id: "c", name: "idle", kind: "idle", rank: null, state: "idle" }),
+];
+
+test("workers are requested once their cluster is open, and not while it is closed", async () => {
+  fake.sidecar.on(ALL, () => ({ workers: WORKERS, nodes: NODES }));
   clusters(cluster());
+  view("clusters").show(true);
+  await settled();
+  const { provider, collapsed } = view("clusters");
+  const [row] = provider.getChildren();
+  assert.equal(provider.getTreeItem(row).collapsibleState, 1);
+  mock.timers.tick(10_000);
   await settled();
   assert.deepEqual(fake.sidecar.sentTo(ALL), []);
-  view("allWorkers").show(true);
-  await settled();
-  assert.deepEqual(rows("allWorkers"), [
-    "server-process: PolicyWorker | 2 workers · 1 paused",
-    "  symbol-class: policy_0 | rank 0 · ALIVE · runs train · 10.0.0.1 · pid 123",
-    "  debug-pause: policy_1 | rank 1 · paused · runs train · 10.0.0.2 · pid 123",
-    "server-process: Driver | 1 worker",
-    "  home: driver | ALIVE · 10.0.0.1 · pid 123",
+  assert.deepEqual(rows("clusters"), [
+    "server-environment: local (8265) | 6 workers",
+    "  loading~spin: Loading workers… | ",
   ]);
-  await editor.run("eagleray.groupByNode");
-  assert.deepEqual(
-    rows("allWorkers").filter((row) => !row.startsWith(" ")),
-    ["vm: 10.0.0.1 | 2 workers", "vm: 10.0.0.2 | 1 worker · 1 paused"],
-  );
-  assert.equal(editor.contextKeys["eagleray.allWorkersBy"], "node");
+  await settled();
+  assert.equal(fake.sidecar.sentTo(ALL).length, 1);
+  mock.timers.tick(5_000);
+  await settled();
+  assert.equal(fake.sidecar.sentTo(ALL).length, 2);
+  collapsed.fire({ element: row });
+  mock.timers.tick(10_000);
+  await settled();
+  assert.equal(fake.sidecar.sentTo(ALL).length, 2);
 });
 
-test("a cluster whose workers cannot be had says why", async () => {
+async function opened(): Promise<void> {
+  view("clusters").show(true);
+  rows("clusters");
+  await settled();
+}
+
+test("workers are nested by node, or by class", async () => {
+  fake.sidecar.on(ALL, () => ({ workers: WORKERS, nodes: NODES }));
+  clusters(cluster());
+  await opened();
+  assert.deepEqual(rows("clusters"), [
+    "server-environment: local (8265) | 6 workers",
+    "  vm: node-1 | 3 workers · head",
+    "    home: train.py | driver",
+    "    server-process: policy_0 | rank 0 · running",
+    "    circle-outline: Idle | 1",
+    "      circle-outline: process 123 | ",
+    "  vm: 10.0.0.2 | 1 paused · 1 worker",
+    "    debug-pause: policy_1 | rank 1 · paused",
+    "  watch: Pending | 1",
+    "    server-process: policy_2 | rank 2 · pending",
+  ]);
+  await editor.run("eagleray.groupByClass");
+  assert.deepEqual(rows("clusters").slice(1), [
+    "  home: train.py | driver · 10.0.0.1",
+    "  server-process: PolicyWorker | 1 paused · 3 workers",
+    "    server-process: policy_0 | rank 0 · running · 10.0.0.1",
+    "    debug-pause: policy_1 | rank 1 · paused · 10.0.0.1",
+    "    server-process: policy_2 | rank 2 · pending · 10.0.0.1",
+    "  circle-outline: Idle | 1",
+    "    circle-outline: process 123 | 10.0.0.1",
+  ]);
+  assert.equal(editor.contextKeys["eagleray.clustersBy"], "class");
+  assert.equal(fake.app.context.globalState.get("eagleray.clustersBy"), "class");
+});
+
+test("a cluster of 1,000 workers shows its nodes without making rows of the workers", async () => {
+  const nodes = Array.from({ length: 16 }, (_, i): LiveNode => {
+    return { node_id: `n${i}`, ip: `10.0.0.${i}`, name: `node-${i}`, is_head: i === 0 };
+  });
+  const workers = Array.from({ length: 1_000 }, (_, i) =>
+    anyWorker({ worker_id: `w${i}`, name: `policy_${i}`, rank: i, node_id: `n${i % 16}` }),
+  );
+  fake.sidecar.on(ALL, () => ({ workers, nodes }));
+  clusters(cluster({ workers: 1_000 }));
+  await opened();
+  const { provider } = view("clusters");
+  const [row] = provider.getChildren();
+  const items = provider.getChildren(row).map((node) => provider.getTreeItem(node));
+  assert.equal(items.length, 16);
+  assert.deepEqual([...new Set(items.map((item) => item.collapsibleState))], [1]);
+});
+
+test("an unchanged answer doesn't draw the rows again", async () => {
+  fake.sidecar.on(ALL, () => ({ workers: [...WORKERS], nodes: NODES }));
+  clusters(cluster());
+  await opened();
+  const provider = view("clusters").provider as unknown as RowTree<ClusterTreeRow>;
+  let redraws = 0;
+  provider.onDidChangeTreeData(() => (redraws += 1));
+  mock.timers.tick(5_000);
+  await settled();
+  assert.equal(redraws, 0);
+});
+
+test("a cluster whose workers can't be loaded shows why", async () => {
   fake.sidecar.on(ALL, () => {
-    throw new EaglerayError("cluster-slow", "It did not answer.", "It is asked again.");
+    throw new EaglerayError("cluster-slow", "It did not answer.", "Try again.");
   });
   clusters(cluster());
-  view("allWorkers").show(true);
-  await settled();
-  assert.deepEqual(rows("allWorkers"), ["warning: It did not answer. | It is asked again."]);
+  await opened();
+  assert.deepEqual(rows("clusters").slice(1), ["  warning: Not responding | "]);
+  const { provider } = view("clusters");
+  const [row] = provider.getChildren();
+  const [problem] = provider.getChildren(row);
+  assert.equal(provider.getTreeItem(problem).tooltip, "It did not answer.\nTry again.");
 });

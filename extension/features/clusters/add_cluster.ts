@@ -7,7 +7,9 @@ import type { App } from "../../app";
 import { asEaglerayError, isCancellation } from "../../common/errors";
 import { plain } from "../../common/texts";
 import { longWork } from "../../dialogs";
+import { addressProblem } from "./address";
 import {
+  addressAction,
   addSections,
   hostSections,
   jobHostSections,
@@ -19,46 +21,102 @@ import type { ClusterConnector } from "./cluster_connector";
 import { CHOICES, LOOK_AT, type Choices, type Cluster } from "./messages";
 import { problemOf } from "./rows";
 
+/** Errors of an address that can't be a cluster, whatever runs there. */
+const NEVER = new Set(["bad-address", "bad-route"]);
+
 export class AddClusterWizard {
   constructor(
     private readonly app: App,
     private readonly connecting: ClusterConnector,
   ) {}
 
-  /** Scripts may pass the address; without one the user chooses. */
+  /** Scripts may pass the address, and get the error; without one the user chooses, and a failure is shown. */
   async add(given: unknown): Promise<Cluster | undefined> {
     if (typeof given === "string") {
-      return this.connecting.connect(given.trim(), `Connecting to ${plain(given)}`);
+      const { address, title } = addressAction(given.trim());
+      return this.connecting.connect(address, title);
     }
     for (;;) {
       const offered = new OfferedChoices(this.app);
       const chosen = await this.address(await this.choose(offered), offered);
-      if (chosen?.kind === "address") {
-        return this.connecting.connect(chosen.address, chosen.title);
+      switch (chosen?.kind) {
+        case "address":
+          return this.connect(chosen);
+        case "edit":
+          return this.enterAddress(chosen.typed);
+        case "loginNode":
+          if (!(await this.addLoginNode(chosen.host))) {
+            return undefined;
+          }
+          // Its jobs are among the choices now.
+          break;
+        case "showLog":
+          this.app.log.show();
+          return undefined;
+        default:
+          return undefined;
       }
-      if (chosen?.kind !== "lookForJobs" || !(await this.lookForJobs(chosen.host))) {
-        return undefined;
-      }
-      // The jobs of that host are among the choices now.
     }
   }
 
-  /** Searches for jobs on the given or chosen host; false when the user cancels. */
-  async lookForJobs(given: string | undefined): Promise<boolean> {
+  /** Watches the given or chosen host for jobs; false when the user cancels. */
+  async addLoginNode(given: string | undefined): Promise<boolean> {
     const host = given ?? (await this.chooseHost());
     if (host === undefined) {
       return false;
     }
-    await longWork(`Looking for your jobs on ${plain(host)}`, (options) =>
+    await longWork(vscode.l10n.t("Looking for SLURM jobs on {0}", plain(host)), (options) =>
       this.app.sidecar.request(LOOK_AT, { host }, options),
     );
     return true;
   }
 
+  /** A failure is shown with buttons that go on with the same address. */
+  private async connect(
+    action: ChoiceAction & { readonly kind: "address" },
+    anyway = false,
+  ): Promise<Cluster | undefined> {
+    const { address, title } = action;
+    try {
+      return await this.connecting.connect(address, title, anyway);
+    } catch (error) {
+      const edit = {
+        title: vscode.l10n.t("Edit Address…"),
+        run: () => this.shown(() => this.enterAddress(address)),
+      };
+      const add = {
+        title: vscode.l10n.t("Add Anyway"),
+        run: () => this.shown(() => this.connect(action, true)),
+      };
+      const isPossible = !anyway && !NEVER.has(asEaglerayError(error).code);
+      this.app.errors.show(error, DOING, edit, ...(isPossible ? [add] : []));
+      return undefined;
+    }
+  }
+
+  private shown(work: () => Promise<unknown>): Promise<unknown> {
+    return this.app.errors.shown(DOING, work);
+  }
+
+  private async enterAddress(typed: string): Promise<Cluster | undefined> {
+    const address = await vscode.window.showInputBox({
+      title: vscode.l10n.t("Connect to a Ray cluster"),
+      prompt: vscode.l10n.t("Address of the Ray dashboard"),
+      placeHolder: "8265, host:8265, https://…, ssh://host/8265, slurm://12345",
+      value: typed,
+      ignoreFocusOut: true,
+      validateInput: (text) => (text.trim() === "" ? undefined : addressProblem(text)),
+    });
+    const entered = address?.trim() ?? "";
+    return entered === "" ? undefined : this.connect(addressAction(entered));
+  }
+
   private choose(offered: OfferedChoices): Promise<ChoiceAction | undefined> {
     return pickChoice({
-      title: "Add a Ray cluster",
-      placeholder: "Choose one, or type an address: 8265, host:8265, https://…, ssh://host/8265",
+      title: vscode.l10n.t("Connect to a Ray cluster"),
+      placeholder: vscode.l10n.t(
+        "Select, or type an address: 8265, host:8265, https://…, ssh://host/8265",
+      ),
       sections: (typed) => addSections(offered.choices, offered.isComplete, typed),
       load: (cancel) => offered.load(cancel),
     });
@@ -75,8 +133,10 @@ export class AddClusterWizard {
     const { host } = chosen;
     const isPolled = choices.polled_hosts.includes(host);
     return pickChoice({
-      title: `Ray behind ssh ${plain(host)}`,
-      placeholder: "Choose one, or type an address as seen from there: 8265, node-1:8265",
+      title: vscode.l10n.t("Connect through {0}", plain(host)),
+      placeholder: vscode.l10n.t(
+        "Select, or type an address as that host knows it: 8265, node-1:8265",
+      ),
       sections: (typed) => hostSections(host, isPolled, typed),
     });
   }
@@ -84,14 +144,16 @@ export class AddClusterWizard {
   private async chooseHost(): Promise<string | undefined> {
     const offered = new OfferedChoices(this.app);
     const chosen = await pickChoice({
-      title: "Look for your SLURM jobs on a host",
-      placeholder: "Choose one, or type it as you would for ssh",
+      title: vscode.l10n.t("Add a SLURM login node"),
+      placeholder: vscode.l10n.t("Select a host, or type one as for ssh"),
       sections: (typed) => jobHostSections(offered.choices, typed),
       load: (cancel) => offered.load(cancel),
     });
-    return chosen?.kind === "lookForJobs" ? chosen.host : undefined;
+    return chosen?.kind === "loginNode" ? chosen.host : undefined;
   }
 }
+
+const DOING = "adding a cluster";
 
 /** The choices: at first those of the panel, then all. */
 class OfferedChoices {

@@ -1,5 +1,7 @@
 /** Recognizes the address of a cluster while it is typed; the sidecar validates the rest. */
 
+import { l10n } from "vscode";
+
 const HOST = String.raw`(?:\[[0-9a-fA-F:.]+\]|[^\s:/@?#-][^\s:/@?#]*)`;
 const PORT = String.raw`\d{1,5}`;
 const JOB = String.raw`\d{1,10}(?:_\d{1,10})?(?:\+\d{1,5})?`;
@@ -15,7 +17,9 @@ const FORMS: readonly RegExp[] = [
   `ssh://${DESTINATION}/(?:${PORT}|${HOST}:${PORT}|${DASHBOARD}|slurm://${JOB})`,
 ].map((form) => new RegExp(`^${form}$`));
 
-const WANTED = "Write a port (8265), host:port, http(s)://…, ssh://host/8265 or slurm://job";
+const WANTED = l10n.t(
+  "Enter a port (8265), host:port, http(s)://…, ssh://host/8265 or slurm://job.",
+);
 
 /** Why the typed text can't be an address; undefined if it looks like one. */
 export function addressProblem(typed: string): string | undefined {
@@ -26,7 +30,7 @@ export function addressProblem(typed: string): string | undefined {
   const port = /(?:^|[:/])(\d{1,5})$/.exec(address)?.[1];
   const isJob = /slurm:\/\/\S+$/.test(address);
   return port !== undefined && !isJob && (Number(port) < 1 || Number(port) > 65_535)
-    ? "A port is a number from 1 to 65535"
+    ? l10n.t("Enter a port from 1 to 65535.")
     : undefined;
 }
 
@@ -34,13 +38,13 @@ export function addressProblem(typed: string): string | undefined {
 export function hostProblem(typed: string): string | undefined {
   return new RegExp(`^${DESTINATION}$`).test(typed.trim())
     ? undefined
-    : "Write the host as you would for ssh: an alias of your ssh config, host or user@host";
+    : l10n.t("Enter a host name, user@host, or an alias of your SSH config.");
 }
 
 /** Why the typed text can't be an address behind an ssh host: a port of it, or host:port as it resolves them. */
 export function remoteAddressProblem(typed: string): string | undefined {
   return addressBehind("host", typed) === undefined
-    ? "Write a port (8265), host:port or slurm://job, as seen from that host"
+    ? l10n.t("Enter a port (8265), host:port or slurm://job, as that host knows it.")
     : undefined;
 }
 

@@ -1,9 +1,11 @@
 /** The choices of “Connect to Cluster…”: SLURM jobs, hosts of the ssh config, and the typed address. */
 
+import { l10n } from "vscode";
+
 import { dotted, plain, roughDuration } from "../../common/texts";
 import { addressBehind, addressProblem, hostProblem, remoteAddressProblem } from "./address";
 import type { Choices, ConfiguredHost, Job } from "./messages";
-import { jobLabels, timeLeft } from "./rows";
+import { jobLabels, jobText, timeLeft } from "./rows";
 
 /** One line of the picker.  Without `action` it only explains, and Enter does nothing on it. */
 export interface Choice {
@@ -18,8 +20,10 @@ export interface Choice {
 
 export type ChoiceAction =
   | { readonly kind: "address"; readonly address: string; readonly title: string }
+  | { readonly kind: "edit"; readonly typed: string }
   | { readonly kind: "host"; readonly host: string }
-  | { readonly kind: "lookForJobs"; readonly host: string | undefined };
+  | { readonly kind: "loginNode"; readonly host: string | undefined }
+  | { readonly kind: "showLog" };
 
 export interface Section {
   readonly title: string;
@@ -35,20 +39,21 @@ export function addSections(
   const { jobs, ssh_hosts: hosts, polled_hosts: polled, problems } = choices;
   const running = jobs.filter((job) => !isPending(job)).sort(liveFirst);
   const pending = jobs.filter(isPending);
-  const hint = typed.trim() === "" ? undefined : addressProblem(typed);
   return filled([
-    section("Address", [typedAddress(typed)]),
-    section("Your running jobs", [
-      ...running.map(jobChoice),
-      ...(isComplete && running.length === 0 ? [noJobs(jobs)] : []),
-    ]),
-    section("Your pending jobs", pending.map(jobChoice)),
-    section("Hosts of your ssh config", [
+    section(l10n.t("Address"), [typedAddress(typed)]),
+    section(l10n.t("Running SLURM jobs"), running.map(jobChoice)),
+    section(l10n.t("Pending SLURM jobs"), pending.map(jobChoice)),
+    section(l10n.t("SSH hosts"), [
       ...hosts.map((host) => hostChoice(host, polled.includes(host.name))),
       ...(isComplete && hosts.length === 0 ? [NO_HOSTS] : []),
     ]),
-    section("Elsewhere", [LOOK_ELSEWHERE, hint === undefined ? undefined : explaining(hint)]),
-    section("What could not be asked", problems.map(problemChoice)),
+    section("SLURM", [
+      ...(isComplete && jobs.length === 0 && problems.length === 0 && polled.length > 0
+        ? [NO_JOBS]
+        : []),
+      ...problems.map(problemChoice),
+      ADD_LOGIN_NODE,
+    ]),
   ]);
 }
 
@@ -59,16 +64,12 @@ export function hostSections(host: string, isPolled: boolean, typed: string): re
   const hint = remote === "" ? undefined : remoteAddressProblem(remote);
   const address = addressBehind(host, remote);
   return filled([
-    section(`Behind ssh ${name}`, [
+    section(l10n.t("Through {0}", name), [
       address === undefined
         ? undefined
-        : connectTo(address, `Connect to ${plain(remote)} from there`),
-      ...(isPolled ? [] : [lookForJobs(host)]),
-      connectTo(
-        `ssh://${host}/8265`,
-        "The dashboard at port 8265 of this host",
-        "Ray’s usual port",
-      ),
+        : connectTo(address, l10n.t("Connect to {0}", plain(remote))),
+      connectTo(`ssh://${host}/8265`, l10n.t("Connect to port 8265"), l10n.t("Ray's default port")),
+      ...(isPolled ? [] : [watchForJobs(host)]),
       hint === undefined ? undefined : explaining(hint),
     ]),
   ]);
@@ -83,14 +84,14 @@ export function jobHostSections(
   const hint = host === "" ? undefined : hostProblem(host);
   const isConfigured = hosts.some(({ name }) => name === host);
   return filled([
-    section("Host", [
-      host === "" || hint !== undefined || isConfigured ? undefined : lookForJobs(host, true),
+    section(l10n.t("Host"), [
+      host === "" || hint !== undefined || isConfigured ? undefined : watchForJobs(host, true),
     ]),
     section(
-      "Hosts of your ssh config",
+      l10n.t("SSH hosts"),
       hosts
         .filter(({ name }) => !polled.includes(name))
-        .map((host) => ({ ...hostChoice(host, false), action: lookForJobsOn(host.name) })),
+        .map((host) => ({ ...hostChoice(host, false), action: loginNode(host.name) })),
     ),
     section("", [hint === undefined ? undefined : explaining(hint)]),
   ]);
@@ -113,89 +114,128 @@ function isPending({ status }: Job): boolean {
   return status.job.state === "pending";
 }
 
+/** An address that isn't valid is corrected in a box that says why. */
 function typedAddress(typed: string): Choice | undefined {
   const address = typed.trim();
-  return address === "" || addressProblem(address) !== undefined
-    ? undefined
-    : connectTo(address, `Connect to ${plain(address)}`);
+  if (address === "") {
+    return {
+      label: l10n.t("Enter address…"),
+      description: "",
+      detail: "",
+      icon: "edit",
+      action: { kind: "edit", typed: "" },
+    };
+  }
+  const problem = addressProblem(address);
+  return problem === undefined
+    ? connectTo(address, l10n.t("Connect to {0}", plain(address)))
+    : {
+        label: l10n.t("Edit “{0}”…", plain(address)),
+        description: "",
+        detail: problem,
+        icon: "error",
+        action: { kind: "edit", typed: address },
+        isAlwaysShown: true,
+      };
 }
 
 function connectTo(address: string, label: string, description = ""): Choice {
-  const action = { kind: "address" as const, address, title: `Connecting to ${plain(address)}` };
+  const action = addressAction(address);
   return { label, description, detail: "", icon: "plug", action, isAlwaysShown: true };
 }
 
+/** Connects to an address that the user wrote. */
+export function addressAction(address: string): ChoiceAction & { readonly kind: "address" } {
+  return { kind: "address", address, title: l10n.t("Connecting to {0}", plain(address)) };
+}
+
+/** "pending · BeginTime · starts in about 2 h". */
 function jobChoice(job: Job): Choice {
   const { label, where, nodes } = jobLabels(job);
-  const { job: listed, ray } = job.status;
-  const starts = job.starts_s === null ? "" : `starts in about ${roughDuration(job.starts_s)}`;
-  const title = `Connecting to job ${plain(listed.id)} (${label})`;
+  const { ray } = job.status;
+  const id = jobText(job);
+  const starts = job.starts_s === null ? "" : l10n.t("starts in about {0}", roughly(job.starts_s));
   return {
     label,
-    description: dotted(`job ${plain(listed.id)}`, where, nodes, timeLeft(job.time_left_s, 0)),
-    detail: dotted(plain(job.sentence), isPending(job) ? plain(listed.reason) : "", starts),
+    description: dotted(label === id ? "" : id, where, nodes, timeLeft(job.time_left_s, 0)),
+    detail: dotted(plain(job.sentence), starts),
     icon: { live: "server-environment", none: "server", unknown: "server" }[ray],
-    action: { kind: "address", address: job.address, title },
+    action: {
+      kind: "address",
+      address: job.address,
+      title: connectingToJob(job),
+    },
   };
+}
+
+export function connectingToJob(job: Job): string {
+  return l10n.t("Connecting to job {0} ({1})", plain(job.status.job.id), jobLabels(job).label);
+}
+
+/** SLURM's guess is no better than that. */
+function roughly(seconds: number): string {
+  const hours = seconds / 3600;
+  if (hours >= 48) {
+    return l10n.t("{0} days", Math.round(hours / 24));
+  }
+  return hours >= 1.5 ? l10n.t("{0} h", Math.round(hours)) : roughDuration(seconds);
 }
 
 function hostChoice(host: ConfiguredHost, isPolled: boolean): Choice {
   return {
     label: plain(host.name),
     description: plain(host.detail),
-    detail: isPolled ? "Your jobs there are listed above" : "",
+    detail: isPolled ? l10n.t("Its SLURM jobs are listed above") : "",
     icon: "vm",
     action: { kind: "host", host: host.name },
   };
 }
 
-function lookForJobsOn(host: string): ChoiceAction {
-  return { kind: "lookForJobs", host };
+function loginNode(host: string): ChoiceAction {
+  return { kind: "loginNode", host };
 }
 
-function lookForJobs(host: string, always = false): Choice {
-  const label = `Look for my jobs on ${plain(host)}`;
+function watchForJobs(host: string, always = false): Choice {
   return {
-    label,
-    description: "SLURM",
+    label: l10n.t("Watch {0} for SLURM jobs", plain(host)),
+    description: "",
     detail: "",
     icon: "search",
-    action: lookForJobsOn(host),
+    action: loginNode(host),
     isAlwaysShown: always,
   };
 }
 
-const LOOK_ELSEWHERE: Choice = {
-  label: "Look for my jobs on another host…",
-  description: "through ssh",
+const ADD_LOGIN_NODE: Choice = {
+  label: l10n.t("Add SLURM login node…"),
+  description: l10n.t("through SSH"),
   detail: "",
-  icon: "search",
-  action: { kind: "lookForJobs", host: undefined },
+  icon: "add",
+  action: { kind: "loginNode", host: undefined },
 };
 
 const NO_HOSTS: Choice = {
-  label: "Your ssh config names no host",
+  label: l10n.t("No hosts in ~/.ssh/config"),
   description: "",
-  detail: "Type ssh://host/8265 to reach a dashboard behind one",
+  detail: l10n.t("Enter ssh://host/8265 to connect through another host"),
   icon: "info",
 };
 
-function noJobs(all: readonly Job[]): Choice {
-  return {
-    label: all.length === 0 ? "No SLURM job of yours was found" : "None of your jobs runs yet",
-    description: "",
-    detail: "Jobs are looked for here and on the hosts that you have added",
-    icon: "info",
-  };
-}
+const NO_JOBS: Choice = {
+  label: l10n.t("No SLURM jobs"),
+  description: "",
+  detail: "",
+  icon: "info",
+};
 
-function problemChoice({ message, next_step }: Choices["problems"][number]): Choice {
+/** The raw output of SLURM is in the log only. */
+function problemChoice({ message }: Choices["problems"][number]): Choice {
   return {
-    label: plain(message, 500),
+    label: plain(message),
     description: "",
-    detail: plain(next_step, 500),
+    detail: l10n.t("Select to show the log"),
     icon: "warning",
-    isAlwaysShown: true,
+    action: { kind: "showLog" },
   };
 }
 

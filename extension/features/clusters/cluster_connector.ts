@@ -9,7 +9,7 @@ import { VIEWS } from "../../contributions";
 import { longWork } from "../../dialogs";
 import { askedBy, askFor } from "./credential_boxes";
 import type { Credentials, CredentialStore } from "./credentials";
-import { ADD, type Cluster } from "./messages";
+import { ADD, type AddCluster, type Cluster } from "./messages";
 
 export class ClusterConnector {
   private readonly running = new Map<string, Promise<Cluster | undefined>>();
@@ -21,13 +21,16 @@ export class ClusterConnector {
     private readonly shown: Store<ReadonlySet<string>>,
   ) {}
 
-  /** The cluster; undefined when the user cancels.  Calls for the same address share one attempt. */
-  connect(address: string, title: string): Promise<Cluster | undefined> {
+  /**
+   * The cluster; undefined when the user cancels.  Calls for the same address share one attempt.  `anyway`: it is
+   * added whether or not it answers.
+   */
+  connect(address: string, title: string, anyway = false): Promise<Cluster | undefined> {
     const known = this.running.get(address);
     if (known !== undefined) {
       return known;
     }
-    const connecting = this.work(address, title).finally(() => {
+    const connecting = this.work(address, title, anyway).finally(() => {
       this.running.delete(address);
       this.showRunning();
     });
@@ -40,11 +43,15 @@ export class ClusterConnector {
     this.shown.set(new Set(this.running.keys()));
   }
 
-  private async work(address: string, title: string): Promise<Cluster | undefined> {
+  private async work(
+    address: string,
+    title: string,
+    anyway: boolean,
+  ): Promise<Cluster | undefined> {
     let given: Partial<Credentials> = {};
     for (;;) {
       try {
-        const cluster = await this.add(address, given, title);
+        const cluster = await this.add({ address, ...given, ...(anyway && { anyway }) }, title);
         if (Object.keys(given).length > 0) {
           await this.access.store(cluster.id, given);
         }
@@ -65,11 +72,11 @@ export class ClusterConnector {
     }
   }
 
-  private async add(address: string, given: Partial<Credentials>, title: string): Promise<Cluster> {
+  private async add(cluster: AddCluster, title: string): Promise<Cluster> {
     // The view shows that it works even while the notification is not there yet.
     const location = { viewId: VIEWS.clusters };
     return vscode.window.withProgress({ location }, () =>
-      longWork(title, (options) => this.app.sidecar.request(ADD, { address, ...given }, options)),
+      longWork(title, (options) => this.app.sidecar.request(ADD, cluster, options)),
     );
   }
 }

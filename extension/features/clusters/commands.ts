@@ -5,17 +5,30 @@ import * as vscode from "vscode";
 import type { App } from "../../app";
 import { withEach } from "../../common/errors";
 import type { Store } from "../../common/readable";
-import { count, plain } from "../../common/texts";
+import { plain } from "../../common/texts";
 import { VIEWS } from "../../contributions";
-import { isConfirmed } from "../../dialogs";
+import { isConfirmed, longWork } from "../../dialogs";
 import type { Row } from "../../panel";
 import { AddClusterWizard } from "./add_cluster";
+import { connectingToJob } from "./choices";
 import { ClusterConnector } from "./cluster_connector";
 import { askFor } from "./credential_boxes";
-import type { CredentialStore } from "./credentials";
-import { FORGET_HOST, RECONNECT, REMOVE, type Cluster, type Job, type JobHost } from "./messages";
+import type { Credentials, CredentialStore } from "./credentials";
+import {
+  ADD,
+  DASHBOARD,
+  FORGET_HOST,
+  LOOK_AT,
+  RECONNECT,
+  REMOVE,
+  RENAME,
+  type Cluster,
+  type DashboardPage,
+  type Job,
+  type JobHost,
+} from "./messages";
 import { openTerminal } from "./node_terminal";
-import { clusterIdOf, hasOwnRoute, jobLabels } from "./rows";
+import { clusterIdOf, hasOwnRoute } from "./rows";
 
 export class ClusterCommands {
   readonly adding: AddClusterWizard;
@@ -39,8 +52,7 @@ export class ClusterCommands {
     }
     let added: Cluster | undefined;
     await withEach(jobs, jobName, async (job) => {
-      const title = `Connecting to job ${plain(job.status.job.id)} (${jobLabels(job).label})`;
-      added = (await this.connecting.connect(job.address, title)) ?? added;
+      added = (await this.connecting.connect(job.address, connectingToJob(job))) ?? added;
     });
     return added;
   }
@@ -53,24 +65,123 @@ export class ClusterCommands {
       ({ host }) => host,
       ({ host }) => this.app.sidecar.request(FORGET_HOST, { host }),
     );
+    const names = hosts.map(({ host }) => host);
+    this.offerUndo(plain(names.join(", ")), hosts.length, async () => {
+      await withEach(
+        names,
+        (host) => host,
+        (host) => this.app.sidecar.request(LOOK_AT, { host }),
+      );
+    });
   }
 
-  /** Several at once need a confirmation that names them. */
+  /** Several at once need a confirmation that names them; what was removed can be restored. */
   async remove(rows: readonly Row[]): Promise<void> {
     const added = this.app.clusters.value.clusters.filter((cluster) => cluster.origin === "added");
-    const clusters = await clustersOf(rows, added, "Remove which cluster?");
-    const title = `Remove ${clusterNames(clusters)}?`;
-    if (clusters.length < 2 || (await isConfirmed(title, namesText(clusters), "Remove"))) {
-      await withEach(clusters, nameOf, async ({ id }) => {
-        await this.app.sidecar.request(REMOVE, { cluster: id });
-        await this.access.forget(id);
+    const clusters = await clustersOf(rows, added, vscode.l10n.t("Remove which cluster?"));
+    const title = vscode.l10n.t("Remove {0}?", clusterNames(clusters));
+    if (
+      clusters.length > 1 &&
+      !(await isConfirmed(title, namesText(clusters), vscode.l10n.t("Remove")))
+    ) {
+      return;
+    }
+    const removed: RemovedCluster[] = [];
+    await withEach(clusters, nameOf, async (cluster) => {
+      const credentials = await this.access.of(cluster.id);
+      await this.app.sidecar.request(REMOVE, { cluster: cluster.id });
+      await this.access.forget(cluster.id);
+      removed.push({ cluster, credentials });
+    });
+    this.offerUndo(clusterNames(clusters), removed.length, () => this.restore(removed));
+  }
+
+  /** Without a check that they answer: they may have been removed because they don't. */
+  private async restore(removed: readonly RemovedCluster[]): Promise<void> {
+    await withEach(
+      removed,
+      ({ cluster }) => cluster.name,
+      async ({ cluster: { id, name }, credentials }) => {
+        await this.app.sidecar.request(ADD, { address: id, anyway: true, ...credentials });
+        await this.access.store(id, credentials);
+        await this.app.sidecar.request(RENAME, { cluster: id, name });
+      },
+    );
+  }
+
+  /** Waits for no answer. */
+  private offerUndo(names: string, count: number, undo: () => Promise<void>): void {
+    if (count === 0) {
+      return;
+    }
+    const title = vscode.l10n.t("Undo");
+    void vscode.window
+      .showInformationMessage(vscode.l10n.t("Removed {0}.", names), title)
+      .then((answer) => {
+        if (answer === title) {
+          void this.app.errors.shown("restoring", undo);
+        }
       });
+  }
+
+  /** In a browser of the user's machine, also where the editor works on another one. */
+  async openDashboard(rows: readonly Row[]): Promise<void> {
+    const { clusters } = this.app.clusters.value;
+    const chosen = await clustersOf(
+      rows,
+      clusters,
+      vscode.l10n.t("Open the dashboard of which cluster?"),
+    );
+    await withEach(chosen, nameOf, async (cluster) => {
+      const title = vscode.l10n.t("Opening the dashboard of {0}", plain(cluster.name));
+      const page = await longWork(title, (options) =>
+        this.app.sidecar.request(DASHBOARD, { cluster: cluster.id }, options),
+      );
+      const uri = await vscode.env.asExternalUri(vscode.Uri.parse(page.url, true));
+      await vscode.env.openExternal(uri);
+      const note = accessNote(cluster, page);
+      if (note !== undefined) {
+        void vscode.window.showInformationMessage(note);
+      }
+    });
+  }
+
+  /** The addresses as “Connect to Cluster…” takes them. */
+  async copyAddress(rows: readonly Row[]): Promise<void> {
+    const { clusters } = this.app.clusters.value;
+    const chosen = await clustersOf(
+      rows,
+      clusters,
+      vscode.l10n.t("Copy the address of which cluster?"),
+    );
+    if (chosen.length > 0) {
+      await vscode.env.clipboard.writeText(chosen.map(({ id }) => id).join("\n"));
+    }
+  }
+
+  async rename(rows: readonly Row[]): Promise<void> {
+    const { clusters } = this.app.clusters.value;
+    const [cluster] = await clustersOf(rows, clusters, vscode.l10n.t("Rename which cluster?"));
+    if (cluster === undefined) {
+      return;
+    }
+    const name = await vscode.window.showInputBox({
+      title: vscode.l10n.t("Rename {0}", plain(cluster.name)),
+      prompt: vscode.l10n.t("Leave empty to restore the original name."),
+      value: cluster.name,
+      validateInput: (text) =>
+        text.trim().length > LONGEST_NAME
+          ? vscode.l10n.t("Enter at most {0} characters.", LONGEST_NAME)
+          : undefined,
+    });
+    if (name !== undefined) {
+      await this.app.sidecar.request(RENAME, { cluster: cluster.id, name: name.trim() });
     }
   }
 
   async reconnect(rows: readonly Row[]): Promise<void> {
-    const routed = this.app.clusters.value.clusters.filter(hasOwnRoute);
-    const clusters = await clustersOf(rows, routed, "Reconnect to which cluster?");
+    const all = this.app.clusters.value.clusters;
+    const clusters = await clustersOf(rows, all, vscode.l10n.t("Reconnect to which cluster?"));
     await withEach(clusters, nameOf, ({ id }) =>
       this.app.sidecar.request(RECONNECT, { cluster: id }),
     );
@@ -79,13 +190,17 @@ export class ClusterCommands {
   /** A dialog shows its text as it is, lines and all. */
   async showMessage(rows: readonly Row[]): Promise<void> {
     const routed = this.app.clusters.value.clusters.filter(hasOwnRoute);
-    const clusters = await clustersOf(rows, routed, "The last ssh message of which cluster?");
+    const clusters = await clustersOf(
+      rows,
+      routed,
+      vscode.l10n.t("Show the SSH log of which cluster?"),
+    );
     if (clusters.length === 0) {
       return;
     }
-    const logs = "Show Log";
+    const logs = vscode.l10n.t("Show Log");
     const detail = messagesText(clusters);
-    const title = `The last message on the way to ${clusterNames(clusters)}`;
+    const title = vscode.l10n.t("Last SSH message of {0}", clusterNames(clusters));
     const answer = await vscode.window.showInformationMessage(title, { modal: true, detail }, logs);
     if (answer === logs) {
       this.app.log.show();
@@ -95,7 +210,7 @@ export class ClusterCommands {
   /** Credentials for several clusters are entered once. */
   async give(wanted: "token" | "headers" | "ca_file", rows: readonly Row[]): Promise<void> {
     const { clusters } = this.app.clusters.value;
-    const chosen = await clustersOf(rows, clusters, "Of which cluster?");
+    const chosen = await clustersOf(rows, clusters, vscode.l10n.t("Select a cluster"));
     if (chosen.length === 0) {
       return;
     }
@@ -125,6 +240,30 @@ export class ClusterCommands {
   }
 }
 
+/** As many as the sidecar keeps. */
+const LONGEST_NAME = 60;
+
+/** What is needed to restore a cluster. */
+interface RemovedCluster {
+  readonly cluster: Cluster;
+  readonly credentials: Credentials;
+}
+
+/** A browser gets no credentials from us: they would be in its address. */
+function accessNote({ name }: Cluster, { asks_for }: DashboardPage): string | undefined {
+  switch (asks_for) {
+    case "token":
+      return vscode.l10n.t("{0} requires a token. Enter it in the browser.", plain(name));
+    case "headers":
+      return vscode.l10n.t(
+        "{0} requires headers, which the browser doesn't send. Sign in there.",
+        plain(name),
+      );
+    case "nothing":
+      return undefined;
+  }
+}
+
 function jobName({ status }: Job): string {
   return `job ${status.job.id}`;
 }
@@ -138,7 +277,7 @@ function clusterNames(clusters: readonly Cluster[]): string {
   const [first] = clusters;
   return first !== undefined && clusters.length === 1
     ? plain(first.name)
-    : count(clusters.length, "cluster");
+    : vscode.l10n.t("{0} clusters", clusters.length);
 }
 
 function namesText(clusters: readonly Cluster[]): string {
@@ -160,13 +299,19 @@ function titled(cluster: Cluster): string {
 function routeMessage({ route }: Cluster): string {
   const said = (route?.message ?? "").split(/\r?\n/).map((line) => plain(line, 500));
   const text = said.filter((line) => line !== "").join("\n");
-  return [route?.sentence ?? "", text === "" ? "Nothing was said." : text].join("\n\n").trim();
+  return [route?.sentence ?? "", text === "" ? vscode.l10n.t("No message.") : text]
+    .join("\n\n")
+    .trim();
 }
 
 async function pickHost(hosts: readonly JobHost[]): Promise<JobHost[]> {
   const items = hosts.map((host) => ({ label: plain(host.host), host }));
-  const title = "Stop looking for jobs on which host?";
-  const picked = await pickOf(items, title, "Jobs are looked for on no other host.");
+  const title = vscode.l10n.t("Remove which SLURM login node?");
+  const picked = await pickOf(
+    items,
+    title,
+    vscode.l10n.t("There is no SLURM login node to remove."),
+  );
   return picked === undefined ? [] : [picked.host];
 }
 
@@ -182,7 +327,11 @@ async function clustersOf(
     return named;
   }
   const items = clusters.map((cluster) => ({ label: plain(cluster.name), cluster }));
-  const picked = await pickOf(items, title, "There is no such cluster.");
+  const picked = await pickOf(
+    items,
+    title,
+    vscode.l10n.t("No such cluster. Connect to one first."),
+  );
   return picked === undefined ? [] : [picked.cluster];
 }
 

@@ -3,14 +3,19 @@
 import type { App } from "../../app";
 import { lazily, registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
-import { Store } from "../../common/readable";
+import { Store, type Readable } from "../../common/readable";
 import { COMMANDS } from "../../contributions";
 import { CredentialStore } from "./credentials";
 import { SshQuestions } from "./ssh_questions";
 import { timeWarnings } from "./time_warnings";
-import { clustersView } from "./view";
 
-export function register(app: App): Disposable[] {
+/** `connecting` are the addresses that are being connected. */
+interface ClustersFeature {
+  readonly owned: readonly Disposable[];
+  readonly connecting: Readable<ReadonlySet<string>>;
+}
+
+export function register(app: App): ClustersFeature {
   const { context, sidecar, log } = app;
   const access = new CredentialStore(context.secrets, context.globalState, sidecar, (line) => {
     log.warn(line);
@@ -20,15 +25,14 @@ export function register(app: App): Disposable[] {
     const { ClusterCommands } = await import("./commands.js");
     return new ClusterCommands(app, access, connecting);
   });
-  return [
-    clustersView(app, connecting),
+  const owned = [
     new SshQuestions(app),
     timeWarnings(app),
     sidecar.onStarted(() => void access.sendAll()),
     ...registerCommands(app, commands, [
       [COMMANDS.connectCluster, "adding a cluster", (to, _, [address]) => to.adding.add(address)],
       [COMMANDS.connectJob, "connecting to a job", (to, rows) => to.connectJob(rows)],
-      [COMMANDS.addLoginNode, "looking for jobs", (to) => to.adding.lookForJobs(undefined)],
+      [COMMANDS.addLoginNode, "looking for jobs", (to) => to.adding.addLoginNode(undefined)],
       [COMMANDS.removeLoginNode, "forgetting a host", (to, rows) => to.forgetHost(rows)],
       [COMMANDS.removeCluster, "removing a cluster", (to, rows) => to.remove(rows)],
       [COMMANDS.reconnect, "reconnecting", (to, rows) => to.reconnect(rows)],
@@ -39,6 +43,10 @@ export function register(app: App): Disposable[] {
       [COMMANDS.openTerminal, "opening a terminal", (to, rows) => to.openTerminal(rows)],
       [COMMANDS.refresh, "refreshing", (to) => to.refresh()],
       [COMMANDS.copyFix, "copying", (to, rows) => to.copyNextStep(rows)],
+      [COMMANDS.openDashboard, "opening the dashboard", (to, rows) => to.openDashboard(rows)],
+      [COMMANDS.copyAddress, "copying the address", (to, rows) => to.copyAddress(rows)],
+      [COMMANDS.renameCluster, "renaming a cluster", (to, rows) => to.rename(rows)],
     ]),
   ];
+  return { owned, connecting };
 }

@@ -4,6 +4,8 @@ import { notification, request, type Nothing } from "../../common/wire";
 export const LIST = request<Nothing, Clusters>("eagleray/clusters/list");
 export const ADD = request<AddCluster, Cluster>("eagleray/clusters/add");
 export const REMOVE = request<ClusterRef, Nothing>("eagleray/clusters/remove");
+export const RENAME = request<RenameCluster, Cluster>("eagleray/clusters/rename");
+export const DASHBOARD = request<ClusterRef, DashboardPage>("eagleray/clusters/dashboard");
 export const SET_ACCESS = request<Access, Cluster>("eagleray/clusters/setAccess");
 export const REFRESH = request<Nothing, Clusters>("eagleray/clusters/refresh");
 export const ID_OF = request<ClusterRef, ClusterRef>("eagleray/clusters/idOf");
@@ -44,18 +46,27 @@ export interface Clusters {
 /**
  * `address`: `8265`, `host:8265`, `http(s)://…`, `ssh://HOST/8265`, `ssh://HOST/node:8265`,
  * `slurm://JOB`,
- * `ssh://HOST/slurm://JOB`.  The rest only if the user gave it, see `Access`.
+ * `ssh://HOST/slurm://JOB`.  `anyway`: without a check that a Ray dashboard answers there.  The
+ * rest only if the
+ * user gave it, see `Access`.
  */
 export interface AddCluster {
   readonly address: string;
   readonly token?: string | null;
   readonly headers?: Readonly<Record<string, string>> | null;
   readonly ca_file?: string | null;
+  readonly anyway?: boolean;
 }
 
 /** A cluster by its id. */
 export interface ClusterRef {
   readonly cluster: string;
+}
+
+/** The name under which the user wants to see a cluster; "" restores its own. */
+export interface RenameCluster {
+  readonly cluster: string;
+  readonly name: string;
 }
 
 /**
@@ -124,8 +135,11 @@ export interface ClusterRoute {
  * `time_left_s` is
  * that of its job when this was sent; `time_warning` is a sentence while that is nearly up and a
  * worker
- * is stopped at a breakpoint, "" otherwise.  `workers` counts worker processes, -1 while that is
- * not known.
+ * is stopped at a breakpoint, "" otherwise.  `run` is the id of the run that has started it and
+ * ends it, ""
+ * for none.  `paused` and `workers` count as `sentence` does, -1 workers are not yet known.
+ * `is_pending`: its job
+ * waits for nodes.
  */
 export interface Cluster {
   readonly id: string;
@@ -141,7 +155,10 @@ export interface Cluster {
   readonly host: string;
   readonly time_left_s: number | null;
   readonly time_warning: string;
+  readonly run: string;
+  readonly paused: number;
   readonly workers: number;
+  readonly is_pending: boolean;
 }
 
 /**
@@ -182,6 +199,17 @@ export interface Choices {
   readonly ssh_hosts: readonly ConfiguredHost[];
   readonly polled_hosts: readonly string[];
   readonly problems: readonly ClusterProblem[];
+}
+
+/**
+ * The page of Ray's dashboard, for a browser on this machine.
+ *
+ * `asks_for`: what the browser has to give besides, since credentials are never put into an
+ * address.
+ */
+export interface DashboardPage {
+  readonly url: string;
+  readonly asks_for: "nothing" | "token" | "headers";
 }
 
 /** A terminal to open: `argv` runs as it is, without a shell, with `env` added. */

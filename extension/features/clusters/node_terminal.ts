@@ -25,7 +25,8 @@ function nodeOf(row: Row): TerminalRef | undefined {
     case "anyWorker":
       return { cluster: row.worker.cluster, node_id: row.worker.node_id };
     case "group":
-    case "anyGroup": {
+    case "anyGroup":
+    case "node": {
       const nodes = new Set(row.workers.map((worker) => worker.node_id));
       const [node_id] = nodes;
       return node_id !== undefined && nodes.size === 1

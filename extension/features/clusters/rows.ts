@@ -1,58 +1,78 @@
-/** The rows of the view Clusters, and the texts of a cluster in every view. */
+/** The rows of clusters, jobs, login nodes and problems, and the texts of a cluster in every view. */
+
+import { l10n } from "vscode";
 
 import type { EaglerayError } from "../../common/errors";
-import {
-  count,
-  dotted,
-  duration,
-  lines,
-  plain,
-  spokenText,
-  type RowTexts,
-} from "../../common/texts";
+import { dotted, duration, lines, plain, spokenText, type RowTexts } from "../../common/texts";
 import { ROWS } from "../../contributions";
 import type { Row } from "../../panel";
 import type { Cluster, ClusterProblem, ClusterRoute, Clusters, Job, JobHost } from "./messages";
 
-/** The view's input: the lists, the addresses that are just being connected, and how old the lists are. */
+/** The lists, the addresses that are just being connected, how old the lists are, and the names of runs by their ids. */
 export interface ClustersView {
   readonly clusters: Clusters;
   readonly connecting: ReadonlySet<string>;
   readonly age_s: number;
+  readonly runs: ReadonlyMap<string, string>;
 }
 
-/** The clusters with their problems below them, jobs to connect, hosts of jobs, then hints. */
-export function clustersRows(
-  { clusters, connecting }: ClustersView,
-  row?: ClustersRow,
-): readonly ClustersRow[] {
-  if (row === undefined) {
-    return [
-      ...clusters.clusters.map((cluster) => ({ row: "cluster" as const, cluster })),
-      ...clusters.jobs.map((job) => ({
-        row: "job" as const,
-        job,
-        connecting: connecting.has(job.address),
-      })),
-      ...clusters.hosts.map((host) => ({ row: "jobHost" as const, host })),
-      ...clusters.hints.map((problem) => ({ row: "problem" as const, cluster: "", problem })),
-    ];
-  }
-  if (row.row !== "cluster") {
-    return [];
-  }
-  const cluster = row.cluster.id;
-  return row.cluster.problems.map((problem) => ({ row: "problem" as const, cluster, problem }));
+export interface ClusterRow {
+  readonly row: "cluster";
+  readonly cluster: Cluster;
 }
 
-export function clustersTexts({ age_s }: ClustersView, row: ClustersRow): RowTexts {
+/** A running job that holds a Ray which is not connected yet; `connecting`: it is just being done. */
+export interface JobRow {
+  readonly row: "job";
+  readonly job: Job;
+  readonly connecting: boolean;
+}
+
+/** A login node whose SLURM jobs are listed, with those that hold a Ray. */
+export interface JobHostRow {
+  readonly row: "jobHost";
+  readonly host: JobHost;
+  readonly jobs: readonly JobRow[];
+}
+
+/** A problem; `cluster` is "" for one that belongs to none. */
+export interface ProblemRow {
+  readonly row: "problem";
+  readonly cluster: string;
+  readonly problem: ClusterProblem;
+}
+
+export type ClustersRow = ClusterRow | JobRow | JobHostRow | ProblemRow;
+
+/** Clusters, jobs of this machine, login nodes with their jobs, then hints. */
+export function clustersRows({ clusters, connecting }: ClustersView): readonly ClustersRow[] {
+  const jobs = clusters.jobs.map((job) => ({
+    row: "job" as const,
+    job,
+    connecting: connecting.has(job.address),
+  }));
+  const hosts = clusters.hosts.map((host) => ({
+    row: "jobHost" as const,
+    host,
+    jobs: jobs.filter(({ job }) => job.status.host === host.host),
+  }));
+  const below = new Set(hosts.flatMap((host) => host.jobs));
+  return [
+    ...clusters.clusters.map((cluster) => ({ row: "cluster" as const, cluster })),
+    ...jobs.filter((job) => !below.has(job)),
+    ...hosts,
+    ...clusters.hints.map((problem) => ({ row: "problem" as const, cluster: "", problem })),
+  ];
+}
+
+export function clustersTexts(view: ClustersView, row: ClustersRow): RowTexts {
   switch (row.row) {
     case "cluster":
-      return clusterTexts(row.cluster, age_s);
+      return clusterTexts(row.cluster, view.age_s, view.runs.get(row.cluster.run));
     case "job":
-      return jobTexts(row.job, row.connecting, age_s);
+      return jobTexts(row.job, row.connecting, view.age_s);
     case "jobHost":
-      return jobHostTexts(row.host);
+      return jobHostTexts(row);
     case "problem":
       return problemTexts(row);
   }
@@ -61,21 +81,22 @@ export function clustersTexts({ age_s }: ClustersView, row: ClustersRow): RowTex
 function jobTexts(job: Job, connecting: boolean, age_s: number): RowTexts {
   const { label, where, nodes } = jobLabels(job);
   const { job: listed, host } = job.status;
+  const id = jobText(job);
   const left = timeLeft(job.time_left_s, age_s);
-  const state = connecting ? "connecting" : plain(job.sentence);
+  const state = connecting ? l10n.t("connecting…") : plain(job.sentence);
   return {
     id: `job ${job.address}`,
     label,
-    description: dotted(`job ${plain(listed.id)}`, where, nodes, state, left),
+    description: dotted(connecting ? state : "", label === id ? "" : id, nodes, left),
     tooltip: lines(
       listed.name,
-      `Job ${listed.id}${host === "" ? "" : ` on ${host}`}`,
+      host === "" ? l10n.t("Job {0}", listed.id) : l10n.t("Job {0} on {1}", listed.id, host),
       nodes,
       job.sentence,
       left,
-      connecting ? "" : "“+” connects to the Ray in it",
+      connecting ? "" : l10n.t("Connect to see its workers."),
     ),
-    spoken: spokenText(`job ${plain(listed.id)}`, label, where, nodes, state, left),
+    spoken: spokenText(id, label, where, nodes, state, left),
     icon: connecting ? "loading~spin" : "server",
     context: connecting ? ROWS.job.connecting : ROWS.job.found,
     children: "none",
@@ -86,61 +107,75 @@ function jobTexts(job: Job, connecting: boolean, age_s: number): RowTexts {
 export function jobLabels({ status }: Job): { label: string; where: string; nodes: string } {
   const { job, host } = status;
   return {
-    label: plain(job.name) || `job ${plain(job.id)}`,
+    label: plain(job.name) || l10n.t("job {0}", plain(job.id)),
     where: host === "" ? "" : plain(host),
-    nodes: job.node_count > 0 ? count(job.node_count, "node") : "",
+    nodes: job.node_count > 0 ? nodesText(job.node_count) : "",
   };
 }
 
-function jobHostTexts(host: JobHost): RowTexts {
+export function jobText({ status }: Job): string {
+  return l10n.t("job {0}", plain(status.job.id));
+}
+
+function nodesText(nodes: number): string {
+  return nodes === 1 ? l10n.t("1 node") : l10n.t("{0} nodes", nodes);
+}
+
+export function workersText(workers: number): string {
+  switch (workers) {
+    case 0:
+      return l10n.t("no workers");
+    case 1:
+      return l10n.t("1 worker");
+    default:
+      return l10n.t("{0} workers", workers);
+  }
+}
+
+/** "" for none: that is the usual case. */
+export function pausedText(paused: number): string {
+  return paused > 0 ? l10n.t("{0} paused", paused) : "";
+}
+
+const HOST_STATES: Readonly<Record<JobHost["state"], readonly [icon: string, text: string]>> = {
+  ok: ["vm", l10n.t("watching for your SLURM jobs")],
+  asking: ["loading~spin", l10n.t("looking for your SLURM jobs…")],
+  failing: ["warning", l10n.t("can't reach SLURM")],
+};
+
+function rayJobsText(jobs: number): string {
+  return jobs === 1 ? l10n.t("1 Ray job") : l10n.t("{0} Ray jobs", jobs);
+}
+
+function jobHostTexts({ host, jobs }: JobHostRow): RowTexts {
   const name = plain(host.host);
-  const activity =
-    host.state === "asking" ? "asking for your jobs" : "your jobs are looked for there";
-  const sentence = plain(host.sentence, 500) || activity;
+  const [icon, activity] = HOST_STATES[host.state];
+  const text = host.state === "ok" && jobs.length > 0 ? rayJobsText(jobs.length) : activity;
   return {
     id: `jobHost ${host.host}`,
     label: name,
-    description: sentence,
-    tooltip: lines(`Your jobs are looked for on ${host.host}`, host.sentence),
-    spoken: spokenText(`jobs of host ${name}`, host.state, sentence),
-    icon: { ok: "vm", asking: "loading~spin", failing: "warning" }[host.state],
+    description: text,
+    tooltip: lines(l10n.t("SLURM login node {0}", host.host), text, host.sentence),
+    spoken: spokenText(l10n.t("SLURM login node {0}", name), text, plain(host.sentence, 500)),
+    icon,
     ...(host.state === "failing" ? { color: "list.warningForeground" } : {}),
     context: ROWS.jobHost,
-    children: "none",
+    children: jobs.length > 0 ? "expanded" : "none",
   };
 }
 
-export interface ClusterRow {
-  readonly row: "cluster";
-  readonly cluster: Cluster;
-}
-
-/** A running job that holds a Ray which is not connected yet; `connecting`: it is just being done. */
-interface JobRow {
-  readonly row: "job";
-  readonly job: Job;
-  readonly connecting: boolean;
-}
-
-/** An ssh host whose SLURM jobs are listed. */
-interface JobHostRow {
-  readonly row: "jobHost";
-  readonly host: JobHost;
-}
-
-/** A problem; `cluster` is "" for one that belongs to none. */
-export interface ProblemRow {
-  readonly row: "problem";
-  readonly cluster: string;
-  readonly problem: ClusterProblem;
-}
-
-/** The cluster of a cluster's row, in any view. */
+/** The cluster of a cluster's row, or of a problem's, in any view. */
 export function clusterIdOf(row: Row | undefined): string | undefined {
-  return row?.row === "cluster" || row?.row === "empty" ? row.cluster.id : undefined;
+  switch (row?.row) {
+    case "cluster":
+    case "empty":
+      return row.cluster.id;
+    case "problem":
+      return row.cluster === "" ? undefined : row.cluster;
+    default:
+      return undefined;
+  }
 }
-
-export type ClustersRow = ClusterRow | JobRow | JobHostRow | ProblemRow;
 
 interface ClusterIcon {
   readonly icon: string;
@@ -149,52 +184,92 @@ interface ClusterIcon {
 }
 
 const CLUSTER_ICONS: Readonly<Record<Cluster["state"], ClusterIcon>> = {
-  connecting: { icon: "loading~spin", word: "connecting" },
-  connected: { icon: "server-environment", color: "charts.green", word: "connected" },
-  unreachable: { icon: "debug-disconnect", color: "list.errorForeground", word: "unreachable" },
-  unauthorized: { icon: "key", color: "list.warningForeground", word: "not let in" },
-  "not-ray": { icon: "question", color: "list.errorForeground", word: "not Ray" },
-  failing: { icon: "warning", color: "list.warningForeground", word: "failing" },
+  connecting: { icon: "loading~spin", word: l10n.t("connecting…") },
+  connected: { icon: "server-environment", color: "charts.green", word: l10n.t("connected") },
+  unreachable: {
+    icon: "debug-disconnect",
+    color: "list.errorForeground",
+    word: l10n.t("not responding"),
+  },
+  unauthorized: { icon: "key", color: "list.warningForeground", word: l10n.t("sign-in required") },
+  "not-ray": {
+    icon: "question",
+    color: "list.errorForeground",
+    word: l10n.t("not a Ray dashboard"),
+  },
+  failing: { icon: "warning", color: "list.warningForeground", word: l10n.t("dashboard error") },
 };
 
 const ROUTE_ICONS: Readonly<Record<ClusterRoute["state"], ClusterIcon | undefined>> = {
   // With a ready route the row shows the state of the cluster.
   ready: undefined,
-  connecting: { icon: "loading~spin", word: "connecting" },
-  degraded: { icon: "warning", color: "list.warningForeground", word: "no answer" },
-  lost: { icon: "debug-disconnect", color: "list.errorForeground", word: "connection lost" },
+  connecting: { icon: "loading~spin", word: l10n.t("connecting…") },
+  degraded: { icon: "warning", color: "list.warningForeground", word: l10n.t("not responding") },
+  lost: {
+    icon: "debug-disconnect",
+    color: "list.errorForeground",
+    word: l10n.t("connection lost"),
+  },
   reconnecting: {
     icon: "loading~spin",
     color: "list.warningForeground",
-    word: "reconnecting",
+    word: l10n.t("reconnecting…"),
   },
 };
 
-/** `age_s` is the age of the cluster's data. */
-export function clusterTexts(cluster: Cluster, age_s = 0): RowTexts {
+/** `age_s` is the age of the cluster's data, `startedBy` the name of the run that has started it. */
+export function clusterTexts(cluster: Cluster, age_s = 0, startedBy = ""): RowTexts {
   const { route } = cluster;
   const icon = iconOf(cluster);
   const name = plain(cluster.name);
-  const sentence = clusterSentence(cluster);
+  const state = stateText(cluster);
   const via = viaOf(route);
   const left = timeLeft(cluster.time_left_s, age_s);
+  const starter = startedBy === "" ? "" : plain(l10n.t("started by {0}", startedBy));
   return {
     id: `cluster ${cluster.id}`,
     label: name,
-    description: dotted(sentence, via, left),
+    description: dotted(state, left, starter, via),
     tooltip: lines(
       cluster.name,
       cluster.id === cluster.name ? "" : cluster.id,
       cluster.sentence,
+      starter,
       ...routeLines(route),
-      left === "" ? "" : `The time of its job: ${left}`,
+      left === "" ? "" : l10n.t("Time limit of its job: {0}", left),
     ),
-    spoken: spokenText(`cluster ${name}`, icon.word, sentence, via, left),
+    spoken: spokenText(
+      l10n.t("cluster {0}", name),
+      icon.word,
+      clusterSentence(cluster),
+      left,
+      starter,
+      via,
+    ),
     icon: icon.icon,
     ...(icon.color === undefined ? {} : { color: icon.color }),
     context: clusterContext(cluster),
-    children: cluster.problems.length > 0 ? "expanded" : "none",
+    children: childrenOf(cluster),
   };
+}
+
+/** What counts most comes first: the paused workers of a connected cluster, the state of another one. */
+function stateText(cluster: Cluster): string {
+  const { state, paused, workers, run, is_pending: isPending } = cluster;
+  if (failingRoute(cluster) === undefined && state === "connected") {
+    // Which run it belongs to says more than how many workers that has.
+    const isCounted = workers >= 0 && run === "";
+    return dotted(pausedText(paused), isCounted ? workersText(workers) : "");
+  }
+  return isPending ? l10n.t("pending") : iconOf(cluster).word;
+}
+
+/** Problems are visible at once, workers when the user asks for them. */
+function childrenOf({ problems, state }: Cluster): RowTexts["children"] {
+  if (problems.length > 0) {
+    return "expanded";
+  }
+  return state === "connected" ? "collapsed" : "none";
 }
 
 /** The state of the route where that is failing, else the state of the cluster. */
@@ -218,13 +293,15 @@ export function hasOwnRoute({ route }: Cluster): boolean {
   return route !== null && route.kind !== "direct";
 }
 
-/** "1 h 20 min left"; "" for what has no end. */
+/** "1 h 20 m left"; "" for what has no end. */
 export function timeLeft(time_left_s: number | null, age_s: number): string {
   if (time_left_s === null) {
     return "";
   }
   const left = time_left_s - age_s;
-  return left > 0 ? `${duration(Math.round(left))} left` : "its time is up";
+  return left > 0
+    ? l10n.t("{0} left", duration(Math.round(left)))
+    : l10n.t("reached its time limit");
 }
 
 function iconOf({ state, route }: Cluster): ClusterIcon {
@@ -232,7 +309,7 @@ function iconOf({ state, route }: Cluster): ClusterIcon {
 }
 
 function viaOf(route: ClusterRoute | null): string {
-  return route === null || route.via === "" ? "" : plain(`through ${route.via}`);
+  return route === null || route.via === "" ? "" : plain(l10n.t("through {0}", route.via));
 }
 
 function routeLines(route: ClusterRoute | null): string[] {
@@ -240,9 +317,9 @@ function routeLines(route: ClusterRoute | null): string[] {
     return [];
   }
   return [
-    `Through ${route.via}: ${route.state}`,
+    l10n.t("Through {0}: {1}", route.via, ROUTE_ICONS[route.state]?.word ?? l10n.t("connected")),
     route.sentence,
-    ...(route.message === "" ? [] : ["The last it said:", ...route.message.split(/\r?\n/)]),
+    ...(route.message === "" ? [] : [l10n.t("Last SSH message:"), ...route.message.split(/\r?\n/)]),
   ];
 }
 
@@ -251,18 +328,72 @@ export function problemOf({ code, message, nextStep }: EaglerayError): ClusterPr
   return { code, message, next_step: nextStep, retries: false };
 }
 
+/** A problem in a few words; one that isn't listed has its message. */
+const PROBLEM_TITLES: Readonly<Record<string, string>> = {
+  "cluster-unreachable": l10n.t("Not responding"),
+  "cluster-slow": l10n.t("Not responding"),
+  "port-refused": l10n.t("Not responding"),
+  "far-port-refused": l10n.t("Not responding"),
+  "port-silent": l10n.t("Not responding"),
+  "link-lost": l10n.t("Connection lost"),
+  "token-needed": l10n.t("Token required"),
+  "token-refused": l10n.t("Token rejected"),
+  "token-expired": l10n.t("Token expired"),
+  "proxy-refused": l10n.t("Proxy denied access"),
+  "ca-needed": l10n.t("Certificate not trusted"),
+  "certificate-refused": l10n.t("Certificate rejected"),
+  "bad-ca-file": l10n.t("Certificate file not valid"),
+  "bad-access-file": l10n.t("access.json not valid"),
+  "not-ray": l10n.t("Not a Ray dashboard"),
+  redirected: l10n.t("Redirected elsewhere"),
+  "stranger-listens": l10n.t("Port of another user"),
+  "headers-kept-back": l10n.t("Headers not sent"),
+  "job-over": l10n.t("Job has ended"),
+  "job-waits": l10n.t("Job is pending"),
+  "no-ray-in-job": l10n.t("No Ray dashboard in this job"),
+  "slurm-failed": l10n.t("Can't reach SLURM"),
+  "no-slurm": l10n.t("SLURM not installed"),
+  "bridge-needs-click": l10n.t("Reconnect to start a job step"),
+  "dashboard-busy": l10n.t("Dashboard busy"),
+  "dashboard-failed": l10n.t("Dashboard error"),
+  "answer-too-large": l10n.t("Response too large"),
+  "no-debugpy": l10n.t("debugpy missing"),
+  "legacy-debugger": l10n.t("Ray pdb enabled, not debugpy"),
+  "protobuf-breaks-api": l10n.t("Incompatible protobuf"),
+  "not-owner": l10n.t("Port 8265 of another user"),
+  "no-ray-default": l10n.t("Ray without a dashboard"),
+  "no-dashboard": l10n.t("Dashboard switched off"),
+  "bad-variable": l10n.t("Address in environment not valid"),
+};
+
+/** Which command fixes a problem, as a part of its context value. */
+const FIXES: Readonly<Record<string, keyof typeof ROWS.fix>> = {
+  "token-needed": "token",
+  "token-refused": "token",
+  "token-expired": "token",
+  "proxy-refused": "headers",
+  "ca-needed": "certificates",
+  "certificate-refused": "certificates",
+  "bad-ca-file": "certificates",
+  "cluster-unreachable": "reconnect",
+  "cluster-slow": "reconnect",
+  "link-lost": "reconnect",
+  "bridge-needs-click": "reconnect",
+};
+
 export function problemTexts({ cluster, problem }: ProblemRow): RowTexts {
   const message = plain(problem.message, 500);
-  const nextStep = plain(problem.next_step, 500);
+  const title = PROBLEM_TITLES[problem.code] ?? message;
+  const fix = cluster === "" ? undefined : FIXES[problem.code];
   return {
     id: `problem ${cluster} ${problem.code} ${message}`,
-    label: message,
-    description: nextStep,
+    label: title,
+    description: "",
     tooltip: lines(problem.message, problem.next_step),
-    spoken: spokenText(message, nextStep),
+    spoken: spokenText(title === message ? "" : title, message, plain(problem.next_step, 500)),
     icon: "warning",
     color: "list.warningForeground",
-    context: ROWS.problem,
+    context: ROWS.problem + (fix === undefined ? "" : ROWS.fix[fix]),
     children: "none",
   };
 }

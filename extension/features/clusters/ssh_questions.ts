@@ -152,13 +152,21 @@ function box(question: SshQuestion): ShownQuestion {
   };
 }
 
-/** The editor can't close a dialog, so the answer to a question that is over is dropped. */
+/**
+ * The editor can't close a dialog, so the answer to a question that is over is dropped.
+ *
+ * The first button is the default one, which Enter presses, so it never is the one that trusts.
+ */
 function dialog(question: SshQuestion): ShownQuestion {
-  const yes = "Yes";
+  const isKey = asksForHostKey(question);
+  const [no, yes] = isKey
+    ? [vscode.l10n.t("Don't Connect"), vscode.l10n.t("Trust and Connect")]
+    : [vscode.l10n.t("No"), vscode.l10n.t("Yes")];
   const detail = questionLines(question);
   const clicked = vscode.window.showWarningMessage(
-    questionTitle(question),
+    isKey ? hostKeyTitle(question) : questionTitle(question),
     { modal: true, detail },
+    no,
     yes,
   );
   const answer = Promise.resolve(clicked).then(
@@ -168,18 +176,29 @@ function dialog(question: SshQuestion): ShownQuestion {
   return { question, answer, close: () => undefined };
 }
 
+/** Whether ssh doesn't know the host key yet; its prompt is the same in every version. */
+function asksForHostKey({ prompt }: SshQuestion): boolean {
+  return /authenticity of host .* can't be established/is.test(prompt);
+}
+
+function hostKeyTitle({ ssh }: SshQuestion): string {
+  return ssh === ""
+    ? vscode.l10n.t("Trust this unknown host?")
+    : vscode.l10n.t("Trust the unknown host {0}?", plain(ssh));
+}
+
 /** A prompt may contain a menu of authentication methods. */
 const LONGEST = 1_000;
 const MOST_LINES = 30;
 
 /** The user's name for the host comes first, since the prompt may contain any text. */
 function questionTitle({ ssh }: SshQuestion): string {
-  return ssh === "" ? "ssh asks" : `ssh to ${plain(ssh)} asks`;
+  return ssh === "" ? vscode.l10n.t("ssh asks") : vscode.l10n.t("ssh to {0} asks", plain(ssh));
 }
 
 /** The prompt for a box, which has room for one paragraph. */
 function questionLine({ prompt }: SshQuestion): string {
-  return plainLines(prompt).join(" · ") || "An answer is wanted";
+  return plainLines(prompt).join(" · ") || vscode.l10n.t("Enter a response");
 }
 
 /** The prompt for a dialog, line by line. */

@@ -56,10 +56,12 @@ function isTarget(value: unknown): value is Target {
   return typeof cluster === "string" && typeof worker === "string";
 }
 
-/** Paused workers among rows of All Workers. */
+/** Paused workers among rows of the view Clusters. */
 function listedElsewhere(rows: readonly Row[]): Target[] {
   return rows
-    .flatMap((row) => (row.row === "anyWorker" && row.worker.paused ? [row.worker] : []))
+    .flatMap((row) =>
+      row.row === "anyWorker" && row.worker.state === "paused" ? [row.worker] : [],
+    )
     .map((worker) => ({ cluster: worker.cluster, worker: worker.worker_id }));
 }
 

@@ -58,6 +58,7 @@ function named(row: Row, runs: readonly ProfiledRun[]): RecordingTarget[] {
       return withWorkers([row.worker.worker_id], runs);
     case "group":
     case "anyGroup":
+    case "node":
       return withWorkers(
         row.workers.map(({ worker_id }) => worker_id),
         runs,

@@ -2,17 +2,19 @@
 
 import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
-import { AllWorkersView } from "./all_view";
+import type { Readable } from "../../common/readable";
+import { ClustersTree } from "./clusters_view";
 import * as logs from "./logs";
 import { WATCH } from "./messages";
 import { notifications } from "./paused_notification";
 import { pausedView } from "./paused_view";
 
-export function register(app: App): Disposable[] {
+/** `connecting` are the addresses of clusters that are being connected. */
+export function register(app: App, connecting: Readable<ReadonlySet<string>>): Disposable[] {
   return [
     ...logs.register(app),
     pausedView(app),
-    new AllWorkersView(app),
+    new ClustersTree(app, connecting),
     ...watchRate(app),
     ...notifications(app),
   ];

@@ -28,9 +28,13 @@ export interface AllWorkersOf {
   readonly cluster: string;
 }
 
-/** All live workers of one cluster, sorted by class, rank and name. */
+/**
+ * All live workers of one cluster, sorted by class, rank and name, and its live nodes, the head
+ * first.
+ */
 export interface AllWorkers {
   readonly workers: readonly LiveWorker[];
+  readonly nodes: readonly LiveNode[];
 }
 
 /** Requests the end of a worker's log: at most `lines` lines. */
@@ -143,9 +147,9 @@ export interface PausedGroup {
  * A live worker of a cluster, paused or not, or an actor without a worker (`worker_id` "" and
  * `pid` 0 then).
  *
- * `state` is Ray's state of an actor ("ALIVE", "PENDING_CREATION"), "RUNNING" for tasks and
- * drivers, else "idle";
- * `running` names what it runs now.
+ * `state` "pending" is an actor that waits for its worker, "idle" a worker that runs nothing; a
+ * debugged worker has
+ * the state of its row among the paused ones.  `running` names what it runs now.
  */
 export interface LiveWorker {
   readonly cluster: string;
@@ -154,14 +158,21 @@ export interface LiveWorker {
   readonly kind: "actor" | "task" | "driver" | "idle";
   readonly class_name: string;
   readonly rank: number | null;
-  readonly state: string;
+  readonly state: "running" | "idle" | "pending" | "restarting" | "paused" | "held" | "debugging";
   readonly running: string;
   readonly node_id: string;
   readonly node_ip: string;
   readonly pid: number;
   readonly job_id: string;
   readonly actor_id: string;
-  readonly paused: boolean;
+}
+
+/** A live node of a cluster; `name` is its host name, "" if Ray doesn't know it. */
+export interface LiveNode {
+  readonly node_id: string;
+  readonly ip: string;
+  readonly name: string;
+  readonly is_head: boolean;
 }
 
 /** The end of a log, without terminal escapes and secrets; `truncated` if the log holds more. */

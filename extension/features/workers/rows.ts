@@ -1,9 +1,9 @@
-/** The row types of both views of workers, and the workers that rows are about. */
+/** The row types of the views Paused and Clusters, and the workers that rows are about. */
 
 import type { Row } from "../../panel";
 import type { Cluster } from "../clusters/messages";
-import type { ClusterRow, ProblemRow } from "../clusters/rows";
-import type { LiveWorker, PausedWorker } from "./messages";
+import type { ClustersRow, ProblemRow } from "../clusters/rows";
+import type { LiveNode, LiveWorker, PausedWorker } from "./messages";
 
 /** Paused workers that run the same thing, or that failed in it. */
 export interface GroupRow {
@@ -27,15 +27,32 @@ interface EmptyRow {
   readonly cluster: Cluster;
 }
 
-/** Workers of the All Workers view that have the class or the node in common. */
+/** A live node of a cluster with its workers; `isOnly`: the cluster has no other. */
+export interface NodeRow {
+  readonly row: "node";
+  readonly cluster: string;
+  readonly node: LiveNode;
+  readonly workers: readonly LiveWorker[];
+  readonly isOnly: boolean;
+}
+
+/** Workers of a class, idle ones (of `node`, "" for all nodes), or actors that wait for a node. */
 export interface AnyGroupRow {
   readonly row: "anyGroup";
   readonly cluster: string;
+  readonly node: string;
+  readonly kind: "class" | "idle" | "pending";
   readonly title: string;
   readonly workers: readonly LiveWorker[];
 }
 
-/** A worker of the All Workers view, paused or not. */
+/** Stands for the nodes and workers of a cluster until they are loaded. */
+export interface LoadingRow {
+  readonly row: "loading";
+  readonly cluster: string;
+}
+
+/** A worker of the view Clusters, paused or not. */
 interface AnyWorkerRow {
   readonly row: "anyWorker";
   readonly worker: LiveWorker;
@@ -78,6 +95,7 @@ export function workersOf(rows: readonly Row[]): WorkerPlace[] {
         return [row.worker];
       case "group":
       case "anyGroup":
+      case "node":
         return row.workers;
       default:
         return [];
@@ -87,4 +105,4 @@ export function workersOf(rows: readonly Row[]): WorkerPlace[] {
 
 export type PausedRow = GroupRow | WorkerRow | EmptyRow | ProblemRow;
 
-export type AllRow = ClusterRow | AnyGroupRow | AnyWorkerRow | ProblemRow;
+export type ClusterTreeRow = ClustersRow | NodeRow | AnyGroupRow | AnyWorkerRow | LoadingRow;

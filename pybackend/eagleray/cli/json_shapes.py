@@ -335,12 +335,8 @@ def state_of(worker: PausedWorker) -> str:
 
 
 def live_state(worker: LiveWorker, paused: PausedWorker | None) -> str:
-    """The state of any worker; Ray's own state of an actor that isn't alive."""
-    if paused is not None:
-        return state_of(paused)
-    if worker.state in ("ALIVE", "RUNNING"):
-        return "running"
-    return "pending" if worker.state == "PENDING_CREATION" else worker.state.lower()
+    """The state of any worker."""
+    return worker.state if paused is None else state_of(paused)
 
 
 def run_state(run: StoredRun) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import t
 
 
 def no_slurm(host: str) -> EaglerayError:
@@ -15,10 +16,12 @@ def no_slurm(host: str) -> EaglerayError:
 
 
 def slurm_failed(command: str, output: str) -> EaglerayError:
+    """`output` is for the log: SLURM's own messages fill many lines."""
     return EaglerayError(
         "slurm-failed",
-        f"SLURM's `{printable(command, 40)}` failed: {printable(output.strip() or 'no reason given')}",
-        "Try that command yourself in a terminal there.",
+        t("Can't reach SLURM: `{command}` failed.", command=printable(command, 40)),
+        t("The log has its output."),
+        detail=printable(output.strip() or "no reason given", 2_000),
         retries=True,
     )
 

@@ -27,7 +27,13 @@ def build_server(settings: Settings) -> RequestServer:
 def register(server: RequestServer, app: App) -> None:
     """Registers the requests of every feature with the objects that answer them."""
     clusters.register(
-        server, app.clusters, app.jobs, app.connection_monitor, app.terminals, app.adapters.routes
+        server,
+        app.clusters,
+        app.jobs,
+        app.connection_monitor,
+        app.terminals,
+        app.adapters.routes,
+        app.pages,
     )
     workers.register(server, app.workers, app.watch)
     source_mapping.register(server, app.source_mapping)

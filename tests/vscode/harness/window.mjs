@@ -237,6 +237,15 @@ export class Window {
     return this.page.locator(".pane-body .monaco-list-row", { hasText: text });
   }
 
+  /** A row of the view with this title, by its text. */
+  rowOf(view, text) {
+    return this.page
+      .locator(".split-view-view", {
+        has: this.page.locator(`.pane-header[aria-label^="${view}"]`),
+      })
+      .locator(".monaco-list-row", { hasText: text });
+  }
+
   /** The icon of Eagleray in the activity bar. */
   icon() {
     return this.page.locator('.activitybar a[aria-label^="Eagleray"]');

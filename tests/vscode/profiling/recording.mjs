@@ -49,7 +49,7 @@ export async function profiledRun({ stage, window, test }) {
 
   const inline = (at, name, effect, what) => window.clickRowButton(row(at), name, effect, what);
 
-  const all = (text) => locators.row("All Workers", text);
+  const all = (text) => locators.row("Clusters", text);
 
   const hasText = async (name, text) => (await row(name).first().textContent()).includes(text);
   /** Whether the rows of both policies have these texts now. */
@@ -73,14 +73,18 @@ export async function profiledRun({ stage, window, test }) {
     await window.shot("recording");
   });
 
-  await test("All Workers records one worker, and a whole group", async () => {
+  await test("the view Clusters records one worker, and a whole class", async () => {
     await window.command("Eagleray: Connect to Cluster", () => input.isVisible());
     await input.fill(/127\.0\.0\.1:\d+/.exec(outputOfRun(stage.env.EAGLERAY_HOME))[0]);
     await page.keyboard.press("Enter");
-    const header = page.locator('.pane-header[aria-label^="All Workers"]');
     const group = all(/Policy/);
     const worker = all(/policy-1/);
-    await window.click(header, () => group.first().isVisible(), "all workers are listed");
+    await window.command("Eagleray: Group by Class", () => all(/local/).first().isVisible());
+    await window.gesture(
+      () => all(/local/).first().locator(".monaco-tl-twistie").click(),
+      () => group.first().isVisible(),
+      "the classes of the cluster",
+    );
     await window.gesture(
       () => group.first().locator(".monaco-tl-twistie").click(),
       () => worker.first().isVisible(),
@@ -90,7 +94,7 @@ export async function profiledRun({ stage, window, test }) {
       window.fromMenu(at, title, () => states(first, second), `“${title}” has its effect`);
     await choosesFor(worker, "Stop Recording", "recording", "report");
     await choosesFor(worker, "Start Recording", "recording", "recording");
-    await window.shot("all-workers");
+    await window.shot("workers-by-class");
     await choosesFor(group, "Stop Recording", "report", "report");
     await choosesFor(group, "Start Recording", "recording", "recording");
     await inline(

@@ -124,7 +124,7 @@ export function scopeOf(rows: readonly Row[], clusters: readonly Cluster[]): Sco
   const [first] = workers;
   if (first !== undefined) {
     const [row] = rows;
-    const title = row?.row === "group" || row?.row === "anyGroup" ? row.title : first.name;
+    const title = titleOf(row) ?? first.name;
     // A group may be selected with its own workers.
     const ids = new Map<string, Set<string>>();
     for (const { cluster, worker_id } of workers) {
@@ -142,6 +142,19 @@ export function scopeOf(rows: readonly Row[], clusters: readonly Cluster[]): Sco
         where: searched.map(({ name }) => plain(name)).join(", "),
         logs: searched.map(({ id }) => ({ cluster: id, worker_ids: [] })),
       };
+}
+
+/** The title of a row that stands for several workers. */
+function titleOf(row: Row | undefined): string | undefined {
+  switch (row?.row) {
+    case "group":
+    case "anyGroup":
+      return row.title;
+    case "node":
+      return row.node.name || row.node.ip;
+    default:
+      return undefined;
+  }
 }
 
 /** Searches all clusters at once; one that fails is reported beside the matches of the others. */

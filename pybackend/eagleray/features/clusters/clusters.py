@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -17,11 +17,13 @@ from urllib.parse import urlsplit
 from attrs import evolve
 
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import t
 from eagleray.common.listeners import Listeners
 from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.paths import home
 from eagleray.features.clusters import discovery
 from eagleray.features.clusters.addresses import normalised, parse_address
+from eagleray.features.clusters.cluster_names import ClusterNames
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.connections import ConnectionMonitor, ConnectionStatus
 from eagleray.features.clusters.credentials import TokenRules
@@ -71,6 +73,8 @@ class ClusterRegistry:
         self._environ = environ
         self._own = which == "own"
         self._stored = StoredClusters((folder or home()) / "clusters.json")
+        self._stored_names = ClusterNames((folder or home()) / "cluster_names.json")
+        self._names: dict[str, str] = {}
         self._files = InOrder()
         self._machine = machine or discovery.this_machine()
         self._tokens = tokens
@@ -86,7 +90,8 @@ class ClusterRegistry:
         self._hints: tuple[ClusterProblem, ...] = ()
         self._listeners = Listeners[[]]()
         self._changing = asyncio.Lock()
-        self._end_listening = watch.listen(lambda _: self.notify_changed())
+        self._is_due = False
+        self._end_listening = watch.listen(self._status_changed)
 
     async def close(self) -> None:
         self._listeners.clear()
@@ -107,30 +112,49 @@ class ClusterRegistry:
 
     async def _wait_for_next_round(self) -> None:
         waited = 0.0
-        while waited < (DISCOVER_S if self._watch.visible else HIDDEN_DISCOVER_S):
+        while not self._is_due and waited < (
+            DISCOVER_S if self._watch.visible else HIDDEN_DISCOVER_S
+        ):
             # In small steps: an opened panel needs its clusters soon.
             await asyncio.sleep(STEP_S)
             waited += STEP_S
 
+    def _status_changed(self, status: ClusterStatus) -> None:
+        if self._has_ended(status):
+            # Its process is looked for at once.
+            self._is_due = True
+        self.notify_changed()
+
     async def discover(self) -> None:
         """Discovers the clusters once and watches them."""
+        self._is_due = False
         async with self._changing:
             search = partial(discovery.discover, self._environ, self._machine, own=self._own)
             result = await off_loop(search)
             clusters = await self._watch_list.without_other_servers(result.clusters)
-            before = (self._hints, self._wanted())
+            before = (self._hints, self._wanted(), self._names)
+            self._names = await self._files.run(self._stored_names.all)
             self._added = dict.fromkeys(await self._files.run(self._stored.addresses))
+            self._forget_ended_runs(clusters)
             self._discovered = {cluster.address: cluster for cluster in clusters}
             self._hints = result.hints
             await self._update_watch()
             await self._leave_out_duplicates()
             await self._forget_ended_jobs()
-        if before != (self._hints, self._wanted()):
+        if before != (self._hints, self._wanted(), self._names):
             self.notify_changed()
 
+    def _forget_ended_runs(self, discovered: Iterable[DiscoveredCluster]) -> None:
+        """A cluster that a run has started goes with it, even if it was attached to by its address."""
+        live = {cluster.address for cluster in discovered}
+        for address, before in self._discovered.items():
+            if before.run and address not in live:
+                self._named.pop(address, None)
+
     def current(self) -> ClusterList:
-        """All clusters with their last status, without any request."""
-        clusters = [self._shown(status) for status in self._watch.statuses()]
+        """All clusters with their last status, without any request; those of runs that have ended are left out."""
+        statuses = self._watch.statuses()
+        clusters = [self._shown(status) for status in statuses if not self._has_ended(status)]
         clusters.sort(key=lambda cluster: cluster.origin != "added")
         return ClusterList(tuple(clusters), self._hints)
 
@@ -148,20 +172,24 @@ class ClusterRegistry:
         headers: Mapping[str, str] | None = None,
         ca_file: str | None = None,
         report: ShowProgress = lambda _: None,
+        *,
+        anyway: bool = False,
     ) -> Cluster:
         """Adds a cluster after a Ray dashboard has answered, and stores its address.
 
         One that needs another token, or is busy, is Ray too and is added.  A pending job is waited for;
-        `report` is called meanwhile.
+        `report` is called meanwhile.  With `anyway` it is added at once, whether or not it answers.
         """
         cluster = normalised(address)
         is_new = cluster not in self._wanted()
         self._tokens.set_access(cluster, token, headers, ca_file)
         try:
-            # Without the lock: it may wait for the user or for SLURM's queue.
-            await self._connections.prepare(cluster, report)
+            if not anyway:
+                # Without the lock: it may wait for the user or for SLURM's queue.
+                await self._connections.prepare(cluster, report)
             async with self._changing:
-                await self._watch_list.check(cluster)
+                if not anyway:
+                    await self._watch_list.check(cluster)
                 await self._files.run(partial(self._stored.add, cluster))
                 self._added[cluster] = None
                 self._duplicates.forget(cluster)
@@ -185,9 +213,23 @@ class ClusterRegistry:
             self._added.pop(cluster, None)
             self._named.pop(cluster, None)
             self._tokens.forget(cluster)
+            await self._store_name(cluster, "")
             await self._update_watch()
         await self._connections.forget(cluster)
         self.notify_changed()
+
+    async def rename(self, cluster: str, name: str) -> Cluster:
+        """Shows a cluster under the user's own name for it, in every window; "" restores its own name."""
+        status = self._watch.status(cluster)
+        own = cluster_name(cluster, self._connections.status(cluster).job_name)
+        async with self._changing:
+            await self._store_name(cluster, "" if name.strip() == own else name)
+        self.notify_changed()
+        return self._shown(status)
+
+    async def _store_name(self, cluster: str, name: str) -> None:
+        await self._files.run(partial(self._stored_names.set, cluster, name))
+        self._names = await self._files.run(self._stored_names.all)
 
     async def set_access(
         self,
@@ -299,7 +341,22 @@ class ClusterRegistry:
         credentials = self._tokens.problem(status.cluster)
         problems = (*([credentials] if credentials else []), *self._examiner.problems(status))
         connection = self._connections.status(status.cluster)
-        return _cluster(status, self._is_added(status.cluster), problems, connection)
+        run = self._run_of(status.cluster)
+        is_added = status.cluster in self._added if run else self._is_added(status.cluster)
+        shown = _cluster(status, is_added, problems, connection)
+        name = self._names.get(status.cluster) or shown.name
+        return evolve(shown, name=name, run=run)
+
+    def _run_of(self, cluster: str) -> str:
+        discovered = self._discovered.get(cluster)
+        return discovered.run if discovered else ""
+
+    def _has_ended(self, status: ClusterStatus) -> bool:
+        """Whether it is the cluster of a run and nothing listens there any more."""
+        is_refused = status.error is not None and status.error.code == "cluster-unreachable"
+        return (
+            is_refused and bool(self._run_of(status.cluster)) and status.cluster not in self._added
+        )
 
     def notify_changed(self) -> None:
         """Tells the listeners to call `current` again."""
@@ -334,7 +391,9 @@ def _cluster(
         host=connection.host,
         time_left_s=connection.time_left_s,
         time_warning=connection.time_warning,
+        paused=status.waiting,
         workers=status.live_workers,
+        is_pending=connection.is_pending,
     )
 
 
@@ -346,12 +405,14 @@ def _route(connection: ConnectionStatus) -> ClusterRoute | None:
 
 
 def cluster_name(cluster: str, job_name: str = "") -> str:
-    """The name of a cluster: "node-1:8265", "login:8265" on the host behind ssh, "train (job 12345)"."""
+    """The name of a cluster: "local (8265)", "node-1:8265", "login:8265" behind ssh, "train (job 12345)"."""
     address = parse_address(cluster)
     if address.job:
         return f"{job_name} (job {address.job})" if job_name else f"job {address.job}"
     parts = urlsplit(address.url)
     host = parts.hostname or ""
+    if address.is_direct and is_loopback(host):
+        return t("local ({port})", port=f"{parts.port}{parts.path}")
     if address.ssh and is_loopback(host):
         host = address.ssh.rpartition("@")[2]
     return (

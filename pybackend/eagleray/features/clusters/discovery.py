@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
-from attrs import frozen
+import psutil
+from attrs import evolve, frozen
 
-from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.errors import UNREADABLE_JSON, EaglerayError, printable
+from eagleray.common.paths import runs as run_records
 from eagleray.features.clusters.addresses import normalised
 from eagleray.features.clusters.model import ClusterProblem
+from eagleray.injected.settings import VARIABLE as RUN_VARIABLE
 from eagleray.tools import processes
 from eagleray.tools.processes import Listener
 
@@ -27,11 +31,13 @@ Source = Literal["variable", "process", "port"]
 class DiscoveredCluster:
     """The address of a cluster and how it was discovered.
 
-    A server on the usual port ("port") may not be Ray and is checked before it is shown.
+    A server on the usual port ("port") may not be Ray and is checked before it is shown.  `run` is the id of the
+    run that started it, "" for none.
     """
 
     address: str
     source: Source
+    run: str = ""
 
 
 @frozen
@@ -44,41 +50,55 @@ class Discovery:
 
 @frozen
 class Machine:
-    """The sources of information about this machine; tests replace them."""
+    """The sources of information about this machine; tests replace them.
+
+    `has_run` tells whether a run with this id was started by Eagleray with the same state folder.
+    """
 
     dashboards: Callable[[], list[DashboardProcess]]
     listeners: Callable[[], list[Listener]]
     uid: int
+    has_run: Callable[[str], bool] = lambda run: False
 
 
 @frozen
 class DashboardProcess:
-    """The dashboard process of a Ray head of this user: each head has one, even when its dashboard is switched off."""
+    """The dashboard process of a Ray head of this user: each head has one, even when its dashboard is switched off.
+
+    `run` is the id of the run in whose environment it was started, "" for none.
+    """
 
     pid: int
     arguments: tuple[str, ...]
     listeners: tuple[Listener, ...]
+    run: str = ""
 
 
 def discover(environ: Mapping[str, str], machine: Machine, *, own: bool) -> Discovery:
     """Discovers the user's own clusters.
 
     1. RAY_API_SERVER_ADDRESS, then RAY_ADDRESS if it is an http(s) address.
-    2. The port on which a dashboard process of this user listens (only if `own`).
+    2. The port on which a dashboard process of this user listens; unless `own`, only of one that a run has started.
     3. Port 8265, if its listener belongs to this user (only if `own`): a tunnel, for example.
     """
     clusters: list[DiscoveredCluster] = []
     hints: list[ClusterProblem] = []
     for name in VARIABLES:
         _of_variable(name, environ.get(name, "").strip(), clusters, hints)
+    dashboards = [
+        dashboard
+        for dashboard in machine.dashboards()
+        if own or (dashboard.run and machine.has_run(dashboard.run))
+    ]
+    clusters += [cluster for dashboard in dashboards if (cluster := address_of(dashboard))]
     if own:
-        dashboards = machine.dashboards()
-        clusters += [cluster for dashboard in dashboards if (cluster := address_of(dashboard))]
         hints += _switched_off(dashboards)
         _of_usual_port(machine, clusters, hints)
     unique: dict[str, DiscoveredCluster] = {}
     for cluster in clusters:
-        unique.setdefault(cluster.address, cluster)
+        first = unique.setdefault(cluster.address, cluster)
+        # The environment may name the cluster that a run has started.
+        unique[cluster.address] = evolve(first, run=first.run or cluster.run)
     return Discovery(tuple(unique.values()), tuple(hints))
 
 
@@ -105,7 +125,7 @@ def address_of(process: DashboardProcess) -> DiscoveredCluster | None:
         return None
     first = min(listening, key=lambda listener: listener.port)
     host = f"[{first.host}]" if ":" in first.host else first.host
-    return DiscoveredCluster(normalised(f"{host}:{first.port}"), "process")
+    return DiscoveredCluster(normalised(f"{host}:{first.port}"), "process", process.run)
 
 
 def _switched_off(dashboards: Iterable[DashboardProcess]) -> list[ClusterProblem]:
@@ -152,7 +172,11 @@ def _of_usual_port(
 
 
 def this_machine() -> Machine:
-    return Machine(dashboard_processes, processes.listeners, os.getuid())
+    return Machine(dashboard_processes, processes.listeners, os.getuid(), _has_run)
+
+
+def _has_run(run: str) -> bool:
+    return re.fullmatch(r"[A-Za-z0-9._-]+", run) is not None and (run_records() / run).is_dir()
 
 
 def dashboard_processes() -> list[DashboardProcess]:
@@ -164,7 +188,18 @@ def dashboard_processes() -> list[DashboardProcess]:
         if any(part.endswith("/ray/dashboard/dashboard.py") for part in arguments[:4])
     ]
     listeners = processes.listeners_of(dashboards) if dashboards else {}
-    return [DashboardProcess(pid, commands[pid], listeners[pid]) for pid in dashboards]
+    return [
+        DashboardProcess(pid, commands[pid], listeners[pid], _run_of(pid)) for pid in dashboards
+    ]
+
+
+def _run_of(pid: int) -> str:
+    """Ray hands the environment of a program on to the dashboard that it starts."""
+    try:
+        config = json.loads(psutil.Process(pid).environ().get(RUN_VARIABLE, "{}"))
+    except (psutil.Error, OSError, *UNREADABLE_JSON):
+        return ""
+    return str(config.get("run", "")) if isinstance(config, dict) else ""
 
 
 def _option(arguments: Iterable[str], name: str, default: int) -> int:

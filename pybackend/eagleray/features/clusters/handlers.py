@@ -9,15 +9,18 @@ from attrs import evolve
 
 from eagleray.adapter_client.routes import AdapterRoutes
 from eagleray.common.errors import with_retry
+from eagleray.common.l10n import t
 from eagleray.features.clusters import messages as wire
 from eagleray.features.clusters.clusters import ClusterRegistry
 from eagleray.features.clusters.connections import ConnectionMonitor
+from eagleray.features.clusters.dashboard_page import DashboardPages
 from eagleray.features.clusters.jobs import HostStatus, Jobs, choices, shown_job
 from eagleray.features.clusters.model import (
     Choices,
     Cluster,
     ClusterList,
     ClusterProblem,
+    DashboardPage,
     JobStatus,
     Terminal,
 )
@@ -35,12 +38,15 @@ def register(
     connection_monitor: ConnectionMonitor,
     terminals: Terminals,
     routes: AdapterRoutes,
+    pages: DashboardPages,
 ) -> None:
     """Answers the requests of this feature."""
-    handlers = ClusterHandlers(clusters, jobs, connection_monitor, terminals, routes)
+    handlers = ClusterHandlers(clusters, jobs, connection_monitor, terminals, routes, pages)
     server.on_request(wire.LIST, handlers.list)
     server.on_request(wire.ADD, handlers.add)
     server.on_request(wire.REMOVE, handlers.remove)
+    server.on_request(wire.RENAME, handlers.rename)
+    server.on_request(wire.DASHBOARD, handlers.dashboard)
     server.on_request(wire.SET_ACCESS, handlers.set_access)
     server.on_request(wire.REFRESH, handlers.refresh)
     server.on_request(wire.ID_OF, handlers.id_of)
@@ -74,12 +80,14 @@ class ClusterHandlers:
         connection_monitor: ConnectionMonitor,
         terminals: Terminals,
         routes: AdapterRoutes,
+        pages: DashboardPages,
     ) -> None:
         self._clusters = clusters
         self._jobs = jobs
         self._connection_monitor = connection_monitor
         self._terminals = terminals
         self._routes = routes
+        self._pages = pages
 
     def all(self) -> wire.Clusters:
         current = self._clusters.current()
@@ -101,10 +109,17 @@ class ClusterHandlers:
 
     async def add(self, params: wire.AddCluster, report: ReportProgress) -> Cluster:
         access = (params.address, params.token, params.headers, params.ca_file)
-        return shown_cluster(await self._clusters.add(*access, report=report))
+        return shown_cluster(await self._clusters.add(*access, report=report, anyway=params.anyway))
 
     async def remove(self, params: wire.ClusterRef) -> None:
         await self._clusters.remove(params.cluster)
+
+    async def rename(self, params: wire.RenameCluster) -> Cluster:
+        return shown_cluster(await self._clusters.rename(params.cluster, params.name))
+
+    async def dashboard(self, params: wire.ClusterRef, report: ReportProgress) -> DashboardPage:
+        report(t("Connecting to the dashboard"))
+        return await self._pages.of(params.cluster)
 
     async def id_of(self, params: wire.ClusterRef) -> wire.ClusterRef:
         return wire.ClusterRef(await self._clusters.id_of(params.cluster))

@@ -12,6 +12,7 @@ from attrs import evolve, frozen
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal
+from eagleray.common.l10n import t
 from eagleray.common.listeners import Listeners
 from eagleray.common.off_loop import off_loop
 from eagleray.common.retry import JOB_STATE, Backoff, Clock, jittered
@@ -164,7 +165,7 @@ class Jobs:
             try:
                 queue = await self._queue.get(host, max_age_s)
             except EaglerayError as error:
-                log.info("jobs on %s: %s", host or "this machine", error)
+                log.info("jobs on %s: %s %s", host or "this machine", error, error.detail)
                 self._set_failed(host, error)
                 return
             if host in self._wanted():
@@ -351,11 +352,11 @@ def shown_job(status: JobStatus, jobs: Jobs) -> Job:
 
 
 def job_sentence(status: JobStatus) -> str:
-    """The state of a job besides its name, nodes and time: "Ray 2.60.0", "waits for Priority"."""
+    """The state of a job besides its name, nodes and time: "Ray 2.60.0", "pending · Priority"."""
     if status.job.state == "pending":
-        return f"waits for {status.job.reason}" if status.job.reason else "waits for its nodes"
+        return " · ".join(filter(None, [t("pending"), status.job.reason]))
     if status.job.state == "ending":
-        return "is ending"
+        return t("ending")
     if status.ray == "live":
         return f"Ray {status.ray_version}" if status.ray_version else "Ray"
-    return "no Ray found in it yet"
+    return t("no Ray found yet")

@@ -7,7 +7,14 @@ from typing import Literal
 
 from attrs import field, frozen
 
-from eagleray.features.clusters.model import Choices, Cluster, ClusterProblem, Job, Terminal
+from eagleray.features.clusters.model import (
+    Choices,
+    Cluster,
+    ClusterProblem,
+    DashboardPage,
+    Job,
+    Terminal,
+)
 from eagleray.protocol.control import QuestionAnswer, SshQuestion
 from eagleray.wire.requests import LongRequest, Notification, Request
 
@@ -40,12 +47,14 @@ class Clusters:
 @frozen
 class AddCluster:
     """`address`: `8265`, `host:8265`, `http(s)://…`, `ssh://HOST/8265`, `ssh://HOST/node:8265`, `slurm://JOB`,
-    `ssh://HOST/slurm://JOB`.  The rest only if the user gave it, see `Access`."""
+    `ssh://HOST/slurm://JOB`.  `anyway`: without a check that a Ray dashboard answers there.  The rest only if the
+    user gave it, see `Access`."""
 
     address: str
     token: str | None = field(default=None, repr=False)
     headers: dict[str, str] | None = field(default=None, repr=False)
     ca_file: str | None = None
+    anyway: bool = False
 
 
 @frozen
@@ -53,6 +62,14 @@ class ClusterRef:
     """A cluster by its id."""
 
     cluster: str
+
+
+@frozen
+class RenameCluster:
+    """The name under which the user wants to see a cluster; "" restores its own."""
+
+    cluster: str
+    name: str
 
 
 @frozen
@@ -93,6 +110,8 @@ class QuestionRef:
 LIST = Request("eagleray/clusters/list", NoneType, Clusters)
 ADD = LongRequest("eagleray/clusters/add", AddCluster, Cluster)
 REMOVE = Request("eagleray/clusters/remove", ClusterRef, NoneType)
+RENAME = Request("eagleray/clusters/rename", RenameCluster, Cluster)
+DASHBOARD = LongRequest("eagleray/clusters/dashboard", ClusterRef, DashboardPage)
 SET_ACCESS = Request("eagleray/clusters/setAccess", Access, Cluster)
 REFRESH = Request("eagleray/clusters/refresh", NoneType, Clusters)
 ID_OF = Request("eagleray/clusters/idOf", ClusterRef, ClusterRef)

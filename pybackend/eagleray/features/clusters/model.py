@@ -81,7 +81,9 @@ class Cluster:
     first answer; everything that is remembered of a cluster is keyed by it.  `route` is None for one that
     is reached directly.  `job` and `host` (an ssh destination) are "" for one without.  `time_left_s` is
     that of its job when this was sent; `time_warning` is a sentence while that is nearly up and a worker
-    is stopped at a breakpoint, "" otherwise.  `workers` counts worker processes, -1 while that is not known.
+    is stopped at a breakpoint, "" otherwise.  `run` is the id of the run that has started it and ends it, ""
+    for none.  `paused` and `workers` count as `sentence` does, -1 workers are not yet known.  `is_pending`: its job
+    waits for nodes.
     """
 
     id: str
@@ -97,7 +99,10 @@ class Cluster:
     host: str
     time_left_s: float | None
     time_warning: str
+    run: str = ""
+    paused: int = 0
     workers: int = -1
+    is_pending: bool = False
 
 
 @frozen
@@ -154,6 +159,17 @@ class Choices:
     ssh_hosts: tuple[ConfiguredHost, ...]
     polled_hosts: tuple[str, ...]
     problems: tuple[ClusterProblem, ...]
+
+
+@frozen
+class DashboardPage:
+    """The page of Ray's dashboard, for a browser on this machine.
+
+    `asks_for`: what the browser has to give besides, since credentials are never put into an address.
+    """
+
+    url: str
+    asks_for: Literal["nothing", "token", "headers"]
 
 
 @frozen

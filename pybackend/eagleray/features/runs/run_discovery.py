@@ -9,13 +9,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import psutil
 from attrs import frozen
 
 from eagleray.common.errors import UNREADABLE_JSON, EaglerayError
 from eagleray.features.clusters.clusters import ClusterRegistry
 from eagleray.features.clusters.discovery import address_of, dashboard_processes
-from eagleray.features.runs.injected_config import VARIABLE
 from eagleray.features.runs.model import RunState
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.rows import WorkerRow
@@ -97,13 +95,11 @@ class HomeCluster:
 
 
 def own_dashboards() -> list[OwnDashboard]:
-    """Ray hands the environment of a program on to the dashboard that it starts."""
+    """The dashboards of this user on this machine, with the runs that have started them."""
     dashboards = []
     for process in dashboard_processes():
         if address := address_of(process):
-            dashboards.append(
-                OwnDashboard(address.address, _run_of(process.pid), _gcs(process.arguments))
-            )
+            dashboards.append(OwnDashboard(address.address, process.run, _gcs(process.arguments)))
     return dashboards
 
 
@@ -147,14 +143,6 @@ def _started_last(environ: Mapping[str, str]) -> str:
 def _gcs(arguments: tuple[str, ...]) -> str:
     addresses = (word.partition("=")[2] for word in arguments if word.startswith("--gcs-address="))
     return next(addresses, "")
-
-
-def _run_of(pid: int) -> str:
-    try:
-        config = json.loads(psutil.Process(pid).environ().get(VARIABLE, "{}"))
-    except (psutil.Error, OSError, ValueError):
-        return ""
-    return str(config.get("run", "")) if isinstance(config, dict) else ""
 
 
 @frozen

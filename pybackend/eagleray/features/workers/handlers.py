@@ -11,14 +11,16 @@ from attrs import evolve
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal
 from eagleray.features.workers import log_search, messages
-from eagleray.features.workers.live_workers import fetch_live_workers
+from eagleray.features.workers.live_workers import fetch_live_nodes, fetch_live_workers
 from eagleray.features.workers.log_search import matcher
 from eagleray.features.workers.logs import Logs
 from eagleray.features.workers.model import (
+    LiveWorker,
     LogEnd,
     LogMatches,
     PausedGroup,
     PausedWorker,
+    State,
     all_workers,
 )
 from eagleray.features.workers.paused_rows import listed
@@ -98,14 +100,17 @@ class Panel:
                 follower.cancel()
 
     async def all_workers(self, params: messages.AllWorkersOf) -> messages.AllWorkers:
-        live = await fetch_live_workers(self._cluster_watch.dashboard(params.cluster))
-        paused = {
-            worker.worker_id
+        dashboard = self._cluster_watch.dashboard(params.cluster)
+        live, nodes = await asyncio.gather(
+            fetch_live_workers(dashboard), fetch_live_nodes(dashboard)
+        )
+        debugged = {
+            worker.worker_id: worker.state
             for worker in all_workers(self._workers.groups([params.cluster]))
-            if worker.state not in ("running", "gone")
         }
         return messages.AllWorkers(
-            tuple(evolve(worker, paused=worker.worker_id in paused) for worker in live)
+            tuple(_with_state(worker, debugged.get(worker.worker_id)) for worker in live),
+            tuple(nodes),
         )
 
     async def open_log(self, params: messages.OpenLog) -> LogEnd:
@@ -164,6 +169,13 @@ def _steps(groups: tuple[PausedGroup, ...], sent: list[PausedWorker]) -> bool:
         worker.state == "running" and worker.is_attached and worker.key in debugged
         for worker in all_workers(groups)
     )
+
+
+def _with_state(worker: LiveWorker, debugged: State | None) -> LiveWorker:
+    """`worker` with the state of its row among the paused ones; Ray still calls workers of dead nodes live."""
+    if debugged is None or debugged == "gone":
+        return worker
+    return evolve(worker, state=debugged)
 
 
 def snapshot(groups: tuple[PausedGroup, ...]) -> messages.Snapshot:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Sequence
 
-from eagleray.features.workers.model import LiveKind, LiveWorker
+from eagleray.features.workers.model import LiveKind, LiveNode, LiveState, LiveWorker
 from eagleray.features.workers.worker_facts import ClusterLists, clean, describe_worker, rank_of
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.rows import ActorRow, TaskRow, WorkerRow
@@ -18,6 +18,16 @@ async def fetch_live_workers(dashboard: Dashboard) -> list[LiveWorker]:
     )
     lists = ClusterLists(tasks, actors, jobs, workers)
     return live_workers(dashboard.address, workers, actors, lists)
+
+
+async def fetch_live_nodes(dashboard: Dashboard) -> list[LiveNode]:
+    """The live nodes of one cluster, the head first."""
+    nodes = [
+        LiveNode(node.node_id, clean(node.ip), clean(node.name), node.head)
+        for node in await dashboard.nodes()
+        if node.alive
+    ]
+    return sorted(nodes, key=lambda node: (not node.is_head, node.name or node.ip))
 
 
 def live_workers(
@@ -58,12 +68,18 @@ def _live(cluster: str, row: WorkerRow, lists: ClusterLists) -> LiveWorker:
 
 def _kind(
     row: WorkerRow, actor: ActorRow | None, tasks: Collection[TaskRow]
-) -> tuple[LiveKind, str]:
+) -> tuple[LiveKind, LiveState]:
     if row.kind == "driver":
-        return "driver", "RUNNING"
+        return "driver", "running"
     if actor is not None:
-        return "actor", clean(actor.state)
-    return ("task", "RUNNING") if tasks else ("idle", "idle")
+        return "actor", actor_state(actor)
+    return ("task", "running") if tasks else ("idle", "idle")
+
+
+def actor_state(actor: ActorRow) -> LiveState:
+    """Ray's state of an actor in the words of the panel."""
+    states: dict[str, LiveState] = {"ALIVE": "running", "RESTARTING": "restarting"}
+    return states.get(actor.state, "pending")
 
 
 def _pending(cluster: str, actor: ActorRow) -> LiveWorker:
@@ -75,7 +91,7 @@ def _pending(cluster: str, actor: ActorRow) -> LiveWorker:
         kind="actor",
         class_name=clean(actor.class_name),
         rank=rank_of(facts, ""),
-        state=clean(actor.state),
+        state=actor_state(actor),
         running="",
         node_id=actor.node_id,
         node_ip="",

@@ -6,7 +6,14 @@ from types import NoneType
 
 from attrs import frozen
 
-from eagleray.features.workers.model import LiveWorker, LogEnd, LogMatches, PausedGroup, Stream
+from eagleray.features.workers.model import (
+    LiveNode,
+    LiveWorker,
+    LogEnd,
+    LogMatches,
+    PausedGroup,
+    Stream,
+)
 from eagleray.wire.requests import LongRequest, Notification, Request
 
 
@@ -35,9 +42,10 @@ class AllWorkersOf:
 
 @frozen
 class AllWorkers:
-    """All live workers of one cluster, sorted by class, rank and name."""
+    """All live workers of one cluster, sorted by class, rank and name, and its live nodes, the head first."""
 
     workers: tuple[LiveWorker, ...]
+    nodes: tuple[LiveNode, ...]
 
 
 @frozen

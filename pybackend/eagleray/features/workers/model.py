@@ -11,6 +11,7 @@ from attrs import frozen
 
 Kind = Literal["breakpoint", "post-mortem", "unknown"]
 State = Literal["paused", "held", "debugging", "running", "gone"]
+LiveState = Literal["running", "idle", "pending", "restarting", "paused", "held", "debugging"]
 LiveKind = Literal["actor", "task", "driver", "idle"]
 Stream = Literal["out", "err"]
 
@@ -133,8 +134,8 @@ def all_workers(groups: tuple[PausedGroup, ...]) -> list[PausedWorker]:
 class LiveWorker:
     """A live worker of a cluster, paused or not, or an actor without a worker (`worker_id` "" and `pid` 0 then).
 
-    `state` is Ray's state of an actor ("ALIVE", "PENDING_CREATION"), "RUNNING" for tasks and drivers, else "idle";
-    `running` names what it runs now.
+    `state` "pending" is an actor that waits for its worker, "idle" a worker that runs nothing; a debugged worker has
+    the state of its row among the paused ones.  `running` names what it runs now.
     """
 
     cluster: str
@@ -143,14 +144,23 @@ class LiveWorker:
     kind: LiveKind
     class_name: str
     rank: int | None
-    state: str
+    state: LiveState
     running: str
     node_id: str
     node_ip: str
     pid: int
     job_id: str
     actor_id: str
-    paused: bool = False
+
+
+@frozen
+class LiveNode:
+    """A live node of a cluster; `name` is its host name, "" if Ray doesn't know it."""
+
+    node_id: str
+    ip: str
+    name: str
+    is_head: bool
 
 
 @frozen
