@@ -90,7 +90,7 @@ export function activate(context: vscode.ExtensionContext): Exported {
       vscode.DebugConfigurationProviderTriggerKind.Dynamic,
     ),
     ...sourceMapping.register(app),
-    statusBar(app),
+    statusBar(app, debuggingFeature.inFront),
     ...startAutomatically(app),
   );
   prepareTerminals(context);

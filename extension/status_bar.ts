@@ -1,19 +1,24 @@
 /** The item in the status bar, and the context keys that follow the state of the sidecar. */
 
 import * as vscode from "vscode";
+import { l10n } from "vscode";
 
 import { Disposables, type Disposable } from "./common/disposables";
-import { count, plain } from "./common/texts";
+import type { Readable } from "./common/readable";
+import { dotted, plain } from "./common/texts";
 import { COMMANDS, type CommandId } from "./contributions";
 import type { Clusters } from "./features/clusters/messages";
 import { clusterSentence } from "./features/clusters/rows";
+import type { DebuggedWorker } from "./features/debugging/debugged_worker";
 import type { Snapshot } from "./features/workers/messages";
+import { waitingCounts } from "./features/workers/paused_rows";
 import type { App } from "./app";
 import { setContextKey } from "./settings";
 import type { SidecarState } from "./sidecar/sidecar";
 
 const CLICKS: Readonly<Record<Status["click"], CommandId>> = {
   panel: COMMANDS.showPanel,
+  workers: COMMANDS.showPausedWorkers,
   logs: COMMANDS.showLog,
   python: COMMANDS.selectPython,
 };
@@ -24,19 +29,30 @@ const BACKGROUNDS: Readonly<Record<Status["severity"], vscode.ThemeColor | undef
   error: new vscode.ThemeColor("statusBarItem.errorBackground"),
 };
 
-export function statusBar(app: App): Disposable {
+export function statusBar(app: App, inFront: Readable<DebuggedWorker | undefined>): Disposable {
   const owned = new Disposables();
   const item = owned.add(
     vscode.window.createStatusBarItem("eagleray.status", vscode.StatusBarAlignment.Left, 10),
   );
   item.name = "Eagleray";
   const show = (): void => {
-    const status = statusOf(app.sidecar.state.value, app.clusters.value, app.paused.value);
+    const status = statusOf({
+      state: app.sidecar.state.value,
+      clusters: app.clusters.value,
+      paused: app.paused.value,
+      hasRuns: app.runs.value.runs.length > 0,
+      inFront: inFront.value,
+    });
     item.text = status.text;
     item.tooltip = status.tooltip;
     item.accessibilityInformation = { label: status.tooltip, role: "button" };
     item.backgroundColor = BACKGROUNDS[status.severity];
     item.command = CLICKS[status.click];
+    if (status.text === "") {
+      item.hide();
+    } else {
+      item.show();
+    }
     setContextKey("eagleray.sidecar", app.sidecar.state.value);
     const { paused, held } = app.paused.value;
     setContextKey("eagleray.hasPaused", paused + held > 0);
@@ -50,73 +66,117 @@ export function statusBar(app: App): Disposable {
   owned.add(app.sidecar.state.onChanged(show));
   owned.add(app.clusters.onChanged(show));
   owned.add(app.paused.onChanged(show));
+  owned.add(app.runs.onChanged(show));
+  owned.add(inFront.onChanged(show));
   show();
-  item.show();
   return owned;
 }
 
 interface Status {
-  /** May contain icons, so it holds no text that came from a cluster. */
+  /** May contain icons, so text that came from a cluster is plain in it; "" hides the item. */
   readonly text: string;
   readonly tooltip: string;
   readonly severity: "none" | "warning" | "error";
-  readonly click: "panel" | "logs" | "python";
+  readonly click: "panel" | "workers" | "logs" | "python";
 }
 
-const OF_SIDECAR: Readonly<Record<Exclude<SidecarState, "ready">, Status>> = {
-  idle: {
-    text: "$(debug-pause) Eagleray",
-    tooltip: "Eagleray: open the panel",
-    severity: "none",
-    click: "panel",
-  },
-  starting: {
-    text: "$(loading~spin) Eagleray",
-    tooltip: "Eagleray is starting",
-    severity: "none",
-    click: "panel",
-  },
-  "no-python": {
-    text: "$(warning) Eagleray: no Python",
-    tooltip: "Eagleray found no Python 3.10 to 3.14; click to select one",
-    severity: "error",
-    click: "python",
-  },
-  failed: {
-    text: "$(warning) Eagleray",
-    tooltip:
-      "Eagleray’s sidecar ended or did not start; it is tried again by itself. Click for the log",
-    severity: "error",
-    click: "logs",
-  },
-  unsupported: {
-    text: "$(warning) Eagleray",
-    tooltip: "Eagleray does not run on Windows itself; use Remote-SSH or WSL",
-    severity: "warning",
-    click: "logs",
-  },
-};
+/** What the item shows. */
+export interface StatusInput {
+  readonly state: SidecarState;
+  readonly clusters: Clusters;
+  readonly paused: Snapshot;
+  readonly hasRuns: boolean;
+  /** The worker whose session is in front. */
+  readonly inFront: DebuggedWorker | undefined;
+}
 
-export function statusOf(state: SidecarState, clusters: Clusters, paused: Snapshot): Status {
-  if (state !== "ready") {
-    return OF_SIDECAR[state];
+function ofSidecar(state: Exclude<SidecarState, "ready">): Status {
+  switch (state) {
+    case "idle":
+      // Nothing in this workspace or on this machine uses Ray.
+      return { text: "", tooltip: "", severity: "none", click: "panel" };
+    case "starting":
+      return {
+        text: "$(loading~spin) Eagleray",
+        tooltip: l10n.t("Starting Eagleray…"),
+        severity: "none",
+        click: "panel",
+      };
+    case "no-python":
+      return {
+        text: `$(warning) ${l10n.t("Eagleray: no Python")}`,
+        tooltip: l10n.t("Eagleray needs Python 3.10–3.14. Click to select one."),
+        severity: "error",
+        click: "python",
+      };
+    case "failed":
+      return {
+        text: "$(warning) Eagleray",
+        tooltip: l10n.t("Eagleray’s background service stopped. Retrying. Click for the log."),
+        severity: "error",
+        click: "logs",
+      };
+    case "unsupported":
+      return {
+        text: "$(warning) Eagleray",
+        tooltip: l10n.t("Eagleray runs on Linux. Connect with Remote-SSH or WSL."),
+        severity: "warning",
+        click: "logs",
+      };
   }
-  const waiting = [
-    ...(paused.paused > 0 ? [`${paused.paused} paused`] : []),
-    ...(paused.held > 0 ? [`${paused.held} held`] : []),
-  ].join(", ");
+}
+
+/**
+ * 1. The state of the sidecar, unless it is ready.
+ * 2. The worker in front, and how many others wait.
+ * 3. How many wait, marked, since a paused worker blocks its job.
+ * 4. Without any, an icon in a workspace that uses Ray.
+ */
+export function statusOf({ state, clusters, paused, hasRuns, inFront }: StatusInput): Status {
+  if (state !== "ready") {
+    return ofSidecar(state);
+  }
+  const counts = waitingCounts(paused);
+  const details = tooltip(clusters);
+  if (inFront !== undefined) {
+    const text = dotted(plain(inFront.name), othersText(paused));
+    const sentence = l10n.t("Debugging {0}. Click to switch workers.", text);
+    return {
+      text: `$(debug-alt) ${text}`,
+      tooltip: `${sentence}\n${details}`,
+      severity: "none",
+      click: "workers",
+    };
+  }
+  if (counts !== "") {
+    const sentence = l10n.t("{0}. Click to attach.", counts);
+    return {
+      text: `$(${paused.paused > 0 ? "debug-pause" : "lock"}) ${counts}`,
+      tooltip: `${sentence}\n${details}`,
+      severity: "warning",
+      click: "workers",
+    };
+  }
+  const usesRay = clusters.clusters.length + clusters.jobs.length > 0 || hasRuns;
+  const sentence = l10n.t("Eagleray: no worker is paused. Click to open the view.");
   return {
-    text: `$(debug-pause) ${waiting === "" ? "Eagleray" : waiting}`,
-    tooltip: tooltip(clusters),
-    severity: waiting === "" ? "none" : "warning",
+    text: usesRay ? "$(zap) Ray" : "",
+    tooltip: `${sentence}\n${details}`,
+    severity: "none",
     click: "panel",
   };
 }
 
+/** "5 more paused · 1 held". */
+function othersText({ paused, held }: Snapshot): string {
+  return dotted(
+    paused > 0 ? l10n.t("{0} more paused", paused) : "",
+    held > 0 ? l10n.t("{0} held", held) : "",
+  );
+}
+
 function tooltip({ clusters }: Clusters): string {
-  if (clusters.length === 0) {
-    return "Eagleray: no Ray cluster";
-  }
-  const lines = clusters.map((cluster) => `${plain(cluster.name)}: ${clusterSentence(cluster)}`);
-  return [`Eagleray: ${count(clusters.length, "cluster")}`, ...lines].join("\n");
+  return clusters
+    .map((cluster) => `${plain(cluster.name)}: ${clusterSentence(cluster)}`)
+    .join("\n");
 }

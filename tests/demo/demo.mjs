@@ -53,7 +53,7 @@ await test("the demo prints the address of an editor", async () => {
 
 await test("the panel lists paused workers", async () => {
   await window.openPanel();
-  await window.waitFor(window.row(/PolicyWorker\.train.*4 paused/), "the group");
+  await window.waitFor(window.row(/PolicyWorker\.train.*4/), "the group");
   await window.waitFor(window.row(/rollout-1/), "the worker under post-mortem");
   await widenSideBar(window.page);
   await window.shot("paused");

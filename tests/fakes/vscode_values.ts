@@ -97,6 +97,25 @@ export class DocumentLink {
   ) {}
 }
 
+export const DecorationRangeBehavior = { ClosedClosed: 1 };
+
+/** Markdown as text: appended text is escaped as the editor does. */
+export class MarkdownString {
+  isTrusted: boolean | { readonly enabledCommands: readonly string[] } = false;
+  constructor(
+    public value = "",
+    readonly supportThemeIcons = false,
+  ) {}
+  appendText(text: string): this {
+    this.value += text.replaceAll(/[\\`*_{}[\]()#+\-!~]/g, "\\$&");
+    return this;
+  }
+  appendMarkdown(text: string): this {
+    this.value += text;
+    return this;
+  }
+}
+
 export class TreeItem {
   id?: string;
   description?: string;

@@ -77,6 +77,9 @@ export class FakeStatusBarItem {
   show(): void {
     this.shown = true;
   }
+  hide(): void {
+    this.shown = false;
+  }
   dispose(): void {
     this.shown = false;
   }

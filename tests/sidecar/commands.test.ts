@@ -4,6 +4,8 @@ import { beforeEach, test } from "node:test";
 
 import { noPython, sidecarSilent } from "../../extension/common/errors";
 import { sidecarCommands } from "../../extension/sidecar/commands";
+import { Store } from "../../extension/common/readable";
+import type { DebuggedWorker } from "../../extension/features/debugging/debugged_worker";
 import { statusBar } from "../../extension/status_bar";
 import { CHANGED } from "../../extension/features/workers/messages";
 import { fakeApp, settled, type FakeApp } from "../fakes/app";
@@ -12,11 +14,14 @@ import { pausedWorker, snapshotOf } from "../workers/samples";
 
 let fake: FakeApp;
 
+let inFront: Store<DebuggedWorker | undefined>;
+
 beforeEach(() => {
   editor.reset();
   fake = fakeApp();
   sidecarCommands(fake.app);
-  statusBar(fake.app);
+  inFront = new Store<DebuggedWorker | undefined>(undefined);
+  statusBar(fake.app, inFront);
 });
 
 test("without a Python it is said once, with a button that chooses one and starts with it", async () => {
@@ -77,8 +82,14 @@ test("the status bar and the context keys follow the sidecar and the list", () =
   fake.sidecar.notify(CHANGED, snapshotOf([pausedWorker()]));
   assert.deepEqual([item?.text, item?.shown], ["$(debug-pause) 1 paused", true]);
   assert.equal(editor.contextKeys["eagleray.hasPaused"], true);
+  assert.equal(item?.command, "eagleray.showPausedWorkers");
+  inFront.set({ cluster: "http://c:1", worker: "b", name: "policy-1 (rank 1)" });
+  assert.equal(item.text, "$(debug-alt) policy-1 (rank 1) · 1 more paused");
+  inFront.set(undefined);
+  fake.sidecar.notify(CHANGED, snapshotOf([]));
+  assert.equal(item.shown, false);
   fake.sidecar.state.set("failed");
-  assert.equal(item?.command, "eagleray.showLog");
+  assert.deepEqual([item.shown, item.command], [true, "eagleray.showLog"]);
   assert.equal(editor.contextKeys["eagleray.sidecar"], "failed");
 });
 

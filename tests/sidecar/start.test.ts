@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { statusOf } from "../../extension/status_bar";
+import { statusOf, type StatusInput } from "../../extension/status_bar";
 import { ownProcesses, reasonToStart, type StartSigns } from "../../extension/sidecar/auto_start";
 import { cluster, clustersOf, pausedWorker, snapshotOf } from "../workers/samples";
 
@@ -51,25 +51,56 @@ test("the processes of this machine include the one that asks", async () => {
 
 const NONE = clustersOf([]);
 
-test("the status bar counts who waits", () => {
-  const workers = [pausedWorker(), pausedWorker({ worker_id: "b", state: "held" })];
-  const status = statusOf("ready", clustersOf([cluster()]), snapshotOf(workers));
+function status(changes: Partial<StatusInput>): ReturnType<typeof statusOf> {
+  const present: StatusInput = {
+    state: "ready",
+    clusters: clustersOf([cluster()]),
+    paused: snapshotOf([]),
+    hasRuns: false,
+    inFront: undefined,
+  };
+  return statusOf({ ...present, ...changes });
+}
+
+const WAITING = snapshotOf([
+  pausedWorker(),
+  pausedWorker({ worker_id: "c" }),
+  pausedWorker({ worker_id: "b", state: "held" }),
+]);
+
+test("the status bar counts waiting workers, marked, and lists them on a click", () => {
+  const { text, severity, click } = status({ paused: WAITING });
   assert.deepEqual(
-    [status.text, status.severity, status.click],
-    ["$(debug-pause) 1 paused, 1 held", "warning", "panel"],
+    [text, severity, click],
+    ["$(debug-pause) 2 paused · 1 held", "warning", "workers"],
   );
 });
 
-test("nothing of a cluster stands where icons are drawn", () => {
-  const hostile = cluster({ name: "$(trash)\n[a](command:b)", sentence: "$(x)" });
-  const status = statusOf("ready", clustersOf([hostile]), snapshotOf([]));
-  assert.equal(status.text, "$(debug-pause) Eagleray");
-  assert.doesNotMatch(status.tooltip, /\$\(|\]\(/);
+test("the status bar names the debugged worker, and how many more are paused", () => {
+  const inFront = { cluster: "http://c:1", worker: "a", name: "policy-0 $(zap) (rank 0)" };
+  const { text, severity, click } = status({ paused: WAITING, inFront });
+  assert.deepEqual(
+    [text, severity, click],
+    ["$(debug-alt) policy-0 $\u200b(zap) (rank 0) · 2 more paused · 1 held", "none", "workers"],
+  );
 });
 
-test("the status bar leads to what mends it", () => {
+test("the status bar shows nothing where nothing uses Ray", () => {
+  assert.equal(status({ state: "idle" }).text, "");
+  assert.equal(status({ clusters: NONE }).text, "");
+  assert.equal(status({ clusters: NONE, hasRuns: true }).text, "$(zap) Ray");
+});
+
+test("texts of a cluster draw no icons and links in the status bar", () => {
+  const hostile = cluster({ name: "$(trash)\n[a](command:b)", sentence: "$(x)" });
+  const { text, tooltip } = status({ clusters: clustersOf([hostile]) });
+  assert.equal(text, "$(zap) Ray");
+  assert.doesNotMatch(tooltip, /\$\(|\]\(/);
+});
+
+test("a click on the status bar leads to the fix of a problem", () => {
   const clicks = (["idle", "starting", "no-python", "failed", "unsupported"] as const).map(
-    (state) => statusOf(state, NONE, snapshotOf([])).click,
+    (state) => status({ state }).click,
   );
   assert.deepEqual(clicks, ["panel", "panel", "python", "logs", "logs"]);
 });

@@ -105,7 +105,7 @@ await browserRun(
             .isVisible(),
         "the cluster of the job",
       );
-      await window.waitFor(window.row(/Pausing\.loop.*2 paused/), "the paused workers");
+      await window.waitFor(window.row(/Pausing\.loop.*2/), "the paused workers");
       await window.shot("connected");
     });
 

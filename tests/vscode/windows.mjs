@@ -52,7 +52,7 @@ async function story({ stage, server, browser, window: usual, driver, test }) {
     await usual.waitForStopAt(after);
     bare = await open("");
     await bare.openPanel();
-    await bare.waitFor(bare.row(/p0.*attached/), "the worker as attached elsewhere");
+    await bare.waitFor(bare.worker("p0", "debugging"), "the worker as attached elsewhere");
     await attach(bare);
     await bare.waitForStopAt(after);
     await bare.shot("no-folder");
@@ -83,10 +83,10 @@ async function story({ stage, server, browser, window: usual, driver, test }) {
       );
       const other = both.find((window) => window !== attached);
       await other.openPanel();
-      await other.waitFor(other.row(new RegExp(`p${rank}.*attached`)), "the worker as attached");
+      await other.waitFor(other.worker(`p${rank}`, "debugging"), "the worker as attached");
       if (rank === 1) {
         calls.push(driver.call("p2", "train", 2));
-        await other.waitFor(other.row(/p2(?!.*attached)/), "the next worker as paused");
+        await other.waitFor(other.worker("p2", "paused"), "the next worker as paused");
       }
       // If the other window had wanted to attach as well, it would have done so before this.
       await other.command("Eagleray: Refresh", () => other.row(`p${rank}`).first().isVisible());
@@ -104,7 +104,7 @@ async function story({ stage, server, browser, window: usual, driver, test }) {
     await usual.waitFor(usual.row(/p0.*held/), "the worker as held");
     await usual.answerMessage(
       /p0 has been held for \d+ minute/,
-      "Let It Run On",
+      "Resume",
       () => call.returned() !== undefined,
       "that it is held for long",
     );

@@ -3,12 +3,14 @@
 import * as vscode from "vscode";
 
 import type { App } from "../../app";
-import { registerCommands } from "../../commands";
-import type { Disposable } from "../../common/disposables";
+import { lazily, registerCommands } from "../../commands";
+import { Disposables, type Disposable } from "../../common/disposables";
+import type { Readable } from "../../common/readable";
 import { COMMANDS, DEBUG_TYPE } from "../../contributions";
 import { AttachConfigurations } from "./attach_configurations";
 import { PausedAutoAttach } from "./auto_attach";
 import { DebugCommands } from "./commands";
+import { DebuggedWorkerInFront, type DebuggedWorker } from "./debugged_worker";
 import { AdapterCrash, AdapterFactory } from "./debug_adapter";
 import { HeldWorkers, StopPrompt } from "./held_workers";
 import { CONTINUE, CONTINUE_OTHERS, IGNORE, RELEASE } from "./messages";
@@ -21,6 +23,8 @@ interface DebuggingFeature {
   readonly owned: readonly Disposable[];
   readonly configurations: AttachConfigurations;
   readonly stops: StopTracker;
+  /** The worker whose session is in front. */
+  readonly inFront: Readable<DebuggedWorker | undefined>;
 }
 
 export function register(app: App): DebuggingFeature {
@@ -30,8 +34,11 @@ export function register(app: App): DebuggingFeature {
   const stops = new StopTracker();
   const trackers = [new StopPrompt(app), new AdapterCrash(app), stops];
   const commands = new DebugCommands(app, attacher, sessions);
+  const inFront = new DebuggedWorkerInFront();
   const owned = [
     sessions,
+    inFront,
+    lineMarks(app, inFront.worker),
     stops,
     vscode.debug.registerDebugAdapterDescriptorFactory(DEBUG_TYPE, factory),
     ...trackers.map((tracker) =>
@@ -74,5 +81,27 @@ export function register(app: App): DebuggingFeature {
       ],
     ]),
   ];
-  return { owned, configurations: new AttachConfigurations(app, factory), stops };
+  return {
+    owned,
+    configurations: new AttachConfigurations(app, factory),
+    stops,
+    inFront: inFront.worker,
+  };
+}
+
+/** The marks at stopped lines; their module is read when the first worker is paused. */
+function lineMarks(app: App, inFront: Readable<DebuggedWorker | undefined>): Disposable {
+  const owned = new Disposables();
+  const show = lazily(async () => {
+    const { LineMarks } = await import("./line_marks.js");
+    return owned.add(new LineMarks(app, inFront));
+  });
+  owned.add(
+    app.paused.onChanged(({ groups }) => {
+      if (groups.length > 0) {
+        void show();
+      }
+    }),
+  );
+  return owned;
 }

@@ -188,7 +188,7 @@ function stateWord(state: PausedWorker["state"]): string {
  * What matters comes first, since the end of a row is cut: an icon shows the state, words only what it cannot.
  *
  * 1. A hold, since it blocks the job.
- * 2. The rank; of a failed worker whose name has it, nothing.
+ * 2. The rank; of a failed or held worker whose name has it, nothing.
  * 3. The exception, the location, and how long it has waited.
  * 4. The node, if the group has workers of several.
  */
@@ -204,7 +204,8 @@ function workerTexts(view: PausedView, worker: PausedWorker, group: GroupRow): R
   const isSpread = new Set(group.workers.map(({ node_ip }) => node_ip)).size > 1;
   const [icon, color] = ICONS[worker.state];
   const isMarked = isFailed && worker.state === "paused";
-  const shownRank = isFailed && namesRank(name, worker.rank) ? "" : rank;
+  const isLong = isFailed || hold !== "";
+  const shownRank = isLong && namesRank(name, worker.rank) ? "" : rank;
   return {
     id: `worker ${worker.cluster} ${worker.worker_id}`,
     label: name,

@@ -20,7 +20,7 @@ export async function withKeyboard({ stage, window, driver, test }) {
         .isVisible(),
     );
     // The focus would be lost with a row that moves to another group.
-    await window.waitFor(window.row(/Policy\.train.*3 paused/), "the group of all workers");
+    await window.waitFor(window.row(/Policy\.train.*3/), "the group of all workers");
     await window.command("Eagleray: Focus on Paused Workers", () => list.first().isVisible());
     await window.shot("panel");
   });
@@ -45,7 +45,7 @@ export async function withKeyboard({ stage, window, driver, test }) {
   });
 
   await test("the key for the next paused worker attaches to it", async () => {
-    const second = page.locator(".debug-call-stack .monaco-list-row", { hasText: "r1 p1" });
+    const second = page.locator(".debug-call-stack .monaco-list-row", { hasText: "p1 (rank 1)" });
     await window.command("Focus on Call Stack View", () =>
       page.locator(".debug-call-stack").isVisible(),
     );

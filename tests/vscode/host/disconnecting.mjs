@@ -49,7 +49,7 @@ export function disconnecting() {
           await vscode.commands.executeCommand("notification.acceptPrimaryAction");
           return call.returned();
         },
-        "“Let It Run On” let it run on",
+        "“Resume” let it run on",
         LIMIT,
         500,
       );

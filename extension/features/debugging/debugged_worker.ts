@@ -1,0 +1,45 @@
+/** The worker whose session the editor shows, for the status bar and the marks at stopped lines. */
+
+import * as vscode from "vscode";
+
+import type { Disposable } from "../../common/disposables";
+import { Store, type Readable } from "../../common/readable";
+import type { Target } from "./model";
+import { targetOfSession } from "./sessions";
+
+/** A worker with a session, and the name of that session: "policy-0 (rank 0)". */
+export interface DebuggedWorker extends Target {
+  readonly name: string;
+}
+
+/** Follows the session in front; undefined without one, and for one of another debugger. */
+export class DebuggedWorkerInFront implements Disposable {
+  private readonly store = new Store<DebuggedWorker | undefined>(undefined);
+  private readonly listening: readonly Disposable[];
+
+  constructor() {
+    const update = (): void => {
+      this.update();
+    };
+    this.listening = [
+      vscode.debug.onDidChangeActiveDebugSession(update),
+      vscode.debug.onDidTerminateDebugSession(update),
+    ];
+  }
+
+  get worker(): Readable<DebuggedWorker | undefined> {
+    return this.store;
+  }
+
+  dispose(): void {
+    for (const listener of this.listening) {
+      listener.dispose();
+    }
+  }
+
+  private update(): void {
+    const session = vscode.debug.activeDebugSession;
+    const target = session && targetOfSession(session);
+    this.store.set(target && { ...target, name: session.name });
+  }
+}
