@@ -13,16 +13,17 @@ export async function withMouse({ stage, window, driver, test }) {
 
   await test("the icon opens the panel, which shows the cluster while nothing is paused", async () => {
     await window.openPanel();
-    await window.waitFor(page.getByText(/Ray 2\.\d+.*none paused/), "the status of the cluster");
+    await window.waitFor(page.getByText("No worker is paused."), "the empty view");
     await window.shot("nothing-paused");
   });
 
   await test("paused workers appear in a group, with a badge and a notification", async () => {
     calls = ["p0", "p1", "p2"].map((name) => driver.call(name, "train", 3));
-    await window.waitFor(window.row(/Policy\.train.*3 paused/), "the group");
+    await window.waitFor(window.row(/Policy\.train.*3/), "the group");
     await window.waitFor(paused("p2"), "the third worker");
     await window.waitFor(window.icon().locator("..").getByText("3", { exact: true }), "the badge");
-    await window.waitForMessage("paused at a breakpoint()", "that workers are paused");
+    await window.waitForMessage("paused at a breakpoint", "that workers are paused");
+    await window.assertRowsAreWhole("Paused");
     await window.shot("paused-workers");
     await window.clearMessages();
   });
@@ -52,15 +53,27 @@ export async function withMouse({ stage, window, driver, test }) {
 
   await test("a second worker gets a session beside the first", async () => {
     await window.openPanel();
-    await window.waitFor(window.row(/p0.*attached/), "the first worker as attached");
+    await window.waitFor(window.worker("p0", "debugging"), "the first worker as attached");
     await window.attach(
       paused("p1"),
-      () => sessionRow("r1 p1").isVisible(),
+      () => sessionRow("p1 (rank 1)").isVisible(),
       "a second session is listed",
     );
-    await window.waitFor(sessionRow("r0 p0"), "the first session");
+    await window.waitFor(sessionRow("p0 (rank 0)"), "the first session");
     await window.waitForStopAt(line("after"));
+    const status = page.locator(".statusbar-item", { hasText: "p1 (rank 1) · 1 more paused" });
+    await window.waitFor(status, "the debugged worker in the status bar");
+    await window.waitFor(page.getByText("debugging p1 (rank 1)"), "the mark at its line");
+    await window.waitFor(page.getByText("rank 2 paused"), "the mark of a worker without a session");
     await window.shot("two-sessions");
+    await window.click(
+      status.locator("a"),
+      () =>
+        page.locator(".quick-input-list .monaco-list-row", { hasText: "p2 (rank 2)" }).isVisible(),
+      "the paused workers are listed",
+    );
+    await window.shot("picker");
+    await page.keyboard.press("Escape");
   });
 
   await test("a reload keeps both workers, and a click returns to the same line and breakpoint", async () => {
@@ -69,6 +82,11 @@ export async function withMouse({ stage, window, driver, test }) {
     await window.openPanel();
     await window.waitFor(window.row(/p0.*held/), "the first worker as held");
     await window.waitFor(window.row(/p1.*held/), "the second worker as held");
+    await window.assertRowsAreWhole("Paused");
+    await window.waitFor(
+      page.getByText("rank 0 paused"),
+      "the mark at the line of the first worker",
+    );
     await window.shot("held");
     await until(
       () => calls.slice(0, 2).every((call) => call.returned() === undefined),
@@ -117,7 +135,7 @@ export async function withMouse({ stage, window, driver, test }) {
       () => calls[0].returned(),
       "it is released",
     );
-    await window.waitFor(page.getByText(/none paused/), "an empty list");
+    await window.waitFor(page.getByText("No worker is paused."), "an empty list");
     await window.shot("all-gone");
   });
 

@@ -189,9 +189,9 @@ export class Window {
 
   /** Unfolds the groups of paused workers. */
   async unfoldGroups() {
-    const folded = this.page.locator('.pane-body .monaco-list-row[aria-expanded="false"]', {
-      hasText: /\d (paused|held|attached|running)/,
-    });
+    const folded = this.page.locator(
+      '.pane-body .monaco-list-row[aria-expanded="false"][aria-label^="group "]',
+    );
     for (let count = await folded.count(); count > 0; count -= 1) {
       await folded.first().locator(".monaco-tl-twistie").click();
     }
@@ -246,6 +246,37 @@ export class Window {
       .locator(".monaco-list-row", { hasText: text });
   }
 
+  /** The row of a worker in the view Paused, by the state that is read aloud: the icon alone shows it. */
+  worker(name, state) {
+    return this.page.locator(
+      `.pane-body .monaco-list-row[aria-label^="${name}, "][aria-label*=", ${state}"]`,
+    );
+  }
+
+  /** Fails if the side bar, 300 px wide by default, cuts the text of a row of the view with this title. */
+  async assertRowsAreWhole(view) {
+    const { width, rows, cut } = await this.page.evaluate((title) => {
+      const isOfView = (pane) =>
+        pane.querySelector(".pane-header")?.getAttribute("aria-label")?.startsWith(title);
+      const pane = [...document.querySelectorAll(".sidebar .pane")].find(isOfView);
+      const all = [...(pane?.querySelectorAll(".monaco-list-row") ?? [])];
+      const isCut = (row) =>
+        [...row.querySelectorAll(".monaco-icon-label-container")].some(
+          (text) => text.scrollWidth > text.clientWidth,
+        );
+      return {
+        width: document.querySelector(".part.sidebar").clientWidth,
+        rows: all.length,
+        cut: all.filter(isCut).map((row) => row.textContent),
+      };
+    }, view);
+    if (rows === 0 || cut.length > 0 || width > 300) {
+      throw new Error(
+        `Of ${rows} rows of ${view} at ${width} px these are cut: ${cut.join(" | ")}`,
+      );
+    }
+  }
+
   /** The icon of Eagleray in the activity bar. */
   icon() {
     return this.page.locator('.activitybar a[aria-label^="Eagleray"]');
@@ -254,7 +285,7 @@ export class Window {
   /** Opens the panel by its icon. */
   async openPanel() {
     // Other views contain "Eagleray" as well: in 1.105 the list of debuggers.
-    const header = this.page.locator(".sidebar .pane-header", { hasText: "Paused Workers" });
+    const header = this.page.locator(".sidebar .pane-header", { hasText: /^Paused/ });
     await this.click(this.icon(), () => header.first().isVisible(), "the panel is open");
   }
 
