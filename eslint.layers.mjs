@@ -34,7 +34,7 @@ const noSidecar = { regex: "(^|/)\\.\\./sidecar(/|$)", message: "common/ stands 
 const pure = [
   "{*_,}rows",
   "{*_,}model",
-  "{address,choices,launch_json,lines,parse_input,program_python}",
+  "{address,choices,launch_file,launch_json,parse_input,program_python}",
 ];
 
 /** What of the sidecar's part decides, and so is tested without editor and processes. */

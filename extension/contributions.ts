@@ -61,6 +61,7 @@ export const COMMANDS = {
   shortTestRun: "eagleray.shortTestRun",
   stopRun: "eagleray.stopRun",
   restartRun: "eagleray.restartRun",
+  editAndRerun: "eagleray.editAndRerun",
   pauseWorker: "eagleray.pauseWorker",
   showOutput: "eagleray.showOutput",
   goToBreakpoint: "eagleray.goToBreakpoint",
@@ -97,6 +98,9 @@ export const EDITORS = {
   report: "eagleray.nsysReport",
   database: "eagleray.nsysDatabase",
 } as const;
+
+/** Pages that aren't editors of a file; each is restored after a reload of the window. */
+export const PANELS = { runOptions: "eagleray.runOptions" } as const;
 
 export const VIEW_CONTAINER = "eagleray";
 

@@ -1,4 +1,4 @@
-// Bundles the page of a report, which runs in a frame of the editor: dist/report_page.js and dist/report_page.css.
+// Bundles the pages that run in a frame of the editor, a report and the options of a run: dist/*_page.js and dist/*_page.css.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -6,14 +6,17 @@ import { context } from "esbuild";
 
 import { root } from "./paths.mjs";
 
-/** Its libraries, whose licences must be distributed with them. */
+/** The libraries of the report, whose licences must be distributed with them. */
 const LIBRARIES = ["@vscode-elements/elements", "lit", "uplot"];
 
 /** Builds into `folder`, and again on each change where `watch` is true. */
 export async function buildPage({ folder, production, watch }) {
   const page = await context({
     absWorkingDir: root,
-    entryPoints: { report_page: "extension/features/reports/page/main.ts" },
+    entryPoints: {
+      report_page: "extension/features/reports/page/main.ts",
+      options_page: "extension/features/presets/page/main.ts",
+    },
     outdir: folder,
     bundle: true,
     format: "iife",

@@ -10,7 +10,7 @@ import {
   FakeTerminal,
   FakeTreeView,
 } from "./vscode_views";
-import { type FakeEditorProvider } from "./vscode_webviews";
+import { type FakeEditorProvider, FakeWebviewPanel } from "./vscode_webviews";
 
 export * from "./vscode_debug";
 export * from "./vscode_editor";
@@ -69,6 +69,18 @@ export const window = {
   registerCustomEditorProvider: (id: string, provider: FakeEditorProvider) => {
     editor.editors.set(id, provider);
     return { dispose: () => void editor.editors.delete(id) };
+  },
+  createWebviewPanel: (type: string, title: string) => {
+    const panel = new FakeWebviewPanel(type, title);
+    editor.panels.push(panel);
+    return panel;
+  },
+  registerWebviewPanelSerializer: (
+    type: string,
+    serializer: { deserializeWebviewPanel(panel: unknown, state: unknown): Promise<void> },
+  ) => {
+    editor.serializers.set(type, serializer);
+    return { dispose: () => void editor.serializers.delete(type) };
   },
   setStatusBarMessage: () => ({ dispose: () => undefined }),
   createTreeView: (id: string, options: { treeDataProvider: FakeTreeView["provider"] }) => {
@@ -166,6 +178,18 @@ export const workspace = {
     editor.providers.set(scheme, provider);
     return { dispose: () => void editor.providers.delete(scheme) };
   },
+  fs: {
+    readFile: (uri: Uri) => {
+      const text = editor.files.get(uri.path);
+      return text === undefined
+        ? Promise.reject(new Error("no such file"))
+        : Promise.resolve(Buffer.from(text));
+    },
+    writeFile: (uri: Uri, content: Uint8Array) => {
+      editor.files.set(uri.path, Buffer.from(content).toString());
+      return Promise.resolve();
+    },
+  },
   openTextDocument: async (opened: Uri | { readonly content: string }) => {
     const uri = opened instanceof Uri ? opened : Uri.from({ scheme: "untitled" });
     const provided = editor.providers.get(uri.scheme)?.provideTextDocumentContent(uri);
@@ -239,5 +263,7 @@ export const l10n = {
     );
   },
 };
+
+export const ViewColumn = { Active: -1 };
 
 export const extensions = { getExtension: () => undefined };

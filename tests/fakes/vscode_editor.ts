@@ -9,7 +9,7 @@ import type {
   FakeTerminal,
   FakeTreeView,
 } from "./vscode_views";
-import type { FakeEditorProvider } from "./vscode_webviews";
+import type { FakeEditorProvider, FakeWebviewPanel } from "./vscode_webviews";
 
 /** What a message, box or picker showed, and how the test answers it. */
 export interface Asked {
@@ -32,6 +32,13 @@ class Editor {
   views = new Map<string, FakeTreeView>();
   /** Editors of files, by their ids. */
   editors = new Map<string, FakeEditorProvider>();
+  panels: FakeWebviewPanel[] = [];
+  serializers = new Map<
+    string,
+    { deserializeWebviewPanel(panel: unknown, state: unknown): Promise<void> }
+  >();
+  /** The texts of files, by their paths. */
+  files = new Map<string, string>();
   channels = new Map<string, FakeChannel>();
   statusBar: FakeStatusBarItem[] = [];
   /** Boxes and lists that were created, shown or not; the test types into them. */

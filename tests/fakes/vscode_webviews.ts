@@ -26,7 +26,20 @@ export class FakeWebviewPanel {
   readonly webview = new FakeWebview();
   private readonly disposed = new EventEmitter<undefined>();
   readonly onDidDispose = this.disposed.event;
+  isClosed = false;
+  revealed = 0;
+  constructor(
+    readonly type = "",
+    public title = "",
+  ) {}
+  reveal(): void {
+    this.revealed += 1;
+  }
+  dispose(): void {
+    this.close();
+  }
   close(): void {
+    this.isClosed = true;
     this.disposed.fire(undefined);
   }
 }

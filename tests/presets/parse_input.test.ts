@@ -2,12 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import {
-  patternsOf,
-  ranksOf,
-  textOf,
-  argsOf,
-} from "../../extension/features/presets/form/parse_input";
+import { patternsOf, ranksOf, textOf, argsOf } from "../../extension/features/presets/parse_input";
 
 const WORDS: readonly (readonly [string, readonly string[] | undefined])[] = [
   ["", []],

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { movedTo, sortedBy } from "../../extension/features/reports/page/grid";
-import { pageDocument } from "../../extension/features/reports/report_panel";
+import { pageDocument } from "../../extension/page_document";
 
 const PARTS = { script: "s.js", style: "s.css", source: "https://src", nonce: "n0nce" };
 

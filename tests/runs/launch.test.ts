@@ -66,7 +66,7 @@ const WRONG: readonly (readonly [object, RegExp])[] = [
   [{ program: "a.py", args: "--x" }, /“args”.*no list of texts/],
   [{ program: "a.py", args: [1] }, /“args”.*no list of texts/],
   [{ program: "a.py", ranks: [-1] }, /“ranks”.*no list of ranks/],
-  [{ program: "a.py", env: { A: 1 } }, /“env”.*no list of variables/],
+  [{ program: "a.py", env: { A: 1 } }, /“env”.*no object of texts/],
   [{ program: "a.py", profile: true }, /“profile”.*no object/],
   [{ program: "a.py", profile: {} }, /“profile” names no workers/],
   [{ program: "a.py", profile: { workers: ["*"], when: "later" } }, /“when” of “profile” is later/],

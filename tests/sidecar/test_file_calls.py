@@ -179,6 +179,7 @@ async def ask_about_runs(panel: Panel, folder: Path) -> None:
     await panel.ask(
         presets.PREPARE, path="", args=["sbatch", "job.sh"], cwd=workspace, workspace=workspace
     )
+    await panel.ask(presets.CHECK, path="train.py", args=[], cwd=workspace, workspace=workspace)
     await panel.ask(
         presets.COMPOSE,
         path="train.py",

@@ -5,7 +5,10 @@
  *     node tests/vscode/runs.mjs [--vscode 1.139|1.105]
  */
 
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
 import * as path from "node:path";
+import { OptionsPage } from "./harness/options_page.mjs";
 import { setStageWithoutCluster } from "./harness/stage_without_cluster.mjs";
 import { openFile as open } from "./harness/files.mjs";
 import { markedWith } from "./harness/processes.mjs";
@@ -17,15 +20,12 @@ import { firstRun, picture, withPictures } from "./runs/first_run.mjs";
 await browserRun(
   "runs",
   async (story) => {
-    const { stage, window, test } = story;
+    const { stage, server, window, test } = story;
     const { page } = window;
     await firstRun(story);
     const learner = path.join(stage.workspace, "learner.py");
     const line = (mark) => lineOf(learner, mark);
-    const list = page.locator(".quick-input-widget:visible");
-    const input = list.locator("input").first();
-    const choice = (text) => list.locator(".monaco-list-row", { hasText: text }).first();
-    const choose = (text, effect, what) => window.gesture(() => choice(text).click(), effect, what);
+    const options = new OptionsPage(window);
     const tab = (name) => page.locator(".tab.active", { hasText: name });
     const title = (name) =>
       page.locator(`.editor-actions .action-label[aria-label^="${name}"]`).locator("visible=true");
@@ -63,16 +63,109 @@ await browserRun(
       await window.shot("no-runs");
     });
 
+    const closeEditors = () =>
+      window.command("View: Close All Editors", async () => (await tab(/./).count()) === 0);
+
     await test("“Short Test Run…” shows what a preset changes, and starts nothing", async () => {
       await openFile("run_ppo.sh");
-      await window.command("Eagleray: Short Test Run", () => choice("No checkpoints").isVisible());
-      await window.shot("form");
-      await choose("Show What Changes", () => choice("Save as Preset").isVisible(), "the review");
-      await window.waitFor(page.locator(".monaco-diff-editor").first(), "both texts side by side");
-      await window.shot("review");
-      await choose("Cancel", async () => !(await list.isVisible()), "the list is closed");
+      await window.command("Eagleray: Short Test Run", () => options.isOpen());
+      await window.waitFor(options.frame.getByText(/\d+ of \d+ changes apply/), "the changes");
+      await window.waitFor(options.frame.locator(".command .added"), "the diff of the command");
+      await options.checkAccessibility();
+      await window.shot("short-test-run");
+      await window.gesture(
+        () => options.field("No checkpoints").click(),
+        async () => !(await options.field("No checkpoints").isChecked()),
+        "the tick is gone",
+      );
+      await window.waitForNone(
+        options.frame.locator(".command .added", { hasText: "save_freq" }),
+        "its line of the diff",
+      );
       await window.waitForNone(run(/run_ppo/), "a run");
-      await window.command("View: Close All Editors", async () => (await tab(/./).count()) === 0);
+      await window.click(
+        options.button("Open Diff"),
+        () => page.locator(".monaco-diff-editor").first().isVisible(),
+        "both texts are side by side",
+      );
+      await window.shot("diff");
+      await closeEditors();
+    });
+
+    await test("problems are shown at their fields while typing", async () => {
+      await openFile("train.py");
+      await window.command("Eagleray: Debug on Ray with Options", () => options.isOpen());
+      await window.waitFor(options.status("Ready to start"), "that it can start");
+      await window.shot("options");
+      await options.fill("Arguments", "--name 'open");
+      await window.waitFor(options.problem("Unclosed quote"), "the open quote");
+      await options.fill("Arguments", "--steps 3");
+      await window.waitFor(
+        options.frame.locator(".command", { hasText: "--steps" }),
+        "the command",
+      );
+      await options.fill("Ranks", "x");
+      await window.waitFor(options.problem("Enter numbers or ranges"), "the wrong ranks");
+      await options.fill("Folder", "/nowhere");
+      await options.fill("Ranks", "");
+      await window.waitFor(options.problem("no such folder"), "the missing folder");
+      await window.shot("problems");
+      // The page doesn't start with a problem: it leads to the field.
+      await window.key(
+        "Control+Enter",
+        () => options.hasFocus("Folder"),
+        "the focus is in the field",
+      );
+      await options.checkAccessibility();
+      await options.fill("Folder", stage.workspace);
+      await window.waitFor(options.status("Ready to start"), "that it can start");
+      await window.waitForNone(run(/train/), "a run");
+    });
+
+    await test("the options are saved to launch.json, and are there after the page was closed", async () => {
+      const file = path.join(stage.workspace, ".vscode", "launch.json");
+      await options.fill("Arguments", "--steps 3");
+      await window.click(
+        options.button("Save to launch.json"),
+        () => existsSync(file),
+        "launch.json is written",
+      );
+      const { configurations } = JSON.parse(readFileSync(file, "utf8"));
+      assert.equal(configurations[0].program, "${workspaceFolder}/train.py");
+      assert.deepEqual(configurations[0].args, ["--steps", "3"]);
+      await window.clearMessages();
+      await closeEditors();
+      await openFile("train.py");
+      await window.command("Eagleray: Debug on Ray with Options", () => options.isOpen());
+      assert.equal(await options.field("Arguments").inputValue(), "--steps 3");
+      await page.reload({ waitUntil: "domcontentloaded" });
+      await window.ready();
+      await options.opened("the page is restored");
+      assert.equal(await options.field("Arguments").inputValue(), "--steps 3");
+      await options.fill("Arguments", "");
+      await window.waitFor(options.status("Ready to start"), "that it can start");
+      await closeEditors();
+    });
+
+    await test("the page is accessible in every theme and at 200 %", async () => {
+      await openFile("run_ppo.sh");
+      await window.command("Eagleray: Short Test Run", () => options.isOpen());
+      await window.waitFor(options.frame.getByText(/\d+ of \d+ changes apply/), "the changes");
+      for (const theme of ["Light Modern", "High Contrast", "High Contrast Light"]) {
+        const named = `Default ${theme}`;
+        await window.applySettings(server, { ...stage.settings, "workbench.colorTheme": named });
+        const drawn = options.frame.locator(`body[data-vscode-theme-id="${named}"]`);
+        await until(async () => (await drawn.count()) === 1, `the theme ${named}`);
+        await options.checkAccessibility();
+        await window.shot(`options-${theme.toLowerCase().replaceAll(" ", "-")}`);
+      }
+      await window.applySettings(server, stage.settings);
+      const size = page.viewportSize();
+      await page.setViewportSize({ width: size.width / 2, height: size.height / 2 });
+      await options.checkAccessibility();
+      await window.shot("options-200");
+      await page.setViewportSize(size);
+      await closeEditors();
     });
 
     await test("a SLURM job is submitted only after its exact command is confirmed", async () => {
@@ -269,16 +362,19 @@ await browserRun(
       await window.shot("output-0");
     });
 
-    await test("“Break on Failure” stops a failing worker at its exception", async () => {
+    await test("the keyboard alone opens the options and starts a run that stops at an exception", async () => {
       await openFile("failing.py");
-      const form = () => choice("Break on Failure").isVisible();
-      await window.command("Eagleray: Debug on Ray with Options…", form, "the form");
-      await choose(
-        "Break on Failure",
-        async () => /Failure\s*on/.test(await choice("Break on Failure").textContent()),
-        "it is on",
+      await window.command("Eagleray: Debug on Ray with Options", () => options.isOpen());
+      // The page begins in its arguments.
+      await until(() => options.hasFocus("Arguments"), "the focus is in the page");
+      const tick = options.field("Break on uncaught exceptions");
+      await options.tabTo(tick, "the tick");
+      await window.key("Space", () => tick.isChecked(), "it is on");
+      await window.key(
+        "Control+Enter",
+        () => page.locator(".terminal-outer-container").first().isVisible(),
+        "the output is open",
       );
-      await choose("Start", async () => !(await list.isVisible()), "the form is closed");
       await window.waitForStopAt(lineOf(path.join(stage.workspace, "failing.py"), "fails"));
       const exception = page.locator(".exception-widget");
       await window.waitFor(exception.getByText(/ZeroDivisionError/), "the exception");

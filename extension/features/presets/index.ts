@@ -1,11 +1,11 @@
-/** Presets: a run is described in a form, and the changes of a preset are reviewed before it starts. */
+/** Presets: a run is described in the options page, which shows what a preset changes before it starts. */
 
-import type * as vscode from "vscode";
+import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import { lazily, registerCommands, type CommandDefinition } from "../../commands";
 import type { Disposable } from "../../common/disposables";
-import { COMMANDS } from "../../contributions";
+import { COMMANDS, PANELS } from "../../contributions";
 import { ifTrusted } from "../../workspace";
 import type { RunsFeature } from "../runs";
 import { PresetCommands } from "./commands";
@@ -13,9 +13,34 @@ import { ReviewDocuments } from "./review_documents";
 
 /** Commands that execute something of the workspace. */
 const TRUSTED: readonly CommandDefinition<PresetCommands>[] = [
-  [COMMANDS.debugWithOptions, "starting a run", (to, _, args) => to.runForm(args)],
-  [COMMANDS.shortTestRun, "starting a run", (to, _, args) => to.debugRun(args)],
-  [COMMANDS.profile, "starting a run", (to, _, args) => to.profile(args)],
+  [
+    COMMANDS.debugWithOptions,
+    "opening the options",
+    (to, _, args) => {
+      to.debugWithOptions(args);
+    },
+  ],
+  [
+    COMMANDS.shortTestRun,
+    "opening the options",
+    (to, _, args) => {
+      to.shortTestRun(args);
+    },
+  ],
+  [
+    COMMANDS.profile,
+    "opening the options",
+    (to, _, args) => {
+      to.profile(args);
+    },
+  ],
+  [
+    COMMANDS.editAndRerun,
+    "opening the options",
+    (to, rows) => {
+      to.editAndRerun(rows);
+    },
+  ],
 ];
 
 /** The parts that main.ts connects with other features. */
@@ -33,6 +58,13 @@ export function register(app: App, { starting }: RunsFeature): PresetsFeature {
   });
   const owned = [
     reviewed,
+    vscode.window.registerWebviewPanelSerializer(PANELS.runOptions, {
+      deserializeWebviewPanel: async (panel, state: unknown) => {
+        await app.errors.shown("restoring the options", async () => {
+          (await commands()).revive(panel, state);
+        });
+      },
+    }),
     ...registerCommands(app, commands, [
       ...TRUSTED.map(([id, doing, work]): CommandDefinition<PresetCommands> => [
         id,

@@ -1,4 +1,4 @@
-/** Starts the run that launch.json describes; a preset is reviewed until the user has agreed to it. */
+/** Starts the run that launch.json describes; the options page shows a preset until the user has started with it. */
 
 import * as vscode from "vscode";
 import type { DebugConfiguration } from "vscode";
@@ -11,7 +11,7 @@ import { draftOfLaunch } from "../runs/launch_json";
 import { untilOver } from "../runs/run_list";
 import type { RunStarter } from "../runs/run_starter";
 import { agreementOf } from "./review_model";
-import type { RunWizard } from "./run_wizard";
+import type { OptionsPages } from "./options_page";
 
 /** The key of the workspace's state under which the agreements are stored. */
 const AGREED = "runs.agreed";
@@ -21,7 +21,7 @@ const MAX_AGREEMENTS = 50;
 export async function launch(
   app: App,
   starting: RunStarter,
-  guided: RunWizard,
+  pages: OptionsPages,
   folder: string,
   config: DebugConfiguration,
 ): Promise<void> {
@@ -34,15 +34,17 @@ export async function launch(
   const agreement = agreementOf(draft, proposal);
   const agreed = workspaceState.get<readonly string[]>(AGREED) ?? [];
   if (draft.preset === NO_PRESET || agreed.includes(agreement)) {
-    doAfter(app, config, await starting.start(proposal));
+    doAfter(app, config, await starting.start(proposal, draft, draft.path));
     return;
   }
-  const started = await guided.runReviewed("Debug on Ray", draft);
-  doAfter(app, config, started?.id);
-  // A draft that was changed in the form differs from the configuration at its next start.
-  if (started?.agreed === agreement) {
-    await workspaceState.update(AGREED, [agreement, ...agreed].slice(0, MAX_AGREEMENTS));
-  }
+  pages.show(draft, draft.path, ["shorten"], async (run, started, shown) => {
+    doAfter(app, config, run);
+    // A draft that was changed in the page differs from the configuration at its next start.
+    if (agreementOf(started, shown) === agreement) {
+      const before = workspaceState.get<readonly string[]>(AGREED) ?? [];
+      await workspaceState.update(AGREED, [agreement, ...before].slice(0, MAX_AGREEMENTS));
+    }
+  });
 }
 
 /** A window that is closed before the run is over does nothing more for it. */

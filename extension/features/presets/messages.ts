@@ -3,6 +3,7 @@ import { request } from "../../common/wire";
 import type { Breakpoint, ProfilePlan } from "../runs/messages";
 
 export const PREPARE = request<Prepare, Proposal>("eagleray/presets/prepare");
+export const CHECK = request<Prepare, OptionsCheck>("eagleray/presets/check");
 export const COMPOSE = request<Prepare, Composition>("eagleray/presets/compose");
 export const LIST_PRESETS = request<PresetsOf, Presets>("eagleray/presets/list");
 export const SAVE_PRESET = request<SavePreset, Presets>("eagleray/presets/save");
@@ -82,6 +83,30 @@ export interface Proposal {
   readonly presets: readonly PresetRow[];
   readonly problems: readonly RunProblem[];
   readonly confirm: string;
+}
+
+/**
+ * A problem of one field of the options page, "" for none of them; `answer.NAME` is an answer to a
+ * question.
+ *
+ * `blocks`: the run cannot start.
+ */
+export interface FieldProblem {
+  readonly field: string;
+  readonly code: string;
+  readonly message: string;
+  readonly next_step: string;
+  readonly blocks: boolean;
+}
+
+/**
+ * `proposal`: None if the program can't be prepared.  `nsys` is the one of this machine, "" if it
+ * isn't needed or there is none.
+ */
+export interface OptionsCheck {
+  readonly problems: readonly FieldProblem[];
+  readonly proposal: Proposal | null;
+  readonly nsys: string;
 }
 
 /** The composed value of each key that a preset sets, as text. */

@@ -6,10 +6,9 @@ import { basename } from "node:path";
 import * as vscode from "vscode";
 
 import type { App } from "../../app";
-import { plain } from "../../common/texts";
+import { dotted, plain } from "../../common/texts";
 import { windowName } from "../../workspace";
 import type { Draft } from "../runs/draft";
-import { presetLabels } from "./form/lines";
 import {
   DELETE_PRESET,
   LIST_PRESETS,
@@ -66,7 +65,7 @@ export async function saveAnswers(app: App, draft: Draft, { framework }: Proposa
     title: "Save as preset",
     prompt:
       "Its name; it is kept for this workspace, and “Manage Presets…” shows it as JSON to be shared",
-    value: framework,
+    value: framework === "" ? "" : `my ${framework}`,
     ignoreFocusOut: true,
     validateInput: (text) => (text.trim() === "" ? "Give it a name." : undefined),
   });
@@ -125,4 +124,10 @@ function pick(presets: readonly PresetRow[]): Promise<PresetAction | undefined> 
     });
     list.show();
   });
+}
+
+/** How a preset is offered. */
+function presetLabels(preset: PresetRow): { label: string; description: string } {
+  const own = preset.own ? "yours" : "";
+  return { label: plain(preset.title), description: dotted(plain(preset.framework), own) };
 }

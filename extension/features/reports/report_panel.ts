@@ -1,6 +1,5 @@
 /** The panel of one report: its document, consent in Restricted Mode, and the answers to its page. */
 
-import { randomBytes } from "node:crypto";
 import { basename } from "node:path";
 
 import * as vscode from "vscode";
@@ -8,6 +7,7 @@ import * as vscode from "vscode";
 import type { App } from "../../app";
 import { asEaglerayError, EaglerayError, isCancellation } from "../../common/errors";
 import { plain } from "../../common/texts";
+import { drawPage } from "../../page_document";
 import type { Progress } from "../../sidecar/sidecar";
 import { REPORT, REPORT_TEXT, TABLE, TABLE_TEXT, type TableTextRequest } from "./messages";
 import { openInNsight, revealReport } from "./nsight";
@@ -56,17 +56,7 @@ class ReportPanel {
   ) {}
 
   draw(): void {
-    const dist = vscode.Uri.joinPath(this.app.context.extensionUri, "dist");
-    const file = (name: string): string =>
-      this.webview.asWebviewUri(vscode.Uri.joinPath(dist, name)).toString();
-    this.webview.options = { enableScripts: true, localResourceRoots: [dist] };
-    this.webview.html = pageDocument({
-      script: file("report_page.js"),
-      style: file("report_page.css"),
-      source: this.webview.cspSource,
-      nonce: randomBytes(18).toString("base64"),
-      title: plain(this.name),
-    });
+    drawPage(this.webview, this.app.context, "report_page", plain(this.name));
   }
 
   async take(message: FromPage): Promise<void> {
@@ -234,53 +224,6 @@ class ReportPanel {
       void this.webview.postMessage(message);
     }
   }
-}
-
-interface PageParts {
-  readonly script: string;
-  readonly style: string;
-  /** The editor's name for the source of the extension's files. */
-  readonly source: string;
-  readonly nonce: string;
-  readonly title: string;
-}
-
-/**
- * One script of ours by its nonce, one style sheet of ours, nothing from anywhere else: no inline script or style,
- * no picture, no connection.  The content of a report comes later, in messages, and is shown as text.
- */
-export function pageDocument({ script, style, source, nonce, title }: PageParts): string {
-  const policy = [
-    "default-src 'none'",
-    `script-src 'nonce-${nonce}'`,
-    `style-src ${source}`,
-    "base-uri 'none'",
-    "form-action 'none'",
-  ].join("; ");
-  return `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${attribute(policy)}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${attribute(title)}</title>
-<link rel="stylesheet" href="${attribute(style)}">
-</head>
-<body>
-<main id="page"></main>
-<div id="announcement" role="status" aria-live="polite"></div>
-<script nonce="${attribute(nonce)}" src="${attribute(script)}"></script>
-</body>
-</html>
-`;
-}
-
-function attribute(text: string): string {
-  return text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
 }
 
 const OPEN = vscode.l10n.t("Open Report");

@@ -1,5 +1,7 @@
 /** The commands of the view Runs; read when the first of them is called. */
 
+import { basename } from "node:path";
+
 import * as vscode from "vscode";
 
 import type { App } from "../../app";
@@ -7,14 +9,18 @@ import { withEach } from "../../common/errors";
 import { count, plain } from "../../common/texts";
 import { isConfirmed } from "../../dialogs";
 import type { Row } from "../../panel";
-import { draftOf, emptyDraft, noProgram } from "./draft";
+import { draftOf, emptyDraft, NO_PRESET, noProgram } from "./draft";
 import { selectProgramPython } from "./interpreters";
+import { lastOptions } from "./last_options";
 import { COMMAND, FORGET, PAUSE, STOP, type Run, type RunWorkerStatus } from "./messages";
 import type { RunOutput } from "./output";
 import { isLive, workerName } from "./rows";
 import { isOfThisWindow } from "./run_list";
 import type { RunStarter } from "./run_starter";
 import type { RunStops } from "./run_stops";
+
+/** How long the status bar says with which options a run starts. */
+const SHOWN_MS = 6000;
 
 export class RunCommands {
   constructor(
@@ -29,7 +35,18 @@ export class RunCommands {
     if (draft === undefined) {
       throw noProgram();
     }
-    return await this.starting.run(draft);
+    const last = lastOptions(this.app, draft.path);
+    if (last === undefined) {
+      return await this.starting.run(draft);
+    }
+    const name = plain(basename(draft.path));
+    const text =
+      last.preset === NO_PRESET
+        ? vscode.l10n.t("Starting {0} with its last options", name)
+        : vscode.l10n.t("Starting a short test run of {0}, as in its last options", name);
+    vscode.window.setStatusBarMessage(text, SHOWN_MS);
+    // A recorded run would stop nowhere.
+    return await this.starting.run({ ...last, profile: null }, draft.path);
   }
 
   /** For the program of the editor, else for the workspace. */

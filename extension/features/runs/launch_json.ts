@@ -26,13 +26,14 @@ export function draftOfLaunch(config: Config, folder: string): Draft {
   const rest = textList(config, "args");
   return {
     ...PLAIN,
+    answers: texts(config, "answers"),
     path: isCommand ? "" : text(config, subject),
     args: isCommand ? [...textList(config, subject), ...rest] : rest,
     kind: SUBJECTS[subject] ?? "command",
     cwd: text(config, "cwd") || folder,
     cluster: text(config, "cluster"),
     python: text(config, "python"),
-    env: environment(config),
+    env: texts(config, "env"),
     workers: textList(config, "workers"),
     ranks: ranks(config),
     breakOnFailure: truth(config, "breakOnFailure"),
@@ -65,6 +66,7 @@ function profileOf(config: Config): Profile | null {
     steps: steps(profile),
     seconds: seconds(profile),
     trace: text(profile, "trace") || NEW_PROFILE.trace,
+    options: texts(profile, "options"),
     nsys: nsysOf(profile),
     output: text(profile, "output"),
   };
@@ -76,11 +78,8 @@ function whenOf(profile: Config): Profile["when"] {
   if (when === "") {
     return "steps" in profile ? "steps" : "seconds" in profile ? "seconds" : NEW_PROFILE.when;
   }
-  if (!(when in WHENS)) {
-    throw wrong(
-      `“when” of “profile” is ${when}.`,
-      `Write one of ${Object.keys(WHENS).join(", ")}.`,
-    );
+  if (!WHENS.some((other) => other === when)) {
+    throw wrong(`“when” of “profile” is ${when}.`, `Write one of ${WHENS.join(", ")}.`);
   }
   return when as Profile["when"];
 }
@@ -149,12 +148,15 @@ function ranks(config: Config): readonly number[] | null {
   return value as number[];
 }
 
-function environment(config: Config): Readonly<Record<string, string>> {
-  const value = config["env"] ?? {};
+function texts(config: Config, name: string): Readonly<Record<string, string>> {
+  const value = config[name] ?? {};
   const isTexts =
     typeof value === "object" && Object.values(value).every((entry) => typeof entry === "string");
   if (!isTexts || Array.isArray(value)) {
-    throw wrong("“env” of the configuration is no list of variables.", 'Write {"NAME": "value"}.');
+    throw wrong(
+      `“${name}” of the configuration is no object of texts.`,
+      'Write {"NAME": "value"}.',
+    );
   }
   return value as Readonly<Record<string, string>>;
 }

@@ -1,23 +1,11 @@
 /** The profile options of a run: what nsys records, the defaults, and the values that can be entered. */
 
-import type { Draft, Profile } from "./draft";
+import type { Profile } from "./draft";
 
 /** The traces of nsys; other values that the user has entered stay. */
-export const TRACES: Readonly<Record<string, string>> = {
-  cuda: "kernels, copies and calls of CUDA; needs a GPU",
-  nvtx: "ranges that the program names",
-  osrt: "calls of the operating system that wait",
-  cudnn: "calls of cuDNN",
-  cublas: "calls of cuBLAS",
-  ucx: "calls of UCX",
-};
+const TRACES: readonly string[] = ["cuda", "nvtx", "osrt", "cudnn", "cublas", "ucx"];
 
-export const WHENS: Readonly<Record<Profile["when"], string>> = {
-  "on-demand": "when you say “Start Recording”",
-  seconds: "some seconds from the start of each worker",
-  steps: "steps of the training",
-  always: "from start to end",
-};
+export const WHENS: readonly Profile["when"][] = ["on-demand", "seconds", "steps", "always"];
 
 /** On demand, since the right moment isn't known before the start. */
 export const NEW_PROFILE: Profile = {
@@ -58,11 +46,6 @@ export function secondsOf(text: string): number | undefined {
 
 /** The names of a trace, those that nsys has in its own order first. */
 export function traceOf(names: readonly string[]): string {
-  const standard = Object.keys(TRACES).filter((name) => names.includes(name));
+  const standard = TRACES.filter((name) => names.includes(name));
   return [...standard, ...names.filter((name) => !standard.includes(name))].join(",");
-}
-
-/** The draft with something else to record. */
-export function withProfile(draft: Draft, changes: Partial<Profile>): Draft {
-  return { ...draft, profile: { ...(draft.profile ?? NEW_PROFILE), ...changes } };
 }

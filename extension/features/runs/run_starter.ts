@@ -6,11 +6,14 @@ import type { App } from "../../app";
 import { lines, plain } from "../../common/texts";
 import { isConfirmed, longWork } from "../../dialogs";
 import { setting } from "../../settings";
+import type { RequestOptions } from "../../sidecar/sidecar";
 import { windowName } from "../../workspace";
 import {
+  CHECK,
   COMPOSE,
   PREPARE,
   type Composition,
+  type OptionsCheck,
   type Prepare,
   type Proposal,
 } from "../presets/messages";
@@ -18,7 +21,8 @@ import { gutterBreakpoints } from "./gutter_breakpoints";
 import { prepareOf, type Draft } from "./draft";
 import { RESTART, START, STOP, type Run } from "./messages";
 import type { RunOutput } from "./output";
-import { programPython, type ProgramPlace } from "./interpreters";
+import { programPython } from "./interpreters";
+import { keepRun } from "./last_options";
 import { PYTHON_ERRORS, withRay } from "./python_question";
 import { isLive } from "./rows";
 import { isOfThisWindow, untilStopped } from "./run_list";
@@ -26,9 +30,6 @@ import { isOfThisWindow, untilStopped } from "./run_list";
 const SUBMIT = "Submit";
 
 export class RunStarter {
-  /** The programs of proposals. */
-  private readonly places = new WeakMap<Proposal, ProgramPlace>();
-
   /** The ids of started runs are added to `started`. */
   constructor(
     private readonly app: App,
@@ -39,11 +40,14 @@ export class RunStarter {
   /** The proposal for a draft, with the breakpoints of the gutter. */
   async prepare(draft: Draft): Promise<Proposal> {
     const request = await this.prepareRequest(draft);
-    const proposal = await longWork("Preparing the run", (options) =>
+    return await longWork("Preparing the run", (options) =>
       this.app.sidecar.request(PREPARE, request, options),
     );
-    this.places.set(proposal, draft);
-    return proposal;
+  }
+
+  /** What is wrong with a draft, and what it would start; saves no file. */
+  async check(draft: Draft, options: RequestOptions): Promise<OptionsCheck> {
+    return await this.app.sidecar.request(CHECK, await this.requestFor(draft), options);
   }
 
   /** Composes the configuration of the run with the Python of the program, which runs its imports. */
@@ -55,18 +59,18 @@ export class RunStarter {
   }
 
   /** Prepares and starts; the id of the run, or undefined when the user declines. */
-  async run(draft: Draft): Promise<string | undefined> {
-    return await this.start(await this.prepare(draft));
+  async run(draft: Draft, file = draft.path): Promise<string | undefined> {
+    return await this.start(await this.prepare(draft), draft, file);
   }
 
-  async start(proposal: Proposal): Promise<string | undefined> {
+  /** `proposal` is the one for `draft`, whose options belong to `file`. */
+  async start(proposal: Proposal, draft: Draft, file: string): Promise<string | undefined> {
     const { plan, name, confirm, title } = proposal;
     const question = `Submit ${name} to SLURM?`;
     if (confirm !== "" && !(await isConfirmed(question, confirm, SUBMIT))) {
       return undefined;
     }
-    const place = this.places.get(proposal) ?? { path: "", cwd: "" };
-    const started = await withRay(this.app, place, (choice) =>
+    const started = await withRay(this.app, draft, (choice) =>
       longWork(`Starting ${plain(title)}`, (options) => {
         const request = { plan, ...choice, confirmed: confirm !== "" };
         return this.app.sidecar.request(START, request, options);
@@ -74,6 +78,7 @@ export class RunStarter {
     );
     if (started !== undefined) {
       this.warn(proposal);
+      await keepRun(this.app, started.id, file, draft);
       await this.show(started.id);
     }
     return started?.id;
@@ -127,6 +132,10 @@ export class RunStarter {
   private async prepareRequest(draft: Draft): Promise<Prepare> {
     // The sidecar reads the program and the lines of breakpoints from the saved files.
     await vscode.workspace.saveAll(false);
+    return await this.requestFor(draft);
+  }
+
+  private async requestFor(draft: Draft): Promise<Prepare> {
     const python = draft.python || (await programPython(draft)).path;
     return prepareOf({ ...draft, python }, windowName(), gutterBreakpoints());
   }

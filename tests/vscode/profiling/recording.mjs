@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import * as path from "node:path";
 import { nsys } from "../../../scripts/nsys.mjs";
+import { OptionsPage } from "../harness/options_page.mjs";
 import { locatorsOf } from "./locators.mjs";
 
 function whyNot() {
@@ -21,27 +22,29 @@ function outputOfRun(home) {
 export async function profiledRun({ stage, window, test }) {
   const { page } = window;
   const locators = locatorsOf(window, stage);
-  const { list, input, choice, report, section, openFile } = locators;
+  const { input, choice, report, section, openFile } = locators;
+
+  const options = new OptionsPage(window);
 
   await test("“Profile on Ray…” starts nothing before the workers are chosen", async () => {
-    await openFile("train.py", async () => !(await report.locator("body").isVisible()));
-    await window.command("Eagleray: Profile on Ray", () => choice("Profiled Workers").isVisible());
-    assert.equal(await choice("Start").count(), 0);
-    await window.gesture(
-      () => choice("Profiled Workers").click(),
-      async () => /Patterns of name/.test(await input.getAttribute("placeholder")),
+    await openFile("train.py", async () => !(await report.locator("h1").isVisible()));
+    await window.command("Eagleray: Profile on Ray", () =>
+      options.field("Workers to record").isVisible(),
+    );
+    await window.click(
+      options.button("Start"),
+      () => options.problem("Choose the workers to record.").isVisible(),
       "the workers are asked for",
     );
-    await input.fill("*Policy*");
     await window.shot("who");
-    await window.key("Enter", () => choice("Start").isVisible(), "it can be started");
-    await window.waitFor(choice("Profiled Workers").getByText("*Policy*"), "the patterns");
+    await options.fill("Workers to record", "*Policy*");
+    await window.waitFor(options.status("Ready to start"), "that it can be started");
+    await options.checkAccessibility();
     await window.shot("form");
   });
 
   if (!existsSync(nsys)) {
     console.log(`    nsys is not available, so nothing is recorded: ${whyNot()}`);
-    await window.key("Escape", async () => !(await list.isVisible()), "the form is closed");
     return;
   }
 
@@ -58,7 +61,7 @@ export async function profiledRun({ stage, window, test }) {
 
   await test("Start Recording records the workers that run under nsys", async () => {
     await window.gesture(
-      () => choice("Start").click(),
+      () => options.button("Start").click(),
       () => page.locator(".terminal-outer-container").first().isVisible(),
       "the program runs",
     );

@@ -1,25 +1,8 @@
-/** Makes elements of the page; every text is a text node, never markup. */
+/** Elements of the page of a report. */
 
-type Child = Node | string;
+import { element, type Child } from "../../presets/page/elements";
 
-/** Attributes by name; one that is undefined is left out. */
-type Attributes = Readonly<Record<string, string | undefined>>;
-
-export function element<K extends keyof HTMLElementTagNameMap>(
-  tag: K,
-  attributes: Attributes = {},
-  ...children: readonly Child[]
-): HTMLElementTagNameMap[K] {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value !== undefined) {
-      made.setAttribute(name, value);
-    }
-  }
-  // A string becomes a text node.
-  made.append(...children);
-  return made;
-}
+export { element };
 
 /** A button of the editor's own look; `pressed` runs on a click, on Enter and on Space. */
 export function button(title: string, pressed: () => void, isMain = false): HTMLElement {

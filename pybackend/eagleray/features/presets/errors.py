@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from eagleray.common.errors import EaglerayError, printable
 
+BAD_ANSWER = "bad-answer"
+
 
 def bad_answer(answer: str, why: str) -> EaglerayError:
     return EaglerayError(
-        "bad-answer",
+        BAD_ANSWER,
         f"“{printable(answer, 80)}” cannot be used for a debug run: {printable(why)}.",
         "Write another value; an empty one leaves the program as it is.",
+        detail=answer,
     )
 
 
@@ -58,4 +61,12 @@ def unmatched_workers(pattern: str, framework: str) -> EaglerayError:
         "unmatched-workers",
         f"“{printable(pattern, 80)}” matches no class of your {printable(framework, 80)}.",
         "Check the pattern, unless it is the name of an actor or of a class of your own.",
+    )
+
+
+def no_nsys_here() -> EaglerayError:
+    return EaglerayError(
+        "no-nsys",
+        "No nsys was found on this machine.",
+        "Install Nsight Systems, or enter its path.",
     )

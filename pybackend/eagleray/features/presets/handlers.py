@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING
 
 from attrs import asdict
 
+from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.redact import redact_text
 from eagleray.features.presets import messages
 from eagleray.features.presets.composing import error_of, shown_values
 from eagleray.features.presets.debug_runs import DebugRuns
-from eagleray.features.presets.errors import untrusted_workspace
+from eagleray.features.presets.errors import no_nsys_here, untrusted_workspace
+from eagleray.features.presets.fields import field_of, field_problem, nsys_here
 from eagleray.features.presets.messages import Change, PresetRow
 from eagleray.features.presets.model import DebugRunProposal, ProposedChange
 from eagleray.features.presets.text import lines_of, setting_of
 from eagleray.features.runs.model import RunPlan, confirm_text, title
+from eagleray.features.runs.preflight import check_files
 from eagleray.features.runs.preparing import RunPreparation, RunRequest, validate_profile
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ def register(
     """Answers the requests of this feature; `trusted`: the user trusts the workspace."""
     handlers = PresetHandlers(preparing, debug_runs, trusted=trusted)
     server.on_request(messages.PREPARE, handlers.prepare)
+    server.on_request(messages.CHECK, handlers.check)
     server.on_request(messages.COMPOSE, handlers.compose)
     server.on_request(messages.LIST_PRESETS, handlers.list_presets)
     server.on_request(messages.SAVE_PRESET, handlers.save)
@@ -68,6 +72,33 @@ class PresetHandlers:
             ],
             confirm=confirm_text(made.plan),
         )
+
+    async def check(self, request: messages.Prepare) -> messages.OptionsCheck:
+        """Everything that the options page shows while the user types; starts nothing."""
+        plan: RunPlan | None = None
+        proposal: messages.Proposal | None = None
+        problems: list[messages.FieldProblem] = []
+        try:
+            proposal = await self.prepare(request)
+            plan = self._preparing.plans.get(proposal.plan)
+            await off_loop(partial(check_files, plan))
+        except EaglerayError as error:
+            problems.append(await off_loop(partial(field_problem, request, error)))
+        nsys = await off_loop(partial(nsys_here, plan)) if plan else None
+        problems += [
+            messages.FieldProblem(
+                field_of(problem.code), problem.code, problem.message, problem.next_step, False
+            )
+            for problem in (proposal.problems if proposal else ())
+        ]
+        if nsys == "":
+            missing = no_nsys_here()
+            problems.append(
+                messages.FieldProblem(
+                    "nsys", missing.code, missing.message, missing.next_step, False
+                )
+            )
+        return messages.OptionsCheck(problems, proposal, nsys or "")
 
     async def compose(self, request: messages.Prepare) -> messages.Composition:
         """Runs the program's imports."""

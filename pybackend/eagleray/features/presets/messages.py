@@ -96,6 +96,28 @@ class Proposal:
 
 
 @frozen
+class FieldProblem:
+    """A problem of one field of the options page, "" for none of them; `answer.NAME` is an answer to a question.
+
+    `blocks`: the run cannot start."""
+
+    field: str
+    code: str
+    message: str
+    next_step: str
+    blocks: bool
+
+
+@frozen
+class OptionsCheck:
+    """`proposal`: None if the program can't be prepared.  `nsys` is the one of this machine, "" if it isn't needed or there is none."""
+
+    problems: list[FieldProblem]
+    proposal: Proposal | None
+    nsys: str
+
+
+@frozen
 class Composition:
     """The composed value of each key that a preset sets, as text."""
 
@@ -134,6 +156,7 @@ class PresetRef:
 
 
 PREPARE = Request("eagleray/presets/prepare", Prepare, Proposal)
+CHECK = Request("eagleray/presets/check", Prepare, OptionsCheck)
 COMPOSE = Request("eagleray/presets/compose", Prepare, Composition)
 LIST_PRESETS = Request("eagleray/presets/list", PresetsOf, Presets)
 SAVE_PRESET = Request("eagleray/presets/save", SavePreset, Presets)

@@ -1,0 +1,205 @@
+/** The messages between the editor and the options page; those of the page are checked like any user input. */
+
+import type { RunKind } from "../runs/draft";
+import { WHENS } from "../runs/profile_options";
+import type { ClassMatch } from "../profiling/messages";
+import type { Change, PresetQuestion } from "./messages";
+import type { Field, OptionsForm } from "./options_model";
+import type { PageTexts } from "./options_texts";
+
+/** The parts of the page that can be folded. */
+export type OptionsSection = "breakpoints" | "shorten" | "record";
+
+/** The choices that the page offers, and facts that it shows; sent again when one of them changes. */
+export interface PageFacts {
+  readonly clusters: readonly { readonly id: string; readonly name: string }[];
+  readonly presets: readonly {
+    readonly name: string;
+    readonly title: string;
+    readonly isOwn: boolean;
+  }[];
+  /** "train.py:12", one for each breakpoint of the gutter. */
+  readonly breakpoints: readonly string[];
+  /** The classes of the known clusters, for patterns. */
+  readonly classes: readonly ClassMatch[];
+  /** The Python of a program for which none is named. */
+  readonly python: string;
+}
+
+export interface PageProblem {
+  readonly field: Field;
+  readonly text: string;
+  /** Otherwise it only warns. */
+  readonly blocks: boolean;
+}
+
+/** What would be started; texts are without secrets. */
+export interface PagePreview {
+  readonly before: string;
+  readonly after: string;
+  readonly changes: readonly Change[];
+  readonly questions: readonly PresetQuestion[];
+  /** The preset that is used; "" for none. */
+  readonly preset: string;
+  /** "verl 0.5"; "" for none. */
+  readonly framework: string;
+  /** The exact command that is submitted, after a question; "" for none. */
+  readonly confirm: string;
+  /** The nsys of this machine; "" where it isn't needed. */
+  readonly nsys: string;
+}
+
+export type ToOptionsPage =
+  | {
+      readonly kind: "content";
+      readonly texts: PageTexts;
+      readonly form: OptionsForm;
+      readonly open: readonly OptionsSection[];
+      readonly facts: PageFacts;
+    }
+  | { readonly kind: "facts"; readonly facts: PageFacts }
+  /** The answer to the form of that number. */
+  | {
+      readonly kind: "checked";
+      readonly number: number;
+      readonly problems: readonly PageProblem[];
+      /** null: it can't be prepared. */
+      readonly preview: PagePreview | null;
+    }
+  /** What the user has chosen in a dialog. */
+  | { readonly kind: "chosen"; readonly field: PathField; readonly path: string }
+  | { readonly kind: "composed"; readonly rows: readonly (readonly [string, string])[] }
+  | { readonly kind: "notComposed"; readonly reason: string }
+  /** Whether a run of this page is being started. */
+  | { readonly kind: "starting"; readonly isOn: boolean }
+  /** The sidecar has started again. */
+  | { readonly kind: "recheck" }
+  | { readonly kind: "announcement"; readonly sentence: string }
+  | { readonly kind: "untrusted"; readonly texts: PageTexts };
+
+/** The fields of a file or folder that a dialog can fill. */
+export type PathField = "path" | "cwd" | "python" | "output";
+
+/** Actions on the form as it is. */
+export type FormAction =
+  "start" | "saveLaunch" | "savePreset" | "showDiff" | "compose" | "check" | "edit";
+
+export type FromOptionsPage =
+  | { readonly kind: "ready" }
+  /** `form`: null for a page without one. */
+  | { readonly kind: FormAction; readonly number: number; readonly form: OptionsForm }
+  | { readonly kind: "browse"; readonly field: PathField; readonly form: OptionsForm }
+  | { readonly kind: "manageTrust" | "showBreakpoints" | "managePresets" | "showLog" };
+
+const ACTIONS: readonly string[] = [
+  "start",
+  "saveLaunch",
+  "savePreset",
+  "showDiff",
+  "compose",
+  "check",
+  "edit",
+] satisfies readonly FormAction[];
+const PATHS: readonly string[] = ["path", "cwd", "python", "output"] satisfies readonly PathField[];
+const SIMPLE: readonly string[] = [
+  "ready",
+  "manageTrust",
+  "showBreakpoints",
+  "managePresets",
+  "showLog",
+];
+
+/** A message of the page; undefined for anything else. */
+export function fromPage(value: unknown): FromOptionsPage | undefined {
+  if (!isRecord(value) || typeof value["kind"] !== "string") {
+    return undefined;
+  }
+  const { kind, number, field } = value;
+  if (SIMPLE.includes(kind)) {
+    return { kind } as FromOptionsPage;
+  }
+  const form = formFrom(value["form"]);
+  if (form === undefined) {
+    return undefined;
+  }
+  if (kind === "browse") {
+    const isPath = typeof field === "string" && PATHS.includes(field);
+    return isPath ? { kind, field: field as PathField, form } : undefined;
+  }
+  const isNumbered = typeof number === "number" && Number.isSafeInteger(number);
+  return ACTIONS.includes(kind) && isNumbered
+    ? { kind: kind as FormAction, number, form }
+    : undefined;
+}
+
+/** Longer than any text that a person types. */
+const LONGEST = 100_000;
+const MOST = 200;
+
+const KINDS: readonly string[] = [
+  "",
+  "program",
+  "module",
+  "script",
+  "command",
+  "sbatch",
+  "job",
+] satisfies readonly RunKind[];
+
+/** How the value of each field is checked. */
+const CHECKS: Readonly<Record<keyof OptionsForm, (value: unknown) => boolean>> = {
+  file: isText,
+  path: isText,
+  kind: (value) => typeof value === "string" && KINDS.includes(value),
+  args: isText,
+  cwd: isText,
+  python: isText,
+  env: isText,
+  cluster: isText,
+  workers: isText,
+  ranks: isText,
+  breakOnFailure: isTruth,
+  children: isTruth,
+  shorten: isTruth,
+  preset: isText,
+  answers: (value) => isRecord(value) && areTexts(Object.entries(value).flat()),
+  stops: isTruth,
+  record: isTruth,
+  recordWorkers: isText,
+  recordRanks: isText,
+  when: (value) => WHENS.some((when) => when === value),
+  steps: isText,
+  seconds: isText,
+  trace: (value) => Array.isArray(value) && areTexts(value),
+  nsys: isText,
+  nsysOptions: isText,
+  output: isText,
+};
+
+/** The fields of a page, as it sent or stored them; undefined for anything else. */
+export function formFrom(value: unknown): OptionsForm | undefined {
+  if (!isRecord(value)) {
+    return undefined;
+  }
+  const names = Object.keys(CHECKS) as (keyof OptionsForm)[];
+  if (!names.every((name) => CHECKS[name](value[name]))) {
+    return undefined;
+  }
+  return Object.fromEntries(names.map((name) => [name, value[name]])) as unknown as OptionsForm;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value.length <= LONGEST;
+}
+
+function isTruth(value: unknown): value is boolean {
+  return typeof value === "boolean";
+}
+
+function areTexts(values: readonly unknown[]): boolean {
+  return values.length <= MOST && values.every(isText);
+}

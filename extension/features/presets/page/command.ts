@@ -1,0 +1,73 @@
+/** The section “Command”: what would be started, and what a preset changes of it. */
+
+import { folded, lineDiff, type DiffLine } from "../options_model";
+import type { PageTexts } from "../options_texts";
+import { button, type Part } from "./controls";
+import { element, filled } from "./elements";
+import type { Acts } from "./sections";
+
+export function commandSection(texts: PageTexts, acts: Acts): Part {
+  const box = element("div", {
+    class: "command",
+    role: "group",
+    tabindex: "0",
+    "aria-labelledby": "command",
+  });
+  const submits = element("p", { class: "caution" });
+  const diff = button(texts.showDiff, () => {
+    acts.send("showDiff");
+  });
+  let drawn = "";
+  return {
+    root: element(
+      "section",
+      { "aria-labelledby": "command" },
+      element("h2", { id: "command" }, texts.commandSection),
+      element("p", { class: "hint" }, texts.commandNote),
+      submits,
+      box,
+      element("div", { class: "buttons" }, diff),
+    ),
+    refresh: ({ preview, isChecking, isStale }) => {
+      box.classList.toggle("old", isStale);
+      submits.hidden = preview === undefined || preview.confirm === "";
+      diff.hidden = preview === undefined || preview.before === preview.after;
+      if (preview === undefined) {
+        if (drawn === "") {
+          box.textContent = isChecking ? texts.checking : texts.noCommandYet;
+        }
+        return;
+      }
+      submits.textContent = filled(texts.submits, preview.confirm);
+      const key = `${preview.before}\0${preview.after}`;
+      if (key !== drawn) {
+        drawn = key;
+        const lines = lineDiff(preview.before, preview.after);
+        const isSame = preview.before === preview.after;
+        box.replaceChildren(
+          ...(isSame ? lines : folded(lines)).map((line) => drawnLine(texts, line)),
+        );
+      }
+    },
+  };
+}
+
+/** The sign tells of a change without colours, and a text without eyes. */
+function drawnLine(texts: PageTexts, line: DiffLine | number): HTMLElement {
+  if (typeof line === "number") {
+    return element("div", { class: "gap" }, `… ${filled(texts.linesLeftOut, line)}`);
+  }
+  const { mark, text } = line;
+  const shown = `${mark} ${text}`;
+  if (mark === " ") {
+    return element("div", {}, shown);
+  }
+  const isAdded = mark === "+";
+  const sign = element("span", { "aria-hidden": "true" }, shown);
+  const spoken = element(
+    "span",
+    { class: "unseen" },
+    filled(isAdded ? texts.added : texts.removed, text),
+  );
+  return element("div", { class: isAdded ? "added" : "removed" }, sign, spoken);
+}

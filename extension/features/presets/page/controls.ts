@@ -1,0 +1,198 @@
+/** The fields of the page: each is labelled, shows its problem below it, and tells screen readers of it. */
+
+import type { PageFacts, PagePreview, PageProblem, PathField } from "../options_messages";
+import type { Field, OptionsForm } from "../options_model";
+import type { PageTexts } from "../options_texts";
+import { element, filled, type Child } from "./elements";
+
+/** All that the page shows. */
+export interface View {
+  readonly form: OptionsForm;
+  readonly texts: PageTexts;
+  readonly facts: PageFacts;
+  readonly problems: readonly PageProblem[];
+  /** The last one; undefined until the fields could be prepared. */
+  readonly preview: PagePreview | undefined;
+  /** The preview is of fields that have changed since and can't be prepared. */
+  readonly isStale: boolean;
+  readonly isChecking: boolean;
+}
+
+/** A part of the page, which is redrawn after each change. */
+export interface Part {
+  readonly root: HTMLElement;
+  readonly refresh: (view: View) => void;
+}
+
+export type ChangeFields = (changes: Partial<OptionsForm>) => void;
+
+type TextName = {
+  [K in keyof OptionsForm]: OptionsForm[K] extends string ? K : never;
+}[keyof OptionsForm];
+type TruthName = {
+  [K in keyof OptionsForm]: OptionsForm[K] extends boolean ? K : never;
+}[keyof OptionsForm];
+
+interface TextOptions {
+  readonly label: string | ((view: View) => string);
+  readonly hint?: string;
+  readonly lines?: number;
+  /** Shown in an empty field. */
+  readonly placeholder?: (view: View) => string;
+  readonly isShown?: (view: View) => boolean;
+  readonly browse?: { readonly text: string; readonly label: string; readonly pressed: () => void };
+}
+
+export function textField(name: TextName, options: TextOptions, change: ChangeFields): Part {
+  const { hint, lines, browse } = options;
+  const attributes = { id: name, spellcheck: "false", autocomplete: "off", name };
+  const input =
+    lines === undefined
+      ? element("input", { ...attributes, type: "text" })
+      : element("textarea", { ...attributes, rows: String(lines) });
+  const label = element("label", { for: name });
+  const problem = new ProblemText(name, input, hint !== undefined);
+  input.addEventListener("input", () => {
+    change({ [name]: input.value });
+  });
+  const row: Child[] = [input];
+  if (browse !== undefined) {
+    row.push(button(browse.text, browse.pressed, { "aria-label": browse.label }));
+  }
+  const root = element(
+    "div",
+    { class: "field" },
+    label,
+    element("div", { class: "row" }, ...row),
+    ...(hint === undefined ? [] : [element("p", { class: "hint", id: `${name}-hint` }, hint)]),
+    problem.root,
+  );
+  return {
+    root,
+    refresh: (view) => {
+      label.textContent = typeof options.label === "string" ? options.label : options.label(view);
+      input.placeholder = options.placeholder?.(view) ?? "";
+      root.hidden = !(options.isShown?.(view) ?? true);
+      setValue(input, view.form[name]);
+      problem.refresh(view);
+    },
+  };
+}
+
+/** A text is set only where it differs, which would move the cursor. */
+function setValue(input: HTMLInputElement | HTMLTextAreaElement, value: string): void {
+  if (input.value !== value) {
+    input.value = value;
+  }
+}
+
+interface SelectOptions {
+  readonly label: string;
+  readonly choices: (view: View) => readonly (readonly [value: string, text: string])[];
+  readonly isShown?: (view: View) => boolean;
+}
+
+export function selectField(
+  name: TextName,
+  options: SelectOptions,
+  chosen: (value: string) => void,
+): Part {
+  const select = element("select", { id: name, name });
+  const problem = new ProblemText(name, select, false);
+  let drawn = "";
+  select.addEventListener("change", () => {
+    chosen(select.value);
+  });
+  const root = element(
+    "div",
+    { class: "field" },
+    element("label", { for: name }, options.label),
+    select,
+    problem.root,
+  );
+  return {
+    root,
+    refresh: (view) => {
+      const choices = options.choices(view);
+      const key = JSON.stringify(choices);
+      if (key !== drawn) {
+        drawn = key;
+        select.replaceChildren(
+          ...choices.map(([value, text]) => element("option", { value }, text)),
+        );
+      }
+      select.value = view.form[name];
+      root.hidden = !(options.isShown?.(view) ?? true);
+      problem.refresh(view);
+    },
+  };
+}
+
+export function tickField(
+  name: TruthName,
+  text: string,
+  change: ChangeFields,
+  isEnabled: (view: View) => boolean = () => true,
+): Part {
+  const input = element("input", { type: "checkbox", id: name, name });
+  input.addEventListener("change", () => {
+    change({ [name]: input.checked });
+  });
+  return {
+    root: element("div", { class: "tick" }, input, element("label", { for: name }, text)),
+    refresh: (view) => {
+      input.checked = view.form[name];
+      input.disabled = !isEnabled(view);
+    },
+  };
+}
+
+export function button(
+  text: string,
+  pressed: () => void,
+  attributes: Readonly<Record<string, string>> = {},
+): HTMLButtonElement {
+  const made = element("button", { type: "button", class: "secondary", ...attributes }, text);
+  made.addEventListener("click", pressed);
+  return made;
+}
+
+/** The problem below a field; a screen reader reads it with the field. */
+export class ProblemText {
+  readonly root: HTMLElement;
+
+  constructor(
+    private readonly field: Field,
+    private readonly control: HTMLElement,
+    private readonly hasHint: boolean,
+  ) {
+    this.root = element("p", { class: "problem", id: `${control.id}-problem` });
+    this.root.hidden = true;
+  }
+
+  refresh({ problems, texts }: View): void {
+    const own = problems.filter(({ field }) => field === this.field);
+    const problem = own.find(({ blocks }) => blocks) ?? own[0];
+    const blocks = problem?.blocks === true;
+    this.root.hidden = problem === undefined;
+    this.root.classList.toggle("warning", !blocks);
+    const text =
+      problem === undefined ? "" : blocks ? problem.text : filled(texts.warning, problem.text);
+    if (this.root.textContent !== text) {
+      this.root.textContent = text;
+    }
+    this.control.setAttribute("aria-invalid", String(blocks));
+    const describing = [
+      ...(this.hasHint ? [`${this.control.id}-hint`] : []),
+      ...(problem === undefined ? [] : [this.root.id]),
+    ];
+    if (describing.length > 0) {
+      this.control.setAttribute("aria-describedby", describing.join(" "));
+    } else {
+      this.control.removeAttribute("aria-describedby");
+    }
+  }
+}
+
+/** What a button for a file or folder sends. */
+export type Browse = (field: PathField) => void;

@@ -1,0 +1,27 @@
+/** Makes elements of a page; every text is a text node, never markup. */
+
+export type Child = Node | string;
+
+/** Attributes by name; one that is undefined is left out. */
+type Attributes = Readonly<Record<string, string | undefined>>;
+
+export function element<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[K] {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== undefined) {
+      made.setAttribute(name, value);
+    }
+  }
+  // A string becomes a text node.
+  made.append(...children);
+  return made;
+}
+
+/** `{0}`, `{1}` … are filled in. */
+export function filled(text: string, ...values: readonly (string | number)[]): string {
+  return text.replace(/\{(\d)\}/gu, (whole, at: string) => String(values[Number(at)] ?? whole));
+}

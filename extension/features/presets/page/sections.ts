@@ -1,0 +1,605 @@
+/** The sections of the page, from top to bottom. */
+
+import type { PageFacts, PathField, OptionsSection } from "../options_messages";
+import { kindsOf, withKind, withPattern, type OptionsForm } from "../options_model";
+import type { PageTexts } from "../options_texts";
+import {
+  button,
+  ProblemText,
+  selectField,
+  textField,
+  tickField,
+  type ChangeFields,
+  type Part,
+  type View,
+} from "./controls";
+import { element, filled, type Child } from "./elements";
+
+/** What the controls of the page do. */
+export interface Acts {
+  readonly change: ChangeFields;
+  /** A change that depends on the fields as they are. */
+  readonly changeBy: (change: (form: OptionsForm) => OptionsForm) => void;
+  readonly browse: (field: PathField) => void;
+  readonly send: (
+    kind:
+      "showBreakpoints" | "managePresets" | "compose" | "saveLaunch" | "savePreset" | "showDiff",
+  ) => void;
+  readonly toggled: (section: OptionsSection, isOpen: boolean) => void;
+}
+
+export function programSection(texts: PageTexts, acts: Acts): Part {
+  const { change } = acts;
+  const isCommand = ({ form }: View): boolean => form.kind === "command";
+  const browse = (field: PathField, label: string): object => ({
+    browse: {
+      text: texts.browse,
+      label: filled(texts.browseFor, label),
+      pressed: (): void => {
+        acts.browse(field);
+      },
+    },
+  });
+  const path = textField(
+    "path",
+    {
+      label: texts.path,
+      isShown: (view) => !isCommand(view),
+      ...browse("path", texts.path),
+    },
+    change,
+  );
+  path.root.classList.add("wide");
+  const args = textField(
+    "args",
+    {
+      label: (view) => (isCommand(view) ? texts.command : texts.args),
+      hint: texts.argsHint,
+      lines: 2,
+    },
+    change,
+  );
+  args.root.classList.add("wide");
+  const kind = selectField(
+    "kind",
+    {
+      label: texts.kind,
+      choices: ({ form }) => kindsOf(form).map((entry) => [entry, texts.kinds[entry]] as const),
+    },
+    (value) => {
+      acts.changeBy((form) => withKind(form, value as OptionsForm["kind"]));
+    },
+  );
+  const python = textField(
+    "python",
+    {
+      label: texts.python,
+      placeholder: ({ facts }) => facts.python || "python",
+      ...browse("python", texts.python),
+    },
+    change,
+  );
+  const cwd = textField("cwd", { label: texts.cwd, ...browse("cwd", texts.cwd) }, change);
+  const cluster = selectField(
+    "cluster",
+    {
+      label: texts.cluster,
+      choices: ({ form, facts }) => [["", texts.thisMachine], ...clusterChoices(form, facts)],
+    },
+    (value) => {
+      change({ cluster: value });
+    },
+  );
+  const env = textField("env", { label: texts.env, hint: texts.envHint, lines: 2 }, change);
+  env.root.classList.add("wide");
+  const fields = [path, kind, args, python, cwd, cluster, env];
+  return {
+    root: element(
+      "section",
+      { "aria-labelledby": "program" },
+      element("h2", { id: "program" }, texts.program),
+      element("div", { class: "grid" }, ...fields.map(({ root }) => root)),
+    ),
+    refresh: refreshAll(fields),
+  };
+}
+
+/** The chosen one stays, though it may not be connected. */
+function clusterChoices({ cluster }: OptionsForm, { clusters }: PageFacts): [string, string][] {
+  const listed = clusters.map(({ id, name }): [string, string] => [id, name]);
+  const isListed = cluster === "" || clusters.some(({ id }) => id === cluster);
+  return isListed ? listed : [...listed, [cluster, cluster]];
+}
+
+function refreshAll(parts: readonly Part[]): (view: View) => void {
+  return (view) => {
+    for (const { refresh } of parts) {
+      refresh(view);
+    }
+  };
+}
+
+/** A part that can be folded; `note` is beside its title. */
+function foldable(
+  section: OptionsSection,
+  title: string,
+  acts: Acts,
+  note: (view: View) => string,
+  parts: readonly Part[],
+  children: readonly Child[],
+): Part & { readonly root: HTMLDetailsElement } {
+  const noted = element("span", { class: "note" });
+  const root = element(
+    "details",
+    { id: section },
+    element("summary", {}, element("h2", {}, title), noted),
+    element("div", {}, ...children),
+  );
+  root.addEventListener("toggle", () => {
+    acts.toggled(section, root.open);
+  });
+  const refreshParts = refreshAll(parts);
+  return {
+    root,
+    refresh: (view) => {
+      noted.textContent = note(view);
+      refreshParts(view);
+    },
+  };
+}
+
+export function breakpointsSection(
+  texts: PageTexts,
+  acts: Acts,
+): Part & { readonly root: HTMLDetailsElement } {
+  const { change } = acts;
+  const workers = textField("workers", { label: texts.breakIn, hint: texts.breakInHint }, change);
+  const ranks = textField(
+    "ranks",
+    { label: texts.ranks, hint: texts.ranksHint, placeholder: () => texts.allRanks },
+    change,
+  );
+  const isEnabled = ({ form }: View): boolean => !form.record;
+  const failure = tickField("breakOnFailure", texts.breakOnFailure, change, isEnabled);
+  const children = tickField("children", texts.children, change, isEnabled);
+  const set = element("p", {});
+  const recording = element("p", { class: "caution" }, texts.notWhileRecording);
+  const show = button(texts.showBreakpoints, () => {
+    acts.send("showBreakpoints");
+  });
+  const notes: Part = {
+    root: set,
+    refresh: ({ form, facts }) => {
+      const { breakpoints } = facts;
+      set.textContent =
+        breakpoints.length === 0
+          ? texts.noBreakpoints
+          : filled(texts.breakpointsSet, breakpoints.length, breakpoints.join(", "));
+      recording.hidden = !form.record;
+    },
+  };
+  const count = ({ facts }: View): string => {
+    const number = facts.breakpoints.length;
+    return number === 0 ? texts.noneSet : filled(texts.breakpointsCount, number);
+  };
+  return foldable(
+    "breakpoints",
+    texts.breakpoints,
+    acts,
+    count,
+    [notes, workers, ranks, failure, children],
+    [
+      recording,
+      set,
+      element("div", { class: "buttons" }, show),
+      element("div", { class: "grid" }, workers.root, ranks.root),
+      failure.root,
+      children.root,
+    ],
+  );
+}
+
+export function shortenSection(
+  texts: PageTexts,
+  acts: Acts,
+): Part & { readonly root: HTMLDetailsElement } {
+  const { change } = acts;
+  const tick = tickField("shorten", texts.shortenTick, change);
+  const preset = selectField(
+    "preset",
+    {
+      label: texts.preset,
+      choices: ({ form, facts }) => presetChoices(texts, form, facts),
+    },
+    (value) => {
+      change({ preset: value, answers: {} });
+    },
+  );
+  const manage = button(texts.managePresets, () => {
+    acts.send("managePresets");
+  });
+  const check = button(texts.checkConfiguration, () => {
+    acts.send("compose");
+  });
+  check.setAttribute("aria-describedby", "compose-hint");
+  const missing = element("p", { class: "caution" }, texts.noPreset);
+  const questions = questionsPart(acts);
+  const changes = changesPart(texts);
+  const details = element(
+    "div",
+    {},
+    element("div", { class: "grid" }, preset.root),
+    missing,
+    questions.root,
+    changes.root,
+    element("div", { class: "buttons" }, check, manage),
+    element("p", { class: "hint", id: "compose-hint" }, texts.checkHint),
+  );
+  const shown: Part = {
+    root: details,
+    refresh: ({ form, preview }) => {
+      details.hidden = !form.shorten;
+      missing.hidden = preview === undefined || preview.preset !== "";
+      check.hidden = preview === undefined || preview.framework === "";
+      changes.root.hidden = preview === undefined || preview.changes.length === 0;
+    },
+  };
+  const note = ({ form, preview }: View): string =>
+    form.shorten && preview !== undefined
+      ? [preview.framework, tally(texts, preview.changes)]
+          .filter((entry) => entry !== "")
+          .join(" · ")
+      : "";
+  return foldable(
+    "shorten",
+    texts.shorten,
+    acts,
+    note,
+    [tick, preset, questions, changes, shown],
+    [tick.root, element("p", { class: "hint" }, texts.shortenHint), details],
+  );
+}
+
+function presetChoices(
+  texts: PageTexts,
+  { preset }: OptionsForm,
+  { presets }: PageFacts,
+): (readonly [string, string])[] {
+  const listed = presets.map(
+    ({ name, title, isOwn }) => [name, isOwn ? filled(texts.ownPreset, title) : title] as const,
+  );
+  const isListed = preset === "" || presets.some(({ name }) => name === preset);
+  return [["", texts.autoPreset], ...listed, ...(isListed ? [] : [[preset, preset] as const])];
+}
+
+type Changes = NonNullable<View["preview"]>["changes"];
+
+const APPLIED: ReadonlySet<string> = new Set([
+  "will apply",
+  "set, effect not verified",
+  "already so",
+]);
+/** Outcomes of the whole run, which are no changes. */
+const OF_RUN: ReadonlySet<string> = new Set(["unknown version", "no framework"]);
+
+/** "8 of 9 changes apply". */
+function tally(texts: PageTexts, changes: Changes): string {
+  const counted = changes.filter(({ outcome }) => !OF_RUN.has(outcome));
+  const applied = counted.filter(({ outcome }) => APPLIED.has(outcome));
+  return counted.length === 0 ? "" : filled(texts.changesApply, applied.length, counted.length);
+}
+
+/** Each change with its outcome and the reason. */
+function changesPart(texts: PageTexts): Part {
+  const title = element("p", {});
+  const list = element("ul", { class: "changes" });
+  const root = element("div", {}, title, list);
+  let drawn: Changes | undefined;
+  return {
+    root,
+    refresh: ({ preview }) => {
+      if (preview === undefined || preview.changes === drawn) {
+        return;
+      }
+      drawn = preview.changes;
+      title.textContent = tally(texts, drawn);
+      list.replaceChildren(
+        ...drawn.map(({ request, outcome, setting, where, why }) => {
+          const isApplied = APPLIED.has(outcome);
+          return element(
+            "li",
+            { class: isApplied ? "applies" : "fails" },
+            `${texts.outcomes[outcome]}: ${request} `,
+            ...(setting || where ? [element("code", {}, setting || where)] : []),
+            ...(why === "" ? [] : [element("div", { class: "hint" }, why)]),
+          );
+        }),
+      );
+    },
+  };
+}
+
+/** The questions of the preset: ticks, choices and texts, drawn again where others are asked. */
+function questionsPart(acts: Acts): Part {
+  const root = element("div", { class: "questions" });
+  let drawn = "";
+  let refreshers: ((view: View) => void)[] = [];
+  const answer = (id: string, value: string): void => {
+    acts.changeBy((form) => ({ ...form, answers: { ...form.answers, [id]: value } }));
+  };
+  return {
+    root,
+    refresh: (view) => {
+      const questions = view.preview?.questions ?? [];
+      const key = JSON.stringify(questions.map(({ id, text, choices }) => [id, text, choices]));
+      if (view.preview !== undefined && key !== drawn) {
+        drawn = key;
+        const parts = questions.map((question) => questionPart(question, answer));
+        refreshers = parts.map(({ refresh }) => refresh);
+        root.replaceChildren(...parts.map((part) => part.root));
+      }
+      for (const refresh of refreshers) {
+        refresh(view);
+      }
+    },
+  };
+}
+
+type Question = NonNullable<View["preview"]>["questions"][number];
+
+function questionPart(
+  { id, text, detail, choices }: Question,
+  answer: (id: string, value: string) => void,
+): Part {
+  const name = `answer.${id}` as const;
+  const isTick = choices.length === 2 && choices.includes("on") && choices.includes("off");
+  const valueIn = ({ form, preview }: View): string =>
+    form.answers[id] ?? preview?.questions.find((entry) => entry.id === id)?.value ?? "";
+  const hint = detail === "" ? [] : [element("p", { class: "hint", id: `${name}-hint` }, detail)];
+  if (isTick) {
+    const input = element("input", { type: "checkbox", id: name });
+    input.addEventListener("change", () => {
+      answer(id, input.checked ? "on" : "off");
+    });
+    const problem = new ProblemText(name, input, detail !== "");
+    return {
+      root: element(
+        "div",
+        { class: "tick" },
+        input,
+        element("div", {}, element("label", { for: name }, text), ...hint, problem.root),
+      ),
+      refresh: (view) => {
+        input.checked = valueIn(view) === "on";
+        problem.refresh(view);
+      },
+    };
+  }
+  const input =
+    choices.length > 0
+      ? element(
+          "select",
+          { id: name },
+          ...choices.map((choice) => element("option", { value: choice }, choice)),
+        )
+      : element("input", { type: "text", id: name, autocomplete: "off", spellcheck: "false" });
+  input.addEventListener(choices.length > 0 ? "change" : "input", () => {
+    answer(id, input.value);
+  });
+  const problem = new ProblemText(name, input, detail !== "");
+  return {
+    root: element(
+      "div",
+      { class: "field" },
+      element("label", { for: name }, text),
+      input,
+      ...hint,
+      problem.root,
+    ),
+    refresh: (view) => {
+      const value = valueIn(view);
+      if (input.value !== value) {
+        input.value = value;
+      }
+      problem.refresh(view);
+    },
+  };
+}
+
+export function recordSection(
+  texts: PageTexts,
+  acts: Acts,
+): Part & { readonly root: HTMLDetailsElement } {
+  const { change } = acts;
+  const tick = tickField("record", texts.recordTick, change);
+  const workers = textField(
+    "recordWorkers",
+    { label: texts.recordWorkers, hint: texts.recordWorkersHint },
+    change,
+  );
+  workers.root.classList.add("wide");
+  const classes = classesPart(texts, acts);
+  workers.root.append(classes.root);
+  const when = selectField(
+    "when",
+    {
+      label: texts.when,
+      choices: () => Object.entries(texts.whens),
+    },
+    (value) => {
+      change({ when: value as OptionsForm["when"] });
+    },
+  );
+  const steps = textField(
+    "steps",
+    { label: texts.steps, hint: texts.stepsHint, isShown: ({ form }) => form.when === "steps" },
+    change,
+  );
+  const seconds = textField(
+    "seconds",
+    {
+      label: texts.seconds,
+      hint: texts.secondsHint,
+      isShown: ({ form }) => form.when === "seconds",
+    },
+    change,
+  );
+  const ranks = textField(
+    "recordRanks",
+    { label: texts.ranks, hint: texts.ranksHint, placeholder: () => texts.allRanks },
+    change,
+  );
+  const trace = tracePart(texts, acts);
+  const nsys = textField("nsys", { label: texts.nsys, hint: texts.nsysHint }, change);
+  const nsysPath = element("p", { class: "hint" });
+  nsys.root.append(nsysPath);
+  const more = textField(
+    "nsysOptions",
+    { label: texts.nsysOptions, hint: texts.nsysOptionsHint },
+    change,
+  );
+  const output = textField(
+    "output",
+    {
+      label: texts.output,
+      hint: texts.outputHint,
+      browse: {
+        text: texts.browse,
+        label: filled(texts.browseFor, texts.output),
+        pressed: () => {
+          acts.browse("output");
+        },
+      },
+    },
+    change,
+  );
+  // The steps of a recording are settings of the framework, with a preset among its changes.
+  const changes = changesPart(texts);
+  changes.root.classList.add("wide");
+  const fields = element(
+    "div",
+    { class: "grid" },
+    ...[workers, when, steps, seconds, ranks, trace, nsys, more, output, changes].map(
+      ({ root }) => root,
+    ),
+  );
+  const shown: Part = {
+    root: fields,
+    refresh: ({ form, preview }) => {
+      fields.hidden = !form.record;
+      changes.root.hidden = form.shorten || preview === undefined || preview.changes.length === 0;
+      const path = preview?.nsys ?? "";
+      nsysPath.hidden = path === "";
+      nsysPath.textContent = filled(texts.nsysHere, path);
+    },
+  };
+  const note = ({ form }: View): string =>
+    form.record ? [form.recordWorkers, texts.whens[form.when]].filter(Boolean).join(" · ") : "";
+  return foldable(
+    "record",
+    texts.record,
+    acts,
+    note,
+    [
+      tick,
+      workers,
+      classes,
+      when,
+      steps,
+      seconds,
+      ranks,
+      trace,
+      nsys,
+      more,
+      output,
+      changes,
+      shown,
+    ],
+    [tick.root, fields],
+  );
+}
+
+/** The known classes as buttons, which add a pattern and take it away. */
+function classesPart(texts: PageTexts, acts: Acts): Part {
+  const list = element("ul", { class: "classes", "aria-label": texts.classes });
+  let drawn = "";
+  return {
+    root: list,
+    refresh: ({ facts }) => {
+      list.hidden = facts.classes.length === 0;
+      const key = JSON.stringify(facts.classes);
+      if (key === drawn) {
+        return;
+      }
+      drawn = key;
+      const focused = (document.activeElement as HTMLElement | null)?.dataset["name"];
+      const items = facts.classes.map(({ name, running, matched_by }) => {
+        const count = running === 0 ? texts.ofEarlierRun : filled(texts.running, running);
+        const made = button(
+          `${name} · ${count}`,
+          () => {
+            const pattern = matched_by || name;
+            acts.changeBy((form) => ({
+              ...form,
+              recordWorkers: withPattern(form.recordWorkers, pattern),
+            }));
+          },
+          { "aria-pressed": String(matched_by !== ""), "data-name": name },
+        );
+        return element("li", {}, made);
+      });
+      list.replaceChildren(...items);
+      if (focused !== undefined) {
+        [...list.querySelectorAll("button")]
+          .find(({ dataset }) => dataset["name"] === focused)
+          ?.focus();
+      }
+    },
+  };
+}
+
+/** A tick for each trace; another one that the user entered elsewhere stays. */
+function tracePart(texts: PageTexts, acts: Acts): Part {
+  const ticks = element("div", {});
+  const root = element(
+    "fieldset",
+    { class: "wide", id: "trace" },
+    element("legend", {}, texts.trace),
+    ticks,
+  );
+  const problem = new ProblemText("trace", root, false);
+  root.append(problem.root);
+  let drawn = "";
+  return {
+    root,
+    refresh: (view) => {
+      const { trace } = view.form;
+      const names = [...new Set([...Object.keys(texts.traces), ...trace])];
+      if (names.join() !== drawn) {
+        drawn = names.join();
+        ticks.replaceChildren(
+          ...names.map((name) => {
+            const id = `trace.${name}`;
+            const input = element("input", { type: "checkbox", id, value: name });
+            input.addEventListener("change", () => {
+              acts.changeBy((form) => ({
+                ...form,
+                trace: input.checked
+                  ? [...form.trace, name]
+                  : form.trace.filter((entry) => entry !== name),
+              }));
+            });
+            const text = [name, texts.traces[name]].filter(Boolean).join(": ");
+            return element("div", { class: "tick" }, input, element("label", { for: id }, text));
+          }),
+        );
+      }
+      for (const input of ticks.querySelectorAll("input")) {
+        input.checked = trace.includes(input.value);
+      }
+      problem.refresh(view);
+      // A group of ticks has no such state.
+      root.removeAttribute("aria-invalid");
+    },
+  };
+}

@@ -1,0 +1,60 @@
+"""Finds the field of the options page that a problem of a run belongs to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from eagleray.common.errors import EaglerayError
+from eagleray.features.presets.errors import BAD_ANSWER
+from eagleray.features.presets.messages import FieldProblem, Prepare
+from eagleray.features.runs.model import RunPlan
+from eagleray.features.runs.program_python import environment_of
+from eagleray.injected.nsys.installations import find_nsys
+
+_FIELDS = {
+    "no-program": "path",
+    "program-not-found": "path",
+    "not-executable": "path",
+    "no-module": "path",
+    "unknown-kind": "kind",
+    "nothing-to-run": "args",
+    "no-python-here": "python",
+    "no-ray": "python",
+    "other-python": "python",
+    "breakpoint-elsewhere": "breakpoints",
+    "unmatched-workers": "workers",
+    "unknown-preset": "preset",
+    "bad-profile": "recordWorkers",
+}
+
+
+def field_of(code: str) -> str:
+    return _FIELDS.get(code, "")
+
+
+def field_problem(request: Prepare, error: EaglerayError) -> FieldProblem:
+    """Why the program of `request` can't be prepared or started, at its field."""
+    field = field_of(error.code)
+    if field == "path" and not Path(request.cwd).expanduser().is_dir():
+        field = "cwd"
+    elif field == "path" and not request.path:
+        field = "args"
+    elif error.code == BAD_ANSWER:
+        field = _answered(request, error.detail)
+    elif field == "" and request.cluster and error.code.endswith("cluster"):
+        field = "cluster"
+    return FieldProblem(field, error.code, error.message, error.shown_step, True)
+
+
+def _answered(request: Prepare, value: str) -> str:
+    """The question that was answered with `value`."""
+    answers = request.options.answers
+    names = [name for name, answer in answers.items() if answer.strip() == value]
+    return f"answer.{names[0]}" if names else ""
+
+
+def nsys_here(plan: RunPlan) -> str | None:
+    """The nsys that records workers on this machine, "" if there is none; None if workers run elsewhere."""
+    if plan.profile is None or plan.cluster or plan.kind in ("sbatch", "job"):
+        return None
+    return find_nsys(plan.profile.nsys, environment_of(plan))

@@ -1,0 +1,582 @@
+// The options page, launch.json and presets, with a fake editor, a fake page and a fake sidecar.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { EaglerayError } from "../../extension/common/errors";
+import { WORKERS } from "../../extension/features/profiling/messages";
+import {
+  CHECK,
+  COMPOSE,
+  DELETE_PRESET,
+  LIST_PRESETS,
+  PREPARE,
+  SAVE_PRESET,
+  type OptionsCheck,
+  type Prepare,
+  type SavePreset,
+} from "../../extension/features/presets/messages";
+import type { ToOptionsPage } from "../../extension/features/presets/options_messages";
+import type { OptionsForm } from "../../extension/features/presets/options_model";
+import { reviewTexts } from "../../extension/features/presets/review_model";
+import { CHANGED, LIST, START } from "../../extension/features/runs/messages";
+import { settled, type FakeApp } from "../fakes/app";
+import { registeredForEach, registerRuns } from "../fakes/registered";
+import { debug, editor, FakeWebviewPanel, tasks, Uri, type FakeQuickPick } from "../fakes/vscode";
+import { aRun, FOLDER, proposal, shortened } from "../runs/samples";
+
+const FILE = `${FOLDER}/train.py`;
+
+let fake: FakeApp;
+
+registeredForEach(registerRuns, (made) => {
+  fake = made;
+  const { sidecar } = fake;
+  sidecar.on(PREPARE, ({ preset }) => (preset === "none" ? proposal() : shortened()));
+  sidecar.on(CHECK, ({ preset }) => checked(preset === "none" ? proposal() : shortened()));
+  sidecar.on(START, () => ({ id: "new" }));
+  sidecar.on(LIST, () => ({ runs: [] }));
+  sidecar.on(LIST_PRESETS, () => ({ presets: shortened().presets }));
+  editor.settings["eagleray.runs.showOutput"] = false;
+  editor.settings["eagleray.runs.python"] = "/usr/bin/python3";
+  editor.folders = [{ uri: Uri.file(FOLDER), name: "project", index: 0 }];
+  editor.inView = { uri: Uri.file(FILE), languageId: "python" };
+});
+
+function checked(found: OptionsCheck["proposal"]): OptionsCheck {
+  return { problems: [], proposal: found, nsys: "" };
+}
+
+/** A page as its script sees it. */
+class Page {
+  private number = 0;
+
+  constructor(readonly panel: FakeWebviewPanel) {}
+
+  get messages(): readonly ToOptionsPage[] {
+    return this.panel.webview.posted as ToOptionsPage[];
+  }
+
+  last<K extends ToOptionsPage["kind"]>(kind: K): ToOptionsPage & { kind: K } {
+    const message = this.messages.findLast((one) => one.kind === kind);
+    assert.ok(message, kind);
+    return message as ToOptionsPage & { kind: K };
+  }
+
+  get form(): OptionsForm {
+    return this.last("content").form;
+  }
+
+  /** Sends a message with the fields, and waits until the editor has done what it asks for. */
+  async send(kind: string, changes: Partial<OptionsForm> = {}): Promise<void> {
+    this.number += 1;
+    const { length } = this.messages;
+    const form = { ...this.form, ...changes };
+    this.panel.webview.says({ kind, number: this.number, form });
+    const end = DONE[kind] ?? [];
+    await until(() =>
+      this.messages
+        .slice(length)
+        .some((one) => (one.kind === "starting" ? !one.isOn : end.includes(one.kind))),
+    );
+    // It ends with this message, or goes on in the same turn.
+    await settled();
+  }
+}
+
+/** The last message of each action. */
+const DONE: Readonly<Record<string, readonly ToOptionsPage["kind"][]>> = {
+  check: ["checked"],
+  edit: ["checked"],
+  compose: ["composed", "notComposed"],
+  saveLaunch: ["announcement"],
+  savePreset: ["facts"],
+};
+
+/** Files are read meanwhile; what never comes is missed by the test. */
+async function until(isDone: () => boolean): Promise<void> {
+  for (let turns = 0; turns < 50_000 && !isDone(); turns += 1) {
+    await settled();
+  }
+}
+
+/** The page that a command opens. */
+async function opened(command: string, ...args: unknown[]): Promise<Page> {
+  await editor.run(command, ...args);
+  return await ready();
+}
+
+async function ready(panel = editor.panels.at(-1)): Promise<Page> {
+  assert.ok(panel);
+  panel.webview.says({ kind: "ready" });
+  const page = new Page(panel);
+  // Its content is complete with the facts, or it has none.
+  await until(() => page.messages.some(({ kind }) => kind === "facts" || kind === "untrusted"));
+  return page;
+}
+
+function lastAsked(): Prepare {
+  return fake.sidecar.sentTo(PREPARE).at(-1) as Prepare;
+}
+
+function startedPlans(): number {
+  return fake.sidecar.sentTo(START).length;
+}
+
+/** The list that is open now. */
+async function open(): Promise<FakeQuickPick> {
+  await settled();
+  const pick = editor.picks.at(-1);
+  assert.ok(pick?.open);
+  return pick;
+}
+
+async function choose(...labels: string[]): Promise<void> {
+  for (const label of labels) {
+    (await open()).choose(label);
+  }
+  await settled();
+}
+
+test("“Start” on the page as it is starts the file in the editor", async () => {
+  const page = await opened("eagleray.debugWithOptions");
+  assert.equal(page.panel.title, "Run options: train.py");
+  assert.deepEqual(page.last("content").open, ["breakpoints"]);
+  await page.send("start");
+  assert.equal(lastAsked().path, FILE);
+  assert.equal(startedPlans(), 1);
+  assert.equal(page.last("announcement").sentence, "train.py was started.");
+});
+
+test("all fields of the page reach the request", async () => {
+  const page = await opened("eagleray.debugWithOptions");
+  const changes = {
+    path: "train",
+    kind: "module",
+    args: "--name 'a b'",
+    env: "A=1\nB=x=y",
+    python: "/usr/bin/python3",
+    workers: "*Policy*, x",
+    ranks: "0-1",
+    breakOnFailure: true,
+    children: true,
+  } as const;
+  await page.send("start", changes);
+  const { path, args, kind, python, options } = lastAsked();
+  assert.deepEqual([path, args, kind], ["train", ["--name", "a b"], "module"]);
+  assert.equal(python, "/usr/bin/python3");
+  assert.deepEqual(options?.env, { A: "1", B: "x=y" });
+  assert.deepEqual(
+    [options.workers, options.ranks],
+    [
+      ["*Policy*", "x"],
+      [0, 1],
+    ],
+  );
+  assert.deepEqual([options.post_mortem, options.children], [true, true]);
+});
+
+test("an edit is checked with one request, which saves no file and starts nothing", async () => {
+  const page = await opened("eagleray.debugWithOptions");
+  await page.send("edit", { args: "--steps 3" });
+  assert.equal(fake.sidecar.sentTo(CHECK).length, 1);
+  assert.deepEqual((fake.sidecar.sentTo(CHECK)[0] as Prepare).args, ["--steps", "3"]);
+  const { problems, preview, number } = page.last("checked");
+  assert.deepEqual([problems, preview?.after, number], [[], "python train.py\n", 1]);
+  assert.deepEqual([editor.saved, startedPlans()], [0, 0]);
+});
+
+test("a problem is shown at the field that the sidecar names", async () => {
+  fake.sidecar.on(CHECK, () => ({
+    problems: [
+      {
+        field: "cwd",
+        code: "no-program",
+        message: "/nowhere: no such folder.",
+        next_step: "Check it.",
+        blocks: true,
+      },
+    ],
+    proposal: null,
+    nsys: "",
+  }));
+  const page = await opened("eagleray.debugWithOptions");
+  await page.send("edit", { cwd: "/nowhere" });
+  const { problems, preview } = page.last("checked");
+  assert.deepEqual(problems, [
+    { field: "cwd", text: "/nowhere: no such folder. Check it.", blocks: true },
+  ]);
+  assert.equal(preview, null);
+});
+
+test("a field with a mistake is neither sent nor started", async () => {
+  const page = await opened("eagleray.debugWithOptions");
+  await page.send("edit", { args: "'open" });
+  await page.send("start", { args: "'open" });
+  assert.deepEqual(fake.sidecar.sentTo(CHECK), []);
+  assert.deepEqual([fake.sidecar.sentTo(PREPARE), startedPlans()], [[], 0]);
+});
+
+test("a newer edit cancels the check of the one before, whose answer is dropped", async () => {
+  const cancelled: boolean[] = [];
+  const answers: ((found: OptionsCheck) => void)[] = [];
+  fake.sidecar.on(CHECK, (_, { cancel }) => {
+    const at = cancelled.push(false) - 1;
+    cancel?.onCancellationRequested(() => (cancelled[at] = true));
+    return new Promise<OptionsCheck>((resolve) => answers.push(resolve)) as never;
+  });
+  const page = await opened("eagleray.debugWithOptions");
+  await page.send("edit", { args: "a" });
+  await until(() => answers.length === 1);
+  await page.send("edit", { args: "b" });
+  await until(() => answers.length === 2);
+  assert.deepEqual(cancelled, [true, false]);
+  answers[1]?.(checked(proposal({ after: "b\n" })));
+  answers[0]?.(checked(proposal({ after: "a\n" })));
+  await settled();
+  const shown = page.messages.filter(({ kind }) => kind === "checked");
+  assert.equal(shown.length, 1);
+  assert.equal(page.last("checked").preview?.after, "b\n");
+});
+
+test("anything else than a message of the page is ignored", async () => {
+  const page = await opened("eagleray.debugWithOptions");
+  const { form } = page;
+  const strange = [
+    undefined,
+    "start",
+    { kind: "start" },
+    { kind: "start", number: 1, form: { ...form, args: ["x"] } },
+    { kind: "start", number: 1, form: { ...form, kind: "rm" } },
+    { kind: "start", number: "1", form },
+    { kind: "browse", field: "args", form },
+    { kind: "eval", number: 1, form },
+  ];
+  for (const message of strange) {
+    page.panel.webview.says(message);
+  }
+  await settled();
+  assert.deepEqual([fake.sidecar.sentTo(PREPARE), startedPlans()], [[], 0]);
+});
+
+test("the options of a file are kept, and “Debug on Ray” starts with them", async () => {
+  const page = await opened("eagleray.debugWithOptions");
+  await page.send("edit", { args: "--steps 3", ranks: "1" });
+  page.panel.close();
+  await editor.run("eagleray.debug");
+  const { args, options } = lastAsked();
+  assert.deepEqual([args, options?.ranks], [["--steps", "3"], [1]]);
+  assert.equal(startedPlans(), 1);
+  const again = await opened("eagleray.debugWithOptions");
+  assert.deepEqual([again.form.args, again.form.ranks], ["--steps 3", "1"]);
+});
+
+test("“Debug on Ray” records nothing after a profile, which would stop nowhere", async () => {
+  const page = await opened("eagleray.profile");
+  await page.send("start", { recordWorkers: "*Policy*", args: "x" });
+  assert.deepEqual(lastAsked().options?.profile?.workers, ["*Policy*"]);
+  await editor.run("eagleray.debug");
+  assert.deepEqual([lastAsked().args, lastAsked().options?.profile], [["x"], null]);
+  const again = await opened("eagleray.profile");
+  assert.equal(again.form.recordWorkers, "*Policy*");
+});
+
+test("a second command shows the open page of the file, filled anew", async () => {
+  const page = await opened("eagleray.debugWithOptions");
+  await editor.run("eagleray.shortTestRun");
+  await settled();
+  assert.equal(editor.panels.length, 1);
+  assert.equal(page.panel.revealed, 1);
+  assert.deepEqual([page.form.shorten, page.last("content").open], [true, ["shorten"]]);
+});
+
+test("without a file the page asks for a command", async () => {
+  editor.inView = undefined;
+  const page = await opened("eagleray.debugWithOptions");
+  assert.equal(page.form.kind, "command");
+  await page.send("start", { args: "make train" });
+  const { path, args, kind } = lastAsked();
+  assert.deepEqual([path, args, kind], ["", ["make", "train"], ""]);
+});
+
+test("a job for SLURM is submitted only after its exact command is confirmed", async () => {
+  fake.sidecar.on(PREPARE, () => proposal({ confirm: "sbatch -N1 job.sh" }));
+  const page = await opened("eagleray.debugWithOptions");
+  await page.send("start");
+  assert.equal(startedPlans(), 0);
+  assert.equal(editor.asked.at(-1)?.options["detail"], "sbatch -N1 job.sh");
+  editor.answer = () => "Submit";
+  await page.send("start");
+  assert.equal(startedPlans(), 1);
+});
+
+test("a start that fails shows the error, and the page can start again", async () => {
+  fake.sidecar.on(START, () => {
+    throw new EaglerayError("no-gcs", "It can't be joined.", "Start it as a job.");
+  });
+  const page = await opened("eagleray.debugWithOptions");
+  await page.send("start");
+  assert.equal(editor.asked.at(-1)?.text, "It can't be joined. Start it as a job.");
+  assert.equal(page.last("starting").isOn, false);
+});
+
+test("a short test run shows what the preset changes, and starts with the answers", async () => {
+  const page = await opened("eagleray.shortTestRun");
+  await page.send("check");
+  const { preview } = page.last("checked");
+  assert.deepEqual([preview?.preset, preview?.framework], ["verl", "verl 0.5"]);
+  assert.equal(preview?.changes.length, 2);
+  await page.send("start", { answers: { save: "off" } });
+  assert.deepEqual([lastAsked().preset, lastAsked().options?.answers], ["", { save: "off" }]);
+});
+
+test("“Open Diff” shows both texts in the editor", async () => {
+  const page = await opened("eagleray.shortTestRun");
+  await page.send("showDiff");
+  const [diff] = editor.executed.filter(({ command }) => command === "vscode.diff");
+  const [before, after] = (diff?.args ?? []) as Uri[];
+  const provider = editor.providers.get("eagleray-run");
+  assert.ok(before && after);
+  const texts = reviewTexts(shortened());
+  assert.equal(provider?.provideTextDocumentContent(before), texts.before);
+  assert.equal(provider.provideTextDocumentContent(after), texts.after);
+});
+
+test("“Check Configuration” shows the composed values, or why there are none", async () => {
+  fake.sidecar.on(COMPOSE, () => ({ values: { steps: "2" } }));
+  const page = await opened("eagleray.shortTestRun");
+  await page.send("compose");
+  assert.deepEqual(page.last("composed").rows, [["steps", "2"]]);
+  fake.sidecar.on(COMPOSE, () => {
+    throw new EaglerayError("not-composed", "There is no key x.", "Check the arguments.");
+  });
+  await page.send("compose");
+  assert.equal(page.last("notComposed").reason, "There is no key x. Check the arguments.");
+  assert.equal(startedPlans(), 0);
+});
+
+test("the answers are saved as a preset", async () => {
+  editor.answer = ({ text }) => (text === "Save as preset" ? "mine" : undefined);
+  const page = await opened("eagleray.shortTestRun");
+  await page.send("savePreset", { answers: { save: "off" } });
+  const [saved] = fake.sidecar.sentTo(SAVE_PRESET) as SavePreset[];
+  assert.deepEqual([saved?.workspace, saved?.name], [FOLDER, "mine"]);
+  assert.deepEqual(JSON.parse(saved?.text ?? ""), {
+    ...{ format: 1, name: "mine", framework: "verl" },
+    answers: { save: "off" },
+    words: [],
+    env: {},
+  });
+});
+
+test("the options are saved to launch.json, beside what is there", async () => {
+  const path = `${FOLDER}/.vscode/launch.json`;
+  const comment = '{\n  // mine\n  "configurations": [\n    { "name": "x" }\n  ]\n}\n';
+  editor.files.set(path, comment);
+  const page = await opened("eagleray.debugWithOptions");
+  await page.send("saveLaunch", { args: "--steps 3" });
+  const text = editor.files.get(path) ?? "";
+  assert.match(text, /^\{\n {2}\/\/ mine\n/);
+  assert.match(text, /\{ "name": "x" \}\n {2}\]\n\}\n$/);
+  const { configurations } = JSON.parse(text.replace("// mine", "")) as {
+    configurations: object[];
+  };
+  assert.deepEqual(configurations[0], {
+    type: "eagleray",
+    request: "launch",
+    name: "Ray: debug train.py",
+    program: "${workspaceFolder}/train.py",
+    args: ["--steps", "3"],
+    cwd: "${workspaceFolder}",
+    breakOnFailure: false,
+  });
+  await page.send("saveLaunch");
+  assert.match(editor.files.get(path) ?? "", /"Ray: debug train\.py \(2\)"/);
+});
+
+test("a profile asks for workers first, and shows which classes match", async () => {
+  const seen = { name: "trainer.PolicyWorker", running: 4, matched_by: "" };
+  fake.sidecar.on(WORKERS, () => ({ classes: [seen] }));
+  const page = await opened("eagleray.profile");
+  assert.deepEqual([page.form.record, page.last("content").open], [true, ["record"]]);
+  await page.send("check");
+  assert.deepEqual(page.last("facts").facts.classes, [seen]);
+  await page.send("start");
+  assert.equal(startedPlans(), 0);
+  await page.send("edit", { recordWorkers: "*Policy*" });
+  assert.deepEqual(fake.sidecar.sentTo(WORKERS).at(-1), { cluster: "", patterns: ["*Policy*"] });
+  const changes = { recordWorkers: "*Policy*", when: "seconds", seconds: "5", nsys: " /opt/nsys " };
+  await page.send("start", changes as Partial<OptionsForm>);
+  const { options } = lastAsked();
+  assert.deepEqual(options?.breakpoints, []);
+  const { workers, when, seconds, nsys } = options.profile ?? {};
+  assert.deepEqual([workers, when, seconds, nsys], [["*Policy*"], "seconds", 5, "/opt/nsys"]);
+});
+
+test("a dialog fills the field that asked for it", async () => {
+  editor.answer = ({ kind }) => (kind === "open" ? [Uri.file("/opt/code")] : undefined);
+  const page = await opened("eagleray.debugWithOptions");
+  page.panel.webview.says({ kind: "browse", field: "cwd", form: page.form });
+  await settled();
+  assert.deepEqual(page.last("chosen"), { kind: "chosen", field: "cwd", path: "/opt/code" });
+});
+
+test("breakpoints and clusters that change are shown at once", async () => {
+  const page = await opened("eagleray.debugWithOptions");
+  assert.deepEqual(page.last("facts").facts.breakpoints, []);
+  debug.setBreakpoints();
+  assert.deepEqual(page.last("facts").facts.breakpoints, []);
+  assert.ok(page.messages.filter(({ kind }) => kind === "facts").length >= 2);
+});
+
+test("a page is restored after a reload of the window", async () => {
+  const page = await opened("eagleray.debugWithOptions");
+  const form = { ...page.form, args: "--kept" };
+  const serializer = editor.serializers.get("eagleray.runOptions");
+  const panel = new FakeWebviewPanel();
+  await serializer?.deserializeWebviewPanel(panel, { form, open: ["record", "x"] });
+  const restored = await ready(panel);
+  assert.equal(restored.form.args, "--kept");
+  assert.deepEqual(restored.last("content").open, ["record"]);
+  const broken = new FakeWebviewPanel();
+  await serializer?.deserializeWebviewPanel(broken, { form: { path: 1 } });
+  assert.ok(broken.isClosed);
+});
+
+test("in a workspace that is not trusted a restored page shows nothing but why", async () => {
+  const page = await opened("eagleray.debugWithOptions");
+  const { form } = page;
+  editor.trusted = false;
+  const panel = new FakeWebviewPanel();
+  await editor.serializers
+    .get("eagleray.runOptions")
+    ?.deserializeWebviewPanel(panel, { form, open: [] });
+  const restored = await ready(panel);
+  assert.deepEqual(
+    restored.messages.map(({ kind }) => kind),
+    ["untrusted"],
+  );
+  panel.webview.says({ kind: "start", number: 1, form });
+  await settled();
+  assert.deepEqual([fake.sidecar.sentTo(PREPARE), startedPlans()], [[], 0]);
+  editor.trusted = true;
+  editor.trustGranted.fire(undefined);
+  await settled();
+  assert.equal(restored.form.path, FILE);
+});
+
+test("“Edit and Rerun…” opens the page with the options of the run", async () => {
+  const page = await opened("eagleray.debugWithOptions");
+  await page.send("start", { args: "--first" });
+  await page.send("edit", { args: "--second" });
+  page.panel.close();
+  const row = { row: "run", run: aRun({ id: "new" }) };
+  const again = await opened("eagleray.editAndRerun", row);
+  assert.equal(again.form.args, "--first");
+  await editor.run("eagleray.editAndRerun", { row: "run", run: aRun({ id: "of a terminal" }) });
+  assert.match(editor.asked.at(-1)?.text ?? "", /its options are not known/);
+});
+
+test("launch.json starts a run, and no session of its own", async () => {
+  const config = { type: "eagleray", request: "launch", name: "x", program: "/w/a.py" };
+  const began = await debug.startDebugging(undefined, { ...config, ranks: [0] });
+  assert.equal(began, false);
+  assert.deepEqual([lastAsked().path, lastAsked().options?.ranks], ["/w/a.py", [0]]);
+  assert.equal(startedPlans(), 1);
+  assert.deepEqual(debug.sessions, []);
+});
+
+test("launch.json that does not speak of failures follows the setting", async () => {
+  editor.change("eagleray.runs.breakOnFailure", true);
+  const config = { type: "eagleray", request: "launch", name: "x", program: "/w/a.py" };
+  await debug.startDebugging(undefined, config);
+  assert.equal(lastAsked().options?.post_mortem, true);
+  await debug.startDebugging(undefined, { ...config, breakOnFailure: false });
+  assert.equal(lastAsked().options?.post_mortem, false);
+});
+
+test("the preLaunchTask of a launch.json is the editor’s, which has run it before it asks us", async () => {
+  const config = { type: "eagleray", request: "launch", name: "x", program: "/w/a.py" };
+  tasks.known = [{ name: "data", source: "Workspace", code: 0 }];
+  tasks.done = [];
+  await debug.startDebugging(undefined, { ...config, preLaunchTask: "data" });
+  assert.deepEqual([tasks.done, startedPlans()], [[], 1]);
+});
+
+test("the other task of a launch.json is done when the run is over", async () => {
+  tasks.known = [
+    { name: "tidy", source: "Workspace", code: 0 },
+    { name: "both", source: "Workspace" },
+    { name: "broken", source: "Workspace", code: 2 },
+  ];
+  tasks.done = [];
+  fake.sidecar.on(LIST, () => ({ runs: [aRun({ id: "new" })] }));
+  for (const postDebugTask of ["tidy", "both", "Workspace: broken", "nowhere"]) {
+    const config = { type: "eagleray", request: "launch", name: "x", program: "/w/a.py" };
+    await debug.startDebugging(undefined, { ...config, postDebugTask });
+  }
+  await settled();
+  assert.deepEqual([tasks.done, startedPlans()], [[], 4]);
+  fake.sidecar.notify(CHANGED, { runs: [aRun({ id: "new", state: "ended" })] });
+  await settled();
+  assert.deepEqual(tasks.done, ["tidy", "both", "broken"]);
+  const said = editor.asked.map(({ text }) => text).sort();
+  assert.equal(said.length, 2);
+  assert.match(said[0] ?? "", /“Workspace: broken” ended with code 2; the run is over/);
+  assert.match(said[1] ?? "", /There is no task “nowhere”/);
+});
+
+test("an invalid launch.json shows its error", async () => {
+  const config = { type: "eagleray", request: "launch", name: "x" };
+  await debug.startDebugging(undefined, config);
+  assert.match(editor.asked[0]?.text ?? "", /names nothing to run\. Give one of “program”/);
+});
+
+test("launch.json with a preset shows what it changes the first time only", async () => {
+  const config = { type: "eagleray", request: "launch", name: "x", program: "a.py" };
+  let second = 0;
+  fake.sidecar.on(PREPARE, () => ({ ...shortened(), after: `name=debug-${(second += 1)}` }));
+  await debug.startDebugging(undefined, { ...config, preset: "verl" });
+  assert.equal(startedPlans(), 0);
+  const page = await ready();
+  await page.send("start");
+  assert.equal(startedPlans(), 1);
+  await debug.startDebugging(undefined, { ...config, preset: "verl" });
+  assert.equal(startedPlans(), 2);
+  assert.equal(editor.panels.length, 1);
+});
+
+test("launch.json is shown again when it, or the effect of its preset, has changed", async () => {
+  const config = {
+    type: "eagleray",
+    request: "launch",
+    name: "x",
+    program: "a.py",
+    preset: "verl",
+  };
+  await debug.startDebugging(undefined, config);
+  const page = await ready();
+  await page.send("start");
+  await debug.startDebugging(undefined, { ...config, args: ["--more"] });
+  await settled();
+  assert.equal(startedPlans(), 1);
+  assert.equal(page.form.args, "--more");
+  const changes = shortened().changes.map((one) => ({ ...one, outcome: "will apply" as const }));
+  fake.sidecar.on(PREPARE, () => ({ ...shortened(), changes }));
+  await debug.startDebugging(undefined, config);
+  assert.equal(startedPlans(), 1);
+});
+
+test("presets are shown as JSON, and own presets are deleted", async () => {
+  const [preset] = shortened().presets;
+  assert.ok(preset);
+  const own = { ...preset, name: "mine", title: "mine", own: true };
+  fake.sidecar.on(LIST_PRESETS, () => ({ presets: [preset, own] }));
+  let running = editor.run("eagleray.presets");
+  await choose("verl, shortened");
+  await running;
+  assert.equal(editor.documents.at(-1)?.text, preset.text);
+  running = editor.run("eagleray.presets");
+  (await open()).press("mine", "Delete");
+  await running;
+  assert.deepEqual(fake.sidecar.sentTo(DELETE_PRESET), [{ workspace: FOLDER, name: "mine" }]);
+});

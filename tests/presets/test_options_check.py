@@ -1,0 +1,95 @@
+"""The options page is told of every problem at its field, before anything starts."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+from eagleray.features.presets import messages as wire
+from eagleray.features.presets.debug_runs import DebugRuns
+from eagleray.features.presets.handlers import PresetHandlers
+from eagleray.features.presets.user_presets import OwnPresets
+from eagleray.features.runs.model import ProfilePlan
+from eagleray.features.runs.preparing import RunPreparation
+
+from tests.presets.checkouts import NOW, checkout, with_script
+
+
+async def nothing(path: str) -> str:
+    return path
+
+
+@pytest.fixture
+def handlers(tmp_path: Path) -> PresetHandlers:
+    presets = DebugRuns(OwnPresets(tmp_path / "home" / "presets"), lambda: NOW)
+    return PresetHandlers(RunPreparation(nothing, nothing, nothing), presets)
+
+
+@pytest.fixture
+def request_(tmp_path: Path) -> wire.Prepare:
+    (tmp_path / "train.py").write_text("print(1)\n")
+    return wire.Prepare(
+        "train.py", [], str(tmp_path), preset="none", python=sys.executable, workspace="/w"
+    )
+
+
+async def test_valid_options_have_a_proposal(
+    handlers: PresetHandlers, request_: wire.Prepare
+) -> None:
+    found = await handlers.check(request_)
+    assert found.proposal is not None and "train.py" in found.proposal.after
+    assert [problem for problem in found.problems if problem.blocks] == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"path": "nowhere.py"}, "path"),
+        ({"cwd": "/nowhere/at/all"}, "cwd"),
+        ({"path": "", "args": []}, "args"),
+        ({"path": "", "args": ["no-such-command-here"]}, "args"),
+        ({"path": "notes.txt"}, "kind"),
+        ({"preset": "nobody's"}, "preset"),
+    ],
+)
+async def test_a_problem_names_its_field(
+    handlers: PresetHandlers, request_: wire.Prepare, changes: dict[str, Any], field: str
+) -> None:
+    (Path(request_.cwd) / "notes.txt").write_text("x")
+    found = await handlers.check(evolve(request_, **changes))
+    assert [problem.field for problem in found.problems if problem.blocks] == [field]
+
+
+async def test_a_bad_answer_is_a_problem_of_its_question(
+    handlers: PresetHandlers, tmp_path: Path
+) -> None:
+    folder = checkout(tmp_path / "code", "verl", "0.7.0")
+    with_script(folder, "verl_quoted.sh")
+    options = wire.Options(answers={"gpus": "two", "name": "mine"})
+    request = wire.Prepare("verl_quoted.sh", [], str(folder), workspace="/w", options=options)
+    found = await handlers.check(request)
+    assert [(problem.field, problem.blocks) for problem in found.problems] == [
+        ("answer.gpus", True)
+    ]
+
+
+async def test_a_profile_needs_nsys_on_this_machine(
+    handlers: PresetHandlers,
+    request_: wire.Prepare,
+    tmp_path: Path,
+) -> None:
+    def recorded(nsys: str) -> wire.Prepare:
+        profile = ProfilePlan(("*",), nsys=nsys)
+        return evolve(request_, options=wire.Options(profile=profile))
+
+    found = await handlers.check(recorded(str(tmp_path / "missing")))
+    assert [p.field for p in found.problems if p.code == "no-nsys"] == ["nsys"]
+    program = tmp_path / "nsys"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    found = await handlers.check(recorded(str(program)))
+    assert found.nsys == str(program)
+    assert [p.code for p in found.problems if p.code == "no-nsys"] == []

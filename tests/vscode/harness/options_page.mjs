@@ -1,0 +1,89 @@
+/** The page “Run options” in the editor: its fields by their labels, and axe-core in its frame. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { until } from "./until.mjs";
+
+const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+
+export class OptionsPage {
+  constructor(window) {
+    this.window = window;
+    this.frame = window.page
+      .frameLocator("iframe.webview.ready >> visible=true")
+      .frameLocator("#active-frame");
+  }
+
+  field(label) {
+    return this.frame.getByLabel(label, { exact: true }).locator("visible=true").first();
+  }
+
+  button(name) {
+    return this.frame.getByRole("button", { name, exact: true });
+  }
+
+  status(text) {
+    return this.frame.locator("#status", { hasText: text });
+  }
+
+  isOpen() {
+    return this.button("Start").isVisible();
+  }
+
+  problem(text) {
+    return this.frame.locator(".problem", { hasText: text }).locator("visible=true");
+  }
+
+  /** Types into a field as a user does, in place of what is there. */
+  async fill(label, text) {
+    const field = this.field(label);
+    await this.window.gesture(
+      async () => {
+        await field.focus();
+        await this.window.page.keyboard.press("Control+a");
+        await this.window.page.keyboard.press("Delete");
+        await this.window.page.keyboard.type(text);
+      },
+      async () => (await field.inputValue()) === text,
+      `“${label}” has its text`,
+    );
+  }
+
+  /** Whether the element with the focus is the field of that label. */
+  async hasFocus(label) {
+    return await this.field(label).evaluate((field) => field === document.activeElement);
+  }
+
+  /** Presses Tab until a field or button has the focus. */
+  async tabTo(locator, what) {
+    for (let step = 0; step < 60; step += 1) {
+      if (await locator.evaluate((one) => one === document.activeElement)) return;
+      await this.window.page.keyboard.press("Tab");
+    }
+    throw new Error(`Tab doesn't lead to ${what}`);
+  }
+
+  /** Fails if axe-core finds a violation in the page as it is. */
+  async checkAccessibility() {
+    const body = this.frame.locator("body");
+    const frame = await (await body.elementHandle()).ownerFrame();
+    // By the debugger's protocol, which the policy of the page doesn't bind.
+    await frame.evaluate(readFileSync(AXE, "utf8"));
+    const violations = await body.evaluate(async () => {
+      const { violations } = await globalThis.axe.run(document, {
+        runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+      });
+      return violations.map(({ id, help, nodes }) => ({
+        id,
+        help,
+        nodes: nodes.slice(0, 3).map(({ html, failureSummary }) => `${html} ${failureSummary}`),
+      }));
+    });
+    assert.deepEqual(violations, []);
+  }
+
+  async opened(what) {
+    await until(() => this.isOpen(), what);
+  }
+}
