@@ -63,8 +63,8 @@ export async function withMouse({ stage, window, driver, test }) {
     await window.waitForStopAt(line("after"));
     const status = page.locator(".statusbar-item", { hasText: "p1 (rank 1) · 1 more paused" });
     await window.waitFor(status, "the debugged worker in the status bar");
-    await window.waitFor(page.getByText("debugging p1 (rank 1)"), "the mark at its line");
-    await window.waitFor(page.getByText("rank 2 paused"), "the mark of a worker without a session");
+    await window.waitForMark("debugging p1 (rank 1)");
+    await window.waitForMark("rank 2 paused");
     await window.shot("two-sessions");
     await window.click(
       status.locator("a"),
@@ -83,10 +83,7 @@ export async function withMouse({ stage, window, driver, test }) {
     await window.waitFor(window.row(/p0.*held/), "the first worker as held");
     await window.waitFor(window.row(/p1.*held/), "the second worker as held");
     await window.assertRowsAreWhole("Paused");
-    await window.waitFor(
-      page.getByText("rank 0 paused"),
-      "the mark at the line of the first worker",
-    );
+    await window.waitForMark("rank 0 paused");
     await window.shot("held");
     await until(
       () => calls.slice(0, 2).every((call) => call.returned() === undefined),

@@ -277,6 +277,17 @@ export class Window {
     }
   }
 
+  /** Waits for a mark beside a line of the editor, which is no element but the style of one. */
+  async waitForMark(text) {
+    const isDrawn = () =>
+      this.page.evaluate((wanted) => {
+        const contentOf = (span) => getComputedStyle(span, "::after").content;
+        const spans = [...document.querySelectorAll(".view-line span")];
+        return spans.some((span) => contentOf(span).replaceAll("\u00a0", " ").includes(wanted));
+      }, text);
+    await until(isDrawn, `the mark “${text}” is drawn`, TIMEOUT_MS);
+  }
+
   /** The icon of Eagleray in the activity bar. */
   icon() {
     return this.page.locator('.activitybar a[aria-label^="Eagleray"]');
