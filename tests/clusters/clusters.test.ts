@@ -18,7 +18,7 @@ import {
   clustersTexts,
   clusterTexts,
   type ClustersView,
-} from "../../extension/features/clusters/rows";
+} from "../../extension/features/clusters/tree_rows";
 import {
   CHANGED as PAUSED_CHANGED,
   REFRESH as REFRESH_WORKERS,

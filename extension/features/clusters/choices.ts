@@ -5,7 +5,7 @@ import { l10n } from "vscode";
 import { dotted, plain, roughDuration } from "../../common/texts";
 import { addressBehind, addressProblem, hostProblem, remoteAddressProblem } from "./address";
 import type { Choices, ConfiguredHost, Job } from "./messages";
-import { jobLabels, jobText, timeLeft } from "./rows";
+import { jobLabels, jobText, timeLeft } from "./tree_rows";
 
 /** One line of the picker.  Without `action` it only explains, and Enter does nothing on it. */
 export interface Choice {

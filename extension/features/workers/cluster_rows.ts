@@ -5,15 +5,14 @@ import { l10n } from "vscode";
 import { dotted, lines, plain, spokenText, type RowTexts } from "../../common/texts";
 import { ROWS } from "../../contributions";
 import type { ClusterProblem } from "../clusters/messages";
+import type { ClusterRow, ClustersRow } from "../clusters/rows";
 import {
   clustersRows,
   clustersTexts,
   pausedText,
   workersText,
-  type ClusterRow,
-  type ClustersRow,
   type ClustersView,
-} from "../clusters/rows";
+} from "../clusters/tree_rows";
 import type { AllWorkers, LiveNode, LiveWorker } from "./messages";
 import type { AnyGroupRow, ClusterTreeRow, LoadingRow, NodeRow } from "./rows";
 
