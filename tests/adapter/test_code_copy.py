@@ -158,7 +158,7 @@ def test_supervisor_keeps_running_after_the_update(
             status("ended", reports=["p.n1.7.nsys-rep"])
         )
         go.touch()
-        until(lambda: state(run)["phase"] == "ended", "the end of the run")
+        until(lambda: state(run)["phase"] == "exited", "the end of the run")
         gathered = work / "eagleray-profiles" / run.name / "p.n1.7.nsys-rep"
         assert gathered.read_bytes() == b"one"
     finally:

@@ -151,12 +151,12 @@ def test_summary_counts_reports() -> None:
 @pytest.mark.parametrize(
     ("phase", "code", "profile", "exits"),
     [
-        ("stopped", 130, ProfileState("/o", expected=2, gathered=2), 0),
-        ("stopped", 1, None, 0),
-        ("stopped", 130, ProfileState("/o", expected=2, gathered=1), 1),
+        ("cancelled", 130, ProfileState("/o", expected=2, gathered=2), 0),
+        ("cancelled", 1, None, 0),
+        ("cancelled", 130, ProfileState("/o", expected=2, gathered=1), 1),
         ("failed", 7, ProfileState("/o", expected=2, gathered=2), 7),
         ("failed", None, None, 1),
-        ("ended", 0, None, 0),
+        ("exited", 0, None, 0),
     ],
 )
 def test_run_that_the_user_finished_has_succeeded(

@@ -13,7 +13,11 @@ import pytest
 from attrs import evolve
 from eagleray.adapter_client.client import AdapterClient
 from eagleray.common.paths import host_name
-from eagleray.features.runs.adapter_gateway import AdapterRunGateway, AdapterRunStatus
+from eagleray.features.runs.adapter_gateway import (
+    AdapterRunGateway,
+    AdapterRunStatus,
+    worker_phase,
+)
 from eagleray.features.runs.model import (
     BreakpointStatus,
     ProcessIdentity,
@@ -32,7 +36,7 @@ from tests.fakes.adapter import FakeAdapter, running
 
 PLAN = RunPlan("program", ("python", "train.py"), "/w", "train.py")
 IN_FOLDER = RunWorkerStatus("w1", 7, "worker", "policy", "running", ("/w/train.py",))
-REPORTED = evolve(IN_FOLDER, state="stopped", path="/w/train.py", line=3)
+REPORTED = evolve(IN_FOLDER, state="paused", path="/w/train.py", line=3)
 LIVES = RunState(
     "running",
     1.0,
@@ -60,9 +64,9 @@ def current(record: RunRecord, state: RunState, reported: AdapterRunStatus | Non
 
 def test_workers_of_a_live_run_come_from_the_adapter(record: RunRecord) -> None:
     state = current(record, LIVES, STATUS)
-    assert (state.phase, state.workers, state.lines) == ("stopped_at", (REPORTED,), STATUS.lines)
+    assert (state.phase, state.workers, state.lines) == ("paused", (REPORTED,), STATUS.lines)
     assert (state.cluster, state.note) == ("http://c:8265", "of the folder")
-    assert current(record, evolve(LIVES, phase="stopped_at"), AdapterRunStatus()).phase == "running"
+    assert current(record, evolve(LIVES, phase="paused"), AdapterRunStatus()).phase == "running"
 
 
 def test_problem_of_a_worker_becomes_the_note(record: RunRecord) -> None:
@@ -100,7 +104,7 @@ def test_orphaned_run_has_no_workers_though_the_adapter_still_has_it(record: Run
 # The phase of the only run, and the stop location of its worker.
 Shown = tuple[str, str, int]
 FROM_FOLDER: Shown = ("running", "", 0)
-FROM_ADAPTER: Shown = ("stopped_at", "/w/train.py", 3)
+FROM_ADAPTER: Shown = ("paused", "/w/train.py", 3)
 
 
 class Window:
@@ -146,6 +150,26 @@ def report(adapter: FakeAdapter, run: str) -> None:
     adapter.say({"event": "runs", **asdict(states)})
 
 
+@pytest.mark.parametrize(
+    ("state", "editor", "taken", "phase"),
+    [
+        ("free", False, False, "running"),
+        ("waiting", False, False, "starting"),
+        ("running", True, True, "running"),
+        ("stopped", False, False, "paused"),
+        ("stopped", True, True, "debugging"),
+        ("stopped", False, True, "held"),
+    ],
+)
+def test_worker_is_shown_with_the_state_of_its_session(
+    state: Any, editor: bool, taken: bool, phase: str
+) -> None:
+    worker = RunWorkerState(
+        "w", "s", 7, "worker", "p", "", state, [], "3.12", editor=editor, taken=taken
+    )
+    assert worker_phase(worker) == phase
+
+
 async def test_window_follows_the_adapter_while_it_lives_and_the_folder_otherwise(
     record: RunRecord, window: Window
 ) -> None:
@@ -169,6 +193,6 @@ async def test_repeated_event_notifies_nobody(record: RunRecord, window: Window)
         # The answer to a request comes after the event on the same connection.
         await window.client.sessions.workers()
         # The supervisor follows the adapter, too.
-        record.write_state(evolve(LIVES, phase="stopped_at", workers=(REPORTED,)))
+        record.write_state(evolve(LIVES, phase="paused", workers=(REPORTED,)))
         record.write_state(evolve(LIVES, phase="stopping"))
         assert await window.next() == ("stopping", "/w/train.py", 3)

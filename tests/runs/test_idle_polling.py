@@ -89,17 +89,17 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 async def test_change_is_published_without_a_poll(tmp_path: Path, reads: Counter[str]) -> None:
     records = RunRecords(tmp_path)
     for _ in range(30):
-        records.create(PLAN, evolve(LIVES, phase="ended", ended=2.0))
+        records.create(PLAN, evolve(LIVES, phase="exited", ended=2.0))
     window = Window(RunRecords(tmp_path))
-    over = ["ended"] * 30
+    over = ["exited"] * 30
     async with window.open():
         await window.until(over)
         assert reads["state.json"] == 30
         # By another window or a terminal, then by its supervisor.
         run = records.create(PLAN, evolve(LIVES, started=3.0))
         await window.until(["running", *over])
-        run.write_state(evolve(LIVES, started=3.0, phase="stopped_at"))
-        await window.until(["stopped_at", *over])
+        run.write_state(evolve(LIVES, started=3.0, phase="paused"))
+        await window.until(["paused", *over])
         assert reads["state.json"] < 40
         records.forget(run, is_over=True)
         await window.until(over)
@@ -118,7 +118,7 @@ async def test_end_of_a_supervisor_is_noticed_by_its_process(
         await window.until(["running"])
         sleeping.kill()
         await sleeping.wait()
-        await window.until(["ended"])
+        await window.until(["exited"])
     assert reads["state.json"] <= 4
 
 
@@ -126,7 +126,7 @@ def test_idle_hour_needs_few_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """Sixty looks by a window for what other machines do; it was 7200, with all files read and parsed."""
     records, polls, reads = RunRecords(tmp_path), 0, 0
     for _ in range(30):
-        records.create(PLAN, evolve(LIVES, phase="ended", ended=2.0))
+        records.create(PLAN, evolve(LIVES, phase="exited", ended=2.0))
     listed, read = RunRecords.listed, run_records._read
 
     def looking(self: RunRecords) -> Any:

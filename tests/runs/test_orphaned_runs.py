@@ -81,7 +81,7 @@ def test_note_of_an_orphaned_run(records: RunRecords, program: ProcessIdentity) 
         assert (now(record).phase, expected in now(record).note) == ("unwatched", True)
     over = now(records.create(PLAN, DEAD))
     assert (over.phase, over.note) == (
-        "ended",
+        "exited",
         "The process that kept it is gone; how it ended is not known.",
     )
 
@@ -96,7 +96,7 @@ def test_orphaned_runs_are_removed_like_others(
     profiled = records.create(PROFILED, DEAD)
     old_profiled = records.create(PROFILED, DEAD)
     lost = records.create(PLAN, DEAD)
-    ended = records.create(PLAN, evolve(DEAD, phase="ended"))
+    ended = records.create(PLAN, evolve(DEAD, phase="exited"))
     every = [goes_on, job, old_job, profiled, old_profiled, lost, ended]
     for record in (goes_on, old_job, old_profiled):
         silent(record, ORPHAN_RETENTION_S + 60)
@@ -185,7 +185,7 @@ async def test_job_is_adopted_by_a_single_caller(
         over.touch()
     await asyncio.to_thread(wait_for, "the end", lambda: record.state().is_over)
     await asyncio.to_thread(wait_for, "its supervisor's end", lambda: not supervisors_of(record))
-    assert (record.state().phase, record.output.read_text()) == ("ended", "printed once\n")
+    assert (record.state().phase, record.output.read_text()) == ("exited", "printed once\n")
 
 
 def test_following_an_unreachable_job_ends_with_the_reason(own_home: Path, tmp_path: Path) -> None:

@@ -67,14 +67,14 @@ def test_copy_counts_as_used_when_a_run_begins(tmp_path: Path) -> None:
     assert left(tmp_path) == {ours.name, debugpy.name}
 
 
-@pytest.mark.parametrize("phase", ["starting", "running", "unwatched", "ended", "failed"])
+@pytest.mark.parametrize("phase", ["starting", "running", "unwatched", "exited", "failed"])
 def test_copy_of_a_running_run_is_needed(tmp_path: Path, phase: str) -> None:
     records = RunRecords(tmp_path)
     began = time.time() - 100 * DAY
-    records.create(PLAN, RunState("ended", began - DAY, host="h"))
+    records.create(PLAN, RunState("exited", began - DAY, host="h"))
     records.create(PLAN, evolve(RunState("running", began, host="h"), phase=phase))
     needed = records.needed_since(30) <= began
-    assert needed == (phase not in ("ended", "failed"))
+    assert needed == (phase not in ("exited", "failed"))
     assert records.needed_since(30) <= time.time() - 30 * DAY
 
 

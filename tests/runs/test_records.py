@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import subprocess
@@ -41,17 +42,17 @@ PLAN = RunPlan(
     workers=("*Policy*",),
     ranks=(0, 1),
 )
-WORKER = RunWorkerStatus("w1", 5, "worker", "policy", "stopped", ("/work/a b.py",), "0", "/a.py", 3)
+WORKER = RunWorkerStatus("w1", 5, "worker", "policy", "paused", ("/work/a b.py",), "0", "/a.py", 3)
 
 
 def ended(started: float) -> RunState:
-    return RunState("ended", started, ended=started + 1, code=0)
+    return RunState("exited", started, ended=started + 1, code=0)
 
 
 def test_stored_plan_and_state_are_read_back(tmp_path: Path) -> None:
     records = RunRecords(tmp_path)
     state = RunState(
-        "stopped_at",
+        "paused",
         1.5,
         supervisor=ProcessIdentity(7, 1.25),
         workers=(WORKER,),
@@ -60,6 +61,38 @@ def test_stored_plan_and_state_are_read_back(tmp_path: Path) -> None:
     record = records.create(PLAN, state)
     assert (record.plan(), record.state()) == (PLAN, state)
     assert model.plan_of_json(model.plan_to_json(PLAN)) == PLAN
+
+
+@pytest.mark.parametrize(
+    ("earlier", "phase"),
+    [("stopped_at", "paused"), ("stopped", "cancelled"), ("ended", "exited"), ("failed", "failed")],
+)
+def test_state_of_an_earlier_version_is_read_in_current_words(
+    tmp_path: Path, earlier: str, phase: str
+) -> None:
+    record = RunRecords(tmp_path).create(PLAN, RunState("running", 1.5, workers=(WORKER,)))
+    file = record.folder / "state.json"
+    written = json.loads(file.read_text())
+    written["phase"], written["workers"][0]["state"] = earlier, "stopped"
+    file.write_text(json.dumps(written))
+    assert (record.state().phase, record.state().workers) == (phase, (WORKER,))
+
+
+@pytest.mark.parametrize(
+    ("argv", "name", "arguments"),
+    [
+        (("python", "train.py", "--steps", "3"), "train.py", "--steps 3"),
+        (("python", "/w/train.py"), "train.py", ""),
+        (("python", "-m", "verl.main", "a=1 2"), "verl.main", "'a=1 2'"),
+        (("sbatch", "-N", "2", "batch.sub", "x"), "batch.sub", "x"),
+        (("python", "train.py", "--token", "x9secret"), "train.py", "--token …"),
+        (("python", "-c", "pass"), "other", ""),
+    ],
+)
+def test_arguments_are_those_of_the_program(
+    argv: tuple[str, ...], name: str, arguments: str
+) -> None:
+    assert model.arguments_text(RunPlan("program", argv, "/w", name)) == arguments
 
 
 def test_old_runs_are_removed_but_no_live_run(tmp_path: Path) -> None:

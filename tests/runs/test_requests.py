@@ -56,7 +56,7 @@ async def test_run_is_reported_from_its_form_to_its_end(
     live = await panel.result(f"{RUNS}/output", {"id": run})
     assert '"argv"' in live["text"] and not live["is_over"]
     await panel.result(f"{RUNS}/stop", {"id": run})
-    stopped = await reported(panel, run, "stopped")
+    stopped = await reported(panel, run, "paused")
     assert (await printed(panel, run)).endswith("waits\ninterrupted\n")
     assert (stopped["code"], stopped["can_restart"]) == (7, True)
     await panel.result(f"{RUNS}/forget", {"id": run})
@@ -91,7 +91,7 @@ async def test_script_finds_the_chosen_python_as_in_a_terminal(
     (tmp_path / "go.sh").write_text('#!/bin/bash\necho "with $(command -v python)"\n')
     proposal = await prepared(panel, tmp_path, path="go.sh", preset="none")
     run = (await panel.result(f"{RUNS}/start", {"plan": proposal["plan"]}))["id"]
-    await reported(panel, run, "ended")
+    await reported(panel, run, "exited")
     python = Path(sys.executable).with_name("python")
     assert f"with {python}\n" in (own_home / "runs" / run / "output.log").read_text()
 

@@ -30,7 +30,7 @@ PLAN = RunPlan(
     breakpoints=(Breakpoint("/w/lib.py", [LineBreakpoint(3)]),),
 )
 ROW = WorkerRow("w1", "worker", "n", "10.0.0.1", 7, 4000, 0, 20_000)
-WORKER = RunWorkerStatus("w1", 7, "worker", "policy", "stopped", ("/w/lib.py",))
+WORKER = RunWorkerStatus("w1", 7, "worker", "policy", "paused", ("/w/lib.py",))
 THROUGH = RouteSpec(ssh="login")
 
 
@@ -166,8 +166,8 @@ async def test_new_adapter_gets_everything_again(record: RunRecord) -> None:
 
 NOTES = [
     ((), "pending", "No Ray cluster of the program was found"),
-    ((evolve(WORKER, state="free"),), "pending", "No process of the run imported /w/lib.py."),
-    ((evolve(WORKER, state="free"),), "verified", "before anything stopped"),
+    ((evolve(WORKER, state="running"),), "pending", "No process of the run imported /w/lib.py."),
+    ((evolve(WORKER, state="running"),), "verified", "before anything stopped"),
     ((WORKER,), "verified", ""),
 ]
 

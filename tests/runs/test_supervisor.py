@@ -124,10 +124,10 @@ class FakeProgram:
 @pytest.mark.parametrize(
     ("by_itself", "code", "phase"),
     [
-        (True, 0, "ended"),
+        (True, 0, "exited"),
         (True, 1, "failed"),
-        (False, 0, "stopped"),
-        (False, 1, "stopped"),
+        (False, 0, "cancelled"),
+        (False, 1, "cancelled"),
     ],
 )
 async def test_run_that_the_user_stopped_has_not_failed(
@@ -168,4 +168,4 @@ async def test_supervisor_ends_though_a_cancellation_is_lost(
     output = Output(record.output)
     await asyncio.wait_for(RunSupervisor(record, output, made, program).run(), 30)
     output.close()
-    assert record.state().phase == "ended"
+    assert record.state().phase == "exited"

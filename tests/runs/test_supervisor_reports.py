@@ -136,7 +136,7 @@ async def test_program_that_ends_has_its_reports_gathered(record: RunRecord) -> 
     world.may_rest.set()
     await running
     assert world.story[:3] == ["ended", "rest", "rested"]
-    assert (record.state().phase, record.state().code) == ("ended", 0)
+    assert (record.state().phase, record.state().code) == ("exited", 0)
 
 
 class Broken(World):
@@ -184,7 +184,7 @@ async def test_tasks_of_the_supervisor_are_restarted(
         await asyncio.sleep(0.01)
     world.over.set()
     await running
-    assert record.state().phase == "ended"
+    assert record.state().phase == "exited"
 
 
 async def test_stop_that_fails_is_shown_and_can_be_repeated(record: RunRecord) -> None:
@@ -205,7 +205,7 @@ async def test_stop_that_fails_is_shown_and_can_be_repeated(record: RunRecord) -
     assert record.state().phase == "running" and "TypeError" in record.state().note
     supervisor.stop()
     await running
-    assert record.state().phase == "stopped"
+    assert record.state().phase == "cancelled"
 
 
 async def test_failing_poll_does_not_end_the_supervision(record: RunRecord) -> None:
@@ -226,7 +226,7 @@ async def test_failing_poll_does_not_end_the_supervision(record: RunRecord) -> N
         await asyncio.sleep(0.01)
     world.over.set()
     await running
-    assert (record.state().phase, record.state().code) == ("ended", 0)
+    assert (record.state().phase, record.state().code) == ("exited", 0)
 
 
 async def test_end_is_waited_for_again_after_an_unexpected_error(
@@ -246,7 +246,7 @@ async def test_end_is_waited_for_again_after_an_unexpected_error(
     _, running = await started(record, world)
     world.over.set()
     await running
-    assert "lost" in world.story and record.state().phase == "ended"
+    assert "lost" in world.story and record.state().phase == "exited"
 
 
 class FullDisk(World):
@@ -271,7 +271,7 @@ async def test_program_keeps_running_when_its_reports_cannot_be_gathered(record:
     supervisor.stop()
     await running
     assert world.story[:3] == ["finish", "finish", "stop"]
-    assert (record.state().phase, record.state().note) == ("stopped", "")
+    assert (record.state().phase, record.state().note) == ("cancelled", "")
 
 
 async def test_second_stop_ends_the_program_in_any_case(record: RunRecord) -> None:

@@ -186,6 +186,7 @@ TAILS = [
     ),
     ("\x1b[31mRuntimeError: red\x1b[0m\n[rank0]: cleaning up\n", "RuntimeError: red"),
     ("100 %\rKeyboardInterrupt\n", "KeyboardInterrupt"),
+    ("no such model: m7\n 33%|███▎      | 1/3 [00:01<00:02,  1.0it/s]\n", "no such model: m7"),
     ("ValueError: api_key=x9secret\n", "ValueError: api_key=…"),
 ]
 

@@ -17,7 +17,7 @@ from tests.soak.window import LIMIT_S, Json, Window
 RUNS = "eagleray/runs"
 WORKERS = "eagleray/workers"
 DEBUGGING = "eagleray/debugging"
-OVER = ("ended", "failed", "stopped")
+OVER = ("exited", "failed", "cancelled")
 
 
 async def run_that_succeeds(site: Site) -> None:
@@ -26,10 +26,10 @@ async def run_that_succeeds(site: Site) -> None:
     client, attached = await attached_at_breakpoint(site, run)
     await follow_log(site, attached)
     await asyncio.to_thread(client.close)
-    await held(site.window, run, "stopped")
+    await held(site.window, run, "paused")
     client, _ = await attached_at_breakpoint(site, run)
     await continued(client)
-    await over(site, run, "ended", 0)
+    await over(site, run, "exited", 0)
 
 
 async def run_over_a_cut_link(site: Site) -> None:
@@ -39,7 +39,7 @@ async def run_over_a_cut_link(site: Site) -> None:
     await asyncio.to_thread(site.cut_adapter)
     assert await asyncio.to_thread(evaluated, client) == "40"
     await continued(client)
-    await over(site, run, "ended", 0)
+    await over(site, run, "exited", 0)
 
 
 async def run_over_a_killed_adapter(site: Site) -> None:
@@ -52,7 +52,7 @@ async def run_over_a_killed_adapter(site: Site) -> None:
     client, _ = await attached_at_breakpoint(site, run)
     assert await asyncio.to_thread(evaluated, client) == "40"
     await continued(client)
-    await over(site, run, "ended", 0)
+    await over(site, run, "exited", 0)
 
 
 async def run_that_fails(site: Site) -> None:
@@ -65,7 +65,7 @@ async def run_that_is_stopped(site: Site) -> None:
     log = site.home / "runs" / run / "output.log"
     await until("the output", lambda: b"waiting" in log.read_bytes())
     await site.window.result(f"{RUNS}/stop", {"id": run})
-    await over(site, run, "stopped", None)
+    await over(site, run, "cancelled", None)
 
 
 async def breakpoint_that_is_continued(site: Site) -> None:
@@ -118,7 +118,7 @@ async def held(window: Window, run: str, state: str) -> Json:
 
 
 async def attached_at_breakpoint(site: Site, run: str) -> tuple[DapClient, Json]:
-    row = await held(site.window, run, "stopped")
+    row = await held(site.window, run, "paused")
     # The run knows its cluster by another address than the one that is watched through the link.
     attached = await attach(site.window, site.address, row["worker_id"])
     client = await asyncio.to_thread(opened_editor, attached["socket"])

@@ -14,14 +14,15 @@ export const PAUSE = request<PauseWorker, Nothing>("eagleray/runs/pause");
 export const OUTPUT = request<OutputFrom, OutputPiece>("eagleray/runs/output");
 
 /**
- * `started` and `ended` (0: not yet) are seconds since 1970; "unwatched": it has no supervisor;
+ * `arguments`: those of the program; `started` and `ended` (0: not yet) are seconds since 1970;
  * `reason`: why it failed; `output`: the file of its output; `confirm_stop`: asked before a stop.
  */
 export interface Run {
   readonly id: string;
   readonly name: string;
+  readonly arguments: string;
   readonly kind: "program" | "module" | "script" | "command" | "sbatch" | "job";
-  readonly state: "starting" | "running" | "stopped_at" | "stopping" | "stopped" | "ended" | "failed" | "unwatched";
+  readonly state: "starting" | "running" | "paused" | "stopping" | "exited" | "failed" | "cancelled" | "unwatched";
   readonly started: number;
   readonly ended: number;
   readonly code: number | null;
@@ -147,7 +148,7 @@ export interface RunWorkerStatus {
   readonly pid: number;
   readonly kind: "driver" | "worker" | "child";
   readonly name: string;
-  readonly state: "free" | "waiting" | "running" | "stopped";
+  readonly state: "starting" | "running" | "paused" | "debugging" | "held";
   readonly files: readonly string[];
   readonly rank: string;
   readonly path: string;

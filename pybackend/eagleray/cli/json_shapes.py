@@ -237,10 +237,6 @@ SHAPES: dict[str, tuple[str, Shape]] = {
     "report": ("one", REPORT),
 }
 
-# The state of a run by its phase; others are shown as they are.
-_RUN_STATES = {"stopped_at": "paused", "stopped": "cancelled", "ended": "exited"}
-_RUN_WORKER_STATES = {"stopped": "paused", "free": "running", "waiting": "starting"}
-
 
 def cluster_json(cluster: Cluster) -> Json:
     shown = shown_cluster(cluster)
@@ -309,15 +305,9 @@ def pdb_session_json(session: WaitingPdb) -> Json:
 
 def run_json(run: StoredRun) -> Json:
     workers = [
-        _shaped(
-            worker,
-            RUN_WORKER,
-            cluster=run.state.cluster,
-            state=_RUN_WORKER_STATES.get(worker.state, worker.state),
-        )
-        for worker in run.state.workers
+        _shaped(worker, RUN_WORKER, cluster=run.state.cluster) for worker in run.state.workers
     ]
-    return _shaped(wire_run(run), RUN, state=run_state(run), workers=workers)
+    return _shaped(wire_run(run), RUN, workers=workers)
 
 
 def preset_json(row: PresetRow) -> Json:
@@ -337,11 +327,6 @@ def state_of(worker: PausedWorker) -> str:
 def live_state(worker: LiveWorker, paused: PausedWorker | None) -> str:
     """The state of any worker."""
     return worker.state if paused is None else state_of(paused)
-
-
-def run_state(run: StoredRun) -> str:
-    """The state of a run in the words of the command line."""
-    return _RUN_STATES.get(run.state.phase, run.state.phase)
 
 
 def json_schema(name: str) -> Json:

@@ -58,7 +58,7 @@ def _writer() -> Callable[[bytes], None]:
 def exit_code(run: StoredRun) -> int:
     """The exit code of the program; a profile that the user stopped succeeds if all its reports were downloaded."""
     state = run.state
-    if run.plan.profile is not None and state.phase == "stopped":
+    if run.plan.profile is not None and state.phase == "cancelled":
         profile = state.profile
         return 0 if profile is None or profile.gathered >= profile.expected else 1
     if state.code is None:
@@ -140,7 +140,7 @@ class Follower:
         paused = {
             (worker.pid, worker.path, worker.line): worker
             for worker in now.state.workers
-            if worker.state in ("stopped", "paused")
+            if worker.is_at_stop
         }
         for key, worker in paused.items():
             if key not in self._paused:

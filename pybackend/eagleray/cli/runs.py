@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from eagleray.app import App
 from eagleray.cli.arguments import completed
 from eagleray.cli.command_line import did_you_mean
-from eagleray.cli.json_shapes import run_json, run_state
+from eagleray.cli.json_shapes import run_json
 from eagleray.cli.output import print_json, say
 from eagleray.cli.questions import confirmed
 from eagleray.cli.run_following import follow
@@ -141,9 +141,9 @@ _COLUMNS = (
 
 def _row(run: StoredRun, now: float) -> list[str]:
     plan, state = run.plan, run.state
-    name = run_state(run)
+    name: str = state.phase
     if name == "paused":
-        count = sum(worker.state in ("stopped", "paused") for worker in state.workers)
+        count = sum(worker.is_at_stop for worker in state.workers)
         name = f"paused ({count})" if count else name
     # It is unknown when a run without a supervisor ends.
     end = state.ended or (0.0 if state.phase == "unwatched" else now)

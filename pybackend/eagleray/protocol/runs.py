@@ -94,7 +94,7 @@ class RunWorkerState:
 
     `problem` says why it cannot be debugged, "" if it can.  `profile` is the state of its profiling ("armed",
     "recording", "writing", "ended", or "missing" if it runs without nsys), "" if it isn't profiled.  `stop` is set while
-    the state is "stopped".
+    the state is "stopped"; `editor`: an editor is connected.  `taken`: a user has attached at this stop.
     """
 
     worker_id: str
@@ -109,6 +109,8 @@ class RunWorkerState:
     problem: str = ""
     profile: str = ""
     stop: WorkerStop | None = None
+    editor: bool = False
+    taken: bool = False
 
 
 @dataclass(frozen=True)

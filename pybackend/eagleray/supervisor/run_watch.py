@@ -225,7 +225,7 @@ class RunWatch:
             self._changed_at = _now()
             self._table_at = min(self._table_at, _now() + self._schedule.interval_s(0.0))
         self._status = status
-        stopped = any(worker.state == "stopped" for worker in status.workers)
+        stopped = any(worker.is_at_stop for worker in status.workers)
         self._stopped_once = self._stopped_once or stopped
 
 

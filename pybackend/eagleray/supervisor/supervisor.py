@@ -227,9 +227,9 @@ class RunSupervisor:
             # The outcome of the program is known without it.
             tasks.log_failure("last poll", error)
         if state.phase == "stopping":
-            phase: Phase = "stopped"
+            phase: Phase = "cancelled"
         else:
-            phase = "ended" if end.code == 0 else "failed"
+            phase = "exited" if end.code == 0 else "failed"
         note = " ".join(note for note in notes if note)
         self._write(
             evolve(

@@ -84,6 +84,8 @@ class RunProcess:
             problem=self._problem,
             profile=info.profile,
             stop=main.stop if main is not None else None,
+            editor=main is not None and main.has_editor,
+            taken=main is not None and main.is_taken,
         )
         children = [
             replace(
@@ -96,6 +98,8 @@ class RunProcess:
                 problem="",
                 profile="",
                 stop=attached.stop,
+                editor=attached.has_editor,
+                taken=attached.is_taken,
             )
             for child, attached in self._attached.items()
             if child

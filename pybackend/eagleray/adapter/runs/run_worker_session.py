@@ -88,6 +88,15 @@ class AttachedProcess:
         """The stop location while it is stopped."""
         return self.session.status().stop if self.session is not None else None
 
+    @property
+    def has_editor(self) -> bool:
+        return self.session is not None and self.session.editor is not None
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether a user has attached at this stop."""
+        return self.session is not None and self.session.is_taken
+
     async def attach(self, registry: SessionRegistry) -> RunWorkerSession:
         """Attaches unless it is attached, as an ordinary worker of the registry; raises errors of the catalogue."""
         await registry.attach(self.params, self._new_session)

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from eagleray.adapter_client.client import AdapterClient
 from eagleray.common.errors import printable
-from eagleray.features.runs.model import BreakpointStatus, RunPlan, RunWorkerStatus
+from eagleray.features.runs.model import BreakpointStatus, RunPlan, RunWorkerPhase, RunWorkerStatus
 from eagleray.features.runs.records import RunRecord
 from eagleray.features.runs.run_discovery import Home, ProxyAddress
 from eagleray.protocol.route_spec import RouteSpec
@@ -124,13 +124,22 @@ def _worker(worker: RunWorkerState) -> RunWorkerStatus:
         pid=worker.pid,
         kind=worker.kind,
         name=printable(worker.name, 200),
-        state=worker.state,
+        state=worker_phase(worker),
         files=tuple(worker.files),
         rank=worker.rank,
         path=stop.path if stop else "",
         line=stop.line if stop else 0,
         python=printable(worker.python, 20),
     )
+
+
+def worker_phase(worker: RunWorkerState) -> RunWorkerPhase:
+    """The state of a worker in the words for users."""
+    if worker.state != "stopped":
+        return "starting" if worker.state == "waiting" else "running"
+    if worker.editor:
+        return "debugging"
+    return "held" if worker.taken else "paused"
 
 
 def _line(line: LineState) -> BreakpointStatus:

@@ -15,6 +15,7 @@ from eagleray.common.tasks import publish_changes
 from eagleray.features.runs import messages
 from eagleray.features.runs.model import (
     RunPlan,
+    arguments_text,
     command_text,
     exact_command,
 )
@@ -135,6 +136,7 @@ def wire_run(run: StoredRun) -> messages.Run:
     return messages.Run(
         id=run.record.id,
         name=redact_text(plan.name),
+        arguments=arguments_text(plan),
         kind=plan.kind,
         state=state.phase,
         started=state.started,

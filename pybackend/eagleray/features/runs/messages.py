@@ -13,11 +13,11 @@ from eagleray.wire.requests import Notification, Request
 
 @frozen
 class Run:
-    """`started` and `ended` (0: not yet) are seconds since 1970; "unwatched": it has no supervisor;
-    `reason`: why it failed; `output`: the file of its output; `confirm_stop`: asked before a stop."""
+    """`arguments`: those of the program; `started` and `ended` (0: not yet) are seconds since 1970; `reason`: why it failed; `output`: the file of its output; `confirm_stop`: asked before a stop."""
 
     id: str
     name: str
+    arguments: str
     kind: Kind
     state: Phase
     started: float

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,9 +16,12 @@ from eagleray.protocol.runs import Breakpoint
 
 Kind = Literal["program", "module", "script", "command", "sbatch", "job"]
 When = Literal["always", "steps", "seconds", "on-demand"]
+# "paused": one of its workers is.  "cancelled": by a stop.  "unwatched": its supervisor has ended before it.
 Phase = Literal[
-    "starting", "running", "stopped_at", "stopping", "stopped", "ended", "failed", "unwatched"
+    "starting", "running", "paused", "stopping", "exited", "failed", "cancelled", "unwatched"
 ]
+# "starting": it waits for its debugger.  "debugging": an editor shows its stop.  "held": an editor has shown it.
+RunWorkerPhase = Literal["starting", "running", "paused", "debugging", "held"]
 ProfiledWorkerPhase = Literal["armed", "recording", "writing", "ended", "missing"]
 ProfilePhase = Literal["idle", "recording", "writing", "gathering", "gathered", "failed"]
 
@@ -157,12 +160,16 @@ class RunWorkerStatus:
     pid: int
     kind: Literal["driver", "worker", "child"]
     name: str
-    state: Literal["free", "waiting", "running", "stopped"]
+    state: RunWorkerPhase
     files: tuple[str, ...]
     rank: str = ""
     path: str = ""
     line: int = 0
     python: str = ""
+
+    @property
+    def is_at_stop(self) -> bool:
+        return self.state in ("paused", "debugging", "held")
 
 
 @frozen
@@ -205,7 +212,7 @@ class RunState:
 
     @property
     def is_over(self) -> bool:
-        return self.phase in ("stopped", "ended", "failed")
+        return self.phase in ("exited", "failed", "cancelled")
 
 
 def _script_copy(value: Any, _: type) -> ScriptCopy:
@@ -215,6 +222,25 @@ def _script_copy(value: Any, _: type) -> ScriptCopy:
     return ScriptCopy(path, text)
 
 
+# The states in files of earlier versions.
+_EARLIER_PHASES = {"stopped_at": "paused", "stopped": "cancelled", "ended": "exited"}
+_EARLIER_WORKER_PHASES = {"free": "running", "waiting": "starting", "stopped": "paused"}
+
+
+def _with_current(value: Any, name: str, earlier: Mapping[str, str]) -> Any:
+    """The JSON object with the current word for the state in its field `name`."""
+    if not isinstance(value, dict) or not isinstance(word := value.get(name), str):
+        return value
+    return {**value, name: earlier.get(word, word)}
+
+
+_structure_worker = make_dict_structure_fn(RunWorkerStatus, _converter)
+_converter.register_structure_hook(
+    RunWorkerStatus,
+    lambda value, kind: _structure_worker(
+        _with_current(value, "state", _EARLIER_WORKER_PHASES), kind
+    ),
+)
 # The names of two fields in `state.json`.
 _SUPERVISOR, _EXTERNAL_ID = override(rename="keeper"), override(rename="far_id")
 _converter.register_unstructure_hook(
@@ -223,9 +249,12 @@ _converter.register_unstructure_hook(
         RunState, _converter, supervisor=_SUPERVISOR, external_id=_EXTERNAL_ID
     ),
 )
+_structure_state = make_dict_structure_fn(
+    RunState, _converter, supervisor=_SUPERVISOR, external_id=_EXTERNAL_ID
+)
 _converter.register_structure_hook(
     RunState,
-    make_dict_structure_fn(RunState, _converter, supervisor=_SUPERVISOR, external_id=_EXTERNAL_ID),
+    lambda value, kind: _structure_state(_with_current(value, "phase", _EARLIER_PHASES), kind),
 )
 _converter.register_unstructure_hook(ScriptCopy, lambda copy: list(astuple(copy)))
 _converter.register_structure_hook(ScriptCopy, _script_copy)
@@ -262,6 +291,15 @@ def command_text(plan: RunPlan) -> str:
     """The command as you would type it, with secrets redacted: for views, messages, logs and the terminal."""
     values = [_assigned(name, value) for name, value in sorted(redact_env(plan.env).items())]
     return " ".join([*values, quoted(redact_arguments(plan.command))])
+
+
+def arguments_text(plan: RunPlan) -> str:
+    """The arguments of the program, with secrets redacted; "" if the command doesn't name the program."""
+    command = redact_arguments(plan.command)
+    for at, word in enumerate(plan.command):
+        if plan.name in (word, word.rpartition("/")[2]):
+            return quoted(command[at + 1 :])
+    return ""
 
 
 def exact_command(plan: RunPlan) -> str:

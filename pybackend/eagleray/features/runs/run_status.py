@@ -44,16 +44,16 @@ def with_current_state(run: StoredRun, reported: AdapterRunStatus | None = None)
     if is_remote(state) or _has_program(state):
         note = f"{_orphaned_note(run.plan, state)} {_adoption_error(state)}".strip()
         return evolve(run, state=evolve(state, phase="unwatched", workers=(), note=note))
-    over = evolve(state, phase="ended", ended=_last_sign(run.record.folder), note=program_lost())
+    over = evolve(state, phase="exited", ended=_last_sign(run.record.folder), note=program_lost())
     return evolve(run, state=evolve(over, workers=()))
 
 
 def with_workers(state: RunState, reported: AdapterRunStatus) -> RunState:
     """The state of a supervised run with its workers and breakpoints as the adapter reports them."""
     phase = state.phase
-    if phase in ("running", "stopped_at"):
-        is_stopped = any(worker.state == "stopped" for worker in reported.workers)
-        phase = "stopped_at" if is_stopped else "running"
+    if phase in ("running", "paused"):
+        is_paused = any(worker.is_at_stop for worker in reported.workers)
+        phase = "paused" if is_paused else "running"
     return evolve(
         state,
         phase=phase,

@@ -123,8 +123,8 @@ async def end_orphan(record: RunRecord) -> None:
         state = await off_loop(record.state)
         if not state.is_over:
             await _end(state.program)
-            stopped = evolve(state, phase="stopped", ended=time.time())
-            await off_loop(partial(record.write_state, stopped))
+            cancelled = evolve(state, phase="cancelled", ended=time.time())
+            await off_loop(partial(record.write_state, cancelled))
     finally:
         await off_loop(partial(_close, lock))
 

@@ -64,6 +64,10 @@ _EXCEPTION = re.compile(
 )
 
 
+# As tqdm and Ray draw the progress of something.
+_PROGRESS = re.compile(r"\d+%\s*\||\[\d+:\d+[<,]|\b(?:it|s)/(?:it|s)\b|^[\s━▀-▟#=>.-]+$")
+
+
 def clean(text: str) -> tuple[str, str]:
     """`text` without harmful sequences, and the beginning of a sequence at its end, of which more has to come."""
     match = _INCOMPLETE.search(text, max(0, len(text) - LONGEST))
@@ -207,11 +211,12 @@ def tail_of(run: StoredRun) -> Tail:
 
 
 def tail_in(text: str) -> Tail:
-    """The last line that ends a traceback says why; without one, the last line of all."""
+    """The last line that ends a traceback says why; without one, the last line that isn't a progress bar."""
     plain = _ESCAPE.sub("", text).replace("\r", "\n")
     lines = [line.rstrip() for line in redact_text(plain).split("\n") if line.strip()]
     exceptions = [match["exception"] for line in lines if (match := _EXCEPTION.match(line))]
-    reason = exceptions[-1] if exceptions else "".join(lines[-1:]).strip()
+    others = [line for line in lines if not _PROGRESS.search(line)]
+    reason = exceptions[-1] if exceptions else "".join(others[-1:]).strip()
     last = [printable(line, _LONGEST) for line in lines[-_LINES:]]
     return Tail(printable(reason, _LONGEST), "\n".join(last))
 
