@@ -67,6 +67,7 @@ export const COMMANDS = {
   goToBreakpoint: "eagleray.goToBreakpoint",
   copyCommand: "eagleray.copyCommand",
   removeRun: "eagleray.removeRun",
+  clearEndedRuns: "eagleray.clearEndedRuns",
   presets: "eagleray.presets",
   selectInterpreter: "eagleray.selectInterpreter",
   // Profiling
@@ -176,7 +177,7 @@ export const CONTEXT_KEYS: readonly (keyof ContextKeys)[] = [
 /**
  * `contextValue` of the rows of the views, which the menus of package.json match.
  * A worker's is `worker.<state>`: worker.paused, worker.held, worker.debugging, worker.gone; that of a run's
- * is `runWorker.<state>`: runWorker.free, runWorker.waiting, runWorker.running, runWorker.stopped.
+ * is `runWorker.<state>`: runWorker.starting, runWorker.running, runWorker.paused, runWorker.debugging, runWorker.held.
  * That of a run and of its worker ends with `.profiled` or `.recording` where nsys is with it.
  */
 export const ROWS = {
@@ -201,6 +202,7 @@ export const ROWS = {
   run: { live: "run.live", ended: "run.ended" },
   runWorker: "runWorker",
   runLine: "runLine",
+  runReport: "runReport",
   profiled: ".profiled",
   recording: ".recording",
 } as const;

@@ -82,7 +82,11 @@ export const window = {
     editor.serializers.set(type, serializer);
     return { dispose: () => void editor.serializers.delete(type) };
   },
-  setStatusBarMessage: () => ({ dispose: () => undefined }),
+  setStatusBarMessage: (text: string) => {
+    editor.statusMessages.push(text);
+    return { dispose: () => undefined };
+  },
+  registerTerminalLinkProvider: () => ({ dispose: () => undefined }),
   createTreeView: (id: string, options: { treeDataProvider: FakeTreeView["provider"] }) => {
     const view = new FakeTreeView(options.treeDataProvider);
     editor.views.set(id, view);
@@ -267,3 +271,11 @@ export const l10n = {
 export const ViewColumn = { Active: -1 };
 
 export const extensions = { getExtension: () => undefined };
+
+export class TerminalLink {
+  constructor(
+    readonly startIndex: number,
+    readonly length: number,
+    readonly tooltip?: string,
+  ) {}
+}

@@ -45,6 +45,8 @@ class Editor {
   boxes: FakeInputBox[] = [];
   picks: FakeQuickPick[] = [];
   terminals: FakeTerminal[] = [];
+  /** The texts that the status bar showed for a while. */
+  statusMessages: string[] = [];
   readonly terminalClosed = new EventEmitter<FakeTerminal>();
   /** How often all files were saved. */
   saved = 0;

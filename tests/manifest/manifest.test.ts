@@ -211,7 +211,7 @@ test("every context key is read somewhere, and every one that is read is set", (
   assert.deepEqual(keys, [...CONTEXT_KEYS].sort());
 });
 
-const WORKER_STATES = ["free", "waiting", "running", "stopped"];
+const WORKER_STATES = ["starting", "running", "paused", "debugging", "held"];
 
 /** Every contextValue that a row can have. */
 const CONTEXTS = [
@@ -230,6 +230,7 @@ const CONTEXTS = [
     // nsys may be with it or not.
     .flatMap((context) => [context, context + ROWS.profiled, context + ROWS.recording]),
   ROWS.runLine,
+  ROWS.runReport,
 ];
 
 test("every clause about a row fits some row, and every row has a menu", () => {

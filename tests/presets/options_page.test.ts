@@ -516,7 +516,7 @@ test("the other task of a launch.json is done when the run is over", async () =>
   }
   await settled();
   assert.deepEqual([tasks.done, startedPlans()], [[], 4]);
-  fake.sidecar.notify(CHANGED, { runs: [aRun({ id: "new", state: "ended" })] });
+  fake.sidecar.notify(CHANGED, { runs: [aRun({ id: "new", state: "exited" })] });
   await settled();
   assert.deepEqual(tasks.done, ["tidy", "both", "broken"]);
   const said = editor.asked.map(({ text }) => text).sort();

@@ -16,7 +16,13 @@ import { clustersOf } from "../workers/samples";
 import { profiledRun, profiledWorker } from "./samples";
 
 function texts(row: "run" | "runWorker", ...runs: ProfiledRun[]): ReturnType<typeof runsTexts> {
-  const view = { runs: { runs: [] }, clusters: clustersOf([]), profiled: { runs }, now_s: 1060 };
+  const view = {
+    runs: { runs: [] },
+    clusters: clustersOf([]),
+    profiled: { runs },
+    recordings: { since: () => 1048 },
+    now_s: 1060,
+  };
   const run = aRun();
   return runsTexts(view, row === "run" ? { row, run } : { row, run, worker: runWorker() });
 }
@@ -24,21 +30,23 @@ function texts(row: "run" | "runWorker", ...runs: ProfiledRun[]): ReturnType<typ
 const recording = profiledWorker({ worker_id: "cafe", state: "recording" });
 const RUNS: readonly (readonly [Partial<ProfiledRun>, string])[] = [
   [{}, "1 worker profiled"],
-  [{ workers: [] }, "nobody profiled yet"],
-  [{ workers: [], sentence: "No worker fits *x*." }, "nobody profiled yet: No worker fits *x*."],
+  [{ workers: [] }, "no worker profiled yet"],
+  [{ workers: [], sentence: "No worker fits *x*." }, "no worker profiled yet: No worker fits *x*."],
   [{ gathered: 2 }, "2 reports"],
-  [{ state: "recording", workers: [profiledWorker(), recording] }, "recording 1 of 2 workers"],
+  [{ state: "recording", workers: [profiledWorker(), recording] }, "● recording 1 of 2 12 s"],
   [{ state: "writing" }, "writing 1 report"],
-  [{ state: "gathering", gathered: 3, expected: 8 }, "gathering 3 of 8 reports"],
-  [{ state: "gathered", gathered: 8, expected: 8 }, "8 reports gathered"],
+  [{ state: "gathering", gathered: 3, expected: 8 }, "downloading 3 of 8 reports"],
+  [{ state: "gathered", gathered: 8, expected: 8 }, "8 reports"],
   [{ state: "gathered" }, "no report"],
   [{ state: "gathered", sentence: "No worker fits *x*." }, "no report: No worker fits *x*."],
-  [{ state: "failed", sentence: "The disk is full." }, "not gathered: The disk is full."],
+  [{ state: "failed", sentence: "The disk is full." }, "reports not downloaded: The disk is full."],
 ];
 
 for (const [changes, words] of RUNS) {
   test(`a run of which is said “${words}”`, () => {
-    assert.equal(texts("run", profiledRun(changes)).description, `running · ${words} · 1 m`);
+    const isRecording = texts("run", profiledRun(changes)).context === "run.live.recording";
+    const expected = isRecording ? `${words} · 1 m` : `${words} · running · 1 m`;
+    assert.equal(texts("run", profiledRun(changes)).description, expected);
   });
 }
 
@@ -51,18 +59,21 @@ test("menus distinguish runs that record, could record, or have no nsys", () => 
 test("a worker shows that nsys is ready, records, writes, or why it is missing", () => {
   const said = (changes: object): readonly [string, string] => {
     const row = texts("runWorker", profiledRun({ workers: [profiledWorker(changes)] }));
-    return [row.description.split(" · ")[1] ?? "", row.context];
+    return [row.description.split(" · ")[0] ?? "", row.context];
   };
-  assert.deepEqual(said({}), ["profiled", "runWorker.free.profiled"]);
-  assert.deepEqual(said({ state: "recording" }), ["recording", "runWorker.free.recording"]);
-  assert.deepEqual(said({ state: "writing" }), ["writing its report", "runWorker.free.profiled"]);
+  assert.deepEqual(said({}), ["profiled", "runWorker.running.profiled"]);
+  assert.deepEqual(said({ state: "recording" }), ["● recording", "runWorker.running.recording"]);
+  assert.deepEqual(said({ state: "writing" }), [
+    "writing its report",
+    "runWorker.running.profiled",
+  ]);
   assert.deepEqual(said({ state: "gathered", reports: ["/a"] }), [
     "1 report",
-    "runWorker.free.profiled",
+    "runWorker.running.profiled",
   ]);
   assert.deepEqual(said({ state: "missing", sentence: "n1 has no nsys." }), [
     "without nsys: n1 has no nsys.",
-    "runWorker.free",
+    "runWorker.running",
   ]);
 });
 

@@ -209,7 +209,7 @@ test("without a row the only profiled run is taken, and a message says that ther
   fake.sidecar.on(LIST, () => ({ runs: [profiledRun()] }));
   await editor.run("eagleray.recordNow");
   assert.deepEqual(fake.sidecar.sentTo(RECORD), [{ run: RUN, workers: [] }]);
-  fake.sidecar.on(RUNS, () => ({ runs: [aRun({ state: "ended", ended: 1 })] }));
+  fake.sidecar.on(RUNS, () => ({ runs: [aRun({ state: "exited", ended: 1 })] }));
   await editor.run("eagleray.recordNow");
   assert.equal(fake.sidecar.sentTo(RECORD).length, 1);
   assert.equal(editor.asked.at(-1)?.text, "No such run is being profiled.");

@@ -175,7 +175,7 @@ test("in a workspace that is not trusted nothing is started, by whichever comman
 });
 
 test("“Rerun Last” needs no form: what this window ran last, with the breakpoints of now", async () => {
-  const over = { state: "ended", ended: 1 } as const;
+  const over = { state: "exited", ended: 1 } as const;
   list(
     aRun({ id: "other", workspace: "/v" }),
     aRun({ id: "last", ...over }),
@@ -206,7 +206,7 @@ test("“Rerun Last” before anything was run starts the file in the editor", a
 });
 
 test("stopping asks if the run requires it, and takes the only live run", async () => {
-  list(aRun({ state: "ended", ended: 1 }), aRun({ id: "live", confirm_stop: "Cancel job 5?" }));
+  list(aRun({ state: "exited", ended: 1 }), aRun({ id: "live", confirm_stop: "Cancel job 5?" }));
   await editor.run("eagleray.stopRun");
   assert.equal(editor.asked[0]?.options["detail"], "Cancel job 5?");
   assert.deepEqual(fake.sidecar.sentTo(STOP), []);
@@ -225,7 +225,7 @@ test("the user picks one of several runs; a message says that none fits", async 
 });
 
 test("the exact command is copied, and a run that has ended is forgotten", async () => {
-  const run = aRun({ state: "ended", ended: 1 });
+  const run = aRun({ state: "exited", ended: 1 });
   list(run);
   await editor.run("eagleray.copyCommand", { row: "run", run });
   assert.equal(editor.clipboard, `exact ${run.id}`);
@@ -237,11 +237,13 @@ test("runs are listed again after a start of the sidecar, and a click on a line 
   const line = runLine({ state: "moved", line: 3, moved_to: 5 });
   const runs = [aRun({ lines: [line] })];
   fake.sidecar.answers.set("eagleray/runs/list", () => ({ runs }));
+  fake.sidecar.answers.set("eagleray/profiling/list", () => ({ runs: [] }));
   fake.sidecar.started();
   await settled();
   const view = editor.views.get("eagleray.runs") as FakeTreeView<object>;
   const [run] = view.provider.getChildren();
-  const [row] = view.provider.getChildren(run);
+  const [breakpoints] = view.provider.getChildren(run);
+  const [row] = view.provider.getChildren(breakpoints);
   assert.ok(row);
   assert.equal(view.provider.getTreeItem(row).command?.command, "eagleray.goToBreakpoint");
   await editor.run("eagleray.goToBreakpoint", row);

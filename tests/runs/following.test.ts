@@ -62,8 +62,8 @@ function attached(): readonly unknown[] {
 }
 
 function standing(...workers: string[]): Run {
-  const stopped = workers.map((worker_id) => runWorker({ worker_id, state: "stopped" }));
-  return aRun({ state: "stopped_at", workers: stopped });
+  const stopped = workers.map((worker_id) => runWorker({ worker_id, state: "paused" }));
+  return aRun({ state: "paused", workers: stopped });
 }
 
 interface Tracker {
@@ -110,7 +110,7 @@ test("disabled breakpoints, and those of other languages and documents, are none
 });
 
 test("without a live run of this window no breakpoint is sent, and no sidecar starts", async () => {
-  await list(aRun({ state: "ended", ended: 1 }), aRun({ workspace: "/v" }));
+  await list(aRun({ state: "exited", ended: 1 }), aRun({ workspace: "/v" }));
   debug.setBreakpoints(point("/w/a.py", 2));
   await later();
   assert.deepEqual(told(), []);
@@ -286,8 +286,8 @@ test("beside a line that moved or cannot be reached the editor says so, as long 
   const other = runLine({ path: "/w/project/other.py", line: 3, state: "unreachable" });
   const gone = runLine({ line: 90, state: "unreachable" });
   await list(aRun({ lines: [moved, other, gone, runLine({ line: 5 })] }));
-  assert.deepEqual(notes.at(-1), [[11, "stops at line 14, the nearest with code"]]);
-  await list(aRun({ state: "ended", ended: 1, lines: [moved] }));
+  assert.deepEqual(notes.at(-1), [[11, "moved to line 14"]]);
+  await list(aRun({ state: "exited", ended: 1, lines: [moved] }));
   assert.deepEqual(notes.at(-1), []);
 });
 

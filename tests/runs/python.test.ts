@@ -88,7 +88,7 @@ test("an interpreter that is selected is checked as well", async () => {
 });
 
 test("a run that is started again asks the same", async () => {
-  const run = aRun({ state: "ended", ended: 1 });
+  const run = aRun({ state: "exited", ended: 1 });
   fake.sidecar.on(LIST, () => ({ runs: [run] }));
   fake.sidecar.notify(CHANGED, { runs: [run] });
   editor.answer = () => USE_CLUSTERS;

@@ -23,7 +23,7 @@ function list(...runs: Run[]): void {
 }
 
 test("a run of a terminal is restarted with the breakpoints that it had", async () => {
-  const run = aRun({ workspace: "", state: "ended", ended: 1 });
+  const run = aRun({ workspace: "", state: "exited", ended: 1 });
   list(run);
   const range = { start: { line: 2 } };
   debug.breakpoints = [new SourceBreakpoint({ uri: Uri.file(`${FOLDER}/a.py`), range }, true)];
@@ -43,7 +43,7 @@ test("a run that goes on is stopped first, and starts once more when it is over"
   list({ ...run, state: "stopping" });
   await settled();
   assert.deepEqual(fake.sidecar.sentTo(RESTART), []);
-  list({ ...run, state: "ended", ended: 1 });
+  list({ ...run, state: "exited", ended: 1 });
   await restarting;
   assert.equal(fake.sidecar.sentTo(RESTART).length, 1);
 });
@@ -67,7 +67,7 @@ test("an orphaned run may keep running, so the user decides about it", async () 
   await settled();
   assert.deepEqual(fake.sidecar.sentTo(STOP), [{ id: run.id, confirmed: true }]);
   assert.equal(fake.sidecar.sentTo(RESTART).length, 1);
-  list({ ...run, state: "stopped", ended: 1 });
+  list({ ...run, state: "cancelled", ended: 1 });
   await restarting;
   assert.equal(fake.sidecar.sentTo(RESTART).length, 2);
 });

@@ -2,17 +2,30 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { runsRows, runsTexts, type RunsView } from "../../extension/features/runs/rows";
+import { RecordingTimes } from "../../extension/features/runs/recording_texts";
+import {
+  runsRows,
+  runsTexts,
+  startTime,
+  type RunsRow,
+  type RunsView,
+} from "../../extension/features/runs/rows";
 import type { Run } from "../../extension/features/runs/messages";
+import type { ProfiledRuns } from "../../extension/features/profiling/messages";
+import { profiledRun, profiledWorker } from "../profiling/samples";
 import { cluster, clustersOf } from "../workers/samples";
 import { aRun, runLine, runWorker } from "./samples";
+
+const NOW_S = 1080;
+const STARTED = startTime(1000, NOW_S);
 
 function viewOf(...runs: Run[]): RunsView {
   return {
     runs: { runs },
     clusters: clustersOf([cluster({ id: "c", name: "big" })]),
     profiled: { runs: [] },
-    now_s: 1150,
+    recordings: new RecordingTimes(),
+    now_s: NOW_S,
   };
 }
 
@@ -20,72 +33,149 @@ function textsOf(run: Run): ReturnType<typeof runsTexts> {
   return runsTexts(viewOf(run), { row: "run", run });
 }
 
-function childrenOf(run: Run): readonly { label: string; description: string; context: string }[] {
-  const view = viewOf(run);
-  return runsRows(view, { row: "run", run }).map((row) => runsTexts(view, row));
+function below(run: Run, row: RunsRow = { row: "run", run }): readonly RunsRow[] {
+  return runsRows(viewOf(run), row);
 }
 
+/** Labels and descriptions of the rows below a row. */
+function shownBelow(run: Run, row?: RunsRow): readonly (readonly [string, string])[] {
+  return below(run, row).map((row) => {
+    const { label, description } = runsTexts(viewOf(run), row);
+    return [label, description];
+  });
+}
+
+const paused = runWorker({ state: "paused" });
+const NO_RAY = "ModuleNotFoundError: No module named 'ray'";
 const DESCRIPTIONS: readonly (readonly [string, Run, string])[] = [
-  ["one that goes on", aRun(), "running · 2 m 30 s"],
-  ["a job", aRun({ kind: "job", cluster: "c", state: "starting" }), "starting · 2 m 30 s · big"],
-  ["one with a Ray of its own", aRun({ cluster: "http://127.0.0.1:8265" }), "running · 2 m 30 s"],
-  ["one that ended well", aRun({ state: "ended", ended: 1003, code: 0 }), "ended · 3 s"],
-  ["one that was stopped", aRun({ state: "stopped", ended: 1003, code: 1 }), "stopped · 3 s"],
-  ["one that failed", aRun({ state: "failed", ended: 1003, code: 2 }), "failed (exit 2) · 3 s"],
+  ["a running run", aRun(), "running · 1 m 20 s"],
+  ["a job", aRun({ kind: "job", cluster: "c", state: "starting" }), "starting · 1 m 20 s · big"],
+  ["one with a Ray of its own", aRun({ cluster: "http://127.0.0.1:8265" }), "running · 1 m 20 s"],
+  ["an exited run", aRun({ state: "exited", ended: 1003, code: 0 }), `${STARTED} · exited · 3 s`],
   [
-    "one that failed for a reason",
+    "a cancelled run",
+    aRun({ state: "cancelled", ended: 1060, code: 130 }),
+    `${STARTED} · cancelled after 1 m`,
+  ],
+  [
+    "a failed run without a reason",
+    aRun({ state: "failed", ended: 1003, code: 2 }),
+    `${STARTED} · failed (exit 2) · 3 s`,
+  ],
+  [
+    "a failed run with a reason",
+    aRun({ state: "failed", ended: 1003, code: 1, reason: NO_RAY }),
+    `${STARTED} · ${NO_RAY}`,
+  ],
+  [
+    "a run that could not start",
+    aRun({ state: "failed", ended: 1000, note: "train.sh: permission denied." }),
+    `${STARTED} · train.sh: permission denied.`,
+  ],
+  [
+    "a failed run whose reason looks like an icon",
     aRun({ state: "failed", ended: 1003, code: 1, reason: "ValueError: $(x)" }),
-    "ValueError: $\u200b(x) · 3 s",
+    `${STARTED} · ValueError: $\u200b(x)`,
   ],
   [
-    "one of whose two processes one stands",
-    aRun({ state: "stopped_at", workers: [runWorker({ state: "stopped" }), runWorker()] }),
-    "1 of 2 processes stopped · 2 m 30 s",
+    "a run with a paused, a debugged and a held worker of four",
+    aRun({
+      state: "paused",
+      workers: [
+        paused,
+        runWorker({ state: "debugging" }),
+        runWorker({ state: "held" }),
+        runWorker(),
+      ],
+    }),
+    "3 of 4 paused · 1 m 20 s",
   ],
   [
-    "one with something to know",
-    aRun({ state: "ended", ended: 1001, code: 0, note: "It finished before anything stopped." }),
-    "ended · 1 s · It finished before anything stopped.",
+    "a run with a note",
+    aRun({ state: "exited", ended: 1001, code: 0, note: "No breakpoint was hit." }),
+    `${STARTED} · exited · 1 s · No breakpoint was hit.`,
   ],
-  ["one that nobody keeps", aRun({ state: "unwatched" }), "not watched any more · 2 m 30 s"],
+  ["a run without a supervisor", aRun({ state: "unwatched" }), "state unknown · 1 m 20 s"],
 ];
 
 for (const [name, run, description] of DESCRIPTIONS) {
-  test(`the row of ${name}`, () => {
+  test(`the row of ${name} reads “${description.replace(STARTED, "14:02")}”`, () => {
     assert.equal(textsOf(run).description, description);
   });
 }
 
-test("the tooltip has the exact command, and rows have distinct ids", () => {
-  assert.match(textsOf(aRun()).tooltip, /^python train\.py --steps 3\nIn \/w\/project/);
+test("the label of a run has its arguments, cut where the state would lose its room", () => {
+  assert.equal(textsOf(aRun()).label, "train.py --steps 3");
+  const { label, tooltip } = textsOf(
+    aRun({ arguments: "--steps 3 --learning-rate 0.001", command: "python train.py --steps 3 x" }),
+  );
+  assert.equal(label, "train.py --steps 3 --le…");
+  assert.match(tooltip, /^python train\.py --steps 3 x\nFolder: \/w\/project/);
+});
+
+test("at 300 px the row of a failed run shows arguments, start time and the kind of error", () => {
+  const { label, description } = textsOf(
+    aRun({ state: "failed", ended: 1003, code: 1, reason: NO_RAY }),
+  );
+  // About so many characters of the editor's font, without indentation and icon.
+  assert.match(`${label} ${description}`.slice(0, 42), /--steps 3 \d\d:\d\d · ModuleNotFound/);
+});
+
+test("the start time has a date on another day", () => {
+  assert.match(STARTED, /^\d\d:\d\d$/);
+  assert.match(startTime(1000, 1000 + 3 * 86_400), /^\d\d-\d\d \d\d:\d\d$/);
+});
+
+test("the rows of two runs have distinct ids", () => {
   assert.notEqual(textsOf(aRun()).id, textsOf(aRun({ id: "1" })).id);
 });
 
 test("text from a cluster becomes neither an icon nor a link", () => {
   const run = aRun({ name: "$(trash) [a](b)", workers: [runWorker({ name: "$(x)\u001b[1m" })] });
   assert.doesNotMatch(textsOf(run).label, /\$\(|\]\(/);
-  assert.doesNotMatch(childrenOf(run)[0]?.label ?? "", /\$\(/);
+  assert.doesNotMatch(shownBelow(run)[0]?.[0] ?? "", /\$\(/);
 });
 
-test("stopped workers come first, with their line", () => {
-  const stopped = runWorker({
-    name: "b",
-    state: "stopped",
-    path: "/x/policy.py",
-    line: 7,
-    rank: "1",
-  });
-  const rows = childrenOf(aRun({ workers: [runWorker({ name: "a" }), stopped] }));
+test("workers are sorted by rank, with their stop location or their state", () => {
+  const workers = [
+    runWorker({ name: "policy-10", rank: "10", state: "starting" }),
+    runWorker({ name: "policy-2", rank: "2", state: "held", path: "/x/policy.py", line: 7 }),
+    runWorker({ name: "train.py", kind: "driver" }),
+  ];
+  const run = aRun({ workers });
+  assert.deepEqual(shownBelow(run), [
+    ["train.py", "running"],
+    ["policy-2", "rank 2 · policy.py:7"],
+    ["policy-10", "rank 10 · starting"],
+  ]);
+  const contexts = below(run).map((row) => runsTexts(viewOf(run), row).context);
+  assert.deepEqual(contexts, ["runWorker.running", "runWorker.held", "runWorker.starting"]);
+});
+
+test("many workers are grouped by their class, with how many are paused", () => {
+  const policies = Array.from({ length: 9 }, (_, rank) =>
+    runWorker({
+      worker_id: `p${rank}`,
+      name: `policy-${rank}`,
+      rank: String(rank),
+      state: rank < 2 ? "paused" : "running",
+    }),
+  );
+  const critic = runWorker({ worker_id: "c", name: "critic" });
+  const run = aRun({ workers: [...policies.slice().reverse(), critic] });
+  assert.deepEqual(shownBelow(run), [
+    ["policy", "2 of 9 paused"],
+    ["critic", "running"],
+  ]);
+  const [group] = below(run);
+  assert.ok(group);
   assert.deepEqual(
-    rows.map((row) => [row.label, row.description, row.context]),
-    [
-      ["b", "stopped · rank 1 · policy.py:7 · pid 7", "runWorker.stopped"],
-      ["a", "running free · pid 7", "runWorker.free"],
-    ],
+    shownBelow(run, group).map(([label]) => label),
+    policies.map(({ name }) => name),
   );
 });
 
-test("lines that moved, cannot be reached or wait for their file have a row; the others none", () => {
+test("only breakpoints with a problem have rows", () => {
   const lines = [
     runLine(),
     runLine({ line: 13, state: "moved", moved_to: 15 }),
@@ -93,35 +183,72 @@ test("lines that moved, cannot be reached or wait for their file have a row; the
     runLine({ path: "/w/other.py", state: "pending" }),
     runLine({ path: "/w/far.py", state: "pending", reason: "The file is not on that node." }),
   ];
-  assert.deepEqual(
-    childrenOf(aRun({ lines })).map((row) => [row.label, row.description]),
-    [
-      ["policy.py:13", "stops at line 15, the nearest with code"],
-      ["policy.py:99", "cannot be reached: there is no code near this line"],
-      ["other.py:12", "no process has loaded this file yet"],
-      ["far.py:12", "The file is not on that node."],
-    ],
-  );
-  const ended = aRun({ state: "ended", ended: 1001, lines: lines.slice(3, 4) });
-  assert.equal(childrenOf(ended)[0]?.description, "no process loaded this file");
+  const run = aRun({ lines });
+  const [group] = below(run);
+  assert.deepEqual(shownBelow(run), [["Breakpoints", "4 not verified"]]);
+  assert.deepEqual(shownBelow(run, group), [
+    ["policy.py:13", "moved to line 15"],
+    ["policy.py:99", "no code near this line"],
+    ["other.py:12", "not loaded yet"],
+    ["far.py:12", "The file is not on that node."],
+  ]);
+  const ended = aRun({ state: "exited", ended: 1001, lines: lines.slice(3, 4) });
+  assert.deepEqual(shownBelow(ended, below(ended)[0]), [
+    ["other.py:12", "never loaded: breakpoint not hit"],
+  ]);
+  assert.deepEqual(shownBelow(aRun({ lines: lines.slice(0, 1) })), []);
 });
 
-test("a live run of few workers is expanded, one of many is not", () => {
-  const many = Array.from({ length: 64 }, (_, at) => runWorker({ worker_id: String(at) }));
-  assert.equal(textsOf(aRun({ state: "ended", ended: 1001 })).children, "none");
+test("downloaded reports are listed below their run", () => {
+  const run = aRun({ state: "exited", ended: 1001 });
+  const workers = [profiledWorker({ reports: ["/o/policy.nsys-rep"] })];
+  const profiled = {
+    runs: [profiledRun({ run: run.id, state: "gathered", gathered: 1, workers })],
+  };
+  const view = { ...viewOf(run), profiled };
+  const [group] = runsRows(view, { row: "run", run });
+  assert.ok(group);
+  assert.equal(runsTexts(view, group).label, "Reports");
+  const [report] = runsRows(view, group);
+  assert.ok(report);
+  const { label, description } = runsTexts(view, report);
+  assert.deepEqual([label, description], ["policy-0", "policy.nsys-rep"]);
+});
+
+test("a recording shows for how long it goes on, if its begin was seen", () => {
+  const times = new RecordingTimes();
+  const of = (run: string, state: "idle" | "recording"): ProfiledRuns => ({
+    runs: [profiledRun({ run, state })],
+  });
+  times.update(of("a", "recording"), 5);
+  assert.equal(times.since("a"), undefined);
+  times.update(of("b", "idle"), 6);
+  times.update(of("b", "recording"), 7);
+  times.update(of("b", "recording"), 9);
+  assert.deepEqual([times.since("b"), times.isRecording], [7, true]);
+  times.update(of("b", "idle"), 10);
+  assert.deepEqual([times.since("b"), times.isRecording], [undefined, false]);
+});
+
+test("a live run of few rows is expanded, an ended one is not", () => {
+  const classes = Array.from({ length: 40 }, (_, at) =>
+    runWorker({ worker_id: String(at), name: `worker ${String.fromCharCode(97 + at)}x` }),
+  );
+  assert.equal(textsOf(aRun({ state: "exited", ended: 1001 })).children, "none");
   assert.equal(textsOf(aRun()).children, "expanded");
-  assert.equal(textsOf(aRun({ workers: many.slice(0, 4) })).children, "expanded");
-  assert.equal(textsOf(aRun({ workers: many })).children, "collapsed");
-  const ended = aRun({ state: "ended", ended: 1001, workers: many.slice(0, 4) });
+  assert.equal(textsOf(aRun({ workers: classes.slice(0, 4) })).children, "expanded");
+  assert.equal(textsOf(aRun({ workers: classes })).children, "collapsed");
+  const ended = aRun({ state: "exited", ended: 1001, workers: classes.slice(0, 4) });
   assert.equal(textsOf(ended).children, "collapsed");
 });
 
-test("the tooltip has the Python, and of a run that failed the last lines", () => {
+test("the tooltip has Python, start, state and the last lines of a failed run", () => {
   const failed = { state: "failed", ended: 1003, code: 1, reason: "ValueError: x" } as const;
   const { tooltip, spoken } = textsOf(
     aRun({ ...failed, python: "/opt/python", tail: "Traceback\nValueError: x" }),
   );
-  assert.match(tooltip, /^Python \/opt\/python$/m);
+  assert.match(tooltip, /^Python: \/opt\/python$/m);
+  assert.match(tooltip, /^Started: \d\d:\d\d$/m);
   assert.match(tooltip, /^failed \(exit 1\), 3 s\nTraceback\nValueError: x$/m);
-  assert.match(spoken, /failed \(exit 1\), ValueError: x/);
+  assert.match(spoken, /^run train\.py --steps 3, failed \(exit 1\), ValueError: x/);
 });

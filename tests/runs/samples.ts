@@ -14,7 +14,7 @@ export function runWorker(changes: Partial<RunWorkerStatus> = {}): RunWorkerStat
     pid: 7,
     kind: "worker",
     name: "policy-0",
-    state: "free",
+    state: "running",
     files: [],
     rank: "",
     path: "",
@@ -33,6 +33,7 @@ export function aRun(changes: Partial<Run> = {}): Run {
   return {
     id: "0123456789ab",
     name: "train.py",
+    arguments: "--steps 3",
     kind: "program",
     state: "running",
     started: 1000,

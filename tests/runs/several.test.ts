@@ -18,7 +18,7 @@ import { registeredForEach, registerRuns } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
 import { aRun, runWorker } from "./samples";
 
-const ENDED = { state: "ended", ended: 1 } as const;
+const ENDED = { state: "exited", ended: 1 } as const;
 const RUNS: readonly Run[] = [
   aRun({ id: "1", confirm_stop: "Cancel job 5?" }),
   aRun({ id: "2" }),
@@ -60,9 +60,9 @@ test("Forget names those that are over before they go", async () => {
   await run("eagleray.removeRun");
   assert.deepEqual(
     [editor.asked[0]?.text, editor.asked[0]?.options["detail"]],
-    ["Forget 2 runs?", "c\nd"],
+    ["Remove 2 runs and their output?", "c --steps 3\nd --steps 3"],
   );
-  editor.answer = () => "Forget";
+  editor.answer = () => "Remove";
   await run("eagleray.removeRun");
   assert.deepEqual(fake.sidecar.sentTo(FORGET), [{ id: "3" }, { id: "4" }]);
 });

@@ -7,9 +7,9 @@ import { aRun, runWorker } from "./samples";
 
 const two = aRun({
   workers: [
-    runWorker({ worker_id: "a", state: "stopped" }),
+    runWorker({ worker_id: "a", state: "paused" }),
     runWorker({ worker_id: "b" }),
-    runWorker({ worker_id: "c", state: "stopped" }),
+    runWorker({ worker_id: "c", state: "paused" }),
   ],
 });
 const FREE: NextStopInput = {
@@ -48,7 +48,7 @@ for (const [name, looking, worker] of CASES) {
 }
 
 test("a run that is being stopped, or is over, has no stop for anybody", () => {
-  const states = ["stopping", "stopped", "ended", "failed"] as const;
+  const states = ["stopping", "cancelled", "exited", "failed"] as const;
   const runs = states.map((state) => ({ ...two, state }));
   assert.deepEqual(stoppedIn({ runs }), []);
 });

@@ -19,7 +19,7 @@ import { aRun, runWorker } from "./samples";
 
 /** Longer than any pause between two pieces, or before the next try. */
 const LONG_MS = 60_000;
-const ENDED = { state: "ended", ended: 1003, code: 0 } as const;
+const ENDED = { state: "exited", ended: 1003, code: 0 } as const;
 
 interface Pty {
   open(): void;
@@ -69,7 +69,8 @@ async function opened(run: Run): Promise<Pty> {
   await editor.run("eagleray.showOutput", { row: "run", run });
   const pty = editor.terminals.at(-1)?.options["pty"] as Pty;
   pty.onDidWrite((text) => {
-    shown += text;
+    // A line of ours is dim until its end.
+    shown += text.replaceAll("\u001b[0m\r\n", "\r\n");
   });
   pty.onDidClose(() => {
     closed += 1;
@@ -95,7 +96,7 @@ const LAST_LINES: readonly (readonly [string, Partial<Run>, RegExp])[] = [
   [
     "0",
     ENDED,
-    / \* .*train\.py ended with exit code 0 after 3 s\. Press R to run again, any other key to close\.\r\n$/,
+    / \* .*train\.py exited with code 0 after 3 s\. Press R to run again, any other key to close\.\r\n$/,
   ],
   [
     "1",
@@ -104,18 +105,18 @@ const LAST_LINES: readonly (readonly [string, Partial<Run>, RegExp])[] = [
   ],
   [
     "Stop",
-    { state: "stopped", ended: 1065, code: 130 },
-    /train\.py was stopped after 1 m 5 s\. Press R/,
+    { state: "cancelled", ended: 1065, code: 130 },
+    /train\.py was cancelled after 1 m[^.]*\. Press R/,
   ],
   [
     "no start",
     { state: "failed", ended: 1000, note: "No room." },
-    /No room\.\r\n.*train\.py failed after 0 s/,
+    /No room\.\r\n.*train\.py failed after 0 s\. Press R/,
   ],
   [
     "another host",
     { state: "unwatched", note: "x" },
-    / x\r\n[^]*half\r\n.*may still be running, .*Press any key/,
+    / x\r\n[^]*half\r\n.*may still be running\. .*Press any key/,
   ],
 ];
 
@@ -145,7 +146,7 @@ test("omitted output is noted, with the file that has all of it", async () => {
     shown,
     /The first 63 MB are not shown\. All output: \/h\/runs\/\w+\/output\.log\r\nz/,
   );
-  assert.match(shown, /12 MB are skipped: .*\r\ny/);
+  assert.match(shown, /Skipped 12 MB: .*\r\ny/);
 });
 
 test("a new sidecar continues the output where the lost one ended", async () => {
@@ -176,7 +177,7 @@ test("Ctrl-C stops the run, once more hurries, and other keys do nothing while i
   assert.deepEqual([fake.sidecar.sentTo(STOP), closed], [[], 0]);
   pty.handleInput("\x03");
   await settled();
-  assert.match(shown, /\^C\r\n.*Stopping… Press Ctrl-C again to hurry\.\r\n$/);
+  assert.match(shown, /\^C\r\n.*Stopping… Press Ctrl-C again to stop now\.\r\n$/);
   pty.handleInput("\x03");
   await settled();
   assert.equal(fake.sidecar.sentTo(STOP).length, 2);
@@ -219,13 +220,13 @@ for (const key of ["q", "\r", " ", "\x1b", "\x03"]) {
 test("a pause, a note and their end are lines of their own, each once", async () => {
   pieces({ text: "step 1", next: 6 });
   await opened(aRun());
-  const stopped = runWorker({ state: "stopped", path: "/w/rollout.py", line: 3 });
+  const stopped = runWorker({ state: "paused", path: "/w/rollout.py", line: 3 });
   list(aRun({ workers: [stopped] }));
   list(aRun({ workers: [stopped], note: "It waits." }));
   await settled();
   assert.match(
     shown,
-    /^step 1\r\n.*\[eagleray\].* policy-0 paused at rollout\.py:3\r\n.*It waits\.\r\n$/,
+    /^step 1\r\n.*\[eagleray\] policy-0 paused at rollout\.py:3\r\n.*It waits\.\r\n$/,
   );
   list(aRun({ workers: [runWorker()], note: "It waits." }));
   list(aRun({ workers: [stopped], note: "It waits." }));

@@ -33,7 +33,7 @@ await browserRun(
     const terminal = page.locator(".part.panel .xterm-rows");
     const programs = () =>
       markedWith("EAGLERAY_HOME", stage.home, path.join(stage.workspace, "train.py"));
-    const over = /train\.py(stopped|ended|failed)/;
+    const over = /train\.py[\d: -]+·.(exited|cancelled)/;
     const runs = page.locator(".pane", { has: page.locator(".pane-header[aria-label^=Runs]") });
     const run = (text) => runs.locator(".monaco-list-row", { hasText: text });
 
@@ -199,7 +199,7 @@ await browserRun(
 
     await test("a terminal shows the output of the run", async () => {
       await window.openPanel();
-      await window.waitFor(run(/train\.py.*stopped/), "the run");
+      await window.waitFor(run(/train\.py.*\d paused/), "the run");
       const tab = page.locator(".part.panel .action-label", { hasText: "Terminal" });
       await window.click(tab, () => terminal.first().isVisible(), "the terminal is in front");
       await window.shot("run");
@@ -224,7 +224,7 @@ await browserRun(
       const hasNote = () =>
         page.evaluate(() =>
           [...document.querySelectorAll(".view-line span")].some((element) =>
-            getComputedStyle(element, "::after").content.includes("the nearest with code"),
+            getComputedStyle(element, "::after").content.includes("moved to line"),
           ),
         );
       const click = () => window.clickGutter(line("nothing"));
@@ -245,7 +245,7 @@ await browserRun(
       );
       await disconnect();
       await inline(
-        run(/policy-\drunning/),
+        run(/policy-\d.*running/),
         "Pause Worker",
         () => window.toolbar().isVisible(),
         "a session is open",
@@ -275,7 +275,10 @@ await browserRun(
       const score = lineOf(path.join(stage.workspace, "evaluation.py"), "score");
       await window.toggleBreakpoint(score, true);
       await window.openPanel();
-      await window.waitFor(run(new RegExp(`evaluation\\.py:${score}.*loaded`)), "the line’s row");
+      await window.waitFor(
+        run(new RegExp(`evaluation\\.py:${score}.*not loaded`)),
+        "the line’s row",
+      );
       await window.shot("not-loaded");
     });
 
@@ -299,9 +302,9 @@ await browserRun(
       await page.reload({ waitUntil: "domcontentloaded" });
       await window.ready();
       await window.openPanel();
-      await window.waitFor(run(/train\.py.*stopped/), "the run that is still running");
+      await window.waitFor(run(/train\.py.*\d paused/), "the run that is still running");
       await inline(
-        run(/train\.py.*stopped/),
+        run(/train\.py.*\d paused/),
         "Stop Run",
         async () => (await run(over).count()) === 2,
         "both runs are over",
@@ -310,7 +313,7 @@ await browserRun(
       // Its cluster goes with it, and leaves no error in any view.
       await window.waitForNone(window.rowOf("Clusters", /local/), "the cluster of the run");
       await window.waitForNone(window.row(/[Nn]ot responding|Nothing answers/), "an error");
-      await window.shot("stopped");
+      await window.shot("cancelled");
     });
 
     /** Its output stays on the screen after its end, and comes back when it was closed. */
@@ -330,13 +333,13 @@ await browserRun(
       await show(`the output of ${name} once more`);
     }
 
-    await test("the output of a stopped run stays, and can be reopened", async () => {
+    await test("the output of a cancelled run stays, and can be reopened", async () => {
       await staysOpen(
-        /train\.pystopped/,
+        /train\.py.*cancelled after/,
         /KeyboardInterrupt/,
-        /train\.pywasstoppedafter.*PressRtorun/,
+        /train\.pywascancelledafter.*PressRtorun/,
       );
-      await window.shot("output-stopped");
+      await window.shot("output-cancelled");
     });
 
     await test("the output of a run that ended with 0 stays, and can be reopened", async () => {
@@ -352,13 +355,17 @@ await browserRun(
         title("Debug on Ray"),
         () =>
           terminal
-            .getByText(/evaluation\.py ended with exit code 0/)
+            .getByText(/evaluation\.py exited with code 0/)
             .first()
             .isVisible(),
         "the end of the run",
       );
       await window.openPanel();
-      await staysOpen(/evaluation\.pyended/, /score/, /exitcode0after.*anyotherkeytoclose/);
+      await staysOpen(
+        /evaluation\.py.*exited/,
+        /score/,
+        /exitedwithcode0after.*anyotherkeytoclose/,
+      );
       await window.shot("output-0");
     });
 
@@ -387,9 +394,46 @@ await browserRun(
         "the session is closed",
       );
       await window.openPanel();
-      await window.waitFor(run(/failing\.py.*ZeroDivisionError/), "why the run has failed");
+      await window.waitFor(
+        run(/failing\.py.*\d\d:\d\d · ZeroDivisionError/),
+        "why the run has failed",
+      );
+      const message = /failing\.py failed \(exit 1\): ZeroDivisionError/;
+      await window.waitForMessage(message, "the message about the failed run");
+      await window.shot("failed");
+      await window.answerMessage(
+        message,
+        "Show Output",
+        () => terminal.first().isVisible(),
+        "the button of the message shows the output",
+      );
+      await window.clearMessages();
+      await window.openPanel();
       await staysOpen(/failing\.py/, /ZeroDivisionError/, /failing\.pyfailedwithexitcode1after/);
       await window.shot("output-1");
+    });
+
+    await test("a click on an ended run shows its output", async () => {
+      await window.click(
+        run(/evaluation\.py.*exited/).locator(".label-name"),
+        async () =>
+          /evaluation\.pyexitedwithcode0/.test(
+            (await terminal.allTextContents()).join("").replace(/\s/g, ""),
+          ),
+        "its output is in front",
+      );
+    });
+
+    await test("“Clear Ended Runs” empties the list after a question", async () => {
+      await window.openPanel();
+      const question = page.locator(".monaco-dialog-box", { hasText: "and their output" });
+      await window.command("Eagleray: Clear Ended Runs", () => question.isVisible());
+      await window.click(
+        question.locator(".monaco-button", { hasText: "Remove" }),
+        async () => (await run(/·/).count()) === 0,
+        "no run is listed",
+      );
+      await window.shot("cleared");
     });
   },
   { stage: async () => withPictures(await setStageWithoutCluster()), driver: false },

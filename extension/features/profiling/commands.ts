@@ -8,8 +8,8 @@ import { plain } from "../../common/texts";
 import { isConfirmed, longWork } from "../../dialogs";
 import type { Row } from "../../panel";
 import { LIST as RUNS, type Run } from "../runs/messages";
-import { isLive } from "../runs/rows";
-import { noReportSentence, openReportOf } from "./gathered_reports";
+import { isLive } from "../runs/states";
+import { noReportSentence, openReport, openReportOf } from "./gathered_reports";
 import { GATHER, LIST, RECORD, STOP } from "./messages";
 import { reportsOf, targetsOf, type RecordingTarget } from "./recording_targets";
 
@@ -96,6 +96,11 @@ function isFinishing({ targets, nameOf, runOf }: SelectedRuns): Promise<boolean>
 /** Without a row, opens a file that the user chooses. */
 export async function open(app: App, rows: readonly Row[]): Promise<void> {
   const profiled = app.profiled.value;
+  const [row] = rows;
+  if (row?.row === "runReport") {
+    await openReport(row.path);
+    return;
+  }
   const named = targetsOf(rows, profiled);
   const reports = named.flatMap((target) => reportsOf(target, profiled));
   if (named.length > 0 && reports.length === 0) {

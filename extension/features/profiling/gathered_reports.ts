@@ -13,7 +13,7 @@ import { LIST as RUNS } from "../runs/messages";
 import type { ProfiledRun, ProfiledRuns } from "./messages";
 import { reportsOf, type GatheredReport } from "./recording_targets";
 
-async function openReport(path: string): Promise<void> {
+export async function openReport(path: string): Promise<void> {
   const editor = path.endsWith(".nsys-rep") ? EDITORS.report : EDITORS.database;
   await vscode.commands.executeCommand("vscode.openWith", vscode.Uri.file(path), editor);
 }

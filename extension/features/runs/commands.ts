@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import { withEach } from "../../common/errors";
-import { count, plain } from "../../common/texts";
+import { dotted, plain } from "../../common/texts";
 import { isConfirmed } from "../../dialogs";
 import type { Row } from "../../panel";
 import { draftOf, emptyDraft, NO_PRESET, noProgram } from "./draft";
@@ -14,10 +14,11 @@ import { selectProgramPython } from "./interpreters";
 import { lastOptions } from "./last_options";
 import { COMMAND, FORGET, PAUSE, STOP, type Run, type RunWorkerStatus } from "./messages";
 import type { RunOutput } from "./output";
-import { isLive, workerName } from "./rows";
+import { workerName } from "./rows";
 import { isOfThisWindow } from "./run_list";
 import type { RunStarter } from "./run_starter";
 import type { RunStops } from "./run_stops";
+import { isLive } from "./states";
 
 /** How long the status bar says with which options a run starts. */
 const SHOWN_MS = 6000;
@@ -63,7 +64,11 @@ export class RunCommands {
 
   /** The id of the run that was started last. */
   async restart(rows: readonly Row[]): Promise<string | undefined> {
-    const runs = await this.allOf(rows, (run) => run.can_restart, "Restart which run?");
+    const runs = await this.allOf(
+      rows,
+      (run) => run.can_restart,
+      vscode.l10n.t("Restart which run?"),
+    );
     let last: string | undefined;
     await withEach(runs, nameOf, async (run) => {
       last = (await this.starting.restart(run)) ?? last;
@@ -73,10 +78,13 @@ export class RunCommands {
 
   /** One confirmation for all runs that need one. */
   async stop(rows: readonly Row[]): Promise<void> {
-    const runs = await this.allOf(rows, isLive, "Stop which run?");
+    const runs = await this.allOf(rows, isLive, vscode.l10n.t("Stop which run?"));
     const asking = runs.map((run) => run.confirm_stop).filter((text) => text !== "");
-    const title = `Stop ${runNames(runs)}?`;
-    if (asking.length === 0 || (await isConfirmed(title, asking.join("\n"), "Stop"))) {
+    const title = vscode.l10n.t("Stop {0}?", runNames(runs));
+    if (
+      asking.length === 0 ||
+      (await isConfirmed(title, asking.join("\n"), vscode.l10n.t("Stop")))
+    ) {
       await withEach(runs, nameOf, ({ id, confirm_stop }) =>
         this.app.sidecar.request(STOP, { id, confirmed: confirm_stop !== "" }),
       );
@@ -84,12 +92,16 @@ export class RunCommands {
   }
 
   async showOutput(rows: readonly Row[]): Promise<void> {
-    const runs = await this.allOf(rows, () => true, "The output of which run?");
+    const runs = await this.allOf(rows, () => true, vscode.l10n.t("Show the output of which run?"));
     await withEach(runs, nameOf, ({ id }) => this.output.show(id, false));
   }
 
   async copy(rows: readonly Row[]): Promise<void> {
-    const runs = await this.allOf(rows, () => true, "The command of which run?");
+    const runs = await this.allOf(
+      rows,
+      () => true,
+      vscode.l10n.t("Copy the command of which run?"),
+    );
     if (runs.length > 0) {
       const exact = await Promise.all(
         runs.map(({ id }) => this.app.sidecar.request(COMMAND, { id })),
@@ -98,11 +110,24 @@ export class RunCommands {
     }
   }
 
+  async remove(rows: readonly Row[]): Promise<void> {
+    const title = vscode.l10n.t("Remove which run from the list?");
+    await this.removeAll(await this.allOf(rows, (run) => !isLive(run), title));
+  }
+
+  async clearEnded(): Promise<void> {
+    const ended = (await this.app.latestRuns()).filter((run) => !isLive(run));
+    if (ended.length === 0) {
+      void vscode.window.showInformationMessage(vscode.l10n.t("No run has ended yet."));
+    }
+    await this.removeAll(ended);
+  }
+
   /** Several at once need a confirmation that names them. */
-  async forget(rows: readonly Row[]): Promise<void> {
-    const runs = await this.allOf(rows, (run) => !isLive(run), "Forget which run?");
-    const names = runs.map((run) => plain(run.name)).join("\n");
-    if (runs.length < 2 || (await isConfirmed(`Forget ${runNames(runs)}?`, names, "Forget"))) {
+  private async removeAll(runs: readonly Run[]): Promise<void> {
+    const names = runs.map((run) => plain(`${run.name} ${run.arguments}`)).join("\n");
+    const question = vscode.l10n.t("Remove {0} runs and their output?", runs.length);
+    if (runs.length < 2 || (await isConfirmed(question, names, vscode.l10n.t("Remove")))) {
       await withEach(runs, nameOf, ({ id }) => this.app.sidecar.request(FORGET, { id }));
     }
   }
@@ -146,7 +171,7 @@ export class RunCommands {
     }
     const fitting = (named.length > 0 ? named : await this.app.latestRuns()).filter(fits);
     if (fitting.length === 0) {
-      void vscode.window.showInformationMessage("There is no such run.");
+      void vscode.window.showInformationMessage(vscode.l10n.t("There is no such run."));
     }
     if (fitting.length < 2 || named.length > 0) {
       return fitting;
@@ -169,7 +194,9 @@ function nameOf({ name }: Run): string {
 /** The name of the only run, else their number. */
 function runNames(runs: readonly Run[]): string {
   const [first] = runs;
-  return first !== undefined && runs.length === 1 ? first.name : count(runs.length, "run");
+  return first !== undefined && runs.length === 1
+    ? first.name
+    : vscode.l10n.t("{0} runs", runs.length);
 }
 
 async function pickWorker(
@@ -178,17 +205,19 @@ async function pickWorker(
   const items = runs
     .filter(isLive)
     .flatMap((run) => run.workers.map((worker) => ({ run, worker })))
-    .filter(({ worker }) => worker.state === "free" || worker.state === "running")
+    .filter(({ worker }) => worker.state === "running")
     .map(({ run, worker }) => ({
       label: workerName(worker),
-      description: plain(`${run.name} · pid ${worker.pid}`),
+      description: dotted(plain(run.name), vscode.l10n.t("PID {0}", worker.pid)),
       run,
       worker,
     }));
   if (items.length === 0) {
-    void vscode.window.showInformationMessage("No worker of a run is running.");
+    void vscode.window.showInformationMessage(vscode.l10n.t("No worker of a run is running."));
     return [];
   }
-  const picked = await vscode.window.showQuickPick(items, { title: "Pause which worker?" });
+  const picked = await vscode.window.showQuickPick(items, {
+    title: vscode.l10n.t("Pause which worker?"),
+  });
   return picked === undefined ? [] : [picked];
 }

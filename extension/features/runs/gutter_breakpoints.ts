@@ -6,8 +6,9 @@ import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
 import { windowName } from "../../workspace";
 import { BREAKPOINTS, type Breakpoint, type LineBreakpoint, type Run } from "./messages";
-import { isLive, lineNotes } from "./rows";
+import { lineNotes } from "./rows";
 import { isOfThisWindow } from "./run_list";
+import { isLive } from "./states";
 
 /** Dragging and "Remove All Breakpoints" change many at once: they are sent together. */
 const DEBOUNCE_MS = 150;

@@ -10,9 +10,11 @@ import type { StopTracker } from "../debugging/stop_tracker";
 import { RunCommands } from "./commands";
 import { BreakpointNotes, GutterBreakpoints } from "./gutter_breakpoints";
 import { RunOutput } from "./output";
-import { isLive, runsRows, runsTexts, type RunsRow, type RunsView } from "./rows";
+import { RecordingTimes } from "./recording_texts";
+import { runsRows, runsTexts, type RunsRow, type RunsView } from "./rows";
 import { RunStarter } from "./run_starter";
 import { RunStops } from "./run_stops";
+import { isAtStop, isLive } from "./states";
 
 /** The commands that execute something of the workspace. */
 const TRUSTED: readonly CommandDefinition<RunCommands>[] = [
@@ -36,7 +38,8 @@ const COMMANDS_OF_RUNS: readonly CommandDefinition<RunCommands>[] = [
   [COMMANDS.stopRun, "stopping a run", (to, rows) => to.stop(rows)],
   [COMMANDS.pauseWorker, "pausing a worker", (to, rows) => to.pause(rows)],
   [COMMANDS.copyCommand, "copying a command", (to, rows) => to.copy(rows)],
-  [COMMANDS.removeRun, "forgetting a run", (to, rows) => to.forget(rows)],
+  [COMMANDS.removeRun, "removing a run", (to, rows) => to.remove(rows)],
+  [COMMANDS.clearEndedRuns, "removing the ended runs", (to) => to.clearEnded()],
   [COMMANDS.goToBreakpoint, "showing a line", (to, rows) => to.showLine(rows)],
 ];
 
@@ -64,6 +67,7 @@ export function register(app: App, tracker: StopTracker): RunsFeature {
     new GutterBreakpoints(app),
     new BreakpointNotes(app),
     runsView(app),
+    failures(app, started),
     ...registerCommands(app, commands, COMMANDS_OF_RUNS),
   ];
   return { owned, starting };
@@ -71,14 +75,17 @@ export function register(app: App, tracker: StopTracker): RunsFeature {
 
 /** How often the durations of runs are redrawn. */
 const REDRAW_MS = 10_000;
+const REDRAW_RECORDING_MS = 1_000;
 
 function runsView(app: App): Disposable {
   const { runs } = app;
   const owned = new Disposables();
+  const recordings = new RecordingTimes();
   const input = (): RunsView => ({
     runs: runs.value,
     clusters: app.clusters.value,
     profiled: app.profiled.value,
+    recordings,
     now_s: Date.now() / 1000,
   });
   const tree = owned.add(
@@ -97,14 +104,44 @@ function runsView(app: App): Disposable {
     tree.redraw();
   };
   owned.add(runs.onChanged(redraw));
-  owned.add(app.profiled.onChanged(redraw));
+  owned.add(
+    app.profiled.onChanged((profiled) => {
+      recordings.update(profiled, Date.now() / 1000);
+      redraw();
+    }),
+  );
   tree.redrawEvery(REDRAW_MS, () => runs.value.runs.some(isLive));
+  tree.redrawEvery(REDRAW_RECORDING_MS, () => recordings.isRecording);
   return owned;
 }
 
 function click(row: RunsRow): string | undefined {
-  if (row.row === "runLine") {
-    return COMMANDS.goToBreakpoint;
+  switch (row.row) {
+    case "run":
+      return COMMANDS.showOutput;
+    case "runGroup":
+      return undefined;
+    case "runWorker":
+      return isAtStop(row.worker) ? COMMANDS.attach : undefined;
+    case "runLine":
+      return COMMANDS.goToBreakpoint;
+    case "runReport":
+      return COMMANDS.openReport;
   }
-  return row.row === "runWorker" && row.worker.state === "stopped" ? COMMANDS.attach : undefined;
+}
+
+/** Announces runs of this window that fail; the message is read when the first does. */
+function failures(app: App, started: ReadonlySet<string>): Disposable {
+  const opened_s = Date.now() / 1000;
+  const notifier = lazily(async () => {
+    const { FailureMessages } = await import("./failure_messages.js");
+    return new FailureMessages(started, opened_s);
+  });
+  return app.runs.onChanged(({ runs }) => {
+    if (runs.some(({ state, ended }) => state === "failed" && ended >= opened_s)) {
+      void notifier().then((messages) => {
+        messages.update(runs);
+      });
+    }
+  });
 }

@@ -10,6 +10,7 @@ export class RunOutput implements Disposable {
   private readonly terminals = new Map<string, vscode.Terminal>();
   private readonly opening = new Map<string, Promise<vscode.Terminal>>();
   private readonly closing: Disposable;
+  private links: Disposable | undefined;
 
   constructor(private readonly app: App) {
     this.closing = vscode.window.onDidCloseTerminal((closed) => {
@@ -36,10 +37,20 @@ export class RunOutput implements Disposable {
 
   dispose(): void {
     this.closing.dispose();
+    this.links?.dispose();
+  }
+
+  private folderOf(terminal: vscode.Terminal): string | undefined {
+    const [id] = [...this.terminals].find(([, shown]) => shown === terminal) ?? [];
+    return this.app.runs.value.runs.find((run) => run.id === id)?.cwd;
   }
 
   private async open(id: string): Promise<vscode.Terminal> {
     const { RunTerminal } = await import("./run_terminal.js");
+    const { TracebackLinks } = await import("./traceback_links.js");
+    this.links ??= vscode.window.registerTerminalLinkProvider(
+      new TracebackLinks((terminal) => this.folderOf(terminal)),
+    );
     const listed = this.app.runs.value.runs.find((run) => run.id === id);
     const run = listed ?? (await this.app.latestRuns()).find((listed) => listed.id === id);
     const pty = new RunTerminal(this.app, id);

@@ -1,73 +1,95 @@
-/** The rows of the view Runs: runs, their processes, and breakpoints that were not reached. */
+/** The rows of the view Runs: runs, their workers, breakpoints that were not reached, and reports. */
 
-import {
-  count,
-  dotted,
-  duration,
-  lines,
-  plain,
-  spokenText,
-  type RowTexts,
-} from "../../common/texts";
+import { l10n } from "vscode";
+
+import { dotted, duration, lines, plain, spokenText, type RowTexts } from "../../common/texts";
 import { ROWS } from "../../contributions";
 import type { Clusters } from "../clusters/messages";
-import type { ProfiledRun, ProfiledRuns, ProfiledWorker } from "../profiling/messages";
+import type { ProfiledRuns } from "../profiling/messages";
 import type { BreakpointStatus, Run, RunWorkerStatus, StoredRuns } from "./messages";
+import { runRecording, workerRecording, type RecordingTimes } from "./recording_texts";
+import { isAtStop, isLive, runIcon, runStateText, workerIcon, workerStateText } from "./states";
 
 /** The view's input: the lists, and the time in seconds since 1970. */
 export interface RunsView {
   readonly runs: StoredRuns;
   readonly clusters: Clusters;
   readonly profiled: ProfiledRuns;
+  readonly recordings: Pick<RecordingTimes, "since">;
   readonly now_s: number;
 }
 
 /** With more workers than this a run starts collapsed. */
 const UNFOLDED_AT_MOST = 20;
+/** With more workers than this they are grouped by their class. */
+const UNGROUPED_AT_MOST = 8;
+/** A longer label would leave no room for the state in a side bar of 300 px. */
+const LABEL_LIMIT = 24;
 
-interface RunIcon {
-  readonly icon: string;
-  readonly color?: string;
-  readonly word: string;
+/** A run of the user's program. */
+interface RunRow {
+  readonly row: "run";
+  readonly run: Run;
 }
 
-const RUN_ICONS: Readonly<Record<Run["state"], RunIcon>> = {
-  starting: { icon: "loading~spin", word: "starting" },
-  running: { icon: "play-circle", color: "charts.green", word: "running" },
-  stopped_at: { icon: "debug-pause", color: "charts.orange", word: "stopped" },
-  stopping: { icon: "loading~spin", word: "stopping" },
-  stopped: { icon: "debug-stop", color: "disabledForeground", word: "stopped" },
-  ended: { icon: "pass", color: "disabledForeground", word: "ended" },
-  failed: { icon: "error", color: "list.errorForeground", word: "failed" },
-  unwatched: { icon: "warning", color: "list.warningForeground", word: "not watched any more" },
-};
+/** Rows of one kind below a run; `name` is the class of the workers. */
+interface RunGroupRow {
+  readonly row: "runGroup";
+  readonly run: Run;
+  readonly group: "breakpoints" | "workers" | "reports";
+  readonly name: string;
+}
 
-const WORKER_ICONS: Readonly<Record<RunWorkerStatus["state"], RunIcon>> = {
-  stopped: { icon: "debug-pause", color: "charts.orange", word: "stopped" },
-  waiting: { icon: "loading~spin", word: "waiting for the debugger" },
-  running: { icon: "debug-continue", color: "charts.green", word: "running with breakpoints" },
-  free: { icon: "circle-outline", color: "disabledForeground", word: "running free" },
-};
+/** A process of a run. */
+interface RunWorkerRow {
+  readonly row: "runWorker";
+  readonly run: Run;
+  readonly worker: RunWorkerStatus;
+}
 
-/** Stopped workers come first. */
-const WORKER_ORDER: readonly RunWorkerStatus["state"][] = ["stopped", "waiting", "running", "free"];
+/** A breakpoint of a run that was moved, or that no worker has reached. */
+interface RunLineRow {
+  readonly row: "runLine";
+  readonly run: Run;
+  readonly line: BreakpointStatus;
+}
 
-/** Runs; below each its breakpoints that aren't verified, and its workers. */
-export function runsRows({ runs }: RunsView, row?: RunsRow): readonly RunsRow[] {
-  if (row === undefined) {
-    return runs.runs.map((run) => ({ row: "run", run }));
+/** A downloaded report of a run. */
+interface RunReportRow {
+  readonly row: "runReport";
+  readonly run: Run;
+  readonly path: string;
+  readonly worker: string;
+}
+
+export type RunsRow = RunRow | RunGroupRow | RunWorkerRow | RunLineRow | RunReportRow;
+
+/** Runs; below each its problematic breakpoints, its workers, and its reports. */
+export function runsRows(view: RunsView, row?: RunsRow): readonly RunsRow[] {
+  switch (row?.row) {
+    case undefined:
+      return view.runs.runs.map((run) => ({ row: "run", run }));
+    case "run":
+      return belowRun(view, row.run);
+    case "runGroup":
+      return belowGroup(view, row);
+    default:
+      return [];
   }
-  return row.row === "run" ? [...lineRows(row.run), ...workerRows(row.run)] : [];
 }
 
 export function runsTexts(view: RunsView, row: RunsRow): RowTexts {
   switch (row.row) {
     case "run":
       return runTexts(view, row);
+    case "runGroup":
+      return groupTexts(view, row);
     case "runWorker":
       return workerTexts(view, row);
     case "runLine":
       return lineTexts(row);
+    case "runReport":
+      return reportTexts(row);
   }
 }
 
@@ -87,126 +109,276 @@ export function lineNotes(
   return [...new Map(notes.reverse())].map(([line, text]) => ({ line, text }));
 }
 
-function lineRows(run: Run): RunLineRow[] {
-  return run.lines
-    .filter((line) => line.state !== "verified")
-    .map((line) => ({ row: "runLine", run, line }));
+function belowRun(view: RunsView, run: Run): RunsRow[] {
+  const groupOf = (group: RunGroupRow["group"], isShown: boolean): RunGroupRow[] =>
+    isShown ? [{ row: "runGroup", run, group, name: "" }] : [];
+  return [
+    ...groupOf("breakpoints", problemLines(run).length > 0),
+    ...workerRows(run),
+    ...groupOf("reports", reportRows(view, run).length > 0),
+  ];
 }
 
-function workerRows(run: Run): RunWorkerRow[] {
-  const ordered = WORKER_ORDER.flatMap((state) =>
-    run.workers.filter((worker) => worker.state === state),
+function belowGroup(view: RunsView, { run, group, name }: RunGroupRow): RunsRow[] {
+  switch (group) {
+    case "breakpoints":
+      return problemLines(run).map((line) => ({ row: "runLine", run, line }));
+    case "workers":
+      return inOrder(run.workers.filter((worker) => className(worker) === name)).map((worker) => ({
+        row: "runWorker",
+        run,
+        worker,
+      }));
+    case "reports":
+      return reportRows(view, run);
+  }
+}
+
+function problemLines({ lines }: Run): readonly BreakpointStatus[] {
+  return lines.filter((line) => line.state !== "verified");
+}
+
+/** Each worker; of many those of one class below a row. */
+function workerRows(run: Run): RunsRow[] {
+  const workers = inOrder(run.workers);
+  if (workers.length <= UNGROUPED_AT_MOST) {
+    return workers.map((worker) => ({ row: "runWorker", run, worker }));
+  }
+  const names = [...new Set(workers.map(className))];
+  return names.flatMap((name): RunsRow[] => {
+    const [first, ...more] = workers.filter((worker) => className(worker) === name);
+    return first !== undefined && more.length === 0
+      ? [{ row: "runWorker", run, worker: first }]
+      : [{ row: "runGroup", run, group: "workers", name }];
+  });
+}
+
+/** Drivers first, then by rank, then by name. */
+function inOrder(workers: readonly RunWorkerStatus[]): RunWorkerStatus[] {
+  const kinds = ["driver", "worker", "child"];
+  const rank = (worker: RunWorkerStatus): number =>
+    worker.rank === "" ? Number.MAX_SAFE_INTEGER : Number(worker.rank);
+  return [...workers].sort(
+    (left, right) =>
+      kinds.indexOf(left.kind) - kinds.indexOf(right.kind) ||
+      rank(left) - rank(right) ||
+      left.name.localeCompare(right.name, "en", { numeric: true }) ||
+      left.pid - right.pid,
   );
-  return ordered.map((worker) => ({ row: "runWorker", run, worker }));
 }
 
-function runTexts({ clusters, profiled, now_s }: RunsView, { run }: RunRow): RowTexts {
-  const { icon, color } = RUN_ICONS[run.state];
-  const name = plain(run.name);
-  const state = stateOf(run);
-  const reason = plain(run.reason, 300);
+/** The name without the number of the worker: "policy-3" is one of "policy". */
+function className(worker: RunWorkerStatus): string {
+  return workerName(worker).replace(/[-_ ]?\d+$/, "") || workerName(worker);
+}
+
+function reportRows({ profiled }: RunsView, run: Run): RunReportRow[] {
+  const workers = profiled.runs.find((profiled) => profiled.run === run.id)?.workers ?? [];
+  return workers.flatMap(({ reports, name }) =>
+    reports.map((path) => ({ row: "runReport", run, path, worker: name })),
+  );
+}
+
+function runTexts(view: RunsView, { run }: RunRow): RowTexts {
+  const { clusters, profiled, recordings, now_s } = view;
+  const { icon, color } = runIcon(run);
+  const name = plain(`${run.name} ${run.arguments}`.trim(), LABEL_LIMIT);
+  const state = runStateText(run);
+  const reason = plain(failureReason(run), 300);
   const took = duration((isLive(run) ? now_s : run.ended) - run.started);
+  const started = startTime(run.started, now_s);
   const where = plain(clusterName(clusters, run.cluster));
   // The note of the run names a Ray that the program itself started or joined.
   const isJob = run.kind === "job";
   const note = plain(run.note, 500);
-  const profile = runRecording(profiled, run);
+  const since = recordings.since(run.id);
+  const recording = runRecording(profiled, run, since === undefined ? since : now_s - since);
+  // A worker that pauses is of more weight.
+  const isRecording = run.state === "running" && recording.context === ROWS.recording;
+  const python = run.python === "" ? "" : l10n.t("Python: {0}", run.python);
   return {
     id: `run ${run.id}`,
     label: name,
-    description: dotted(reason || state, profile.text, took, isJob ? where : "", note),
+    description: isLive(run)
+      ? dotted(recording.text, isRecording ? "" : state, took, isJob ? where : "", note)
+      : dotted(started, endText(run, reason, took), recording.text, note === reason ? "" : note),
     tooltip: lines(
       run.command,
-      `In ${run.cwd}`,
-      where === "" ? "" : `On ${where}`,
-      run.python === "" ? "" : `Python ${run.python}`,
-      run.preset === "" ? "" : `Preset ${run.preset}`,
+      l10n.t("Folder: {0}", run.cwd),
+      python,
+      where === "" ? "" : l10n.t("Cluster: {0}", where),
+      run.preset === "" ? "" : l10n.t("Preset: {0}", run.preset),
+      l10n.t("Started: {0}", started),
       `${state}, ${took}`,
-      profile.sentence,
+      recording.sentence,
       run.note,
       ...run.tail.split("\n"),
     ),
-    spoken: spokenText(`run ${name}`, state, reason, profile.text, took, where, note),
+    spoken: spokenText(
+      l10n.t("run {0}", plain(`${run.name} ${run.arguments}`.trim())),
+      state,
+      reason,
+      recording.text,
+      took,
+      l10n.t("started {0}", started),
+      where,
+      note === reason ? "" : note,
+    ),
     icon,
     ...(color === undefined ? {} : { color }),
-    context: (isLive(run) ? ROWS.run.live : ROWS.run.ended) + profile.context,
-    children: childrenOf(run),
+    context: (isLive(run) ? ROWS.run.live : ROWS.run.ended) + recording.context,
+    children: childrenOf(view, run),
   };
 }
 
-/** "2 of 8 workers stopped", "failed (exit 1)". */
-function stateOf(run: Run): string {
-  const { word } = RUN_ICONS[run.state];
-  if (!isLive(run)) {
-    // The exit code of a program that was stopped is of no interest.
-    return run.state === "failed" && run.code !== null ? `${word} (exit ${run.code})` : word;
+/** Why a run failed, in one line; the icon of its row says that it did. */
+export function failureReason(run: Run): string {
+  return run.state === "failed" ? run.reason || run.note : "";
+}
+
+/** "ValueError: …", "exited · 3 m", "cancelled after 1 m". */
+function endText(run: Run, reason: string, took: string): string {
+  if (run.state === "cancelled") {
+    return l10n.t("cancelled after {0}", took);
   }
-  const stopped = run.workers.filter((worker) => worker.state === "stopped").length;
-  return stopped > 0 ? `${stopped} of ${count(run.workers.length, "process", "es")} stopped` : word;
+  return reason || dotted(runStateText(run), took);
+}
+
+/** "14:02", with the date on another day. */
+export function startTime(started_s: number, now_s: number): string {
+  const then = new Date(started_s * 1000);
+  const two = (number: number): string => String(number).padStart(2, "0");
+  const time = `${two(then.getHours())}:${two(then.getMinutes())}`;
+  if (then.toDateString() === new Date(now_s * 1000).toDateString()) {
+    return time;
+  }
+  return `${two(then.getMonth() + 1)}-${two(then.getDate())} ${time}`;
 }
 
 /** Expanded from the start for a live run: the editor keeps the state that a row had at first. */
-function childrenOf(run: Run): RowTexts["children"] {
-  const rows = run.workers.length + lineRows(run).length;
+function childrenOf(view: RunsView, run: Run): RowTexts["children"] {
+  const rows = belowRun(view, run);
   if (isLive(run)) {
-    return rows <= UNFOLDED_AT_MOST ? "expanded" : "collapsed";
+    return rows.length <= UNFOLDED_AT_MOST ? "expanded" : "collapsed";
   }
-  return rows === 0 ? "none" : "collapsed";
+  return rows.length === 0 ? "none" : "collapsed";
 }
 
+function groupTexts(view: RunsView, row: RunGroupRow): RowTexts {
+  const { run, group, name } = row;
+  const id = `runGroup ${run.id} ${group} ${name}`;
+  const rest = { id, tooltip: "", context: "" };
+  const number = belowGroup(view, row).length;
+  switch (group) {
+    case "breakpoints": {
+      const label = l10n.t("Breakpoints");
+      const description = l10n.t("{0} not verified", number);
+      return {
+        ...rest,
+        label,
+        description,
+        spoken: spokenText(label, description),
+        icon: "debug-breakpoint-unverified",
+        children: "expanded",
+      };
+    }
+    case "workers": {
+      const workers = run.workers.filter((worker) => className(worker) === name);
+      const paused = workers.filter(isAtStop).length;
+      const counts =
+        paused === 0 ? String(workers.length) : l10n.t("{0} of {1} paused", paused, workers.length);
+      return {
+        ...rest,
+        label: plain(name),
+        description: counts,
+        spoken: spokenText(plain(name), l10n.t("{0} workers", workers.length), counts),
+        icon: "symbol-class",
+        children: paused > 0 && workers.length <= UNFOLDED_AT_MOST ? "expanded" : "collapsed",
+      };
+    }
+    case "reports": {
+      const label = l10n.t("Reports");
+      return {
+        ...rest,
+        label,
+        description: String(number),
+        spoken: spokenText(label, String(number)),
+        icon: "graph",
+        children: "collapsed",
+      };
+    }
+  }
+}
+
+/** "policy-1" · "rank 1 · learner.py:19": the icon says what state it is in. */
 function workerTexts({ profiled }: RunsView, { run, worker }: RunWorkerRow): RowTexts {
-  const { icon, color, word } = WORKER_ICONS[worker.state];
+  const { icon, color } = workerIcon(worker);
+  const state = workerStateText(worker);
   const name = workerName(worker);
-  const rank = worker.rank === "" ? "" : `rank ${plain(worker.rank)}`;
+  const rank = worker.rank === "" ? "" : l10n.t("rank {0}", plain(worker.rank));
   const place = worker.path === "" ? "" : plain(shortPlace(worker.path, worker.line));
-  const kind = worker.kind === "worker" ? "" : worker.kind;
-  const profile = workerRecording(profiled, run, worker);
+  const recording = workerRecording(profiled, run, worker);
   return {
     id: `runWorker ${run.id} ${worker.worker_id}`,
     label: name,
-    description: dotted(word, profile.text, kind, rank, place, `pid ${worker.pid}`),
+    description: dotted(rank, recording.text, place || state),
     tooltip: lines(
       worker.name,
-      dotted(worker.kind, word, rank),
+      dotted(kindText(worker), state, rank),
       worker.path === "" ? "" : `${worker.path}:${worker.line}`,
-      `pid ${worker.pid}, Python ${worker.python}`,
-      profile.sentence,
+      l10n.t("PID {0}, Python {1}", worker.pid, worker.python),
+      recording.sentence,
     ),
     spoken: spokenText(
       name,
-      kind,
+      kindText(worker),
       rank,
-      word,
-      profile.text,
-      place === "" ? "" : `at ${place}`,
-      `process ${worker.pid}`,
+      state,
+      recording.text,
+      place === "" ? "" : l10n.t("at {0}", place),
+      l10n.t("process {0}", worker.pid),
     ),
     icon,
     ...(color === undefined ? {} : { color }),
-    context: `${ROWS.runWorker}.${worker.state}${profile.context}`,
+    context: `${ROWS.runWorker}.${worker.state}${recording.context}`,
     children: "none",
   };
 }
 
+function kindText({ kind }: RunWorkerStatus): string {
+  switch (kind) {
+    case "driver":
+      return l10n.t("driver");
+    case "child":
+      return l10n.t("subprocess");
+    case "worker":
+      return l10n.t("worker");
+  }
+}
+
 /** The name of a process, in its row and in pick lists. */
 export function workerName(worker: RunWorkerStatus): string {
-  return plain(worker.name) || `${worker.kind} ${worker.pid}`;
+  return plain(worker.name) || l10n.t("process {0}", worker.pid);
+}
+
+/** The name in sentences: "policy-0 (rank 0)". */
+export function workerTitle(worker: RunWorkerStatus): string {
+  const name = workerName(worker);
+  return worker.rank === "" ? name : l10n.t("{0} (rank {1})", name, plain(worker.rank));
 }
 
 function lineTexts({ run, line }: RunLineRow): RowTexts {
   const label = plain(shortPlace(line.path, line.line));
   const why = plain(lineSentence(run, line), 500);
+  const isUnreachable = line.state === "unreachable";
   return {
     id: `runLine ${run.id} ${line.path}:${line.line}`,
     label,
     description: why,
     tooltip: lines(`${line.path}:${line.line}`, lineSentence(run, line)),
-    spoken: spokenText(`breakpoint ${label}`, why),
-    icon: { pending: "circle-large-outline", moved: "arrow-down", unreachable: "circle-slash" }[
-      line.state === "verified" ? "pending" : line.state
-    ],
-    color:
-      line.state === "unreachable" ? "list.warningForeground" : "debugIcon.breakpointForeground",
+    spoken: spokenText(l10n.t("breakpoint {0}", label), why),
+    icon: isUnreachable ? "circle-slash" : "debug-breakpoint-unverified",
+    color: isUnreachable ? "list.warningForeground" : "debugIcon.breakpointUnverifiedForeground",
     context: ROWS.runLine,
     children: "none",
   };
@@ -219,141 +391,35 @@ function lineSentence(run: Run, line: BreakpointStatus): string {
   }
   switch (line.state) {
     case "moved":
-      return `stops at line ${line.moved_to}, the nearest with code`;
+      return l10n.t("moved to line {0}", line.moved_to);
     case "unreachable":
-      return "cannot be reached: there is no code near this line";
+      return l10n.t("no code near this line");
     case "pending":
-      return isLive(run) ? "no process has loaded this file yet" : "no process loaded this file";
+      return isLive(run) ? l10n.t("not loaded yet") : l10n.t("never loaded: breakpoint not hit");
     case "verified":
-      return count(line.workers, "process", "es");
+      return line.workers === 1 ? l10n.t("1 worker") : l10n.t("{0} workers", line.workers);
   }
 }
 
+function reportTexts({ run, path, worker }: RunReportRow): RowTexts {
+  const label = plain(path.slice(path.lastIndexOf("/") + 1));
+  return {
+    id: `runReport ${run.id} ${path}`,
+    label: plain(worker) || label,
+    description: label,
+    tooltip: lines(path),
+    spoken: spokenText(l10n.t("report {0}", label), plain(worker)),
+    icon: "graph",
+    context: ROWS.runReport,
+    children: "none",
+  };
+}
+
 /** "policy.py:42". */
-function shortPlace(path: string, line: number): string {
+export function shortPlace(path: string, line: number): string {
   return `${path.slice(path.lastIndexOf("/") + 1)}:${line}`;
 }
 
 function clusterName({ clusters }: Clusters, id: string): string {
   return clusters.find((cluster) => cluster.id === id)?.name ?? id;
-}
-
-/** A run of the user's program. */
-interface RunRow {
-  readonly row: "run";
-  readonly run: Run;
-}
-
-/** A process of a run. */
-interface RunWorkerRow {
-  readonly row: "runWorker";
-  readonly run: Run;
-  readonly worker: RunWorkerStatus;
-}
-
-/** A breakpoint of a run that was moved, or that no process has reached. */
-interface RunLineRow {
-  readonly row: "runLine";
-  readonly run: Run;
-  readonly line: BreakpointStatus;
-}
-
-export type RunsRow = RunRow | RunWorkerRow | RunLineRow;
-
-/** Whether the program of a run is still running. */
-export function isLive({ state }: Pick<Run, "state">): boolean {
-  return state !== "stopped" && state !== "ended" && state !== "failed";
-}
-
-/** The recording state in a row; all is "" for a run or worker without nsys. */
-interface RecordingTexts {
-  readonly text: string;
-  /** The details, for the tooltip. */
-  readonly sentence: string;
-  /** Ends the row's context value. */
-  readonly context: string;
-}
-
-/** A worker without nsys cannot record. */
-const WORKER_CONTEXTS: Partial<Record<ProfiledWorker["state"], string>> = {
-  recording: ROWS.recording,
-  missing: "",
-};
-
-const NOT_PROFILED: RecordingTexts = { text: "", sentence: "", context: "" };
-
-export function runRecording({ runs }: ProfiledRuns, { id }: Run): RecordingTexts {
-  const run = runs.find(({ run }) => run === id);
-  if (run === undefined) {
-    return NOT_PROFILED;
-  }
-  const isRecording = run.workers.some(({ state }) => state === "recording");
-  return {
-    text: runRecordingText(run),
-    sentence: run.sentence,
-    context: isRecording ? ROWS.recording : ROWS.profiled,
-  };
-}
-
-function workerRecording(
-  { runs }: ProfiledRuns,
-  { id }: Run,
-  { worker_id }: RunWorkerStatus,
-): RecordingTexts {
-  const workers = runs.find(({ run }) => run === id)?.workers ?? [];
-  const worker = workers.find((worker) => worker.worker_id === worker_id);
-  if (worker === undefined) {
-    return NOT_PROFILED;
-  }
-  return {
-    text: workerRecordingText(worker),
-    sentence: worker.sentence,
-    context: WORKER_CONTEXTS[worker.state] ?? ROWS.profiled,
-  };
-}
-
-/** "recording 2 of 8", "gathering 3 of 8 reports". */
-function runRecordingText({ state, workers, gathered, expected, sentence }: ProfiledRun): string {
-  const having = (wanted: ProfiledWorker["state"]): number =>
-    workers.filter((worker) => worker.state === wanted).length;
-  const here = gathered === 0 ? "" : count(gathered, "report");
-  switch (state) {
-    case "recording":
-      return `recording ${having("recording")} of ${count(workers.length, "worker")}`;
-    case "writing":
-      return `writing ${count(Math.max(having("writing"), 1), "report")}`;
-    case "gathering":
-      return `gathering ${gathered} of ${count(expected, "report")}`;
-    case "gathered":
-      return here === "" ? plain(`no report${because(sentence)}`, 300) : `${here} gathered`;
-    case "failed":
-      return plain(`not gathered: ${sentence}`, 300);
-    case "idle":
-      return here || idleText(workers.length - having("missing"), sentence);
-  }
-}
-
-function idleText(profiled: number, sentence: string): string {
-  return profiled === 0
-    ? plain(`nobody profiled yet${because(sentence)}`, 300)
-    : `${count(profiled, "worker")} profiled`;
-}
-
-function because(sentence: string): string {
-  return sentence === "" ? "" : `: ${sentence}`;
-}
-
-function workerRecordingText({ state, sentence, reports }: ProfiledWorker): string {
-  switch (state) {
-    case "profiled":
-      return "profiled";
-    case "recording":
-      return "recording";
-    case "writing":
-      return "writing its report";
-    case "gathered":
-      return count(reports.length, "report");
-    case "missing":
-      return plain(`without nsys: ${sentence}`, 300);
-  }
 }

@@ -8,7 +8,7 @@ import { asEaglerayError, EaglerayError } from "../../common/errors";
 import { plain } from "../../common/texts";
 import { windowName } from "../../workspace";
 import type { Run, StoredRuns } from "./messages";
-import { isLive } from "./rows";
+import { isLive } from "./states";
 
 /** Resolves when the run is over; rejects when `cancel` is requested first. */
 export function untilOver(

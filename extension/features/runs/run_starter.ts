@@ -24,8 +24,8 @@ import type { RunOutput } from "./output";
 import { programPython } from "./interpreters";
 import { keepRun } from "./last_options";
 import { PYTHON_ERRORS, withRay } from "./python_question";
-import { isLive } from "./rows";
 import { isOfThisWindow, untilStopped } from "./run_list";
+import { isLive } from "./states";
 
 const SUBMIT = "Submit";
 

@@ -4,14 +4,19 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
+import { plain } from "../../common/texts";
 import { COMMANDS } from "../../contributions";
 import { setting } from "../../settings";
 import { AutoAttach } from "../debugging/auto_attach";
 import { targetKey, type Target } from "../debugging/model";
 import type { StopTracker } from "../debugging/stop_tracker";
-import type { Run, StoredRuns } from "./messages";
-import { isLive } from "./rows";
+import type { Run, RunWorkerStatus, StoredRuns } from "./messages";
+import { shortPlace, workerTitle } from "./rows";
 import { isOfThisWindow } from "./run_list";
+import { isAtStop, isLive } from "./states";
+
+/** How long the status bar shows which workers have paused. */
+const ANNOUNCED_MS = 10_000;
 
 /**
  * One stop at a time: while a session is stopped, the other workers wait, held, in the list of paused workers.
@@ -22,6 +27,8 @@ export class RunStops implements Disposable {
   /** Keys of the workers that the user asked to pause. */
   private readonly requested = new Set<string>();
   private readonly subscriptions: readonly Disposable[];
+  /** Keys of the workers that were stopped in the last list. */
+  private atStop: ReadonlySet<string> = new Set();
   private isFirst = true;
 
   /** `started` holds the ids of the runs that this window has started, those of a terminal among them. */
@@ -72,11 +79,25 @@ export class RunStops implements Disposable {
         this.autoAttach.tried.delete(key);
       }
     }
+    const fresh = stopped.filter((worker) => !this.atStop.has(targetKey(worker)));
+    this.atStop = stoppedKeys;
     if (this.isFirst) {
       this.isFirst = false;
       this.passOver();
+    } else {
+      this.announce(fresh);
     }
     void this.bring(stopped);
+  }
+
+  /** Workers that pause while the user looks at another one; nothing else shows them at once. */
+  private announce(fresh: readonly StoppedWorker[]): void {
+    const text = this.tracker.isStopped
+      ? pausedText(fresh.filter(({ run }) => this.isOurs(run)))
+      : "";
+    if (text !== "") {
+      vscode.window.setStatusBarMessage(`$(debug-pause) ${text}`, ANNOUNCED_MS);
+    }
   }
 
   /** The workers that are stopped now are only offered by the list. */
@@ -116,6 +137,22 @@ export class RunStops implements Disposable {
 /** A stopped worker, and its run. */
 interface StoppedWorker extends Target {
   readonly run: Run;
+  readonly status: RunWorkerStatus;
+}
+
+/** "policy-1 (rank 1) paused at learner.py:19", "3 more workers paused"; "" for none. */
+export function pausedText(workers: readonly Pick<StoppedWorker, "status">[]): string {
+  const [first] = workers;
+  if (first === undefined) {
+    return "";
+  }
+  if (workers.length > 1) {
+    return vscode.l10n.t("{0} more workers paused", workers.length);
+  }
+  const { path, line } = first.status;
+  return path === ""
+    ? vscode.l10n.t("{0} paused", workerTitle(first.status))
+    : vscode.l10n.t("{0} paused at {1}", workerTitle(first.status), plain(shortPlace(path, line)));
 }
 
 /** The actions and state of this window; workers by their keys. */
@@ -139,8 +176,8 @@ export function stoppedIn({ runs }: StoredRuns): StoppedWorker[] {
   const live = runs.filter((run) => isLive(run) && run.state !== "stopping");
   return live.flatMap((run) =>
     run.workers
-      .filter((worker) => worker.state === "stopped")
-      .map(({ worker_id: worker }) => ({ run, cluster: run.cluster, worker })),
+      .filter(isAtStop)
+      .map((status) => ({ run, status, cluster: run.cluster, worker: status.worker_id })),
   );
 }
 

@@ -6,11 +6,13 @@ import type { App } from "../../app";
 import { Backoff } from "../../common/backoff";
 import { Disposables } from "../../common/disposables";
 import { asEaglerayError, isCancellation } from "../../common/errors";
-import { count, duration, plain } from "../../common/texts";
+import { duration, plain } from "../../common/texts";
 import { COMMANDS } from "../../contributions";
 import type { ProfiledRuns } from "../profiling/messages";
 import { OUTPUT, STOP, type OutputPiece, type Run } from "./messages";
-import { isLive, runRecording } from "./rows";
+import { runRecording } from "./recording_texts";
+import { shortPlace, workerTitle } from "./rows";
+import { endingText, isAtStop, isLive } from "./states";
 
 /** Between two pieces, so that a window draws what a program prints without end. */
 const PAUSE_MS = 30;
@@ -178,7 +180,7 @@ const MOST_NAMED = 3;
 
 /** A line that looks different from those of the program. */
 function terminalLines(text: string): string {
-  return `${RESET}\x1b[2m[eagleray]\x1b[0m ${plain(text, 600)}`;
+  return `${RESET}\x1b[2m[eagleray] ${plain(text, 600)}\x1b[0m`;
 }
 
 /** News of a run since the last update: paused workers, its note, the state of its recordings. */
@@ -208,18 +210,33 @@ class RunNotices {
 
   /** Each worker once for each time it pauses; of many at once, the first few by name. */
   private pausedLines(run: Run): readonly string[] {
-    const stopped = run.workers.filter((worker) => worker.state === "stopped");
-    const fresh = stopped.filter(({ worker_id }) => !this.paused.has(worker_id));
+    const paused = run.workers.filter(isAtStop);
+    const fresh = paused.filter(({ worker_id }) => !this.paused.has(worker_id));
     this.paused.clear();
-    for (const { worker_id } of stopped) {
+    for (const { worker_id } of paused) {
       this.paused.add(worker_id);
     }
-    const lines = fresh.slice(0, MOST_NAMED).map(({ name, pid, path, line }) => {
-      const at = path === "" ? "" : ` at ${path.slice(path.lastIndexOf("/") + 1)}:${line}`;
-      return `${name || `process ${pid}`} paused${at}`;
-    });
+    const lines = fresh
+      .slice(0, MOST_NAMED)
+      .map((worker) =>
+        worker.path === ""
+          ? vscode.l10n.t("{0} paused", workerTitle(worker))
+          : vscode.l10n.t(
+              "{0} paused at {1}",
+              workerTitle(worker),
+              shortPlace(worker.path, worker.line),
+            ),
+      );
     const more = fresh.length - lines.length;
-    return more > 0 ? [...lines, `${count(more, "more worker")} paused`] : lines;
+    if (more === 0) {
+      return lines;
+    }
+    return [
+      ...lines,
+      more === 1
+        ? vscode.l10n.t("1 more worker paused")
+        : vscode.l10n.t("{0} more workers paused", more),
+    ];
   }
 }
 
@@ -227,54 +244,46 @@ function skippedLine(bytes: number, isFirst: boolean, run: Run | undefined): str
   const size =
     bytes < 2 ** 20 ? `${Math.ceil(bytes / 1024)} KB` : `${Math.round(bytes / 2 ** 20)} MB`;
   const what = isFirst
-    ? `The first ${size} are not shown.`
-    : `${size} are skipped: the program prints faster than this terminal shows.`;
-  const all = run === undefined || run.output === "" ? "" : ` All output: ${run.output}`;
-  return terminalLines(`${what}${all}`);
+    ? vscode.l10n.t("The first {0} are not shown.", size)
+    : vscode.l10n.t("Skipped {0}: the program prints faster than the terminal shows.", size);
+  const hasFile = run !== undefined && run.output !== "";
+  return terminalLines(hasFile ? `${what} ${vscode.l10n.t("All output: {0}", run.output)}` : what);
 }
 
 /** The effect of the `times`th Ctrl-C. */
 function interruptLine(run: Run | undefined, profiled: ProfiledRuns, times: number): string {
   if (run?.kind === "sbatch") {
-    return terminalLines("The SLURM job keeps running. “Stop Run” cancels it.");
+    return terminalLines(vscode.l10n.t("The SLURM job keeps running. “Stop Run” cancels it."));
   }
   if (times > 1) {
-    return terminalLines("Stopping at once…");
+    return terminalLines(vscode.l10n.t("Stopping now…"));
   }
   const isProfiled = run !== undefined && runRecording(profiled, run).context !== "";
   return terminalLines(
     isProfiled
-      ? "Finishing: Eagleray gathers the reports first. Press Ctrl-C again to skip that."
-      : "Stopping… Press Ctrl-C again to hurry.",
+      ? vscode.l10n.t("Downloading the reports before the end. Press Ctrl-C again to skip that.")
+      : vscode.l10n.t("Stopping… Press Ctrl-C again to stop now."),
   );
 }
 
 /** How the run ended, and what the keys do now; its note unless that was shown last. */
 function closingLines(run: Run | undefined, note: string): readonly string[] {
   if (run === undefined) {
-    return [closing("This run is no longer listed. Press any key to close.")];
+    return [closing(vscode.l10n.t("This run is no longer listed. Press any key to close."))];
   }
   const why = run.note === "" || run.note === note ? [] : [terminalLines(run.note)];
   if (run.state === "unwatched") {
-    const text = `${plain(run.name)} may still be running, but nothing copies its output any more.`;
-    return [...why, closing(`${text} Press any key to close.`)];
+    const text = vscode.l10n.t(
+      "{0} may still be running. Its output is no longer copied.",
+      plain(run.name),
+    );
+    return [...why, closing(`${text} ${vscode.l10n.t("Press any key to close.")}`)];
   }
   const took = duration(run.ended - run.started);
-  const keys = "Press R to run again, any other key to close.";
-  return [...why, closing(`${plain(run.name)} ${ending(run)} after ${took}. ${keys}`)];
+  const keys = vscode.l10n.t("Press R to run again, any other key to close.");
+  return [...why, closing(`${endingText({ ...run, name: plain(run.name) }, took)} ${keys}`)];
 }
 
 function closing(text: string): string {
   return `${RESET}\x1b[7m * \x1b[0m ${text}`;
-}
-
-function ending({ state, code }: Run): string {
-  switch (state) {
-    case "failed":
-      return code === null ? "failed" : `failed with exit code ${code}`;
-    case "stopped":
-      return "was stopped";
-    default:
-      return code === null ? "ended" : `ended with exit code ${code}`;
-  }
 }

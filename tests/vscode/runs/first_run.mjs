@@ -96,7 +96,7 @@ export async function firstRun({ window, test }) {
       run(/train\.py/),
       "Stop Run",
       () =>
-        run(/train\.py(stopped|cancelled)/)
+        run(/train\.py.*cancelled/)
           .first()
           .isVisible(),
       "the run is over",

@@ -1,0 +1,144 @@
+/** The state of nsys recordings in the rows of runs and of their workers. */
+
+import { l10n } from "vscode";
+
+import { duration, plain } from "../../common/texts";
+import { ROWS } from "../../contributions";
+import type { ProfiledRun, ProfiledRuns, ProfiledWorker } from "../profiling/messages";
+import type { Run, RunWorkerStatus } from "./messages";
+
+/** The recording state in a row; all is "" for a run or worker without nsys. */
+interface RecordingTexts {
+  readonly text: string;
+  /** The details, for the tooltip. */
+  readonly sentence: string;
+  /** Ends the row's context value. */
+  readonly context: string;
+}
+
+/** A worker without nsys cannot record. */
+const WORKER_CONTEXTS: Partial<Record<ProfiledWorker["state"], string>> = {
+  recording: ROWS.recording,
+  missing: "",
+};
+
+const NOT_PROFILED: RecordingTexts = { text: "", sentence: "", context: "" };
+
+/** Since when runs record; only of recordings that began while the list was followed. */
+export class RecordingTimes {
+  private readonly recording = new Map<string, number | undefined>();
+  private isFirst = true;
+
+  /** Called with each new list; `now_s` is the time in seconds. */
+  update({ runs }: ProfiledRuns, now_s: number): void {
+    const now = runs.filter(({ state }) => state === "recording").map(({ run }) => run);
+    for (const run of this.recording.keys()) {
+      if (!now.includes(run)) {
+        this.recording.delete(run);
+      }
+    }
+    for (const run of now) {
+      if (!this.recording.has(run)) {
+        this.recording.set(run, this.isFirst ? undefined : now_s);
+      }
+    }
+    this.isFirst = false;
+  }
+
+  since(run: string): number | undefined {
+    return this.recording.get(run);
+  }
+
+  get isRecording(): boolean {
+    return this.recording.size > 0;
+  }
+}
+
+/** `for_s`: the seconds since its recording began, if known. */
+export function runRecording({ runs }: ProfiledRuns, { id }: Run, for_s?: number): RecordingTexts {
+  const run = runs.find(({ run }) => run === id);
+  if (run === undefined) {
+    return NOT_PROFILED;
+  }
+  const isRecording = run.workers.some(({ state }) => state === "recording");
+  return {
+    text: runRecordingText(run, for_s),
+    sentence: run.sentence,
+    context: isRecording ? ROWS.recording : ROWS.profiled,
+  };
+}
+
+export function workerRecording(
+  { runs }: ProfiledRuns,
+  { id }: Run,
+  { worker_id }: RunWorkerStatus,
+): RecordingTexts {
+  const workers = runs.find(({ run }) => run === id)?.workers ?? [];
+  const worker = workers.find((worker) => worker.worker_id === worker_id);
+  if (worker === undefined) {
+    return NOT_PROFILED;
+  }
+  return {
+    text: workerRecordingText(worker),
+    sentence: worker.sentence,
+    context: WORKER_CONTEXTS[worker.state] ?? ROWS.profiled,
+  };
+}
+
+/** "● recording 12 s", "downloading 3 of 8 reports". */
+function runRecordingText(run: ProfiledRun, for_s: number | undefined): string {
+  const { state, workers, gathered, expected, sentence } = run;
+  const having = (wanted: ProfiledWorker["state"]): number =>
+    workers.filter((worker) => worker.state === wanted).length;
+  switch (state) {
+    case "recording": {
+      const recording = having("recording");
+      const time = for_s === undefined ? "" : ` ${duration(for_s)}`;
+      return recording === workers.length
+        ? `${l10n.t("● recording")}${time}`
+        : `${l10n.t("● recording {0} of {1}", recording, workers.length)}${time}`;
+    }
+    case "writing": {
+      const writing = Math.max(having("writing"), 1);
+      return writing === 1 ? l10n.t("writing 1 report") : l10n.t("writing {0} reports", writing);
+    }
+    case "gathering":
+      return l10n.t("downloading {0} of {1} reports", gathered, expected);
+    case "gathered":
+      return gathered === 0 ? plain(because(l10n.t("no report"), sentence), 300) : here(gathered);
+    case "failed":
+      return plain(l10n.t("reports not downloaded: {0}", sentence), 300);
+    case "idle":
+      return gathered > 0 ? here(gathered) : idleText(workers.length - having("missing"), sentence);
+  }
+}
+
+function here(gathered: number): string {
+  return gathered === 1 ? l10n.t("1 report") : l10n.t("{0} reports", gathered);
+}
+
+function idleText(profiled: number, sentence: string): string {
+  if (profiled === 0) {
+    return plain(because(l10n.t("no worker profiled yet"), sentence), 300);
+  }
+  return profiled === 1 ? l10n.t("1 worker profiled") : l10n.t("{0} workers profiled", profiled);
+}
+
+function because(text: string, sentence: string): string {
+  return sentence === "" ? text : l10n.t("{0}: {1}", text, sentence);
+}
+
+function workerRecordingText({ state, sentence, reports }: ProfiledWorker): string {
+  switch (state) {
+    case "profiled":
+      return l10n.t("profiled");
+    case "recording":
+      return l10n.t("● recording");
+    case "writing":
+      return l10n.t("writing its report");
+    case "gathered":
+      return here(reports.length);
+    case "missing":
+      return plain(l10n.t("without nsys: {0}", sentence), 300);
+  }
+}

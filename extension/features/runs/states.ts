@@ -1,0 +1,105 @@
+/** The states of runs and of their workers: icon and text of each. */
+
+import { l10n } from "vscode";
+
+import type { Run, RunWorkerStatus } from "./messages";
+
+interface StateIcon {
+  readonly icon: string;
+  readonly color?: string;
+}
+
+const RUN_ICONS: Readonly<Record<Run["state"], StateIcon>> = {
+  starting: { icon: "loading~spin" },
+  running: { icon: "play-circle", color: "charts.green" },
+  paused: { icon: "debug-pause", color: "charts.orange" },
+  stopping: { icon: "loading~spin" },
+  exited: { icon: "pass", color: "disabledForeground" },
+  failed: { icon: "error", color: "list.errorForeground" },
+  cancelled: { icon: "circle-slash", color: "disabledForeground" },
+  unwatched: { icon: "warning", color: "list.warningForeground" },
+};
+
+const WORKER_ICONS: Readonly<Record<RunWorkerStatus["state"], StateIcon>> = {
+  starting: { icon: "loading~spin" },
+  running: { icon: "debug-continue", color: "charts.green" },
+  paused: { icon: "debug-pause", color: "charts.orange" },
+  debugging: { icon: "debug-alt", color: "charts.green" },
+  held: { icon: "lock", color: "charts.blue" },
+};
+
+export function runIcon({ state }: Run): StateIcon {
+  return RUN_ICONS[state];
+}
+
+export function workerIcon({ state }: RunWorkerStatus): StateIcon {
+  return WORKER_ICONS[state];
+}
+
+/** Whether the program of a run is still running. */
+export function isLive({ state }: Pick<Run, "state">): boolean {
+  return state !== "exited" && state !== "failed" && state !== "cancelled";
+}
+
+/** Whether a worker waits at a breakpoint or an error, in an editor or not. */
+export function isAtStop({ state }: Pick<RunWorkerStatus, "state">): boolean {
+  return state === "paused" || state === "debugging" || state === "held";
+}
+
+/** "running", "1 of 4 paused", "failed (exit 1)". */
+export function runStateText(run: Run): string {
+  switch (run.state) {
+    case "starting":
+      return l10n.t("starting");
+    case "running":
+      return l10n.t("running");
+    case "paused":
+      return pausedText(run);
+    case "stopping":
+      return l10n.t("stopping");
+    case "exited":
+      return l10n.t("exited");
+    case "failed":
+      return run.code === null ? l10n.t("failed") : l10n.t("failed (exit {0})", run.code);
+    case "cancelled":
+      return l10n.t("cancelled");
+    case "unwatched":
+      return l10n.t("state unknown");
+  }
+}
+
+function pausedText({ workers }: Run): string {
+  const paused = workers.filter(isAtStop).length;
+  return l10n.t("{0} of {1} paused", paused, workers.length);
+}
+
+export function workerStateText({ state }: RunWorkerStatus): string {
+  switch (state) {
+    case "starting":
+      return l10n.t("starting");
+    case "running":
+      return l10n.t("running");
+    case "paused":
+      return l10n.t("paused");
+    case "debugging":
+      return l10n.t("debugging");
+    case "held":
+      return l10n.t("held");
+  }
+}
+
+/** How a run ended, for the last line of its output: "train.py failed with exit code 1 after 3 s." */
+export function endingText({ name, state, code }: Run, took: string): string {
+  switch (state) {
+    case "failed":
+      return code === null
+        ? l10n.t("{0} failed after {1}.", name, took)
+        : l10n.t("{0} failed with exit code {1} after {2}.", name, code, took);
+    case "cancelled":
+      return l10n.t("{0} was cancelled after {1}.", name, took);
+    default:
+      return code === null
+        ? l10n.t("{0} exited after {1}.", name, took)
+        : l10n.t("{0} exited with code {1} after {2}.", name, code, took);
+  }
+}
