@@ -138,10 +138,6 @@ await browserRun(
       await openFile("train.py");
       await window.command("Eagleray: Debug on Ray with Options", () => options.isOpen());
       assert.equal(await options.field("Arguments").inputValue(), "--steps 3");
-      await page.reload({ waitUntil: "domcontentloaded" });
-      await window.ready();
-      await options.opened("the page is restored");
-      assert.equal(await options.field("Arguments").inputValue(), "--steps 3");
       await options.fill("Arguments", "");
       await window.waitFor(options.status("Ready to start"), "that it can start");
       await closeEditors();
@@ -151,13 +147,16 @@ await browserRun(
       await openFile("run_ppo.sh");
       await window.command("Eagleray: Short Test Run", () => options.isOpen());
       await window.waitFor(options.frame.getByText(/\d+ of \d+ changes apply/), "the changes");
-      for (const theme of ["Light Modern", "High Contrast", "High Contrast Light"]) {
-        const named = `Default ${theme}`;
-        await window.applySettings(server, { ...stage.settings, "workbench.colorTheme": named });
-        const drawn = options.frame.locator(`body[data-vscode-theme-id="${named}"]`);
-        await until(async () => (await drawn.count()) === 1, `the theme ${named}`);
+      for (const [theme, kind] of [
+        ["Default Dark Modern", "vscode-dark"],
+        ["Default High Contrast", "vscode-high-contrast"],
+        ["Default High Contrast Light", "vscode-high-contrast-light"],
+      ]) {
+        await window.applySettings(server, { ...stage.settings, "workbench.colorTheme": theme });
+        const drawn = options.frame.locator(`body.${kind}`);
+        await until(async () => (await drawn.count()) === 1, `the theme ${theme}`);
         await options.checkAccessibility();
-        await window.shot(`options-${theme.toLowerCase().replaceAll(" ", "-")}`);
+        await window.shot(`options-${kind}`);
       }
       await window.applySettings(server, stage.settings);
       const size = page.viewportSize();

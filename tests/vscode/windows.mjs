@@ -103,7 +103,7 @@ async function story({ stage, server, browser, window: usual, driver, test }) {
     await usual.openPanel();
     await usual.waitFor(usual.row(/p0.*held/), "the worker as held");
     await usual.answerMessage(
-      /p0 has been held for \d+ minute/,
+      /p0.* has been held for \d+ m/,
       "Resume",
       () => call.returned() !== undefined,
       "that it is held for long",
@@ -136,7 +136,7 @@ async function story({ stage, server, browser, window: usual, driver, test }) {
   await test("a killed adapter is reported, and the worker resumes", async () => {
     await usual.clearMessages();
     for (const pid of processes("adapter")) process.kill(pid, "SIGKILL");
-    await usual.waitForMessage(/debug adapter ended.*have run on/, "that the adapter ended");
+    await usual.waitForMessage(/debug adapter stopped.*have resumed/, "that the adapter ended");
     await usual.waitForNone(usual.toolbar(), "the session");
     await usual.shot("without-the-adapter");
     if ((await callOfP1.result()).value !== 5) throw new Error("the worker did not resume");

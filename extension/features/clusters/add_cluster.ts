@@ -99,15 +99,7 @@ export class AddClusterWizard {
   }
 
   private async enterAddress(typed: string): Promise<Cluster | undefined> {
-    const address = await vscode.window.showInputBox({
-      title: vscode.l10n.t("Connect to a Ray cluster"),
-      prompt: vscode.l10n.t("Address of the Ray dashboard"),
-      placeHolder: "8265, host:8265, https://…, ssh://host/8265, slurm://12345",
-      value: typed,
-      ignoreFocusOut: true,
-      validateInput: (text) => (text.trim() === "" ? undefined : addressProblem(text)),
-    });
-    const entered = address?.trim() ?? "";
+    const entered = (await addressBox(typed))?.trim() ?? "";
     return entered === "" ? undefined : this.connect(addressAction(entered));
   }
 
@@ -276,4 +268,32 @@ function itemsOf(sections: readonly Section[]): readonly ChoiceItem[] {
       choice,
     })),
   ]);
+}
+
+/** Asks for an address; unlike showInputBox, it shows at once what is wrong with the given one. */
+function addressBox(typed: string): Promise<string | undefined> {
+  const box = vscode.window.createInputBox();
+  box.title = vscode.l10n.t("Connect to a Ray cluster");
+  box.prompt = vscode.l10n.t("Address of the Ray dashboard");
+  box.placeholder = "8265, host:8265, https://…, ssh://host/8265, slurm://12345";
+  box.ignoreFocusOut = true;
+  box.value = typed;
+  const check = (text: string): void => {
+    box.validationMessage = text.trim() === "" ? undefined : addressProblem(text);
+  };
+  check(typed);
+  return new Promise((resolve) => {
+    box.onDidChangeValue(check);
+    box.onDidAccept(() => {
+      if (box.validationMessage === undefined) {
+        resolve(box.value);
+        box.hide();
+      }
+    });
+    box.onDidHide(() => {
+      resolve(undefined);
+      box.dispose();
+    });
+    box.show();
+  });
 }

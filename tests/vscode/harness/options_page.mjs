@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { until } from "./until.mjs";
 
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
@@ -35,16 +34,11 @@ export class OptionsPage {
     return this.frame.locator(".problem", { hasText: text }).locator("visible=true");
   }
 
-  /** Types into a field as a user does, in place of what is there. */
+  /** Replaces the text of a field; the page takes it as typed. */
   async fill(label, text) {
     const field = this.field(label);
     await this.window.gesture(
-      async () => {
-        await field.focus();
-        await this.window.page.keyboard.press("Control+a");
-        await this.window.page.keyboard.press("Delete");
-        await this.window.page.keyboard.type(text);
-      },
+      () => field.fill(text),
       async () => (await field.inputValue()) === text,
       `“${label}” has its text`,
     );
@@ -81,9 +75,5 @@ export class OptionsPage {
       }));
     });
     assert.deepEqual(violations, []);
-  }
-
-  async opened(what) {
-    await until(() => this.isOpen(), what);
   }
 }
