@@ -1,4 +1,4 @@
-"""A terminal never gets the advice of the editor."""
+"""A terminal never gets the advice of the editor, and the editor never that of a terminal."""
 
 from __future__ import annotations
 
@@ -8,11 +8,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from eagleray.cli.commands import COMMANDS, SHORTCUTS
 from eagleray.cli.next_steps import STEPS, terminal_step
 
+BUTTON = r"“[A-Z][^”]*”|\[[A-Z][a-z]+( [A-Z][a-z]+)*…?\]"
 # A button, a setting or a window.
-EDITOR = re.compile("“[A-Z][^”]*”|setting eagleray|the editor|from a window|; in a terminal, `")
-PACKAGE = Path(__file__).parents[2] / "pybackend" / "eagleray"
+EDITOR = re.compile(
+    rf"{BUTTON}|\beagleray\.[a-z]+\.[a-z]|the editor|from a window|background service"
+)
+# Both have code, message and next step first.
+RECORDS = ("EaglerayError", "ClusterProblem")
+WORDS = "|".join(sorted({*COMMANDS, *SHORTCUTS}))
+TERMINAL = re.compile(rf"\beagleray ({WORDS})\b")
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "pybackend" / "eagleray"
 
 
 def texts(node: ast.AST) -> str:
@@ -23,8 +32,22 @@ def texts(node: ast.AST) -> str:
     )
 
 
-def errors() -> Iterator[tuple[str, str]]:
-    """Code and next step of every error of the catalogue, with `LOG_STEP` and the like filled in."""
+def shown(tree: ast.Module) -> Iterator[ast.Constant]:
+    """The texts of a module that are no docstrings."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    owners = [node for node in ast.walk(tree) if isinstance(node, documented)]
+    docstrings = {id(node.body[0].value) for node in owners if isinstance(node.body[0], ast.Expr)}
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in docstrings
+        ):
+            yield node
+
+
+def errors() -> Iterator[tuple[str, str, str]]:
+    """Code, message and next step of every error of the catalogue, with `LOG_STEP` and the like filled in."""
     for file in PACKAGE.rglob("*.py"):
         tree = ast.parse(file.read_text())
         constants = {
@@ -35,19 +58,44 @@ def errors() -> Iterator[tuple[str, str]]:
             if isinstance(target, ast.Name)
         }
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "EaglerayError":
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in RECORDS:
                 named = {keyword.arg: keyword.value for keyword in node.keywords}
                 code = texts(node.args[0]) if node.args else ""
+                message = texts(node.args[1]) if len(node.args) > 1 else ""
                 step = node.args[2] if len(node.args) > 2 else named.get("next_step")
-                if step is None:
-                    continue
-                used = [constants.get(n.id, "") for n in ast.walk(step) if isinstance(n, ast.Name)]
-                yield code, " ".join([texts(step), *used])
+                names = [n.id for n in ast.walk(step) if isinstance(n, ast.Name)] if step else []
+                used = [constants.get(name, "") for name in names]
+                yield code, message, " ".join([texts(step) if step else "", *used])
 
 
-@pytest.mark.parametrize(("code", "step"), sorted(set(errors())))
-def test_step_of_a_terminal_names_no_button(code: str, step: str) -> None:
-    assert not EDITOR.search(terminal_step(code, step)), f"add “{code}” to cli/next_steps.py"
+@pytest.mark.parametrize(("code", "message", "step"), sorted(set(errors())))
+def test_errors_advise_the_terminal_and_the_editor_apart(
+    code: str, message: str, step: str
+) -> None:
+    hint = f"add the terminal's step of “{code}” to cli/next_steps.py"
+    assert not EDITOR.search(f"{message} {terminal_step(code, step)}"), hint
+    assert not TERMINAL.search(f"{message} {step}"), hint
+
+
+def test_texts_of_the_command_line_name_no_button() -> None:
+    found = [
+        (file.name, text.value)
+        for file in (PACKAGE / "cli").glob("*.py")
+        for text in shown(ast.parse(file.read_text()))
+        if re.search(BUTTON, text.value)
+    ]
+    assert found == []
+
+
+def test_texts_of_the_editor_name_no_terminal_command() -> None:
+    sources = [ROOT / "package.nls.json", *(ROOT / "extension").rglob("*.ts")]
+    found = [
+        (file.name, line.strip())
+        for file in sources
+        for line in file.read_text().splitlines()
+        if TERMINAL.search(line) and not line.lstrip().startswith(("*", "//", "/*"))
+    ]
+    assert found == []
 
 
 def test_steps_of_a_terminal_name_no_button() -> None:

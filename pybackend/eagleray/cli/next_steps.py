@@ -1,18 +1,27 @@
-"""The next steps of a terminal, for errors whose own next step names a button or command of the editor."""
+"""The next steps of a terminal, for errors whose own next step doesn't name the command that helps.
+
+The next step of an error is the editor's: it names no `eagleray` command, and the editor adds its buttons by the code of
+the error (extension/error_messages.ts). The command line takes the step of this table instead where the code is in it.
+"""
 
 from __future__ import annotations
 
 from eagleray.common.l10n import later, translated
 
 _LOG = later("Its log may say why: `eagleray workers logs WORKER`.")
+_PAUSED = later("`eagleray paused` lists paused workers.")
+_PDB = later("`eagleray pdb` lists the workers in Ray's pdb.")
+_DOWNLOAD = later("`eagleray profile download RUN` continues where it stopped.")
 _VERBOSE = later("Run the command again with --verbose to see the details.")
 _AUTHENTICATION = later("Set RAY_AUTH_TOKEN to the token of the cluster.")
 
 # By code of the error.
 STEPS: dict[str, str] = {
+    "ssh-missing": later("Install OpenSSH's client, or set EAGLERAY_SSH to it."),
     "worker-gone": _LOG,
-    "debugger-gone": _LOG,
     "attach-refused": _LOG,
+    "unknown-worker": _PAUSED,
+    "debugger-silent": _PAUSED,
     "worker-taken": later("Detach it there, or debug another worker."),
     "worker-unreachable": later(
         "Run this command on a machine of the cluster, or name the cluster by ssh://HOST/PORT."
@@ -23,6 +32,27 @@ STEPS: dict[str, str] = {
     "token-expired": _AUTHENTICATION,
     "internal": _VERBOSE,
     "keeper-not-started": _VERBOSE,
+    "in-use": later("Detach them first: `eagleray detach --all`."),
+    "unknown-cluster": later(
+        "`eagleray clusters` lists clusters, `eagleray clusters add ADDRESS` adds one."
+    ),
+    "unknown-run": later("`eagleray runs` lists runs."),
+    "run-elsewhere": later("Run `eagleray runs stop RUN` on that machine."),
+    "unknown-pdb": _PDB,
+    "ambiguous-pdb": _PDB,
+    "pdb-refused": _PDB,
+    "pdb-not-followed": _PDB,
+    "legacy-debugger": later(
+        "Open it with `eagleray pdb`, or start the cluster and the program with RAY_DEBUG=1."
+    ),
+    "not-profiled": later("Start one that is: `eagleray profile --workers PATTERN -- COMMAND…`."),
+    "nobody-records": later("`eagleray runs` lists the runs and their workers."),
+    "no-room": later("Free some space, then run `eagleray profile download RUN`."),
+    "bad-report": _DOWNLOAD,
+    "report-unreachable": _DOWNLOAD,
+    "far-folder-failed": _DOWNLOAD,
+    "not-gathered": _DOWNLOAD,
+    "unknown-preset": later("`eagleray presets` lists presets; `none` changes nothing."),
     "bad-preset": later("Print one that works: `eagleray presets show debug`."),
     "sqlite-without-json": later("Set EAGLERAY_PYTHON to a Python whose SQLite is 3.38 or newer."),
     "nsys-missing": later(

@@ -107,7 +107,7 @@ def internal(detail: str) -> EaglerayError:
     return EaglerayError(
         "internal",
         "Something in Eagleray went wrong.",
-        "“Show Log” has the details; a report of them helps us mend it.",
+        "The log has the details. Please report them.",
         detail,
     )
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from eagleray.common.errors import EaglerayError, printable
 
-# Both are named, since the same error reaches the editor and the terminal.
-LOG_STEP = "Its log may say why: use “Open Log”, or `eagleray logs WORKER`."
+LOG_STEP = "Its log may say why."
 
 
 def unknown_worker(worker: str) -> EaglerayError:
     return EaglerayError(
         "unknown-worker",
         f"No paused or held worker is called “{printable(worker)}”.",
-        "It may have resumed or ended, or another debugger may be attached to it; "
-        "`eagleray paused` lists those that wait.",
+        "It may have resumed or ended, or another debugger may be attached to it.",
     )
 
 
@@ -92,7 +90,7 @@ def debugger_silent(worker: str) -> EaglerayError:
     return EaglerayError(
         "debugger-silent",
         f"The debugger of {printable(worker)} doesn't answer; the worker may still be paused.",
-        "It stays in Eagleray's list; `eagleray paused` shows it.",
+        "It stays in the list of paused workers.",
         retries=True,
     )
 
@@ -125,7 +123,7 @@ def worker_elsewhere(worker: str, host: str) -> EaglerayError:
     return EaglerayError(
         "worker-elsewhere",
         f"{printable(worker)} is held by Eagleray on {printable(host)}.",
-        "Attach from a window there, or of that version, or release it there: `eagleray release`.",
+        "Attach from a window on that machine, or detach it there.",
     )
 
 
@@ -133,7 +131,7 @@ def worker_taken(worker: str) -> EaglerayError:
     return EaglerayError(
         "worker-taken",
         f"{printable(worker)} is attached to by another window.",
-        "“Attach” on its row takes it over.",
+        "Attach from its row to take it over.",
     )
 
 

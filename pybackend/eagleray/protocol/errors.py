@@ -9,7 +9,7 @@ def adapter_in_use(count: int) -> EaglerayError:
     return EaglerayError(
         "in-use",
         f"The debug adapter is attached to {count} workers.",
-        "Release them first: `eagleray release`.",
+        "Detach them first.",
     )
 
 
@@ -117,7 +117,7 @@ def no_debugger(worker: str, why: str, problem: str = "no-debugpy") -> EaglerayE
     next_step = (
         "Install debugpy in the environment of the workers (`pip install debugpy`)."
         if problem == "no-debugpy"
-        else "See the worker's log: Open Log, or `eagleray logs`."
+        else "See the worker's log."
     )
     message = f"{printable(worker)} could not start a debugger: {printable(why)}."
     return EaglerayError("no-debugger", message, next_step)

@@ -61,7 +61,7 @@ def token_needed(address: str) -> EaglerayError:
     return EaglerayError(
         "token-needed",
         f"The cluster at {printable(address)} asks for a token.",
-        "Use “Set Token” on the cluster, or set RAY_AUTH_TOKEN.",
+        "Set the token of the cluster.",
     )
 
 
@@ -69,7 +69,7 @@ def token_refused(address: str) -> EaglerayError:
     return EaglerayError(
         "token-refused",
         f"The cluster at {printable(address)} refuses the token.",
-        "Use “Set Token” on the cluster to type in the current one.",
+        "Set the current token of the cluster.",
     )
 
 
@@ -77,7 +77,7 @@ def token_expired(address: str) -> EaglerayError:
     return EaglerayError(
         "token-expired",
         f"The token for the cluster at {printable(address)} has expired or was replaced.",
-        "Use “Set Token” on the cluster to type in the current one.",
+        "Set the current token of the cluster.",
     )
 
 
@@ -210,7 +210,7 @@ def unknown_cluster(cluster: str) -> EaglerayError:
     return EaglerayError(
         "unknown-cluster",
         f"There is no cluster “{printable(cluster)}”.",
-        "`eagleray clusters` lists the known ones; add another by its address.",
+        "Choose one from the list of clusters, or connect to it by its address.",
     )
 
 
@@ -307,7 +307,7 @@ def job_refused(address: str, response: str) -> EaglerayError:
     return EaglerayError(
         "job-refused",
         f"{printable(address)} did not take the job: {printable(lines[-1]) if lines else 'no reason given'}",
-        "Submitting needs the dashboard of a full Ray (`ray[default]`); “Show Log” has all that it said.",
+        "Submitting needs the dashboard of a full Ray (`ray[default]`). The log has the details.",
         printable(response, 4000),
     )
 
@@ -332,6 +332,6 @@ def job_failed(address: str, what: str, why: str, detail: str = "") -> EaglerayE
     return EaglerayError(
         "job-failed",
         f"The job for {what} failed on {printable(address)}: {printable(why) or 'no reason given'}",
-        "“Show Log” has what it wrote.",
+        "The log has its output.",
         printable(detail, 4000),
     )

@@ -233,8 +233,8 @@ def _debugger_setting(evidence: Evidence, version: tuple[int, int] | None) -> Cl
         return ClusterProblem(
             "legacy-debugger",
             "Ray's own pdb is switched on: breakpoint() waits for a terminal and is not listed here.",
-            "“Open Ray pdb Session…” or `eagleray pdb` leads there; or take RAY_DEBUG=legacy out of"
-            " the cluster's environment and the runtime_env, and start the program again.",
+            "Open its Ray pdb session, or remove RAY_DEBUG=legacy from the cluster's environment and the"
+            " runtime_env and start the program again.",
         )
     off = next((value for value in values if value is not None and value != "1"), None)
     if off is None:
@@ -250,7 +250,7 @@ def _needs_ray_debug(ray_version: str) -> ClusterProblem:
     return ClusterProblem(
         "legacy-debugger",
         f"Ray {printable(ray_version, 40)} opens its own pdb at breakpoint() unless RAY_DEBUG is set.",
-        "“Open Ray pdb Session…” or `eagleray pdb` leads there; or start the cluster and the program with RAY_DEBUG=1.",
+        "Open its Ray pdb session, or start the cluster and the program with RAY_DEBUG=1.",
     )
 
 

@@ -9,7 +9,7 @@ def unknown_pdb(session: str) -> EaglerayError:
     return EaglerayError(
         "unknown-pdb",
         f"No worker waits in pdb as “{printable(session)}”.",
-        "It may have gone on or be debugged already; `eagleray pdb` lists those that wait.",
+        "It may have resumed, or somebody else debugs it.",
     )
 
 
@@ -17,7 +17,7 @@ def ambiguous_pdb(session: str, count: int) -> EaglerayError:
     return EaglerayError(
         "ambiguous-pdb",
         f"“{printable(session)}” fits {count} waiting pdb sessions.",
-        "Write more of the id that `eagleray pdb` lists.",
+        "Enter more of its ID.",
     )
 
 
@@ -25,8 +25,7 @@ def pdb_out_of_reach(name: str, node: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "pdb-out-of-reach",
         f"The pdb of {printable(name)} listens only on the node {printable(node)} itself, which is not reached from here.",
-        f"Run `eagleray pdb` on {printable(node)}, allow ssh to it,"
-        " or start the nodes with `ray start --ray-debugger-external`, which opens pdb to the network.",
+        "Allow ssh to that node, or start the nodes with `ray start --ray-debugger-external`, which opens pdb to the network.",
         detail,
     )
 
@@ -35,7 +34,7 @@ def pdb_refused(name: str) -> EaglerayError:
     return EaglerayError(
         "pdb-refused",
         f"The pdb of {printable(name)} is closed.",
-        "The worker may have ended; `eagleray pdb` lists those that wait.",
+        "The worker may have ended.",
     )
 
 
@@ -51,5 +50,5 @@ def pdb_not_followed(name: str, seconds: float) -> EaglerayError:
     return EaglerayError(
         "pdb-not-followed",
         f"No task that {printable(name)} called has stopped within {seconds:g} s.",
-        "It may wait for a free place; `eagleray pdb` lists it as soon as it stops.",
+        "It may be waiting for resources. It is listed once it pauses.",
     )

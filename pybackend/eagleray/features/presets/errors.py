@@ -28,7 +28,7 @@ def bad_preset(why: str) -> EaglerayError:
     return EaglerayError(
         "bad-preset",
         f"This is no preset: {printable(why, 300)}.",
-        "A preset is JSON as “Copy Preset as JSON” gives it.",
+        "Copy a preset as JSON to see the format.",
     )
 
 
@@ -52,7 +52,7 @@ def untrusted_workspace() -> EaglerayError:
     return EaglerayError(
         "untrusted-workspace",
         "Checking a configuration runs the program's imports, and this workspace wasn't trusted when Eagleray started.",
-        "Trust the workspace, run “Eagleray: Restart”, and check again.",
+        "Trust the workspace, restart Eagleray's background service, and check again.",
     )
 
 

@@ -9,7 +9,7 @@ def not_profiled(run: str) -> EaglerayError:
     return EaglerayError(
         "not-profiled",
         f"Run {printable(run, 40)} was not started to be profiled.",
-        "`eagleray profile --workers PATTERN -- COMMAND…` starts one that is.",
+        "Start it again with Profile on Ray.",
     )
 
 
@@ -17,7 +17,7 @@ def nobody_records(run: str) -> EaglerayError:
     return EaglerayError(
         "nobody-records",
         f"No live worker of run {printable(run, 40)} stands under nsys.",
-        "A recording needs a live worker that fits the run's patterns; `eagleray runs` says which runs go on.",
+        "A recording needs a running worker that matches the patterns of the run.",
     )
 
 
@@ -25,7 +25,7 @@ def no_room(folder: str, why: str) -> EaglerayError:
     return EaglerayError(
         "no-room",
         f"The reports cannot be written to {printable(folder, 300)}: {printable(why)}.",
-        "Make room; `eagleray profile --gather RUN` goes on where it stopped.",
+        "Free some space, then download the reports again.",
         why,
     )
 
@@ -42,7 +42,7 @@ def report_left_out(name: str, size: int, why: str) -> EaglerayError:
     return EaglerayError(
         "report-left-out",
         f"{printable(name, 200)} is left out: it says that it has {size / 1e6:.1f} MB, and {printable(why)}.",
-        "The others are gathered; once there is room, `eagleray profile --gather RUN` tries it again.",
+        "The others are downloaded. Free some space, then download the reports again.",
     )
 
 
@@ -50,7 +50,7 @@ def bad_report(name: str, why: str) -> EaglerayError:
     return EaglerayError(
         "bad-report",
         f"{printable(name, 200)} did not come as it is there: {printable(why)}.",
-        "`eagleray profile --gather RUN` tries it again.",
+        "Download the reports again.",
         why,
     )
 
@@ -59,7 +59,7 @@ def report_unsendable(name: str, place: str) -> EaglerayError:
     return EaglerayError(
         "report-left-out",
         f"{printable(name, 200)} on {printable(place, 300)} is left out: its name isn't UTF-8, and Ray can't send it.",
-        "Rename it there; `eagleray profile --gather RUN` then gathers it.",
+        "Rename it there, then download the reports again.",
     )
 
 
@@ -96,7 +96,7 @@ def report_unreachable(name: str, place: str, why: str) -> EaglerayError:
     return EaglerayError(
         "report-unreachable",
         f"{printable(name, 200)} cannot be had from {printable(place, 300)}: {printable(why)}.",
-        "What lies elsewhere is gathered all the same; `eagleray profile --gather RUN` tries it again.",
+        "The other reports are downloaded. Try again for this one.",
     )
 
 
@@ -112,5 +112,5 @@ def not_gathered(why: str) -> EaglerayError:
     return EaglerayError(
         "not-gathered",
         f"The reports were not gathered: {printable(why, 400)}",
-        "`eagleray profile --gather RUN` goes on where it stopped.",
+        "Download the reports again; Eagleray continues where it stopped.",
     )

@@ -51,8 +51,8 @@ def nsys_missing(path: str, version: str = "") -> EaglerayError:
     return EaglerayError(
         "nsys-missing",
         f"nsys is not on this machine, and only {which} can read {printable(path)}.",
-        "Run `nsys export --type sqlite` on it where nsys is and open the .sqlite, or name your nsys"
-        " in the setting eagleray.profiling.nsys (for the command in EAGLERAY_NSYS).",
+        "Run `nsys export --type sqlite` on it where nsys is and open the .sqlite, or set"
+        " eagleray.profiling.nsys to your nsys.",
     )
 
 
@@ -61,7 +61,7 @@ def nsys_unusable(named: str, path: str) -> EaglerayError:
         "nsys-unusable",
         f"{printable(named)}, which is named as the nsys that reads reports, is no program: {printable(path)}"
         " is not read.",
-        "Mend or empty the setting eagleray.profiling.nsys (for the command EAGLERAY_NSYS), or run"
+        "Correct or clear the setting eagleray.profiling.nsys, or run"
         " `nsys export --type sqlite` on the report where nsys is and open the .sqlite.",
     )
 
@@ -71,8 +71,7 @@ def nsys_older(path: str, version: str, here: str, output: str) -> EaglerayError
         "nsys-older",
         f"{printable(path)} was recorded by nsys {printable(version, 40)}, which the one here,"
         f" {printable(here, 40)}, cannot read.",
-        "Install that version or a newer one and name it in the setting eagleray.profiling.nsys (for the"
-        " command in EAGLERAY_NSYS), or run `nsys export --type sqlite` on the report where it was"
+        "Install that version or a newer one and set eagleray.profiling.nsys to it, or run `nsys export --type sqlite` on the report where it was"
         " recorded and open the .sqlite.",
         output,
     )
@@ -90,5 +89,5 @@ def sqlite_without_json(version: str) -> EaglerayError:
     return EaglerayError(
         "sqlite-without-json",
         f"The SQLite {version} of Eagleray's Python lacks its JSON functions, without which no report can be read.",
-        "Choose another Python (“Select Python for Eagleray…”), one with SQLite 3.38 or newer for instance.",
+        "Select another Python for Eagleray, one with SQLite 3.38 or newer.",
     )

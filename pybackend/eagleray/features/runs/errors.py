@@ -10,7 +10,7 @@ def unknown_run(run: str) -> EaglerayError:
     return EaglerayError(
         "unknown-run",
         f"There is no run “{printable(run, 40)}”, or more than one begins so.",
-        "`eagleray runs` lists them.",
+        "Choose one from the list of runs.",
     )
 
 
@@ -108,7 +108,7 @@ def needs_consent(command: str) -> EaglerayError:
     return EaglerayError(
         "needs-consent",
         f"Nothing was started on SLURM: {_redacted(command, 2000)}",
-        "Say yes to the command first; in a terminal, `--yes`.",
+        "Confirm the command first.",
     )
 
 
@@ -116,7 +116,7 @@ def stop_needs_consent(job: str) -> EaglerayError:
     return EaglerayError(
         "stop-needs-consent",
         f"SLURM job {printable(job, 40)} was not cancelled.",
-        "Say yes to it first; in a terminal, `--yes`.",
+        "Confirm it first.",
     )
 
 
@@ -142,7 +142,7 @@ def runs_elsewhere(run: str, host: str) -> EaglerayError:
     return EaglerayError(
         "run-elsewhere",
         f"The program of run {printable(run, 40)} is on {printable(host, 80)}, where nobody keeps it any more.",
-        f"Say `eagleray runs stop {printable(run, 40)}` there.",
+        "Stop it from an Eagleray on that machine.",
     )
 
 
@@ -150,7 +150,7 @@ def supervisor_not_started(why: str) -> EaglerayError:
     return EaglerayError(
         "keeper-not-started",
         f"The supervisor of the run did not start: {_redacted(why)}",
-        "“Show Log” has the details.",
+        "The log has the details.",
         redact_text(why),
     )
 
@@ -318,7 +318,7 @@ def remote_folder_failed(folder: str, why: str) -> EaglerayError:
     return EaglerayError(
         "far-folder-failed",
         f"The reports in {printable(folder, 300)} cannot be read: {printable(why, 300)}.",
-        "What lies elsewhere is gathered all the same; `eagleray profile --gather RUN` tries it again.",
+        "The other reports are downloaded. Try again for these.",
     )
 
 
