@@ -140,7 +140,7 @@ describe("the debugging feature by itself", () => {
       cluster: CLUSTER,
       worker_id: "a",
       name: "p $(zap)",
-      minutes: 15,
+      held_s: 15 * 60,
     });
     await settled();
     assert.equal(editor.asked[0]?.text, "p $\u200b(zap) has been held for 15 m.");

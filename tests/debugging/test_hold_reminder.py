@@ -41,7 +41,7 @@ def test_reminder_comes_once_after_fifteen_minutes(
     assert said == []
     clock.move(1)
     reminder.remind()
-    assert said == [HeldLong("http://c:8265", "w1", "name of w1", 15)]
+    assert said == [HeldLong("http://c:8265", "w1", "name of w1", 15 * 60)]
     clock.move(REMIND_AFTER_S)
     reminder.remind()
     reminder.update([state("w1")])
@@ -62,7 +62,7 @@ def test_hold_before_the_start_counts(
     assert said == []
     clock.move(MINUTE)
     reminder.remind()
-    assert [held.minutes for held in said] == [15]
+    assert [held.held_s for held in said] == [15 * 60]
 
 
 def test_stop_without_an_editor_before_is_no_hold(
@@ -74,7 +74,7 @@ def test_stop_without_an_editor_before_is_no_hold(
 
 def test_old_hold_is_reminded_of_at_once(reminder: HoldReminder, said: list[HeldLong]) -> None:
     reminder.update([state("w1", held_s=47 * MINUTE)])
-    assert [held.minutes for held in said] == [47]
+    assert [held.held_s for held in said] == [47 * 60]
 
 
 def test_editor_ends_the_hold(

@@ -118,7 +118,7 @@ async def test_worker_that_is_held_too_long_is_reported(
         "cluster": dashboard.address,
         "worker_id": "w9",
         "name": "name of w9",
-        "minutes": 20,
+        "held_s": 20 * 60,
     }
 
 

@@ -103,7 +103,7 @@ async function story({ stage, server, browser, window: usual, driver, test }) {
     await usual.openPanel();
     await usual.waitFor(usual.row(/p0.*held/), "the worker as held");
     await usual.answerMessage(
-      /p0.* has been held for \d+ m/,
+      /p0.* has been held for \d+ (s|m)/,
       "Resume",
       () => call.returned() !== undefined,
       "that it is held for long",

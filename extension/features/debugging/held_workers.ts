@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
-import { duration, plain } from "../../common/texts";
+import { plain, roughDuration } from "../../common/texts";
 import type { Snapshot } from "../workers/messages";
 import { workerName } from "../workers/names";
 import { HELD_LONG, RELEASE, type HeldLong } from "./messages";
@@ -59,7 +59,7 @@ export class HeldWorkers implements Disposable {
   }
 
   private async remind(held: HeldLong): Promise<void> {
-    const time = duration(held.minutes * 60);
+    const time = roughDuration(held.held_s);
     const worker = allWorkers(this.app.paused.value).find(
       ({ cluster, worker_id }) => cluster === held.cluster && worker_id === held.worker_id,
     );

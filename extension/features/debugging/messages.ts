@@ -63,12 +63,12 @@ export interface Attachment {
   readonly local: string;
 }
 
-/** A worker that has been held for `minutes`; sent once per hold. */
+/** A worker that has been held for `held_s` seconds; sent once per hold. */
 export interface HeldLong {
   readonly cluster: string;
   readonly worker_id: string;
   readonly name: string;
-  readonly minutes: number;
+  readonly held_s: number;
 }
 
 /**

@@ -47,8 +47,7 @@ class HoldReminder:
             seconds = now - self._since[key]
             if seconds >= self._long_s and key not in self._reminded:
                 self._reminded.add(key)
-                minutes = int(seconds // 60)
-                self._remind(HeldLong(state.cluster, state.worker_id, state.name, minutes))
+                self._remind(HeldLong(state.cluster, state.worker_id, state.name, int(seconds)))
 
     async def run(self) -> None:
         """Reminds repeatedly until it is cancelled."""

@@ -21,12 +21,12 @@ class Attachment:
 
 @frozen
 class HeldLong:
-    """A worker that has been held for `minutes`; sent once per hold."""
+    """A worker that has been held for `held_s` seconds; sent once per hold."""
 
     cluster: str
     worker_id: str
     name: str
-    minutes: int
+    held_s: int
 
 
 @frozen
