@@ -45,7 +45,7 @@ await browserRun(
     let program;
 
     const trainer = path.join(stage.workspace, "torch_trainer.py");
-    const workers = window.row(/RayTrainWorker.*pid \d+/);
+    const workers = window.row(/RayTrainWorker.*PID \d+/);
     const rank = page.locator(".debug-variables .monaco-list-row", { hasText: /^rank/ });
     let pids, first;
     await test("TorchTrainer: the panel lists both gloo workers", async () => {
@@ -53,12 +53,12 @@ await browserRun(
       await window.openPanel();
       await window.waitFor(window.row(/RayTrainWorker.*2/), "the group", STARTING_MS);
       await window.waitFor(workers.nth(1), "both workers");
-      pids = (await workers.allTextContents()).map((text) => /pid (\d+)/.exec(text)[1]);
+      pids = (await workers.allTextContents()).map((text) => /PID (\d+)/.exec(text)[1]);
       await window.shot("torch-trainer");
     });
 
     await test("TorchTrainer: a click shows the train function, with variables", async () => {
-      await attachAt(window.row(`pid ${pids[0]}`), trainer, "stands: train_func", [
+      await attachAt(window.row(`PID ${pids[0]}`), trainer, "stands: train_func", [
         /^rank/,
         /^loss/,
       ]);
@@ -71,7 +71,7 @@ await browserRun(
 
     await test("TorchTrainer: a click on the other rank does, too, and the training succeeds", async () => {
       await window.openPanel();
-      await attachAt(window.row(`pid ${pids[1]}`), trainer, "stands: train_func", [/^rank/]);
+      await attachAt(window.row(`PID ${pids[1]}`), trainer, "stands: train_func", [/^rank/]);
       const ranks = [first, await rank.textContent()].map((text) => /\d/.exec(text)[0]);
       if (ranks.sort().join() !== "0,1") throw new Error(`their ranks are ${ranks}`);
       await window.click(button("Continue"), () => !program.running(), "the program has ended");
@@ -89,8 +89,11 @@ await browserRun(
         site,
       );
       await window.openPanel();
-      await window.waitFor(window.row(/EnvRunner.*pid \d+/), "the worker", STARTING_MS);
-      await attachAt(window.row(/EnvRunner.*pid \d+/), library, STATE.trim(), [/^action/, /^self/]);
+      const runner = page.locator('.pane-body .monaco-list-row[aria-label*=", paused, "]', {
+        hasText: "EnvRunner",
+      });
+      await window.waitFor(runner, "the worker", STARTING_MS);
+      await attachAt(runner, library, STATE.trim(), [/^action/, /^self/]);
       await window.evaluate("int(action) in (0, 1)", "True");
       await window.shot("library");
     });

@@ -134,6 +134,20 @@ test("the node is in the rows of a group that has workers of several nodes", () 
   ]);
 });
 
+test("workers of the same name and rank are told apart by their PIDs", () => {
+  const twin = { name: "RayTrainWorker", rank: null };
+  paused(
+    pausedWorker(twin),
+    pausedWorker({ ...twin, worker_id: "b", pid: 124 }),
+    pausedWorker({ ...twin, worker_id: "c", rank: 1, pid: 125 }),
+  );
+  assert.deepEqual(rows("pausedWorkers").slice(1), [
+    "  debug-pause: RayTrainWorker | PID 123 · 12 s",
+    "  debug-pause: RayTrainWorker | PID 124 · 12 s",
+    "  debug-pause: RayTrainWorker | rank 1 · 12 s",
+  ]);
+});
+
 test("a worker that has been held since yesterday shows for how long", () => {
   paused(pausedWorker({ state: "held", held_s: 26 * 3600 }));
   assert.match(rows("pausedWorkers")[1] ?? "", /held for 1 d$/);

@@ -188,7 +188,8 @@ function stateWord(state: PausedWorker["state"]): string {
  * What matters comes first, since the end of a row is cut: an icon shows the state, words only what it cannot.
  *
  * 1. A hold, since it blocks the job.
- * 2. The rank; of a failed or held worker whose name has it, nothing.
+ * 2. The rank, or the PID of a worker that has the same name and rank as another of its group; of a failed or held
+ *    worker whose name has its rank, nothing.
  * 3. The exception, the location, and how long it has waited.
  * 4. The node, if the group has workers of several.
  */
@@ -206,10 +207,11 @@ function workerTexts(view: PausedView, worker: PausedWorker, group: GroupRow): R
   const isMarked = isFailed && worker.state === "paused";
   const isLong = isFailed || hold !== "";
   const shownRank = isLong && namesRank(name, worker.rank) ? "" : rank;
+  const which = hasTwin(worker, group) ? l10n.t("PID {0}", worker.pid) : shownRank;
   return {
     id: `worker ${worker.cluster} ${worker.worker_id}`,
     label: name,
-    description: dotted(hold, shownRank, why, place, waits, isSpread ? node : ""),
+    description: dotted(hold, which, why, place, waits, isSpread ? node : ""),
     tooltip: tooltip(worker, hold, waits),
     spoken: spokenText(
       name,
@@ -226,6 +228,13 @@ function workerTexts(view: PausedView, worker: PausedWorker, group: GroupRow): R
     context: `${ROWS.worker}.${worker.held_on === "" ? worker.state : "elsewhere"}`,
     children: worker.children.length > 0 ? "collapsed" : "none",
   };
+}
+
+/** Whether neither name nor rank tells the worker from another of its group. */
+function hasTwin({ worker_id, name, rank }: PausedWorker, { workers }: GroupRow): boolean {
+  return workers.some(
+    (other) => other.worker_id !== worker_id && other.name === name && other.rank === rank,
+  );
 }
 
 /** "held since 14:10", "held on login2"; "node lost" of a worker on a dead node; "" where the icon is enough. */
