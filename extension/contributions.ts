@@ -149,7 +149,9 @@ export interface ContextKeys {
     "idle" | "starting" | "ready" | "no-python" | "failed" | "unsupported";
   /** Some worker is paused or held: gives "Attach to Next Paused Worker" its key. */
   readonly "eagleray.hasPaused": boolean;
-  /** Some cluster is connected: selects the welcome text of the view Paused. */
+  /** Some cluster is listed: selects the welcome texts. */
+  readonly "eagleray.hasClusters": boolean;
+  /** Some cluster is connected: completes a step of the walkthrough. */
   readonly "eagleray.connected": boolean;
   /** The Python of a run had Ray: completes a step of the walkthrough. */
   readonly "eagleray.pythonHasRay": boolean;
@@ -166,6 +168,7 @@ export interface ContextKeys {
 export const CONTEXT_KEYS: readonly (keyof ContextKeys)[] = [
   "eagleray.sidecar",
   "eagleray.hasPaused",
+  "eagleray.hasClusters",
   "eagleray.connected",
   "eagleray.pythonHasRay",
   "eagleray.hasJobs",

@@ -57,6 +57,7 @@ export function statusBar(app: App, inFront: Readable<DebuggedWorker | undefined
     const { paused, held } = app.paused.value;
     setContextKey("eagleray.hasPaused", paused + held > 0);
     const { clusters } = app.clusters.value;
+    setContextKey("eagleray.hasClusters", clusters.length > 0);
     setContextKey(
       "eagleray.connected",
       clusters.some(({ state }) => state === "connected"),

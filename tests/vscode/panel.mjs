@@ -25,20 +25,21 @@ await browserRun(
     const clusterRow = (text) => window.rowOf("Clusters", text).first();
     const terminal = page.locator(".part.panel .xterm-rows");
 
-    await test("the panel without a cluster shows how to get one", async () => {
+    const connects = page.locator(".welcome-view a", { hasText: "Connect to the cluster" });
+
+    await test("the panel without a cluster has one button, and links to connect to one", async () => {
       await window.openPanel();
       await window.waitFor(page.getByText("No Ray cluster found"), "the welcome text");
+      await window.waitFor(connects, "the link");
+      const buttons = page.locator(".welcome-view a.monaco-button").locator("visible=true");
+      assert.deepEqual(await buttons.allTextContents(), ["Open Sample Project"]);
       await window.shot("no-cluster");
     });
 
     await test("a site's proxy makes Eagleray ask for a certificate authority and a header", async () => {
       const proxy = await startProxy(stage.cluster.address, `${stage.base}/proxy`);
       endWithRun(() => proxy.stop());
-      await window.click(
-        page.locator(".welcome-view a.monaco-button", { hasText: "Connect to Cluster" }),
-        () => input.isVisible(),
-        "the address is asked for",
-      );
+      await window.click(connects, () => input.isVisible(), "the address is asked for");
       await input.fill(proxy.address);
       await page.keyboard.press("Enter");
       await window.waitFor(box("Certificate authority of"), "that its certificate is not trusted");
@@ -71,11 +72,7 @@ await browserRun(
     });
 
     await test("an address adds a cluster, after it was checked", async () => {
-      await window.click(
-        page.locator(".welcome-view a.monaco-button", { hasText: "Connect to Cluster" }),
-        () => input.isVisible(),
-        "the address is asked for",
-      );
+      await window.click(connects, () => input.isVisible(), "the address is asked for");
       await input.fill("no address");
       await window.gesture(
         () => page.keyboard.press("Enter"),
