@@ -161,7 +161,7 @@ export function statusOf({ state, clusters, paused, hasRuns, inFront }: StatusIn
   const usesRay = clusters.clusters.length + clusters.jobs.length > 0 || hasRuns;
   const sentence = l10n.t("Eagleray: no worker is paused. Click to open the view.");
   return {
-    text: usesRay ? "$(zap) Ray" : "",
+    text: usesRay ? "$(eagleray-ray) Ray" : "",
     tooltip: `${sentence}\n${details}`,
     severity: "none",
     click: "panel",

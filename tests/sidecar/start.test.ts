@@ -88,13 +88,13 @@ test("the status bar names the debugged worker, and how many more are paused", (
 test("the status bar shows nothing where nothing uses Ray", () => {
   assert.equal(status({ state: "idle" }).text, "");
   assert.equal(status({ clusters: NONE }).text, "");
-  assert.equal(status({ clusters: NONE, hasRuns: true }).text, "$(zap) Ray");
+  assert.equal(status({ clusters: NONE, hasRuns: true }).text, "$(eagleray-ray) Ray");
 });
 
 test("texts of a cluster draw no icons and links in the status bar", () => {
   const hostile = cluster({ name: "$(trash)\n[a](command:b)", sentence: "$(x)" });
   const { text, tooltip } = status({ clusters: clustersOf([hostile]) });
-  assert.equal(text, "$(zap) Ray");
+  assert.equal(text, "$(eagleray-ray) Ray");
   assert.doesNotMatch(tooltip, /\$\(|\]\(/);
 });
 
