@@ -1,5 +1,6 @@
 // Packs out/eagleray-<version>-<target>.vsix: the extension with the Python libraries of the sidecar inside.
-// `--target linux-x64` (may be repeated) chooses; without it every target is made.
+// `--target linux-x64` (may be repeated) chooses; without it every target is made. `--out DIR` is another folder for the
+// .vsix files. A warning of vsce is an error.
 import {
   chmodSync,
   cpSync,
@@ -9,12 +10,13 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 import { bootstrap, interpreter } from "./environments.mjs";
 import { makeDebugger, makeLibraries } from "./libraries.mjs";
 import { makeNodePackages } from "./packages.mjs";
 import { out, root } from "./paths.mjs";
+import { repository, repositoryArguments, repositoryFields } from "./repository.mjs";
 import { endWithChildren, must } from "./run.mjs";
 
 endWithChildren();
@@ -36,7 +38,12 @@ const CONTENTS = [
   "LICENSE",
 ];
 
-const selected = process.argv.slice(2).filter((argument) => argument in PLATFORMS);
+// The page of a registry loads pictures from the repository, and the editor loads none from an installed extension.
+const PICTURES_OF_README = join("media", "readme");
+
+const given = process.argv.slice(2);
+const selected = given.filter((argument) => argument in PLATFORMS);
+const folder = given.includes("--out") ? resolve(given[given.indexOf("--out") + 1]) : out;
 const targets = selected.length > 0 ? selected : Object.keys(PLATFORMS);
 
 const [{ uv }] = await Promise.all([bootstrap(), makeNodePackages()]);
@@ -49,7 +56,9 @@ async function pack(target) {
   for (const name of CONTENTS) {
     cpSync(join(root, name), join(stage, name), {
       recursive: true,
-      filter: (file) => !/__pycache__|\.egg-info|\.py[co]$|\.map$|_cache$/.test(file),
+      filter: (file) =>
+        !/__pycache__|\.egg-info|\.py[co]$|\.map$|_cache$/.test(file) &&
+        !file.endsWith(PICTURES_OF_README),
     });
   }
   chmodSync(join(stage, "bin", "eagleray"), 0o755);
@@ -60,24 +69,25 @@ async function pack(target) {
   const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   for (const name of ["scripts", "devDependencies", "dependencies", "private"])
     delete manifest[name];
+  Object.assign(manifest, repositoryFields(repository));
   writeFileSync(join(stage, "package.json"), `${JSON.stringify(manifest, undefined, 2)}\n`);
+  if (!repository) removePictures(join(stage, "README.md"));
+  // Without this file vsce warns that too much may be packed.
+  writeFileSync(join(stage, ".vscodeignore"), "# Only files to pack are here.\n");
   await makeLibraries(uv, PLATFORMS[target], join(stage, "_libs"));
   await makeDebugger(interpreter("dev"), target, join(stage, "_libs", "debugpy"));
-  const vsix = join(out, `eagleray-${manifest.version}-${target}.vsix`);
+  const vsix = join(folder, `eagleray-${manifest.version}-${target}.vsix`);
   const vsce = join(root, "node_modules", ".bin", "vsce");
-  await must(
-    vsce,
-    [
-      "package",
-      "--no-dependencies",
-      "--allow-missing-repository",
-      "--no-rewrite-relative-links",
-      "--target",
-      target,
-      "--out",
-      vsix,
-    ],
-    { cwd: stage },
-  );
+  const args = ["--no-dependencies", ...repositoryArguments(repository)];
+  const printed = await must(vsce, ["package", ...args, "--target", target, "--out", vsix], {
+    cwd: stage,
+  });
+  if (/\bwarn/i.test(printed)) throw new Error(`vsce warns:\n${printed}`);
   return vsix;
+}
+
+/** Removes the pictures of a text that no repository has, since their links would be broken. */
+function removePictures(file) {
+  const text = readFileSync(file, "utf8");
+  writeFileSync(file, text.replace(/^!\[[^\]]*\]\([^)]*\)\n\n?/gm, ""));
 }
