@@ -107,6 +107,32 @@ def test_the_versions_agree() -> None:
     assert f"## {MANIFEST['version']}" in (ROOT / "CHANGELOG.md").read_text()
 
 
+def test_the_readme_is_short() -> None:
+    """The registries show it as the page of the extension; everything else is in docs/."""
+    assert len(README.encode()) <= 8_000
+
+
+def test_every_document_is_linked_by_the_readme() -> None:
+    linked = {ROOT / path for path in re.findall(r"\]\((docs/[\w-]+\.md)\)", README)}
+    own = {ROOT / "docs" / name for name in ("glossary.md",)}
+    assert linked == set((ROOT / "docs").glob("*.md")) - own
+
+
+def test_pictures_of_the_readme_suit_the_registries() -> None:
+    """They show no SVG, and a page is read before its pictures are there."""
+    pictures = re.findall(r"!\[([^\]]+)\]\(([^)]+)\)", README)
+    assert pictures
+    for text, path in pictures:
+        assert text
+        assert path.endswith((".png", ".gif"))
+        assert (ROOT / path).stat().st_size < 1_500_000
+
+
+def test_the_readme_has_the_commands_of_a_checkout() -> None:
+    for name in ("setup", "demo", "check", "bench", "package"):
+        assert f"\nnpm run {name}" in README
+
+
 def test_ci_runs_the_test_command_of_the_readme() -> None:
     assert "\nnpm test" in README
     assert (ROOT / ".ci" / "run").read_text().rstrip().endswith("npm test")
