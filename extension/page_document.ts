@@ -4,6 +4,8 @@ import { randomBytes } from "node:crypto";
 
 import * as vscode from "vscode";
 
+import type { Verbatim } from "./common/texts";
+
 /** Fills `webview` with the page whose script and style are `dist/<name>.js` and `dist/<name>.css`. */
 export function drawPage(
   webview: vscode.Webview,
@@ -37,7 +39,7 @@ interface PageParts {
  * One script of ours by its nonce, one style sheet of ours, nothing from anywhere else: no inline script or style,
  * no picture, no connection.  What it shows comes later, in messages, and is shown as text.
  */
-export function pageDocument({ script, style, source, nonce, title }: PageParts): string {
+export function pageDocument({ script, style, source, nonce, title }: PageParts): Verbatim {
   const policy = [
     "default-src 'none'",
     `script-src 'nonce-${nonce}'`,

@@ -1,5 +1,6 @@
 /** The newest lists that the sidecar sent: clusters, paused workers, runs, and profiled runs. */
 
+import type { Verbatim } from "./common/texts";
 import type { Disposable } from "./common/disposables";
 import { Store } from "./common/readable";
 import {
@@ -87,7 +88,7 @@ export class SidecarLists implements Disposable {
   }
 
   /** The user requested nothing, so a failure is only logged; the next notification brings the list. */
-  private async logged(lists: string, request: () => Promise<unknown>): Promise<void> {
+  private async logged(lists: Verbatim, request: () => Promise<unknown>): Promise<void> {
     try {
       await request();
     } catch (error) {

@@ -52,12 +52,18 @@ interface PythonExtension {
   };
 }
 
+/** Shows `sentence` with a button that leads to the editor's page about trust. */
+export async function askForTrust(sentence: string): Promise<void> {
+  const manage = vscode.l10n.t("Manage Workspace Trust");
+  if ((await vscode.window.showInformationMessage(sentence, manage)) === manage) {
+    await vscode.commands.executeCommand("workbench.trust.manage");
+  }
+}
+
 /** Runs `work` in a trusted workspace only; menus are disabled elsewhere, but keys and other extensions can call a command. */
 export async function ifTrusted<T>(work: () => T | Promise<T>): Promise<T | undefined> {
   if (!vscode.workspace.isTrusted) {
-    void vscode.window.showInformationMessage(
-      vscode.l10n.t("Trust this workspace to run programs."),
-    );
+    await askForTrust(vscode.l10n.t("Trust this workspace to run programs."));
     return undefined;
   }
   return await work();

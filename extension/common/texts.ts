@@ -1,5 +1,8 @@
 /** Display text: untrusted text made plain, counts, durations, and the texts of a row. */
 
+/** Text that no user reads as a sentence: for the log, code, a path.  It isn't translated. */
+export type Verbatim = string & Record<never, never>;
+
 const ZERO_WIDTH_SPACE = "\u200b";
 
 /** Control characters, line ends, and those that change the direction of what follows. */
@@ -13,11 +16,6 @@ export function plain(text: string, limit = 200): string {
   const line = text.replace(UNPRINTABLE, " ").trim();
   const short = line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
   return short.replaceAll("$(", `$${ZERO_WIDTH_SPACE}(`).replaceAll("](", `]${ZERO_WIDTH_SPACE}(`);
-}
-
-/** "1 worker", "2 workers". */
-export function count(number: number, noun: string, ending = "s"): string {
-  return `${number} ${noun}${number === 1 ? "" : ending}`;
 }
 
 const MINUTE = 60;

@@ -5,6 +5,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import type { Disposable } from "../common/disposables";
 import type { App } from "../app";
 import { setting } from "../settings";
+import type { Verbatim } from "../common/texts";
 
 const REMEMBERED = "eagleray.hadCluster";
 /** The poll interval: a poll takes a few milliseconds, a new cluster is noticed at most this much later. */
@@ -66,7 +67,7 @@ const HEAD_PROCESS = "gcs_server";
  * 2. a variable names a dashboard: RAY_API_SERVER_ADDRESS, or RAY_ADDRESS with http;
  * 3. (unless discovery is off) a Ray head of this user runs on this machine.
  */
-export async function reasonToStart(signs: StartSigns): Promise<string | undefined> {
+export async function reasonToStart(signs: StartSigns): Promise<Verbatim | undefined> {
   if (signs.remembered) {
     return "this workspace has a remembered cluster";
   }

@@ -1,10 +1,11 @@
 /** Searches for the Python that runs the sidecar. */
 
 import * as path from "node:path";
+import type { Verbatim } from "../common/texts";
 
 /** The properties of a candidate, or why it cannot be used. */
 export type ProbeResult =
-  { readonly version: string; readonly tag: string } | { readonly unusable: string };
+  { readonly version: string; readonly tag: string } | { readonly unusable: Verbatim };
 
 /** Everything that the search looks at; the real one is in surroundings.ts. */
 export interface PythonSearchInput {
@@ -33,7 +34,7 @@ export interface SidecarPython {
 }
 
 interface Candidate {
-  readonly rule: string;
+  readonly rule: Verbatim;
   readonly file: string;
 }
 

@@ -1,6 +1,7 @@
 /** The command line of the sidecar, in a checkout and in an installed extension. */
 
 import * as path from "node:path";
+import type { Verbatim } from "../common/texts";
 
 /** The Python libraries in the extension folder of a .vsix; a checkout has none. */
 export interface Libraries {
@@ -18,7 +19,7 @@ export interface Launch {
 const LIBRARIES_OF_A_CHECKOUT = ["pygls", "aiohttp", "attrs", "cattrs", "psutil"];
 
 /** Prints the properties of a Python as one line of JSON; runs on any Python 3. */
-const PROBE = `
+const PROBE: Verbatim = `
 import importlib.util, json, platform, sys, sysconfig
 print(json.dumps({
   "version": platform.python_version(),
@@ -48,7 +49,7 @@ export function probeArguments(libraries: Libraries): string[] {
 }
 
 /** Why a Python that answered so cannot run the sidecar; undefined when it can. */
-export function unusable(answer: ProbeAnswer, libraries: Libraries): string | undefined {
+export function unusable(answer: ProbeAnswer, libraries: Libraries): Verbatim | undefined {
   if (answer.implementation !== "cpython") {
     return `${answer.implementation} ${answer.version}; CPython is needed`;
   }

@@ -7,6 +7,7 @@ import * as readline from "node:readline";
 
 import { sidecarNotStarted, sidecarSilent } from "../common/errors";
 import type { Launch } from "./launch";
+import type { Verbatim } from "../common/texts";
 
 /** How long it may take to end after it was asked to. */
 const END_TIME_LIMIT_MS = 3_000;
@@ -18,7 +19,7 @@ export class SidecarProcess {
   private readonly exited: Promise<void>;
   private readonly last: string[] = [];
   private isSilent = false;
-  ending = "its connection closed";
+  ending: Verbatim = "its connection closed";
   /** Rejects when the process could not be started or has ended; never resolves. */
   readonly failed: Promise<never>;
 
@@ -117,7 +118,7 @@ export function startDetached(
   program: string,
   args: readonly string[],
   log: string,
-  failed: (how: string) => void,
+  failed: (how: Verbatim) => void,
 ): void {
   const logFile = openSync(log, "w", 0o600);
   try {

@@ -11,6 +11,7 @@ import { setting } from "../settings";
 import { activeEnvironment } from "../workspace";
 import type { ProbeResult, PythonSearchInput } from "./interpreter";
 import { probeArguments, unusable, type Libraries, type ProbeAnswer } from "./launch";
+import type { Verbatim } from "../common/texts";
 
 /** A Python on a slow network file system takes seconds for its first start. */
 const PROBE_TIME_LIMIT_MS = 20_000;
@@ -80,7 +81,7 @@ function probe(python: string, libraries: Libraries, signal: AbortSignal): Promi
   });
 }
 
-function failure({ killed, message }: ExecFileException): string {
+function failure({ killed, message }: ExecFileException): Verbatim {
   return killed === true
     ? `does not answer within ${PROBE_TIME_LIMIT_MS / 1000} s`
     : `fails: ${message}`;

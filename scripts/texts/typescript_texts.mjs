@@ -7,6 +7,14 @@ import ts from "typescript";
 /** The page of a report runs in a browser, which has no `l10n` of the editor. */
 const OTHER = /^features\/reports\/page\//;
 
+const OPTIONS = {
+  strict: true,
+  skipLibCheck: true,
+  target: ts.ScriptTarget.ES2022,
+  module: ts.ModuleKind.ESNext,
+  moduleResolution: ts.ModuleResolutionKind.Bundler,
+};
+
 /** `{ texts, problems }`: the sorted first arguments of `l10n.t`, and calls whose text is no literal. */
 export function textsOf(folder) {
   const texts = new Set();
@@ -22,15 +30,24 @@ export function textsOf(folder) {
   return { texts: [...texts].sort(), problems };
 }
 
-/** `[{ file, line, text }]`: literals for users that no call of `l10n.t` translates. */
+/**
+ * `[{ file, line, text }]`: literals for users that no call of `l10n.t` translates.  No text are one of several
+ * given strings, which the program tells apart, and a `Verbatim`: what goes to the log, code, a path.
+ */
 export function untranslated(folder) {
-  return sourcesIn(folder).flatMap(({ name, source }) => {
+  const sources = sourcesIn(folder);
+  const options = { ...OPTIONS, noEmit: true };
+  const files = sources.map(({ source }) => source.fileName);
+  const program = ts.createProgram(files, options);
+  const checker = program.getTypeChecker();
+  return sources.flatMap(({ name, source: { fileName } }) => {
+    const source = program.getSourceFile(fileName);
     const found = [];
     visit(source, (node) => {
       if (isTranslation(node) || isForTheLog(node) || ts.isImportDeclaration(node)) return false;
       if (ts.isTypeNode(node) || ts.isExportDeclaration(node)) return false;
       const text = shownText(node);
-      if (text !== undefined) {
+      if (text !== undefined && !isName(node) && !isVerbatim(checker, node)) {
         found.push({ file: name, line: lineOf(source, node), text });
         return false;
       }
@@ -44,7 +61,7 @@ const SHOWN = new Set([
   ...["title", "label", "description", "detail", "tooltip", "placeHolder", "placeholder", "prompt"],
   ...["message", "spoken", "openLabel", "saveLabel", "buttons", "ariaLabel"],
 ]);
-const SENTENCE = /[A-Za-z“”’]{2,}[,:;]? [A-Za-z“”’]{2,}/;
+const SENTENCE = /[A-Za-z“”’]{2,}[,:;.]? [A-Za-z“”’]/;
 const WORD = /[A-Za-z]{3,}/;
 
 /** The text of a literal that a user reads, as far as that can be seen; undefined for others. */
@@ -61,13 +78,35 @@ function shownText(node) {
   return SENTENCE.test(text) || (isShown && WORD.test(text)) ? text : undefined;
 }
 
+/** The name of a property, or what something is compared with. */
+function isName({ parent, ...node }) {
+  if (ts.isPropertyAssignment(parent)) return parent.name.pos === node.pos;
+  if (ts.isCaseClause(parent)) return true;
+  return ts.isBinaryExpression(parent) && COMPARISONS.has(parent.operatorToken.kind);
+}
+
+const COMPARISONS = new Set([
+  ts.SyntaxKind.EqualsEqualsEqualsToken,
+  ts.SyntaxKind.ExclamationEqualsEqualsToken,
+]);
+
+/** Whether only some strings are allowed here, or a `Verbatim` (extension/common/texts.ts) is expected. */
+function isVerbatim(checker, node) {
+  const expected = checker.getContextualType(node);
+  const kinds = expected?.isUnion() ? expected.types : expected === undefined ? [] : [expected];
+  return (
+    kinds.some((kind) => kind.isStringLiteral() && kind.value === node.text) ||
+    [expected, ...kinds].some((kind) => kind?.aliasSymbol?.name === "Verbatim")
+  );
+}
+
 /** Logs are in English, and so are errors of programming, and what is done while an error is logged. */
 function isForTheLog(node) {
   if (ts.isStringLiteralLike(node)) return isDoing(node);
   if (ts.isNewExpression(node)) return /^(Type|Range)?Error$/.test(node.expression.getText());
   return (
     ts.isCallExpression(node) &&
-    /(^|\.)(log|channel|trace)\.(trace|debug|info|warn|error|append|appendLine)$/.test(
+    /(^|\.)(log|(log|channel|trace)\.(trace|debug|info|warn|error|append|appendLine))$/.test(
       node.expression.getText(),
     )
   );

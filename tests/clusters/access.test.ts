@@ -71,14 +71,14 @@ test("headers are added one by one beside the token, and taken back by their nam
       : "X-Second: 2";
   editor.answer = ({ kind }) => (kind === "input" ? "X-First: a: b" : undefined);
   await editor.run("eagleray.setHeaders", ROW);
-  editor.answer = picks("Add a header…");
+  editor.answer = picks("Add header…");
   await editor.run("eagleray.setHeaders", ROW);
   assert.deepEqual(kept(), {
     token: "",
     headers: { "X-First": "a: b", "X-Second": "2" },
     ca_file: "",
   });
-  editor.answer = picks("Forget X-First");
+  editor.answer = picks("Remove X-First");
   await editor.run("eagleray.setHeaders", ROW);
   assert.deepEqual(fake.sidecar.sentTo(SET_ACCESS).at(-1), {
     cluster: CLUSTER_ID,

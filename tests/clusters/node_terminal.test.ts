@@ -83,5 +83,5 @@ test("in a workspace that is not trusted no terminal is opened", async () => {
   editor.trusted = false;
   await editor.run("eagleray.openTerminal", { row: "worker", worker, group });
   assert.deepEqual([fake.sidecar.sent, editor.terminals], [[], []]);
-  assert.match(editor.asked[0]?.text ?? "", /trusted workspace/);
+  assert.match(editor.asked[0]?.text ?? "", /Trust this workspace/);
 });

@@ -87,7 +87,7 @@ test("a token is asked for once and given to each", async () => {
   await run("eagleray.setToken");
   assert.deepEqual(
     editor.asked.map(({ text }) => text),
-    ["Token of 3 clusters"],
+    ["Token for 3 clusters"],
   );
   const given = ["a", "b", "own"].map((id) => ({ cluster: id, token: "s3cret" }));
   assert.deepEqual(fake.sidecar.sentTo(SET_ACCESS), given);
@@ -100,9 +100,9 @@ test("a header is added to those of each, and taken back from those that have it
       : (asked.options["items"] as { label: string }[]).find(({ label }) => label === wanted);
   editor.answer = () => "X-Own: 1";
   await editor.run("eagleray.setHeaders", ROWS[0]);
-  editor.answer = picks("Add a header…");
+  editor.answer = picks("Add header…");
   await run("eagleray.setHeaders", ROWS.slice(0, 2));
-  editor.answer = picks("Forget X-Own");
+  editor.answer = picks("Remove X-Own");
   await run("eagleray.setHeaders", ROWS.slice(0, 2));
   assert.deepEqual(fake.sidecar.sentTo(SET_ACCESS).slice(1), [
     { cluster: "a", headers: { "X-Own": "1", "X-All": "2" } },

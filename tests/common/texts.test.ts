@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Backoff } from "../../extension/common/backoff";
-import { count, duration, plain } from "../../extension/common/texts";
+import { duration, plain } from "../../extension/common/texts";
 
 const PLAIN: readonly (readonly [string, string])[] = [
   ["PolicyWorker_0", "PolicyWorker_0"],
@@ -42,10 +42,6 @@ for (const [seconds, expected] of DURATIONS) {
     assert.equal(duration(seconds), expected);
   });
 }
-
-test("count", () => {
-  assert.deepEqual([count(1, "worker"), count(0, "worker")], ["1 worker", "0 workers"]);
-});
 
 test("the back-off doubles up to a limit, and starts anew after a healthy run", () => {
   const backoff = new Backoff();

@@ -194,7 +194,7 @@ describe("the debugging feature", () => {
       [feature.fakes.sidecar.sentTo(CONTINUE), feature.fakes.sidecar.sentTo(ATTACH)],
       [[], []],
     );
-    assert.match(editor.asked[0]?.text ?? "", /No worker of this group waits/);
+    assert.match(editor.asked[0]?.text ?? "", /No worker of this group is paused/);
   });
 
   it("continues all workers that are stopped here with one request per cluster", async () => {

@@ -473,7 +473,7 @@ test("“Edit and Rerun…” opens the page with the options of the run", async
   const again = await opened("eagleray.editAndRerun", row);
   assert.equal(again.form.args, "--first");
   await editor.run("eagleray.editAndRerun", { row: "run", run: aRun({ id: "of a terminal" }) });
-  assert.match(editor.asked.at(-1)?.text ?? "", /its options are not known/);
+  assert.match(editor.asked.at(-1)?.text ?? "", /Another workspace started this run/);
 });
 
 test("launch.json starts a run, and no session of its own", async () => {
@@ -521,14 +521,14 @@ test("the other task of a launch.json is done when the run is over", async () =>
   assert.deepEqual(tasks.done, ["tidy", "both", "broken"]);
   const said = editor.asked.map(({ text }) => text).sort();
   assert.equal(said.length, 2);
-  assert.match(said[0] ?? "", /“Workspace: broken” ended with code 2; the run is over/);
+  assert.match(said[0] ?? "", /“Workspace: broken” failed after the run \(exit 2\)/);
   assert.match(said[1] ?? "", /There is no task “nowhere”/);
 });
 
 test("an invalid launch.json shows its error", async () => {
   const config = { type: "eagleray", request: "launch", name: "x" };
   await debug.startDebugging(undefined, config);
-  assert.match(editor.asked[0]?.text ?? "", /names nothing to run\. Give one of “program”/);
+  assert.match(editor.asked[0]?.text ?? "", /has nothing to run\. Use one of: program/);
 });
 
 test("launch.json with a preset shows what it changes the first time only", async () => {

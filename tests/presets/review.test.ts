@@ -10,7 +10,7 @@ test("both texts begin with the text of a dry run, and differ below", () => {
   const { before, after } = reviewTexts(shortened());
   const head = before.slice(0, -shortened().before.length);
   assert.equal(after, head + shortened().after);
-  assert.match(head, /# verl 0\.5; nothing has been started/);
+  assert.match(head, /# verl 0\.5\. Nothing has been started/);
   const text = ["# It will stop after 2 steps.", "#", "# Will apply", "#   few steps   total = 2"];
   assert.ok(head.endsWith(`\n\n${text.join("\n")}\n\n`));
 });

@@ -34,7 +34,7 @@ async function deleted(): Promise<void> {
 test("a preset that was deleted comes back with “Undo”", async () => {
   editor.answer = ({ buttons }) => buttons.find((button) => button === "Undo");
   await deleted();
-  assert.match(editor.asked[0]?.text ?? "", /“mine” was deleted/);
+  assert.match(editor.asked[0]?.text ?? "", /Removed preset “mine”/);
   const [saved] = fake.sidecar.sentTo(SAVE_PRESET) as { name: string; text: string }[];
   assert.deepEqual([saved?.name, saved?.text], ["mine", MINE.text]);
 });

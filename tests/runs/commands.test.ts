@@ -80,7 +80,7 @@ test("running without a program shows the next step", async () => {
   await editor.run("eagleray.debug");
   assert.match(
     editor.asked[0]?.text ?? "",
-    /^No Python file and no script is open.*Debug on Ray with Options…/,
+    /^No Python file or shell script is open.*Debug on Ray with Options…/,
   );
   assert.deepEqual(editor.asked[0]?.buttons, ["Show Log"]);
   assert.deepEqual(started(), []);

@@ -60,20 +60,26 @@ test("a command precedes its arguments", () => {
 });
 
 const WRONG: readonly (readonly [object, RegExp])[] = [
-  [{}, /names nothing to run/],
-  [{ program: "a.py", script: "b.sh" }, /names program and script/],
-  [{ program: 3 }, /“program” of the configuration is no text/],
-  [{ program: "a.py", args: "--x" }, /“args”.*no list of texts/],
-  [{ program: "a.py", args: [1] }, /“args”.*no list of texts/],
-  [{ program: "a.py", ranks: [-1] }, /“ranks”.*no list of ranks/],
-  [{ program: "a.py", env: { A: 1 } }, /“env”.*no object of texts/],
-  [{ program: "a.py", profile: true }, /“profile”.*no object/],
-  [{ program: "a.py", profile: {} }, /“profile” names no workers/],
-  [{ program: "a.py", profile: { workers: ["*"], when: "later" } }, /“when” of “profile” is later/],
-  [{ program: "a.py", profile: { workers: ["*"], steps: "5:3" } }, /“steps”.*names no steps/],
-  [{ program: "a.py", profile: { workers: ["*"], seconds: 0 } }, /“seconds”.*no number/],
-  [{ program: "a.py", profile: { workers: ["*"], nsys: "bin/nsys" } }, /“nsys”.*is bin\/nsys/],
-  [{ program: "a.py", children: "yes" }, /“children”.*neither true nor false/],
+  [{}, /has nothing to run/],
+  [{ program: "a.py", script: "b.sh" }, /program, script/],
+  [{ program: 3 }, /“program” must be a string/],
+  [{ program: "a.py", args: "--x" }, /“args” must be a list of strings/],
+  [{ program: "a.py", args: [1] }, /“args” must be a list of strings/],
+  [{ program: "a.py", ranks: [-1] }, /“ranks” must be a list of integers/],
+  [{ program: "a.py", env: { A: 1 } }, /“env” must be an object of strings/],
+  [{ program: "a.py", profile: true }, /“profile” must be an object/],
+  [{ program: "a.py", profile: {} }, /“profile” needs “workers”/],
+  [{ program: "a.py", profile: { workers: ["*"], when: "later" } }, /“when” can’t be “later”/],
+  [{ program: "a.py", profile: { workers: ["*"], steps: "5:3" } }, /“steps” must be a range/],
+  [
+    { program: "a.py", profile: { workers: ["*"], seconds: 0 } },
+    /“seconds” must be a positive number/,
+  ],
+  [
+    { program: "a.py", profile: { workers: ["*"], nsys: "bin/nsys" } },
+    /“nsys” can’t be “bin\/nsys”/,
+  ],
+  [{ program: "a.py", children: "yes" }, /“children” must be true or false/],
 ];
 
 for (const [config, message] of WRONG) {

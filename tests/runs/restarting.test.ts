@@ -57,11 +57,11 @@ test("an orphaned run may keep running, so the user decides about it", async () 
   const [asked] = editor.asked;
   assert.deepEqual(asked?.options, { modal: true, detail: `${run.note}\nCancel job 5?` });
   assert.deepEqual(fake.sidecar.sentTo(RESTART), []);
-  editor.answer = () => "Start Beside It";
+  editor.answer = () => "Start Another";
   await editor.run("eagleray.restartRun", { row: "run", run });
   assert.deepEqual(fake.sidecar.sentTo(STOP), []);
   assert.equal(fake.sidecar.sentTo(RESTART).length, 1);
-  editor.answer = () => "Stop It First";
+  editor.answer = () => "Stop and Restart";
   fake.sidecar.on(LIST, () => ({ runs: [aRun({ id: run.id })] }));
   const restarting = editor.run("eagleray.restartRun", { row: "run", run });
   await settled();
@@ -83,7 +83,7 @@ for (const state of ["unwatched", "running"] as const) {
     await restarting;
     assert.equal(
       editor.asked[0]?.text,
-      "train.py could not be stopped, and was not started again. Its reports are not here.",
+      "train.py couldn’t be stopped, so it was not restarted. Its reports are not here.",
     );
     assert.deepEqual(fake.sidecar.sentTo(RESTART), []);
   });

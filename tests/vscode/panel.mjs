@@ -45,7 +45,7 @@ await browserRun(
       await window.waitFor(box("Certificate authority of"), "that its certificate is not trusted");
       await window.shot("certificate");
       await window.click(
-        box("Choose a file").locator(".monaco-list-row").first(),
+        box("Select a file").locator(".monaco-list-row").first(),
         () => box("Trust for This Cluster").isVisible(),
         "the file is asked for",
       );

@@ -57,7 +57,7 @@ test("a log opens as a read-only document", async () => {
   ]);
   const [document] = editor.documents;
   assert.equal(document?.uri.path, "/policy_0 0badcafe stdout.log");
-  assert.equal(document.text, "… only the last 10000 lines are shown …\nhello\n");
+  assert.equal(document.text, "… Only the last 10000 lines are shown. …\nhello\n");
 });
 
 test("the error log is the other stream; a slash in a name makes no folder", async () => {
@@ -65,7 +65,7 @@ test("the error log is the other stream; a slash in a name makes no folder", asy
   await editor.run("eagleray.openErrorLog", second);
   assert.equal((fake.sidecar.sentTo(OPEN_LOG)[0] as { stream: string }).stream, "err");
   assert.equal(editor.documents[0]?.uri.path, "/a∕b b stderr.log");
-  assert.equal(editor.documents[0].text, "(nothing was written yet)\n");
+  assert.equal(editor.documents[0].text, "(empty)\n");
 });
 
 test("the logs of all workers that are selected open, and are followed", async () => {
@@ -145,7 +145,7 @@ test("a search goes through the logs of a group", async () => {
     editor.documents[0]?.text,
     [
       "2 lines with “Loss=\\d+” in the logs of W.train",
-      "There are more; these are the first.",
+      "Only the first lines are listed.",
       "Not read: a/b: its node is gone",
       "",
       "policy_0 0badcafe stdout",

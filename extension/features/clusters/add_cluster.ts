@@ -5,7 +5,7 @@ import type { CancellationToken } from "vscode";
 
 import type { App } from "../../app";
 import { asEaglerayError, isCancellation } from "../../common/errors";
-import { plain } from "../../common/texts";
+import { plain, type Verbatim } from "../../common/texts";
 import { longWork } from "../../dialogs";
 import { addressProblem } from "./address";
 import {
@@ -145,7 +145,7 @@ export class AddClusterWizard {
   }
 }
 
-const DOING = "adding a cluster";
+const DOING: Verbatim = "adding a cluster";
 
 /** The choices: at first those of the panel, then all. */
 class OfferedChoices {

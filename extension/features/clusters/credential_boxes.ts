@@ -36,9 +36,9 @@ function as(key: "token" | "ca_file", value: string | undefined): CredentialsCha
 
 /** An empty answer forgets the token; Escape changes nothing. */
 function askToken(whose: string, why: string): Thenable<string | undefined> {
-  const kept = "Kept by the editor, and sent nowhere else. Leave it empty to forget it.";
+  const kept = vscode.l10n.t("The editor stores it. Leave empty to remove it.");
   return vscode.window.showInputBox({
-    title: `Token of ${plain(whose)}`,
+    title: vscode.l10n.t("Token for {0}", plain(whose)),
     prompt: `${plain(why, 300)} ${kept}`.trim(),
     password: true,
     ignoreFocusOut: true,
@@ -51,9 +51,9 @@ async function askHeaders(
   names: readonly string[],
   why: string,
 ): Promise<CredentialsChange | undefined> {
-  const title = `Headers for ${plain(whose)}`;
-  const forget = names.map((name) => ({ label: `Forget ${name}`, name }));
-  const add = { label: "Add a header…", name: undefined };
+  const title = vscode.l10n.t("Headers for {0}", plain(whose));
+  const forget = names.map((name) => ({ label: vscode.l10n.t("Remove {0}", name), name }));
+  const add = { label: vscode.l10n.t("Add header…"), name: undefined };
   const picked =
     names.length === 0 ? add : await vscode.window.showQuickPick([add, ...forget], { title });
   if (picked?.name !== undefined) {
@@ -61,12 +61,13 @@ async function askHeaders(
       headers: Object.fromEntries(Object.entries(headers).filter(([name]) => name !== picked.name)),
     });
   }
+  const stored = vscode.l10n.t("The editor stores it and sends it only to this cluster.");
   const written =
     picked &&
     (await vscode.window.showInputBox({
       title,
-      prompt: `${plain(why, 300)} Kept by the editor, and sent only to the proxy there.`.trim(),
-      placeHolder: "Authorization: Basic …",
+      prompt: `${plain(why, 300)} ${stored}`.trim(),
+      placeHolder: vscode.l10n.t("For example, Authorization: Basic …"),
       password: true,
       validateInput: headerProblem,
       ignoreFocusOut: true,
@@ -76,10 +77,19 @@ async function askHeaders(
 }
 
 async function askCertificates(whose: string, why: string): Promise<string | undefined> {
-  const choose = { label: "Choose a file…", description: "certificates as PEM", forget: false };
-  const forget = { label: "Use those of this machine", description: "no file", forget: true };
+  const choose = {
+    label: vscode.l10n.t("Select a file…"),
+    description: vscode.l10n.t("certificates as PEM"),
+    forget: false,
+  };
+  const forget = {
+    label: vscode.l10n.t("Use the certificates of this machine"),
+    description: vscode.l10n.t("no file"),
+    forget: true,
+  };
+  const title = vscode.l10n.t("Certificate authority of {0}", plain(whose));
   const picked = await vscode.window.showQuickPick([choose, forget], {
-    title: `Certificate authority of ${plain(whose)}`,
+    title,
     placeHolder: plain(why, 300),
     ignoreFocusOut: true,
   });
@@ -87,8 +97,8 @@ async function askCertificates(whose: string, why: string): Promise<string | und
     return picked && "";
   }
   const chosen = await vscode.window.showOpenDialog({
-    title: `Certificate authority of ${plain(whose)}`,
-    openLabel: "Trust for This Cluster",
+    title,
+    openLabel: vscode.l10n.t("Trust for This Cluster"),
     canSelectMany: false,
   });
   return chosen?.[0]?.fsPath;
@@ -120,5 +130,7 @@ export function headerOf(written: string): readonly [name: string, value: string
 }
 
 function headerProblem(written: string): string | undefined {
-  return headerOf(written) === undefined ? "Write it as Name: value" : undefined;
+  return headerOf(written) === undefined
+    ? vscode.l10n.t("Enter a header as Name: value.")
+    : undefined;
 }

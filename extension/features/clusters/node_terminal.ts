@@ -7,6 +7,7 @@ import { noCluster, withEach } from "../../common/errors";
 import { plain } from "../../common/texts";
 import { longWork } from "../../dialogs";
 import type { Row } from "../../panel";
+import { askForTrust } from "../../workspace";
 import { TERMINAL, type TerminalRef } from "./messages";
 
 /** The nodes of rows, each once. */
@@ -41,7 +42,7 @@ function nodeOf(row: Row): TerminalRef | undefined {
 export async function openTerminal(app: App, rows: readonly Row[]): Promise<void> {
   // The menu is disabled, but keys and other extensions can call the command.
   if (!vscode.workspace.isTrusted) {
-    void vscode.window.showInformationMessage("A terminal is opened only in a trusted workspace.");
+    await askForTrust(vscode.l10n.t("Trust this workspace to open terminals."));
     return;
   }
   const named = nodesOf(rows);
@@ -51,7 +52,7 @@ export async function openTerminal(app: App, rows: readonly Row[]): Promise<void
 }
 
 async function openOn(app: App, node: TerminalRef): Promise<void> {
-  const { title, argv, env } = await longWork("Opening a terminal", (options) =>
+  const { title, argv, env } = await longWork(vscode.l10n.t("Opening a terminal"), (options) =>
     app.sidecar.request(TERMINAL, node, options),
   );
   const [shellPath = "", ...shellArgs] = argv;
@@ -66,7 +67,7 @@ async function chooseHead(app: App): Promise<TerminalRef[]> {
   if (items.length === 0) {
     throw noCluster();
   }
-  const title = "A terminal on the head node of which cluster?";
+  const title = vscode.l10n.t("Select the cluster for the terminal");
   const picked = await vscode.window.showQuickPick(items, { title });
   return picked === undefined ? [] : [{ cluster: picked.id, node_id: "" }];
 }

@@ -48,7 +48,7 @@ export function timeWarnings(app: App): Disposable {
 }
 
 async function warn(sentence: string): Promise<void> {
-  const show = "Show Panel";
+  const show = vscode.l10n.t("Show Paused");
   if ((await vscode.window.showWarningMessage(sentence, show)) === show) {
     await vscode.commands.executeCommand(COMMANDS.showPanel);
   }

@@ -5,10 +5,11 @@ import { basename } from "node:path";
 import * as vscode from "vscode";
 
 import type { App } from "../../app";
-import { plain } from "../../common/texts";
+import { dotted, plain } from "../../common/texts";
 import { isRow, type Row } from "../../panel";
 import type { PausedWorker } from "../workers/messages";
 import { workerName } from "../workers/names";
+import { stateWord } from "../workers/paused_rows";
 import { pausedWorkersOf } from "../workers/rows";
 import { currentRows, targetOf, waiting, type Target } from "./model";
 
@@ -42,7 +43,7 @@ export async function targetsOf(
     return chosen;
   }
   if (rows.some((row) => row.row === "group")) {
-    void vscode.window.showInformationMessage("No worker of this group waits on this machine.");
+    void vscode.window.showInformationMessage(vscode.l10n.t("No worker of this group is paused."));
     return [];
   }
   const picked = await app.errors.shown("looking for paused workers", async () =>
@@ -82,7 +83,7 @@ export async function waitingNow(
     return listed;
   }
   const location = vscode.ProgressLocation.Window;
-  const title = "Looking for paused workers";
+  const title = vscode.l10n.t("Looking for paused workers");
   await vscode.window.withProgress({ location, title }, () => app.refresh());
   return waiting(app.paused.value).filter(fit);
 }
@@ -91,7 +92,7 @@ export async function waitingNow(
 export async function pickWaiting(listed: readonly PausedWorker[]): Promise<Target | undefined> {
   const [only] = listed;
   if (!only) {
-    void vscode.window.showInformationMessage("No worker is paused.");
+    void vscode.window.showInformationMessage(vscode.l10n.t("No worker is paused."));
     return undefined;
   }
   if (listed.length === 1) {
@@ -99,12 +100,14 @@ export async function pickWaiting(listed: readonly PausedWorker[]): Promise<Targ
   }
   const items = listed.map((worker) => ({
     label: plain(workerName(worker)),
-    description: plain(`${worker.state} · ${worker.node_ip} · pid ${worker.pid}`),
+    description: plain(
+      dotted(stateWord(worker.state), worker.node_ip, vscode.l10n.t("PID {0}", worker.pid)),
+    ),
     detail: place(worker),
     target: targetOf(worker),
   }));
   const picked = await vscode.window.showQuickPick(items, {
-    placeHolder: "Which paused worker?",
+    placeHolder: vscode.l10n.t("Select a worker to attach to"),
     matchOnDescription: true,
   });
   return picked?.target;
@@ -112,5 +115,5 @@ export async function pickWaiting(listed: readonly PausedWorker[]): Promise<Targ
 
 function place(worker: PausedWorker): string {
   const at = worker.location;
-  return plain(at ? `${basename(at.path)}:${at.line} in ${at.function} ${worker.exception}` : "");
+  return plain(at ? `${basename(at.path)}:${at.line} · ${at.function} · ${worker.exception}` : "");
 }

@@ -7,14 +7,13 @@ import { noCluster } from "../../common/errors";
 import { dotted, duration, plain } from "../../common/texts";
 import { longWork } from "../../dialogs";
 import type { Row } from "../../panel";
+import { askForTrust } from "../../workspace";
 import { clusterIdOf } from "../clusters/rows";
 import { LIST, TERMINAL, type PdbSession } from "./messages";
 
 export async function openSession(app: App, rows: readonly Row[]): Promise<void> {
   if (!vscode.workspace.isTrusted) {
-    void vscode.window.showInformationMessage(
-      vscode.l10n.t("Trust this workspace to open terminals."),
-    );
+    await askForTrust(vscode.l10n.t("Trust this workspace to open terminals."));
     return;
   }
   const session = await chosenSession(app, await clustersOf(app, rows));

@@ -1,6 +1,6 @@
 /** The commands that start a run by the options page, and those about presets; read when the first of them is called. */
 
-import type * as vscode from "vscode";
+import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import { EaglerayError } from "../../common/errors";
@@ -54,8 +54,8 @@ export class PresetCommands {
     if (stored === undefined) {
       throw new EaglerayError(
         "no-options",
-        "This run was not started in this workspace, so its options are not known.",
-        "Use “Rerun”, or start its program with options.",
+        vscode.l10n.t("Another workspace started this run and has its options."),
+        vscode.l10n.t("Restart the run, or debug its program with options."),
       );
     }
     const { draft, file } = stored;

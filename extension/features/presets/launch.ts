@@ -69,16 +69,16 @@ async function doPostDebugTask(name: string): Promise<void> {
   if (task === undefined) {
     throw new EaglerayError(
       "no-task",
-      `There is no task “${name}”, which the configuration wants done.`,
-      "Look at “postDebugTask” in launch.json, and at tasks.json.",
+      vscode.l10n.t("There is no task “{0}”.", name),
+      vscode.l10n.t("Correct “postDebugTask” in launch.json, or add the task to tasks.json."),
     );
   }
   const code = await ended(task);
   if (code !== 0) {
     throw new EaglerayError(
       "task-failed",
-      `The task “${name}” ended with code ${code ?? "unknown"}; the run is over.`,
-      "Its terminal says why.",
+      vscode.l10n.t("The task “{0}” failed after the run (exit {1}).", name, code ?? "?"),
+      vscode.l10n.t("Its terminal shows the reason."),
     );
   }
 }

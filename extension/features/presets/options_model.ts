@@ -1,7 +1,7 @@
 /** The fields of the options page: their texts as typed, what is wrong with them, and how they depend on one another. */
 
 import type { Profile, RunKind } from "../runs/draft";
-import { nsysProblem, secondsOf, stepsOf } from "../runs/profile_options";
+import { isNsysPath, secondsOf, stepsOf } from "../runs/profile_options";
 import { argsOf, patternsOf, ranksOf } from "./parse_input";
 
 /** The fields as typed, so that an invalid one can be kept, and corrected. */
@@ -86,7 +86,7 @@ function recordMistakes(form: OptionsForm): (readonly [Field, Mistake | undefine
     ["seconds", when === "seconds" && secondsOf(seconds) === undefined ? "badSeconds" : undefined],
     ["recordRanks", ranksOf(form.recordRanks) === undefined ? "badRanks" : undefined],
     ["trace", form.trace.length === 0 ? "noTrace" : undefined],
-    ["nsys", nsysProblem(form.nsys) === "" ? undefined : "badNsys"],
+    ["nsys", isNsysPath(form.nsys) ? undefined : "badNsys"],
     ["nsysOptions", nsysOptionsOf(form.nsysOptions) === undefined ? "badNsysOption" : undefined],
   ];
 }

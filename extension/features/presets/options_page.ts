@@ -385,9 +385,9 @@ class OptionsPage {
     const name = plain(proposal.title).replaceAll("/", "∕");
     await vscode.commands.executeCommand(
       "vscode.diff",
-      this.documents.put(`/as it is/${name}`, before),
+      this.documents.put(`/before/${name}`, before),
       this.documents.put(`/with/${name}`, after),
-      plain(`${name} (as it is ↔ ${proposal.preset})`),
+      plain(vscode.l10n.t("{0} (unchanged ↔ {1})", name, proposal.preset)),
       { preview: true },
     );
   }

@@ -18,7 +18,10 @@ export class ReviewDocuments implements Disposable, vscode.TextDocumentContentPr
   }
 
   provideTextDocumentContent(uri: vscode.Uri): string {
-    return this.texts.get(uri.path) ?? "This was what a run would have changed.\n";
+    return (
+      this.texts.get(uri.path) ??
+      `${vscode.l10n.t("This comparison is no longer available. Open it again from the options page.")}\n`
+    );
   }
 
   /** Where `text` is shown from now on. */

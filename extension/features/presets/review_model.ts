@@ -2,6 +2,8 @@
 
 import { createHash } from "node:crypto";
 
+import { l10n } from "vscode";
+
 import { plain } from "../../common/texts";
 import type { Draft } from "../runs/draft";
 import type { Proposal } from "./messages";
@@ -19,7 +21,7 @@ export function reviewTexts(proposal: Proposal): {
 } {
   const { before, after, text } = proposal;
   const head = [
-    `# ${frameworkText(proposal)}; nothing has been started`,
+    `# ${frameworkText(proposal)}. ${l10n.t("Nothing has been started.")}`,
     "",
     ...text.map(commented),
     "",
@@ -35,5 +37,5 @@ function commented(line: string): string {
 }
 
 function frameworkText({ framework, framework_version: version }: Proposal): string {
-  return framework === "" ? "no framework recognised" : `${framework} ${version}`.trim();
+  return framework === "" ? l10n.t("No framework") : `${framework} ${version}`.trim();
 }

@@ -19,11 +19,11 @@ import {
 
 const SHOW: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("go-to-file"),
-  tooltip: "Show as JSON",
+  tooltip: vscode.l10n.t("Show as JSON"),
 };
 const DELETE: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("trash"),
-  tooltip: "Delete",
+  tooltip: vscode.l10n.t("Delete"),
 };
 
 interface PresetAction {
@@ -52,8 +52,8 @@ export async function managePresets(app: App): Promise<void> {
 async function remove(app: App, workspace: string, preset: PresetRow): Promise<void> {
   const { name, text } = preset;
   await app.sidecar.request(DELETE_PRESET, { workspace, name });
-  const undo = "Undo";
-  const message = `The preset “${plain(name)}” was deleted.`;
+  const undo = vscode.l10n.t("Undo");
+  const message = vscode.l10n.t("Removed preset “{0}”.", plain(name));
   if ((await vscode.window.showInformationMessage(message, undo)) === undo) {
     await app.sidecar.request(SAVE_PRESET, { workspace, name, text });
   }
@@ -62,12 +62,11 @@ async function remove(app: App, workspace: string, preset: PresetRow): Promise<v
 /** Saves the answers of a form under a name that the user enters. */
 export async function saveAnswers(app: App, draft: Draft, { framework }: Proposal): Promise<void> {
   const name = await vscode.window.showInputBox({
-    title: "Save as preset",
-    prompt:
-      "Its name; it is kept for this workspace, and “Manage Presets…” shows it as JSON to be shared",
+    title: vscode.l10n.t("Save as preset"),
+    prompt: vscode.l10n.t("Name of the preset. “Manage Presets…” shows it as JSON to share."),
     value: framework === "" ? "" : `my ${framework}`,
     ignoreFocusOut: true,
-    validateInput: (text) => (text.trim() === "" ? "Give it a name." : undefined),
+    validateInput: (text) => (text.trim() === "" ? vscode.l10n.t("Enter a name.") : undefined),
   });
   if (name !== undefined) {
     const preset = { format: 1, name, framework, answers: draft.answers, words: [], env: {} };
@@ -80,8 +79,8 @@ export async function saveAnswers(app: App, draft: Draft, { framework }: Proposa
 async function add(app: App, workspace: string): Promise<void> {
   const [file] =
     (await vscode.window.showOpenDialog({
-      title: "A preset, as JSON",
-      openLabel: "Add This Preset",
+      title: vscode.l10n.t("Select a preset file"),
+      openLabel: vscode.l10n.t("Add Preset"),
       filters: { JSON: ["json"] },
     })) ?? [];
   if (file !== undefined) {
@@ -89,17 +88,17 @@ async function add(app: App, workspace: string): Promise<void> {
     const name = basename(file.fsPath).replace(/\.json$/, "");
     await app.sidecar.request(SAVE_PRESET, { workspace, name, text });
     void vscode.window.showInformationMessage(
-      `The preset “${plain(name)}” was added for this workspace.`,
+      vscode.l10n.t("Added preset “{0}” to this workspace.", plain(name)),
     );
   }
 }
 
 function pick(presets: readonly PresetRow[]): Promise<PresetAction | undefined> {
   const list = vscode.window.createQuickPick<vscode.QuickPickItem & { preset?: PresetRow }>();
-  list.title = "Presets";
-  list.placeholder = "Enter shows one as JSON, to be shared or changed";
+  list.title = vscode.l10n.t("Presets");
+  list.placeholder = vscode.l10n.t("Select a preset to show its JSON");
   list.items = [
-    { label: "Add from a JSON file…", iconPath: new vscode.ThemeIcon("add") },
+    { label: vscode.l10n.t("Add from a JSON file…"), iconPath: new vscode.ThemeIcon("add") },
     ...presets.map((preset) => ({
       ...presetLabels(preset),
       detail: plain(preset.name),
@@ -128,6 +127,6 @@ function pick(presets: readonly PresetRow[]): Promise<PresetAction | undefined> 
 
 /** How a preset is offered. */
 function presetLabels(preset: PresetRow): { label: string; description: string } {
-  const own = preset.own ? "yours" : "";
+  const own = preset.own ? vscode.l10n.t("yours") : "";
   return { label: plain(preset.title), description: dotted(plain(preset.framework), own) };
 }

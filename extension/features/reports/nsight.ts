@@ -7,13 +7,14 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import { EaglerayError } from "../../common/errors";
+import type { Verbatim } from "../../common/texts";
 import type { Action } from "../../error_messages";
 import { setting } from "../../settings";
 import { startDetached } from "../../sidecar/processes";
 
 /** How much of its output goes into our log. */
 const LOG_TAIL_CHARS = 2000;
-const DOING = "opening Nsight Systems";
+const DOING: Verbatim = "opening Nsight Systems";
 
 /** Runs on the machine where the window’s files are; an error offers other ways to open the report. */
 export function openInNsight(app: App, uri: vscode.Uri): void {
@@ -131,10 +132,11 @@ const PROGRAM = "nsys-ui";
 const INSTALLED = "/opt/nvidia/nsight-systems";
 /** The folder of the program within a version, by processor. */
 const PARTS = ["bin", "host-linux-x64", "host-linux-armv8"];
-const OTHERS = [
+const OTHER_FOLDERS: readonly Verbatim[] = [
   "/usr/local/cuda/bin",
   "/Applications/NVIDIA Nsight Systems.app/Contents/MacOS",
-].map((folder) => join(folder, PROGRAM));
+];
+const OTHERS = OTHER_FOLDERS.map((folder) => join(folder, PROGRAM));
 
 /**
  * 1. The program that the setting names.

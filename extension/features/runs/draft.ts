@@ -100,8 +100,8 @@ export function emptyDraft(): Draft {
 export function noProgram(): EaglerayError {
   return new EaglerayError(
     "no-program",
-    "No Python file and no script is open that could be run.",
-    "Open one, or give a command with “Debug on Ray with Options…”.",
+    vscode.l10n.t("No Python file or shell script is open."),
+    vscode.l10n.t("Open one, or enter a command in “Debug on Ray with Options…”."),
   );
 }
 

@@ -1,8 +1,11 @@
 /** Reads the draft of a run from a configuration of launch.json. */
 
+import { l10n } from "vscode";
+
 import { EaglerayError } from "../../common/errors";
+import { plain } from "../../common/texts";
 import { PLAIN, type Draft, type Profile, type RunKind } from "./draft";
-import { NEW_PROFILE, nsysProblem, stepsOf, WHENS } from "./profile_options";
+import { isNsysPath, NEW_PROFILE, stepsOf, WHENS } from "./profile_options";
 
 /** Exactly one of these attributes names what is run. */
 const SUBJECTS: Readonly<Record<string, RunKind>> = {
@@ -18,8 +21,10 @@ export function draftOfLaunch(config: Config, folder: string): Draft {
   const [subject] = named;
   if (subject === undefined || named.length > 1) {
     throw wrong(
-      `The configuration names ${named.length === 0 ? "nothing to run" : named.join(" and ")}.`,
-      "Give one of “program”, “module”, “script”, “sbatch” and “command”.",
+      named.length === 0
+        ? l10n.t("The launch configuration has nothing to run.")
+        : l10n.t("The launch configuration has several programs: {0}.", named.join(", ")),
+      l10n.t("Use one of: {0}.", [...Object.keys(SUBJECTS), "command"].join(", ")),
     );
   }
   const isCommand = subject === "command";
@@ -51,12 +56,15 @@ function profileOf(config: Config): Profile | null {
     return null;
   }
   if (typeof value !== "object" || Array.isArray(value)) {
-    throw wrong("“profile” of the configuration is no object.", 'Write {"workers": ["*Policy*"]}.');
+    throw wrong(
+      l10n.t("“{0}” must be an object.", "profile"),
+      example('{"workers": ["*Policy*"]}'),
+    );
   }
   const profile = value as Config;
   const workers = textList(profile, "workers");
   if (workers.length === 0) {
-    throw wrong("“profile” names no workers.", 'Write {"workers": ["*Policy*"]}.');
+    throw wrong(l10n.t("“profile” needs “workers”."), example('{"workers": ["*Policy*"]}'));
   }
   return {
     ...NEW_PROFILE,
@@ -79,7 +87,10 @@ function whenOf(profile: Config): Profile["when"] {
     return "steps" in profile ? "steps" : "seconds" in profile ? "seconds" : NEW_PROFILE.when;
   }
   if (!WHENS.some((other) => other === when)) {
-    throw wrong(`“when” of “profile” is ${when}.`, `Write one of ${WHENS.join(", ")}.`);
+    throw wrong(
+      l10n.t("“when” can’t be “{0}”.", plain(when)),
+      l10n.t("Use one of: {0}.", WHENS.join(", ")),
+    );
   }
   return when as Profile["when"];
 }
@@ -88,16 +99,18 @@ function steps(profile: Config): string {
   const written = text(profile, "steps");
   const meant = written === "" ? "" : stepsOf(written);
   if (meant === undefined) {
-    throw wrong("“steps” of “profile” names no steps.", 'Write "3:5".');
+    throw wrong(l10n.t("“{0}” must be a range of steps.", "steps"), example('"3:5"'));
   }
   return meant;
 }
 
 function nsysOf(profile: Config): string {
   const named = text(profile, "nsys");
-  const problem = nsysProblem(named);
-  if (problem !== "") {
-    throw wrong(`“nsys” of “profile” is ${named}.`, problem);
+  if (!isNsysPath(named)) {
+    throw wrong(
+      l10n.t("“nsys” can’t be “{0}”.", plain(named)),
+      l10n.t("Enter a full path or a name."),
+    );
   }
   return named;
 }
@@ -105,7 +118,7 @@ function nsysOf(profile: Config): string {
 function seconds(profile: Config): number {
   const value = profile["seconds"] ?? NEW_PROFILE.seconds;
   if (typeof value !== "number" || !(value > 0)) {
-    throw wrong("“seconds” of “profile” is no number of seconds.", "Write 10.");
+    throw wrong(l10n.t("“{0}” must be a positive number.", "seconds"), example("10"));
   }
   return value;
 }
@@ -116,7 +129,7 @@ type Config = Readonly<Record<string, unknown>>;
 function text(config: Config, name: string): string {
   const value = config[name] ?? "";
   if (typeof value !== "string") {
-    throw wrong(`“${name}” of the configuration is no text.`, "Write it in quotes.");
+    throw wrong(l10n.t("“{0}” must be a string.", name), l10n.t("Put it in quotes."));
   }
   return value.trim();
 }
@@ -124,7 +137,7 @@ function text(config: Config, name: string): string {
 function truth(config: Config, name: string): boolean {
   const value = config[name] ?? false;
   if (typeof value !== "boolean") {
-    throw wrong(`“${name}” of the configuration is neither true nor false.`, "Write one of them.");
+    throw wrong(l10n.t("“{0}” must be true or false.", name), example("true"));
   }
   return value;
 }
@@ -132,7 +145,7 @@ function truth(config: Config, name: string): boolean {
 function textList(config: Config, name: string): readonly string[] {
   const value = config[name] ?? [];
   if (!Array.isArray(value) || !value.every((word) => typeof word === "string")) {
-    throw wrong(`“${name}” of the configuration is no list of texts.`, 'Write ["one", "two"].');
+    throw wrong(l10n.t("“{0}” must be a list of strings.", name), example('["one", "two"]'));
   }
   return value;
 }
@@ -143,7 +156,7 @@ function ranks(config: Config): readonly number[] | null {
     return null;
   }
   if (!Array.isArray(value) || !value.every((rank) => Number.isInteger(rank) && rank >= 0)) {
-    throw wrong("“ranks” of the configuration is no list of ranks.", "Write [0, 1].");
+    throw wrong(l10n.t("“{0}” must be a list of integers.", "ranks"), example("[0, 1]"));
   }
   return value as number[];
 }
@@ -153,12 +166,13 @@ function texts(config: Config, name: string): Readonly<Record<string, string>> {
   const isTexts =
     typeof value === "object" && Object.values(value).every((entry) => typeof entry === "string");
   if (!isTexts || Array.isArray(value)) {
-    throw wrong(
-      `“${name}” of the configuration is no object of texts.`,
-      'Write {"NAME": "value"}.',
-    );
+    throw wrong(l10n.t("“{0}” must be an object of strings.", name), example('{"NAME": "value"}'));
   }
   return value as Readonly<Record<string, string>>;
+}
+
+function example(value: string): string {
+  return l10n.t("For example, {0}.", value);
 }
 
 function wrong(message: string, nextStep: string): EaglerayError {

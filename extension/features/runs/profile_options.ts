@@ -31,11 +31,10 @@ export function stepsOf(text: string): string | undefined {
   return end > first ? `${first}:${end}` : undefined;
 }
 
-/** Why this is no valid path of nsys on the nodes; "" for a valid or empty one. */
-export function nsysProblem(text: string): string {
+/** Whether this is a valid path of nsys on the nodes, or empty. */
+export function isNsysPath(text: string): boolean {
   const named = text.trim();
-  const isMeant = named === "" || /^(?:~?\/[^$]+|[^/$~]+)$/u.test(named);
-  return isMeant ? "" : "Write a whole path, such as /usr/local/cuda/bin/nsys, or a name.";
+  return named === "" || /^(?:~?\/[^$]+|[^/$~]+)$/u.test(named);
 }
 
 /** The seconds of a recording; undefined for an invalid text. */

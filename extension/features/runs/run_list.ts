@@ -1,6 +1,6 @@
 /** The list of runs: waits for the end of one, and finds those of this window. */
 
-import type { CancellationToken } from "vscode";
+import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import { Disposables } from "../../common/disposables";
@@ -14,7 +14,7 @@ import { isLive } from "./states";
 export function untilOver(
   app: App,
   id: string,
-  cancel: CancellationToken | undefined,
+  cancel: vscode.CancellationToken | undefined,
 ): Promise<void> {
   return until(app, id, cancel, (run) => run === undefined || !isLive(run));
 }
@@ -23,7 +23,7 @@ export function untilOver(
 export async function untilStopped(
   app: App,
   id: string,
-  cancel: CancellationToken | undefined,
+  cancel: vscode.CancellationToken | undefined,
 ): Promise<void> {
   await app.latestRuns();
   let isStopping = false;
@@ -44,7 +44,7 @@ export async function untilStopped(
 function until(
   { runs }: App,
   id: string,
-  cancel: CancellationToken | undefined,
+  cancel: vscode.CancellationToken | undefined,
   isDone: (run: Run | undefined) => boolean,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -65,7 +65,7 @@ function until(
       owned.add(
         cancel.onCancellationRequested(() => {
           owned.dispose();
-          reject(new EaglerayError("cancelled", "It was cancelled."));
+          reject(new EaglerayError("cancelled", vscode.l10n.t("Cancelled.")));
         }),
       );
     }
@@ -76,7 +76,7 @@ function until(
 function notStopped(name: string, why: string): EaglerayError {
   return new EaglerayError(
     "not-stopped",
-    `${plain(name)} could not be stopped, and was not started again.`,
+    vscode.l10n.t("{0} couldn’t be stopped, so it was not restarted.", plain(name)),
     plain(why, 500),
   );
 }

@@ -27,7 +27,7 @@ import { PYTHON_ERRORS, withRay } from "./python_question";
 import { isOfThisWindow, untilStopped } from "./run_list";
 import { isLive } from "./states";
 
-const SUBMIT = "Submit";
+const SUBMIT = vscode.l10n.t("Submit");
 
 export class RunStarter {
   /** The ids of started runs are added to `started`. */
@@ -40,7 +40,7 @@ export class RunStarter {
   /** The proposal for a draft, with the breakpoints of the gutter. */
   async prepare(draft: Draft): Promise<Proposal> {
     const request = await this.prepareRequest(draft);
-    return await longWork("Preparing the run", (options) =>
+    return await longWork(vscode.l10n.t("Preparing the run"), (options) =>
       this.app.sidecar.request(PREPARE, request, options),
     );
   }
@@ -53,7 +53,7 @@ export class RunStarter {
   /** Composes the configuration of the run with the Python of the program, which runs its imports. */
   async compose(draft: Draft): Promise<Composition> {
     const request = await this.prepareRequest(draft);
-    return await longWork("Checking the configuration", (options) =>
+    return await longWork(vscode.l10n.t("Checking the configuration"), (options) =>
       this.app.sidecar.request(COMPOSE, request, options),
     );
   }
@@ -66,12 +66,12 @@ export class RunStarter {
   /** `proposal` is the one for `draft`, whose options belong to `file`. */
   async start(proposal: Proposal, draft: Draft, file: string): Promise<string | undefined> {
     const { plan, name, confirm, title } = proposal;
-    const question = `Submit ${name} to SLURM?`;
+    const question = vscode.l10n.t("Submit {0} to SLURM?", name);
     if (confirm !== "" && !(await isConfirmed(question, confirm, SUBMIT))) {
       return undefined;
     }
     const started = await withRay(this.app, draft, (choice) =>
-      longWork(`Starting ${plain(title)}`, (options) => {
+      longWork(vscode.l10n.t("Starting {0}", plain(title)), (options) => {
         const request = { plan, ...choice, confirmed: confirm !== "" };
         return this.app.sidecar.request(START, request, options);
       }),
@@ -91,7 +91,14 @@ export class RunStarter {
       return undefined;
     }
     const submits = run.kind === "sbatch";
-    if (submits && !(await isConfirmed("Submit to SLURM once more?", run.command, SUBMIT))) {
+    if (
+      submits &&
+      !(await isConfirmed(
+        vscode.l10n.t("Submit {0} to SLURM again?", plain(run.name)),
+        run.command,
+        SUBMIT,
+      ))
+    ) {
       return undefined;
     }
     if (before === "stop") {
@@ -103,7 +110,7 @@ export class RunStarter {
     const request = { id: run.id, breakpoints, confirmed };
     const place = { path: "", cwd: run.cwd };
     const started = await withRay(this.app, place, (choice) =>
-      longWork(`Starting ${plain(run.name)}`, (options) =>
+      longWork(vscode.l10n.t("Starting {0}", plain(run.name)), (options) =>
         this.app.sidecar.request(RESTART, { ...request, ...choice }, options),
       ),
     );
@@ -116,7 +123,7 @@ export class RunStarter {
   /** Two runs of one program would compete for its GPUs, ports and folders. */
   private async stopFirst(run: Run): Promise<void> {
     const confirmed = run.confirm_stop !== "";
-    await longWork(`Stopping ${plain(run.name)}`, async (options) => {
+    await longWork(vscode.l10n.t("Stopping {0}", plain(run.name)), async (options) => {
       await this.app.sidecar.request(STOP, { id: run.id, confirmed }, options);
       await untilStopped(this.app, run.id, options.cancel);
     });
@@ -151,8 +158,12 @@ export class RunStarter {
   }
 }
 
-const STOP_FIRST = "Stop It First";
-const START_BESIDE = "Start Beside It";
+const STOP_FIRST = vscode.l10n.t("Stop and Restart");
+const START_BESIDE = vscode.l10n.t("Start Another");
+
+function restartQuestion(run: Run): string {
+  return vscode.l10n.t("Restart {0}?", plain(run.name));
+}
 
 /**
  * What to do with a run before its command is started again:
@@ -169,13 +180,17 @@ async function askBeforeRestart(run: Run): Promise<"stop" | "nothing" | undefine
   }
   if (run.state === "unwatched") {
     const options = { modal: true, detail: lines(run.note, run.confirm_stop) };
-    const question = `${plain(run.name)} may still go on. Stop it before it is started again?`;
+    const question = vscode.l10n.t("{0} may still be running. Stop it first?", plain(run.name));
     const buttons = [STOP_FIRST, START_BESIDE] as const;
     const choice = await vscode.window.showWarningMessage(question, options, ...buttons);
-    return choice && (choice === STOP_FIRST ? "stop" : "nothing");
+    if (choice === undefined) {
+      return undefined;
+    }
+    return choice === STOP_FIRST ? "stop" : "nothing";
   }
   const needsAnswer = run.confirm_stop !== "";
-  return !needsAnswer || (await isConfirmed("Restart", run.confirm_stop, "Restart"))
+  return !needsAnswer ||
+    (await isConfirmed(restartQuestion(run), run.confirm_stop, vscode.l10n.t("Restart")))
     ? "stop"
     : undefined;
 }

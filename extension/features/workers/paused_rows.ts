@@ -169,7 +169,7 @@ function stateCounts(workers: readonly PausedWorker[]): string {
     .join(", ");
 }
 
-function stateWord(state: PausedWorker["state"]): string {
+export function stateWord(state: PausedWorker["state"]): string {
   switch (state) {
     case "paused":
       return l10n.t("paused");

@@ -273,14 +273,15 @@ function presetChoices(
 }
 
 type Changes = NonNullable<View["preview"]>["changes"];
+type Outcome = Changes[number]["outcome"];
 
-const APPLIED: ReadonlySet<string> = new Set([
+const APPLIED: ReadonlySet<Outcome> = new Set<Outcome>([
   "will apply",
   "set, effect not verified",
   "already so",
 ]);
 /** Outcomes of the whole run, which are no changes. */
-const OF_RUN: ReadonlySet<string> = new Set(["unknown version", "no framework"]);
+const OF_RUN: ReadonlySet<Outcome> = new Set<Outcome>(["unknown version", "no framework"]);
 
 /** "8 of 9 changes apply". */
 function tally(texts: PageTexts, changes: Changes): string {

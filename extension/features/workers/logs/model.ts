@@ -1,12 +1,14 @@
 /** Logs as texts: titles, the scope of a search, and its matches. */
 
+import { l10n } from "vscode";
+
 import {
   asEaglerayError,
   isCancellation,
   someFailed,
   type EaglerayError,
 } from "../../../common/errors";
-import { count, plain } from "../../../common/texts";
+import { plain } from "../../../common/texts";
 import type { Row } from "../../../panel";
 import type { Cluster } from "../../clusters/messages";
 import type { LogEnd, LogMatch, LogMatches } from "../messages";
@@ -29,8 +31,8 @@ export function logTitle(worker: Pick<WorkerName, "name" | "worker_id">, stream:
 }
 
 export function logDocument(log: LogEnd, lines: number): string {
-  const cut = `… only the last ${lines} lines are shown …\n`;
-  const text = log.text === "" ? "(nothing was written yet)\n" : log.text;
+  const cut = `${l10n.t("… Only the last {0} lines are shown. …", lines)}\n`;
+  const text = log.text === "" ? `${l10n.t("(empty)")}\n` : log.text;
   return log.truncated ? cut + text : text;
 }
 
@@ -75,9 +77,13 @@ export function matchesText(
     matches.map((match) => ({ ...match, cluster, lines })),
   );
   const text = [
-    `${count(matches.length, "line")} with “${search.pattern}” in the logs of ${where}`,
-    ...(found.some(({ truncated }) => truncated) ? ["There are more; these are the first."] : []),
-    ...found.flatMap(({ unread }) => unread).map((log) => `Not read: ${plain(log, 500)}`),
+    matches.length === 1
+      ? l10n.t("1 line with “{0}” in the logs of {1}", search.pattern, where)
+      : l10n.t("{0} lines with “{1}” in the logs of {2}", matches.length, search.pattern, where),
+    ...(found.some(({ truncated }) => truncated)
+      ? [l10n.t("Only the first lines are listed.")]
+      : []),
+    ...found.flatMap(({ unread }) => unread).map((log) => l10n.t("Not read: {0}", plain(log, 500))),
   ];
   const links: LineLink[] = [];
   for (const [title, ofLog] of byLog(matches)) {
@@ -187,8 +193,8 @@ export async function searchEach(
 
 function logsText(logs: readonly LogsOf[]): string {
   const workers = logs.reduce((sum, { worker_ids }) => sum + worker_ids.length, 0);
-  const of = logs.length > 1 ? ` of ${count(logs.length, "cluster")}` : "";
-  return count(workers, "worker") + of;
+  const text = workers === 1 ? l10n.t("1 worker") : l10n.t("{0} workers", workers);
+  return logs.length > 1 ? l10n.t("{0} workers of {1} clusters", workers, logs.length) : text;
 }
 
 function clusterId(cluster: string | { readonly id: string }): string {
