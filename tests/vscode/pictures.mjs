@@ -33,6 +33,8 @@ await browserRun(
     const source = fs.readFileSync(path.join(stage.workspace, "policy.py"), "utf8").split("\n");
     const line = source.findIndex((text) => text.startsWith("        loss = ")) + 1;
 
+    const variable = page.locator(".debug-variables .monaco-list-row", { hasText: "rewards" });
+
     await test("the film of the README is taken", async () => {
       await page.setViewportSize(WINDOW);
       window.moveMouseAway = () => page.mouse.move(700, WINDOW.height - 8);
@@ -50,13 +52,12 @@ await browserRun(
       const start = page
         .locator('.editor-actions .action-label[aria-label^="Debug on Ray"]')
         .locator("visible=true");
+      // The title of an editor is drawn again when another file is opened.
+      await window.waitFor(start, "the button of the run");
       await film.frame("2. Select “Debug on Ray”: no change of your program", SHORT_MS, start);
       await window.click(start, () => window.toolbar().isVisible(), "a session is open");
       await window.waitForStopAt(line);
-      await window.waitFor(
-        page.locator(".debug-variables .monaco-list-row", { hasText: "rewards" }),
-        "the variables",
-      );
+      await window.waitFor(variable, "the variables");
       await window.command(
         "View: Hide Panel",
         async () => !(await page.locator(".part.panel").isVisible()),
@@ -79,6 +80,7 @@ await browserRun(
         "the session of rank 3",
       );
       await window.waitForStopAt(line);
+      await window.waitFor(variable, "the variables of rank 3");
       await window.clearMessages();
       await film.frame("5. You are in rank 3: the status bar names it", LONG_MS);
       const over = window.button("Step Over");

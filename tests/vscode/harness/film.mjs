@@ -20,6 +20,7 @@ export class Film {
   /** Keeps a picture of the window for `ms`, with the pointer over the middle of the element `at`. */
   async frame(caption, ms, at) {
     const box = await at?.first().boundingBox();
+    if (at && !box) throw new Error(`Nothing to point at: ${caption}`);
     const pointer = box && { x: box.x + box.width / 2, y: box.y + box.height / 2 };
     await this.frameAt(caption, ms, pointer);
   }
