@@ -57,7 +57,7 @@ def test_driver_of_a_job_stops_where_it_fails(
     terminal = Terminal(tmp_path, "run", "--cluster", cluster.address, *arguments)
     try:
         command = Command(dict(os.environ))
-        held = command.wait_row("worker", state="paused", held=True)
+        held = command.wait_row("driver · failing.py", state="paused", held=True)
         assert held["location"]["line"] == 1
         assert command.run("continue", held["worker_id"]).returncode == 0
         assert terminal.code() == 1

@@ -11,6 +11,8 @@ import pytest
 from attrs import define, field
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import JOB_STATE, Backoff, PollSchedule
+from eagleray.common.slurm_errors import job_over
+from eagleray.features.runs.errors import outcome_unknown
 from eagleray.features.runs.output import Output
 from eagleray.protocol.control import CommandOutput
 from eagleray.slurm.jobs import SlurmJob, state_of
@@ -195,7 +197,8 @@ async def test_forgotten_job_ends_with_an_unknown_outcome(at_once: None, output:
     starter = batch(FakeSlurm(["JobState=RUNNING ExitCode=0:0", None]), output)
     await starter.start()
     ending = await starter.ended()
-    assert (ending.code, "Invalid job id" in ending.note) == (None, True)
+    expected = outcome_unknown(job_over("77", "").message)
+    assert (ending.code, ending.note) == (None, expected)
 
 
 REFUSALS = [

@@ -26,7 +26,7 @@ async def run_that_succeeds(site: Site) -> None:
     client, attached = await attached_at_breakpoint(site, run)
     await follow_log(site, attached)
     await asyncio.to_thread(client.close)
-    await held(site.window, run, "paused")
+    await worker_in(site.window, run, "held")
     client, _ = await attached_at_breakpoint(site, run)
     await continued(client)
     await over(site, run, "exited", 0)
@@ -106,19 +106,21 @@ async def start(site: Site, what: str) -> str:
     return str(started["id"])
 
 
-async def held(window: Window, run: str, state: str) -> Json:
-    """The row of a worker of the run in that state."""
+async def worker_in(window: Window, run: str, *states: str) -> Json:
+    """The row of a worker of the run in one of those states."""
 
     def fits(said: Json) -> Json | None:
         workers = [w for one in said["runs"] if one["id"] == run for w in one["workers"]]
-        return next((worker for worker in workers if worker["state"] == state), None)
+        return next((worker for worker in workers if worker["state"] in states), None)
 
-    found: Json = await window.until(f"{state} worker of {run}", f"{RUNS}/changed", fits)
+    found: Json = await window.until(
+        f"{' or '.join(states)} worker of {run}", f"{RUNS}/changed", fits
+    )
     return found
 
 
 async def attached_at_breakpoint(site: Site, run: str) -> tuple[DapClient, Json]:
-    row = await held(site.window, run, "paused")
+    row = await worker_in(site.window, run, "paused", "held")
     # The run knows its cluster by another address than the one that is watched through the link.
     attached = await attach(site.window, site.address, row["worker_id"])
     client = await asyncio.to_thread(opened_editor, attached["socket"])

@@ -128,10 +128,10 @@ async def test_live_workers_are_listed_with_what_they_run(watch: ClusterWatch) -
     live = await fetch_live_workers(watch.dashboard(status.cluster))
     shown = {(w.kind, w.name, w.state, w.running) for w in live if w.kind != "idle"}
     assert {
-        ("driver", f"driver · {PROGRAM.name}", "RUNNING", ""),
-        ("actor", "policy_0", "ALIVE", "Policy.train"),
-        ("actor", "quiet_3", "ALIVE", ""),
-        ("task", "outer", "RUNNING", "outer"),
+        ("driver", f"driver · {PROGRAM.name}", "running", ""),
+        ("actor", "policy_0", "running", "Policy.train"),
+        ("actor", "quiet_3", "running", ""),
+        ("task", "outer", "running", "outer"),
     } <= shown
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.retry import JOB_STATE, Backoff
-from eagleray.common.slurm_errors import slurm_failed
+from eagleray.common.slurm_errors import job_over, slurm_failed
 from eagleray.common.tasks import wait_for_event
 from eagleray.features.runs.errors import (
     copy_not_there,
@@ -188,7 +188,9 @@ class Sbatch:
         ran = await self._commands.run(self._ssh, show, "", SUBMIT_S)
         job = fields(ran.stdout) if ran.code == 0 else {}
         if "JobState" not in job:
-            self._forgotten += _FORGOTTEN in ran.stderr
+            if _FORGOTTEN in ran.stderr:
+                self._forgotten += 1
+                raise job_over(self._job, "")
             raise slurm_failed("scontrol", ran.stderr)
         return job
 
