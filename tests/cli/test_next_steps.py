@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 from eagleray.cli.commands import COMMANDS, SHORTCUTS
-from eagleray.cli.next_steps import STEPS, terminal_step
+from eagleray.cli.next_steps import STEPS, TerminalError, terminal_step
+from eagleray.cli.output import step_now
+from eagleray.common.worker_errors import unknown_worker
 
 BUTTON = r"“[A-Z][^”]*”|\[[A-Z][a-z]+( [A-Z][a-z]+)*…?\]"
 # A button, a setting or a window.
@@ -96,6 +98,13 @@ def test_texts_of_the_editor_name_no_terminal_command() -> None:
         if TERMINAL.search(line) and not line.lstrip().startswith(("*", "//", "/*"))
     ]
     assert found == []
+
+
+def test_suggested_name_replaces_the_step_of_the_table() -> None:
+    error = unknown_worker("polcy-1")
+    assert step_now(error) == STEPS[error.code]
+    suggestion = "Did you mean “policy-1”?"
+    assert step_now(TerminalError(error.code, error.message, suggestion)) == suggestion
 
 
 def test_steps_of_a_terminal_name_no_button() -> None:

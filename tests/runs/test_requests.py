@@ -56,7 +56,7 @@ async def test_run_is_reported_from_its_form_to_its_end(
     live = await panel.result(f"{RUNS}/output", {"id": run})
     assert '"argv"' in live["text"] and not live["is_over"]
     await panel.result(f"{RUNS}/stop", {"id": run})
-    stopped = await reported(panel, run, "paused")
+    stopped = await reported(panel, run, "cancelled")
     assert (await printed(panel, run)).endswith("waits\ninterrupted\n")
     assert (stopped["code"], stopped["can_restart"]) == (7, True)
     await panel.result(f"{RUNS}/forget", {"id": run})

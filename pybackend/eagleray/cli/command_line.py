@@ -61,6 +61,9 @@ class CommandParser(argparse.ArgumentParser):
         self.color = False
 
     def error(self, message: str) -> NoReturn:
+        _, is_missing, names = message.partition("the following arguments are required: ")
+        if is_missing:
+            message = t("Specify {names}.", names=names)
         self.print_usage(sys.stderr)
         help_command = f"eagleray {' '.join(self.path)} --help"
         hint = t("Run `{command}` for its arguments.", command=help_command)
@@ -84,7 +87,10 @@ def understand(arguments: Sequence[str]) -> Wanted:
             return Wanted((), (), help=True)
         if option != "--verbose":
             raise WrongCommandLine(
-                t("There is no option {option} before a command.", option=_quoted(option))
+                t(
+                    "There is no option {option} before a command. Write options after the command.",
+                    option=_quoted(option),
+                )
             )
         verbose = True
     if rest[:1] == ["help"]:

@@ -6,6 +6,7 @@ the error (extension/error_messages.ts). The command line takes the step of this
 
 from __future__ import annotations
 
+from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import later, translated
 
 _LOG = later("Its log may say why: `eagleray workers logs WORKER`.")
@@ -68,6 +69,10 @@ STEPS: dict[str, str] = {
     "needs-consent": later("Add --yes to start it."),
     "stop-needs-consent": later("Add --yes to cancel it."),
 }
+
+
+class TerminalError(EaglerayError):
+    """An error whose next step is that of a terminal, such as a name that the user may have meant."""
 
 
 def terminal_step(code: str, next_step: str) -> str:

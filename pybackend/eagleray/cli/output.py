@@ -6,7 +6,7 @@ import json
 import sys
 from typing import Any
 
-from eagleray.cli.next_steps import terminal_step
+from eagleray.cli.next_steps import TerminalError, terminal_step
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.model import ClusterProblem
 
@@ -20,7 +20,8 @@ def print_json(value: Any) -> None:
 
 def step_now(error: EaglerayError | ClusterProblem) -> str:
     """Returns the next step for a command that ends, which doesn't retry."""
-    step = terminal_step(error.code, error.next_step)
+    own = isinstance(error, TerminalError)
+    step = error.next_step if own else terminal_step(error.code, error.next_step)
     return step or ("Try again later." if error.retries else "")
 
 

@@ -9,9 +9,9 @@ from eagleray.app import App
 from eagleray.cli.arguments import completed
 from eagleray.cli.command_line import did_you_mean
 from eagleray.cli.json_shapes import preset_json
+from eagleray.cli.next_steps import TerminalError
 from eagleray.cli.output import print_json, say
 from eagleray.cli.table import TableColumn, add_list_output, print_rows
-from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
 from eagleray.features.presets.debug_runs import Row
 from eagleray.features.presets.errors import unknown_preset
@@ -72,4 +72,4 @@ def _named(app: App, name: str) -> Row:
         return rows[name]
     error = unknown_preset(name)
     hint = did_you_mean(name, rows) or t("List presets: `eagleray presets`.")
-    raise EaglerayError(error.code, error.message, hint)
+    raise TerminalError(error.code, error.message, hint)

@@ -10,11 +10,12 @@ from typing import Any
 
 from eagleray.app import App
 from eagleray.cli.arguments import add_cluster, add_start, check_start, ranks
+from eagleray.cli.next_steps import TerminalError
 from eagleray.cli.output import error_text, say
 from eagleray.cli.proposal_text import print_composed, print_proposal, stop_lines
 from eagleray.cli.questions import confirmed
 from eagleray.cli.run_following import follow
-from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.features.presets.analysis import with_training_line
 from eagleray.features.presets.debug_runs import NONE
@@ -90,7 +91,7 @@ async def start(app: App, arguments: argparse.Namespace, profile: ProfilePlan | 
         await check_program(plan)
     for problem in await app.preparing.problems(plan):
         if problem.code in PYTHON_ERRORS and not arguments.anyway and not arguments.dry_run:
-            raise EaglerayError(problem.code, problem.message, PYTHON_ERRORS[problem.code])
+            raise TerminalError(problem.code, problem.message, PYTHON_ERRORS[problem.code])
         say(error_text(problem))
     if arguments.dry_run:
         # The proposal lists what the preset adds.

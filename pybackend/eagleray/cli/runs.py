@@ -11,6 +11,7 @@ from eagleray.app import App
 from eagleray.cli.arguments import completed
 from eagleray.cli.command_line import did_you_mean
 from eagleray.cli.json_shapes import run_json
+from eagleray.cli.next_steps import TerminalError
 from eagleray.cli.output import print_json, say
 from eagleray.cli.questions import confirmed
 from eagleray.cli.run_following import follow
@@ -121,7 +122,7 @@ def suggesting_runs(app: App, written: str) -> Iterator[None]:
             # An id is often written by its beginning.
             short = {run[: max(4, len(written))]: run for run in ids}
             step = did_you_mean(written, short) or t("List your runs: `eagleray runs`.")
-        raise EaglerayError(error.code, why, step) from error
+        raise TerminalError(error.code, why, step) from error
 
 
 _COLUMNS = (

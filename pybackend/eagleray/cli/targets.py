@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from eagleray.app import App
 from eagleray.cli.command_line import did_you_mean
+from eagleray.cli.next_steps import TerminalError
 from eagleray.cli.output import say
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
@@ -67,9 +68,9 @@ def fitting(workers: Sequence[tuple[str, str]], text: str) -> list[str]:
 def suggesting(error: EaglerayError, written: str, names: Iterable[str]) -> EaglerayError:
     """The error with the names that may be meant, or with the command that lists the workers."""
     if hint := did_you_mean(written, names):
-        return EaglerayError(error.code, error.message, hint)
+        return TerminalError(error.code, error.message, hint)
     every = error.code == no_such_worker("").code
     command = "eagleray workers" if every else "eagleray workers ls --paused"
-    return EaglerayError(
+    return TerminalError(
         error.code, error.message, t("List workers: `{command}`.", command=command)
     )
