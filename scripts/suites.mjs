@@ -74,6 +74,9 @@ export const suites = [
   editor("host", OLDEST, { minutes: 15 }),
   editor("runs", NEWEST),
   pytest("processes", ["python", "workers", "packages"], FAST, { minutes: 15, folders: PROCESSES }),
+  script("pages", ["python", "packages", "bundle", "browser"], ["tests/vscode/pages.mjs"], {
+    minutes: 10,
+  }),
   editor("profiling", NEWEST, { more: ["nsys"] }),
   pytest("nsys", ["python", "nsys"], "nsys", { minutes: 10, secondTry: true }),
   pytest("old Ray", ["python", "old-ray"], "old_ray", { minutes: 10, secondTry: true }),

@@ -147,7 +147,11 @@ await browserRun(
       await openFile("run_ppo.sh");
       await window.command("Eagleray: Short Test Run", () => options.isOpen());
       await window.waitFor(options.frame.getByText(/\d+ of \d+ changes apply/), "the changes");
+      await options.frame.locator("#record summary").click();
+      await options.field("Record with Nsight Systems").check();
+      await window.waitFor(options.field("Workers to record"), "the fields of a recording");
       for (const [theme, kind] of [
+        ["Default Light Modern", "vscode-light"],
         ["Default Dark Modern", "vscode-dark"],
         ["Default High Contrast", "vscode-high-contrast"],
         ["Default High Contrast Light", "vscode-high-contrast-light"],

@@ -1,10 +1,6 @@
 /** The page “Run options” in the editor: its fields by their labels, and axe-core in its frame. */
 
-import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-
-const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+import { assertAccessible, frameOf } from "./accessibility.mjs";
 
 export class OptionsPage {
   constructor(window) {
@@ -60,20 +56,6 @@ export class OptionsPage {
 
   /** Fails if axe-core finds a violation in the page as it is. */
   async checkAccessibility() {
-    const body = this.frame.locator("body");
-    const frame = await (await body.elementHandle()).ownerFrame();
-    // By the debugger's protocol, which the policy of the page doesn't bind.
-    await frame.evaluate(readFileSync(AXE, "utf8"));
-    const violations = await body.evaluate(async () => {
-      const { violations } = await globalThis.axe.run(document, {
-        runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-      });
-      return violations.map(({ id, help, nodes }) => ({
-        id,
-        help,
-        nodes: nodes.slice(0, 3).map(({ html, failureSummary }) => `${html} ${failureSummary}`),
-      }));
-    });
-    assert.deepEqual(violations, []);
+    await assertAccessible(await frameOf(this.frame.locator("body")));
   }
 }

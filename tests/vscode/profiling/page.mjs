@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
+import { assertAccessible, frameOf } from "../harness/accessibility.mjs";
 import { writeSettings } from "../harness/server.mjs";
 import { until } from "../harness/until.mjs";
 import { locatorsOf } from "./locators.mjs";
@@ -174,6 +175,7 @@ export async function reportPage({ stage, server, window, test }) {
     const light = () =>
       report.locator("body").evaluate((body) => body.classList.contains("vscode-light"));
     await until(light, "the page is light");
+    await assertAccessible(await frameOf(report.locator("body")));
     await window.shot("light");
   });
 

@@ -1,10 +1,20 @@
 /** The section “Command”: what would be started, and what a preset changes of it. */
 
+import type { PagePreview } from "../options_messages";
 import { folded, lineDiff, type DiffLine } from "../options_model";
 import type { PageTexts } from "../options_texts";
 import { button, type Part } from "./controls";
 import { element, filled } from "./elements";
 import type { Acts } from "./sections";
+
+/** What a screen reader says of the command once it is known: the line, or how many of its lines change. */
+export function spokenCommand(texts: PageTexts, { before, after }: PagePreview): string {
+  const changed = lineDiff(before, after).filter(({ mark }) => mark !== " ").length;
+  const lines = after.trimEnd().split("\n");
+  return changed === 0 && lines.length === 1
+    ? filled(texts.spokenCommand, lines[0] ?? "")
+    : filled(texts.spokenChanges, changed);
+}
 
 export function commandSection(texts: PageTexts, acts: Acts): Part {
   const box = element("div", {
@@ -17,13 +27,14 @@ export function commandSection(texts: PageTexts, acts: Acts): Part {
   const diff = button(texts.showDiff, () => {
     acts.send("showDiff");
   });
+  const note = element("p", { class: "hint" });
   let drawn = "";
   return {
     root: element(
       "section",
       { "aria-labelledby": "command" },
       element("h2", { id: "command" }, texts.commandSection),
-      element("p", { class: "hint" }, texts.commandNote),
+      note,
       submits,
       box,
       element("div", { class: "buttons" }, diff),
@@ -31,7 +42,9 @@ export function commandSection(texts: PageTexts, acts: Acts): Part {
     refresh: ({ preview, isChecking, isStale }) => {
       box.classList.toggle("old", isStale);
       submits.hidden = preview === undefined || preview.confirm === "";
-      diff.hidden = preview === undefined || preview.before === preview.after;
+      const isChanged = preview !== undefined && preview.before !== preview.after;
+      diff.hidden = !isChanged;
+      note.textContent = isChanged ? texts.changesNote : texts.commandNote;
       if (preview === undefined) {
         if (drawn === "") {
           box.textContent = isChecking ? texts.checking : texts.noCommandYet;
@@ -43,9 +56,11 @@ export function commandSection(texts: PageTexts, acts: Acts): Part {
       if (key !== drawn) {
         drawn = key;
         const lines = lineDiff(preview.before, preview.after);
-        const isSame = preview.before === preview.after;
+        box.classList.toggle("changed", isChanged);
         box.replaceChildren(
-          ...(isSame ? lines : folded(lines)).map((line) => drawnLine(texts, line)),
+          ...(isChanged
+            ? folded(lines).map((line) => drawnLine(texts, line))
+            : lines.map(({ text }) => element("div", {}, text))),
         );
       }
     },

@@ -40,6 +40,7 @@ interface TextOptions {
   /** Shown in an empty field. */
   readonly placeholder?: (view: View) => string;
   readonly isShown?: (view: View) => boolean;
+  readonly isEnabled?: (view: View) => boolean;
   readonly browse?: { readonly text: string; readonly label: string; readonly pressed: () => void };
 }
 
@@ -73,6 +74,7 @@ export function textField(name: TextName, options: TextOptions, change: ChangeFi
       label.textContent = typeof options.label === "string" ? options.label : options.label(view);
       input.placeholder = options.placeholder?.(view) ?? "";
       root.hidden = !(options.isShown?.(view) ?? true);
+      input.disabled = !(options.isEnabled?.(view) ?? true);
       setValue(input, view.form[name]);
       problem.refresh(view);
     },

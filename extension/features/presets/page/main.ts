@@ -2,7 +2,7 @@
 
 import type { FormAction, PageProblem, OptionsSection, ToOptionsPage } from "../options_messages";
 import { mistakesOf, type Field, type OptionsForm } from "../options_model";
-import { commandSection } from "./command";
+import { commandSection, spokenCommand } from "./command";
 import { button, type Part, type View } from "./controls";
 import { onMessage, openSections, post, saveState, scrollOffset } from "./editor";
 import { element, filled } from "./elements";
@@ -25,7 +25,9 @@ let shown: OptionsContent | undefined;
 class OptionsContent {
   private readonly parts: readonly Part[];
   private readonly folds: ReadonlyMap<OptionsSection, HTMLDetailsElement>;
-  private readonly status = element("p", { id: "status", role: "status" });
+  private readonly status = element("p", { id: "status" });
+  /** What a screen reader says once typed text was checked: the status changes with each key. */
+  private readonly spoken = element("p", { id: "spoken", class: "unseen", role: "status" });
   private readonly composed = element("div", { role: "status" });
   private readonly startButton: HTMLButtonElement;
   /** Fields that the user has changed, or tried to start with: only their mistakes are shown. */
@@ -117,6 +119,7 @@ class OptionsContent {
           this.sendChecked("savePreset");
         }),
         this.status,
+        this.spoken,
       ),
     );
     root.addEventListener("submit", (event) => {
@@ -252,6 +255,14 @@ class OptionsContent {
     const status = this.statusText();
     if (this.status.textContent !== status) {
       this.status.textContent = status;
+    }
+    const { isChecking, preview, isStale } = this.view;
+    const command =
+      preview === undefined || isStale || isChecking ? "" : spokenCommand(this.texts, preview);
+    const spoken = [status, command].filter((text) => text !== "").join(". ");
+    const isSettled = !isChecking || status !== this.texts.checking;
+    if (isSettled && this.spoken.textContent !== spoken) {
+      this.spoken.textContent = spoken;
     }
   }
 

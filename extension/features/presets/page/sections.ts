@@ -49,13 +49,13 @@ export function programSection(texts: PageTexts, acts: Acts): Part {
     },
     change,
   );
-  path.root.classList.add("wide");
+  path.root.classList.add("two-thirds");
   const args = textField(
     "args",
     {
       label: (view) => (isCommand(view) ? texts.command : texts.args),
       hint: texts.argsHint,
-      lines: 2,
+      lines: 1,
     },
     change,
   );
@@ -90,8 +90,10 @@ export function programSection(texts: PageTexts, acts: Acts): Part {
       change({ cluster: value });
     },
   );
-  const env = textField("env", { label: texts.env, hint: texts.envHint, lines: 2 }, change);
-  env.root.classList.add("wide");
+  const env = textField("env", { label: texts.env, hint: texts.envHint, lines: 1 }, change);
+  env.root.classList.add("two-thirds");
+  kind.root.classList.add("third");
+  cluster.root.classList.add("third");
   const fields = [path, kind, args, python, cwd, cluster, env];
   return {
     root: element(
@@ -153,13 +155,22 @@ export function breakpointsSection(
   acts: Acts,
 ): Part & { readonly root: HTMLDetailsElement } {
   const { change } = acts;
-  const workers = textField("workers", { label: texts.breakIn, hint: texts.breakInHint }, change);
-  const ranks = textField(
-    "ranks",
-    { label: texts.ranks, hint: texts.ranksHint, placeholder: () => texts.allRanks },
+  const isEnabled = ({ form }: View): boolean => !form.record;
+  const workers = textField(
+    "workers",
+    {
+      label: texts.breakIn,
+      hint: texts.breakInHint,
+      placeholder: () => texts.allWorkers,
+      isEnabled,
+    },
     change,
   );
-  const isEnabled = ({ form }: View): boolean => !form.record;
+  const ranks = textField(
+    "ranks",
+    { label: texts.ranks, hint: texts.ranksHint, placeholder: () => texts.allRanks, isEnabled },
+    change,
+  );
   const failure = tickField("breakOnFailure", texts.breakOnFailure, change, isEnabled);
   const children = tickField("children", texts.children, change, isEnabled);
   const set = element("p", {});
@@ -171,10 +182,7 @@ export function breakpointsSection(
     root: set,
     refresh: ({ form, facts }) => {
       const { breakpoints } = facts;
-      set.textContent =
-        breakpoints.length === 0
-          ? texts.noBreakpoints
-          : filled(texts.breakpointsSet, breakpoints.length, breakpoints.join(", "));
+      set.textContent = breakpoints.length === 0 ? texts.noBreakpoints : breakpoints.join(", ");
       recording.hidden = !form.record;
     },
   };
@@ -190,8 +198,7 @@ export function breakpointsSection(
     [notes, workers, ranks, failure, children],
     [
       recording,
-      set,
-      element("div", { class: "buttons" }, show),
+      element("div", { class: "with-button" }, set, show),
       element("div", { class: "grid" }, workers.root, ranks.root),
       failure.root,
       children.root,
@@ -227,7 +234,7 @@ export function shortenSection(
   const changes = changesPart(texts);
   const details = element(
     "div",
-    {},
+    { class: "shortened" },
     element("div", { class: "grid" }, preset.root),
     missing,
     questions.root,
@@ -450,6 +457,10 @@ export function recordSection(
     { label: texts.ranks, hint: texts.ranksHint, placeholder: () => texts.allRanks },
     change,
   );
+  when.root.classList.add("third");
+  steps.root.classList.add("third");
+  seconds.root.classList.add("third");
+  ranks.root.classList.add("third");
   const trace = tracePart(texts, acts);
   const nsys = textField("nsys", { label: texts.nsys, hint: texts.nsysHint }, change);
   const nsysPath = element("p", { class: "hint" });
@@ -474,6 +485,9 @@ export function recordSection(
     },
     change,
   );
+  nsys.root.classList.add("third");
+  more.root.classList.add("third");
+  output.root.classList.add("third");
   // The steps of a recording are settings of the framework, with a preset among its changes.
   const changes = changesPart(texts);
   changes.root.classList.add("wide");
@@ -561,7 +575,7 @@ function classesPart(texts: PageTexts, acts: Acts): Part {
 
 /** A tick for each trace; another one that the user entered elsewhere stays. */
 function tracePart(texts: PageTexts, acts: Acts): Part {
-  const ticks = element("div", {});
+  const ticks = element("div", { class: "traces" });
   const root = element(
     "fieldset",
     { class: "wide", id: "trace" },

@@ -1,0 +1,31 @@
+/** What axe-core finds in a page: rules of WCAG 2.2 AA, and best practices. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+/** `[{ id, help, nodes }]`; `frame` is a page or a frame as it is now. */
+export async function violationsIn(frame) {
+  // By the debugger's protocol, which the policy of the page doesn't bind.
+  if (!(await frame.evaluate(() => "axe" in globalThis))) await frame.evaluate(AXE);
+  return await frame.evaluate(async (runOnly) => {
+    const { violations } = await globalThis.axe.run(document, { runOnly });
+    return violations.map(({ id, help, nodes }) => ({
+      id,
+      help,
+      nodes: nodes.slice(0, 3).map(({ html, failureSummary }) => `${html} ${failureSummary}`),
+    }));
+  }, RULES);
+}
+
+export async function assertAccessible(frame, what = "the page") {
+  assert.deepEqual(await violationsIn(frame), [], what);
+}
+
+/** The frame in which a locator is. */
+export async function frameOf(locator) {
+  return await (await locator.elementHandle()).ownerFrame();
+}

@@ -1,0 +1,239 @@
+/**
+ * The options page and the page of a report in a browser, in each of their states and in each theme of the editor:
+ * axe-core finds nothing in them, nothing is cut in a narrow tab, nothing moves.
+ *
+ *     node tests/vscode/pages.mjs [--only STATE]
+ */
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import * as fs from "node:fs";
+import { createRequire } from "node:module";
+import * as os from "node:os";
+import * as path from "node:path";
+import { build } from "esbuild";
+import { assertAccessible, violationsIn } from "./harness/accessibility.mjs";
+import { launch } from "./harness/browser.mjs";
+import { endAll, endWithRun } from "./harness/cleanup.mjs";
+import { python, ROOT } from "./harness/ray.mjs";
+import { options, Results } from "./harness/results.mjs";
+import { shotsFolder } from "./harness/stage.mjs";
+import { documentParts, recordedThemes, ThemedPage, usedVariables } from "./pages/themed.mjs";
+
+const WINDOW = { width: 1500, height: 950 };
+/** A window of that size at 200 %. */
+const ZOOMED = { width: 750, height: 475 };
+const WIDTHS = [300, 400, 750, 1150];
+
+const { only } = options();
+const results = new Results();
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "er-pages-"));
+endWithRun(() => fs.rmSync(folder, { recursive: true, force: true }));
+const shots = shotsFolder("pages");
+const { themes, style, names } = recordedThemes();
+const [dark] = themes;
+let browser;
+try {
+  const { optionsStates, pageDocument } = await contents();
+  const states = [
+    ...optionsStates().map((state) => ({ ...state, page: "options_page" })),
+    ...reportStates().map((state) => ({ ...state, page: "report_page" })),
+  ].filter(({ name }) => name.includes(only));
+  browser = await launch();
+  endWithRun(() => browser.close());
+
+  const opened = async ({ page, messages, typed = {} }, more = {}) => {
+    const document = pageDocument({ ...documentParts(page), title: "train.py" });
+    const shown = await ThemedPage.open(browser, page, document, {
+      theme: dark,
+      style,
+      viewport: WINDOW,
+      ...more,
+    });
+    for (const message of messages) await shown.take(message);
+    for (const [id, text] of Object.entries(typed)) {
+      const field = shown.page.locator(`#${id}`);
+      await field.evaluate((element) => {
+        const fold = element.closest("details");
+        if (fold !== null) fold.open = true;
+      });
+      await field.fill(text);
+    }
+    return shown;
+  };
+
+  await test("the recorded colours have every colour that the pages use", () => {
+    const known = new Set(names);
+    const missing = [...usedVariables(style)].filter((name) => !known.has(name));
+    assert.deepEqual(missing, [], "record them: node tests/vscode/themes.mjs");
+  });
+
+  await test("axe-core finds a field without a label, and text that is hard to read", async () => {
+    const shown = await opened({ page: "options_page", messages: optionsStates()[1].messages });
+    await shown.page.evaluate(() => {
+      const text = Object.assign(document.createElement("p"), { textContent: "hard to read" });
+      text.style.color = "#333";
+      document.querySelector("form").append(document.createElement("input"), text);
+    });
+    const found = (await violationsIn(shown.page)).map(({ id }) => id);
+    assert.deepEqual(found.sort(), ["color-contrast", "label"]);
+    await shown.close();
+  });
+
+  for (const state of states) {
+    const what = `${state.page.replace("_", " ")}, ${state.name}`;
+
+    await test(`${what}: accessible in every theme`, async () => {
+      for (const theme of themes) {
+        const shown = await opened(state, { theme });
+        await shown.page.screenshot({
+          path: path.join(shots, `${state.page}-${state.name}-${theme.kind.split(" ")[0]}.png`),
+          fullPage: true,
+        });
+        await assertAccessible(shown.page, theme.theme);
+        await shown.close();
+      }
+    });
+
+    await test(`${what}: nothing is cut in a narrow tab`, async () => {
+      const shown = await opened(state);
+      for (const width of WIDTHS) {
+        await shown.page.setViewportSize({ width, height: 800 });
+        assert.deepEqual(await wide(shown.page), [], `at ${width} px`);
+        if (width === 300) {
+          const file = path.join(shots, `${state.page}-${state.name}-300.png`);
+          await shown.page.screenshot({ path: file, fullPage: true });
+        }
+      }
+      await shown.page.setViewportSize(ZOOMED);
+      await assertAccessible(shown.page, "at 200 %");
+      await shown.page.screenshot({
+        path: path.join(shots, `${state.page}-${state.name}-200.png`),
+      });
+      await shown.close();
+    });
+
+    await test(`${what}: nothing moves for who wants less motion`, async () => {
+      const shown = await opened(state);
+      const moving = () => document.getAnimations().map((one) => one.animationName ?? String(one));
+      assert.deepEqual(await shown.page.evaluate(moving), []);
+      await shown.close();
+    });
+
+    await test(`${what}: Tab leads through all controls from top to bottom`, async () => {
+      const shown = await opened(state);
+      assert.deepEqual(await tabOrder(shown.page), await controls(shown.page));
+      await shown.close();
+    });
+  }
+} catch (error) {
+  results.failed("the run itself", error.stack);
+}
+await endAll();
+results.end();
+
+async function test(title, work) {
+  const since = Date.now();
+  try {
+    await work();
+    results.passed(title, Date.now() - since);
+  } catch (error) {
+    results.failed(title, error.stack);
+  }
+}
+
+/** The messages of the editor, from its own texts. */
+async function contents() {
+  const outfile = path.join(folder, "contents.cjs");
+  await build({
+    absWorkingDir: ROOT,
+    entryPoints: ["tests/vscode/pages/contents.ts"],
+    outfile,
+    bundle: true,
+    format: "cjs",
+    platform: "node",
+    target: "node20",
+    alias: { vscode: path.join(ROOT, "tests", "fakes", "vscode.ts") },
+    logLevel: "warning",
+  });
+  return createRequire(import.meta.url)(outfile);
+}
+
+/** A report as the sidecar reads it, and what else the page of a report shows. */
+function reportStates() {
+  const run = (program, ...args) => execFileSync(program, args, { cwd: ROOT, maxBuffer: 1 << 26 });
+  run(python(), "-m", "tests.reports.page_report", folder);
+  const file = path.join(folder, "policy.sqlite");
+  const eagleray = path.join(path.dirname(python()), "eagleray");
+  const report = JSON.parse(run(eagleray, "report", file, "--json", "--top", "100"));
+  const message = (changes = {}) => ({ kind: "report", report: { ...report, ...changes } });
+  const warnings = [
+    { code: "cut", message: "Kernels are missing.", next_step: "Record for a shorter time." },
+  ];
+  return [
+    { name: "loading", messages: [{ kind: "loading", message: "Reading", percentage: null }] },
+    { name: "progress", messages: [{ kind: "loading", message: "Reading", percentage: 40 }] },
+    { name: "report", messages: [message()] },
+    { name: "warnings", messages: [message({ warnings, gpus: [], tables: [] })] },
+    {
+      name: "failed",
+      messages: [
+        { kind: "failed", message: "policy.nsys-rep has 0 bytes.", nextStep: "Run `nsys` again." },
+        { kind: "announcement", sentence: "The path is in the clipboard." },
+      ],
+    },
+  ];
+}
+
+/** What is wider than the window: the page itself, or a control that leaves it. */
+async function wide(page) {
+  return await page.evaluate(() => {
+    const { clientWidth, scrollWidth } = document.documentElement;
+    const found = scrollWidth > clientWidth ? [`the page by ${scrollWidth - clientWidth} px`] : [];
+    const isScrolled = (element) => element.closest(".table, .command") !== null;
+    for (const element of document.querySelectorAll("input, select, textarea, button, summary")) {
+      const { left, right, width } = element.getBoundingClientRect();
+      if (width > 0 && !isScrolled(element) && (left < 0 || right > clientWidth)) {
+        found.push(element.outerHTML.slice(0, 80));
+      }
+    }
+    return found;
+  });
+}
+
+/** The controls of the page that the keyboard reaches, as they stand in the document. */
+async function controls(page) {
+  return await page.evaluate(() => {
+    const reached =
+      'input, select, textarea, button, summary, a[href], vscode-button, vscode-textfield, [tabindex="0"]';
+    const all = [...document.querySelectorAll(reached)];
+    return all
+      .filter((element) => element.checkVisibility() && !element.disabled)
+      .map((element) => element.id || element.textContent.trim().slice(0, 60));
+  });
+}
+
+/** The same, as Tab reaches them from the start of the page. */
+async function tabOrder(page) {
+  await page.evaluate(() => {
+    document.activeElement?.blur();
+    window.getSelection()?.removeAllRanges();
+    const start = document.createElement("div");
+    start.tabIndex = -1;
+    document.body.prepend(start);
+    start.focus();
+    start.remove();
+  });
+  const order = [];
+  for (let step = 0; step < 200; step += 1) {
+    await page.keyboard.press("Tab");
+    const name = await page.evaluate(() => {
+      const { activeElement: active } = document;
+      const isOut = active === null || active === document.body;
+      return isOut ? undefined : active.id || active.textContent.trim().slice(0, 60);
+    });
+    if (name === undefined) break;
+    order.push(name);
+  }
+  return order;
+}

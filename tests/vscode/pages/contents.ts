@@ -1,0 +1,153 @@
+/** What the editor sends to its pages, for tests of them in a browser; bundled with the editor's double. */
+import type { Proposal } from "../../../extension/features/presets/messages";
+import { formOf } from "../../../extension/features/presets/options_drafts";
+import type {
+  PageFacts,
+  PagePreview,
+  PageProblem,
+  ToOptionsPage,
+} from "../../../extension/features/presets/options_messages";
+import type { OptionsForm } from "../../../extension/features/presets/options_model";
+import { pageTexts } from "../../../extension/features/presets/options_texts";
+import { PLAIN } from "../../../extension/features/runs/draft";
+import { FOLDER, proposal, shortened } from "../../runs/samples";
+
+export { pageDocument } from "../../../extension/page_document";
+
+const FILE = `${FOLDER}/train.py`;
+const FORM = formOf({ ...PLAIN, path: FILE, cwd: FOLDER });
+const FACTS: PageFacts = {
+  clusters: [{ id: "http://127.0.0.1:8265", name: "local (8265)" }],
+  presets: [
+    { name: "verl", title: "verl, shortened", isOwn: false },
+    { name: "mine", title: "Two steps", isOwn: true },
+  ],
+  breakpoints: ["rollout.py:23", "policy.py:24"],
+  classes: [
+    { name: "trainer.PolicyWorker", running: 4, matched_by: "*Policy*" },
+    { name: "trainer.RewardWorker", running: 0, matched_by: "" },
+  ],
+  python: "/home/me/project/.venv/bin/python",
+};
+
+interface OptionsState {
+  readonly name: string;
+  readonly messages: readonly ToOptionsPage[];
+  /** Texts that are typed after the messages, by the ids of their fields. */
+  readonly typed?: Readonly<Record<string, string>>;
+}
+
+/** The states of the options page. */
+export function optionsStates(): OptionsState[] {
+  const plainRun = preview(proposal());
+  const record = { ...FORM, record: true, recordWorkers: "*Policy*", trace: ["cuda", "nvtx"] };
+  return [
+    {
+      name: "checking",
+      messages: [content(FORM, ["breakpoints"])],
+    },
+    {
+      name: "ready",
+      messages: [content(FORM, ["breakpoints"]), checked([], plainRun)],
+    },
+    {
+      name: "without-breakpoints",
+      messages: [
+        {
+          ...content(FORM, ["breakpoints", "shorten", "record"]),
+          facts: { clusters: [], presets: [], breakpoints: [], classes: [], python: "" },
+        },
+        checked([], plainRun),
+      ],
+    },
+    {
+      name: "problems",
+      messages: [
+        content({ ...FORM, cwd: "/nowhere" }, ["breakpoints"]),
+        checked([], plainRun),
+        checked(
+          [
+            { field: "cwd", text: "/nowhere: no such folder. Check the path.", blocks: true },
+            { field: "python", text: "This Python has no Ray.", blocks: false },
+            { field: "", text: "SLURM doesn't answer.", blocks: false },
+          ],
+          null,
+        ),
+      ],
+      typed: { args: "--name 'open", env: "no variable", ranks: "x" },
+    },
+    {
+      name: "short-test-run",
+      messages: [
+        content({ ...FORM, shorten: true }, ["shorten"]),
+        checked([], preview(shortened())),
+        { kind: "composed", rows: [["trainer.total_training_steps", "2"]] },
+      ],
+    },
+    {
+      name: "not-composed",
+      messages: [
+        content({ ...FORM, shorten: true }, ["shorten"]),
+        checked([], { ...preview(shortened()), preset: "", framework: "", questions: [] }),
+        { kind: "notComposed", reason: "hydra: Key 'x' is not in struct." },
+      ],
+    },
+    {
+      name: "profile",
+      messages: [
+        content(record, ["record", "breakpoints"]),
+        checked([], { ...plainRun, nsys: "/opt/nvidia/nsys" }),
+      ],
+    },
+    {
+      name: "profile-problems",
+      messages: [
+        content({ ...record, recordWorkers: "", when: "steps", steps: "1" }, ["record"]),
+        checked([], plainRun),
+      ],
+      typed: { steps: "x", nsys: "a b", nsysOptions: "what", recordRanks: "-" },
+    },
+    {
+      name: "slurm",
+      messages: [
+        content({ ...FORM, file: `${FOLDER}/batch.sub`, path: `${FOLDER}/batch.sub` }, []),
+        checked([], { ...plainRun, confirm: "sbatch --nodes=2 batch.sub" }),
+      ],
+    },
+    {
+      name: "starting",
+      messages: [
+        content(FORM, []),
+        checked([], plainRun),
+        { kind: "starting", isOn: true },
+        { kind: "announcement", sentence: "train.py was started." },
+      ],
+    },
+    { name: "untrusted", messages: [{ kind: "untrusted", texts: pageTexts() }] },
+  ];
+}
+
+function content(
+  form: OptionsForm,
+  open: readonly ("breakpoints" | "shorten" | "record")[],
+): ToOptionsPage & { readonly kind: "content" } {
+  return { kind: "content", texts: pageTexts(), form, open, facts: FACTS };
+}
+
+function checked(problems: readonly PageProblem[], shown: PagePreview | null): ToOptionsPage {
+  return { kind: "checked", number: 0, problems, preview: shown };
+}
+
+function preview(found: Proposal): PagePreview {
+  const { before, after, changes, questions, preset, framework, framework_version } = found;
+  return {
+    before,
+    after,
+    changes,
+    questions,
+    preset,
+    framework: `${framework} ${framework_version}`.trim(),
+    confirm: found.confirm,
+    nsys: "",
+  };
+}
