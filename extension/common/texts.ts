@@ -73,9 +73,9 @@ export function dotted(...parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join(" · ");
 }
 
-/** "a, b, c" of those that are not empty, as one would say it. */
+/** "a, b, c" of those that are not empty, each once, as one would say it. */
 export function spokenText(...parts: readonly string[]): string {
-  return parts.filter((part) => part !== "").join(", ");
+  return [...new Set(parts.filter((part) => part !== ""))].join(", ");
 }
 
 /** Lines of a tooltip; those that came from a cluster are made plain one by one. */

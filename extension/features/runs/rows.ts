@@ -169,7 +169,8 @@ function inOrder(workers: readonly RunWorkerStatus[]): RunWorkerStatus[] {
 
 /** The name without the number of the worker: "policy-3" is one of "policy". */
 function className(worker: RunWorkerStatus): string {
-  return workerName(worker).replace(/[-_ ]?\d+$/, "") || workerName(worker);
+  const name = plain(worker.name);
+  return name === "" ? l10n.t("Processes") : name.replace(/[-_ ]?\d+$/, "") || name;
 }
 
 function reportRows({ profiled }: RunsView, run: Run): RunReportRow[] {
@@ -285,13 +286,16 @@ function groupTexts(view: RunsView, row: RunGroupRow): RowTexts {
     case "workers": {
       const workers = run.workers.filter((worker) => className(worker) === name);
       const paused = workers.filter(isAtStop).length;
-      const counts =
-        paused === 0 ? String(workers.length) : l10n.t("{0} of {1} paused", paused, workers.length);
+      const someArePaused = paused > 0 ? l10n.t("{0} of {1} paused", paused, workers.length) : "";
       return {
         ...rest,
         label: plain(name),
-        description: counts,
-        spoken: spokenText(plain(name), l10n.t("{0} workers", workers.length), counts),
+        description: someArePaused || String(workers.length),
+        spoken: spokenText(
+          l10n.t("class {0}", plain(name)),
+          l10n.t("{0} workers", workers.length),
+          someArePaused,
+        ),
         icon: "symbol-class",
         children: paused > 0 && workers.length <= UNFOLDED_AT_MOST ? "expanded" : "collapsed",
       };
@@ -302,7 +306,7 @@ function groupTexts(view: RunsView, row: RunGroupRow): RowTexts {
         ...rest,
         label,
         description: String(number),
-        spoken: spokenText(label, String(number)),
+        spoken: number === 1 ? l10n.t("1 report") : l10n.t("{0} reports", number),
         icon: "graph",
         children: "collapsed",
       };

@@ -181,7 +181,11 @@ function nodeTexts({ cluster, node, workers, isOnly }: NodeRow): RowTexts {
       size,
       l10n.t("Node {0}", node.node_id),
     ),
-    spoken: spokenText(l10n.t("node {0}", name), head && l10n.t("head node"), size),
+    spoken: spokenText(
+      l10n.t("node {0}", name),
+      head && l10n.t("head node"),
+      ...sizeTexts(workers),
+    ),
     icon: "vm",
     context: ROWS.node,
     children: childrenOf(workers, isOnly),
@@ -196,8 +200,12 @@ function childrenOf(workers: readonly LiveWorker[], isOnly: boolean): RowTexts["
 }
 
 function sizeText(workers: readonly LiveWorker[]): string {
+  return dotted(...sizeTexts(workers));
+}
+
+function sizeTexts(workers: readonly LiveWorker[]): readonly string[] {
   const paused = workers.filter(({ state }) => state === "paused").length;
-  return dotted(pausedText(paused), workersText(workers.length));
+  return [pausedText(paused), workersText(workers.length)];
 }
 
 const GROUP_ICONS: Readonly<Record<AnyGroupRow["kind"], string>> = {
@@ -214,7 +222,10 @@ function groupTexts(group: AnyGroupRow): RowTexts {
     label: title,
     description: group.kind === "class" ? size : `${group.workers.length}`,
     tooltip: lines(group.title, size),
-    spoken: spokenText(group.kind === "class" ? l10n.t("class {0}", title) : title, size),
+    spoken: spokenText(
+      group.kind === "class" ? l10n.t("class {0}", title) : title,
+      ...sizeTexts(group.workers),
+    ),
     icon: GROUP_ICONS[group.kind],
     context: ROWS.anyGroup,
     children: "collapsed",
