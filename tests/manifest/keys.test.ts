@@ -1,4 +1,4 @@
-// Our keys take no key of VS Code or of the Python extension; the lists of theirs are recorded.
+// Our keys take no key of VS Code, of the Python extension or of Jupyter; the lists of theirs are recorded.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -22,9 +22,12 @@ const { contributes } = read("package.json") as {
 const recorded = read("tests/manifest/recorded/default_keys.json") as Readonly<
   Record<"linux" | "mac" | "windows", SystemKeys>
 >;
-const python = read("tests/manifest/recorded/python_extension_keys.json") as {
-  readonly keys: readonly string[];
-};
+const extensions = ["python", "jupyter"].map(
+  (name) =>
+    read(`tests/manifest/recorded/${name}_extension_keys.json`) as {
+      readonly keys: readonly string[];
+    },
+);
 
 /** The same for each order of its modifiers. */
 function normalized(key: string): string {
@@ -36,11 +39,12 @@ function isOfView({ when = "" }: Keybinding): boolean {
 }
 
 for (const system of ["linux", "mac", "windows"] as const) {
-  test(`no key is one of VS Code's or of the Python extension's on ${system}`, () => {
+  test(`no key is one of VS Code's, the Python extension's or Jupyter's on ${system}`, () => {
     const { everywhere, somewhere } = recorded[system];
     // Where a row of ours has the focus, commands of other views and editors don't apply.
     const takenInView = new Set(everywhere.map(normalized));
-    const taken = new Set([...everywhere, ...somewhere, ...python.keys].map(normalized));
+    const ofExtensions = extensions.flatMap(({ keys }) => keys);
+    const taken = new Set([...everywhere, ...somewhere, ...ofExtensions].map(normalized));
     assert.ok(taken.size > 200);
     const collisions = contributes.keybindings.filter((binding) => {
       const key = normalized(system === "mac" ? (binding.mac ?? binding.key) : binding.key);
