@@ -209,15 +209,32 @@ export class Window {
         await this.page.keyboard.press("F1");
         await this.quickInput().waitFor();
         await this.quickInput().fill(`>${title}`);
-        const row = this.page.locator(".quick-input-list .monaco-list-row.focused");
-        const name = title.split(": ").at(-1);
-        const isFocused = async () => (await row.first().textContent())?.includes(name);
-        await until(isFocused, `the palette lists “${title}”`);
+        await this.focusInPalette(title);
         await this.page.keyboard.press("Enter");
       },
       effect,
       what,
     );
+  }
+
+  /**
+   * Moves to the command of the palette with this title, or whose title begins so.  The palette lists commands that
+   * were used before first, also those with a longer title.
+   */
+  async focusInPalette(title) {
+    const rows = this.page.locator(".quick-input-list .monaco-list-row");
+    const name = (row) => row.locator(".label-name").first().textContent();
+    const focused = rows.and(this.page.locator(".focused"));
+    const [last] = title.split(": ").slice(-1);
+    const isListed = async () => (await focused.first().textContent())?.includes(last);
+    await until(isListed, `the palette lists “${title}”`);
+    const names = await Promise.all((await rows.all()).map(name));
+    const wanted = names.find((listed) => listed === title) ?? title;
+    const isFocused = async () => (await name(focused.first()))?.includes(wanted);
+    for (let step = 0; step < names.length && !(await isFocused()); step += 1) {
+      await this.page.keyboard.press("ArrowDown");
+    }
+    if (!(await isFocused())) throw new Error(`the palette has no “${title}”: ${names.join(", ")}`);
   }
 
   /** The text field of the palette and other quick picks. */
