@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { Disposable } from "./common/disposables";
 import type { CommandId } from "./contributions";
 import type { App } from "./app";
-import type { Row } from "./panel";
+import { FOCUSED_ROW, type Row } from "./panel";
 
 type Work<H> = (handlers: H, rows: readonly Row[], args: readonly unknown[]) => unknown;
 
@@ -19,18 +19,23 @@ export function registerCommands<H>(
   commands: readonly CommandDefinition<H>[],
 ): Disposable[] {
   return commands.map(([id, doing, work]) =>
-    vscode.commands.registerCommand(id, (...args: unknown[]) => {
+    vscode.commands.registerCommand(id, async (...args: unknown[]) => {
       // Before the first await: the user may select something else meanwhile.
-      const rows = selection.of(args);
+      const isKey = args[0] === FOCUSED_ROW;
+      const rows = isKey ? await selection.withFocus(toggleFocused) : selection.of(args);
       if (rows === undefined) {
         void vscode.window.showInformationMessage(
           vscode.l10n.t("The list has changed. Nothing was done."),
         );
         return undefined;
       }
-      return errors.shown(doing, async () => work(await handlers(), rows, args));
+      return await errors.shown(doing, async () => work(await handlers(), rows, args));
     }),
   );
+}
+
+function toggleFocused(): Thenable<unknown> {
+  return vscode.commands.executeCommand("list.toggleSelection");
 }
 
 /** Makes a value when it is first needed, and keeps it. */

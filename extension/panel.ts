@@ -44,7 +44,7 @@ export class Panel implements Disposable {
  *
  * VS Code passes (measured with 1.139):
  *
- * - keys and the palette: nothing;
+ * - keys and the palette: nothing (the keys of our views have the argument FOCUSED_ROW);
  * - a title button: `[row]`, the row with the focus, or `[undefined]` without one;
  * - a click: `[row]`, also while the view is being redrawn;
  * - an inline button or the context menu: `[row, undefined]`, or `[row, rows]` if the row is one of several that are
@@ -53,9 +53,39 @@ export class Panel implements Disposable {
  */
 export class Selection {
   rows: readonly Row[] = [];
+  private changes: (readonly Row[])[] | undefined;
 
   set(rows: readonly Row[]): void {
     this.rows = rows;
+    this.changes?.push(rows);
+  }
+
+  /**
+   * The rows for a key: the row with the focus or, if it is one of several that are selected, all of them, that row
+   * first; undefined while the view is being redrawn.
+   *
+   * Arrow keys move the focus without selecting, and VS Code tells extensions only what is selected.  `toggle` selects
+   * or deselects the row with the focus; doing it twice changes nothing and shows which row it is.
+   */
+  async withFocus(toggle: () => PromiseLike<unknown>): Promise<readonly Row[] | undefined> {
+    const changes: (readonly Row[])[] = [];
+    this.changes = changes;
+    await toggle();
+    await toggle();
+    this.changes = undefined;
+    const [first, second] = changes;
+    if (first === undefined || second === undefined) {
+      return first === undefined ? [] : undefined;
+    }
+    const [focused, ...more] = [
+      ...first.filter((row) => !second.includes(row)),
+      ...second.filter((row) => !first.includes(row)),
+    ];
+    if (focused === undefined || more.length > 0) {
+      return undefined;
+    }
+    const isSelected = second.includes(focused);
+    return [focused, ...(isSelected ? second.filter((row) => row !== focused) : [])];
   }
 
   /**
@@ -81,8 +111,12 @@ export class Selection {
   }
 }
 
+/** The argument of the keys of our views. */
+export const FOCUSED_ROW = "focusedRow";
+
 /** Whether `value` is a row: commands may be called with anything, by keys, other extensions and tests. */
 export function isRow(value: unknown): value is Row {
   return typeof value === "object" && value !== null && "row" in value;
 }
+
 export type Row = PausedRow | ClusterTreeRow | RunsRow;

@@ -42,6 +42,52 @@ for (const [name, args, selected, expected] of CASES) {
   });
 }
 
+/** A list as VS Code has it: `list.toggleSelection` selects the row with the focus, or deselects it. */
+function listOf(
+  selected: readonly Row[],
+  focused: Row | undefined,
+): { readonly selection: Selection; readonly toggle: () => Promise<void> } {
+  const selection = new Selection();
+  let rows = selected;
+  selection.set(selected);
+  const toggle = (): Promise<void> => {
+    if (focused !== undefined) {
+      rows = rows.includes(focused) ? rows.filter((row) => row !== focused) : [...rows, focused];
+      selection.set(rows);
+    }
+    return Promise.resolve();
+  };
+  return { selection, toggle };
+}
+
+const FOCUS_CASES: readonly (readonly [string, readonly Row[], Row | undefined, readonly Row[]])[] =
+  [
+    ["the row with the focus, where another is selected", [a], b, [b]],
+    ["the row with the focus, where nothing is selected", [], b, [b]],
+    ["the row with the focus, where several others are selected", [a, b], c, [c]],
+    ["the only selected row, which has the focus", [b], b, [b]],
+    ["all selected rows, where one of them has the focus", [a, b, c], b, [b, a, c]],
+    ["no row, where none has the focus", [a], undefined, []],
+  ];
+
+for (const [name, selected, focused, expected] of FOCUS_CASES) {
+  test(`a key acts on ${name}`, async () => {
+    const { selection, toggle } = listOf(selected, focused);
+    assert.deepEqual(await selection.withFocus(toggle), expected);
+    assert.deepEqual(new Set(selection.rows), new Set(selected));
+  });
+}
+
+test("a key acts on no row while the view is being redrawn", async () => {
+  const selection = new Selection();
+  const states = [[a, b], [{ ...a }]];
+  const toggle = (): Promise<void> => {
+    selection.set(states.shift() ?? []);
+    return Promise.resolve();
+  };
+  assert.equal(await selection.withFocus(toggle), undefined);
+});
+
 test("a group and one of its workers give each worker once", () => {
   assert.deepEqual(pausedWorkersOf([group, a]), workers);
   assert.deepEqual(pausedWorkersOf([{ row: "problem", cluster: "", problem: PROBLEM }]), []);

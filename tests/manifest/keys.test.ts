@@ -3,11 +3,14 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
+import { FOCUSED_ROW } from "../../extension/panel";
+
 interface Keybinding {
   readonly command: string;
   readonly key: string;
   readonly mac?: string;
   readonly when?: string;
+  readonly args?: unknown;
 }
 interface SystemKeys {
   readonly everywhere: readonly string[];
@@ -61,5 +64,13 @@ test("every key has a context, and no two commands have the same key in one cont
   assert.deepEqual(new Set(contexts).size, contexts.length);
   for (const { command, when } of contributes.keybindings) {
     assert.ok(when !== undefined, command);
+  }
+});
+
+test("the keys of a view act on the row with the focus", () => {
+  const ofViews = contributes.keybindings.filter(isOfView);
+  assert.ok(ofViews.length > 3);
+  for (const { command, args } of ofViews) {
+    assert.equal(args, FOCUSED_ROW, command);
   }
 });
