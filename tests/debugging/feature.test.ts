@@ -11,7 +11,7 @@ import { ID_OF } from "../../extension/features/clusters/messages";
 import { ATTACH, CONTINUE, CONTINUE_OTHERS } from "../../extension/features/debugging/messages";
 import { CHANGED, REFRESH } from "../../extension/features/workers/messages";
 import { settled } from "../fakes/app";
-import { debug, DebugAdapterInlineImplementation, editor } from "../fakes/vscode";
+import { debug, DebugAdapterInlineImplementation, editor, type FakeSession } from "../fakes/vscode";
 import { attached, CLUSTER, Feature, row, worker } from "./feature";
 
 describe("the debugging feature", () => {
@@ -95,6 +95,23 @@ describe("the debugging feature", () => {
     assert.equal(debug.sessions.length, 0);
     assert.equal(editor.asked[0]?.text, "p-a has ended. Its log may say why.");
     assert.deepEqual(editor.asked[0].buttons, ["Show Log"]);
+  });
+
+  it("shows the stopped line of a worker that this window debugs, and attaches no second time", async () => {
+    const [first, second] = [row(worker("a")), row(worker("b"))];
+    await editor.run("eagleray.attach", first);
+    await editor.run("eagleray.attach", second);
+    const [ofFirst] = debug.sessions;
+    const requests = feature.fakes.sidecar.sentTo(ATTACH).length;
+    editor.builtin.set("workbench.action.debug.prevConsole", () => {
+      debug.lookAt(ofFirst as FakeSession, true);
+    });
+    editor.executed.length = 0;
+    assert.equal(await editor.run("eagleray.attach", first), true);
+    assert.equal(debug.activeDebugSession, ofFirst);
+    assert.equal(feature.fakes.sidecar.sentTo(ATTACH).length, requests);
+    assert.equal(debug.sessions.length, 2);
+    assert.ok(editor.executed.some((one) => one.command === "workbench.action.debug.callStackTop"));
   });
 
   it("attaches once for a double click", async () => {

@@ -29,8 +29,8 @@ interface DebuggingFeature {
 
 export function register(app: App): DebuggingFeature {
   const factory = new AdapterFactory(app.errors);
-  const attacher = new Attacher(app);
   const sessions = new DebugSessions();
+  const attacher = new Attacher(app, sessions);
   const stops = new StopTracker();
   const trackers = [new StopPrompt(app), new AdapterCrash(app), stops];
   const commands = new DebugCommands(app, attacher, sessions);

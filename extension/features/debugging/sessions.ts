@@ -7,7 +7,7 @@ import { targetKey, type Target } from "./model";
 
 /** Follows the editor's events; owned by the feature. */
 export class DebugSessions implements vscode.Disposable {
-  private readonly open = new Map<string, Target>();
+  private readonly open = new Map<string, vscode.DebugSession>();
   private readonly attached = new Set<string>();
   private readonly subscriptions: vscode.Disposable[];
   private latest: Target | undefined;
@@ -35,6 +35,22 @@ export class DebugSessions implements vscode.Disposable {
     return this.attached;
   }
 
+  /** Shows where the worker of an open session is stopped; false when this window has no session for it. */
+  async show(target: Target): Promise<boolean> {
+    const session = [...this.open.values()].find((open) => {
+      const debugged = targetOfSession(open);
+      return debugged !== undefined && targetKey(debugged) === targetKey(target);
+    });
+    if (session === undefined) {
+      return false;
+    }
+    await bringToFront(session, () => this.open.has(session.id), BESIDE_OTHERS);
+    if (isInFront(session)) {
+      await vscode.commands.executeCommand("workbench.action.debug.callStackTop");
+    }
+    return true;
+  }
+
   dispose(): void {
     this.open.clear();
     vscode.Disposable.from(...this.subscriptions).dispose();
@@ -43,7 +59,7 @@ export class DebugSessions implements vscode.Disposable {
   private started(session: vscode.DebugSession): void {
     const target = targetOfSession(session);
     if (target) {
-      this.open.set(session.id, target);
+      this.open.set(session.id, session);
       this.attached.add(targetKey(target));
       this.latest = target;
       const patience = this.open.size > 1 ? BESIDE_OTHERS : ALONE;

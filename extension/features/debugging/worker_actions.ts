@@ -8,16 +8,20 @@ import type { RequestMethod } from "../../common/wire";
 import { DEBUG_TYPE } from "../../contributions";
 import type { Outcome, Workers } from "./messages";
 import { failureLine, failureSentence, targetKey, UNLESS_TAKEN, type Target } from "./model";
+import type { DebugSessions } from "./sessions";
 
 /** Starts the debug session of a worker.  One attach per worker at a time: a double click is one. */
 export class Attacher {
   private readonly pending = new Map<string, Promise<boolean>>();
 
-  constructor(private readonly app: App) {}
+  constructor(
+    private readonly app: App,
+    private readonly sessions: DebugSessions,
+  ) {}
 
-  /** Resolves to whether the session began; a failure has been shown. */
-  attach(target: Target): Promise<boolean> {
-    return this.once(target, {});
+  /** Resolves to whether there is a session; a failure has been shown.  The one that is open is shown again. */
+  async attach(target: Target): Promise<boolean> {
+    return (await this.sessions.show(target)) || (await this.once(target, {}));
   }
 
   /** For automatic attaching: a worker that another window attached to before is silently left alone. */
