@@ -64,6 +64,7 @@ export const COMMANDS = {
   editAndRerun: "eagleray.editAndRerun",
   pauseWorker: "eagleray.pauseWorker",
   showOutput: "eagleray.showOutput",
+  openOutput: "eagleray.openOutput",
   goToBreakpoint: "eagleray.goToBreakpoint",
   copyCommand: "eagleray.copyCommand",
   removeRun: "eagleray.removeRun",

@@ -14,6 +14,7 @@ import { selectProgramPython } from "./interpreters";
 import { lastOptions } from "./last_options";
 import { COMMAND, FORGET, PAUSE, STOP, type Run, type RunWorkerStatus } from "./messages";
 import type { RunOutput } from "./output";
+import type { OutputDocuments } from "./output_documents";
 import { workerName } from "./rows";
 import { isOfThisWindow } from "./run_list";
 import type { RunStarter } from "./run_starter";
@@ -27,7 +28,10 @@ export class RunCommands {
   constructor(
     private readonly app: App,
     private readonly stops: RunStops,
-    private readonly output: RunOutput,
+    private readonly output: {
+      readonly terminals: RunOutput;
+      readonly documents: OutputDocuments;
+    },
     private readonly starting: RunStarter,
   ) {}
 
@@ -93,7 +97,13 @@ export class RunCommands {
 
   async showOutput(rows: readonly Row[]): Promise<void> {
     const runs = await this.allOf(rows, () => true, vscode.l10n.t("Show the output of which run?"));
-    await withEach(runs, nameOf, ({ id }) => this.output.show(id, false));
+    await withEach(runs, nameOf, ({ id }) => this.output.terminals.show(id, false));
+  }
+
+  async openOutput(rows: readonly Row[]): Promise<void> {
+    const runs = await this.allOf(rows, () => true, vscode.l10n.t("Open the output of which run?"));
+    // A preview tab is replaced by the next one.
+    await withEach(runs, nameOf, (run) => this.output.documents.show(run, runs.length === 1));
   }
 
   async copy(rows: readonly Row[]): Promise<void> {

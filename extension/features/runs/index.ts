@@ -10,6 +10,7 @@ import type { StopTracker } from "../debugging/stop_tracker";
 import { RunCommands } from "./commands";
 import { BreakpointNotes, GutterBreakpoints } from "./gutter_breakpoints";
 import { RunOutput } from "./output";
+import { OutputDocuments } from "./output_documents";
 import { RecordingTimes } from "./recording_texts";
 import { runsRows, runsTexts, type RunsRow, type RunsView } from "./rows";
 import { RunStarter } from "./run_starter";
@@ -22,6 +23,7 @@ const TRUSTED: readonly CommandDefinition<RunCommands>[] = [
   [COMMANDS.rerunLast, "starting a run again", (to, _, args) => to.runAgain(args)],
   [COMMANDS.restartRun, "restarting a run", (to, rows) => to.restart(rows)],
   [COMMANDS.showOutput, "showing a run’s output", (to, rows) => to.showOutput(rows)],
+  [COMMANDS.openOutput, "opening a run’s output", (to, rows) => to.openOutput(rows)],
 ];
 
 const COMMANDS_OF_RUNS: readonly CommandDefinition<RunCommands>[] = [
@@ -51,6 +53,7 @@ export interface RunsFeature {
 
 export function register(app: App, tracker: StopTracker): RunsFeature {
   const output = new RunOutput(app);
+  const documents = new OutputDocuments(app);
   const started = new Set<string>();
   const stops = new RunStops(app, started, tracker);
   const starting = lazily(async () => {
@@ -59,10 +62,11 @@ export function register(app: App, tracker: StopTracker): RunsFeature {
   });
   const commands = lazily(async () => {
     const { RunCommands } = await import("./commands.js");
-    return new RunCommands(app, stops, output, await starting());
+    return new RunCommands(app, stops, { terminals: output, documents }, await starting());
   });
   const owned = [
     output,
+    documents,
     stops,
     new GutterBreakpoints(app),
     new BreakpointNotes(app),

@@ -5,7 +5,7 @@ import * as path from "node:path";
 
 import * as vscode from "vscode";
 
-const FRAME = /File "([^"]+)", line (\d+)/g;
+export const FRAME = /File "([^"]+)", line (\d+)/g;
 
 /** Looks only at terminals of runs; `folderOf` gives the folder of the run of a terminal. */
 export class TracebackLinks implements vscode.TerminalLinkProvider {
