@@ -18,7 +18,7 @@ import {
 import type { ToOptionsPage } from "../../extension/features/presets/options_messages";
 import type { OptionsForm } from "../../extension/features/presets/options_model";
 import { reviewTexts } from "../../extension/features/presets/review_model";
-import { CHANGED, LIST, START } from "../../extension/features/runs/messages";
+import { CHANGED, LIST, RESTART, START } from "../../extension/features/runs/messages";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { debug, editor, FakeWebviewPanel, tasks, Uri, type FakeQuickPick } from "../fakes/vscode";
@@ -472,6 +472,14 @@ test("“Edit and Rerun…” opens the page with the options of the run", async
   const row = { row: "run", run: aRun({ id: "new" }) };
   const again = await opened("eagleray.editAndRerun", row);
   assert.equal(again.form.args, "--first");
+  again.panel.close();
+  // A run that was started again has the options of the first.
+  fake.sidecar.on(RESTART, () => ({ id: "newer" }));
+  const ended = aRun({ id: "new", state: "failed", ended: 1 });
+  await editor.run("eagleray.restartRun", { row: "run", run: ended });
+  const newer = { row: "run", run: aRun({ id: "newer" }) };
+  const oncemore = await opened("eagleray.editAndRerun", newer);
+  assert.equal(oncemore.form.args, "--first");
   await editor.run("eagleray.editAndRerun", { row: "run", run: aRun({ id: "of a terminal" }) });
   assert.match(editor.asked.at(-1)?.text ?? "", /Another workspace started this run/);
 });

@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { CHANGED, type Run } from "../../extension/features/runs/messages";
+import { PLAIN } from "../../extension/features/runs/draft";
+import { keepRun } from "../../extension/features/runs/last_options";
 import { failureSentence } from "../../extension/features/runs/failure_messages";
 import { pausedText } from "../../extension/features/runs/run_stops";
 import { localFile, TracebackLinks } from "../../extension/features/runs/traceback_links";
@@ -38,14 +40,20 @@ test("a failed run has one message, which says why", async () => {
   );
 });
 
-for (const [button, command] of [
-  ["Show Output", "eagleray.showOutput"],
-  ["Rerun", "eagleray.restartRun"],
+for (const [button, command, isKnown] of [
+  ["Show Output", "eagleray.showOutput", false],
+  ["Rerun", "eagleray.restartRun", false],
+  ["Edit and Rerun…", "eagleray.editAndRerun", true],
 ] as const) {
   test(`“${button}” of the message runs ${command} for that run`, async () => {
     editor.answer = () => button;
     const run = aRun({ state: "failed", ended: now(), code: 1 });
+    if (isKnown) {
+      await keepRun(fake.app, run.id, "/w/train.py", PLAIN);
+    }
     await list(run);
+    const buttons = ["Show Output", isKnown ? "Edit and Rerun…" : "Rerun"];
+    assert.deepEqual(editor.asked.at(-1)?.buttons, buttons);
     assert.equal(editor.executed.at(-1)?.command, command);
     assert.deepEqual(editor.executed.at(-1)?.args, [{ row: "run", run }]);
   });

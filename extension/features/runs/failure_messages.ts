@@ -2,9 +2,11 @@
 
 import * as vscode from "vscode";
 
+import type { App } from "../../app";
 import { plain } from "../../common/texts";
 import { COMMANDS } from "../../contributions";
 import type { Run } from "./messages";
+import { optionsOfRun } from "./last_options";
 import { failureReason } from "./rows";
 import { isOfThisWindow } from "./run_list";
 import { runStateText } from "./states";
@@ -14,6 +16,7 @@ export class FailureMessages {
 
   /** `started` holds the ids of runs that this window has started; failures before `since_s` are old. */
   constructor(
+    private readonly app: App,
     private readonly started: ReadonlySet<string>,
     private readonly since_s: number,
   ) {}
@@ -24,7 +27,7 @@ export class FailureMessages {
       const isNew = run.ended >= this.since_s && !this.announced.has(run.id);
       if (run.state === "failed" && isOurs && isNew) {
         this.announced.add(run.id);
-        void show(run);
+        void show(run, optionsOfRun(this.app, run.id) !== undefined);
       }
     }
   }
@@ -40,14 +43,16 @@ export function failureSentence(run: Run): string {
     : vscode.l10n.t("{0} {1}: {2}", name, state, plain(reason, 300));
 }
 
-async function show(run: Run): Promise<void> {
+/** A run whose options are not known is started again as it was. */
+async function show(run: Run, isEditable: boolean): Promise<void> {
   const output = vscode.l10n.t("Show Output");
-  const rerun = vscode.l10n.t("Rerun");
+  const rerun = isEditable ? vscode.l10n.t("Edit and Rerun…") : vscode.l10n.t("Rerun");
   const answer = await vscode.window.showErrorMessage(failureSentence(run), output, rerun);
   const row = { row: "run", run };
   if (answer === output) {
     await vscode.commands.executeCommand(COMMANDS.showOutput, row);
   } else if (answer === rerun) {
-    await vscode.commands.executeCommand(COMMANDS.restartRun, row);
+    const command = isEditable ? COMMANDS.editAndRerun : COMMANDS.restartRun;
+    await vscode.commands.executeCommand(command, row);
   }
 }

@@ -139,7 +139,7 @@ function failures(app: App, started: ReadonlySet<string>): Disposable {
   const opened_s = Date.now() / 1000;
   const notifier = lazily(async () => {
     const { FailureMessages } = await import("./failure_messages.js");
-    return new FailureMessages(started, opened_s);
+    return new FailureMessages(app, started, opened_s);
   });
   return app.runs.onChanged(({ runs }) => {
     if (runs.some(({ state, ended }) => state === "failed" && ended >= opened_s)) {

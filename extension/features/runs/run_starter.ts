@@ -22,7 +22,7 @@ import { prepareOf, type Draft } from "./draft";
 import { RESTART, START, STOP, type Run } from "./messages";
 import type { RunOutput } from "./output";
 import { programPython } from "./interpreters";
-import { keepRun } from "./last_options";
+import { keepRun, optionsOfRun } from "./last_options";
 import { PYTHON_ERRORS, withRay } from "./python_question";
 import { isOfThisWindow, untilStopped } from "./run_list";
 import { isLive } from "./states";
@@ -115,6 +115,10 @@ export class RunStarter {
       ),
     );
     if (started !== undefined) {
+      const options = optionsOfRun(this.app, run.id);
+      if (options !== undefined) {
+        await keepRun(this.app, started.id, options.file, options.draft);
+      }
       await this.show(started.id);
     }
     return started?.id;
