@@ -239,13 +239,47 @@ await browserRun(
       );
     });
 
-    await test("a worker resumes without breakpoints, and “Pause Worker” stops it where it is", async () => {
-      await inline(
-        window.row(/policy-\dlearner\.py/),
-        "Continue",
+    const paneRow = (state) =>
+      page.locator(
+        `.pane-body .monaco-list-row[aria-label^="policy-"][aria-label*=", ${state}, at "]`,
+      );
+
+    await test("a click on the row of a worker that is being debugged shows its line again", async () => {
+      await openFile("train.py");
+      await window.openPanel();
+      await window.settled(paneRow("debugging"));
+      await window.click(
+        paneRow("debugging").first().locator(".label-name"),
+        () => window.isStoppedAt(line("return")),
+        "its stopped line is shown",
+      );
+      await window.waitForNone(paneRow("debugging").nth(2), "another session");
+      await window.waitForNone(window.notification(/debugged|attach/i), "a message");
+    });
+
+    await test("a key acts on the row with the focus, not on the one that was clicked", async () => {
+      const list = page.locator(".pane-body .monaco-list:focus");
+      const focused = (state) => list.locator(".focused").and(paneRow(state));
+      await window.command("Eagleray: Focus on Paused Workers", () =>
+        focused("debugging").first().isVisible(),
+      );
+      const rows = await window.rowOf("Paused", /^policy-/).allTextContents();
+      const [first] = await window.worker("policy-0", "debugging").allTextContents();
+      await window.key(
+        rows[0] === first ? "ArrowDown" : "ArrowUp",
+        () => focused("paused").first().isVisible(),
+        "the focus is on the other worker",
+      );
+      await window.shot("focused-row");
+      await window.key(
+        "Control+Enter",
         async () => (await run(/learner\.py:/).count()) === 1,
         "the other worker resumes",
       );
+      assert.equal(await window.isStoppedAt(line("return")), true);
+    });
+
+    await test("a worker resumes without breakpoints, and “Pause Worker” stops it where it is", async () => {
       await disconnect();
       await inline(
         run(/policy-\d.*running/),
@@ -406,10 +440,14 @@ await browserRun(
       await window.shot("failed");
       await window.answerMessage(
         message,
-        "Show Output",
-        () => terminal.first().isVisible(),
-        "the button of the message shows the output",
+        "Edit and Rerun…",
+        () => options.isOpen(),
+        "the button of the message opens the options of the run",
       );
+      await window.waitFor(options.status("Ready to start"), "that it can start");
+      assert.equal(await options.field("Break on uncaught exceptions").isChecked(), true);
+      await window.shot("edit-and-rerun");
+      await closeEditors();
       await window.clearMessages();
       await window.openPanel();
       await staysOpen(/failing\.py/, /ZeroDivisionError/, /failing\.pyfailedwithexitcode1after/);
@@ -425,6 +463,29 @@ await browserRun(
           ),
         "its output is in front",
       );
+    });
+
+    await test("“Open Output as Text” shows it in an editor, where a traceback leads to its file", async () => {
+      await window.openPanel();
+      await window.fromMenu(
+        run(/failing\.py/),
+        "Open Output as Text",
+        () => tab(/failing\.py \d\d:\d\d\.log/).isVisible(),
+        "the output is a document",
+      );
+      const link = page.locator(".view-line .detected-link", { hasText: "failing.py" });
+      await window.waitFor(
+        page.locator(".view-line", { hasText: "ZeroDivisionError" }),
+        "the error",
+      );
+      await window.waitFor(link, "a link to the file");
+      await window.shot("output-as-text");
+      await window.gesture(
+        () => link.last().click({ modifiers: ["Control"] }),
+        () => tab("failing.py").filter({ hasNotText: ".log" }).isVisible(),
+        "the link opens the file",
+      );
+      await closeEditors();
     });
 
     await test("“Clear Ended Runs” empties the list after a question", async () => {
