@@ -51,7 +51,7 @@ def process_of_a_run() -> RunProcess:
     [
         ("debugpy-in-use", "debugger-in-use", "remove breakpoint() and debugpy.listen()"),
         ("no-debugpy", "no-debugger", "pip install debugpy"),
-        ("debugpy-failed", "no-debugger", "Open Log"),
+        ("debugpy-failed", "no-debugger", "See the worker's log."),
     ],
 )
 async def test_next_step_fits_the_reason_why_there_is_no_debugger(

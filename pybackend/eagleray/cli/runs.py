@@ -92,6 +92,7 @@ async def remove(app: App, arguments: argparse.Namespace) -> int:
     for run in arguments.ids:
         with suggesting_runs(app, run):
             await app.runs.forget(run)
+    say(counted(len(arguments.ids), "Removed {n} ended run.", "Removed {n} ended runs."))
     return 0
 
 
