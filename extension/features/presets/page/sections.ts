@@ -280,15 +280,18 @@ function presetChoices(
 }
 
 type Changes = NonNullable<View["preview"]>["changes"];
-type Outcome = Changes[number]["outcome"];
+type ChangeOutcome = Changes[number]["outcome"];
 
-const APPLIED: ReadonlySet<Outcome> = new Set<Outcome>([
+const APPLIED: ReadonlySet<ChangeOutcome> = new Set<ChangeOutcome>([
   "will apply",
   "set, effect not verified",
   "already so",
 ]);
 /** Outcomes of the whole run, which are no changes. */
-const OF_RUN: ReadonlySet<Outcome> = new Set<Outcome>(["unknown version", "no framework"]);
+const OF_RUN: ReadonlySet<ChangeOutcome> = new Set<ChangeOutcome>([
+  "unknown version",
+  "no framework",
+]);
 
 /** "8 of 9 changes apply". */
 function tally(texts: PageTexts, changes: Changes): string {
