@@ -83,18 +83,17 @@ test("Enter right after typing takes what was typed", async () => {
 });
 
 test("an address that isn't valid is edited in a box that says why", async () => {
-  editor.answer = ({ kind, options }) => {
-    assert.equal(kind, "input");
-    const check = options["validateInput"] as (text: string) => string | undefined;
-    assert.equal(options["value"], "head");
-    assert.match(check("head") ?? "", /^Enter a port/);
-    assert.equal(check("head:8265"), undefined);
-    return "head:8265";
-  };
   const added = editor.run("eagleray.connectCluster");
   await settled();
   list().type("head");
   list().choose("Edit “head”…");
+  await settled();
+  const [box] = editor.boxes;
+  assert.equal(box?.value, "head");
+  box.enter("head");
+  assert.deepEqual([box.open, /^Enter a port/.test(box.validationMessage ?? "")], [true, true]);
+  box.enter("head:8265");
+  assert.deepEqual([box.open, box.validationMessage], [false, undefined]);
   await added;
   assert.deepEqual(fake.sidecar.sentTo(ADD), [{ address: "head:8265" }]);
 });
@@ -120,19 +119,21 @@ test("an address that failed can be edited, or added anyway", async () => {
     }
     return cluster({ id: address });
   });
-  const answers = ["Edit Address…", "other:8265", "Add Anyway"];
-  editor.answer = ({ kind }) =>
-    kind === "error" || kind === "input" ? answers.shift() : undefined;
+  const answers = ["Edit Address…", "Add Anyway"];
+  editor.answer = ({ kind }) => (kind === "error" ? answers.shift() : undefined);
   const added = editor.run("eagleray.connectCluster");
   await settled();
   list().enter("host:8265");
   await added;
-  for (let step = 0; step < answers.length + 3; step += 1) {
+  await settled();
+  const [box] = editor.boxes;
+  assert.equal(box?.value, "host:8265");
+  box.enter("other:8265");
+  for (let step = 0; step < 5; step += 1) {
     await settled();
   }
-  const [failed, edited] = editor.asked;
+  const [failed] = editor.asked;
   assert.deepEqual(failed?.buttons, ["Edit Address…", "Add Anyway", "Show Log"]);
-  assert.equal(edited?.options["value"], "host:8265");
   assert.deepEqual(fake.sidecar.sentTo(ADD), [
     { address: "host:8265" },
     { address: "other:8265" },

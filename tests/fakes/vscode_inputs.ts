@@ -40,6 +40,7 @@ class FakeQuickInput {
 export class FakeInputBox extends FakeQuickInput {
   prompt = "";
   password = false;
+  validationMessage: string | undefined = undefined;
   /** As a person types and presses Enter. */
   enter(value: string): void {
     this.type(value);
