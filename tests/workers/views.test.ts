@@ -381,7 +381,7 @@ test("workers are nested by node, or by class", async () => {
   await opened();
   assert.deepEqual(rows("clusters"), [
     "server-environment: local (8265) | 6 workers",
-    "  vm: node-1 | 3 workers · head",
+    "  vm: node-1 | 1 worker · head",
     "    home: train.py | driver",
     "    server-process: policy_0 | rank 0 · running",
     "    circle-outline: Idle | 1",

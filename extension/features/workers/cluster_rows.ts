@@ -203,9 +203,11 @@ function sizeText(workers: readonly LiveWorker[]): string {
   return dotted(...sizeTexts(workers));
 }
 
+/** Drivers and idle workers don't count, as in the row of the cluster. */
 function sizeTexts(workers: readonly LiveWorker[]): readonly string[] {
   const paused = workers.filter(({ state }) => state === "paused").length;
-  return [pausedText(paused), workersText(workers.length)];
+  const working = workers.filter(({ kind }) => kind === "actor" || kind === "task").length;
+  return [pausedText(paused), workersText(working)];
 }
 
 const GROUP_ICONS: Readonly<Record<AnyGroupRow["kind"], string>> = {
