@@ -162,7 +162,9 @@ function dialog(question: SshQuestion): ShownQuestion {
   const [no, yes] = isKey
     ? [vscode.l10n.t("Don't Connect"), vscode.l10n.t("Trust and Connect")]
     : [vscode.l10n.t("No"), vscode.l10n.t("Yes")];
-  const detail = questionLines(question);
+  const lines = plainLines(question.prompt);
+  // The buttons say what ssh asks on the last line.
+  const detail = lines.filter((line) => !isKey || !line.includes("(yes/no")).join("\n");
   const clicked = vscode.window.showWarningMessage(
     isKey ? hostKeyTitle(question) : questionTitle(question),
     { modal: true, detail },
@@ -199,11 +201,6 @@ function questionTitle({ ssh }: SshQuestion): string {
 /** The prompt for a box, which has room for one paragraph. */
 function questionLine({ prompt }: SshQuestion): string {
   return plainLines(prompt).join(" · ") || vscode.l10n.t("Enter a response");
-}
-
-/** The prompt for a dialog, line by line. */
-function questionLines({ prompt }: SshQuestion): string {
-  return plainLines(prompt).join("\n");
 }
 
 function plainLines(prompt: string): string[] {
