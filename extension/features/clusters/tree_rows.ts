@@ -132,7 +132,8 @@ function jobHostTexts({ host, jobs }: JobHostRow): RowTexts {
   const [icon, activity] = HOST_STATES[host.state];
   const text = host.state === "ok" && jobs.length > 0 ? rayJobsText(jobs.length) : activity;
   return {
-    id: `jobHost ${host.host}`,
+    // VS Code leaves a row folded that had nothing below it before, so with jobs it is another row.
+    id: `jobHost ${host.host}${jobs.length > 0 ? " with jobs" : ""}`,
     label: name,
     description: text,
     tooltip: lines(l10n.t("SLURM login node {0}", host.host), text, host.sentence),
