@@ -82,12 +82,17 @@ export async function profiledRun({ stage, window, test }) {
     await page.keyboard.press("Enter");
     const group = all(/Policy/);
     const worker = all(/policy-1/);
-    await window.command("Eagleray: Group by Class", () => all(/local/).first().isVisible());
+    await window.waitForNone(window.quickInput(), "the box of the address");
+    await window.waitFor(all(/local/), "the cluster of the run");
     await window.gesture(
       () => all(/local/).first().locator(".monaco-tl-twistie").click(),
-      () => group.first().isVisible(),
-      "the classes of the cluster",
+      () =>
+        all(/train\.py.*driver/)
+          .first()
+          .isVisible(),
+      "the workers of its only node",
     );
+    await window.command("Eagleray: Group by Class", () => group.first().isVisible());
     await window.gesture(
       () => group.first().locator(".monaco-tl-twistie").click(),
       () => worker.first().isVisible(),
