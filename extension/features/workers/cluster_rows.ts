@@ -168,7 +168,9 @@ function classOf({ class_name, kind }: LiveWorker): string {
 
 function nodeTexts({ cluster, node, workers, isOnly }: NodeRow): RowTexts {
   const name = plain(node.name) || plain(node.ip) || l10n.t("node");
-  const size = sizeText(workers);
+  // Drivers and idle workers don't count, as in the row of the cluster.
+  const working = workers.filter(({ kind }) => kind === "actor" || kind === "task").length;
+  const size = sizeText(workers, working);
   const head = node.is_head ? l10n.t("head") : "";
   return {
     id: `node ${cluster} ${node.node_id}`,
@@ -184,7 +186,7 @@ function nodeTexts({ cluster, node, workers, isOnly }: NodeRow): RowTexts {
     spoken: spokenText(
       l10n.t("node {0}", name),
       head && l10n.t("head node"),
-      ...sizeTexts(workers),
+      ...sizeTexts(workers, working),
     ),
     icon: "vm",
     context: ROWS.node,
@@ -199,14 +201,12 @@ function childrenOf(workers: readonly LiveWorker[], isOnly: boolean): RowTexts["
   return isOnly && workers.length <= UNFOLDED_AT_MOST ? "expanded" : "collapsed";
 }
 
-function sizeText(workers: readonly LiveWorker[]): string {
-  return dotted(...sizeTexts(workers));
+function sizeText(workers: readonly LiveWorker[], working?: number): string {
+  return dotted(...sizeTexts(workers, working));
 }
 
-/** Drivers and idle workers don't count, as in the row of the cluster. */
-function sizeTexts(workers: readonly LiveWorker[]): readonly string[] {
+function sizeTexts(workers: readonly LiveWorker[], working = workers.length): readonly string[] {
   const paused = workers.filter(({ state }) => state === "paused").length;
-  const working = workers.filter(({ kind }) => kind === "actor" || kind === "task").length;
   return [pausedText(paused), workersText(working)];
 }
 
