@@ -52,8 +52,6 @@ await browserRun(
       const start = page
         .locator('.editor-actions .action-label[aria-label^="Debug on Ray"]')
         .locator("visible=true");
-      // The title of an editor is drawn again when another file is opened.
-      await window.waitFor(start, "the button of the run");
       await film.frame("2. Select “Debug on Ray”: no change of your program", SHORT_MS, start);
       await window.click(start, () => window.toolbar().isVisible(), "a session is open");
       await window.waitForStopAt(line);

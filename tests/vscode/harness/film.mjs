@@ -3,6 +3,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import gifenc from "gifenc";
+import { until } from "./until.mjs";
 
 const { GIFEncoder, applyPalette, quantize } = gifenc;
 const COLORS = 256;
@@ -19,8 +20,8 @@ export class Film {
 
   /** Keeps a picture of the window for `ms`, with the pointer over the middle of the element `at`. */
   async frame(caption, ms, at) {
-    const box = await at?.first().boundingBox();
-    if (at && !box) throw new Error(`Nothing to point at: ${caption}`);
+    // An editor's title is drawn again while its file is being opened.
+    const box = at && (await until(() => at.first().boundingBox(), `drawn: ${caption}`));
     const pointer = box && { x: box.x + box.width / 2, y: box.y + box.height / 2 };
     await this.frameAt(caption, ms, pointer);
   }
