@@ -80,6 +80,35 @@ try {
     await shown.close();
   });
 
+  await test("a screen reader hears the command once it was checked, and problems with their fields", async () => {
+    const named = (wanted) => optionsStates().find(({ name }) => name === wanted);
+    const open = (name) => opened({ page: "options_page", ...named(name) });
+    const spoken = (shown) => shown.page.locator("#spoken[role=status]").textContent();
+    const ready = await open("ready");
+    assert.equal(await spoken(ready), "Ready to start. Command: python train.py");
+    await ready.close();
+    const shortened = await open("short-test-run");
+    assert.equal(await spoken(shortened), "Ready to start. Changed lines of the command: 2");
+    await shortened.close();
+    const wrong = await open("problems");
+    assert.equal(await spoken(wrong), "4 problems. The first: Unclosed quote");
+    const described = await wrong.page.evaluate(() =>
+      [...document.querySelectorAll(".problem")]
+        .filter((problem) => problem.checkVisibility())
+        .map(({ id }) => document.querySelector(`[aria-describedby~="${id}"]`)?.id),
+    );
+    assert.deepEqual(described, ["args", "python", "cwd", "env", "ranks"]);
+    await wrong.close();
+  });
+
+  await test("a bar of unknown length moves only where motion is wanted", async () => {
+    const messages = [{ kind: "loading", message: "Reading", percentage: null }];
+    const state = { page: "report_page", messages };
+    const shown = await opened(state, { reducedMotion: "no-preference" });
+    assert.deepEqual(await shown.page.evaluate(moving), ["progress"]);
+    await shown.close();
+  });
+
   for (const state of states) {
     const what = `${state.page.replace("_", " ")}, ${state.name}`;
 
@@ -115,7 +144,6 @@ try {
 
     await test(`${what}: nothing moves for who wants less motion`, async () => {
       const shown = await opened(state);
-      const moving = () => document.getAnimations().map((one) => one.animationName ?? String(one));
       assert.deepEqual(await shown.page.evaluate(moving), []);
       await shown.close();
     });
@@ -199,6 +227,16 @@ async function wide(page) {
     }
     return found;
   });
+}
+
+/** The names of what moves in the page and inside of its elements, called there. */
+function moving() {
+  const within = (root) =>
+    [...root.querySelectorAll("*")].flatMap((element) => [
+      ...element.getAnimations(),
+      ...(element.shadowRoot === null ? [] : within(element.shadowRoot)),
+    ]);
+  return within(document).map((one) => one.animationName ?? String(one));
 }
 
 /** The controls of the page that the keyboard reaches, as they stand in the document. */
