@@ -83,6 +83,7 @@ test("only suites that drive a real editor, cluster or site have a second try", 
     "unit (TypeScript)",
     "unit (Python)",
     "processes",
+    "pages",
     "packaging",
   ]);
 });
