@@ -133,7 +133,7 @@ function jobHostTexts({ host, jobs }: JobHostRow): RowTexts {
   const text = host.state === "ok" && jobs.length > 0 ? rayJobsText(jobs.length) : activity;
   return {
     // VS Code leaves a row folded that had nothing below it before, so with jobs it is another row.
-    id: `jobHost ${host.host}${jobs.length > 0 ? " with jobs" : ""}`,
+    id: `jobHost ${host.host}${jobs.length > 0 ? "+" : ""}`,
     label: name,
     description: text,
     tooltip: lines(l10n.t("SLURM login node {0}", host.host), text, host.sentence),
