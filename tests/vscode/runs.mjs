@@ -416,8 +416,8 @@ await browserRun(
       await window.key("Space", () => tick.isChecked(), "it is on");
       await window.key(
         "Control+Enter",
-        () => page.locator(".terminal-outer-container").first().isVisible(),
-        "the output is open",
+        async () => (await run(/failing\.py/).count()) > 0,
+        "the run is listed",
       );
       await window.waitForStopAt(lineOf(path.join(stage.workspace, "failing.py"), "fails"));
       const exception = page.locator(".exception-widget");
