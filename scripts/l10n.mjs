@@ -1,7 +1,8 @@
 // Lists the texts that can be translated, for translators: l10n/bundle.l10n.json from the calls of `l10n.t` in extension/,
 // pybackend/eagleray/common/locales/en.json from those of `t`, `counted` and `later`.  Those of package.json are in
 // package.nls.json.  `--into FOLDER` writes below that folder, which is the root of an extension; `--pseudo` writes a
-// pseudo-language in place of the lists; `--check` writes nothing and only names calls that can't be translated.
+// pseudo-language in place of the lists; `--check` writes nothing.  Each names calls that
+// can't be translated, and texts in bad style.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
@@ -9,6 +10,7 @@ import { interpreter } from "./environments.mjs";
 import { root } from "./paths.mjs";
 import { must } from "./run.mjs";
 import { PSEUDO, pseudo } from "./texts/pseudo.mjs";
+import { mistakesIn, replacedWords } from "./texts/style.mjs";
 import { textsOf } from "./texts/typescript_texts.mjs";
 
 const BUNDLE = join("l10n", "bundle.l10n.json");
@@ -22,13 +24,19 @@ const listed = await must(
 );
 const python = JSON.parse(listed);
 problems.push(...python.problems);
+const manifest = JSON.parse(readFileSync(join(root, "package.nls.json"), "utf8"));
+const replaced = replacedWords();
+for (const text of [...Object.values(manifest), ...texts, ...python.texts]) {
+  problems.push(
+    ...mistakesIn(text, replaced).map((mistake) => `${JSON.stringify(text)}: ${mistake}`),
+  );
+}
 for (const problem of problems) console.error(problem);
 if (problems.length > 0) process.exitCode = 1;
 
 const { argv } = process;
 const into = argv.includes("--into") ? resolve(argv[argv.indexOf("--into") + 1]) : root;
 if (argv.includes("--pseudo")) {
-  const manifest = JSON.parse(readFileSync(join(root, "package.nls.json"), "utf8"));
   write(`package.nls.${PSEUDO}.json`, mapped(Object.entries(manifest), pseudo));
   write(BUNDLE.replace(".json", `.${PSEUDO}.json`), mapped(pairs(texts), pseudo));
   write(CATALOGUE.replace("en.json", `${PSEUDO}.json`), mapped(pairs(python.texts), pseudo));

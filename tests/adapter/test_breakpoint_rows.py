@@ -23,11 +23,11 @@ def train(step):
 @pytest.mark.parametrize(
     ("line", "used", "problem"),
     [
-        (2, 1, "Line 2 has no code to stop at. Use line 3."),
+        (2, 1, "Line 2 has no code. Use line 3."),
         (5, 3, ""),
-        (8, 7, "Line 8 has no code to stop at. Use line 10."),
-        (11, 10, "Line 11 has no code to stop at."),
-        (12, 10, "The file has 11 lines in the worker."),
+        (8, 7, "Line 8 has no code. Use line 10."),
+        (11, 10, "Line 11 has no code."),
+        (12, 10, "The worker's file has 11 lines."),
         (7, 7, ""),
     ],
 )

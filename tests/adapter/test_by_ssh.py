@@ -92,7 +92,7 @@ def test_session_ends_with_a_message_when_the_link_is_lost(
         os.kill(master(adapter), signal.SIGKILL)
         result = editor.wait_for("output")["body"]["output"]
         assert f"through {HOST} was lost" in result
-        assert "PolicyWorker r0 has run on." in result
+        assert "PolicyWorker r0 resumed." in result
         editor.wait_for("terminated")
         assert "done" in worker.wait_done()
         until(lambda: state(control) == "ready", "the connection comes back by itself")

@@ -61,7 +61,7 @@ def test_closed_port_is_refused(control: ControlClient) -> None:
         port = server.getsockname()[1]
     error = control.error("attach", **fake_params(port))
     assert error["code"] == "worker-unreachable"
-    assert f"127.0.0.1:{port} of PolicyWorker r0" in error["message"]
+    assert f"PolicyWorker r0 (127.0.0.1:{port})" in error["message"]
     assert control.worker() is None
 
 
@@ -82,7 +82,7 @@ def test_worker_of_another_debugger_is_refused(control: ControlClient, program: 
     other.wait_for("initialized")
     error = control.answer(control.send("attach", **attach_params(worker)))["error"]
     assert error["code"] == "worker-busy"
-    assert "Another debugger is attached to PolicyWorker r0" in error["message"]
+    assert "PolicyWorker r0 is already being debugged elsewhere" in error["message"]
     # The first one is unaffected.
     other.request("configurationDone")
     assert other.response(attached)["success"]
@@ -115,7 +115,7 @@ def test_killed_worker_ends_the_session_of_its_editor(
     editor.attach()
     editor.wait_for("stopped")
     worker.kill()
-    editor.wait_for("output", lambda body: "has ended" in body["output"])
+    editor.wait_for("output", lambda body: "exited" in body["output"])
     editor.wait_for("terminated")
     editor.request("disconnect", restart=False, terminateDebuggee=False)
     golden.hear(editor)

@@ -79,7 +79,7 @@ async def test_worker_that_no_user_attached_is_not_taken(workers: SessionRegistr
         await workers.attach(replace(debugger.params(), seen=False))
         params = replace(debugger.params(), unless_taken=True)
         assert (await workers.attach(params)).worker.seen
-        with pytest.raises(EaglerayError, match="another window"):
+        with pytest.raises(EaglerayError, match="Another window"):
             await workers.attach(params)
 
 
@@ -118,7 +118,7 @@ async def test_malformed_message_of_a_debugger_ends_its_session(workers: Session
         # An invalid request number is ignored; input that is not a message ends the session.
         debugger.send({"type": "response", "request_seq": [1], "success": True})
         debugger.send({"type": "nonsense"})
-        with pytest.raises(Exception, match=r"has ended|no file"):
+        with pytest.raises(Exception, match=r"exited|can't read"):
             await asking
         while workers.states():
             await asyncio.sleep(0)

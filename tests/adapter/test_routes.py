@@ -59,7 +59,7 @@ def test_port_without_a_listener_is_reported(control: ControlClient) -> None:
         path = opened(control, port)
     error = control.error("open_socket", routes=[DIRECT], host="127.0.0.1", port=port)
     assert error["code"] == "port-refused"
-    assert f"127.0.0.1:{port} cannot be reached: Connection refused." in error["message"]
+    assert f"Can't connect to 127.0.0.1:{port}: Connection refused." in error["message"]
     # A client that wrote first would get a broken pipe.
     with closing(connected(path)) as sock:
         assert sock.recv(1) == b""

@@ -58,7 +58,7 @@ def test_worker_with_a_silent_debugger_stays_in_the_list(
     client.attach()
     client.wait_for("stopped")
     client.evaluate(f"setattr({REQUESTS}.__class__, 'on_continue_request', lambda *_: None)")
-    with pytest.raises(RequestFailed, match="doesn't answer"):
+    with pytest.raises(RequestFailed, match="doesn't respond"):
         client.request("continue", threadId=1)
     client.wait_for("terminated")
     assert (run.worker() or {})["state"] == "stopped"

@@ -146,8 +146,8 @@ def test_worker_resumes_after_a_long_cut_and_is_attached_again(
         editor.wait_for("stopped")
         link.cut(False)
         program.wait_output("work 1")
-        told = editor.wait_for("output", lambda body: "has run on" in body["output"])
-        assert "lost" in told["body"]["output"]
+        told = editor.wait_for("output", lambda body: "resumed" in body["output"])
+        assert "Lost" in told["body"]["output"]
         editor.wait_for("terminated")
         editor.close()
         link.restore()

@@ -212,7 +212,7 @@ async def test_errors_of_the_catalogue_are_printed(own_home: Path) -> None:
     done = await eagleray("paused")
     assert (done.code, done.out) == (1, "")
     assert done.err == (
-        "eagleray: No Ray cluster of yours is running on this machine, and none was added.\n"
+        "eagleray: No Ray cluster found.\n"
         "Start one, or name its dashboard: `--cluster http://host:8265`.\n"
     )
     done = await eagleray("paused", "--cluster", "127.0.0.1:1", "--json")
@@ -312,7 +312,7 @@ async def test_closed_output_ends_the_command_silently(dashboard: FakeDashboard)
     ("error", "step"),
     [
         (ssh_unreachable("login"), "Check the network or the VPN."),
-        (cluster_slow("login", 3.0), "A head node under heavy load answers late."),
+        (cluster_slow("login", 3.0), "The head node may be busy."),
         (ssh_lost("login"), "Try again later."),
         (EaglerayError("code", "Message.", "Write it; then a.b: c."), "Write it; then a.b: c."),
         (EaglerayError("code", "Message."), ""),

@@ -85,14 +85,14 @@ def test_home_that_cannot_be_created_is_an_error(
     with pytest.raises(EaglerayError) as caught:
         paths.run_folder()
     assert caught.value.code == "folder-not-made"
-    assert "Remove it" not in str(caught.value) and "can't be made" in str(caught.value)
+    assert "Remove it" not in str(caught.value) and "Can't create" in str(caught.value)
 
 
 def test_cluster_that_does_not_answer_is_reported_once(own_home: Path) -> None:
     done = ask(os.environ, "clusters", "--cluster", "http://127.0.0.1:9")
     assert done.returncode == 1
     assert (done.stdout + done.stderr).count("Nothing answers at http://127.0.0.1:9.") == 1
-    assert "Check that the Ray head is running" in done.stderr
+    assert "Check that Ray is running" in done.stderr
     assert "unreachable" in done.stdout
 
 

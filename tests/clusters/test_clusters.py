@@ -62,13 +62,13 @@ async def test_server_that_is_not_ray_is_not_stored(
 @pytest.mark.parametrize(
     ("fault", "state", "sentence"),
     [
-        ("error_500", "failing", "The Ray dashboard at {} answered with error 500."),
-        ("busy_429", "failing", "The Ray dashboard at {} has too many requests in flight."),
-        ("huge", "failing", "The answer of {} is larger than 1 MB and was dropped."),
+        ("error_500", "failing", "{} responded with error 500."),
+        ("busy_429", "failing", "{} has too many requests."),
+        ("huge", "failing", "The response of {} is larger than 1 MB."),
         ("hang_up", "unreachable", "Nothing answers at {}."),
-        ("garbage", "not-ray", "What answers at {} is not a Ray dashboard."),
-        ("web_page", "not-ray", "What answers at {} is not a Ray dashboard."),
-        ("redirect", "not-ray", "The server at {} sends us to another address, which is not"),
+        ("garbage", "not-ray", "{} is not a Ray dashboard."),
+        ("web_page", "not-ray", "{} is not a Ray dashboard."),
+        ("redirect", "not-ray", "{} redirects elsewhere"),
     ],
 )
 async def test_fault_is_shown_with_its_next_step(

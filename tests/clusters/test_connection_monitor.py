@@ -178,7 +178,7 @@ async def test_pending_job_is_waited_for_and_can_be_given_up(world: World) -> No
     await asyncio.wait_for(waits.wait(), 20)
     adding.cancel()
     await asyncio.gather(adding, return_exceptions=True)
-    assert said[0] == "Job 12 waits for its nodes (Priority)."
+    assert said[0] == "Job 12 is pending (Priority)."
     assert (await world.handlers.list()).clusters == ()
 
 
@@ -199,7 +199,7 @@ async def test_requeued_job_is_connected_again_under_its_id(world: World) -> Non
     world.watch.start_polling()
     await world.around.jobs.poll_clusters()
     waiting = await world.until(lambda one: one.state == "connecting")
-    assert waiting.sentence == "Job 12 waits for its nodes (BeginTime)."
+    assert waiting.sentence == "Job 12 is pending (BeginTime)."
     assert waiting.problems == ()
     # Who was paused in the run before is gone with it.
     assert world.watch.status(JOB).paused == ()
@@ -218,7 +218,7 @@ async def test_end_of_a_job_is_shown_though_its_ray_answers(world: World) -> Non
     world.around.site.change(word="TIMEOUT")
     await world.around.jobs.poll_clusters()
     (known,) = world.clusters.current().clusters
-    assert [problem.message for problem in known.problems][:1] == ["Job 12 ran out of time."]
+    assert [problem.message for problem in known.problems][:1] == ["Job 12 reached its time limit."]
 
 
 async def test_stored_job_that_is_over_is_forgotten(world: World, tmp_path: Path) -> None:
@@ -288,7 +288,7 @@ async def test_named_on_the_command_line(world: World) -> None:
     assert await world.clusters.resolve("ssh://login/slurm://12") == JOB
     assert (await world.known()).state == "connected"
     world.around.site.change(word="PENDING", nodelist="")
-    with pytest.raises(EaglerayError, match="waits for its nodes"):
+    with pytest.raises(EaglerayError, match="is pending"):
         await world.clusters.resolve("ssh://other/slurm://12")
 
 

@@ -151,7 +151,7 @@ async def test_pending_job_is_waited_for(world: World) -> None:
     world.after = [begins, answers]
     assert (await world.find()).node == "node-10"
     assert world.said == [
-        "Job 12 waits for its nodes (Priority).",
+        "Job 12 is pending (Priority).",
         "Looking for Ray in job 12",
         "Job 12 runs; waiting for its Ray",
         "Looking for Ray in job 12",
@@ -163,7 +163,7 @@ async def test_when_slurm_expects_it_to_start(world: World) -> None:
     world.site.change(word="PENDING", reason="Priority", nodelist="", started=str(in_a_day))
     said = (await world.refusal(wait=False)).message
     date = datetime.fromtimestamp(in_a_day).strftime("%H:%M on %d %B")
-    assert said == f"Job 12 waits for its nodes (Priority); SLURM expects it to start at {date}."
+    assert said == f"Job 12 is pending (Priority), starts at {date}."
     world.site.change(started=str(int(time.time()) - 5))
     assert "expects" not in (await world.refusal(wait=False)).message
 
@@ -181,7 +181,7 @@ async def test_pending_job_is_not_waited_for_when_nobody_wants_to(world: World) 
     ("word", "said"),
     [
         ("CANCELLED", "was cancelled"),
-        ("TIMEOUT", "ran out of time"),
+        ("TIMEOUT", "reached its time limit"),
         ("NODE_FAIL", "lost a node"),
         ("COMPLETED", "has ended"),
         ("OUT_OF_MEMORY", "ran out of memory"),
@@ -197,4 +197,4 @@ async def test_job_that_is_over(world: World, word: str, said: str) -> None:
 
 async def test_job_that_slurm_has_forgotten(world: World) -> None:
     world.site.jobs = []
-    assert "does not know it any more" in (await world.refusal()).message
+    assert "no longer lists it" in (await world.refusal()).message

@@ -42,7 +42,7 @@ def test_home_is_below_the_users_home_or_as_configured(
     assert paths.home() == folder / "mine"
     (folder / "file").touch()
     monkeypatch.setenv("EAGLERAY_HOME", str(folder / "file" / "x"))
-    with pytest.raises(EaglerayError, match="can't be made"):
+    with pytest.raises(EaglerayError, match="Can't create"):
         paths.home()
 
 
@@ -82,7 +82,7 @@ def test_folder_of_another_user_is_rejected(folder: Path) -> None:
     assert "symbolic link" in refused(folder / "link")
     (folder / "file").touch()
     assert "not a folder" in refused(folder / "file")
-    with pytest.raises(EaglerayError, match="can't be made"):
+    with pytest.raises(EaglerayError, match="Can't create"):
         paths.private_folder(folder / "none" / "deep")
     assert "belongs to another user" in refused(Path("/proc/1")) or os.getuid() == 0
 
@@ -166,5 +166,5 @@ def test_missing_tmp_is_an_error_of_the_catalogue(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(paths, "_TMP", folder / "missing")
-    with pytest.raises(EaglerayError, match="can't be made"):
+    with pytest.raises(EaglerayError, match="Can't create"):
         paths.run_folder()

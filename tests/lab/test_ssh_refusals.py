@@ -56,7 +56,7 @@ def test_wrong_host(adapter: LabAdapter) -> None:
 
 
 def test_nothing_listens(adapter: LabAdapter) -> None:
-    assert "Nothing listens at node-1:1" in said(adapter, port=1)
+    assert "can't connect to node-1:1: nothing listens" in said(adapter, port=1)
 
 
 def test_no_such_node(adapter: LabAdapter) -> None:

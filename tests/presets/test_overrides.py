@@ -80,7 +80,7 @@ ODD = st.text(st.sampled_from("ab1 =,'\"\\{}[]():$#~+-/.*?<>|&"), max_size=20)
 @given(PRINTABLE | ODD | st.sampled_from(["null", "True", "on", "1", "1e3", "NaN", "a\\", "\\'"]))
 def test_text_round_trips(text: str) -> None:
     if "${" in text:
-        with pytest.raises(EaglerayError, match="cannot be used"):
+        with pytest.raises(EaglerayError, match="not valid for a short test run"):
             hydra_text(text)
     else:
         assert hydra({"a": 0}, hydra_override("a", hydra_text(text))) == {"a": text}
@@ -88,7 +88,7 @@ def test_text_round_trips(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["a\nb", "\x1b[0m", "${oc.env:HOME}", "a\0"])
 def test_text_that_hydra_cannot_read_is_refused(text: str) -> None:
-    with pytest.raises(EaglerayError, match="cannot be used"):
+    with pytest.raises(EaglerayError, match="not valid for a short test run"):
         hydra_text(text)
 
 

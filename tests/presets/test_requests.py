@@ -118,7 +118,7 @@ def test_command_shows_table_and_difference(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--preset", "other"], "There is no preset “other” here."),
+        (["--preset", "other"], "There is no preset “other”."),
         (["--preset", "debug", "--set", "steps=x"], "whole number"),
     ],
 )

@@ -128,7 +128,7 @@ def test_presets_saved_by_two_windows_at_once_are_all_stored(tmp_path: Path) -> 
 
 def test_unwritable_folder_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "presets").write_text("a file")
-    with pytest.raises(EaglerayError, match="cannot be kept"):
+    with pytest.raises(EaglerayError, match="Can't save"):
         runs(tmp_path).save("/w", "", to_text(MINE))
 
 

@@ -210,7 +210,7 @@ async def test_report_without_room_is_shown_and_not_awaited(tmp_path: Path) -> N
     await made.collect_rest()
     await made.close()
     assert (made.state.phase, made.state.gathered, made.state.expected) == ("gathered", 1, 2)
-    assert "p.n1.7.nsys-rep is left out" in made.state.sentence
+    assert "Skipped p.n1.7.nsys-rep" in made.state.sentence
 
 
 async def test_finish_returns_at_once_if_no_worker_records(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ async def test_run_that_another_process_collects_is_refused(tmp_path: Path) -> N
         await made.collect()
     await made.close()
     assert raised.value.code == "being-gathered"
-    assert made.state.phase == "failed" and "Somebody else" in made.state.sentence
+    assert made.state.phase == "failed" and "Another process" in made.state.sentence
 
 
 async def test_agent_gets_requests_on_the_port_of_its_node(tmp_path: Path) -> None:

@@ -228,7 +228,7 @@ async def test_database_that_keeps_failing_is_not_awaited_and_still_retried(
     )
     answers = [await looked(source, made, here, scanner) for _ in range(databases.TRIES + 1)]
     assert [waited for waited, _ in answers] == [0, 1, 1, 1, 0]
-    assert "p.nsys-rep is here without its database: " in answers[-1][1][0]
+    assert "p.nsys-rep was downloaded without its database: " in answers[-1][1][0]
     assert "Nothing answers at node-1" in answers[-1][1][0]
     assert await looked(source, made, here, scanner) == (0, [])
     assert (here / "p.sqlite").read_bytes() == SQLITE
@@ -267,7 +267,7 @@ async def test_false_description_costs_only_the_database(
     gathered_state = await gathered(there, tmp_path / "here")
     assert (gathered_state.phase, gathered_state.gathered) == ("gathered", 1)
     assert gathered_state.sentence.startswith(
-        f"p.nsys-rep is here without its database: {why}. Open it "
+        f"p.nsys-rep was downloaded without its database: {why}. Open it "
     )
     assert names(tmp_path / "here") == ["manifest.json", "p.nsys-rep"]
 

@@ -126,7 +126,7 @@ async def test_too_large_report_is_skipped_and_others_are_collected(
         missing = {row["host"]: row["why"] for row in all_missing(tmp_path)}
         assert "no report has more than 68719.5 MB" in missing["n1"]
         assert "4611686018427.4 MB" in missing["n2"]
-        assert "it says that it has 0.4 MB, and 0.1 MB are free" in missing["n3"]
+        assert "(0.4 MB): 0.1 MB are free" in missing["n3"]
         monkeypatch.undo()
         fake.files["n3"][f"eagleray/{RUN}/p.n3.nsys-rep.json"] = described(
             content(2, 300_000), node_id="n3", host="n3"

@@ -61,7 +61,7 @@ def what_is_held_elsewhere_is_listed_there(
 
 
 def refuses_without_the_token(eagleray: Command) -> None:
-    for token, said in (("", "asks for a token"), ("wrong", "refuses the token")):
+    for token, said in (("", "requires a token"), ("wrong", "rejected the token")):
         env = {**eagleray.env, "RAY_AUTH_TOKEN": token, "HOME": eagleray.env["EAGLERAY_HOME"]}
         refused = Command(env).run("paused")
         assert refused.returncode != 0

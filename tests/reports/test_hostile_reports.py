@@ -82,7 +82,7 @@ def test_foreign_database_is_refused(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "other.sqlite")
     connection.execute("CREATE TABLE customers (name TEXT)")
     connection.close()
-    with pytest.raises(EaglerayError, match="none that nsys has made"):
+    with pytest.raises(EaglerayError, match="not an export of nsys"):
         open_database(tmp_path / "other.sqlite", ReadLimits())
 
 

@@ -58,7 +58,7 @@ async def test_truncated_report_is_refused_with_the_message_of_nsys(
     os.truncate(cut, report.stat().st_size // 2)
     done = await eagleray("report", str(cut))
     assert done.code == 1
-    assert "cannot read" in done.err and "Exportation error" in done.err
+    assert "can't read" in done.err and "Exportation error" in done.err
     assert "nsys export --type sqlite" in done.err
     assert list(tmp_path.iterdir()) == [cut]
 

@@ -127,7 +127,7 @@ def test_stderr_of_ssh_is_explained(text: str, code: str, final: bool) -> None:
 
 def test_network_reason_is_named() -> None:
     error, _ = words("ssh: connect to host login port 22: No route to host\r").explain("login")
-    assert error.message == "login cannot be reached by ssh: No route to host."
+    assert error.message == "Can't connect to login by ssh: No route to host."
 
 
 def test_banner_and_noise_of_a_site_do_not_hide_the_end() -> None:

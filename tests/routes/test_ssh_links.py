@@ -175,7 +175,7 @@ async def test_automatic_attempts_ask_no_questions(
     sshd.start("PasswordAuthentication yes")
     os.kill(await pid_of(masters), signal.SIGKILL)
     await until(lambda: in_state(master, "lost"), "it is given up")
-    assert "asks for your password. Click to reconnect." in master.health.reason
+    assert "asks for your password. Reconnect to answer." in master.health.reason
     with pytest.raises(EaglerayError) as raised:
         await master.argv(["true"], PATIENCE_S)
     assert raised.value.code == "ssh-asks"

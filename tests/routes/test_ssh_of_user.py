@@ -53,7 +53,7 @@ async def test_odd_ssh_config_is_overridden(sshd: SshServer, masters: Masters) -
         )
         master = masters.make(program)
         assert await works(master)
-    with pytest.raises(EaglerayError, match="Nothing listens"):
+    with pytest.raises(EaglerayError, match="nothing listens"):
         await opened(master, "127.0.0.1", taken.port)
     assert not (folder / "theirs").exists()
     assert not (folder / "ran").exists()

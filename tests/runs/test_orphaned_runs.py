@@ -75,14 +75,14 @@ def test_note_of_an_orphaned_run(records: RunRecords, program: ProcessIdentity) 
     for record, expected in [
         (job, "job raysubmit_1 may still be running"),
         (script, "SLURM job 77 may still be running"),
-        (here, f"its program (process {program.pid}) goes on"),
+        (here, f"its program (PID {program.pid}) keeps running"),
         (there, "may still be running on another"),
     ]:
         assert (now(record).phase, expected in now(record).note) == ("unwatched", True)
     over = now(records.create(PLAN, DEAD))
     assert (over.phase, over.note) == (
         "exited",
-        "The process that kept it is gone; how it ended is not known.",
+        "Status unknown: its supervisor is gone.",
     )
 
 

@@ -79,7 +79,7 @@ async def test_cluster_that_rejects_jobs_is_an_error(own_home: Path, tmp_path: P
             arguments = ("run", "--cluster", fake.address, "--", "python", str(PLAIN))
             terminal = Terminal(tmp_path, *arguments)
             assert terminal.code() != 0
-            assert "did not take the job" in terminal.errors() + terminal.output()
+            assert "rejected the job" in terminal.errors() + terminal.output()
             (shown,) = listed()
             assert shown["state"] == "failed"
 

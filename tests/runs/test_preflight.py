@@ -81,7 +81,7 @@ def test_dry_run_of_missing_script_fails(
 
 async def test_missing_folder_is_named(own_home: Path, folder: Path) -> None:
     plan = RunPlan("command", ("ls",), str(folder / "gone"), "ls")
-    with pytest.raises(EaglerayError, match="gone: no such folder"):
+    with pytest.raises(EaglerayError, match="gone: folder not found"):
         await check(plan)
 
 

@@ -76,7 +76,7 @@ def test_program_that_ends_before_a_stop_gets_a_note(joined: Path, tmp_path: Pat
     try:
         assert terminal.code() == 0, terminal.errors()
         assert of_program(terminal.output().splitlines())[-1] == "whole"
-        assert "before anything stopped" in terminal.errors()
+        assert "before a worker paused" in terminal.errors()
     finally:
         terminal.interrupt_hard()
 

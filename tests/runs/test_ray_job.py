@@ -136,4 +136,4 @@ async def test_job_of_a_restarted_cluster_ends_with_unknown_outcome(output: Outp
     starter = job(FakeCluster(refusal=no_job("c", "j")), output, adopted="raysubmit_0")
     assert (await starter.start()).external_id == "raysubmit_0"
     ending = await starter.ended()
-    assert (ending.code, "knows no job" in ending.note) == (None, True)
+    assert (ending.code, "has no job" in ending.note) == (None, True)

@@ -167,7 +167,7 @@ async def test_typed_token_reaches_the_supervisor_and_no_file(
         failed = await reported(panel, run, "failed")
     finally:
         await cluster.stop()
-    assert "did not take the job" in failed["note"]
+    assert "rejected the job" in failed["note"]
     assert any(path.startswith("/api/packages/") for path in cluster.paths())
     stored = b"".join(path.read_bytes() for path in own_home.rglob("*") if path.is_file())
     assert cluster.token.encode() not in stored

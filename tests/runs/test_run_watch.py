@@ -165,9 +165,9 @@ async def test_new_adapter_gets_everything_again(record: RunRecord) -> None:
 
 
 NOTES = [
-    ((), "pending", "No Ray cluster of the program was found"),
+    ((), "pending", "No worker could pause"),
     ((evolve(WORKER, state="running"),), "pending", "No process of the run imported /w/lib.py."),
-    ((evolve(WORKER, state="running"),), "verified", "before anything stopped"),
+    ((evolve(WORKER, state="running"),), "verified", "before a worker paused"),
     ((WORKER,), "verified", ""),
 ]
 
@@ -186,9 +186,9 @@ async def test_why_nothing_stopped(
 
 
 BY_NSIGHT = [
-    ("nsight-bad-option", "on node 192.0.2.2", "Illegal --osrt-threshold argument: 0. Mend"),
-    ("nsight-missing", "on node 192.0.2.2", "there is no nsys on Ray's path there. Mend"),
-    ("nsight-unknown", "on node 192.0.2.2", "Unsupported nsight config: weird. Mend"),
+    ("nsight-bad-option", "on node 192.0.2.2", "Illegal --osrt-threshold argument: 0. Remove"),
+    ("nsight-missing", "on node 192.0.2.2", "there is no nsys on Ray's path there. Remove"),
+    ("nsight-unknown", "on node 192.0.2.2", "Unsupported nsight config: weird. Remove"),
 ]
 
 

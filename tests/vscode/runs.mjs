@@ -108,7 +108,7 @@ await browserRun(
       await window.waitFor(options.problem("Enter numbers or ranges"), "the wrong ranks");
       await options.fill("Folder", "/nowhere");
       await options.fill("Ranks", "");
-      await window.waitFor(options.problem("no such folder"), "the missing folder");
+      await window.waitFor(options.problem("folder not found"), "the missing folder");
       await window.shot("problems");
       // The page doesn't start with a problem: it leads to the field.
       await window.key(

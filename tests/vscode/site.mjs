@@ -78,13 +78,13 @@ await browserRun(
         "evaluate",
         () =>
           window
-            .notification(/Job \d+ waits for its nodes \(BeginTime\)/)
+            .notification(/Job \d+ is pending \(BeginTime\)/)
             .first()
             .isVisible(),
         "what is waited for, and why",
       );
       await window.shot("pending");
-      const waiting = window.notification("waits for its nodes");
+      const waiting = window.notification("is pending");
       await window.click(
         waiting.locator(".monaco-button", { hasText: "Cancel" }),
         async () => (await waiting.count()) === 0,

@@ -24,9 +24,7 @@ STEPS: dict[str, str] = {
     "unknown-worker": _PAUSED,
     "debugger-silent": _PAUSED,
     "worker-taken": later("Detach it there, or debug another worker."),
-    "worker-unreachable": later(
-        "Run this command on a machine of the cluster, or name the cluster by ssh://HOST/PORT."
-    ),
+    "worker-unreachable": later("Run this command in the cluster, or use ssh://HOST/PORT."),
     "worker-elsewhere": later("Attach or run `eagleray workers detach` on that machine."),
     "token-needed": _AUTHENTICATION,
     "token-refused": _AUTHENTICATION,
@@ -44,7 +42,7 @@ STEPS: dict[str, str] = {
     "pdb-refused": _PDB,
     "pdb-not-followed": _PDB,
     "legacy-debugger": later(
-        "Open it with `eagleray pdb`, or start the cluster and the program with RAY_DEBUG=1."
+        "Open it with `eagleray pdb`, or restart everything with RAY_DEBUG=1."
     ),
     "not-profiled": later("Start one that is: `eagleray profile --workers PATTERN -- COMMAND…`."),
     "nobody-records": later("`eagleray runs` lists the runs and their workers."),

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sort",
         metavar="COLUMN",
         default="",
-        help=t("Sort by this column, such as total, count, p50, max, kernel or range."),
+        help=t("Sort by this column, such as total, count, p50 or kernel."),
     )
     parser.add_argument("--ascending", action="store_true", help=t("Sort the smallest first."))
     parser.add_argument(

@@ -57,7 +57,7 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
         )
     )
     if arguments.shared or not tcp_peer.is_supported():
-        say(t("Every user of this machine can connect to it while it is open."))
+        say(t("Every user of this machine can connect to it."))
     print(opened.socket, flush=True)
     end = app.adapters.routes.listen_routes(_print_changes())
     try:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from eagleray.common.l10n import later, t, translated
+
 # Follows the next step in the text of an error with `retries`.
-RETRYING = "Eagleray retries automatically."
+RETRYING = later("Eagleray retries automatically.")
 
 
 # Not frozen: contextlib sets __traceback__ on exceptions that pass through it.
@@ -42,7 +44,7 @@ class EaglerayError(Exception):
 
 def with_retry(next_step: str, retries: bool) -> str:
     """Returns `next_step`, followed by `RETRYING` if `retries`."""
-    return f"{next_step} {RETRYING}".strip() if retries else next_step
+    return f"{next_step} {translated(RETRYING)}".strip() if retries else next_step
 
 
 def printable(text: str, limit: int = 200) -> str:
@@ -54,60 +56,64 @@ def printable(text: str, limit: int = 200) -> str:
 def command_missing(command: str, why: str) -> EaglerayError:
     return EaglerayError(
         "command-missing",
-        f"{printable(command)} cannot be run: {printable(why)}.",
-        "Check that it is installed and in PATH.",
+        t("Can't run {command}: {why}.", command=printable(command), why=printable(why)),
+        t("Check that it is installed and on the PATH."),
     )
 
 
 def command_slow(command: str, seconds: float) -> EaglerayError:
     return EaglerayError(
         "command-slow",
-        f"`{printable(command, 40)}` did not end within {seconds:g} s and was stopped.",
-        "Try again when the machine is less busy.",
+        t(
+            "`{command}` took longer than {seconds} s and was stopped.",
+            command=printable(command, 40),
+            seconds=f"{seconds:g}",
+        ),
+        t("Try again when the machine is less busy."),
     )
 
 
 def folder_not_made(path: str, why: str) -> EaglerayError:
     return EaglerayError(
         "folder-not-made",
-        f"The folder {printable(path)} can't be made: {printable(why)}.",
-        "Set EAGLERAY_HOME to a folder that you can write to.",
+        t("Can't create the folder {path}: {why}.", path=printable(path), why=printable(why)),
+        t("Set EAGLERAY_HOME to a folder that you can write to."),
     )
 
 
 def unsafe_folder(path: str, why: str) -> EaglerayError:
     return EaglerayError(
         "unsafe-folder",
-        f"The folder {printable(path)} is not safe for sockets: {why}.",
-        "Remove it, or set EAGLERAY_HOME to a folder that only you can enter.",
+        t("The folder {path} is not safe for sockets: {why}.", path=printable(path), why=why),
+        t("Remove it, or set EAGLERAY_HOME to a private folder."),
     )
 
 
 def not_a_folder(path: str) -> EaglerayError:
     return EaglerayError(
         "not-a-folder",
-        f"{printable(path)} is not a folder on this machine.",
-        "Choose the folder that holds your copy of the worker's files.",
+        t("{path} is not a folder on this machine.", path=printable(path)),
+        t("Select the folder with your copy of the worker's files."),
     )
 
 
 def newer_file(path: str) -> EaglerayError:
     return EaglerayError(
         "newer-file",
-        f"{printable(path, 300)} was written by a newer version of Eagleray, and this version can't change it.",
-        "Use the newer version, or remove the file.",
+        t("A newer version of Eagleray wrote {path}.", path=printable(path, 300)),
+        t("Use the newer version, or remove the file."),
     )
 
 
 def cancelled() -> EaglerayError:
-    return EaglerayError("cancelled", "Cancelled.")
+    return EaglerayError("cancelled", t("Cancelled."))
 
 
 def internal(detail: str) -> EaglerayError:
     return EaglerayError(
         "internal",
-        "Something in Eagleray went wrong.",
-        "The log has the details. Please report them.",
+        t("Something went wrong in Eagleray."),
+        t("The log has the details. Please report them."),
         detail,
     )
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import t
 
 
 def bad_route(written: str) -> EaglerayError:
     return EaglerayError(
         "bad-route",
-        f"“{printable(written)}” is not the name of a host, a SLURM job or a node.",
-        "Write the host as in `ssh HOST`, the job as `squeue` shows it.",
+        t(
+            "“{written}” is not a host, SLURM job or node.",
+            written=printable(written),
+        ),
+        t("Enter a host as for ssh, or a job ID of `squeue`."),
     )
 
 
@@ -18,34 +22,47 @@ def port_refused(host: str, port: int, why: str, through: str = "") -> EaglerayE
     reason = printable(why).rstrip(".")
     return EaglerayError(
         "port-refused",
-        f"{printable(host)}:{port} cannot be reached{_through(through)}: {reason}.",
-        "Check that it still runs, and that it listens on an address which is reached from there.",
+        t(
+            "Can't connect to {host}:{port}{through}: {reason}.",
+            host=printable(host),
+            port=port,
+            through=_through(through),
+            reason=reason,
+        ),
+        t("Check that it is running, and that its address is reachable."),
     )
 
 
 def port_silent(host: str, port: int, seconds: float, through: str = "") -> EaglerayError:
     return EaglerayError(
         "port-silent",
-        f"{printable(host)}:{port} did not answer within {seconds:g} s{_through(through)}.",
-        "A firewall may drop the packets, or the node be gone.",
+        t(
+            "{host}:{port} did not answer within {seconds} s{through}.",
+            host=printable(host),
+            port=port,
+            seconds=f"{seconds:g}",
+            through=_through(through),
+        ),
+        t("The node may be down, or a firewall drops the packets."),
     )
 
 
 def port_taken(port: int, detail: str) -> EaglerayError:
     return EaglerayError(
         "port-taken",
-        f"Port {port} of this machine cannot be listened on: {printable(detail)}.",
-        "Choose another one, or 0 for any that is free.",
+        t(
+            "Can't listen on port {port} of this machine: {detail}.",
+            port=port,
+            detail=printable(detail),
+        ),
+        t("Use another port, or 0 for any free one."),
     )
 
 
 def link_lost(through: str, why: str = "") -> EaglerayError:
     return EaglerayError(
         "link-lost",
-        f"The connection{_through(through)} was lost{f': {printable(why)}' if why else ''}".rstrip(
-            "."
-        )
-        + ".",
+        t("Lost connection{through}{why}.", through=_through(through), why=_because(why)),
         retries=True,
     )
 
@@ -53,10 +70,14 @@ def link_lost(through: str, why: str = "") -> EaglerayError:
 def route_not_possible(kind: str) -> EaglerayError:
     return EaglerayError(
         "route-not-possible",
-        f"A connection by {printable(kind)} cannot be made from here.",
-        "Use another way to the cluster.",
+        t("Can't connect by {kind} from this machine.", kind=printable(kind)),
+        t("Use another address of the cluster."),
     )
 
 
 def _through(route: str) -> str:
-    return f" through {printable(route)}" if route else ""
+    return t(" through {route}", route=printable(route)) if route else ""
+
+
+def _because(why: str) -> str:
+    return f": {printable(why).rstrip('.')}" if why else ""

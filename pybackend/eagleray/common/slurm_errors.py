@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.common.l10n import t
+from eagleray.common.l10n import later, t, translated
 
 
 def no_slurm(host: str) -> EaglerayError:
-    where = printable(host) or "this machine"
+    where = printable(host) or t("this machine")
     return EaglerayError(
         "no-slurm",
-        f"There is no `squeue` on {where}.",
-        "Choose the login node of the SLURM cluster.",
+        t("There is no `squeue` on {where}.", where=where),
+        t("Select the login node of the SLURM cluster."),
     )
 
 
@@ -29,47 +29,59 @@ def slurm_failed(command: str, output: str) -> EaglerayError:
 def no_srun(host: str) -> EaglerayError:
     return EaglerayError(
         "no-srun",
-        f"There is no `srun` on {printable(host) or 'this machine'}.",
-        "Choose the login node of the SLURM cluster.",
+        t("There is no `srun` on {host}.", host=printable(host) or t("this machine")),
+        t("Select the login node of the SLURM cluster."),
     )
 
 
 def srun_failed(node: str, output: str) -> EaglerayError:
     return EaglerayError(
         "srun-failed",
-        f"`srun` ran nothing on {printable(node)}: {printable(output) or 'it said nothing'}",
-        "Try `srun --overlap --jobid JOB -w NODE hostname` in a terminal.",
+        t(
+            "`srun` failed on {node}: {output}",
+            node=printable(node),
+            output=printable(output) or t("no output"),
+        ),
+        t("Try `srun --overlap --jobid JOB -w NODE hostname` in a terminal."),
     )
 
 
+# By the state of a job.
+_ENDS = {
+    "CANCELLED": later("Job {job} was cancelled."),
+    "COMPLETED": later("Job {job} has ended."),
+    "COMPLETING": later("Job {job} is ending."),
+    "TIMEOUT": later("Job {job} reached its time limit."),
+    "DEADLINE": later("Job {job} reached its time limit."),
+    "PREEMPTED": later("Job {job} was preempted."),
+    "NODE_FAIL": later("Job {job} lost a node."),
+    "BOOT_FAIL": later("Job {job} lost a node."),
+    "OUT_OF_MEMORY": later("Job {job} ran out of memory."),
+    "FAILED": later("Job {job} failed."),
+    "": later("Job {job} has ended, and SLURM no longer lists it."),
+}
+
+
 def job_over(job: str, word: str) -> EaglerayError:
-    ends = {
-        "CANCELLED": "was cancelled",
-        "COMPLETED": "has ended",
-        "COMPLETING": "is ending",
-        "TIMEOUT": "ran out of time",
-        "DEADLINE": "ran out of time",
-        "PREEMPTED": "was preempted",
-        "NODE_FAIL": "lost a node",
-        "BOOT_FAIL": "lost a node",
-        "OUT_OF_MEMORY": "ran out of memory",
-        "FAILED": "failed",
-        "": "is over; SLURM does not know it any more",
-    }
-    ended = ends.get(word.split(" ")[0], f"is {printable(word, 40)}")
+    ended = _ENDS.get(word.split(" ")[0], later("Job {job} is {state}."))
     return EaglerayError(
         "job-over",
-        f"Job {printable(job, 40)} {ended}.",
-        "Submit it again; remove this cluster when it is not needed any more.",
+        translated(ended, job=printable(job, 40), state=printable(word, 40)),
+        t("Submit it again, or remove this cluster."),
     )
 
 
 def job_waits(job: str, why: str, starts: str = "") -> EaglerayError:
     """`starts`: the time at which SLURM expects the job to start, in the user's format."""
-    expected = f"; SLURM expects it to start at {starts}" if starts else ""
+    expected = t(", starts at {time}", time=starts) if starts else ""
     return EaglerayError(
         "job-waits",
-        f"Job {printable(job, 40)} waits for its nodes{f' ({printable(why, 60)})' if why else ''}{expected}.",
+        t(
+            "Job {job} is pending{why}{expected}.",
+            job=printable(job, 40),
+            why=f" ({printable(why, 60)})" if why else "",
+            expected=expected,
+        ),
         retries=True,
     )
 
@@ -77,71 +89,80 @@ def job_waits(job: str, why: str, starts: str = "") -> EaglerayError:
 def job_waits_for_step(job: str) -> EaglerayError:
     return EaglerayError(
         "job-waits-for-step",
-        f"SLURM starts no further step in job {printable(job)}.",
-        "All its resources are taken, or it is not running yet; ask the site whether `srun --overlap` is allowed.",
+        t("SLURM doesn't start another step in job {job}.", job=printable(job)),
+        t("It may be pending or full. Ask your administrators about `srun --overlap`."),
     )
 
 
 def no_ray_in_job(job: str, why: str = "") -> EaglerayError:
     return EaglerayError(
         "no-ray-in-job",
-        f"No Ray dashboard of yours was found in job {printable(job, 40)}. {printable(why)}".strip(),
-        "Start Ray in it with its dashboard, or add the cluster by its address.",
+        f"{t('Job {job} has no Ray dashboard.', job=printable(job, 40))} {printable(why)}".strip(),
+        t("Start Ray with a dashboard in it, or connect by address."),
     )
 
 
 def ray_not_on_usual_port(job: str) -> EaglerayError:
     return EaglerayError(
         "ray-not-on-usual-port",
-        f"No Ray dashboard that is surely yours answers on the usual port of job {printable(job, 40)}.",
-        "Select Reconnect to look inside the job. This starts a job step.",
+        t("Your dashboard doesn't listen on the usual port of job {job}.", job=printable(job, 40)),
+        t("Select Reconnect to look inside the job. This starts a job step."),
     )
 
 
 def bridge_needs_click(job: str) -> EaglerayError:
     return EaglerayError(
         "bridge-needs-click",
-        f"Job {printable(job, 40)} is only reached through a job step, which has ended.",
-        "Select Reconnect to start a new job step.",
+        t("The job step that connected to job {job} has ended.", job=printable(job, 40)),
+        t("Select Reconnect to start a new job step."),
     )
 
 
 def not_surely_yours(job: str, node: str, why: str) -> EaglerayError:
     return EaglerayError(
         "not-surely-yours",
-        f"A Ray dashboard answers on {printable(node)}, but whether it is that of job {printable(job, 40)} could not be seen: {printable(why)}",
-        "If it is yours, add it by its address.",
+        t(
+            "The dashboard on {node} may not belong to job {job}: {why}",
+            node=printable(node),
+            job=printable(job, 40),
+            why=printable(why),
+        ),
+        t("If it is yours, connect to it by its address."),
     )
 
 
 def job_not_looked_into(why: str) -> EaglerayError:
     return EaglerayError(
         "job-not-looked-into",
-        f"The nodes could not be asked: {printable(why)}",
-        "It needs `python3` there, and for a look into a job `srun --overlap`.",
+        t("Can't query the nodes: {why}", why=printable(why)),
+        t("The nodes need `python3`, and the job `srun --overlap`."),
     )
 
 
 def unknown_node(node: str) -> EaglerayError:
     return EaglerayError(
         "unknown-node",
-        f"The cluster has no node “{printable(node, 80)}” that could be found.",
-        "It may have left the cluster; refresh the list.",
+        t("The cluster has no node “{node}”.", node=printable(node, 80)),
+        t("It may have left the cluster. Refresh the list."),
     )
 
 
 def node_not_in_job(node: str, job: str) -> EaglerayError:
     return EaglerayError(
         "node-not-in-job",
-        f"{printable(node)} is not a node of job {printable(job)}, or no longer.",
-        "Refresh the list of jobs.",
+        t("{node} is not a node of job {job}.", node=printable(node), job=printable(job)),
+        t("Refresh the list of jobs."),
     )
 
 
 def no_python_there(node: str, version: str = "") -> EaglerayError:
-    has = f"Python {printable(version)} only" if version else "no `python3`"
+    has = t("only Python {version}", version=printable(version)) if version else t("no `python3`")
     return EaglerayError(
         "no-python",
-        f"{printable(node)} has {has}, which carries connections there.",
-        "Load a module or environment with Python 3.6 or newer before the job is submitted.",
+        t(
+            "{node} has {has}, but connections need Python 3.6 or newer.",
+            node=printable(node),
+            has=has,
+        ),
+        t("Load a newer Python before you submit the job."),
     )

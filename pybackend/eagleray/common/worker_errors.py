@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import later, t, translated
 
-LOG_STEP = "Its log may say why."
+LOG_STEP = later("Its log may say why.")
 
 
 def unknown_worker(worker: str) -> EaglerayError:
     return EaglerayError(
         "unknown-worker",
-        f"No paused or held worker is called “{printable(worker)}”.",
-        "It may have resumed or ended, or another debugger may be attached to it.",
+        t("No paused or held worker is called “{worker}”.", worker=printable(worker)),
+        t("It may have resumed or exited, or another debugger is attached."),
     )
 
 
@@ -19,56 +20,60 @@ def no_such_worker(worker: str) -> EaglerayError:
     """For workers of every kind, not only those that wait."""
     return EaglerayError(
         "no-such-worker",
-        f"No worker is called “{printable(worker)}”.",
-        "Write its name, or the beginning of its id; Ray lists none that has ended.",
+        t("No worker is called “{worker}”.", worker=printable(worker)),
+        t("Enter its name, or the beginning of its ID."),
     )
 
 
 def ambiguous_worker(worker: str, count: int) -> EaglerayError:
     return EaglerayError(
         "ambiguous-worker",
-        f"“{printable(worker)}” fits {count} workers.",
-        "Write more of the worker id.",
+        t("“{worker}” matches {count} workers.", worker=printable(worker), count=count),
+        t("Enter more of the worker ID."),
     )
 
 
 def no_log(worker: str) -> EaglerayError:
     return EaglerayError(
         "no-log",
-        f"There is no log file of {printable(worker)}.",
-        "Ray keeps the logs of a worker on its node; a node that is gone took them with it.",
+        t("There is no log file of {worker}.", worker=printable(worker)),
+        t("Ray keeps logs on the worker's node, which may be gone."),
     )
 
 
 def bad_pattern(pattern: str, detail: str) -> EaglerayError:
     return EaglerayError(
         "bad-pattern",
-        f"“{printable(pattern)}” is not a regular expression: {printable(detail)}.",
-        "Correct it, or search for it as plain text.",
+        t(
+            "Invalid regular expression “{pattern}”: {detail}.",
+            pattern=printable(pattern),
+            detail=printable(detail),
+        ),
+        t("Correct it, or search for plain text."),
     )
 
 
 def slow_pattern(pattern: str) -> EaglerayError:
     return EaglerayError(
         "slow-pattern",
-        f"“{printable(pattern)}” takes too long to be searched for.",
-        "Write the expression without nested repetitions, or search for it as plain text.",
+        t("Searching for “{pattern}” takes too long.", pattern=printable(pattern)),
+        t("Avoid nested repetitions, or search for plain text."),
     )
 
 
 def worker_ran_on(worker: str) -> EaglerayError:
     return EaglerayError(
         "worker-ran-on",
-        f"{printable(worker)} is not waiting any more: it went on before we came.",
-        "It is listed again when it reaches its next breakpoint().",
+        t("{worker} already resumed.", worker=printable(worker)),
+        t("It is listed again at its next breakpoint()."),
     )
 
 
 def worker_gone(worker: str) -> EaglerayError:
     return EaglerayError(
         "worker-gone",
-        f"{printable(worker)} has ended.",
-        LOG_STEP,
+        t("{worker} exited.", worker=printable(worker)),
+        translated(LOG_STEP),
     )
 
 
@@ -78,19 +83,21 @@ def debugger_gone(worker: str, is_running: bool = False) -> EaglerayError:
     if is_running:
         return EaglerayError(
             "debugger-gone",
-            f"The debugger of {name} has ended; {name} keeps running without it.",
-            "It can't be debugged again until it restarts.",
+            t("The debugger of {name} exited; {name} keeps running.", name=name),
+            t("Restart the worker to debug it again."),
         )
     return EaglerayError(
-        "debugger-gone", f"The debugger of {name} has ended; {name} may have ended too.", LOG_STEP
+        "debugger-gone",
+        t("The debugger of {name} exited, perhaps with its worker.", name=name),
+        translated(LOG_STEP),
     )
 
 
 def debugger_silent(worker: str) -> EaglerayError:
     return EaglerayError(
         "debugger-silent",
-        f"The debugger of {printable(worker)} doesn't answer; the worker may still be paused.",
-        "It stays in the list of paused workers.",
+        t("The debugger of {worker} doesn't respond.", worker=printable(worker)),
+        t("The worker may still be paused."),
         retries=True,
     )
 
@@ -98,48 +105,53 @@ def debugger_silent(worker: str) -> EaglerayError:
 def client_superseded() -> EaglerayError:
     return EaglerayError(
         "client-superseded",
-        "Another client is debugging this worker now.",
-        "Attach again to take it over.",
+        t("Another client is debugging this worker now."),
+        t("Attach again to take it over."),
     )
 
 
 def node_gone(worker: str, node: str) -> EaglerayError:
     return EaglerayError(
         "node-gone",
-        f"The node {printable(node)} of {printable(worker)} is gone, and the worker with it.",
-        "Ray goes on listing it for a while; there is nothing left to attach to.",
+        t("{worker} is gone with its node {node}.", node=printable(node), worker=printable(worker)),
+        t("Ray may list it for a while."),
     )
 
 
 def worker_busy(worker: str) -> EaglerayError:
     return EaglerayError(
         "worker-busy",
-        f"Another debugger is attached to {printable(worker)}.",
-        "Disconnect it there; a worker takes one debugger at a time.",
+        t("{worker} is already being debugged elsewhere.", worker=printable(worker)),
+        t("Only one debugger can attach. Disconnect the other one first."),
     )
 
 
 def worker_elsewhere(worker: str, host: str) -> EaglerayError:
     return EaglerayError(
         "worker-elsewhere",
-        f"{printable(worker)} is held by Eagleray on {printable(host)}.",
-        "Attach from a window on that machine, or detach it there.",
+        t("Eagleray on {host} holds {worker}.", worker=printable(worker), host=printable(host)),
+        t("Attach from a window on that machine, or detach it there."),
     )
 
 
 def worker_taken(worker: str) -> EaglerayError:
     return EaglerayError(
         "worker-taken",
-        f"{printable(worker)} is attached to by another window.",
-        "Attach from its row to take it over.",
+        t("Another window is debugging {worker}.", worker=printable(worker)),
+        t("Attach from its row to take it over."),
     )
 
 
 def worker_unreachable(worker: str, host: str, port: int, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "worker-unreachable",
-        f"The debug port {printable(host)}:{port} of {printable(worker)} cannot be reached from this machine.",
-        "Run the editor on a machine of the cluster, or use Remote-SSH to the login node.",
+        t(
+            "Can't connect to the debugger of {worker} ({host}:{port}).",
+            host=printable(host),
+            port=port,
+            worker=printable(worker),
+        ),
+        t("Use Remote-SSH to a node of the cluster."),
         detail,
     )
 
@@ -147,32 +159,45 @@ def worker_unreachable(worker: str, host: str, port: int, detail: str = "") -> E
 def not_at_breakpoint(worker: str) -> EaglerayError:
     return EaglerayError(
         "not-at-breakpoint",
-        f"{printable(worker)} does not stand at a breakpoint() that could be ignored.",
-        "It waits after an error or a step: attach to it, or continue it.",
+        t("{worker} is not paused at a breakpoint().", worker=printable(worker)),
+        t("Attach to it, or continue it."),
     )
 
 
 def worker_silent(worker: str, seconds: float) -> EaglerayError:
     return EaglerayError(
         "worker-silent",
-        f"{printable(worker)} accepted the connection but did not answer within {seconds:g} s.",
-        "It is still paused; try again, or look at its log.",
+        t(
+            "The debugger of {worker} did not respond within {seconds} s.",
+            worker=printable(worker),
+            seconds=f"{seconds:g}",
+        ),
+        t("The worker is still paused. Try again."),
     )
 
 
 def not_a_debugger(worker: str, host: str, port: int) -> EaglerayError:
     return EaglerayError(
         "not-a-debugger",
-        f"What listens at {printable(host)}:{port} is not the debugger of {printable(worker)}.",
-        "The worker may have ended and its port been given to another process; refresh the list.",
+        t(
+            "{host}:{port} is not the debugger of {worker}.",
+            host=printable(host),
+            port=port,
+            worker=printable(worker),
+        ),
+        t("The worker may have exited. Refresh the list."),
     )
 
 
 def attach_refused(worker: str, text: str) -> EaglerayError:
     return EaglerayError(
         "attach-refused",
-        f"The debugger of {printable(worker)} refused: {printable(text)}",
-        LOG_STEP,
+        t(
+            "The debugger of {worker} refused: {reason}",
+            worker=printable(worker),
+            reason=printable(text),
+        ),
+        translated(LOG_STEP),
     )
 
 
@@ -180,14 +205,14 @@ def worker_lost(worker: str, link: EaglerayError) -> EaglerayError:
     """`link` is the error of the lost connection."""
     return EaglerayError(
         "link-lost",
-        f"{link.message.rstrip('.')}; {printable(worker)} has run on.",
-        "Attach again when it reaches its next breakpoint().",
+        t("{value}. {worker} resumed.", value=link.message.rstrip("."), worker=printable(worker)),
+        t("Attach again at its next breakpoint()."),
     )
 
 
 def no_worker_file(path: str) -> EaglerayError:
     return EaglerayError(
         "no-worker-file",
-        f"The worker has no file {printable(path)} that it can read.",
-        "The code may have been made at run time.",
+        t("The worker can't read {path}.", path=printable(path)),
+        t("The program may have generated this code."),
     )

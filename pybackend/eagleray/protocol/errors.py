@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import t
 
 
 def adapter_in_use(count: int) -> EaglerayError:
     return EaglerayError(
         "in-use",
-        f"The debug adapter is attached to {count} workers.",
-        "Detach them first.",
+        t("The debug adapter is attached to {count} workers.", count=count),
+        t("Detach them first."),
     )
 
 
 def adapter_lost(detail: str = "") -> EaglerayError:
     return EaglerayError(
         "adapter-lost",
-        "Eagleray's debug adapter ended; the workers that it held have run on.",
-        "Attach again when they reach their next breakpoint().",
+        t("Eagleray's debug adapter stopped. The workers that it held have resumed."),
+        t("They are listed again at their next breakpoint()."),
         detail,
     )
 
@@ -25,24 +26,24 @@ def adapter_lost(detail: str = "") -> EaglerayError:
 def tunnel_ended(place: str) -> EaglerayError:
     return EaglerayError(
         "tunnel-ended",
-        f"{place} leads nowhere any more: Eagleray's debug adapter, which kept it open, ended.",
-        "Run the command again.",
+        t("{place} is closed, because Eagleray's debug adapter stopped.", place=place),
+        t("Run the command again."),
     )
 
 
 def adapter_stuck(seconds: float) -> EaglerayError:
     return EaglerayError(
         "adapter-stuck",
-        f"Eagleray's debug adapter did not answer within {seconds:g} s.",
-        "Try again; the workers that it holds still wait.",
+        t("Eagleray's debug adapter did not answer within {seconds} s.", seconds=f"{seconds:g}"),
+        t("Try again. Held workers are still paused."),
     )
 
 
 def adapter_not_started(detail: str) -> EaglerayError:
     return EaglerayError(
         "adapter-not-started",
-        "Eagleray's debug adapter could not be started.",
-        "The log says why.",
+        t("Eagleray's debug adapter could not be started."),
+        t("The log has the reason."),
         detail,
     )
 
@@ -50,48 +51,61 @@ def adapter_not_started(detail: str) -> EaglerayError:
 def unregistered_run(run: str) -> EaglerayError:
     return EaglerayError(
         "unregistered-run",
-        f"The debug adapter knows no run {printable(run)}.",
-        "It has ended, or the adapter was started after it; the run's own process tells it anew.",
+        t("The debug adapter has no run {run}.", run=printable(run)),
+        t("It has ended, or it registers again soon."),
     )
 
 
 def unknown_run_worker(worker: str) -> EaglerayError:
     return EaglerayError(
         "unknown-run-worker",
-        f"No worker {printable(worker)} of this run can be debugged.",
-        "It may have ended, or was not started by the run.",
+        t("No worker {worker} of this run can be debugged.", worker=printable(worker)),
+        t("It may have exited, or another program started it."),
     )
 
 
 def not_a_proxy(host: str, port: int) -> EaglerayError:
     return EaglerayError(
         "not-a-gate",
-        f"What listens at {printable(host)}:{port} is no worker of this run.",
-        "The worker may have ended and its port been given to another process.",
+        t("{host}:{port} is not a worker of this run.", host=printable(host), port=port),
+        t("The worker may have exited, and another process has its port."),
     )
 
 
 def proxy_refused_signature(host: str, port: int) -> EaglerayError:
     return EaglerayError(
         "gate-refused",
-        f"The worker at {printable(host)}:{port} rejected the signature of this run.",
-        "It belongs to another start of the program.",
+        t(
+            "The worker at {host}:{port} rejected the signature of this run.",
+            host=printable(host),
+            port=port,
+        ),
+        t("It belongs to another run of the program."),
     )
 
 
 def proxy_of_another_version(host: str, port: int) -> EaglerayError:
     return EaglerayError(
         "gate-of-another-version",
-        f"The worker at {printable(host)}:{port} was started by another version of Eagleray.",
-        "Start the run again to debug it with this version.",
+        t(
+            "Another version of Eagleray started the worker at {host}:{port}.",
+            host=printable(host),
+            port=port,
+        ),
+        t("Restart the run to debug it with this version."),
     )
 
 
 def proxy_silent(host: str, port: int, seconds: float) -> EaglerayError:
     return EaglerayError(
         "gate-silent",
-        f"The worker at {printable(host)}:{port} did not answer within {seconds:g} s.",
-        "Its node may be overloaded.",
+        t(
+            "The worker at {host}:{port} did not answer within {seconds} s.",
+            host=printable(host),
+            port=port,
+            seconds=f"{seconds:g}",
+        ),
+        t("Its node may be overloaded."),
         retries=True,
     )
 
@@ -99,8 +113,8 @@ def proxy_silent(host: str, port: int, seconds: float) -> EaglerayError:
 def proxy_left(worker: str, why: str) -> EaglerayError:
     return EaglerayError(
         "gate-left",
-        f"The debugger of {printable(worker)} is no longer held for us: {printable(why)}.",
-        "The worker has run on; it stops again at its next breakpoint.",
+        t("Lost the debugger of {worker} ({why}).", worker=printable(worker), why=printable(why)),
+        t("It resumed and will pause at its next breakpoint."),
     )
 
 
@@ -109,15 +123,20 @@ def no_debugger(worker: str, why: str, problem: str = "no-debugpy") -> EaglerayE
     if problem == "debugpy-in-use":
         return EaglerayError(
             "debugger-in-use",
-            f"{printable(worker)} already uses debugpy itself, in a breakpoint() of Ray or by debugpy.listen(),"
-            " so this run's breakpoints can't stop it.",
-            "Attach to it while it is paused at its breakpoint(). To use breakpoints of the run, remove"
-            " breakpoint() and debugpy.listen() from the program and start the run again.",
+            t(
+                "{worker} already uses debugpy, so breakpoints of this run can't pause it.",
+                worker=printable(worker),
+            ),
+            t(
+                "Attach at its breakpoint(), or remove breakpoint() and debugpy.listen() from the program."
+            ),
         )
     next_step = (
-        "Install debugpy in the environment of the workers (`pip install debugpy`)."
+        t("Install debugpy in the environment of the workers (`pip install debugpy`).")
         if problem == "no-debugpy"
-        else "See the worker's log."
+        else t("See the worker's log.")
     )
-    message = f"{printable(worker)} could not start a debugger: {printable(why)}."
+    message = t(
+        "{worker} couldn't start a debugger: {why}.", worker=printable(worker), why=printable(why)
+    )
     return EaglerayError("no-debugger", message, next_step)

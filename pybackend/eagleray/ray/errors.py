@@ -10,6 +10,7 @@ import aiohttp
 from yarl import URL
 
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import t
 from eagleray.ray.endpoint import Endpoint
 from eagleray.ray.tokens import is_over
 
@@ -17,16 +18,16 @@ from eagleray.ray.tokens import is_over
 def bad_address(address: str) -> EaglerayError:
     return EaglerayError(
         "bad-address",
-        f"“{printable(address)}” is not the address of a Ray dashboard.",
-        "Write a port (8265), host:port, an http(s):// address, ssh://HOST/8265 or slurm://JOB.",
+        t("“{address}” is not the address of a Ray dashboard.", address=printable(address)),
+        t("Enter a port (8265), host:port, http(s)://…, ssh://HOST/8265 or slurm://JOB."),
     )
 
 
 def cluster_unreachable(address: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "cluster-unreachable",
-        f"Nothing answers at {printable(address)}.",
-        "Check that the Ray head is running and that this machine can reach its dashboard.",
+        t("Nothing answers at {address}.", address=printable(address)),
+        t("Check that Ray is running and that you can reach its dashboard."),
         detail,
     )
 
@@ -34,8 +35,12 @@ def cluster_unreachable(address: str, detail: str = "") -> EaglerayError:
 def cluster_slow(address: str, seconds: float) -> EaglerayError:
     return EaglerayError(
         "cluster-slow",
-        f"The dashboard at {printable(address)} did not answer within {seconds:g} s.",
-        "A head node under heavy load answers late.",
+        t(
+            "{address} did not respond within {seconds} s.",
+            address=printable(address),
+            seconds=f"{seconds:g}",
+        ),
+        t("The head node may be busy."),
         retries=True,
     )
 
@@ -43,8 +48,8 @@ def cluster_slow(address: str, seconds: float) -> EaglerayError:
 def not_ray(address: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "not-ray",
-        f"What answers at {printable(address)} is not a Ray dashboard.",
-        "Check the port; `ray status` or the output of `ray start` names the dashboard's address.",
+        t("{address} is not a Ray dashboard.", address=printable(address)),
+        t("Check the port. `ray start` prints the address of the dashboard."),
         detail,
     )
 
@@ -52,80 +57,94 @@ def not_ray(address: str, detail: str = "") -> EaglerayError:
 def redirected(address: str) -> EaglerayError:
     return EaglerayError(
         "redirected",
-        f"The server at {printable(address)} sends us to another address, which is not followed.",
-        "Add the dashboard's own address, not that of a login page or proxy in front of it.",
+        t("{address} redirects elsewhere (login page or proxy?).", address=printable(address)),
+        t("Enter the dashboard's own URL."),
     )
 
 
 def token_needed(address: str) -> EaglerayError:
     return EaglerayError(
         "token-needed",
-        f"The cluster at {printable(address)} asks for a token.",
-        "Set the token of the cluster.",
+        t("{address} requires a token.", address=printable(address)),
+        t("Set the token of the cluster."),
     )
 
 
 def token_refused(address: str) -> EaglerayError:
     return EaglerayError(
         "token-refused",
-        f"The cluster at {printable(address)} refuses the token.",
-        "Set the current token of the cluster.",
+        t("{address} rejected the token.", address=printable(address)),
+        t("Set the current token of the cluster."),
     )
 
 
 def token_expired(address: str) -> EaglerayError:
     return EaglerayError(
         "token-expired",
-        f"The token for the cluster at {printable(address)} has expired or was replaced.",
-        "Set the current token of the cluster.",
+        t("The token for {address} has expired or was replaced.", address=printable(address)),
+        t("Set the current token of the cluster."),
     )
 
 
 def proxy_refused(address: str, status: int) -> EaglerayError:
     return EaglerayError(
         "proxy-refused",
-        f"The proxy in front of {printable(address)} refuses us (HTTP {status}).",
-        "Give this cluster the headers that the proxy asks for.",
+        t(
+            "The proxy at {address} denied access ({status}).",
+            address=printable(address),
+            status=status,
+        ),
+        t("Set the headers that the proxy requires."),
     )
 
 
 def headers_withheld(address: str) -> EaglerayError:
     return EaglerayError(
         "headers-kept-back",
-        f"Another user of this machine now listens at {printable(address)}, who was not sent your headers.",
-        "Start your tunnel or dashboard on another port, and add that address.",
+        t(
+            "Another user listens at {address}, so your headers were not sent.",
+            address=printable(address),
+        ),
+        t("Start your tunnel on another port, and connect to that address."),
     )
 
 
 def stranger_listens(cluster: str, port: int) -> EaglerayError:
     return EaglerayError(
         "stranger-listens",
-        f"Port {port}, where {printable(cluster)} was, belongs to another user there, who was sent no token.",
-        "Start your cluster's dashboard on another port, and add that address.",
+        t(
+            "Port {port} of {cluster} belongs to another user. No token was sent.",
+            port=port,
+            cluster=printable(cluster),
+        ),
+        t("Start the dashboard on another port, and connect to that address."),
     )
 
 
 def listener_unchecked(host: str) -> EaglerayError:
     return EaglerayError(
         "listener-unchecked",
-        f"{printable(host)} doesn't say who owns the dashboard's port, so Eagleray sent your credentials unchecked.",
-        "If other users can log in there, let the dashboard listen on a compute node instead.",
+        t(
+            "Can't check who owns the dashboard's port on {host}. Credentials were sent.",
+            host=printable(host),
+        ),
+        t("If others sign in there, start the dashboard on a compute node."),
     )
 
 
 def plain_text_credentials(address: str) -> EaglerayError:
     return EaglerayError(
         "plain-text-credentials",
-        f"Your credentials for {printable(address)} cross the network unencrypted.",
-        "Add the cluster as ssh://HOST/… or https://… instead.",
+        t("Your credentials for {address} are sent unencrypted.", address=printable(address)),
+        t("Connect by ssh://HOST/… or https://… instead."),
     )
 
 
 def ca_needed(address: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "ca-needed",
-        f"This machine does not know the authority behind the certificate of {printable(address)}.",
-        "Name the file with that authority's certificate (PEM) for this cluster.",
+        t("The certificate of {address} is not trusted.", address=printable(address)),
+        t("Set the certificate authority of the cluster (PEM)."),
         detail,
     )
 
@@ -133,48 +152,56 @@ def ca_needed(address: str, detail: str = "") -> EaglerayError:
 def certificate_refused(address: str, why: str) -> EaglerayError:
     return EaglerayError(
         "certificate-refused",
-        f"The certificate of {printable(address)} is not valid: {printable(why)}.",
-        "Use the host name that the certificate was made for, or have it renewed.",
+        t(
+            "The certificate of {address} is not valid: {why}.",
+            address=printable(address),
+            why=printable(why),
+        ),
+        t("Use the host name of the certificate, or renew it."),
     )
 
 
 def bad_ca_file(path: str, why: str) -> EaglerayError:
     return EaglerayError(
         "bad-ca-file",
-        f"The file of certificates {printable(path)} cannot be used: {printable(why)}.",
-        "Name a PEM file that holds the certificate of the authority.",
+        t(
+            "Can't use the certificate file {path}: {why}.",
+            path=printable(path),
+            why=printable(why),
+        ),
+        t("Select a PEM file with the certificate of the authority."),
     )
 
 
 def bad_header(name: str) -> EaglerayError:
     return EaglerayError(
         "bad-header",
-        f"“{printable(name, 60)}” cannot be sent as a header.",
-        "Names and values of headers are plain ASCII; those that frame a request are set by us.",
+        t("“{name}” can't be sent as a header.", name=printable(name, 60)),
+        t("Use ASCII, and no header that frames the request."),
     )
 
 
 def bad_access_file(path: str, why: str) -> EaglerayError:
     return EaglerayError(
         "bad-access-file",
-        f"{printable(path)} cannot be used: {printable(why)}.",
-        "It must be JSON, belong to you and have the mode 0600.",
+        t("Can't use {path}: {why}.", path=printable(path), why=printable(why)),
+        t("It must be JSON that only you can read (mode 0600)."),
     )
 
 
 def cluster_connecting(address: str) -> EaglerayError:
     return EaglerayError(
         "cluster-connecting",
-        f"The connection to {printable(address)} is being opened.",
-        "It may wait for what you are asked: a code, a passphrase, a key to be touched.",
+        t("Connecting to {address}…", address=printable(address)),
+        t("It may wait for your code, passphrase or security key."),
     )
 
 
 def dashboard_failed(address: str, status: int, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "dashboard-failed",
-        f"The Ray dashboard at {printable(address)} answered with error {status}.",
-        "The log keeps what it said.",
+        t("{address} responded with error {status}.", address=printable(address), status=status),
+        t("The log has the response."),
         detail,
         retries=True,
     )
@@ -183,9 +210,13 @@ def dashboard_failed(address: str, status: int, detail: str = "") -> EaglerayErr
 def protobuf_breaks_api(address: str, detail: str) -> EaglerayError:
     return EaglerayError(
         "protobuf-breaks-api",
-        f"{printable(address)} cannot list its workers: the protobuf installed on its head is too new for its Ray.",
-        "On the head: pip install 'protobuf<4.26' 'google-api-core<2.18' 'googleapis-common-protos<1.63'"
-        " 'proto-plus<1.24', then start Ray again.",
+        t(
+            "{address} can't list workers, because its protobuf is too new.",
+            address=printable(address),
+        ),
+        t(
+            "Run on the head: pip install 'protobuf<4.26' 'google-api-core<2.18' 'googleapis-common-protos<1.63' 'proto-plus<1.24'. Then restart Ray."
+        ),
         detail,
     )
 
@@ -193,7 +224,7 @@ def protobuf_breaks_api(address: str, detail: str) -> EaglerayError:
 def dashboard_busy(address: str) -> EaglerayError:
     return EaglerayError(
         "dashboard-busy",
-        f"The Ray dashboard at {printable(address)} has too many requests in flight.",
+        t("{address} has too many requests.", address=printable(address)),
         retries=True,
     )
 
@@ -201,24 +232,28 @@ def dashboard_busy(address: str) -> EaglerayError:
 def answer_too_large(address: str, limit: int) -> EaglerayError:
     return EaglerayError(
         "answer-too-large",
-        f"The answer of {printable(address)} is larger than {limit // 2**20} MB and was dropped.",
-        "Check that this is the address of a Ray dashboard.",
+        t(
+            "The response of {address} is larger than {limit} MB.",
+            address=printable(address),
+            limit=limit // 2**20,
+        ),
+        t("Check that this is the address of a Ray dashboard."),
     )
 
 
 def unknown_cluster(cluster: str) -> EaglerayError:
     return EaglerayError(
         "unknown-cluster",
-        f"There is no cluster “{printable(cluster)}”.",
-        "Choose one from the list of clusters, or connect to it by its address.",
+        t("There is no cluster “{cluster}”.", cluster=printable(cluster)),
+        t("Select one from the list, or connect by address."),
     )
 
 
 def no_clusters() -> EaglerayError:
     return EaglerayError(
         "no-clusters",
-        "No Ray cluster of yours is running on this machine, and none was added.",
-        "Start one, or name its dashboard: `--cluster http://host:8265`.",
+        t("No Ray cluster found."),
+        t("Start one, or name its dashboard: `--cluster http://host:8265`."),
     )
 
 
@@ -306,8 +341,14 @@ def job_refused(address: str, response: str) -> EaglerayError:
     lines = [line.strip() for line in response.splitlines() if line.strip()]
     return EaglerayError(
         "job-refused",
-        f"{printable(address)} did not take the job: {printable(lines[-1]) if lines else 'no reason given'}",
-        "Submitting needs the dashboard of a full Ray (`ray[default]`). The log has the details.",
+        t(
+            "{address} rejected the job: {lines}",
+            address=printable(address),
+            lines=printable(lines[-1]) if lines else t("no reason given"),
+        ),
+        t(
+            "Submitting needs the dashboard of a full Ray (`ray[default]`). The log has the details."
+        ),
         printable(response, 4000),
     )
 
@@ -315,23 +356,33 @@ def job_refused(address: str, response: str) -> EaglerayError:
 def no_job(address: str, job: str) -> EaglerayError:
     return EaglerayError(
         "no-job",
-        f"{printable(address)} knows no job {printable(job)}.",
-        "It may have been deleted, or the cluster was started anew.",
+        t("{address} has no job {job}.", address=printable(address), job=printable(job)),
+        t("It may have been deleted, or the cluster restarted."),
     )
 
 
 def job_unfinished(address: str, what: str, seconds: float) -> EaglerayError:
     return EaglerayError(
         "job-unfinished",
-        f"The job for {what} did not end within {seconds:g} s on {printable(address)}.",
-        "The head may be busy; try again.",
+        t(
+            "The job for {what} took longer than {seconds} s on {address}.",
+            what=what,
+            seconds=f"{seconds:g}",
+            address=printable(address),
+        ),
+        t("The head node may be busy. Try again."),
     )
 
 
 def job_failed(address: str, what: str, why: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "job-failed",
-        f"The job for {what} failed on {printable(address)}: {printable(why) or 'no reason given'}",
-        "The log has its output.",
+        t(
+            "The job for {what} failed on {address}: {why}",
+            what=what,
+            address=printable(address),
+            why=printable(why) or t("no reason given"),
+        ),
+        t("The log has its output."),
         printable(detail, 4000),
     )

@@ -16,6 +16,7 @@ from pathlib import Path
 from attrs import frozen
 
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import t
 from eagleray.injected.nsys import installations
 from eagleray.injected.nsys.installations import parse_version
 from eagleray.routes.commands import kill
@@ -35,9 +36,15 @@ OnPercent = Callable[[int], None]
 def export_failed(path: str, version: str, output: str) -> EaglerayError:
     return EaglerayError(
         "export-failed",
-        f"nsys {printable(version, 40)} cannot read {printable(path)}: {printable(output)}.",
-        "The report may be cut off, or of a newer nsys: then export it with that one"
-        " (`nsys export --type sqlite`) and open the .sqlite.",
+        t(
+            "nsys {version} can't read {path}: {output}.",
+            version=printable(version, 40),
+            path=printable(path),
+            output=printable(output),
+        ),
+        t(
+            "It may be incomplete or newer. Export it with its own nsys (`nsys export --type sqlite`)."
+        ),
         output,
     )
 
@@ -45,8 +52,12 @@ def export_failed(path: str, version: str, output: str) -> EaglerayError:
 def export_slow(path: str, seconds: float) -> EaglerayError:
     return EaglerayError(
         "export-slow",
-        f"nsys did not export {printable(path)} within {seconds:g} s and was stopped.",
-        "Export it by hand with `nsys export --type sqlite` and open the .sqlite.",
+        t(
+            "nsys took longer than {seconds} s to export {path}.",
+            path=printable(path),
+            seconds=f"{seconds:g}",
+        ),
+        t("Run `nsys export --type sqlite` yourself and open the .sqlite."),
     )
 
 

@@ -124,9 +124,9 @@ export async function reportPage({ stage, server, window, test }) {
     const file = path.join(stage.workspace, "policy.nsys-rep");
     renameSync(file, `${file}.away`);
     await search.locator("input").fill("gemm_2");
-    await window.waitFor(kernels.getByText("cannot be read"), "why there are no rows");
+    await window.waitFor(kernels.getByText("Can't read"), "why there are no rows");
     assert.equal(await kernels.locator("tbody tr").count(), 0);
-    await window.waitForMessage(/cannot be read/, "that it failed");
+    await window.waitForMessage(/Can't read/, "that it failed");
     await window.shot("not-answered");
     await window.clearMessages();
     renameSync(`${file}.away`, file);
@@ -181,7 +181,7 @@ export async function reportPage({ stage, server, window, test }) {
 
   await test("a file that isn't a report shows an error and the next step", async () => {
     await openFile("empty.nsys-rep", () => state.isVisible());
-    await window.waitFor(state.getByText("has 0 bytes"), "what is wrong");
+    await window.waitFor(state.getByText("is empty"), "what is wrong");
     await window.waitFor(
       state.locator("vscode-button", { hasText: "Read It Again" }),
       "the next step",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from eagleray.adapter.sessions.dap import Arguments, Row, Source
 from eagleray.common.breakpoint_rules import problem_of
+from eagleray.common.l10n import counted, t
 
 # Blank lines, comments and the beginnings of blocks that compile to nothing: debugpy uses the line before them, which
 # may be of another branch or another function.
@@ -80,13 +81,18 @@ class BreakpointRows:
 
 def _line_problem(line: int, used: object, lines: Sequence[str]) -> str:
     if line > len(lines):
-        return f"The file has {len(lines)} line{'' if len(lines) == 1 else 's'} in the worker."
+        return counted(
+            len(lines),
+            "The worker's file has 1 line.",
+            "The worker's file has {n} lines.",
+        )
     if not isinstance(used, int) or used >= line or not _NO_CODE.fullmatch(lines[line - 1]):
         return ""
     below = (n for n, text in enumerate(lines[line:], line + 1) if not _NO_CODE.fullmatch(text))
     following = next(below, 0)
-    next_step = f" Use line {following}." if following else ""
-    return f"Line {line} has no code to stop at.{next_step}"
+    if not following:
+        return t("Line {line} has no code.", line=line)
+    return t("Line {line} has no code. Use line {following}.", line=line, following=following)
 
 
 def _problem(row: Row) -> str:

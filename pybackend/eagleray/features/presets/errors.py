@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import t
 
 BAD_ANSWER = "bad-answer"
 
@@ -10,8 +11,12 @@ BAD_ANSWER = "bad-answer"
 def bad_answer(answer: str, why: str) -> EaglerayError:
     return EaglerayError(
         BAD_ANSWER,
-        f"“{printable(answer, 80)}” cannot be used for a debug run: {printable(why)}.",
-        "Write another value; an empty one leaves the program as it is.",
+        t(
+            "“{answer}” is not valid for a short test run: {why}.",
+            answer=printable(answer, 80),
+            why=printable(why),
+        ),
+        t("Enter another value. An empty one changes nothing."),
         detail=answer,
     )
 
@@ -19,31 +24,35 @@ def bad_answer(answer: str, why: str) -> EaglerayError:
 def unknown_preset(name: str) -> EaglerayError:
     return EaglerayError(
         "unknown-preset",
-        f"There is no preset “{printable(name, 80)}” here.",
-        "“none” starts the program as it is; your own presets are kept for each workspace.",
+        t("There is no preset “{name}”.", name=printable(name, 80)),
+        t("Select another one. Each workspace has its own presets."),
     )
 
 
 def bad_preset(why: str) -> EaglerayError:
     return EaglerayError(
         "bad-preset",
-        f"This is no preset: {printable(why, 300)}.",
-        "Copy a preset as JSON to see the format.",
+        t("This is not a preset: {why}.", why=printable(why, 300)),
+        t("Copy a preset as JSON to see the format."),
     )
 
 
 def presets_not_stored(path: str, why: str) -> EaglerayError:
     return EaglerayError(
         "presets-not-kept",
-        f"Your presets cannot be kept in {printable(path, 300)}: {printable(why)}.",
-        "Check the folder, or set EAGLERAY_HOME to another one.",
+        t(
+            "Can't save your presets in {path}: {why}.",
+            path=printable(path, 300),
+            why=printable(why),
+        ),
+        t("Check the folder, or set EAGLERAY_HOME to another one."),
     )
 
 
 def not_composed(why: str, next_step: str) -> EaglerayError:
     return EaglerayError(
         "not-composed",
-        f"The configuration can't be composed: {printable(why, 600)}",
+        t("The configuration can't be composed: {why}", why=printable(why, 600)),
         next_step,
     )
 
@@ -51,22 +60,26 @@ def not_composed(why: str, next_step: str) -> EaglerayError:
 def untrusted_workspace() -> EaglerayError:
     return EaglerayError(
         "untrusted-workspace",
-        "Checking a configuration runs the program's imports, and this workspace wasn't trusted when Eagleray started.",
-        "Trust the workspace, restart Eagleray's background service, and check again.",
+        t("Checking a configuration runs your program's imports, which needs a trusted workspace."),
+        t("Trust the workspace, restart the background service, and check again."),
     )
 
 
 def unmatched_workers(pattern: str, framework: str) -> EaglerayError:
     return EaglerayError(
         "unmatched-workers",
-        f"“{printable(pattern, 80)}” matches no class of your {printable(framework, 80)}.",
-        "Check the pattern, unless it is the name of an actor or of a class of your own.",
+        t(
+            "“{pattern}” matches no class of your {framework}.",
+            pattern=printable(pattern, 80),
+            framework=printable(framework, 80),
+        ),
+        t("Ignore this if it names an actor or your own class."),
     )
 
 
 def no_nsys_here() -> EaglerayError:
     return EaglerayError(
         "no-nsys",
-        "No nsys was found on this machine.",
-        "Install Nsight Systems, or enter its path.",
+        t("No nsys was found on this machine."),
+        t("Install Nsight Systems, or enter its path."),
     )

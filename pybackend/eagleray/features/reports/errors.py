@@ -3,45 +3,50 @@
 from __future__ import annotations
 
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import t
 
 
 def no_report(path: str, why: str) -> EaglerayError:
     return EaglerayError(
         "no-report",
-        f"{printable(path)} cannot be read: {printable(why)}.",
-        "Name a .nsys-rep file, or the .sqlite that nsys made of one.",
+        t("Can't read {path}: {why}.", path=printable(path), why=printable(why)),
+        t("Select a .nsys-rep file, or its .sqlite export."),
     )
 
 
 def empty_report(path: str) -> EaglerayError:
     return EaglerayError(
         "empty-report",
-        f"{printable(path)} has 0 bytes.",
-        "nsys may still be writing it; when nothing comes, record once more.",
+        t("{path} is empty.", path=printable(path)),
+        t("nsys may still be writing it. Otherwise, record again."),
     )
 
 
 def not_a_report(path: str) -> EaglerayError:
     return EaglerayError(
         "not-a-report",
-        f"{printable(path)} is a database, but none that nsys has made.",
-        "Name the .sqlite that `nsys export --type sqlite` made of a report.",
+        t("{path} is not an export of nsys.", path=printable(path)),
+        t("Select the .sqlite that `nsys export --type sqlite` made of a report."),
     )
 
 
 def other_file(path: str) -> EaglerayError:
     return EaglerayError(
         "not-a-report",
-        f"{printable(path)} is not an nsys report.",
-        "Name a .nsys-rep file, or the .sqlite that nsys made of one.",
+        t("{path} is not an nsys report.", path=printable(path)),
+        t("Select a .nsys-rep file, or its .sqlite export."),
     )
 
 
 def damaged_report(path: str, detail: str) -> EaglerayError:
     return EaglerayError(
         "damaged-report",
-        f"{printable(path)} is damaged or not whole: {printable(detail)}.",
-        "Copy it once more, or export it anew with `nsys export --type sqlite`.",
+        t(
+            "{path} is damaged or incomplete: {detail}.",
+            path=printable(path),
+            detail=printable(detail),
+        ),
+        t("Copy it again, or export it again with `nsys export --type sqlite`."),
         detail,
     )
 
@@ -50,29 +55,39 @@ def nsys_missing(path: str, version: str = "") -> EaglerayError:
     which = f"version {printable(version, 40)} of it or a newer one" if version else "it"
     return EaglerayError(
         "nsys-missing",
-        f"nsys is not on this machine, and only {which} can read {printable(path)}.",
-        "Run `nsys export --type sqlite` on it where nsys is and open the .sqlite, or set"
-        " eagleray.profiling.nsys to your nsys.",
+        t(
+            "This machine has no nsys, and only {which} can read {path}.",
+            which=which,
+            path=printable(path),
+        ),
+        t("Set eagleray.profiling.nsys, or open what `nsys export --type sqlite` makes of it."),
     )
 
 
 def nsys_unusable(named: str, path: str) -> EaglerayError:
     return EaglerayError(
         "nsys-unusable",
-        f"{printable(named)}, which is named as the nsys that reads reports, is no program: {printable(path)}"
-        " is not read.",
-        "Correct or clear the setting eagleray.profiling.nsys, or run"
-        " `nsys export --type sqlite` on the report where nsys is and open the .sqlite.",
+        t(
+            "Can't read {path}, because {named} is not a program.",
+            named=printable(named),
+            path=printable(path),
+        ),
+        t("Correct eagleray.profiling.nsys, or open what `nsys export --type sqlite` makes of it."),
     )
 
 
 def nsys_older(path: str, version: str, here: str, output: str) -> EaglerayError:
     return EaglerayError(
         "nsys-older",
-        f"{printable(path)} was recorded by nsys {printable(version, 40)}, which the one here,"
-        f" {printable(here, 40)}, cannot read.",
-        "Install that version or a newer one and set eagleray.profiling.nsys to it, or run `nsys export --type sqlite` on the report where it was"
-        " recorded and open the .sqlite.",
+        t(
+            "nsys {here} is too old for {path}, which needs nsys {version}.",
+            path=printable(path),
+            version=printable(version, 40),
+            here=printable(here, 40),
+        ),
+        t(
+            "Install it and set eagleray.profiling.nsys, or open what its `nsys export --type sqlite` makes."
+        ),
         output,
     )
 
@@ -80,14 +95,21 @@ def nsys_older(path: str, version: str, here: str, output: str) -> EaglerayError
 def reading_slow(path: str, seconds: float) -> EaglerayError:
     return EaglerayError(
         "reading-slow",
-        f"{printable(path)} was not read within {seconds:g} s.",
-        "Record a shorter time or fewer steps, or look at it in Nsight Systems.",
+        t(
+            "Reading {path} took longer than {seconds} s.",
+            path=printable(path),
+            seconds=f"{seconds:g}",
+        ),
+        t("Record a shorter time, or open it in Nsight Systems."),
     )
 
 
 def sqlite_without_json(version: str) -> EaglerayError:
     return EaglerayError(
         "sqlite-without-json",
-        f"The SQLite {version} of Eagleray's Python lacks its JSON functions, without which no report can be read.",
-        "Select another Python for Eagleray, one with SQLite 3.38 or newer.",
+        t(
+            "SQLite {version} of Eagleray's Python has no JSON functions, which reports need.",
+            version=version,
+        ),
+        t("Select another Python for Eagleray, one with SQLite 3.38 or newer."),
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import t
 from eagleray.common.redact import redact_text
 
 # Every error of this module: ssh fails, or it does not reach a host behind its destination.
@@ -43,16 +44,16 @@ CODES = frozenset(
 def ssh_missing(program: str) -> EaglerayError:
     return EaglerayError(
         "ssh-missing",
-        f"There is no program “{printable(program)}” on this machine.",
-        "Install OpenSSH's client, or set `eagleray.ssh.path` to it.",
+        t("There is no program “{program}” on this machine.", program=printable(program)),
+        t("Install OpenSSH's client, or set `eagleray.ssh.path` to it."),
     )
 
 
 def ssh_host_unknown(host: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-host-unknown",
-        f"ssh does not know a host “{printable(host)}”.",
-        "Check the name, the hosts in your ssh config, and whether a VPN is needed.",
+        t("ssh can't find the host “{host}”.", host=printable(host)),
+        t("Check the name, your ssh config, and the VPN."),
         detail,
     )
 
@@ -60,8 +61,12 @@ def ssh_host_unknown(host: str, detail: str = "") -> EaglerayError:
 def ssh_unreachable(host: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-unreachable",
-        f"{printable(host)} cannot be reached by ssh: {printable(detail) or 'no answer'}.",
-        "Check the network or the VPN.",
+        t(
+            "Can't connect to {host} by ssh: {detail}.",
+            host=printable(host),
+            detail=printable(detail) or "no answer",
+        ),
+        t("Check the network or the VPN."),
         detail,
         retries=True,
     )
@@ -70,8 +75,8 @@ def ssh_unreachable(host: str, detail: str = "") -> EaglerayError:
 def ssh_key_refused(host: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-key-refused",
-        f"{printable(host)} lets you in with none of your keys.",
-        f"See that `ssh {printable(host)}` works in a terminal; is your key in the agent, your ticket still valid?",
+        t("{host} rejected your SSH keys (publickey).", host=printable(host)),
+        t("Check that `ssh {host}` works in a terminal.", host=printable(host)),
         detail,
     )
 
@@ -79,8 +84,8 @@ def ssh_key_refused(host: str, detail: str = "") -> EaglerayError:
 def ssh_answer_refused(host: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-answer-refused",
-        f"{printable(host)} did not let you in with what you typed.",
-        "Click to reconnect and try again.",
+        t("{host} rejected the password or code.", host=printable(host)),
+        t("Reconnect to try again."),
         detail,
     )
 
@@ -88,24 +93,24 @@ def ssh_answer_refused(host: str, detail: str = "") -> EaglerayError:
 def ssh_asks(host: str, what: str = "something") -> EaglerayError:
     return EaglerayError(
         "ssh-asks",
-        f"{printable(host)} asks for {what}.",
-        "Click to reconnect.",
+        t("{host} asks for {what}.", host=printable(host), what=what),
+        t("Reconnect to answer."),
     )
 
 
 def ssh_cancelled(host: str) -> EaglerayError:
     return EaglerayError(
         "ssh-cancelled",
-        f"The question of ssh for {printable(host)} was not answered.",
-        "Click to reconnect.",
+        t("You didn't answer the question of ssh for {host}.", host=printable(host)),
+        t("Reconnect to answer."),
     )
 
 
 def ssh_host_key_not_accepted(host: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-host-key-not-accepted",
-        f"The host key of {printable(host)} is not known here and was not accepted.",
-        "Reconnect and compare the fingerprint, or run `ssh` to it once in a terminal.",
+        t("The host key of {host} is unknown and was not accepted.", host=printable(host)),
+        t("Reconnect and compare the fingerprint, or run `ssh` once in a terminal."),
         detail,
     )
 
@@ -113,8 +118,8 @@ def ssh_host_key_not_accepted(host: str, detail: str = "") -> EaglerayError:
 def ssh_host_key_changed(host: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-host-key-changed",
-        f"The host key of {printable(host)} has changed: somebody may be listening in between.",
-        "We stop here. Ask its administrators; if the change is right, remove the old key with `ssh-keygen -R`.",
+        t("The host key of {host} has changed, perhaps by an attack.", host=printable(host)),
+        t("Ask its administrators. If it is right, remove the old key with `ssh-keygen -R`."),
         detail,
     )
 
@@ -122,7 +127,10 @@ def ssh_host_key_changed(host: str, detail: str = "") -> EaglerayError:
 def ssh_too_many_connections(host: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-too-many-connections",
-        f"The ssh server of {printable(host)} closed the connection at once; it may have too many (MaxStartups).",
+        t(
+            "{host} closed the connection. It may have too many (MaxStartups).",
+            host=printable(host),
+        ),
         detail=detail,
         retries=True,
     )
@@ -131,8 +139,8 @@ def ssh_too_many_connections(host: str, detail: str = "") -> EaglerayError:
 def ssh_too_many_sessions(host: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-too-many-sessions",
-        f"The ssh server of {printable(host)} allows no further session on this connection (MaxSessions).",
-        "Close other sessions that share it, or ask its administrators.",
+        t("{host} allows no more sessions on this connection (MaxSessions).", host=printable(host)),
+        t("Close other sessions that share it, or ask its administrators."),
         detail,
     )
 
@@ -140,8 +148,11 @@ def ssh_too_many_sessions(host: str, detail: str = "") -> EaglerayError:
 def ssh_forwarding_forbidden(host: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-forwarding-forbidden",
-        f"The ssh server of {printable(host)} forbids connections through it (AllowTcpForwarding or PermitOpen in its sshd_config).",
-        "Ask its administrators, or add the cluster by its SLURM job, which needs no forwarding.",
+        t(
+            "{host} forbids forwarding (AllowTcpForwarding or PermitOpen in its sshd_config).",
+            host=printable(host),
+        ),
+        t("Ask its administrators, or connect by the SLURM job."),
         detail,
     )
 
@@ -149,15 +160,15 @@ def ssh_forwarding_forbidden(host: str, detail: str = "") -> EaglerayError:
 def ssh_path_too_long(path: str) -> EaglerayError:
     return EaglerayError(
         "ssh-path-too-long",
-        f"The folder for the control sockets of ssh is too long: {printable(path)}.",
-        "Set EAGLERAY_HOME to a folder with a short path.",
+        t("The path of ssh's control sockets is too long: {path}.", path=printable(path)),
+        t("Set EAGLERAY_HOME to a folder with a short path."),
     )
 
 
 def ssh_control_socket_taken(host: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-control-socket-taken",
-        f"Another process took the control socket of the connection to {printable(host)}.",
+        t("Another process has the control socket of {host}.", host=printable(host)),
         detail=detail,
         retries=True,
     )
@@ -166,8 +177,8 @@ def ssh_control_socket_taken(host: str, detail: str = "") -> EaglerayError:
 def ssh_bad_configuration(detail: str) -> EaglerayError:
     return EaglerayError(
         "ssh-bad-configuration",
-        f"ssh does not accept its configuration: {printable(detail)}",
-        "Correct your ssh config.",
+        t("ssh rejected its configuration: {detail}", detail=printable(detail)),
+        t("Correct your ssh config."),
         detail,
     )
 
@@ -175,8 +186,12 @@ def ssh_bad_configuration(detail: str) -> EaglerayError:
 def ssh_no_shell(host: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-no-shell",
-        f"{printable(host)} lets you in but ends the session at once: {printable(detail) or 'it says nothing'}",
-        "A connection needs a session in which `cat` can be run.",
+        t(
+            "{host} closed the session immediately: {detail}",
+            host=printable(host),
+            detail=printable(detail) or "it says nothing",
+        ),
+        t("Your account needs a session that can run `cat`."),
         detail,
     )
 
@@ -184,8 +199,12 @@ def ssh_no_shell(host: str, detail: str = "") -> EaglerayError:
 def ssh_failed(host: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-failed",
-        f"ssh to {printable(host)} failed: {printable(detail) or 'it says nothing'}",
-        f"See whether `ssh {printable(host)}` works in a terminal.",
+        t(
+            "ssh to {host} failed: {detail}",
+            host=printable(host),
+            detail=printable(detail) or "it says nothing",
+        ),
+        t("Check that `ssh {host}` works in a terminal.", host=printable(host)),
         detail,
     )
 
@@ -193,7 +212,11 @@ def ssh_failed(host: str, detail: str = "") -> EaglerayError:
 def ssh_slow(host: str, seconds: float) -> EaglerayError:
     return EaglerayError(
         "ssh-slow",
-        f"There is no connection to {printable(host)} within {seconds:g} s.",
+        t(
+            "Connection to {host} timed out after {seconds} s.",
+            host=printable(host),
+            seconds=f"{seconds:g}",
+        ),
         retries=True,
     )
 
@@ -201,7 +224,7 @@ def ssh_slow(host: str, seconds: float) -> EaglerayError:
 def ssh_lost(host: str) -> EaglerayError:
     return EaglerayError(
         "ssh-lost",
-        f"The connection to {printable(host)} is lost.",
+        t("Lost connection to {host}.", host=printable(host)),
         retries=True,
     )
 
@@ -212,24 +235,37 @@ def ssh_lost(host: str) -> EaglerayError:
 def remote_port_refused(address: str, host: str) -> EaglerayError:
     return EaglerayError(
         "far-port-refused",
-        f"Nothing listens at {printable(address)}, seen from {printable(host)}.",
-        "What was there may have ended, or may listen on another address of its node.",
+        t(
+            "{host} can't connect to {address}: nothing listens.",
+            address=printable(address),
+            host=printable(host),
+        ),
+        t("It may have exited, or listen on another address."),
     )
 
 
 def remote_host_unknown(address: str, host: str) -> EaglerayError:
     return EaglerayError(
         "far-host-unknown",
-        f"{printable(host)} does not know the host of {printable(address)}.",
-        "Check the name as it is written on that machine.",
+        t(
+            "{host} can't find the host of {address}.",
+            host=printable(host),
+            address=printable(address),
+        ),
+        t("Check the name on that machine."),
     )
 
 
 def remote_host_unreachable(address: str, host: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "far-host-unreachable",
-        f"{printable(address)} cannot be reached from {printable(host)}: {printable(detail) or 'no answer'}.",
-        "The node may be down, or a firewall stands between the two.",
+        t(
+            "{host} can't connect to {address}: {detail}.",
+            address=printable(address),
+            host=printable(host),
+            detail=printable(detail) or "no answer",
+        ),
+        t("The node may be down, or a firewall blocks the connection."),
         detail,
     )
 
@@ -237,16 +273,26 @@ def remote_host_unreachable(address: str, host: str, detail: str = "") -> Eagler
 def remote_slow(address: str, host: str, seconds: float) -> EaglerayError:
     return EaglerayError(
         "far-slow",
-        f"{printable(host)} had no connection to {printable(address)} within {seconds:g} s.",
-        "The node may be down, or a firewall stands between the two.",
+        t(
+            "{host} did not connect to {address} within {seconds} s.",
+            host=printable(host),
+            address=printable(address),
+            seconds=f"{seconds:g}",
+        ),
+        t("The node may be down, or a firewall blocks the connection."),
     )
 
 
 def remote_refused(address: str, host: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "far-refused",
-        f"{printable(address)} was not reached through {printable(host)}: {printable(detail) or 'the ssh server refused'}.",
-        "The log of the ssh server says why.",
+        t(
+            "{host} did not connect to {address}: {detail}.",
+            address=printable(address),
+            host=printable(host),
+            detail=printable(detail) or "the ssh server refused",
+        ),
+        t("The log of the ssh server has the reason."),
         detail,
     )
 
