@@ -31,12 +31,12 @@ export async function outputText(app: App, id: string): Promise<string> {
 /** The frames of tracebacks whose files this machine has. */
 export function outputLinks(app: App, document: vscode.TextDocument): vscode.DocumentLink[] {
   const run = app.runs.value.runs.find(({ id }) => id === document.uri.query);
-  const found = new Map<string, string | undefined>();
+  const localFiles = new Map<string, string | undefined>();
   const fileOf = (written: string, folder: string): string | undefined => {
-    if (!found.has(written)) {
-      found.set(written, localFile(written, folder, existsSync));
+    if (!localFiles.has(written)) {
+      localFiles.set(written, localFile(written, folder, existsSync));
     }
-    return found.get(written);
+    return localFiles.get(written);
   };
   const links = document
     .getText()
