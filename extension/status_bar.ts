@@ -11,7 +11,7 @@ import type { Clusters } from "./features/clusters/messages";
 import { clusterSentence } from "./features/clusters/rows";
 import type { DebuggedWorker } from "./features/debugging/debugged_worker";
 import type { Snapshot } from "./features/workers/messages";
-import { waitingCounts } from "./features/workers/paused_rows";
+import { waitingCounts } from "./features/workers/paused_summary";
 import type { App } from "./app";
 import { setContextKey } from "./settings";
 import type { SidecarState } from "./sidecar/sidecar";

@@ -7,7 +7,7 @@ import type { RowTexts } from "./common/texts";
 import type { Row, Selection } from "./panel";
 
 /** What a view shows; pure, so that it is tested without an editor. */
-interface TreeModel<R extends Row> {
+export interface TreeModel<R extends Row> {
   children(row?: R): readonly R[];
   texts(row: R): RowTexts;
   /** The command that a click or Enter runs, with the row as its argument. */
@@ -25,10 +25,12 @@ export class RowTree<R extends Row> implements vscode.TreeDataProvider<R>, Dispo
   private readonly owned = new Disposables();
   private readonly changed = this.owned.add(new vscode.EventEmitter<undefined>());
   readonly onDidChangeTreeData = this.changed.event;
+  private model: TreeModel<R> | undefined;
 
+  /** `read` gives the model when the view is first visible, so that an idle window doesn't read its code. */
   constructor(
     id: string,
-    private readonly model: TreeModel<R>,
+    private readonly read: () => Promise<TreeModel<R>>,
     selection: Selection,
   ) {
     this.view = this.owned.add(
@@ -59,11 +61,19 @@ export class RowTree<R extends Row> implements vscode.TreeDataProvider<R>, Dispo
     });
   }
 
-  getChildren(row?: R): R[] {
+  getChildren(row?: R): R[] | Promise<R[]> {
+    return this.model === undefined ? this.firstChildren(row) : [...this.model.children(row)];
+  }
+
+  private async firstChildren(row?: R): Promise<R[]> {
+    this.model = await this.read();
     return [...this.model.children(row)];
   }
 
   getTreeItem(row: R): vscode.TreeItem {
+    if (this.model === undefined) {
+      throw new Error("The editor draws a row only after it has got it.");
+    }
     const texts = this.model.texts(row);
     const item = new vscode.TreeItem(texts.label, EXPANSIONS[texts.children]);
     item.id = texts.id;

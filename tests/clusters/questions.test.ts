@@ -19,7 +19,8 @@ registeredForEach(registerClusters, (made) => {
   fake = made;
 });
 
-function ask(changes: Partial<SshQuestion>): void {
+/** Asks, and waits until the code for questions is read. */
+async function ask(changes: Partial<SshQuestion>): Promise<void> {
   fake.sidecar.notify(QUESTION, {
     id: 1,
     ssh: "login",
@@ -27,10 +28,11 @@ function ask(changes: Partial<SshQuestion>): void {
     kind: "secret",
     ...changes,
   });
+  await settled();
 }
 
-test("a passphrase is typed unseen, told once, and kept nowhere", async () => {
-  ask({});
+test("a passphrase is typed unseen, sent once, and stored nowhere", async () => {
+  await ask({});
   const [box] = editor.boxes;
   assert.deepEqual(
     [box?.title, box?.prompt, box?.password, box?.ignoreFocusOut, box?.open],
@@ -50,33 +52,33 @@ test("a passphrase is typed unseen, told once, and kept nowhere", async () => {
   assert.equal(fake.secrets.values.size, 0);
 });
 
-test("an answer that is not taken is logged without what it was", async () => {
+test("a rejected answer is logged without its text", async () => {
   fake.sidecar.on(ANSWER, () => {
     throw new EaglerayError("adapter-lost", "It ended.");
   });
-  ask({});
+  await ask({});
   editor.boxes[0]?.enter("s3cret");
   await settled();
   assert.match(fake.log.text, /question 1 was not taken/);
   assert.doesNotMatch(fake.log.text, /s3cret/);
 });
 
-test("a code is typed where it can be seen", () => {
-  ask({ kind: "text", prompt: "Verification code: " });
+test("a code is visible while it is typed", async () => {
+  await ask({ kind: "text", prompt: "Verification code: " });
   assert.equal(editor.boxes[0]?.password, false);
 });
 
 test("Escape is the answer “cancelled”", async () => {
-  ask({});
+  await ask({});
   editor.boxes[0]?.hide();
   await settled();
   assert.deepEqual(fake.sidecar.sentTo(ANSWER), [{ id: 1, text: null }]);
 });
 
 test("questions come one after another, and one that is over goes away unanswered", async () => {
-  ask({ id: 1 });
-  ask({ id: 2 });
-  ask({ id: 3 });
+  await ask({ id: 1 });
+  await ask({ id: 2 });
+  await ask({ id: 3 });
   assert.equal(editor.boxes.length, 1);
   fake.sidecar.notify(QUESTION_OVER, { id: 2 });
   fake.sidecar.notify(QUESTION_OVER, { id: 1 });
@@ -95,17 +97,17 @@ test("a host key is shown line by line in a dialog, and Enter does not trust it"
     "The authenticity of host 'login (10.0.0.1)' can't be established.\n" +
     "ED25519 key fingerprint is SHA256:abc.\nContinue connecting (yes/no/[fingerprint])? ";
   editor.answer = ({ buttons }) => buttons[1];
-  ask({ kind: "confirm", prompt });
+  await ask({ kind: "confirm", prompt });
   await settled();
   const [dialog] = editor.asked;
   assert.equal(dialog?.text, "Trust the unknown host login?");
   assert.deepEqual(dialog.buttons, ["Don't Connect", "Trust and Connect"]);
   assert.deepEqual(dialog.options, { modal: true, detail: prompt.split("\nContinue")[0] });
   editor.answer = ({ buttons }) => buttons[0];
-  ask({ id: 2, kind: "confirm", prompt });
+  await ask({ id: 2, kind: "confirm", prompt });
   await settled();
   editor.answer = () => undefined;
-  ask({ id: 3, kind: "confirm", prompt });
+  await ask({ id: 3, kind: "confirm", prompt });
   await settled();
   assert.deepEqual(fake.sidecar.sentTo(ANSWER), [
     { id: 1, text: "yes" },
@@ -120,16 +122,16 @@ test("a dialog whose question is over answers nobody", async () => {
     new Promise((resolve) => {
       click = resolve;
     });
-  ask({ kind: "confirm", prompt: "Continue?" });
+  await ask({ kind: "confirm", prompt: "Continue?" });
   fake.sidecar.notify(QUESTION_OVER, { id: 1 });
   click("Yes");
   await settled();
   assert.deepEqual(fake.sidecar.sentTo(ANSWER), []);
 });
 
-test("a notice stands there until it is over, beside a question", async () => {
-  ask({ id: 10, kind: "notice", prompt: "Confirm user presence for key ED25519-SK" });
-  ask({ id: 11 });
+test("a notice is shown until it is over, beside a question", async () => {
+  await ask({ id: 10, kind: "notice", prompt: "Confirm user presence for key ED25519-SK" });
+  await ask({ id: 11 });
   const [notice] = editor.progresses;
   assert.equal(
     notice?.options.title,
@@ -142,9 +144,9 @@ test("a notice stands there until it is over, beside a question", async () => {
 });
 
 test("when the sidecar ends, all questions are over", async () => {
-  ask({ id: 10, kind: "notice" });
-  ask({ id: 1 });
-  ask({ id: 2 });
+  await ask({ id: 10, kind: "notice" });
+  await ask({ id: 1 });
+  await ask({ id: 2 });
   fake.sidecar.state.set("failed");
   await settled();
   assert.deepEqual(
@@ -155,8 +157,12 @@ test("when the sidecar ends, all questions are over", async () => {
   assert.deepEqual(fake.sidecar.sentTo(ANSWER), []);
 });
 
-test("what the other side writes into a prompt is only text", () => {
-  ask({ kind: "text", prompt: "\u001b[2J$(trash) [yes](command:x)\r\nPasscode: ", ssh: "$(x)" });
+test("a prompt from the host is shown as plain text", async () => {
+  await ask({
+    kind: "text",
+    prompt: "\u001b[2J$(trash) [yes](command:x)\r\nPasscode: ",
+    ssh: "$(x)",
+  });
   const [box] = editor.boxes;
   assert.doesNotMatch(`${box?.title}${box?.prompt}`, /\$\(|\]\(|[\n\u001b]/);
   assert.match(box?.prompt ?? "", / · Passcode:$/);

@@ -13,7 +13,7 @@ import * as runs from "../../extension/features/runs";
 import * as workers from "../../extension/features/workers";
 import { ClustersTree } from "../../extension/features/workers/clusters_view";
 import type { App } from "../../extension/app";
-import { fakeApp, settled, type FakeApp } from "./app";
+import { fakeApp, type FakeApp } from "./app";
 import { debug, editor } from "./vscode";
 
 interface Registered {
@@ -31,11 +31,9 @@ export function registeredForEach(
     debug.reset();
     const fake = fakeApp();
     registered = register(fake.app);
-    // As the editor does when the view is first visible, which has its rows read.
-    const view = editor.views.get("eagleray.clusters");
-    if (view !== undefined) {
-      view.provider.getChildren();
-      await settled();
+    // As the editor does when a view is first visible, which has its rows read.
+    for (const view of editor.views.values()) {
+      await view.provider.getChildren();
     }
     take(fake);
   });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { RecordingTimes } from "../../extension/features/runs/recording_texts";
+import { RecordingTimes } from "../../extension/features/runs/recording_times";
 import {
   runsRows,
   runsTexts,

@@ -2,11 +2,12 @@
 
 import type { App } from "../../app";
 import { lazily, registerCommands } from "../../commands";
-import type { Disposable } from "../../common/disposables";
+import { Disposables, type Disposable } from "../../common/disposables";
 import { Store, type Readable } from "../../common/readable";
 import { COMMANDS } from "../../contributions";
 import { CredentialStore } from "./credentials";
-import { SshQuestions } from "./ssh_questions";
+import { QUESTION, QUESTION_OVER } from "./messages";
+import type { SshQuestions } from "./ssh_questions";
 import { timeWarnings } from "./time_warnings";
 
 /** `connecting` are the addresses that are being connected. */
@@ -26,7 +27,7 @@ export function register(app: App): ClustersFeature {
     return new ClusterCommands(app, access, connecting);
   });
   const owned = [
-    new SshQuestions(app),
+    sshQuestions(app),
     timeWarnings(app),
     sidecar.onStarted(() => void access.sendAll()),
     ...registerCommands(app, commands, [
@@ -49,4 +50,32 @@ export function register(app: App): ClustersFeature {
     ]),
   ];
   return { owned, connecting };
+}
+
+/** Shows the questions of ssh in their order; the code for them is read with the first. */
+function sshQuestions(app: App): Disposable {
+  const { sidecar } = app;
+  const owned = new Disposables();
+  let questions: Promise<SshQuestions> | undefined;
+  const closeAll = (): void => void questions?.then((all) => all.closeAll());
+  owned.add(
+    sidecar.onNotification(QUESTION, (question) => {
+      questions ??= import("./ssh_questions.js").then(({ SshQuestions }) => new SshQuestions(app));
+      void questions.then((all) => all.add(question));
+    }),
+  );
+  owned.add(
+    sidecar.onNotification(QUESTION_OVER, ({ id }) => {
+      void questions?.then((all) => all.close(id));
+    }),
+  );
+  owned.add(
+    sidecar.state.onChanged((state) => {
+      if (state !== "ready") {
+        closeAll();
+      }
+    }),
+  );
+  owned.add({ dispose: closeAll });
+  return owned;
 }

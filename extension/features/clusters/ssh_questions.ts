@@ -3,9 +3,8 @@
 import * as vscode from "vscode";
 
 import type { App } from "../../app";
-import type { Disposable } from "../../common/disposables";
 import { plain } from "../../common/texts";
-import { ANSWER, QUESTION, QUESTION_OVER, type SshQuestion } from "./messages";
+import { ANSWER, type SshQuestion } from "./messages";
 
 /** A box on the screen: its answer, and how to close it. */
 interface ShownQuestion {
@@ -21,37 +20,14 @@ interface ShownQuestion {
  * 2. A question that is over (ssh gave up, or another answer came) takes its box away unanswered.
  * 3. When the sidecar ends, all of its questions are over.
  */
-export class SshQuestions implements Disposable {
+export class SshQuestions {
   private readonly waiting: SshQuestion[] = [];
   private readonly notices = new Map<number, () => void>();
-  private readonly owned: readonly Disposable[];
   private shown: ShownQuestion | undefined;
 
-  constructor(private readonly app: App) {
-    const { sidecar } = app;
-    this.owned = [
-      sidecar.onNotification(QUESTION, (question) => {
-        this.add(question);
-      }),
-      sidecar.onNotification(QUESTION_OVER, ({ id }) => {
-        this.close(id);
-      }),
-      sidecar.state.onChanged((state) => {
-        if (state !== "ready") {
-          this.closeAll();
-        }
-      }),
-    ];
-  }
+  constructor(private readonly app: App) {}
 
-  dispose(): void {
-    for (const disposable of this.owned) {
-      disposable.dispose();
-    }
-    this.closeAll();
-  }
-
-  private add(question: SshQuestion): void {
+  add(question: SshQuestion): void {
     if (question.kind === "notice") {
       this.notify(question);
       return;
@@ -89,7 +65,7 @@ export class SshQuestions implements Disposable {
     }
   }
 
-  private close(id: number): void {
+  close(id: number): void {
     this.notices.get(id)?.();
     const at = this.waiting.findIndex((question) => question.id === id);
     if (at !== -1) {
@@ -102,7 +78,7 @@ export class SshQuestions implements Disposable {
     }
   }
 
-  private closeAll(): void {
+  closeAll(): void {
     const shown = this.shown === undefined ? [] : [this.shown.question];
     for (const { id } of [...this.waiting, ...shown]) {
       this.close(id);

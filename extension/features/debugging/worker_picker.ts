@@ -8,8 +8,7 @@ import type { App } from "../../app";
 import { dotted, plain } from "../../common/texts";
 import { isRow, type Row } from "../../panel";
 import type { PausedWorker } from "../workers/messages";
-import { workerName } from "../workers/names";
-import { stateWord } from "../workers/paused_rows";
+import { stateWord, workerName } from "../workers/names";
 import { pausedWorkersOf } from "../workers/rows";
 import { currentRows, targetOf, waiting, type Target } from "./model";
 

@@ -15,7 +15,7 @@ import { lastOptions } from "./last_options";
 import { COMMAND, FORGET, PAUSE, STOP, type Run, type RunWorkerStatus } from "./messages";
 import type { RunOutput } from "./output";
 import type { OutputDocuments } from "./output_documents";
-import { workerName } from "./rows";
+import { workerName } from "./worker_names";
 import { isOfThisWindow } from "./run_list";
 import type { RunStarter } from "./run_starter";
 import type { RunStops } from "./run_stops";

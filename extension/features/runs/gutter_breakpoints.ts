@@ -6,7 +6,7 @@ import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
 import { windowName } from "../../workspace";
 import { BREAKPOINTS, type Breakpoint, type LineBreakpoint, type Run } from "./messages";
-import { lineNotes } from "./rows";
+import { lineNotes } from "./line_texts";
 import { isOfThisWindow } from "./run_list";
 import { isLive } from "./states";
 

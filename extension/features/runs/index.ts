@@ -11,11 +11,11 @@ import { RunCommands } from "./commands";
 import { BreakpointNotes, GutterBreakpoints } from "./gutter_breakpoints";
 import { RunOutput } from "./output";
 import { OutputDocuments } from "./output_documents";
-import { RecordingTimes } from "./recording_texts";
-import { runsRows, runsTexts, type RunsRow, type RunsView } from "./rows";
+import { RecordingTimes } from "./recording_times";
+import type { RunsRow, RunsView } from "./rows";
 import { RunStarter } from "./run_starter";
 import { RunStops } from "./run_stops";
-import { isAtStop, isLive } from "./states";
+import { isLive } from "./states";
 
 /** The commands that execute something of the workspace. */
 const TRUSTED: readonly CommandDefinition<RunCommands>[] = [
@@ -95,10 +95,13 @@ function runsView(app: App): Disposable {
   const tree = owned.add(
     new RowTree<RunsRow>(
       VIEWS.runs,
-      {
-        children: (row) => runsRows(input(), row),
-        texts: (row) => runsTexts(input(), row),
-        click,
+      async () => {
+        const { runsClick, runsRows, runsTexts } = await import("./rows.js");
+        return {
+          children: (row) => runsRows(input(), row),
+          texts: (row) => runsTexts(input(), row),
+          click: runsClick,
+        };
       },
       app.selection,
     ),
@@ -117,21 +120,6 @@ function runsView(app: App): Disposable {
   tree.redrawEvery(REDRAW_MS, () => runs.value.runs.some(isLive));
   tree.redrawEvery(REDRAW_RECORDING_MS, () => recordings.isRecording);
   return owned;
-}
-
-function click(row: RunsRow): string | undefined {
-  switch (row.row) {
-    case "run":
-      return COMMANDS.showOutput;
-    case "runGroup":
-      return undefined;
-    case "runWorker":
-      return isAtStop(row.worker) ? COMMANDS.attach : undefined;
-    case "runLine":
-      return COMMANDS.goToBreakpoint;
-    case "runReport":
-      return COMMANDS.openReport;
-  }
 }
 
 /** Announces runs of this window that fail; the message is read when the first does. */

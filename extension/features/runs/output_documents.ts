@@ -6,7 +6,6 @@ import type { App } from "../../app";
 import { Disposables, type Disposable } from "../../common/disposables";
 import { plain } from "../../common/texts";
 import type { Run } from "./messages";
-import { startTime } from "./rows";
 
 const SCHEME = "eagleray-output";
 
@@ -25,6 +24,7 @@ export class OutputDocuments
 
   /** Shows the end of the output; a document that is open already is read again. */
   async show(run: Run, preview: boolean): Promise<void> {
+    const { startTime } = await import("./rows.js");
     const name = `${plain(run.name)} ${startTime(run.started, Date.now() / 1000)}`;
     const path = `/${name.replaceAll("/", "∕")}.log`;
     const uri = vscode.Uri.from({ scheme: SCHEME, path, query: run.id });

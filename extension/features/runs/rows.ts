@@ -3,12 +3,15 @@
 import { l10n } from "vscode";
 
 import { dotted, duration, lines, plain, spokenText, type RowTexts } from "../../common/texts";
-import { ROWS } from "../../contributions";
+import { COMMANDS, ROWS } from "../../contributions";
 import type { Clusters } from "../clusters/messages";
 import type { ProfiledRuns } from "../profiling/messages";
 import type { BreakpointStatus, Run, RunWorkerStatus, StoredRuns } from "./messages";
-import { runRecording, workerRecording, type RecordingTimes } from "./recording_texts";
+import { runRecording, workerRecording } from "./recording_texts";
+import type { RecordingTimes } from "./recording_times";
+import { lineSentence } from "./line_texts";
 import { isAtStop, isLive, runIcon, runStateText, workerIcon, workerStateText } from "./states";
+import { shortPlace, workerName } from "./worker_names";
 
 /** The view's input: the lists, and the time in seconds since 1970. */
 export interface RunsView {
@@ -93,20 +96,20 @@ export function runsTexts(view: RunsView, row: RunsRow): RowTexts {
   }
 }
 
-/** Notes about the breakpoints in a file that were moved or are unreachable, by their line. */
-export function lineNotes(
-  { runs }: StoredRuns,
-  path: string,
-): readonly { readonly line: number; readonly text: string }[] {
-  const notes = runs
-    .filter(isLive)
-    .flatMap((run) =>
-      run.lines
-        .filter((line) => line.path === path && /^(moved|unreachable)$/.test(line.state))
-        .map((line) => [line.line, plain(lineSentence(run, line), 500)] as const),
-    );
-  // Of several runs of one program the newest counts.
-  return [...new Map(notes.reverse())].map(([line, text]) => ({ line, text }));
+/** The command that a click on a row runs. */
+export function runsClick(row: RunsRow): string | undefined {
+  switch (row.row) {
+    case "run":
+      return COMMANDS.showOutput;
+    case "runGroup":
+      return undefined;
+    case "runWorker":
+      return isAtStop(row.worker) ? COMMANDS.attach : undefined;
+    case "runLine":
+      return COMMANDS.goToBreakpoint;
+    case "runReport":
+      return COMMANDS.openReport;
+  }
 }
 
 function belowRun(view: RunsView, run: Run): RunsRow[] {
@@ -360,17 +363,6 @@ function kindText({ kind }: RunWorkerStatus): string {
   }
 }
 
-/** The name of a process, in its row and in pick lists. */
-export function workerName(worker: RunWorkerStatus): string {
-  return plain(worker.name) || l10n.t("process {0}", worker.pid);
-}
-
-/** The name in sentences: "policy-0 (rank 0)". */
-export function workerTitle(worker: RunWorkerStatus): string {
-  const name = workerName(worker);
-  return worker.rank === "" ? name : l10n.t("{0} (rank {1})", name, plain(worker.rank));
-}
-
 function lineTexts({ run, line }: RunLineRow): RowTexts {
   const label = plain(shortPlace(line.path, line.line));
   const why = plain(lineSentence(run, line), 500);
@@ -388,23 +380,6 @@ function lineTexts({ run, line }: RunLineRow): RowTexts {
   };
 }
 
-/** The state of a breakpoint; the sidecar's reason where there is one. */
-function lineSentence(run: Run, line: BreakpointStatus): string {
-  if (line.reason !== "") {
-    return line.reason;
-  }
-  switch (line.state) {
-    case "moved":
-      return l10n.t("moved to line {0}", line.moved_to);
-    case "unreachable":
-      return l10n.t("no code near this line");
-    case "pending":
-      return isLive(run) ? l10n.t("not loaded yet") : l10n.t("never loaded: breakpoint not hit");
-    case "verified":
-      return line.workers === 1 ? l10n.t("1 worker") : l10n.t("{0} workers", line.workers);
-  }
-}
-
 function reportTexts({ run, path, worker }: RunReportRow): RowTexts {
   const label = plain(path.slice(path.lastIndexOf("/") + 1));
   return {
@@ -417,11 +392,6 @@ function reportTexts({ run, path, worker }: RunReportRow): RowTexts {
     context: ROWS.runReport,
     children: "none",
   };
-}
-
-/** "policy.py:42". */
-export function shortPlace(path: string, line: number): string {
-  return `${path.slice(path.lastIndexOf("/") + 1)}:${line}`;
 }
 
 function clusterName({ clusters }: Clusters, id: string): string {

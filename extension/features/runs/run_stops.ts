@@ -11,7 +11,7 @@ import { AutoAttach } from "../debugging/auto_attach";
 import { targetKey, type Target } from "../debugging/model";
 import type { StopTracker } from "../debugging/stop_tracker";
 import type { Run, RunWorkerStatus, StoredRuns } from "./messages";
-import { shortPlace, workerTitle } from "./rows";
+import { shortPlace, workerTitle } from "./worker_names";
 import { isOfThisWindow } from "./run_list";
 import { isAtStop, isLive } from "./states";
 

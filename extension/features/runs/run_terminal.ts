@@ -11,7 +11,7 @@ import { COMMANDS } from "../../contributions";
 import type { ProfiledRuns } from "../profiling/messages";
 import { OUTPUT, STOP, type OutputPiece, type Run } from "./messages";
 import { runRecording } from "./recording_texts";
-import { shortPlace, workerTitle } from "./rows";
+import { shortPlace, workerTitle } from "./worker_names";
 import { endingText, isAtStop, isLive } from "./states";
 
 /** Between two pieces, so that a window draws what a program prints without end. */

@@ -5,7 +5,6 @@ import { registerCommands } from "../../commands";
 import { Disposables, type Disposable } from "../../common/disposables";
 import { asEaglerayError } from "../../common/errors";
 import type { Readable } from "../../common/readable";
-import type { RowTexts } from "../../common/texts";
 import { COMMANDS, VIEWS } from "../../contributions";
 import { setContextKey } from "../../settings";
 import { RowTree } from "../../tree_view";
@@ -19,18 +18,6 @@ const POLL_INTERVAL_MS = 5_000;
 const REDRAW_MS = 20_000;
 const GROUPING = "eagleray.clustersBy";
 
-/** No row is drawn before the rows are read. */
-const NO_TEXTS: RowTexts = {
-  id: "",
-  label: "",
-  description: "",
-  tooltip: "",
-  spoken: "",
-  icon: "",
-  context: "",
-  children: "none",
-};
-
 /** Owns the view, what was loaded for it, and the timer that loads it again. */
 export class ClustersTree implements Disposable {
   private readonly tree: RowTree<ClusterTreeRow>;
@@ -41,8 +28,6 @@ export class ClustersTree implements Disposable {
   private grouping: Grouping;
   private since = Date.now();
   private isLoading = false;
-  /** Read when the view is first visible. */
-  private rows: typeof import("./cluster_rows") | undefined;
 
   /** `connecting` are the addresses that are being connected. */
   constructor(
@@ -52,9 +37,12 @@ export class ClustersTree implements Disposable {
     this.tree = this.owned.add(
       new RowTree<ClusterTreeRow>(
         VIEWS.clusters,
-        {
-          children: (row) => this.rows?.clusterTreeRows(this.input(), row) ?? this.readRows(),
-          texts: (row) => this.rows?.clusterTreeTexts(this.input(), row) ?? NO_TEXTS,
+        async () => {
+          const { clusterTreeRows, clusterTreeTexts } = await import("./cluster_rows.js");
+          return {
+            children: (row) => clusterTreeRows(this.input(), row),
+            texts: (row) => clusterTreeTexts(this.input(), row),
+          };
         },
         app.selection,
       ),
@@ -130,14 +118,6 @@ export class ClustersTree implements Disposable {
       const { clusters, jobs } = app.clusters.value;
       return [...clusters, ...jobs].some(({ time_left_s }) => time_left_s !== null);
     });
-  }
-
-  private readRows(): [] {
-    void import("./cluster_rows.js").then((rows) => {
-      this.rows = rows;
-      this.tree.redraw();
-    });
-    return [];
   }
 
   private input(): ClusterTreeView {

@@ -2,6 +2,8 @@
 
 import { l10n } from "vscode";
 
+import type { PausedWorker } from "./messages";
+
 /** "policy-0 (rank 0)"; a driver has no rank. */
 export function workerName({
   name,
@@ -46,4 +48,19 @@ function range(from: number, to: number): string {
 /** "policy.py:42". */
 export function shortPlace(path: string, line: number): string {
   return `${path.slice(path.lastIndexOf("/") + 1)}:${line}`;
+}
+
+export function stateWord(state: PausedWorker["state"]): string {
+  switch (state) {
+    case "paused":
+      return l10n.t("paused");
+    case "held":
+      return l10n.t("held");
+    case "debugging":
+      return l10n.t("debugging");
+    case "running":
+      return l10n.t("running");
+    case "gone":
+      return l10n.t("node lost");
+  }
 }

@@ -3,11 +3,11 @@
 import { l10n } from "vscode";
 
 import { dotted, duration, lines, plain, spokenText, type RowTexts } from "../../common/texts";
-import { ROWS } from "../../contributions";
+import { COMMANDS, ROWS } from "../../contributions";
 import type { Cluster, Clusters } from "../clusters/messages";
 import { clusterContext, clusterSentence, failingRoute, problemTexts } from "../clusters/rows";
 import type { PausedWorker, Snapshot } from "./messages";
-import { namesRank, rankRanges, rankText, shortPlace, workerName } from "./names";
+import { namesRank, rankRanges, rankText, shortPlace, stateWord, workerName } from "./names";
 import type { GroupRow, PausedRow } from "./rows";
 
 /** The view's input: the lists, the time in milliseconds, and how many seconds ago the snapshot came. */
@@ -53,6 +53,11 @@ export function pausedRows(view: PausedView, row?: PausedRow): readonly PausedRo
   }
 }
 
+/** The command that a click on a row runs. */
+export function pausedClick(row: PausedRow): string | undefined {
+  return row.row === "worker" && row.worker.state !== "gone" ? COMMANDS.attach : undefined;
+}
+
 export function pausedTexts(view: PausedView, row: PausedRow): RowTexts {
   switch (row.row) {
     case "group":
@@ -64,33 +69,6 @@ export function pausedTexts(view: PausedView, row: PausedRow): RowTexts {
     case "problem":
       return problemTexts(row);
   }
-}
-
-/** "6 paused", "5 paused · 1 held"; without any, "9 workers on 127.0.0.1:8265". */
-export function pausedSummary({ snapshot, clusters: { clusters } }: PausedView): string {
-  const counts = waitingCounts(snapshot);
-  if (counts !== "") {
-    return counts;
-  }
-  const connected = clusters.filter(({ state }) => state === "connected");
-  const workers = connected.reduce((sum, cluster) => sum + Math.max(0, cluster.workers), 0);
-  const [only] = connected;
-  if (only === undefined) {
-    return "";
-  }
-  const where =
-    connected.length === 1 ? plain(only.name) : l10n.t("{0} clusters", connected.length);
-  return workers === 1
-    ? l10n.t("1 worker on {0}", where)
-    : l10n.t("{0} workers on {1}", workers, where);
-}
-
-/** "5 paused · 1 held"; "" without any. */
-export function waitingCounts({ paused, held }: Pick<Snapshot, "paused" | "held">): string {
-  return dotted(
-    paused > 0 ? l10n.t("{0} paused", paused) : "",
-    held > 0 ? l10n.t("{0} held", held) : "",
-  );
 }
 
 function groupRows({ groups }: Snapshot): readonly PausedRow[] {
@@ -167,21 +145,6 @@ function stateCounts(workers: readonly PausedWorker[]): string {
     .filter(([, number]) => number > 0)
     .map(([state, number]) => `${number} ${stateWord(state)}`)
     .join(", ");
-}
-
-export function stateWord(state: PausedWorker["state"]): string {
-  switch (state) {
-    case "paused":
-      return l10n.t("paused");
-    case "held":
-      return l10n.t("held");
-    case "debugging":
-      return l10n.t("debugging");
-    case "running":
-      return l10n.t("running");
-    case "gone":
-      return l10n.t("node lost");
-  }
 }
 
 /**
@@ -308,15 +271,6 @@ function emptyTexts(cluster: Cluster): RowTexts {
     context: clusterContext(cluster),
     children: cluster.problems.length > 0 ? "expanded" : "none",
   };
-}
-
-/** The message above the list while the route to one of its clusters is failing; else "". */
-export function routeTrouble({ snapshot, clusters }: PausedView): string {
-  const listed = new Set(snapshot.groups.map((group) => group.cluster));
-  return clusters.clusters
-    .filter((cluster) => listed.has(cluster.id) && failingRoute(cluster) !== undefined)
-    .map((cluster) => `${plain(cluster.name)}: ${clusterSentence(cluster)}`)
-    .join("\n");
 }
 
 function clusterName({ clusters }: Clusters, id: string): string {

@@ -2,16 +2,10 @@
 
 import type { App } from "../../app";
 import { Disposables, type Disposable } from "../../common/disposables";
-import { COMMANDS, VIEWS } from "../../contributions";
+import { VIEWS } from "../../contributions";
 import { RowTree } from "../../tree_view";
-import {
-  pausedRows,
-  pausedSummary,
-  pausedTexts,
-  routeTrouble,
-  waitingCounts,
-  type PausedView,
-} from "./paused_rows";
+import type { PausedView } from "./paused_rows";
+import { pausedSummary, routeTrouble, waitingCounts } from "./paused_summary";
 import type { PausedRow } from "./rows";
 
 /** How often the waiting times are redrawn. */
@@ -29,11 +23,13 @@ export function pausedView(app: App): Disposable {
   const tree = owned.add(
     new RowTree<PausedRow>(
       VIEWS.paused,
-      {
-        children: (row) => pausedRows(input(), row),
-        texts: (row) => pausedTexts(input(), row),
-        click: (row) =>
-          row.row === "worker" && row.worker.state !== "gone" ? COMMANDS.attach : undefined,
+      async () => {
+        const { pausedClick, pausedRows, pausedTexts } = await import("./paused_rows.js");
+        return {
+          children: (row) => pausedRows(input(), row),
+          texts: (row) => pausedTexts(input(), row),
+          click: pausedClick,
+        };
       },
       app.selection,
     ),

@@ -1,0 +1,22 @@
+/** The names of a run's processes and of their lines. */
+
+import { l10n } from "vscode";
+
+import { plain } from "../../common/texts";
+import type { RunWorkerStatus } from "./messages";
+
+/** The name of a process, in its row and in pick lists. */
+export function workerName(worker: RunWorkerStatus): string {
+  return plain(worker.name) || l10n.t("process {0}", worker.pid);
+}
+
+/** The name in sentences: "policy-0 (rank 0)". */
+export function workerTitle(worker: RunWorkerStatus): string {
+  const name = workerName(worker);
+  return worker.rank === "" ? name : l10n.t("{0} (rank {1})", name, plain(worker.rank));
+}
+
+/** "policy.py:42". */
+export function shortPlace(path: string, line: number): string {
+  return `${path.slice(path.lastIndexOf("/") + 1)}:${line}`;
+}
