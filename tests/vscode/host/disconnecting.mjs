@@ -96,17 +96,20 @@ export function disconnecting() {
       assert.strictEqual((await lab.waitForStop(row)).top.line, at.top.line);
     });
 
-    it("a click on a worker that another session has takes it over", async () => {
+    it("a click on a worker that is being debugged shows its session again", async () => {
       const { row } = await lab.pause("p0", "train", 0);
       const first = await lab.attach(row);
-      const now = await lab.row("p0", "debugging");
-      await lab.command("attach", now);
+      await vscode.commands.executeCommand("workbench.action.closeAllEditors");
+      await lab.command("attach", await lab.row("p0", "debugging"));
       await until(
-        () => sessions().length === 1 && sessions()[0].id !== first.session.id,
-        "only the new session is open",
+        () => vscode.window.activeTextEditor?.selection.active.line === line("after") - 1,
+        "the stopped line is shown",
         LIMIT,
       );
-      assert.strictEqual((await lab.waitForStop(row)).top.line, line("after"));
+      assert.deepStrictEqual(
+        sessions().map(({ id }) => id),
+        [first.session.id],
+      );
     });
 
     it("a killed sidecar keeps every stop", async () => {
