@@ -182,7 +182,7 @@ async def test_master_answers_a_check_and_ends_with_the_route(
     await master.close()
     assert not path.exists()
     await until(lambda: not is_running(pid), "ssh has ended")
-    with pytest.raises(EaglerayError, match="lost"):
+    with pytest.raises(EaglerayError, match="Lost connection"):
         await master.argv(["true"], PATIENCE_S)
 
 
