@@ -91,7 +91,7 @@ def test_session_ends_with_a_message_when_the_link_is_lost(
         editor.wait_for("stopped")
         os.kill(master(adapter), signal.SIGKILL)
         result = editor.wait_for("output")["body"]["output"]
-        assert f"through {HOST} was lost" in result
+        assert f"Lost connection through {HOST}" in result
         assert "PolicyWorker r0 resumed." in result
         editor.wait_for("terminated")
         assert "done" in worker.wait_done()
