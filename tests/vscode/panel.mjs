@@ -261,7 +261,7 @@ await browserRun(
 
     await test("Continue in the menu of a row that has gone leaves the selected worker paused", async () => {
       driver.call("p1", "train", 4);
-      const [selected, gone] = [window.row(/p0.*policy\.py/), window.row(/p1.*policy\.py/)];
+      const [selected, gone] = [window.row(/p0.*rank 0/), window.row(/p1.*rank 1/)];
       await window.waitFor(gone, "the other paused worker");
       const { pid } = pausedWorkers(stage).find((worker) => worker.name === "p1");
       await window.settled(selected);

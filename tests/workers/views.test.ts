@@ -97,7 +97,7 @@ test("a group names the line at which all its workers are paused", () => {
   assert.equal(rows("pausedWorkers")[0], "symbol-class: PolicyWorker.train | 2");
 });
 
-test("a failed worker shows its exception and its line, and its group what they have in common", () => {
+test("a failed worker shows its exception, and its group what all of them share", () => {
   const failed = {
     kind: "post-mortem",
     location: { ...AT, path: "/app/rewards.py", line: 9 },
@@ -117,9 +117,9 @@ test("a failed worker shows its exception and its line, and its group what they 
   fake.sidecar.notify(CHANGED, snapshotOf(workers, "Rollout.score", true));
   assert.deepEqual(rows("pausedWorkers"), [
     "error: Rollout.score | ValueError · rewards.py:9 · 2",
-    "  error: rollout-1 | ValueError: no target for '2' · relays 1 error · attempt 2 · rewards.py:9 · 12 s",
+    "  error: rollout-1 | ValueError: no target for '2' · relays 1 error · attempt 2 · 12 s",
     "    debug-pause: child | 3 s",
-    "  lock: rollout | held since 14:10 · rank 2 · ValueError · rewards.py:9",
+    "  lock: rollout | held since 14:10 · rank 2 · ValueError",
   ]);
 });
 

@@ -153,7 +153,7 @@ function stateCounts(workers: readonly PausedWorker[]): string {
  * 1. A hold, since it blocks the job.
  * 2. The rank, or the PID of a worker that has the same name and rank as another of its group; of a failed or held
  *    worker whose name has its rank, nothing.
- * 3. The exception, the location, and how long it has waited.
+ * 3. The exception, the location unless the row of the group shows it, and how long it has waited.
  * 4. The node, if the group has workers of several.
  */
 function workerTexts(view: PausedView, worker: PausedWorker, group: GroupRow): RowTexts {
@@ -163,6 +163,7 @@ function workerTexts(view: PausedView, worker: PausedWorker, group: GroupRow): R
   const rank = rankText(worker.rank);
   const isFailed = worker.kind === "post-mortem";
   const place = placeOf(worker);
+  const isShared = common(group.workers.map(placeOf)) !== "";
   const waits = worker.state === "paused" ? duration(worker.waiting_s + view.age_s) : "";
   const node = plain(worker.node_ip);
   const isSpread = new Set(group.workers.map(({ node_ip }) => node_ip)).size > 1;
@@ -174,7 +175,7 @@ function workerTexts(view: PausedView, worker: PausedWorker, group: GroupRow): R
   return {
     id: `worker ${worker.cluster} ${worker.worker_id}`,
     label: name,
-    description: dotted(hold, which, why, place, waits, isSpread ? node : ""),
+    description: dotted(hold, which, why, isShared ? "" : place, waits, isSpread ? node : ""),
     tooltip: tooltip(worker, hold, waits),
     spoken: spokenText(
       name,
