@@ -121,7 +121,7 @@ async def test_failed_poll_is_not_repeated_without_a_pause(
 @pytest.mark.parametrize("host", ["-oProxyCommand=x", "a b", "$(id)", ""])
 async def test_invalid_host_is_refused(world: Around, host: str) -> None:
     if host:
-        with pytest.raises(EaglerayError, match="not the name"):
+        with pytest.raises(EaglerayError, match="is not a host"):
             await world.jobs.add_host(host)
     assert world.site.asked == []
 

@@ -122,7 +122,7 @@ async def test_without_the_token_the_panel_says_what_to_do(
         (one,) = (await known.refresh()).clusters
         assert one.state == "unauthorized"
         assert one.problems[0].code == "token-needed"
-        assert "Set Token" in one.problems[0].next_step
+        assert "Set the token" in one.problems[0].next_step
         wrong = await known.set_access(cluster.address, "wrong")
         assert wrong.problems[0].code == "token-refused"
         right = await known.set_access(cluster.address, TOKEN)

@@ -70,7 +70,7 @@ def test_workers_of_all_nodes(driver: Program, laptop: Eagleray) -> None:
 
 def test_a_session_ends_with_its_link(cut: Cut) -> None:
     """After so long a cut the worker runs on by itself, which is what the person is told."""
-    assert "run on" in cut.said
+    assert "resumed" in cut.said
 
 
 def test_on_the_login_node_no_ssh_is_needed(driver: Program, site: Site) -> None:

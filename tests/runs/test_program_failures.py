@@ -61,7 +61,7 @@ def test_worker_that_dies_at_its_start_does_not_block_the_run(joined: Path, tmp_
     try:
         assert terminal.code() == code == 0, terminal.errors()
         lines = of_program(terminal.output().splitlines())
-        assert lines[-1] == of_program(printed)[-1]
+        assert lines[-1] == of_program(printed)[-1], terminal.output()
         shown = row(terminal.run_id())
         assert shown["state"] == "exited"
         assert [

@@ -200,7 +200,7 @@ async def test_stop_that_fails_is_shown_and_can_be_repeated(record: RunRecord) -
     world.may_rest.set()
     supervisor, running = await started(record, world)
     supervisor.stop()
-    while "couldn't stop the program" not in record.state().note and not running.done():
+    while "Can't stop the program" not in record.state().note and not running.done():
         await asyncio.sleep(0.01)
     assert record.state().phase == "running" and "TypeError" in record.state().note
     supervisor.stop()

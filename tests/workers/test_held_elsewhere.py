@@ -135,6 +135,6 @@ async def test_worker_held_elsewhere_is_refused_here() -> None:
         return Row("w1", held_on="login2", state="held")
 
     attaching = WorkerAttacher(None, find, None)
-    with pytest.raises(EaglerayError, match="held by Eagleray on login2") as error:
+    with pytest.raises(EaglerayError, match="Eagleray on login2 holds") as error:
         await attaching.attach("c", "w1", [], lambda _: None)
     assert error.value.code == "worker-elsewhere"
