@@ -86,6 +86,7 @@ export function pageTexts() {
     changesNote: vscode.l10n.t("Secrets are hidden. Lines with + and - are changes."),
     spokenCommand: vscode.l10n.t("Command: {0}"),
     spokenChanges: vscode.l10n.t("Changed lines of the command: {0}"),
+    lineLeftOut: vscode.l10n.t("1 unchanged line"),
     linesLeftOut: vscode.l10n.t("{0} unchanged lines"),
     showDiff: vscode.l10n.t("Open Diff"),
     submits: vscode.l10n.t("Start asks before it submits: {0}"),

@@ -23,6 +23,15 @@ export async function violationsIn(frame) {
 
 export async function assertAccessible(frame, what = "the page") {
   assert.deepEqual(await violationsIn(frame), [], what);
+  assert.deepEqual(await repeatedIds(frame), [], `${what}: ids of several elements`);
+}
+
+/** A label names the first element of an id only; axe-core has no rule for that any more. */
+async function repeatedIds(frame) {
+  return await frame.evaluate(() => {
+    const ids = [...document.querySelectorAll("[id]")].map(({ id }) => id);
+    return ids.filter((id, index) => ids.indexOf(id) !== index);
+  });
 }
 
 /** The frame in which a locator is. */

@@ -70,7 +70,11 @@ export function commandSection(texts: PageTexts, acts: Acts): Part {
 /** The sign tells of a change without colours, and a text without eyes. */
 function drawnLine(texts: PageTexts, line: DiffLine | number): HTMLElement {
   if (typeof line === "number") {
-    return element("div", { class: "gap" }, `… ${filled(texts.linesLeftOut, line)}`);
+    return element(
+      "div",
+      { class: "gap" },
+      `… ${line === 1 ? texts.lineLeftOut : filled(texts.linesLeftOut, line)}`,
+    );
   }
   const { mark, text } = line;
   const shown = `${mark} ${text}`;

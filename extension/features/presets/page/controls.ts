@@ -136,12 +136,14 @@ export function tickField(
   change: ChangeFields,
   isEnabled: (view: View) => boolean = () => true,
 ): Part {
-  const input = element("input", { type: "checkbox", id: name, name });
+  // A section may have the name of its tick.
+  const id = `${name}-tick`;
+  const input = element("input", { type: "checkbox", id, name });
   input.addEventListener("change", () => {
     change({ [name]: input.checked });
   });
   return {
-    root: element("div", { class: "tick" }, input, element("label", { for: name }, text)),
+    root: element("div", { class: "tick" }, input, element("label", { for: id }, text)),
     refresh: (view) => {
       input.checked = view.form[name];
       input.disabled = !isEnabled(view);
