@@ -122,7 +122,7 @@ export async function profiledRun({ stage, window, test }) {
       "the question is shown",
     );
     await dialog.locator(".monaco-button", { hasText: "Stop and Download Reports" }).click();
-    await window.waitFor(row(/train\.py.*5 reports gathered/), "that all reports are here");
+    await window.waitFor(row(/train\.py.*5 reports/), "that all reports are here");
     await window.shot("gathered");
     await window.answerMessage(
       /Downloaded 5 reports/,
