@@ -15,8 +15,8 @@ from eagleray.common.worker_errors import debugger_gone, worker_gone, worker_los
 
 ProcessState = Literal["running", "ended", "unknown"]
 
-# The kernel closes a process's sockets a moment before it reports the process as ended.
-_END_S = 2.0
+# A process closes its sockets while it exits: on a busy machine seconds before its end.
+_END_S = 5.0
 
 
 async def end_of(name: str, info: WorkerInfo, event: Message) -> EaglerayError:
@@ -33,7 +33,7 @@ async def process_state(info: WorkerInfo) -> ProcessState:
     """Whether the worker with this description still runs.
 
     1. On another machine, or in a container: unknown.
-    2. No process has its id any more, or the process ends within two seconds: ended.
+    2. No process has its id any more, or the process ends within `_END_S`: ended.
     3. Otherwise it is running.
     """
     opened = getattr(os, "pidfd_open", None)
