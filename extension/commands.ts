@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import type { Disposable } from "./common/disposables";
-import type { CommandId } from "./contributions";
+import { TITLE_COMMANDS, type CommandId } from "./contributions";
 import type { App } from "./app";
 import { FOCUSED_ROW, type Row } from "./panel";
 
@@ -23,13 +23,13 @@ export function registerCommands<H>(
       // Before the first await: the user may select something else meanwhile.
       const isKey = args[0] === FOCUSED_ROW;
       const rows = isKey ? await selection.withFocus(toggleFocused) : selection.of(args);
-      if (rows === undefined) {
+      if (rows === undefined && (isKey || !TITLE_COMMANDS.has(id))) {
         void vscode.window.showInformationMessage(
           vscode.l10n.t("The list has changed. Nothing was done."),
         );
         return undefined;
       }
-      return await errors.shown(doing, async () => work(await handlers(), rows, args));
+      return await errors.shown(doing, async () => work(await handlers(), rows ?? [], args));
     }),
   );
 }

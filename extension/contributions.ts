@@ -143,6 +143,32 @@ export const SETTINGS: Settings = {
   "profiling.nsightSystems": "",
 };
 
+/**
+ * The commands of the views' titles, which need no row: their menu passes them the same arguments as the menu of a row
+ * that has gone (VS Code 1.139).
+ */
+export const TITLE_COMMANDS: ReadonlySet<CommandId> = new Set([
+  COMMANDS.attachNext,
+  COMMANDS.continueAll,
+  COMMANDS.refresh,
+  COMMANDS.manageSkipped,
+  COMMANDS.showLog,
+  COMMANDS.restart,
+  COMMANDS.debug,
+  COMMANDS.debugWithOptions,
+  COMMANDS.shortTestRun,
+  COMMANDS.profile,
+  COMMANDS.rerunLast,
+  COMMANDS.presets,
+  COMMANDS.openReport,
+  COMMANDS.clearEndedRuns,
+  COMMANDS.connectCluster,
+  COMMANDS.groupByNode,
+  COMMANDS.groupByClass,
+  COMMANDS.addLoginNode,
+  COMMANDS.removeLoginNode,
+]);
+
 /** Context keys that `when` clauses of package.json read, and their values. */
 export interface ContextKeys {
   /** The state of the sidecar: selects the welcome text of an empty view. */
@@ -156,6 +182,8 @@ export interface ContextKeys {
   readonly "eagleray.connected": boolean;
   /** The Python of a run had Ray: completes a step of the walkthrough. */
   readonly "eagleray.pythonHasRay": boolean;
+  /** Some run has not ended. */
+  readonly "eagleray.hasLiveRuns": boolean;
   /** Some job holds a Ray that is not connected yet. */
   readonly "eagleray.hasJobs": boolean;
   /** Some log is being followed. */
@@ -172,6 +200,7 @@ export const CONTEXT_KEYS: readonly (keyof ContextKeys)[] = [
   "eagleray.hasClusters",
   "eagleray.connected",
   "eagleray.pythonHasRay",
+  "eagleray.hasLiveRuns",
   "eagleray.hasJobs",
   "eagleray.following",
   "eagleray.hasProfiled",

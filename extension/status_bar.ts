@@ -11,6 +11,7 @@ import type { Clusters } from "./features/clusters/messages";
 import { clusterSentence } from "./features/clusters/rows";
 import type { DebuggedWorker } from "./features/debugging/debugged_worker";
 import type { Snapshot } from "./features/workers/messages";
+import { isLive } from "./features/runs/states";
 import { waitingCounts } from "./features/workers/paused_summary";
 import type { App } from "./app";
 import { setContextKey } from "./settings";
@@ -62,6 +63,7 @@ export function statusBar(app: App, inFront: Readable<DebuggedWorker | undefined
       "eagleray.connected",
       clusters.some(({ state }) => state === "connected"),
     );
+    setContextKey("eagleray.hasLiveRuns", app.runs.value.runs.some(isLive));
     setContextKey("eagleray.hasJobs", app.clusters.value.jobs.length > 0);
   };
   owned.add(app.sidecar.state.onChanged(show));

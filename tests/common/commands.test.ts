@@ -48,6 +48,18 @@ test("a command of a row that is gone does nothing to the selected row, and says
   );
 });
 
+test("a command of a view's title runs without a row", async () => {
+  const { app } = fakeApp();
+  const calls: (readonly Row[])[] = [];
+  registerCommands(app, () => Promise.resolve(calls), [
+    [COMMANDS.manageSkipped, "managing", (to, rows) => to.push(rows)],
+  ]);
+  // As the menu “…” of a view calls it.
+  await editor.run(COMMANDS.manageSkipped, undefined, undefined);
+  assert.deepEqual(calls, [[]]);
+  assert.deepEqual(editor.asked, []);
+});
+
 test("what cannot be read is an error of the command", async () => {
   const { app, log } = fakeApp();
   registerCommands(app, () => Promise.reject(new Error("no such file")), [

@@ -32,9 +32,7 @@ export function registeredForEach(
     const fake = fakeApp();
     registered = register(fake.app);
     // As the editor does when a view is first visible, which has its rows read.
-    for (const view of editor.views.values()) {
-      await view.provider.getChildren();
-    }
+    await Promise.all([...editor.views.values()].map(({ provider }) => provider.getChildren()));
     take(fake);
   });
   afterEach(() => {

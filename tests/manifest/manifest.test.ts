@@ -6,6 +6,8 @@ import { test } from "node:test";
 
 import {
   COMMANDS,
+  PANELS,
+  TITLE_COMMANDS,
   CONTEXT_KEYS,
   DEBUG_TYPE,
   EDITORS,
@@ -94,6 +96,11 @@ const menus = Object.values(contributes.menus).flat();
 
 test("commands", () => {
   assert.deepEqual(commands, Object.values<string>(COMMANDS).sort());
+});
+
+test("commands of the views' titles", () => {
+  const inTitles = (contributes.menus["view/title"] ?? []).map(({ command }) => command);
+  assert.deepEqual([...new Set(inTitles)].sort(), [...TITLE_COMMANDS].sort());
 });
 
 test("settings and their defaults", () => {
@@ -206,7 +213,7 @@ test("steps of the walkthrough have a picture, and are completed by commands and
 
 test("every context key is read somewhere, and every one that is read is set", () => {
   const named = new Set(whens.flatMap((when) => when.match(/\beagleray\.[A-Za-z]+/g) ?? []));
-  const ids = new Set<string>(Object.values(VIEWS));
+  const ids = new Set<string>([...Object.values(VIEWS), ...Object.values(PANELS)]);
   const keys = [...named].filter((key) => !ids.has(key)).sort();
   assert.deepEqual(keys, [...CONTEXT_KEYS].sort());
 });

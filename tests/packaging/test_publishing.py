@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.packaging
+# On two busy cores vsce packs for more than a minute.
+pytestmark = [pytest.mark.packaging, pytest.mark.timeout(400)]
 
 ROOT = Path(__file__).parents[2]
 TARGETS = ("linux-x64", "linux-arm64")

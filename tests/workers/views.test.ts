@@ -220,14 +220,16 @@ test("with none paused, the view says what it sees and what stands in the way", 
   ]);
 });
 
-test("with none paused and nothing in the way the view is empty, and its header says what is watched", () => {
+test("with none paused and nothing in the way the view is empty, and its title says how many are watched", () => {
   clusters(cluster());
   assert.deepEqual(rows("pausedWorkers"), []);
-  assert.equal(view("pausedWorkers").description, "6 workers on local (8265)");
+  assert.equal(view("pausedWorkers").description, "none of 6 workers");
   clusters(cluster(), cluster({ id: "http://b:1", workers: 3 }), cluster({ state: "failing" }));
-  assert.equal(view("pausedWorkers").description, "9 workers on 2 clusters");
+  assert.equal(view("pausedWorkers").description, "none of 9 workers");
   paused(pausedWorker(), pausedWorker({ worker_id: "b", state: "held" }));
   assert.equal(view("pausedWorkers").description, "1 paused · 1 held");
+  paused(pausedWorker({ state: "debugging" }));
+  assert.equal(view("pausedWorkers").description, "1 debugging");
 });
 
 test("with no cluster the view is empty, which shows its welcome text", () => {

@@ -57,16 +57,23 @@ function sshQuestions(app: App): Disposable {
   const { sidecar } = app;
   const owned = new Disposables();
   let questions: Promise<SshQuestions> | undefined;
-  const closeAll = (): void => void questions?.then((all) => all.closeAll());
+  const closeAll = (): void =>
+    void questions?.then((all) => {
+      all.closeAll();
+    });
   owned.add(
     sidecar.onNotification(QUESTION, (question) => {
       questions ??= import("./ssh_questions.js").then(({ SshQuestions }) => new SshQuestions(app));
-      void questions.then((all) => all.add(question));
+      void questions.then((all) => {
+        all.add(question);
+      });
     }),
   );
   owned.add(
     sidecar.onNotification(QUESTION_OVER, ({ id }) => {
-      void questions?.then((all) => all.close(id));
+      void questions?.then((all) => {
+        all.close(id);
+      });
     }),
   );
   owned.add(

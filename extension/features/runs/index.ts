@@ -12,6 +12,7 @@ import { BreakpointNotes, GutterBreakpoints } from "./gutter_breakpoints";
 import { RunOutput } from "./output";
 import { OutputDocuments } from "./output_documents";
 import { RecordingTimes } from "./recording_times";
+import type { Run } from "./messages";
 import type { RunsRow, RunsView } from "./rows";
 import { RunStarter } from "./run_starter";
 import { RunStops } from "./run_stops";
@@ -77,8 +78,10 @@ export function register(app: App, tracker: StopTracker): RunsFeature {
   return { owned, starting };
 }
 
-/** How often the durations of runs are redrawn. */
+/** How often the durations of runs are redrawn; those of the first minute have seconds. */
 const REDRAW_MS = 10_000;
+const REDRAW_FIRST_MS = 2_000;
+const FIRST_S = 90;
 const REDRAW_RECORDING_MS = 1_000;
 
 function runsView(app: App): Disposable {
@@ -117,7 +120,9 @@ function runsView(app: App): Disposable {
       redraw();
     }),
   );
+  const isNew = (run: Run): boolean => isLive(run) && Date.now() / 1000 - run.started < FIRST_S;
   tree.redrawEvery(REDRAW_MS, () => runs.value.runs.some(isLive));
+  tree.redrawEvery(REDRAW_FIRST_MS, () => runs.value.runs.some(isNew));
   tree.redrawEvery(REDRAW_RECORDING_MS, () => recordings.isRecording);
   return owned;
 }

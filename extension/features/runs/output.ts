@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
-import { plain } from "../../common/texts";
+import { runName } from "./worker_names";
 
 export class RunOutput implements Disposable {
   private readonly terminals = new Map<string, vscode.Terminal>();
@@ -54,7 +54,10 @@ export class RunOutput implements Disposable {
     const listed = this.app.runs.value.runs.find((run) => run.id === id);
     const run = listed ?? (await this.app.latestRuns()).find((listed) => listed.id === id);
     const pty = new RunTerminal(this.app, id);
-    const terminal = vscode.window.createTerminal({ name: plain(run?.name ?? "run"), pty });
+    const terminal = vscode.window.createTerminal({
+      name: run === undefined ? "run" : runName(run),
+      pty,
+    });
     this.terminals.set(id, terminal);
     return terminal;
   }

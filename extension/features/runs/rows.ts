@@ -11,7 +11,7 @@ import { runRecording, workerRecording } from "./recording_texts";
 import type { RecordingTimes } from "./recording_times";
 import { lineSentence } from "./line_texts";
 import { isAtStop, isLive, runIcon, runStateText, workerIcon, workerStateText } from "./states";
-import { shortPlace, workerName } from "./worker_names";
+import { runName, shortPlace, workerName } from "./worker_names";
 
 /** The view's input: the lists, and the time in seconds since 1970. */
 export interface RunsView {
@@ -26,8 +26,6 @@ export interface RunsView {
 const UNFOLDED_AT_MOST = 20;
 /** With more workers than this they are grouped by their class. */
 const UNGROUPED_AT_MOST = 8;
-/** A longer label would leave no room for the state in a side bar of 300 px. */
-const LABEL_LIMIT = 24;
 
 /** A run of the user's program. */
 interface RunRow {
@@ -186,7 +184,7 @@ function reportRows({ profiled }: RunsView, run: Run): RunReportRow[] {
 function runTexts(view: RunsView, { run }: RunRow): RowTexts {
   const { clusters, profiled, recordings, now_s } = view;
   const { icon, color } = runIcon(run);
-  const name = plain(`${run.name} ${run.arguments}`.trim(), LABEL_LIMIT);
+  const name = runName(run);
   const state = runStateText(run);
   const reason = plain(failureReason(run), 300);
   const took = duration((isLive(run) ? now_s : run.ended) - run.started);
@@ -268,6 +266,13 @@ function childrenOf(view: RunsView, run: Run): RowTexts["children"] {
   return rows.length === 0 ? "none" : "collapsed";
 }
 
+/** While the program runs, its workers may still load the files of its breakpoints. */
+function pendingText(run: Run, number: number): string {
+  const problems = problemLines(run);
+  const isWaiting = isLive(run) && problems.every(({ state }) => state === "pending");
+  return isWaiting ? l10n.t("{0} waiting", number) : l10n.t("{0} not verified", number);
+}
+
 function groupTexts(view: RunsView, row: RunGroupRow): RowTexts {
   const { run, group, name } = row;
   const id = `runGroup ${run.id} ${group} ${name}`;
@@ -276,7 +281,7 @@ function groupTexts(view: RunsView, row: RunGroupRow): RowTexts {
   switch (group) {
     case "breakpoints": {
       const label = l10n.t("Breakpoints");
-      const description = l10n.t("{0} not verified", number);
+      const description = pendingText(run, number);
       return {
         ...rest,
         label,

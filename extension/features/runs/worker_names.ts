@@ -1,9 +1,17 @@
-/** The names of a run's processes and of their lines. */
+/** The names of runs, of their processes and of lines. */
 
 import { l10n } from "vscode";
 
 import { plain } from "../../common/texts";
-import type { RunWorkerStatus } from "./messages";
+import type { Run, RunWorkerStatus } from "./messages";
+
+/** A longer name would leave no room for the state in a side bar of 300 px. */
+const NAME_LIMIT = 24;
+
+/** "train.py --steps 3", in its row and as the name of its terminal. */
+export function runName(run: Pick<Run, "name" | "arguments">): string {
+  return plain(`${run.name} ${run.arguments}`.trim(), NAME_LIMIT);
+}
 
 /** The name of a process, in its row and in pick lists. */
 export function workerName(worker: RunWorkerStatus): string {

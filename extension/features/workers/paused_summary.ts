@@ -13,23 +13,21 @@ interface PausedLists {
   readonly clusters: Clusters;
 }
 
-/** "6 paused", "5 paused · 1 held"; without any, "9 workers on 127.0.0.1:8265". */
+/** "5 paused · 1 held · 1 debugging"; without any, "none of 9 workers". */
 export function pausedSummary({ snapshot, clusters: { clusters } }: PausedLists): string {
-  const counts = waitingCounts(snapshot);
-  if (counts !== "") {
+  const debugged = snapshot.groups
+    .flatMap(({ workers }) => workers)
+    .filter(({ state }) => state === "debugging").length;
+  const counts = dotted(
+    waitingCounts(snapshot),
+    debugged > 0 ? l10n.t("{0} debugging", debugged) : "",
+  );
+  const connected = clusters.filter(({ state }) => state === "connected");
+  if (counts !== "" || connected.length === 0) {
     return counts;
   }
-  const connected = clusters.filter(({ state }) => state === "connected");
   const workers = connected.reduce((sum, cluster) => sum + Math.max(0, cluster.workers), 0);
-  const [only] = connected;
-  if (only === undefined) {
-    return "";
-  }
-  const where =
-    connected.length === 1 ? plain(only.name) : l10n.t("{0} clusters", connected.length);
-  return workers === 1
-    ? l10n.t("1 worker on {0}", where)
-    : l10n.t("{0} workers on {1}", workers, where);
+  return workers === 1 ? l10n.t("none of 1 worker") : l10n.t("none of {0} workers", workers);
 }
 
 /** "5 paused · 1 held"; "" without any. */
