@@ -13,7 +13,7 @@ import * as runs from "../../extension/features/runs";
 import * as workers from "../../extension/features/workers";
 import { ClustersTree } from "../../extension/features/workers/clusters_view";
 import type { App } from "../../extension/app";
-import { fakeApp, type FakeApp } from "./app";
+import { fakeApp, settled, type FakeApp } from "./app";
 import { debug, editor } from "./vscode";
 
 interface Registered {
@@ -32,7 +32,10 @@ export function registeredForEach(
     const fake = fakeApp();
     registered = register(fake.app);
     // As the editor does when a view is first visible, which has its rows read.
-    await Promise.all([...editor.views.values()].map(({ provider }) => provider.getChildren()));
+    for (const { provider } of editor.views.values()) {
+      provider.getChildren();
+    }
+    await settled();
     take(fake);
   });
   afterEach(() => {
