@@ -4,12 +4,14 @@ import { test } from "node:test";
 
 import { register } from "../../extension/features/profiling";
 import { CHANGED } from "../../extension/features/profiling/messages";
+import { PLAIN } from "../../extension/features/runs/draft";
+import { keepRun } from "../../extension/features/runs/last_options";
 import { LIST } from "../../extension/features/runs/messages";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
 import { editor, Uri } from "../fakes/vscode";
 import { aRun, FOLDER } from "../runs/samples";
-import { profiledRun } from "./samples";
+import { profiledRun, profiledWorker } from "./samples";
 
 let fake: FakeApp;
 
@@ -42,3 +44,23 @@ for (const [who, folder, workspace, isTold] of WINDOWS) {
     assert.deepEqual(await told(workspace), isTold ? ["Downloaded 2 reports."] : []);
   });
 }
+
+test("a run without nsys is named with the reason, and its options can be edited", async () => {
+  const { run } = profiledRun();
+  const sentence = "Node n1: there is no nsys; worker 'p' runs without nsys.";
+  const workers = [profiledWorker({ state: "missing", sentence })];
+  const started = aRun({ id: run, name: "train.py", workspace: "" });
+  fake.sidecar.on(LIST, () => ({ runs: [started] }));
+  await keepRun(fake.app, run, "/w/train.py", { ...PLAIN, path: "/w/train.py", cwd: "/w" });
+  editor.answer = () => "Edit and Rerun…";
+  fake.sidecar.notify(CHANGED, { runs: [profiledRun({ workers })] });
+  await settled();
+  fake.sidecar.notify(CHANGED, { runs: [profiledRun({ state: "gathered", workers })] });
+  await settled();
+  assert.deepEqual(
+    editor.asked.map(({ kind, text, buttons }) => [kind, text, buttons]),
+    [["warning", `train.py has no report. ${sentence}`, ["Edit and Rerun…"]]],
+  );
+  const args = [{ row: "run", run: started }];
+  assert.deepEqual(editor.executed.at(-1), { command: "eagleray.editAndRerun", args });
+});

@@ -28,10 +28,16 @@ function texts(row: "run" | "runWorker", ...runs: ProfiledRun[]): ReturnType<typ
 }
 
 const recording = profiledWorker({ worker_id: "cafe", state: "recording" });
+const WITHOUT = "Node n1: there is no nsys; worker 'policy-0' runs without nsys.";
+const missing = profiledWorker({ state: "missing", sentence: WITHOUT });
 const RUNS: readonly (readonly [Partial<ProfiledRun>, string])[] = [
   [{}, "1 worker profiled"],
-  [{ workers: [] }, "no worker profiled yet"],
-  [{ workers: [], sentence: "No worker fits *x*." }, "no worker profiled yet: No worker fits *x*."],
+  [{ workers: [] }, "waiting for workers"],
+  [{ workers: [], sentence: "No worker fits *x*." }, "waiting for workers"],
+  [{ workers: [missing] }, "no nsys on n1"],
+  [{ workers: [missing, { ...missing, node: "n2" }] }, "no nsys on 2 nodes"],
+  [{ workers: [missing, profiledWorker()] }, "1 worker profiled"],
+  [{ state: "gathered", workers: [missing] }, "no report: no nsys on n1"],
   [{ gathered: 2 }, "2 reports"],
   [{ state: "recording", workers: [profiledWorker(), recording] }, "● recording 1 of 2 12 s"],
   [{ state: "writing" }, "writing 1 report"],
@@ -72,9 +78,29 @@ test("a worker shows that nsys is ready, records, writes, or why it is missing",
     "runWorker.running.profiled",
   ]);
   assert.deepEqual(said({ state: "missing", sentence: "n1 has no nsys." }), [
-    "without nsys: n1 has no nsys.",
+    "no nsys",
     "runWorker.running",
   ]);
+});
+
+test("a worker without nsys has a warning icon, and the reason in its tooltip", () => {
+  const row = texts("runWorker", profiledRun({ workers: [missing] }));
+  assert.deepEqual([row.icon, row.color], ["warning", "list.warningForeground"]);
+  assert.ok(row.tooltip.includes(WITHOUT));
+  assert.equal(texts("runWorker", profiledRun()).icon, "debug-continue");
+});
+
+test("a run without nsys offers no recording, and its tooltip has the reason", () => {
+  const row = texts("run", profiledRun({ workers: [missing] }));
+  assert.equal(row.context, "run.live");
+  assert.ok(row.tooltip.includes(WITHOUT));
+  const some = texts("run", profiledRun({ workers: [missing, profiledWorker()] }));
+  assert.equal(some.context, "run.live.profiled");
+});
+
+test("the message of a run without nsys has its name and the reason", () => {
+  const run = profiledRun({ state: "gathered", workers: [missing] });
+  assert.equal(gatheredSentence(run, "train.py"), `train.py has no report. ${WITHOUT}`);
 });
 
 test("the tooltip of a worker has its log line", () => {

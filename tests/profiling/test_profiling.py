@@ -26,6 +26,7 @@ from eagleray.features.runs.model import (
     ProfileState,
     RunPlan,
     RunState,
+    WorkerProfile,
 )
 from eagleray.features.runs.records import RunRecords
 from eagleray.features.runs.runs import Runs
@@ -96,6 +97,45 @@ async def test_recording_needs_a_profiled_run_with_a_live_worker() -> None:
         with pytest.raises(EaglerayError) as raised:
             await made.record("r", [])
         assert raised.value.code == code
+
+
+def without_nsys(why: str) -> WorkerProfile:
+    problem = f"Node vm: {why}; worker 'Policy' runs without nsys."
+    return WorkerProfile("k", "w1", 7, "Policy", "vm", "missing", problem=problem)
+
+
+INSTALL = "Install Nsight Systems there, or enter its path in the options."
+FAILED = "nsys cannot be used: broken"
+
+
+@pytest.mark.parametrize(
+    ("workers", "message", "next_step"),
+    [
+        ([], "No running worker of train.py is being profiled.", "Wait for a worker"),
+        (
+            [without_nsys("there is no nsys at /opt/nsys")],
+            "The workers of train.py run without nsys.",
+            INSTALL,
+        ),
+        ([without_nsys(FAILED)], "The workers of train.py run without nsys.", f"Node vm: {FAILED}"),
+        (
+            [without_nsys("there is no nsys"), WorkerProfile("l", "w2", 8, "P", "vm", "ended")],
+            "No running worker of train.py is being profiled.",
+            "Wait for a worker",
+        ),
+    ],
+)
+async def test_recording_names_the_run_and_why_no_worker_records(
+    workers: list[WorkerProfile], message: str, next_step: str
+) -> None:
+    state = ProfileState("/o", workers=tuple(workers))
+    run = RunProfile("r", Path("/t"), Path("/o"), "c", False, True, state, name="train.py")
+    for action in ("record", "stop"):
+        made = profiling(FakeProfiles(run), FakeGateway(0))
+        with pytest.raises(EaglerayError) as raised:
+            await getattr(made, action)("r", [])
+        assert raised.value.message == message
+        assert raised.value.next_step.startswith(next_step)
 
 
 async def test_gather_follows_the_supervisor_until_nothing_changes(

@@ -7,9 +7,11 @@ import * as vscode from "vscode";
 import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
 import { plain } from "../../common/texts";
-import { EDITORS } from "../../contributions";
+import { COMMANDS, EDITORS } from "../../contributions";
 import { windowName } from "../../workspace";
-import { LIST as RUNS } from "../runs/messages";
+import { optionsOfRun } from "../runs/last_options";
+import { LIST as RUNS, type Run } from "../runs/messages";
+import { runLacksNsys } from "../runs/recording_texts";
 import type { ProfiledRun, ProfiledRuns } from "./messages";
 import { reportsOf, type GatheredReport } from "./recording_targets";
 
@@ -60,14 +62,17 @@ export function newlyGathered(before: ProfiledRuns, now: ProfiledRuns): Profiled
   );
 }
 
-/** The message at the end of a gathering. */
-export function gatheredSentence(run: ProfiledRun): string {
+/** The message at the end of a gathering; `name` is that of the run, "" if unknown. */
+export function gatheredSentence(run: ProfiledRun, name = ""): string {
   const { state, gathered, expected, sentence } = run;
   if (state === "failed") {
     return plain(vscode.l10n.t("The reports were not downloaded: {0}", sentence), 600);
   }
   if (isEmpty(run)) {
-    return plain(vscode.l10n.t("No report was downloaded. {0}", sentence || noReason(run)), 600);
+    const reason = sentence || noReason(run);
+    return name === ""
+      ? plain(vscode.l10n.t("No report was downloaded. {0}", reason), 600)
+      : plain(vscode.l10n.t("{0} has no report. {1}", name, reason), 600);
   }
   const downloaded =
     gathered < expected
@@ -95,14 +100,17 @@ export function noReportSentence(
   return plain(isOver ? reason : vscode.l10n.t("No report yet. {0}", reason || hint), 600);
 }
 
-function noReason({ workers }: ProfiledRun): string {
-  return workers.length === 0
-    ? vscode.l10n.t("No worker was profiled.")
-    : vscode.l10n.t("Nothing was recorded.");
+function noReason(run: ProfiledRun): string {
+  const [first] = run.workers;
+  if (first === undefined) {
+    return vscode.l10n.t("No worker was profiled.");
+  }
+  return (runLacksNsys(run) && first.sentence) || vscode.l10n.t("Nothing was recorded.");
 }
 
 const OPEN_REPORT = vscode.l10n.t("Open Report");
 const OPEN_FOLDER = vscode.l10n.t("Open Folder");
+const EDIT_AND_RERUN = vscode.l10n.t("Edit and Rerun…");
 
 /** Follows the list, from the first one that was received. */
 export class ReportNotifier implements Disposable {
@@ -130,25 +138,30 @@ export class ReportNotifier implements Disposable {
     }
     const { runs } = await this.app.sidecar.request(RUNS, {});
     for (const run of ended) {
-      const workspace = runs.find(({ id }) => id === run.run)?.workspace ?? "";
+      const started = runs.find(({ id }) => id === run.run);
+      const workspace = started?.workspace ?? "";
       if (workspace === "" || workspace === windowName()) {
-        void this.app.errors.shown("telling of reports", () => this.notify(run));
+        void this.app.errors.shown("telling of reports", () => this.notify(run, started));
       }
     }
   }
 
-  private async notify(run: ProfiledRun): Promise<void> {
+  private async notify(run: ProfiledRun, started: Run | undefined): Promise<void> {
     const reports = reportsOf({ run: run.run, workers: [] }, { runs: [run] });
     const show =
       run.state === "gathered" && !isEmpty(run)
         ? vscode.window.showInformationMessage
         : vscode.window.showWarningMessage;
-    const buttons = reports.length === 0 ? [] : [OPEN_REPORT, OPEN_FOLDER];
-    const answer = await show(gatheredSentence(run), ...buttons);
+    const isEditable = started !== undefined && optionsOfRun(this.app, run.run) !== undefined;
+    const without = isEditable ? [EDIT_AND_RERUN] : [];
+    const buttons = reports.length === 0 ? without : [OPEN_REPORT, OPEN_FOLDER];
+    const answer = await show(gatheredSentence(run, started?.name), ...buttons);
     if (answer === OPEN_REPORT) {
       await openReportOf(reports);
     } else if (answer === OPEN_FOLDER) {
       await openFolder(run.output);
+    } else if (answer === EDIT_AND_RERUN) {
+      await vscode.commands.executeCommand(COMMANDS.editAndRerun, { row: "run", run: started });
     }
   }
 }

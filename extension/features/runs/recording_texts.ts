@@ -7,13 +7,14 @@ import { ROWS } from "../../contributions";
 import type { ProfiledRun, ProfiledRuns, ProfiledWorker } from "../profiling/messages";
 import type { Run, RunWorkerStatus } from "./messages";
 
-/** The recording state in a row; all is "" for a run or worker without nsys. */
+/** The recording state in a row; all is "" for a run or worker that is not profiled. */
 interface RecordingTexts {
   readonly text: string;
   /** The details, for the tooltip. */
   readonly sentence: string;
-  /** Ends the row's context value. */
+  /** Ends the row's context value; "" where nothing can be recorded. */
   readonly context: string;
+  readonly lacksNsys: boolean;
 }
 
 /** A worker without nsys cannot record. */
@@ -22,7 +23,7 @@ const WORKER_CONTEXTS: Partial<Record<ProfiledWorker["state"], string>> = {
   missing: "",
 };
 
-const NOT_PROFILED: RecordingTexts = { text: "", sentence: "", context: "" };
+const NOT_PROFILED: RecordingTexts = { text: "", sentence: "", context: "", lacksNsys: false };
 
 /** `for_s`: the seconds since its recording began, if known. */
 export function runRecording({ runs }: ProfiledRuns, { id }: Run, for_s?: number): RecordingTexts {
@@ -31,11 +32,26 @@ export function runRecording({ runs }: ProfiledRuns, { id }: Run, for_s?: number
     return NOT_PROFILED;
   }
   const isRecording = run.workers.some(({ state }) => state === "recording");
+  const lacksNsys = runLacksNsys(run);
   return {
     text: runRecordingText(run, for_s),
-    sentence: run.sentence,
-    context: isRecording ? ROWS.recording : ROWS.profiled,
+    sentence: run.sentence || (lacksNsys ? (run.workers[0]?.sentence ?? "") : ""),
+    context: lacksNsys ? "" : isRecording ? ROWS.recording : ROWS.profiled,
+    lacksNsys,
   };
+}
+
+/** Whether no worker of a run can record, and it has no report from before. */
+export function runLacksNsys({ workers, gathered }: ProfiledRun): boolean {
+  return gathered === 0 && workers.length > 0 && workers.every(({ state }) => state === "missing");
+}
+
+/** "no nsys on node-7"; the details are in the sentences of the workers. */
+export function noNsysText({ workers }: ProfiledRun): string {
+  const nodes = [...new Set(workers.map(({ node }) => node))];
+  return nodes.length === 1
+    ? l10n.t("no nsys on {0}", plain(nodes[0] ?? ""))
+    : l10n.t("no nsys on {0} nodes", nodes.length);
 }
 
 export function workerRecording(
@@ -52,6 +68,7 @@ export function workerRecording(
     text: workerRecordingText(worker),
     sentence: worker.sentence,
     context: WORKER_CONTEXTS[worker.state] ?? ROWS.profiled,
+    lacksNsys: worker.state === "missing",
   };
 }
 
@@ -75,11 +92,11 @@ function runRecordingText(run: ProfiledRun, for_s: number | undefined): string {
     case "gathering":
       return l10n.t("downloading {0} of {1} reports", gathered, expected);
     case "gathered":
-      return gathered === 0 ? plain(because(l10n.t("no report"), sentence), 300) : here(gathered);
+      return gathered === 0 ? noReport(run) : here(gathered);
     case "failed":
       return plain(l10n.t("reports not downloaded: {0}", sentence), 300);
     case "idle":
-      return gathered > 0 ? here(gathered) : idleText(workers.length - having("missing"), sentence);
+      return gathered > 0 ? here(gathered) : idleText(run, workers.length - having("missing"));
   }
 }
 
@@ -87,9 +104,15 @@ function here(gathered: number): string {
   return gathered === 1 ? l10n.t("1 report") : l10n.t("{0} reports", gathered);
 }
 
-function idleText(profiled: number, sentence: string): string {
+function noReport(run: ProfiledRun): string {
+  const why = runLacksNsys(run) ? noNsysText(run) : run.sentence;
+  return plain(because(l10n.t("no report"), why), 300);
+}
+
+/** The reason why no worker has come is in the tooltip: most come a moment after the start. */
+function idleText(run: ProfiledRun, profiled: number): string {
   if (profiled === 0) {
-    return plain(because(l10n.t("no worker profiled yet"), sentence), 300);
+    return runLacksNsys(run) ? noNsysText(run) : l10n.t("waiting for workers");
   }
   return profiled === 1 ? l10n.t("1 worker profiled") : l10n.t("{0} workers profiled", profiled);
 }
@@ -98,7 +121,7 @@ function because(text: string, sentence: string): string {
   return sentence === "" ? text : l10n.t("{0}: {1}", text, sentence);
 }
 
-function workerRecordingText({ state, sentence, reports }: ProfiledWorker): string {
+function workerRecordingText({ state, reports }: ProfiledWorker): string {
   switch (state) {
     case "profiled":
       return l10n.t("profiled");
@@ -109,6 +132,6 @@ function workerRecordingText({ state, sentence, reports }: ProfiledWorker): stri
     case "gathered":
       return here(reports.length);
     case "missing":
-      return plain(l10n.t("without nsys: {0}", sentence), 300);
+      return l10n.t("no nsys");
   }
 }

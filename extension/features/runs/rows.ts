@@ -22,6 +22,8 @@ export interface RunsView {
   readonly now_s: number;
 }
 
+/** A worker that can't be recorded, in a run that is to be. */
+const WITHOUT_NSYS = { icon: "warning", color: "list.warningForeground" };
 /** With more workers than this a run starts collapsed. */
 const UNFOLDED_AT_MOST = 20;
 /** With more workers than this they are grouped by their class. */
@@ -324,12 +326,12 @@ function groupTexts(view: RunsView, row: RunGroupRow): RowTexts {
 
 /** "policy-1" · "rank 1 · learner.py:19": the icon says what state it is in. */
 function workerTexts({ profiled }: RunsView, { run, worker }: RunWorkerRow): RowTexts {
-  const { icon, color } = workerIcon(worker);
   const state = workerStateText(worker);
   const name = workerName(worker);
   const rank = worker.rank === "" ? "" : l10n.t("rank {0}", plain(worker.rank));
   const place = worker.path === "" ? "" : plain(shortPlace(worker.path, worker.line));
   const recording = workerRecording(profiled, run, worker);
+  const { icon, color } = recording.lacksNsys ? WITHOUT_NSYS : workerIcon(worker);
   return {
     id: `runWorker ${run.id} ${worker.worker_id}`,
     label: name,

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
+from eagleray.features.runs.model import WorkerProfile
+from eagleray.injected.nsys.installations import NO_NSYS
 
 
 def not_profiled(run: str) -> EaglerayError:
@@ -17,8 +21,29 @@ def not_profiled(run: str) -> EaglerayError:
 def nobody_records(run: str) -> EaglerayError:
     return EaglerayError(
         "nobody-records",
-        t("No running worker of {run} is being profiled.", run=printable(run, 40)),
+        t("No running worker of {run} is being profiled.", run=printable(run, 80)),
         t("Wait for a worker that matches the patterns of the run."),
+    )
+
+
+def run_is_over(run: str) -> EaglerayError:
+    return EaglerayError(
+        "nobody-records",
+        t("{run} has ended.", run=printable(run, 80)),
+        t("Start it again with Profile on Ray."),
+    )
+
+
+def without_nsys(run: str, workers: Sequence[WorkerProfile]) -> EaglerayError:
+    """No worker of the run can record; the next step is the nodes' own where nsys was found but failed."""
+    message = t("The workers of {run} run without nsys.", run=printable(run, 80))
+    failures = [worker.problem for worker in workers if NO_NSYS not in worker.problem]
+    if failures:
+        return EaglerayError("nobody-records", message, printable(failures[0], 300))
+    return EaglerayError(
+        "nobody-records",
+        message,
+        t("Install Nsight Systems there, or enter its path in the options."),
     )
 
 

@@ -12,7 +12,7 @@ from eagleray.features.runs.remote_files import RemotePath
 
 @frozen
 class RunProfile:
-    """A run with a profile; its workers write into `reports_folder` or `remote`, reports are collected in `output`.
+    """A run with a profile, called `name`; its workers write into `reports_folder` or `remote`, reports are collected in `output`.
 
     `is_supervised`: a supervisor collects them; `cluster` is where its nodes are, "" if unknown.
     """
@@ -25,6 +25,7 @@ class RunProfile:
     is_supervised: bool
     state: ProfileState | None
     remote: RemotePath | None = None
+    name: str = ""
 
 
 @frozen

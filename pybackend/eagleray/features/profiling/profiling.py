@@ -11,6 +11,7 @@ from attrs import evolve
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
+from eagleray.common.redact import redact_text
 from eagleray.features.profiling.class_matches import match_classes
 from eagleray.features.profiling.collector import (
     REACTION_LIMIT_S,
@@ -18,7 +19,13 @@ from eagleray.features.profiling.collector import (
     ReportCollector,
     ReportCollectorFactory,
 )
-from eagleray.features.profiling.errors import nobody_records, not_gathered, not_profiled
+from eagleray.features.profiling.errors import (
+    nobody_records,
+    not_gathered,
+    not_profiled,
+    run_is_over,
+    without_nsys,
+)
 from eagleray.features.profiling.model import ClassMatch, RunProfile
 from eagleray.features.profiling.store import output_folder
 from eagleray.features.runs import supervisor_process
@@ -80,6 +87,7 @@ def _profiled(listed: StoredRun) -> RunProfile | None:
         is_supervised=not state.is_over and supervisor_process.is_supervised(listed.record, state),
         state=state.profile,
         remote=remote_reports_folder(listed.record.id, plan),
+        name=redact_text(plan.name),
     )
 
 
@@ -103,18 +111,18 @@ class Profiling:
 
     async def record(self, prefix: str, workers: Sequence[str], seconds: float = 0.0) -> int:
         """Returns how many workers begin to record; raises `nobody-records`."""
-        run = await self._find_live(prefix)
-        count = await self._gateway.record(run, workers, seconds)
+        profile = await self._find_live(prefix)
+        count = await self._gateway.record(profile.run, workers, seconds)
         if not count:
-            raise nobody_records(run)
+            raise _why_nothing_records(profile, workers)
         return count
 
     async def stop(self, prefix: str, workers: Sequence[str]) -> int:
         """Returns how many workers end their recording; raises `nobody-records`."""
-        run = await self._find_live(prefix)
-        count = await self._gateway.stop_recording(run, workers)
+        profile = await self._find_live(prefix)
+        count = await self._gateway.stop_recording(profile.run, workers)
         if not count:
-            raise nobody_records(run)
+            raise _why_nothing_records(profile, workers)
         return count
 
     async def gather(self, prefix: str, on_state: OnState, *, finish: bool = False) -> ProfileState:
@@ -201,17 +209,27 @@ class Profiling:
         on_state(collector.state)
         return collector.state
 
-    async def _find_live(self, prefix: str) -> str:
+    async def _find_live(self, prefix: str) -> RunProfile:
         profile = await self._find(prefix)
         if profile.is_over:
-            raise nobody_records(profile.run)
-        return profile.run
+            raise run_is_over(profile.name or profile.run)
+        return profile
 
     async def _find(self, prefix: str) -> RunProfile:
         profile = await off_loop(partial(self._runs.find, prefix))
         if profile is None:
             raise not_profiled(prefix)
         return profile
+
+
+def _why_nothing_records(profile: RunProfile, ids: Sequence[str]) -> EaglerayError:
+    """Workers without nsys are a reason only if there is no other that could record."""
+    name = profile.name or profile.run
+    every = profile.state.workers if profile.state else ()
+    workers = [worker for worker in every if not ids or worker.worker_id in ids]
+    if workers and all(worker.state == "missing" for worker in workers):
+        return without_nsys(name, workers)
+    return nobody_records(name)
 
 
 async def _report_progress(collector: ReportCollector, on_state: OnState) -> None:

@@ -24,6 +24,8 @@ _PATHS = (
     "/opt/nvidia/hpc_sdk/*/*/profilers/Nsight_Systems/bin/nsys",
     "/usr/lib/nsight-systems/bin/nsys",
 )
+# Begins the reason why a worker of such a node runs without nsys.
+NO_NSYS = "there is no nsys"
 _VERSION = re.compile(r"version (\d+(?:\.\d+)+)")
 
 

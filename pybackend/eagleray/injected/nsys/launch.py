@@ -103,7 +103,7 @@ def _begin_under_nsys(
     nsys = installations.find_nsys(profile.nsys, os.environ)
     where = f" at {profile.nsys}" if profile.nsys else ""
     if not nsys:
-        _continue_without(settings, worker, f"there is no nsys{where}")
+        _continue_without(settings, worker, f"{installations.NO_NSYS}{where}")
         return
     message = f"Nsight profiling enabled for worker '{_name(worker)}' (matched pattern '{worker['pattern']}')"
     sys.stderr.write(f"{message}\n")
