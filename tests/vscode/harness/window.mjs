@@ -11,6 +11,8 @@ const TIMEOUT_MS = 100_000;
 const DRAWN_MS = 30_000;
 /** An event changes rows several times, within less than this. */
 const SETTLED_MS = 400;
+/** The palette lists all commands within less than this. */
+const LISTED_MS = 600;
 const NOT_DRAWN = /not visible|not attached|outside of the viewport/;
 
 export class Window {
@@ -228,9 +230,13 @@ export class Window {
     const [last] = title.split(": ").slice(-1);
     const isListed = async () => (await focused.first().textContent())?.includes(last);
     await until(isListed, `the palette lists “${title}”`);
-    const names = await Promise.all((await rows.all()).map(name));
-    const wanted = names.find((listed) => listed === title) ?? title;
-    const isFocused = async () => (await name(focused.first()))?.includes(wanted);
+    const namesOf = async () => Promise.all((await rows.all()).map(name));
+    const own = (names) => names.find((listed) => listed === title || listed === `${title}…`);
+    // The ones that were used before are listed first, the others a moment later.
+    await until(async () => own(await namesOf()) !== undefined, "", LISTED_MS).catch(() => {});
+    const names = await namesOf();
+    const wanted = own(names) ?? names.find((listed) => listed?.includes(title));
+    const isFocused = async () => (await name(focused.first())) === wanted;
     for (let step = 0; step < names.length && !(await isFocused()); step += 1) {
       await this.page.keyboard.press("ArrowDown");
     }
