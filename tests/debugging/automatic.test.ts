@@ -8,6 +8,7 @@ import {
   ATTACH,
   FORGET_IGNORED,
   HELD_LONG,
+  IGNORE,
   IGNORED,
   RELEASE,
 } from "../../extension/features/debugging/messages";
@@ -39,7 +40,7 @@ describe("the debugging feature by itself", () => {
       arguments: args,
     });
     const leave = async (args: object): Promise<void> => {
-      feature.fakes.sidecar.on(RELEASE, () => ({ done: 1, failures: [] }));
+      feature.fakes.sidecar.on(RELEASE, () => ({ done: 1, failures: [], ignored: [] }));
       await editor.run("eagleray.attach", row(worker("a")));
       const [session] = debug.sessions;
       assert.ok(session);
@@ -134,7 +135,7 @@ describe("the debugging feature by itself", () => {
   });
 
   it("reminds of what is held for long", async () => {
-    feature.fakes.sidecar.on(RELEASE, () => ({ done: 1, failures: [] }));
+    feature.fakes.sidecar.on(RELEASE, () => ({ done: 1, failures: [], ignored: [] }));
     editor.answer = () => "Resume";
     feature.fakes.sidecar.notify(HELD_LONG, {
       cluster: CLUSTER,
@@ -148,10 +149,39 @@ describe("the debugging feature by itself", () => {
   });
 
   it("takes back what is ignored", async () => {
-    const place = { cluster: CLUSTER, session: "s", path: "/r/x.py", line: 7, seen_line: 7 };
+    const place = { cluster: CLUSTER, session: "s", path: "/r/x.py", line: 7, listed_line: 7 };
     feature.fakes.sidecar.on(IGNORED, () => ({ ignored: [place] }));
     editor.answer = (asked) => (asked.options["items"] as object[])[0];
     await editor.run("eagleray.manageSkipped");
     assert.deepEqual(feature.fakes.sidecar.sentTo(FORGET_IGNORED), [place]);
+  });
+
+  it("says so when nothing is skipped", async () => {
+    feature.fakes.sidecar.on(IGNORED, () => ({ ignored: [] }));
+    await editor.run("eagleray.manageSkipped");
+    assert.equal(editor.asked[0]?.text, "No breakpoint() is skipped.");
+  });
+
+  it("confirms a skip, which Undo takes back", async () => {
+    const place = { cluster: CLUSTER, session: "s", path: "/r/x.py", line: 24, listed_line: 23 };
+    feature.fakes.sidecar.on(IGNORE, () => ({ done: 1, failures: [], ignored: [place] }));
+    await feature.show(worker("a"));
+    editor.answer = () => "Undo";
+    await editor.run("eagleray.skipBreakpoint", row(worker("a")));
+    await settled();
+    assert.equal(editor.asked[0]?.text, "Workers no longer pause at x.py:23.");
+    assert.deepEqual(feature.fakes.sidecar.sentTo(FORGET_IGNORED), [place]);
+  });
+
+  it("says nothing of a skip that failed", async () => {
+    const failure = { worker_id: "a", name: "a", code: "x", message: "Bad.", next_step: "" };
+    feature.fakes.sidecar.on(IGNORE, () => ({ done: 0, failures: [failure], ignored: [] }));
+    await feature.show(worker("a"));
+    await editor.run("eagleray.skipBreakpoint", row(worker("a")));
+    await settled();
+    assert.deepEqual(
+      editor.asked.map(({ text }) => text),
+      ["Bad."],
+    );
   });
 });

@@ -4,11 +4,16 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { describe, it, mock } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
 import { ID_OF } from "../../extension/features/clusters/messages";
-import { ATTACH, CONTINUE, CONTINUE_OTHERS } from "../../extension/features/debugging/messages";
+import {
+  ATTACH,
+  CONTINUE,
+  CONTINUE_OTHERS,
+  IGNORE,
+} from "../../extension/features/debugging/messages";
 import { CHANGED, REFRESH } from "../../extension/features/workers/messages";
 import { settled } from "../fakes/app";
 import { debug, DebugAdapterInlineImplementation, editor, type FakeSession } from "../fakes/vscode";
@@ -190,6 +195,7 @@ describe("the debugging feature", () => {
     feature.fakes.sidecar.on(CONTINUE, () => ({
       done: 1,
       failures: [{ ...failure, ...sentence }],
+      ignored: [],
     }));
     const workers = [worker("a"), worker("b")];
     const group = { row: "group", cluster: CLUSTER, title: "T", workers };
@@ -215,7 +221,7 @@ describe("the debugging feature", () => {
   });
 
   it("continues all workers that are stopped here with one request per cluster", async () => {
-    feature.fakes.sidecar.on(CONTINUE, () => ({ done: 2, failures: [] }));
+    feature.fakes.sidecar.on(CONTINUE, () => ({ done: 2, failures: [], ignored: [] }));
     await feature.show(
       worker("a"),
       worker("b", { state: "debugging" }),
@@ -228,6 +234,30 @@ describe("the debugging feature", () => {
     ]);
   });
 
+  it("reports workers that pause again right after Continue All, and offers to skip", async () => {
+    mock.timers.enable({ apis: ["setTimeout"] });
+    try {
+      const failure = { worker_id: "b", name: "b", code: "x", message: "Bad.", next_step: "" };
+      feature.fakes.sidecar.on(CONTINUE, () => ({ done: 2, failures: [failure], ignored: [] }));
+      feature.fakes.sidecar.on(IGNORE, () => ({ done: 2, failures: [], ignored: [] }));
+      const location = { path: "/r/x.py", line: 23, function: "f", local: "" };
+      const all = ["a", "b", "c"].map((id) => worker(id, { location, kind: "breakpoint" }));
+      await feature.show(...all);
+      await editor.run("eagleray.continueAll");
+      await feature.show(...all, worker("new"));
+      editor.asked.length = 0;
+      editor.answer = () => "Skip This breakpoint()";
+      mock.timers.tick(2_000);
+    } finally {
+      mock.timers.reset();
+    }
+    await settled();
+    assert.equal(editor.asked[0]?.text, "2 workers paused again at x.py:23.");
+    assert.deepEqual(feature.fakes.sidecar.sentTo(IGNORE), [
+      { cluster: CLUSTER, worker_ids: ["a", "c"] },
+    ]);
+  });
+
   it("shows a message when Continue All finds no paused worker", async () => {
     await editor.run("eagleray.continueAll");
     assert.deepEqual(feature.fakes.sidecar.sentTo(CONTINUE), []);
@@ -235,7 +265,7 @@ describe("the debugging feature", () => {
   });
 
   it("names to Continue All Others the one that stays", async () => {
-    feature.fakes.sidecar.on(CONTINUE_OTHERS, () => ({ done: 1, failures: [] }));
+    feature.fakes.sidecar.on(CONTINUE_OTHERS, () => ({ done: 1, failures: [], ignored: [] }));
     await editor.run("eagleray.continueOthers", row(worker("a")));
     assert.deepEqual(feature.fakes.sidecar.sentTo(CONTINUE_OTHERS), [
       { cluster: CLUSTER, worker_ids: ["a"] },

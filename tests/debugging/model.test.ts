@@ -9,6 +9,8 @@ import {
   asksToStop,
   autoAttachChoice,
   failureSentence,
+  pausedAgainSentence,
+  skippedSentence,
   heldSentence,
   endsSession,
   targetKey,
@@ -204,18 +206,47 @@ describe("what is said", () => {
   };
 
   it("is nothing when nothing failed", () => {
-    assert.equal(failureSentence({ done: 4, failures: [] }), undefined);
+    assert.equal(failureSentence({ done: 4, failures: [], ignored: [] }), undefined);
   });
 
   it("is the first failure, and how many more there are", () => {
     assert.equal(
-      failureSentence({ done: 0, failures: [failure] }),
+      failureSentence({ done: 0, failures: [failure], ignored: [] }),
       "p0 has ended. Its log may say why.",
     );
     assert.equal(
-      failureSentence({ done: 0, failures: [failure, failure, failure] }),
-      "p0 has ended. Its log may say why. 2 other workers failed, too. The log has their names.",
+      failureSentence({ done: 0, failures: [failure, failure, failure], ignored: [] }),
+      "p0 has ended. Its log may say why. 2 more workers couldn't be continued. The log has their names.",
     );
+  });
+
+  it("reports workers that paused again at once", () => {
+    const at = (id: string, line: number): PausedWorker => ({
+      ...worker(id, "paused", 0),
+      location: { path: "/r/policy.py", line, function: "f", local: "" },
+    });
+    const unknown = { ...worker("u", "paused", 1), location: null };
+    const [first, second] = [at("a", 23), at("b", 23)];
+    const cases: [PausedWorker[], string | undefined][] = [
+      [[], undefined],
+      [[first], "name a (rank 0) paused again at policy.py:23."],
+      [[unknown], "name u (rank 1) paused again."],
+      [[first, second], "2 workers paused again at policy.py:23."],
+      [[first, at("c", 30)], "2 workers paused again."],
+      [[first, unknown], "2 workers paused again."],
+    ];
+    for (const [again, sentence] of cases) {
+      assert.equal(pausedAgainSentence(again), sentence);
+    }
+  });
+
+  it("confirms what is skipped, by the line of the call where it is known", () => {
+    const rule = { cluster: "c", session: "s", path: "/r/policy.py", line: 24, listed_line: 23 };
+    assert.equal(skippedSentence([]), undefined);
+    assert.equal(skippedSentence([rule]), "Workers no longer pause at policy.py:23.");
+    const unlisted = { ...rule, listed_line: 0 };
+    assert.equal(skippedSentence([unlisted]), "Workers no longer pause at policy.py:24.");
+    assert.equal(skippedSentence([rule, unlisted]), "Workers no longer pause at 2 lines.");
   });
 
   it("offers what is held, and only that", () => {

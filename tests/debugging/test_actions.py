@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from eagleray.adapter_client.sessions import AdapterSessions
-from eagleray.common.worker_errors import worker_unreachable
+from eagleray.common.worker_errors import worker_ran_on, worker_unreachable
 from eagleray.features.debugging.actions import WorkerActions
 from eagleray.features.debugging.attacher import WorkerAttacher
 from eagleray.features.debugging.ignored_breakpoints import BreakpointIgnorer
@@ -115,6 +115,31 @@ async def test_ignore_stores_the_stop_location_and_continues_the_worker(
         "line": 24,
         "ignore": True,
     }
+
+
+async def test_ignore_of_an_attached_worker_stores_the_line_of_the_call(
+    adapter: FakeAdapter, sessions: AdapterSessions, own_home: Path
+) -> None:
+    call = Row("known", "debugging", location=Location("/remote/train.py", 23, "f"))
+    result = await actions(sessions, own_home, call).ignore(CLUSTER, ["known"])
+    assert [(rule.line, rule.listed_line) for rule in result.ignored] == [(24, 23)]
+    stop = Row("unknown", "debugging", location=Location("/remote/train.py", 24, "f"))
+    result = await actions(sessions, own_home, stop).ignore(CLUSTER, ["unknown"])
+    assert [(rule.line, rule.listed_line) for rule in result.ignored] == [(24, 0)]
+
+
+async def test_worker_that_has_resumed_is_no_failure(
+    adapter: FakeAdapter, sessions: AdapterSessions, own_home: Path
+) -> None:
+    adapter.answers["ran"] = state("ran", stop=None, state="running")
+    adapter.answers["resumed"] = worker_ran_on("name of resumed")
+    adapter.answers["bad"] = worker_unreachable("name of bad", "10.0.0.1", 7000)
+    core = actions(sessions, own_home, *(Row(w) for w in ("new", "ran", "resumed", "bad")))
+    result = await core.ignore(CLUSTER, ["new", "ran", "resumed", "bad"])
+    assert [failed.error.code for failed in result.failed] == ["worker-unreachable"]
+    assert (result.done, len(result.ignored)) == (1, 1)
+    again = await core.continue_(CLUSTER, ["resumed"])
+    assert (again.done, again.failed) == (0, ())
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from eagleray.protocol.control import WorkerStop
 from tests.debugging.fakes import Row
 from tests.fakes.adapter import FakeAdapter, state
 
-RULE = IgnoredBreakpoint("http://c:8265", "session_1", "/remote/train.py", 24, seen_line=23)
+RULE = IgnoredBreakpoint("http://c:8265", "session_1", "/remote/train.py", 24, listed_line=23)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from eagleray.features.workers.model import Key, Location, PausedWorker, StopLocation, WorkerFacts
 from eagleray.features.workers.paused_rows import ListedWorker, RowSources, merge, stop_location_of
-from eagleray.protocol.control import WorkerState
+from eagleray.protocol.control import WorkerState, WorkerStop
 
 from tests.workers.rows import CLUSTER, IP, NODE, SESSION, stop, worker_row, worker_state
 
@@ -116,9 +116,25 @@ def test_held_worker_of_a_silent_cluster_keeps_its_name() -> None:
 
 def test_adapters_stop_location_overrides_the_traced_one() -> None:
     row = only(
-        merge([listed()], [worker_state(stop=stop(line=13))], sources(stops={KEY: STOPPED_AT}))
+        merge([listed()], [worker_state(stop=stop(line=23))], sources(stops={KEY: STOPPED_AT}))
     )
-    assert row.location is not None and row.location.line == 13
+    assert row.location is not None and row.location.line == 23
+
+
+@pytest.mark.parametrize(
+    ("after", "line"),
+    [
+        (stop(line=12), 11),
+        (stop(line=11), 11),
+        (stop(line=10), 10),
+        (stop(line=12, reason="step"), 12),
+        (stop(line=12, function="other"), 12),
+        (stop(line=12, path="/code/other.py"), 12),
+    ],
+)
+def test_attached_worker_is_shown_at_its_breakpoint_call(after: WorkerStop, line: int) -> None:
+    row = only(merge([listed()], [worker_state(stop=after)], sources(stops={KEY: STOPPED_AT})))
+    assert row.location is not None and row.location.line == line
 
 
 def test_running_worker_has_no_location() -> None:

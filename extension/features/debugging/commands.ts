@@ -1,25 +1,53 @@
 /** The commands of the debugging feature. */
 
-import { basename } from "node:path";
-
 import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import { plain } from "../../common/texts";
 import type { RequestMethod } from "../../common/wire";
 import type { Row } from "../../panel";
-import { CONTINUE, FORGET_IGNORED, IGNORED, type Outcome, type Workers } from "./messages";
-import { isControllable, isWaiting, nextWaiting, targetOf, type Target } from "./model";
+import {
+  CONTINUE,
+  FORGET_IGNORED,
+  IGNORE,
+  IGNORED,
+  type IgnoredBreakpoint,
+  type Outcome,
+  type Workers,
+} from "./messages";
+import {
+  allWorkers,
+  isControllable,
+  isWaiting,
+  nextWaiting,
+  pausedAgainSentence,
+  skippedPlace,
+  skippedSentence,
+  targetKey,
+  targetOf,
+  type Target,
+} from "./model";
 import type { DebugSessions } from "./sessions";
 import { requestAction, type Attacher } from "./worker_actions";
 import { targetsOf, waitingNow } from "./worker_picker";
 
-export class DebugCommands {
+/** How long after Continue All a pause counts as one that followed at once. */
+const AGAIN_MS = 2000;
+
+export class DebugCommands implements vscode.Disposable {
+  private readonly timers = new Set<NodeJS.Timeout>();
+
   constructor(
     private readonly app: App,
     private readonly attacher: Attacher,
     private readonly sessions: DebugSessions,
   ) {}
+
+  dispose(): void {
+    for (const timer of this.timers) {
+      clearTimeout(timer);
+    }
+  }
 
   /** One after another: each session that begins takes the focus, and the last one keeps it. */
   async attach(rows: readonly Row[], args: readonly unknown[]): Promise<boolean> {
@@ -67,7 +95,74 @@ export class DebugCommands {
     if (stopped.length === 0) {
       void vscode.window.showInformationMessage(vscode.l10n.t("No worker is paused."));
     }
-    await this.send("continuing", CONTINUE, stopped);
+    await this.continueAndReport(stopped);
+  }
+
+  /** Skips the breakpoint()s at which workers wait, says so, and offers to undo it. */
+  async skip(rows: readonly Row[], args: readonly unknown[]): Promise<void> {
+    await this.skipAt(await targetsOf(this.app, rows, args, isControllable));
+  }
+
+  private async skipAt(chosen: readonly Target[]): Promise<void> {
+    const outcomes = await this.send("ignoring", IGNORE, chosen);
+    const skipped = outcomes.flatMap(({ ignored }) => ignored);
+    const sentence = skippedSentence(skipped);
+    if (sentence !== undefined) {
+      void this.app.errors.shown("taking back an ignored breakpoint()", () =>
+        this.offerUndo(sentence, skipped),
+      );
+    }
+  }
+
+  private async offerUndo(sentence: string, skipped: readonly IgnoredBreakpoint[]): Promise<void> {
+    const undo = vscode.l10n.t("Undo");
+    if ((await vscode.window.showInformationMessage(sentence, undo)) === undo) {
+      for (const place of skipped) {
+        await this.app.sidecar.request(FORGET_IGNORED, place);
+      }
+    }
+  }
+
+  /** Continues several workers; when they soon pause again, it would look as if nothing had happened. */
+  async continueAllOf(rows: readonly Row[], args: readonly unknown[]): Promise<void> {
+    await this.continueAndReport(await targetsOf(this.app, rows, args, isControllable));
+  }
+
+  private async continueAndReport(chosen: readonly Target[]): Promise<void> {
+    const outcomes = await this.send("continuing", CONTINUE, chosen);
+    if (outcomes.some(({ done }) => done > 0)) {
+      const failed = outcomes.flatMap(({ failures }) =>
+        failures.map((failure) => failure.worker_id),
+      );
+      const continued = chosen.filter(({ worker }) => !failed.includes(worker));
+      const timer = setTimeout(() => {
+        this.timers.delete(timer);
+        void this.app.errors.shown("looking for paused workers", () =>
+          this.reportPauses(continued),
+        );
+      }, AGAIN_MS);
+      this.timers.add(timer);
+    }
+  }
+
+  private async reportPauses(continued: readonly Target[]): Promise<void> {
+    const keys = new Set(continued.map(targetKey));
+    const again = allWorkers(this.app.paused.value).filter(
+      (worker) => isWaiting(worker) && keys.has(targetKey(targetOf(worker))),
+    );
+    const sentence = pausedAgainSentence(again);
+    if (sentence === undefined) {
+      return;
+    }
+    const skip = vscode.l10n.t("Skip This breakpoint()");
+    const canSkip = again.filter(({ kind }) => kind !== "post-mortem");
+    const answer = await vscode.window.showInformationMessage(
+      sentence,
+      ...(canSkip.length > 0 ? [skip] : []),
+    );
+    if (answer === skip) {
+      await this.skipAt(canSkip.map(targetOf));
+    }
   }
 
   /** Sends `method` once per cluster, since a request is for workers of one cluster. */
@@ -75,17 +170,22 @@ export class DebugCommands {
     doing: string,
     method: RequestMethod<Workers, Outcome>,
     chosen: readonly Target[],
-  ): Promise<void> {
+  ): Promise<Outcome[]> {
+    const outcomes: Outcome[] = [];
     for (const cluster of new Set(chosen.map((target) => target.cluster))) {
       const workers = chosen.filter((target) => target.cluster === cluster);
-      await requestAction(
+      const outcome = await requestAction(
         this.app,
         doing,
         method,
         cluster,
         workers.map((target) => target.worker),
       );
+      if (outcome) {
+        outcomes.push(outcome);
+      }
     }
+    return outcomes;
   }
 
   async forgetIgnored(): Promise<void> {
@@ -95,7 +195,7 @@ export class DebugCommands {
       return;
     }
     const items = ignored.map((place) => ({
-      label: plain(`${basename(place.path)}:${place.line}`),
+      label: skippedPlace(place),
       description: plain(place.path),
       detail: plain(place.cluster),
       place,

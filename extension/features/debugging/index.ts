@@ -13,7 +13,7 @@ import { DebugCommands } from "./commands";
 import { DebuggedWorkerInFront, type DebuggedWorker } from "./debugged_worker";
 import { AdapterCrash, AdapterFactory } from "./debug_adapter";
 import { HeldWorkers, StopPrompt } from "./held_workers";
-import { CONTINUE, CONTINUE_OTHERS, IGNORE, RELEASE } from "./messages";
+import { CONTINUE, CONTINUE_OTHERS, RELEASE } from "./messages";
 import { DebugSessions } from "./sessions";
 import { StopTracker } from "./stop_tracker";
 import { Attacher } from "./worker_actions";
@@ -37,6 +37,7 @@ export function register(app: App): DebuggingFeature {
   const inFront = new DebuggedWorkerInFront();
   const owned = [
     sessions,
+    commands,
     inFront,
     lineMarks(app, inFront.worker),
     stops,
@@ -54,11 +55,7 @@ export function register(app: App): DebuggingFeature {
         "continuing",
         (to, rows, args) => to.act("continuing", CONTINUE, rows, args),
       ],
-      [
-        COMMANDS.continueGroup,
-        "continuing",
-        (to, rows, args) => to.act("continuing", CONTINUE, rows, args),
-      ],
+      [COMMANDS.continueGroup, "continuing", (to, rows, args) => to.continueAllOf(rows, args)],
       [
         COMMANDS.continueOthers,
         "continuing others than",
@@ -66,11 +63,7 @@ export function register(app: App): DebuggingFeature {
       ],
       [COMMANDS.continueAll, "continuing", (to) => to.continueAll()],
       [COMMANDS.detach, "releasing", (to, rows, args) => to.act("releasing", RELEASE, rows, args)],
-      [
-        COMMANDS.skipBreakpoint,
-        "ignoring",
-        (to, rows, args) => to.act("ignoring", IGNORE, rows, args),
-      ],
+      [COMMANDS.skipBreakpoint, "ignoring", (to, rows, args) => to.skip(rows, args)],
       [COMMANDS.manageSkipped, "taking back an ignored breakpoint()", (to) => to.forgetIgnored()],
     ]),
     ...registerCommands(app, () => import("./paused_picker.js"), [

@@ -37,10 +37,16 @@ export interface Failure {
   readonly next_step: string;
 }
 
-/** The result of an action on several workers: how many succeeded, and each failure. */
+/**
+ * The result of an action on several workers: how many succeeded, each failure, and what is
+ * ignored now.
+ *
+ * A worker that had already resumed counts in neither.
+ */
 export interface Outcome {
   readonly done: number;
   readonly failures: readonly Failure[];
+  readonly ignored: readonly IgnoredBreakpoint[];
 }
 
 /** All ignored breakpoints, of which each can be removed. */
@@ -74,13 +80,13 @@ export interface HeldLong {
 /**
  * A breakpoint() that no worker of the cluster's session stops at any more.
  *
- * `line` is that of the stop after attaching, `seen_line` that of the list of paused workers, 0 if
- * unknown.
+ * `line` is that of the stop after attaching, `listed_line` that of the list of paused workers, 0
+ * if unknown.
  */
 export interface IgnoredBreakpoint {
   readonly cluster: string;
   readonly session: string;
   readonly path: string;
   readonly line: number;
-  readonly seen_line: number;
+  readonly listed_line: number;
 }

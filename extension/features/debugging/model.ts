@@ -1,12 +1,15 @@
 /** The decisions of debugging: which workers to attach to, and the texts of messages. */
 
+import { basename } from "node:path";
+
 import { l10n } from "vscode";
 
+import { plain } from "../../common/texts";
 import type { Row } from "../../panel";
 import type { PausedGroup, PausedWorker, Snapshot } from "../workers/messages";
-import { workerName } from "../workers/names";
+import { shortPlace, workerName } from "../workers/names";
 import type { GroupRow } from "../workers/rows";
-import type { Failure, Outcome } from "./messages";
+import type { Failure, IgnoredBreakpoint, Outcome } from "./messages";
 
 /** A worker by the two names that every request needs. */
 export interface Target {
@@ -178,9 +181,46 @@ export function failureSentence(outcome: Outcome): string | undefined {
     more === 0
       ? ""
       : more === 1
-        ? l10n.t("1 other worker failed, too. The log has its name.")
-        : l10n.t("{0} other workers failed, too. The log has their names.", more);
+        ? l10n.t("1 more worker couldn't be continued. The log has its name.")
+        : l10n.t("{0} more workers couldn't be continued. The log has their names.", more);
   return [first.message, first.next_step, rest].filter((part) => part !== "").join(" ");
+}
+
+/** "policy.py:23", the breakpoint()'s own line where it is known. */
+export function skippedPlace({ path, line, listed_line }: IgnoredBreakpoint): string {
+  return plain(`${basename(path)}:${listed_line > 0 ? listed_line : line}`);
+}
+
+/** The message that confirms a skip, or undefined when nothing is skipped. */
+export function skippedSentence(skipped: readonly IgnoredBreakpoint[]): string | undefined {
+  const [first] = skipped;
+  if (!first) {
+    return undefined;
+  }
+  return skipped.length === 1
+    ? l10n.t("Workers no longer pause at {0}.", skippedPlace(first))
+    : l10n.t("Workers no longer pause at {0} lines.", skipped.length);
+}
+
+/** Says that workers which were continued have paused again, as if nothing had happened; undefined when none has. */
+export function pausedAgainSentence(again: readonly PausedWorker[]): string | undefined {
+  const [first] = again;
+  if (!first) {
+    return undefined;
+  }
+  const places = new Set(
+    again.map(({ location }) => location && shortPlace(location.path, location.line)),
+  );
+  const [place] = places;
+  if (again.length === 1) {
+    const name = plain(workerName(first));
+    return place
+      ? l10n.t("{0} paused again at {1}.", name, plain(place))
+      : l10n.t("{0} paused again.", name);
+  }
+  return places.size === 1 && place
+    ? l10n.t("{0} workers paused again at {1}.", again.length, plain(place))
+    : l10n.t("{0} workers paused again.", again.length);
 }
 
 /** A failure as a line of the log. */

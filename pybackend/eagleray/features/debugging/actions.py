@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.errors import EaglerayError
@@ -30,10 +30,14 @@ class FailedAction:
 
 @frozen
 class ActionResult:
-    """How many workers succeeded, and each failure."""
+    """How many workers succeeded, each failure, and the breakpoints that are ignored from now on.
+
+    A worker that has already resumed counts in neither: nothing is left to do for it.
+    """
 
     done: int
     failed: tuple[FailedAction, ...]
+    ignored: tuple[IgnoredBreakpoint, ...] = ()
 
 
 class WorkerActions:
@@ -69,8 +73,26 @@ class WorkerActions:
         return await self._each(cluster, worker_ids, self._release)
 
     async def ignore(self, cluster: str, worker_ids: list[str]) -> ActionResult:
-        """Ignores the breakpoint() at which each of them waits, for the life of the cluster; they continue."""
-        return await self._each(cluster, worker_ids, self._ignore)
+        """Ignores the breakpoint() at which each of them waits, for the life of the cluster; they continue.
+
+        The rule of one worker may continue the others.  Without any rule a worker that has resumed is a failure.
+        """
+        ignored: dict[IgnoredBreakpoint, None] = {}
+        resumed: list[EaglerayError] = []
+
+        async def ignore(target: PausedWorker) -> None:
+            try:
+                ignored[await self._ignore(target)] = None
+            except EaglerayError as error:
+                if error.code == worker_ran_on("").code:
+                    resumed.append(error)
+                raise
+
+        result = await self._each(cluster, worker_ids, ignore)
+        if resumed and not result.done and not result.failed:
+            first = FailedAction(worker_ids[0], worker_ids[0][:8], resumed[0])
+            return ActionResult(0, (first,))
+        return evolve(result, ignored=tuple(ignored))
 
     async def _each(
         self, cluster: str, worker_ids: list[str], act: Callable[[PausedWorker], Awaitable[None]]
@@ -90,16 +112,19 @@ class WorkerActions:
         _check_held_here(target)
         await self._sessions.release(target.session, target.worker_id)
 
-    async def _ignore(self, target: PausedWorker) -> None:
+    async def _ignore(self, target: PausedWorker) -> IgnoredBreakpoint:
         stop = (await self._attacher.connect(target)).worker.stop
         if stop is None:
             raise worker_ran_on(target.name)
         if stop.reason != "breakpoint":
             raise not_at_breakpoint(target.name)
-        listed = target.location.line if target.location and target.state == "paused" else 0
-        await self._ignorer.ignore(
-            IgnoredBreakpoint(target.cluster, target.session, stop.path, stop.line, listed)
-        )
+        listed = target.location.line if target.location else 0
+        if listed == stop.line and target.state != "paused":
+            # It is the line after the call, which workers that nobody attached to are not listed at.
+            listed = 0
+        rule = IgnoredBreakpoint(target.cluster, target.session, stop.path, stop.line, listed)
+        await self._ignorer.ignore(rule)
+        return rule
 
 
 def _check_held_here(target: PausedWorker) -> None:
@@ -119,5 +144,7 @@ async def _gathered(jobs: Iterable[tuple[str, str, Awaitable[None]]]) -> ActionR
             return None
 
     answers = await asyncio.gather(*(run(*job) for job in jobs))
-    failed = tuple(answer for answer in answers if answer is not None)
-    return ActionResult(len(answers) - len(failed), failed)
+    done = sum(answer is None for answer in answers)
+    resumed = worker_ran_on("").code
+    failed = tuple(a for a in answers if a is not None and a.error.code != resumed)
+    return ActionResult(done, failed)

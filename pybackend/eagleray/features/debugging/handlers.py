@@ -79,4 +79,4 @@ def outcome(result: ActionResult) -> messages.Outcome:
         messages.Failure(f.worker_id, f.name, f.error.code, f.error.message, f.error.shown_step)
         for f in result.failed
     ]
-    return messages.Outcome(result.done, failures)
+    return messages.Outcome(result.done, failures, list(result.ignored))

@@ -31,6 +31,8 @@ from eagleray.protocol.control import AttachParams, IgnoreParams
 AT_ONCE = 16
 # A file without a version has this format.
 FORMAT = 1
+# The name in the file.
+_LISTED_LINE = "seen_line"
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +121,7 @@ class BreakpointIgnorer:
             yield
 
     def _write(self, rules: list[IgnoredBreakpoint]) -> None:
-        plain = [asdict(rule) for rule in rules]
+        plain = [_plain(rule) for rule in rules]
         replace_text(self._file, json.dumps(plain))
 
 
@@ -128,7 +130,7 @@ def _may_concern(target: PausedWorker, rules: list[IgnoredBreakpoint]) -> bool:
     place = target.location
     if place is None:
         return bool(of_session)
-    lines = {line for r in of_session if r.path == place.path for line in (r.line, r.seen_line)}
+    lines = {line for r in of_session if r.path == place.path for line in (r.line, r.listed_line)}
     return bool(lines & {0, place.line})
 
 
@@ -151,11 +153,20 @@ def _read(file: Path) -> list[IgnoredBreakpoint]:
         return []
 
 
+def _plain(rule: IgnoredBreakpoint) -> dict[str, Any]:
+    """A rule by the names of the file."""
+    value = asdict(rule)
+    value[_LISTED_LINE] = value.pop("listed_line")
+    return value
+
+
 def _rule(value: dict[str, Any]) -> IgnoredBreakpoint:
     """Raises ValueError for values of other types."""
-    rule = IgnoredBreakpoint(**value)
+    values = dict(value)
+    listed_line = values.pop(_LISTED_LINE, 0)
+    rule = IgnoredBreakpoint(**values, listed_line=listed_line)
     texts = (rule.cluster, rule.session, rule.path)
-    lines = (rule.line, rule.seen_line)
+    lines = (rule.line, rule.listed_line)
     if not all(isinstance(text, str) for text in texts) or any(type(n) is not int for n in lines):
         raise ValueError("a rule has texts and lines")
     return rule

@@ -44,10 +44,14 @@ class Failure:
 
 @frozen
 class Outcome:
-    """The result of an action on several workers: how many succeeded, and each failure."""
+    """The result of an action on several workers: how many succeeded, each failure, and what is ignored now.
+
+    A worker that had already resumed counts in neither.
+    """
 
     done: int
     failures: list[Failure]
+    ignored: list[IgnoredBreakpoint]
 
 
 @frozen

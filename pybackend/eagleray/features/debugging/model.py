@@ -33,11 +33,11 @@ class HeldLong:
 class IgnoredBreakpoint:
     """A breakpoint() that no worker of the cluster's session stops at any more.
 
-    `line` is that of the stop after attaching, `seen_line` that of the list of paused workers, 0 if unknown.
+    `line` is that of the stop after attaching, `listed_line` that of the list of paused workers, 0 if unknown.
     """
 
     cluster: str
     session: str
     path: str
     line: int
-    seen_line: int = 0
+    listed_line: int = 0

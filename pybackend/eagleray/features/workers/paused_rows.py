@@ -30,6 +30,8 @@ from eagleray.ray.rows import WorkerRow
 # Whether its workers have failed, the cluster, and the title of a group.
 GroupKey = tuple[bool, str, str]
 
+# How many lines after a breakpoint() the next statement is at most, comments included.
+NEXT_LINE_WITHIN = 3
 # debugpy adds a remark of its own to the name of an exception that was not handled.
 _REMARK = re.compile(r"\s*\(note: full exception trace is shown[^)]*\)")
 
@@ -145,7 +147,17 @@ def _stop(key: Key, state: WorkerState | None, sources: RowSources) -> StopLocat
     if state.state == "running" or state.stop is None:
         # The stop is over, but its kind tells a relayed error from its cause.
         return StopLocation(before.kind)
-    return stop_location_of(state.stop)
+    is_at_call = state.stop.reason == "breakpoint" and _follows(before, state.stop)
+    return before if is_at_call else stop_location_of(state.stop)
+
+
+def _follows(before: StopLocation, stop: WorkerStop) -> bool:
+    """Whether a worker stopped after the breakpoint() at which it was listed: the debugger stops in the next line."""
+    call = before.location
+    if before.kind != "breakpoint" or call is None:
+        return False
+    is_same = (call.path, call.function) == (stop.path, stop.function)
+    return is_same and 0 <= stop.line - call.line <= NEXT_LINE_WITHIN
 
 
 def stop_location_of(stop: WorkerStop) -> StopLocation:
