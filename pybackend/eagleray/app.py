@@ -31,6 +31,7 @@ from eagleray.features.debugging.debugging import Debugging
 from eagleray.features.debugging.hold_reminder import REMIND_AFTER_S
 from eagleray.features.pdb.pdb import Pdb
 from eagleray.features.presets.debug_runs import DebugRuns
+from eagleray.features.presets.nsys_check import nsys_problems
 from eagleray.features.presets.user_presets import OwnPresets
 from eagleray.features.presets.worker_classes import unmatched
 from eagleray.features.profiling.collector import ReportCollectorFactory
@@ -220,7 +221,11 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
             watch.dashboard, adapters.routes, connections.routes, NodeRoutes(connections).routes
         ),
         preparing=RunPreparation(
-            clusters.id_of, versions.local, versions.of_cluster, [unmatched], joined_python
+            clusters.id_of,
+            versions.local,
+            versions.of_cluster,
+            [unmatched, nsys_problems],
+            joined_python,
         ),
         cluster_pythons=cluster_pythons if settings.discovery == "own" else list,
         debug_runs=DebugRuns(OwnPresets(home() / "presets")),

@@ -16,6 +16,7 @@ import {
   mistakesOf,
   moduleOf,
   nsysOptionsOf,
+  recordNote,
   variablesOf,
   withKind,
   withPattern,
@@ -23,6 +24,7 @@ import {
 } from "../../extension/features/presets/options_model";
 import { PLAIN, type Draft } from "../../extension/features/runs/draft";
 import { draftOfLaunch } from "../../extension/features/runs/launch_json";
+import { pageTexts } from "../../extension/features/presets/options_texts";
 import { NEW_PROFILE } from "../../extension/features/runs/profile_options";
 
 const DRAFT: Draft = { ...PLAIN, path: "/w/train.py", cwd: "/w" };
@@ -191,4 +193,17 @@ test("only a whole and valid form is taken from the page", () => {
   assert.equal(fromPage({ kind: "start", form: FORM }), undefined);
   const start = { kind: "start", number: 3, form: FORM } as const;
   assert.deepEqual(fromPage(start), start);
+});
+
+test("the heading of the recording has its workers and its moment, with the seconds", () => {
+  const recorded = { ...FORM, record: true, recordWorkers: "PolicyWorker" };
+  const note = (changes: Partial<OptionsForm>): string =>
+    recordNote({ ...recorded, ...changes }, pageTexts());
+  assert.equal(note({ when: "seconds", seconds: " 10 " }), "PolicyWorker · 10 s from the start");
+  assert.equal(
+    note({ when: "seconds", seconds: "" }),
+    "PolicyWorker · Some seconds from the start",
+  );
+  assert.equal(note({ when: "always" }), "PolicyWorker · From start to end");
+  assert.equal(note({ record: false }), "");
 });

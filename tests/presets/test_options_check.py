@@ -10,7 +10,9 @@ import pytest
 from attrs import evolve
 from eagleray.features.presets import messages as wire
 from eagleray.features.presets.debug_runs import DebugRuns
+from eagleray.features.presets.errors import no_nsys_here
 from eagleray.features.presets.handlers import PresetHandlers
+from eagleray.features.presets.nsys_check import nsys_problems
 from eagleray.features.presets.user_presets import OwnPresets
 from eagleray.features.runs.model import ProfilePlan
 from eagleray.features.runs.preparing import RunPreparation
@@ -25,7 +27,7 @@ async def nothing(path: str) -> str:
 @pytest.fixture
 def handlers(tmp_path: Path) -> PresetHandlers:
     presets = DebugRuns(OwnPresets(tmp_path / "home" / "presets"), lambda: NOW)
-    return PresetHandlers(RunPreparation(nothing, nothing, nothing), presets)
+    return PresetHandlers(RunPreparation(nothing, nothing, nothing, [nsys_problems]), presets)
 
 
 @pytest.fixture
@@ -86,10 +88,59 @@ async def test_a_profile_needs_nsys_on_this_machine(
         return evolve(request_, options=wire.Options(profile=profile))
 
     found = await handlers.check(recorded(str(tmp_path / "missing")))
-    assert [p.field for p in found.problems if p.code == "no-nsys"] == ["nsys"]
+    (problem,) = [p for p in found.problems if p.code == "no-nsys"]
+    assert (problem.field, problem.blocks) == ("nsys", False)
+    assert problem.message == f"{tmp_path / 'missing'} was not found on this machine."
     program = tmp_path / "nsys"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     found = await handlers.check(recorded(str(program)))
     assert found.nsys == str(program)
     assert [p.code for p in found.problems if p.code == "no-nsys"] == []
+
+
+@pytest.mark.parametrize(
+    ("address", "is_checked"),
+    [
+        ("", True),
+        ("local", True),
+        ("127.0.0.1:6379", True),
+        ("ray://localhost:10001", True),
+        ("node-7:6379", False),
+        ("ray://[", False),
+    ],
+)
+async def test_nsys_is_searched_on_the_machine_of_the_workers(
+    handlers: PresetHandlers, request_: wire.Prepare, address: str, *, is_checked: bool
+) -> None:
+    profile = ProfilePlan(("*",), nsys="/no/such/nsys")
+    options = wire.Options(profile=profile, env={"RAY_ADDRESS": address})
+    proposal = await handlers.prepare(evolve(request_, options=options))
+    assert [p.code for p in proposal.problems if p.code == "no-nsys"] == ["no-nsys"] * is_checked
+
+
+def test_message_without_nsys_says_where_it_was_searched() -> None:
+    problem = no_nsys_here("")
+    assert problem.message == "No nsys was found on this machine."
+    assert "Searched: PATH, CUDA_HOME, /opt/nvidia, /usr/local/cuda*." in problem.next_step
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"when": "seconds", "seconds": 10.0}, "*Policy* · 10 s from the start · cuda,nvtx,osrt"),
+        (
+            {"when": "on-demand", "nsys": "/opt/nsys"},
+            "*Policy* · on demand · cuda,nvtx,osrt · /opt/nsys",
+        ),
+        ({"ranks": (0, 2)}, "*Policy* · ranks 0, 2 · from start to end · cuda,nvtx,osrt"),
+    ],
+)
+async def test_command_shows_what_is_recorded(
+    handlers: PresetHandlers, request_: wire.Prepare, changes: dict[str, Any], line: str
+) -> None:
+    profile = ProfilePlan(("*Policy*",), **changes)
+    proposal = await handlers.prepare(evolve(request_, options=wire.Options(profile=profile)))
+    assert f"\n# Record with nsys: {line}\n" in proposal.after
+    plain = await handlers.prepare(request_)
+    assert "# Record with nsys" not in plain.after

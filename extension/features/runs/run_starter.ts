@@ -23,6 +23,7 @@ import { RESTART, START, STOP, type Run } from "./messages";
 import type { RunOutput } from "./output";
 import { programPython } from "./interpreters";
 import { keepRun, optionsOfRun } from "./last_options";
+import { NO_NSYS, withNsys } from "./nsys_question";
 import { PYTHON_ERRORS, withRay } from "./python_question";
 import { isOfThisWindow, untilStopped } from "./run_list";
 import { isLive } from "./states";
@@ -65,6 +66,10 @@ export class RunStarter {
 
   /** `proposal` is the one for `draft`, whose options belong to `file`. */
   async start(proposal: Proposal, draft: Draft, file: string): Promise<string | undefined> {
+    const chosen = await withNsys(proposal, draft);
+    if (chosen !== draft) {
+      return chosen && (await this.run(chosen, file));
+    }
     const { plan, name, confirm, title } = proposal;
     const question = vscode.l10n.t("Submit {0} to SLURM?", name);
     if (confirm !== "" && !(await isConfirmed(question, confirm, SUBMIT))) {
@@ -154,7 +159,7 @@ export class RunStarter {
   /** Problems with breakpoints don't prevent a start. */
   private warn({ problems }: Proposal): void {
     for (const { code, message, next_step } of problems.filter(
-      (problem) => !PYTHON_ERRORS.includes(problem.code),
+      ({ code }) => !PYTHON_ERRORS.includes(code) && code !== NO_NSYS,
     )) {
       this.app.log.warn(`the run: ${code}: ${message} ${next_step}`);
       void vscode.window.showWarningMessage(plain(`${message} ${next_step}`.trim(), 600));

@@ -1,7 +1,7 @@
 /** The sections of the page, from top to bottom. */
 
 import type { PageFacts, PathField, OptionsSection } from "../options_messages";
-import { kindsOf, withKind, withPattern, type OptionsForm } from "../options_model";
+import { recordNote, kindsOf, withKind, withPattern, type OptionsForm } from "../options_model";
 import type { PageTexts } from "../options_texts";
 import {
   button,
@@ -465,7 +465,14 @@ export function recordSection(
   seconds.root.classList.add("third");
   ranks.root.classList.add("third");
   const trace = tracePart(texts, acts);
-  const nsys = textField("nsys", { label: texts.nsys, hint: texts.nsysHint }, change);
+  const nsys = textField(
+    "nsys",
+    {
+      label: ({ form }) => (form.cluster === "" ? texts.nsysPath : texts.nsys),
+      hint: texts.nsysHint,
+    },
+    change,
+  );
   const nsysPath = element("p", { class: "hint" });
   nsys.root.append(nsysPath);
   const more = textField(
@@ -511,8 +518,7 @@ export function recordSection(
       nsysPath.textContent = filled(texts.nsysHere, path);
     },
   };
-  const note = ({ form }: View): string =>
-    form.record ? [form.recordWorkers, texts.whens[form.when]].filter(Boolean).join(" · ") : "";
+  const note = ({ form }: View): string => recordNote(form, texts);
   return foldable(
     "record",
     texts.record,

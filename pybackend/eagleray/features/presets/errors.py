@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
+from eagleray.injected.nsys.installations import SEARCHED
 
 BAD_ANSWER = "bad-answer"
 
@@ -77,9 +78,16 @@ def unmatched_workers(pattern: str, framework: str) -> EaglerayError:
     )
 
 
-def no_nsys_here() -> EaglerayError:
+def no_nsys_here(named: str) -> EaglerayError:
+    """`named` is the nsys that the user has entered, "" for none."""
+    if named:
+        return EaglerayError(
+            "no-nsys",
+            t("{nsys} was not found on this machine.", nsys=printable(named, 300)),
+            t("Enter the path of nsys, or nothing to search for it."),
+        )
+    install = t("Install Nsight Systems, or enter its path.")
+    searched = t("Searched: {places}.", places=SEARCHED)
     return EaglerayError(
-        "no-nsys",
-        t("No nsys was found on this machine."),
-        t("Install Nsight Systems, or enter its path."),
+        "no-nsys", t("No nsys was found on this machine."), f"{install} {searched}"
     )

@@ -7,9 +7,6 @@ from pathlib import Path
 from eagleray.common.errors import EaglerayError
 from eagleray.features.presets.errors import BAD_ANSWER
 from eagleray.features.presets.messages import FieldProblem, Prepare
-from eagleray.features.runs.model import RunPlan
-from eagleray.features.runs.program_python import environment_of
-from eagleray.injected.nsys.installations import find_nsys
 
 _FIELDS = {
     "no-program": "path",
@@ -25,6 +22,7 @@ _FIELDS = {
     "unmatched-workers": "workers",
     "unknown-preset": "preset",
     "bad-profile": "recordWorkers",
+    "no-nsys": "nsys",
 }
 
 
@@ -51,10 +49,3 @@ def _answered(request: Prepare, value: str) -> str:
     answers = request.options.answers
     names = [name for name, answer in answers.items() if answer.strip() == value]
     return f"answer.{names[0]}" if names else ""
-
-
-def nsys_here(plan: RunPlan) -> str | None:
-    """The nsys that records workers on this machine, "" if there is none; None if workers run elsewhere."""
-    if plan.profile is None or plan.cluster or plan.kind in ("sbatch", "job"):
-        return None
-    return find_nsys(plan.profile.nsys, environment_of(plan))

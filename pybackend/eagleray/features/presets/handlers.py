@@ -13,10 +13,11 @@ from eagleray.common.redact import redact_text
 from eagleray.features.presets import messages
 from eagleray.features.presets.composing import error_of, shown_values
 from eagleray.features.presets.debug_runs import DebugRuns
-from eagleray.features.presets.errors import no_nsys_here, untrusted_workspace
-from eagleray.features.presets.fields import field_of, field_problem, nsys_here
+from eagleray.features.presets.errors import untrusted_workspace
+from eagleray.features.presets.fields import field_of, field_problem
 from eagleray.features.presets.messages import Change, PresetRow
 from eagleray.features.presets.model import DebugRunProposal, ProposedChange
+from eagleray.features.presets.nsys_check import nsys_here
 from eagleray.features.presets.text import lines_of, setting_of
 from eagleray.features.runs.model import RunPlan, confirm_text, title
 from eagleray.features.runs.preflight import check_files
@@ -91,13 +92,6 @@ class PresetHandlers:
             )
             for problem in (proposal.problems if proposal else ())
         ]
-        if nsys == "":
-            missing = no_nsys_here()
-            problems.append(
-                messages.FieldProblem(
-                    "nsys", missing.code, missing.message, missing.next_step, False
-                )
-            )
         return messages.OptionsCheck(problems, proposal, nsys or "")
 
     async def compose(self, request: messages.Prepare) -> messages.Composition:

@@ -21,7 +21,7 @@ from eagleray.features.presets.model import (
     Outcome,
     ProposedChange,
 )
-from eagleray.features.runs.model import RunPlan, ScriptCopy
+from eagleray.features.runs.model import ProfilePlan, RunPlan, ScriptCopy
 from eagleray.features.runs.scripts.launch_lines import LineWord, value_of
 from eagleray.features.runs.scripts.script_edits import shell_quoted
 
@@ -155,6 +155,8 @@ def effective(plan: RunPlan, script: str = "", inner: Sequence[ScriptCopy] = ())
     for name, value in sorted(redact_env(plan.env).items()):
         lines += _OPTION.sub("\n    ", f"{name}={value}").splitlines() or [f"{name}="]
     lines += ["", f"# Break on Failure: {'on' if plan.post_mortem else 'off'}"]
+    if plan.profile is not None:
+        lines.append(f"# Record with nsys: {_recording(plan.profile)}")
     if plan.copy_text or script:
         lines += ["", "# script"]
         lines += redact_text(plan.copy_text or script).splitlines()
@@ -162,6 +164,15 @@ def effective(plan: RunPlan, script: str = "", inner: Sequence[ScriptCopy] = ())
         what = "a copy of it, which stays as it is" if plan.inner_copies else "as it is"
         lines += ["", f"# {copy.path}: {what}", *redact_text(copy.text).splitlines()]
     return "\n".join(lines) + "\n"
+
+
+def _recording(profile: ProfilePlan) -> str:
+    ranks = "" if profile.ranks is None else f"ranks {', '.join(map(str, profile.ranks))}"
+    steps = f"steps {profile.steps}" if profile.steps else "between its own profiler calls"
+    when = {"always": "from start to end", "on-demand": "on demand", "steps": steps}
+    moment = when.get(profile.when, f"{profile.seconds:g} s from the start")
+    parts = [" ".join(profile.workers), ranks, moment, profile.trace, profile.nsys]
+    return redact_text(" · ".join(part for part in parts if part))
 
 
 def _argument_lines(arguments: Sequence[str]) -> list[str]:

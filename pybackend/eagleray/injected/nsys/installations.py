@@ -26,6 +26,8 @@ _PATHS = (
 )
 # Begins the reason why a worker of such a node runs without nsys.
 NO_NSYS = "there is no nsys"
+# Names `_candidates` for the user.
+SEARCHED = "PATH, CUDA_HOME, /opt/nvidia, /usr/local/cuda*"
 _VERSION = re.compile(r"version (\d+(?:\.\d+)+)")
 
 

@@ -1,0 +1,94 @@
+// A run that records on a machine without nsys: what the editor asks before it starts.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { PREPARE, type Prepare } from "../../extension/features/presets/messages";
+import { PLAIN, type Draft } from "../../extension/features/runs/draft";
+import { optionsOfRun } from "../../extension/features/runs/last_options";
+import { START } from "../../extension/features/runs/messages";
+import type { RunOutput } from "../../extension/features/runs/output";
+import { NEW_PROFILE } from "../../extension/features/runs/profile_options";
+import { RunStarter } from "../../extension/features/runs/run_starter";
+import type { FakeApp } from "../fakes/app";
+import { registeredForEach } from "../fakes/registered";
+import { editor } from "../fakes/vscode";
+import { FOLDER, proposal } from "./samples";
+
+const FILE = `${FOLDER}/train.py`;
+const NSYS = "/opt/nsys";
+const MESSAGE = "No nsys was found on this machine.";
+const MISSING = { code: "no-nsys", message: MESSAGE, next_step: "Install Nsight Systems." };
+const DRAFT: Draft = {
+  ...PLAIN,
+  path: FILE,
+  cwd: FOLDER,
+  profile: { ...NEW_PROFILE, workers: ["*Policy*"], when: "seconds" },
+};
+
+let fake: FakeApp;
+let starter: RunStarter;
+
+/** Only at the path NSYS is one. */
+registeredForEach(
+  () => [],
+  (made) => {
+    fake = made;
+    const output = { show: () => Promise.resolve() } as unknown as RunOutput;
+    starter = new RunStarter(fake.app, output, new Set());
+    fake.sidecar.on(PREPARE, ({ options }) => {
+      const nsys = options?.profile?.nsys ?? NSYS;
+      return proposal({ problems: nsys === NSYS ? [] : [MISSING] });
+    });
+    fake.sidecar.on(START, () => ({ id: "new" }));
+  },
+);
+
+function profiles(): readonly unknown[] {
+  return fake.sidecar.sentTo(PREPARE).map((request) => (request as Prepare).options?.profile);
+}
+
+test("closed, the question starts nothing", async () => {
+  assert.equal(await starter.run(DRAFT), undefined);
+  const [asked] = editor.asked;
+  assert.deepEqual([asked?.kind, asked?.text], ["error", MESSAGE]);
+  assert.deepEqual(asked?.buttons, ["Enter Path…", "Run Without Recording", "Run Anyway"]);
+  assert.deepEqual(fake.sidecar.sentTo(START), []);
+});
+
+test("without recording, the run is prepared again and its options are kept", async () => {
+  editor.answer = () => "Run Without Recording";
+  assert.equal(await starter.run(DRAFT), "new");
+  assert.deepEqual(profiles(), [DRAFT.profile, null]);
+  assert.equal(optionsOfRun(fake.app, "new")?.draft.profile, null);
+  assert.equal(editor.asked.length, 1);
+});
+
+test("a path is entered until there is an nsys, and kept", async () => {
+  const paths = ["/nowhere/nsys", ` ${NSYS} `];
+  editor.answer = ({ kind }) => (kind === "input" ? paths.shift() : "Enter Path…");
+  assert.equal(await starter.run(DRAFT), "new");
+  assert.equal(optionsOfRun(fake.app, "new")?.draft.profile?.nsys, NSYS);
+  assert.deepEqual(
+    editor.asked.map(({ kind }) => kind),
+    ["error", "input", "error", "input"],
+  );
+  const validate = editor.asked[1]?.options["validateInput"] as (text: string) => unknown;
+  assert.deepEqual(["", "bin/nsys", "/opt/nsys"].map(validate), [
+    "Enter a full path or a name.",
+    "Enter a full path or a name.",
+    undefined,
+  ]);
+});
+
+test("the run starts anyway, where its workers run on other nodes", async () => {
+  editor.answer = () => "Run Anyway";
+  assert.equal(await starter.run(DRAFT), "new");
+  assert.deepEqual(profiles(), [DRAFT.profile]);
+  assert.equal(editor.asked.length, 1);
+});
+
+test("nothing is asked where nsys was found, or nothing is recorded", async () => {
+  assert.equal(await starter.run({ ...DRAFT, profile: { ...NEW_PROFILE, nsys: NSYS } }), "new");
+  assert.equal(await starter.run({ ...DRAFT, profile: null }), "new");
+  assert.deepEqual(editor.asked, []);
+});
