@@ -133,7 +133,7 @@ class Window:
 
 
 @pytest.fixture
-async def window(record: RunRecord) -> AsyncIterator[Window]:
+async def window(own_home: Path, record: RunRecord) -> AsyncIterator[Window]:
     window = Window(record.folder.parent)
     yield window
     await window.close()
