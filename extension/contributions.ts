@@ -182,6 +182,8 @@ export interface ContextKeys {
   readonly "eagleray.connected": boolean;
   /** The Python of a run had Ray: completes a step of the walkthrough. */
   readonly "eagleray.pythonHasRay": boolean;
+  /** Some run is listed: nobody needs the sample project any more. */
+  readonly "eagleray.hasRuns": boolean;
   /** Some run has not ended. */
   readonly "eagleray.hasLiveRuns": boolean;
   /** Some job holds a Ray that is not connected yet. */
@@ -200,6 +202,7 @@ export const CONTEXT_KEYS: readonly (keyof ContextKeys)[] = [
   "eagleray.hasClusters",
   "eagleray.connected",
   "eagleray.pythonHasRay",
+  "eagleray.hasRuns",
   "eagleray.hasLiveRuns",
   "eagleray.hasJobs",
   "eagleray.following",

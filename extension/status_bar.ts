@@ -63,6 +63,7 @@ export function statusBar(app: App, inFront: Readable<DebuggedWorker | undefined
       "eagleray.connected",
       clusters.some(({ state }) => state === "connected"),
     );
+    setContextKey("eagleray.hasRuns", app.runs.value.runs.length > 0);
     setContextKey("eagleray.hasLiveRuns", app.runs.value.runs.some(isLive));
     setContextKey("eagleray.hasJobs", app.clusters.value.jobs.length > 0);
   };

@@ -33,7 +33,7 @@ export function lineSentence(run: Run, line: BreakpointStatus): string {
     case "unreachable":
       return l10n.t("no code near this line");
     case "pending":
-      return isLive(run) ? l10n.t("not loaded yet") : l10n.t("never loaded: breakpoint not hit");
+      return isLive(run) ? l10n.t("not loaded yet") : l10n.t("never loaded");
     case "verified":
       return line.workers === 1 ? l10n.t("1 worker") : l10n.t("{0} workers", line.workers);
   }

@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-import { plain } from "../../common/texts";
+import { plain, type Verbatim } from "../../common/texts";
 import type { Proposal } from "../presets/messages";
 import type { Draft } from "./draft";
 import { isNsysPath } from "./profile_options";
@@ -38,10 +38,12 @@ export async function withNsys({ problems }: Proposal, draft: Draft): Promise<Dr
   }
 }
 
+const EXAMPLE: Verbatim = "/opt/nvidia/nsight-systems/2025.1.1/bin/nsys";
+
 async function askForPath(before: string): Promise<string | undefined> {
   const path = await vscode.window.showInputBox({
     title: vscode.l10n.t("Path of nsys"),
-    placeHolder: "/opt/nvidia/nsight-systems/2025.1.1/bin/nsys",
+    placeHolder: EXAMPLE,
     value: before,
     ignoreFocusOut: true,
     validateInput: (text) =>
