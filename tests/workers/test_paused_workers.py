@@ -156,6 +156,15 @@ async def test_cluster_that_is_removed_takes_its_rows_but_no_held_ones(on: Setti
     assert on.states() == ["held"]
 
 
+async def test_worker_that_waited_before_the_first_list_has_no_waiting_time(on: Setting) -> None:
+    on.watch.show([worker_row()], session="session_2")
+    assert [row.waiting_s for row in on.rows()] == [None]
+    on.watch.show([], session="session_2")
+    on.watch.show([worker_row()], session="session_2")
+    on.clock.move(3)
+    assert [row.waiting_s for row in on.rows()] == [3.0]
+
+
 async def test_restarted_cluster_shares_nothing_with_its_old_self(on: Setting) -> None:
     on.dashboard.tasks = [task_row()]
     on.watch.show([worker_row()])
@@ -164,7 +173,7 @@ async def test_restarted_cluster_shares_nothing_with_its_old_self(on: Setting) -
     on.dashboard.gates["running_tasks"] = asyncio.Event()
     on.watch.show([worker_row()], session="session_2")
     (row,) = on.rows()
-    assert (row.session, row.name, row.waiting_s) == ("session_2", "worker 100", 0.0)
+    assert (row.session, row.name, row.waiting_s) == ("session_2", "worker 100", None)
 
 
 async def test_worker_attached_to_under_another_address_is_one_row(on: Setting) -> None:

@@ -33,6 +33,22 @@ def test_next_pause_of_a_worker_is_another_wait() -> None:
     assert waits.number(A) not in (None, first) and waits.seconds(A) == 0.0
 
 
+def test_begin_of_a_wait_may_be_unknown_and_become_known() -> None:
+    clock = SetClock(100.0)
+    waits = WaitTimer(clock)
+    waits.update({A}, lambda key: None)
+    number = waits.number(A)
+    assert number is not None and waits.seconds(A) is None
+    waits.start(A, number + 1, 5.0)
+    assert waits.seconds(A) is None
+    waits.start(A, number, 60.0)
+    clock.move(2.0)
+    waits.start(A, number, 1.0)
+    assert waits.seconds(A) == 62.0
+    waits.update(set())
+    assert waits.seconds(A) == 0.0
+
+
 @given(st.lists(st.sets(st.sampled_from([("s", letter) for letter in "abcd"]))))
 def test_numbers_are_never_used_twice(looks: list[set[tuple[str, str]]]) -> None:
     waits = WaitTimer(SetClock())

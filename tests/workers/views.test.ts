@@ -97,6 +97,25 @@ test("a group names the line at which all its workers are paused", () => {
   assert.equal(rows("pausedWorkers")[0], "symbol-class: PolicyWorker.train | 2");
 });
 
+/** The item of the only listed worker. */
+function workerItem(): ReturnType<FakeTreeView["provider"]["getTreeItem"]> {
+  const { provider } = view("pausedWorkers");
+  return provider.getTreeItem(provider.getChildren(provider.getChildren()[0])[0]);
+}
+
+test("a worker of which nobody knows since when it waits has no waiting time", () => {
+  paused(pausedWorker({ waiting_s: null, location: AT }));
+  assert.equal(rows("pausedWorkers")[1], "  debug-pause: policy_0 | rank 0");
+});
+
+test("a failed worker without an exception says how to see it", () => {
+  const failed = pausedWorker({ kind: "post-mortem", exception: "", location: null });
+  paused(failed);
+  assert.match(workerItem().tooltip ?? "", /^Attach to show its exception$/m);
+  paused({ ...failed, exception: "ValueError: x" });
+  assert.doesNotMatch(workerItem().tooltip ?? "", /Attach to/);
+});
+
 test("a failed worker shows its exception, and its group what all of them share", () => {
   const failed = {
     kind: "post-mortem",

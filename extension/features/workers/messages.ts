@@ -102,8 +102,8 @@ export interface Location {
  * `is_held`: an
  * adapter holds it, whatever its state.  `is_attached`: an editor debugs it, also while it runs.
  * `waiting_s`
- * counts from when Eagleray first saw it wait, `held_s` from when an adapter began to hold it
- * without an editor,
+ * counts from when it began to wait, None if that is unknown; `held_s` from when an adapter began
+ * to hold it without an editor,
  * 0.0 if none does.
  */
 export interface PausedWorker {
@@ -119,7 +119,7 @@ export interface PausedWorker {
   readonly pid: number;
   readonly kind: "breakpoint" | "post-mortem" | "unknown";
   readonly state: "paused" | "held" | "debugging" | "running" | "gone";
-  readonly waiting_s: number;
+  readonly waiting_s: number | null;
   readonly location: Location | null;
   readonly exception: string;
   readonly threads: number;

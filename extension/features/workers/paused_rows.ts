@@ -164,7 +164,8 @@ function workerTexts(view: PausedView, worker: PausedWorker, group: GroupRow): R
   const isFailed = worker.kind === "post-mortem";
   const place = placeOf(worker);
   const isShared = common(group.workers.map(placeOf)) !== "";
-  const waits = worker.state === "paused" ? duration(worker.waiting_s + view.age_s) : "";
+  const isTimed = worker.state === "paused" && worker.waiting_s !== null;
+  const waits = isTimed ? duration(worker.waiting_s + view.age_s) : "";
   const node = plain(worker.node_ip);
   const isSpread = new Set(group.workers.map(({ node_ip }) => node_ip)).size > 1;
   const [icon, color] = ICONS[worker.state];
@@ -186,6 +187,7 @@ function workerTexts(view: PausedView, worker: PausedWorker, group: GroupRow): R
       node === "" ? "" : l10n.t("node {0}", node),
       l10n.t("process {0}", worker.pid),
       waits === "" ? "" : l10n.t("waiting {0}", waits),
+      isUnnamedFailure(worker) ? l10n.t("Attach to show its exception") : "",
     ),
     icon: isMarked ? "error" : icon,
     color: isMarked ? "list.errorForeground" : color,
@@ -239,6 +241,11 @@ function placeOf({ location }: PausedWorker): string {
   return location === null ? "" : plain(shortPlace(location.path, location.line));
 }
 
+/** Before anybody attaches, Ray tells neither the exception of a failed worker nor its line. */
+function isUnnamedFailure({ kind, state, exception, held_on }: PausedWorker): boolean {
+  return kind === "post-mortem" && exception === "" && state === "paused" && held_on === "";
+}
+
 function tooltip(worker: PausedWorker, hold: string, waits: string): string {
   const { location } = worker;
   const state = hold || stateWord(worker.state);
@@ -247,6 +254,7 @@ function tooltip(worker: PausedWorker, hold: string, waits: string): string {
     waits === "" ? state : l10n.t("{0}, waiting {1}", state, waits),
     worker.kind === "post-mortem" ? l10n.t("failed, post-mortem") : "",
     worker.exception,
+    isUnnamedFailure(worker) ? l10n.t("Attach to show its exception") : "",
     location === null
       ? ""
       : l10n.t("{0} in {1}", `${location.path}:${location.line}`, location.function),

@@ -89,7 +89,7 @@ class Panel:
                     groups = self._workers.groups()
                 groups = listed(groups)
                 # Passing time is no change: the editor counts the seconds itself.
-                rows = [evolve(worker, waiting_s=0.0, held_s=0.0) for worker in all_workers(groups)]
+                rows = [_without_time(worker) for worker in all_workers(groups)]
                 if rows != sent:
                     sent = rows
                     self._server.notify(messages.CHANGED, snapshot(groups))
@@ -183,3 +183,8 @@ def snapshot(groups: tuple[PausedGroup, ...]) -> messages.Snapshot:
     shown = listed(groups)
     states = [worker.state for worker in all_workers(shown)]
     return messages.Snapshot(shown, paused=states.count("paused"), held=states.count("held"))
+
+
+def _without_time(worker: PausedWorker) -> PausedWorker:
+    waiting_s = None if worker.waiting_s is None else 0.0
+    return evolve(worker, waiting_s=waiting_s, held_s=0.0)

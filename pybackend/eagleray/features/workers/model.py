@@ -74,7 +74,7 @@ class PausedWorker:
     `exception` is "ValueError: …" of a post-mortem, "" if unknown.  `held_on` is the other machine with the same
     home whose adapter is connected to it, where alone it can be debugged; "" for this machine.  `is_held`: an
     adapter holds it, whatever its state.  `is_attached`: an editor debugs it, also while it runs.  `waiting_s`
-    counts from when Eagleray first saw it wait, `held_s` from when an adapter began to hold it without an editor,
+    counts from when it began to wait, None if that is unknown; `held_s` from when an adapter began to hold it without an editor,
     0.0 if none does.
     """
 
@@ -90,7 +90,7 @@ class PausedWorker:
     pid: int
     kind: Kind
     state: State
-    waiting_s: float
+    waiting_s: float | None
     location: Location | None
     exception: str
     threads: int

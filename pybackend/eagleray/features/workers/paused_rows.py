@@ -56,7 +56,7 @@ class RowSources:
     facts: Mapping[Key, WorkerFacts]
     homes: Mapping[Key, WorkerRow]
     stops: Mapping[Key, StopLocation]
-    waiting: Callable[[Key], float]
+    waiting: Callable[[Key], float | None]
     to_local: Callable[[str, str], str]
     held: Callable[[Key], float] = lambda key: 0.0
 
@@ -117,7 +117,7 @@ def _row(
         pid=home.pid if home else state.pid if state else 0,
         kind=stop.kind,
         state=_state(state, listed),
-        waiting_s=round(max(sources.waiting(key), held_s), 3),
+        waiting_s=_longer(sources.waiting(key), held_s),
         location=location,
         exception=stop.exception,
         threads=max(1, home.paused_threads if home else 1),
@@ -127,6 +127,13 @@ def _row(
         is_attached=state is not None and state.editor,
         held_s=round(held_s, 3),
     )
+
+
+def _longer(waiting: float | None, held_s: float) -> float | None:
+    """The seconds of waiting, None if they are unknown."""
+    if waiting is None and not held_s:
+        return None
+    return round(max(waiting or 0.0, held_s), 3)
 
 
 def _state(state: WorkerState | None, listed: ListedWorker | None) -> State:

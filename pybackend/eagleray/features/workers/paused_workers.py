@@ -62,10 +62,16 @@ class PausedWorkers:
         self._holds = WaitTimer(clock or Clock())
         self._describer = Describer(watch.dashboard, self._changed)
         self._locator = PauseLocator(
-            watch.dashboard, spy or PySpy(), self._changed, is_local=is_local
+            watch.dashboard,
+            spy or PySpy(),
+            self._changed,
+            is_local=is_local,
+            on_waited=lambda pause, seconds: self._waits.start(pause.key, pause.number, seconds),
         )
         self._listeners = Listeners[[]]()
         self._clusters: set[str] = set()
+        # Sessions whose list was known before: a worker that is new in it has just begun to wait.
+        self._listed_sessions: set[str] = set()
 
     def groups(self, clusters: Collection[str] | None = None) -> tuple[PausedGroup, ...]:
         """The current groups, of all clusters or of some."""
@@ -76,7 +82,7 @@ class PausedWorkers:
             self._waits.seconds,
             # Most workers are stopped in the same few files.
             cache(self._local_files.of),
-            self._holds.seconds,
+            lambda key: self._holds.seconds(key) or 0.0,
         )
         states = [s for s in self._states if clusters is None or s.cluster in clusters]
         rows = merge(self._listed(clusters), states, sources)
@@ -220,7 +226,12 @@ class PausedWorkers:
         waiting = {key for key in waiting if key not in states} | {
             key for key, state in states.items() if waits(state)
         }
-        self._waits.update(waiting)
+        self._waits.update(
+            waiting, lambda key: 0.0 if key in states or key[0] in self._listed_sessions else None
+        )
+        self._listed_sessions = {
+            status.session for status in self._watch.statuses() if status.state == "connected"
+        }
         held = {key: s.held_s for key, s in states.items() if s.state == "stopped" and not s.editor}
         self._holds.update(held, held.get)
         self._describe(listed, states)
@@ -282,19 +293,32 @@ class WaitTimer:
     def update(
         self, waiting: Collection[Key], before: Callable[[Key], float | None] = lambda key: 0.0
     ) -> None:
-        """`waiting` are all workers that wait now; `before` are the seconds for which a new one has waited already."""
-        for gone in self._since.keys() - set(waiting):
-            del self._since[gone], self._number[gone]
-        for key in waiting:
-            if key not in self._since:
-                self._count += 1
-                self._since[key] = self._clock.now() - (before(key) or 0.0)
-                self._number[key] = self._count
+        """`waiting` are all workers that wait now; `before` are the seconds for which a new one has waited already.
 
-    def seconds(self, key: Key) -> float:
-        """The seconds of its current wait; 0.0 if it does not wait."""
+        None: nobody knows since when it waits.
+        """
+        for gone in self._number.keys() - set(waiting):
+            self._since.pop(gone, None)
+            del self._number[gone]
+        for key in waiting:
+            if key not in self._number:
+                self._count += 1
+                self._number[key] = self._count
+                seconds = before(key)
+                if seconds is not None:
+                    self._since[key] = self._clock.now() - seconds
+
+    def start(self, key: Key, number: int, seconds: float) -> None:
+        """Sets since when the wait with this number lasts, unless that is known."""
+        if self._number.get(key) == number:
+            self._since.setdefault(key, self._clock.now() - seconds)
+
+    def seconds(self, key: Key) -> float | None:
+        """The seconds of its current wait; None if they are unknown, 0.0 if it does not wait."""
         since = self._since.get(key)
-        return 0.0 if since is None else max(0.0, self._clock.now() - since)
+        if since is None:
+            return None if key in self._number else 0.0
+        return max(0.0, self._clock.now() - since)
 
     def number(self, key: Key) -> int | None:
         """The number of its current wait, never used twice; None if it does not wait."""

@@ -11,7 +11,9 @@ from attrs import frozen
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.off_loop import off_loop
 from eagleray.features.workers.model import Key, Location, StopLocation
+from eagleray.features.workers.wait_times import waited_s
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.rows import WorkerRow
 from eagleray.tools.processes import local_addresses
@@ -52,6 +54,7 @@ class PauseLocator:
         on_change: Callable[[], None],
         addresses: Callable[[], frozenset[str]] = local_addresses,
         is_local: Callable[[str], bool] = lambda cluster: True,
+        on_waited: Callable[[WorkerPause, float], None] = lambda pause, seconds: None,
     ) -> None:
         self.stops: dict[Key, StopLocation] = {}
         self._dashboard_of = dashboard_of
@@ -59,6 +62,7 @@ class PauseLocator:
         self._on_change = on_change
         self._addresses = addresses
         self._is_local = is_local
+        self._on_waited = on_waited
         self._traces = asyncio.Semaphore(TRACES_AT_ONCE)
         self._numbers: dict[Key, int] = {}
         self._tasks: dict[Key, asyncio.Task[None]] = {}
@@ -101,6 +105,7 @@ class PauseLocator:
 
     async def _find(self, pause: WorkerPause) -> None:
         try:
+            await self._find_begin(pause)
             stop = await self._locate(pause)
         except EaglerayError as error:
             log.info("stop location of worker %s: %s %s", pause.row.pid, error, error.detail)
@@ -118,13 +123,23 @@ class PauseLocator:
     async def _locate(self, pause: WorkerPause) -> StopLocation | None:
         stop = await self._traced(pause)
         is_shortened = stop is None or (stop.location and not stop.location.path.startswith("/"))
-        # Behind a route the same address belongs to another machine.
-        is_here = self._is_local(pause.cluster) and pause.row.node_ip in self._addresses()
-        if is_shortened and is_here:
+        if is_shortened and self._is_here(pause):
             stop = await self._spied(pause) or stop
         if stop is None:
             log.info("stop location of worker %s: unknown until an editor attaches", pause.row.pid)
         return stop
+
+    def _is_here(self, pause: WorkerPause) -> bool:
+        # Behind a route the same address belongs to another machine.
+        return self._is_local(pause.cluster) and pause.row.node_ip in self._addresses()
+
+    async def _find_begin(self, pause: WorkerPause) -> None:
+        """Reports since when a worker of this machine waits; a later thread writes the line of its log again."""
+        row = pause.row
+        if row.paused_threads <= 1 and self._is_here(pause):
+            seconds = await off_loop(partial(waited_s, row.worker_id, row.pid))
+            if seconds is not None:
+                self._on_waited(pause, seconds)
 
     async def _traced(self, pause: WorkerPause) -> StopLocation | None:
         row = pause.row
