@@ -4,15 +4,15 @@ import { test } from "node:test";
 
 import { PREPARE, type Prepare } from "../../extension/features/presets/messages";
 import { PLAIN, type Draft } from "../../extension/features/runs/draft";
-import { optionsOfRun } from "../../extension/features/runs/last_options";
-import { START } from "../../extension/features/runs/messages";
+import { keepRun, optionsOfRun } from "../../extension/features/runs/last_options";
+import { RESTART, START } from "../../extension/features/runs/messages";
 import type { RunOutput } from "../../extension/features/runs/output";
 import { NEW_PROFILE } from "../../extension/features/runs/profile_options";
 import { RunStarter } from "../../extension/features/runs/run_starter";
 import type { FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
-import { FOLDER, proposal } from "./samples";
+import { aRun, FOLDER, proposal } from "./samples";
 
 const FILE = `${FOLDER}/train.py`;
 const NSYS = "/opt/nsys";
@@ -40,6 +40,7 @@ registeredForEach(
       return proposal({ problems: nsys === NSYS ? [] : [MISSING] });
     });
     fake.sidecar.on(START, () => ({ id: "new" }));
+    fake.sidecar.on(RESTART, () => ({ id: "again" }));
   },
 );
 
@@ -91,4 +92,25 @@ test("nothing is asked where nsys was found, or nothing is recorded", async () =
   assert.equal(await starter.run({ ...DRAFT, profile: { ...NEW_PROFILE, nsys: NSYS } }), "new");
   assert.equal(await starter.run({ ...DRAFT, profile: null }), "new");
   assert.deepEqual(editor.asked, []);
+});
+
+test("a run that is started again asks the same", async () => {
+  const run = aRun({ state: "exited", kind: "program", confirm_stop: "" });
+  await keepRun(fake.app, run.id, FILE, DRAFT);
+  assert.equal(await starter.restart(run), undefined);
+  assert.deepEqual(fake.sidecar.sentTo(RESTART), []);
+  editor.answer = () => "Run Without Recording";
+  assert.equal(await starter.restart(run), "new");
+  assert.equal(profiles().at(-1), null);
+  editor.answer = () => "Run Anyway";
+  assert.equal(await starter.restart(run), "again");
+});
+
+test("a run whose options are not known, or record nothing, starts again without a question", async () => {
+  const run = aRun({ state: "exited", kind: "program", confirm_stop: "" });
+  assert.equal(await starter.restart(run), "again");
+  await keepRun(fake.app, run.id, FILE, { ...DRAFT, profile: null });
+  assert.equal(await starter.restart(run), "again");
+  assert.deepEqual(editor.asked, []);
+  assert.deepEqual(profiles(), []);
 });

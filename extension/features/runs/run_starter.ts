@@ -30,6 +30,12 @@ import { isLive } from "./states";
 
 const SUBMIT = vscode.l10n.t("Submit");
 
+/** How a run is started: its options, which belong to `file`. */
+interface Started {
+  readonly draft: Draft;
+  readonly file: string;
+}
+
 export class RunStarter {
   /** The ids of started runs are added to `started`. */
   constructor(
@@ -95,6 +101,10 @@ export class RunStarter {
     if (before === undefined) {
       return undefined;
     }
+    const recorded = await this.recordedAgain(run);
+    if (recorded === undefined) {
+      return undefined;
+    }
     const submits = run.kind === "sbatch";
     if (
       submits &&
@@ -108,6 +118,9 @@ export class RunStarter {
     }
     if (before === "stop") {
       await this.stopFirst(run);
+    }
+    if (recorded !== "as before") {
+      return await this.run(recorded.draft, recorded.file);
     }
     await vscode.workspace.saveAll(false);
     const breakpoints = isOfThisWindow(run) ? gutterBreakpoints() : null;
@@ -127,6 +140,17 @@ export class RunStarter {
       await this.show(started.id);
     }
     return started?.id;
+  }
+
+  /** Other options for a run that records, if this machine has no nsys; undefined when the user cancels. */
+  private async recordedAgain(run: Run): Promise<Started | "as before" | undefined> {
+    const before = optionsOfRun(this.app, run.id);
+    if (before === undefined || before.draft.profile === null) {
+      return "as before";
+    }
+    const { draft, file } = before;
+    const chosen = await withNsys(await this.prepare(draft), draft);
+    return chosen === draft ? "as before" : chosen && { draft: chosen, file };
   }
 
   /** Two runs of one program would compete for its GPUs, ports and folders. */
