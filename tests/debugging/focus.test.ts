@@ -9,7 +9,7 @@ import { bringToFront } from "../../extension/features/debugging/sessions";
 import { debug, editor, type FakeSession } from "../fakes/vscode";
 
 const PREVIOUS = "workbench.action.debug.prevConsole";
-const PATIENCE = { graceMs: 0, stepMs: 20, limitMs: 60_000 };
+const PATIENCE = { graceMs: 0, stepMs: 20, limitMs: 60_000, settleMs: 10 };
 
 function session(id: string): FakeSession {
   return { id, type: "eagleray", name: id, configuration: {} };
@@ -77,13 +77,43 @@ describe("bringing a session to the front", () => {
     assert.equal(steps(), 2);
   });
 
+  it("comes back when VS Code moves away just after it has shown the stop", async () => {
+    let moves = 0;
+    editor.builtin.set(PREVIOUS, () => {
+      debug.lookAt(second, true);
+      moves += 1;
+      if (moves === 1) {
+        setTimeout(() => {
+          debug.lookAt(first, true);
+        }, 1);
+      }
+    });
+    await bring(second);
+    assert.equal(debug.activeStackItem?.session, second);
+    assert.equal(steps(), 2);
+  });
+
+  it("yields to the session that was chosen after it", async () => {
+    let isWanted = true;
+    editor.builtin.set(PREVIOUS, () => {
+      debug.lookAt(second, true);
+      setTimeout(() => {
+        isWanted = false;
+        debug.lookAt(third, true);
+      }, 1);
+    });
+    await bring(second, () => isWanted);
+    assert.equal(debug.activeStackItem?.session, third);
+    assert.equal(steps(), 1);
+  });
+
   it("leaves alone what the editor looks at already", async () => {
     await bring(first);
     assert.deepEqual(editor.executed, []);
   });
 
   it("gives up where the editor's command does nothing", async () => {
-    const patience = { graceMs: 0, stepMs: 5, limitMs: 50 };
+    const patience = { ...PATIENCE, stepMs: 5, limitMs: 50 };
     await bringToFront(second as unknown as DebugSession, () => true, patience);
     assert.equal(debug.activeDebugSession, first);
     assert.ok(steps() < 64);
@@ -110,7 +140,7 @@ describe("bringing a session to the front", () => {
     walks([second]);
     debug.lookAt(second, false);
     const stands = { ...second, configuration: { line: 7 } };
-    const patience = { graceMs: 0, stepMs: 5, limitMs: 60_000 };
+    const patience = { ...PATIENCE, stepMs: 5 };
     await bringToFront(stands as unknown as DebugSession, () => true, patience);
     assert.equal(debug.activeStackItem?.frameId, 1);
     assert.equal(steps(), 1);
@@ -119,7 +149,7 @@ describe("bringing a session to the front", () => {
   it("leaves a session in front alone whose worker runs", async () => {
     walks([second]);
     debug.lookAt(second, false);
-    const patience = { graceMs: 0, stepMs: 2, limitMs: 50 };
+    const patience = { ...PATIENCE, stepMs: 2, limitMs: 50 };
     await bringToFront(second as unknown as DebugSession, () => true, patience);
     assert.deepEqual(editor.executed, []);
   });

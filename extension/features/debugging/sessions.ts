@@ -11,6 +11,7 @@ export class DebugSessions implements vscode.Disposable {
   private readonly attached = new Set<string>();
   private readonly subscriptions: vscode.Disposable[];
   private latest: Target | undefined;
+  private turn = 0;
 
   constructor() {
     this.subscriptions = [
@@ -44,7 +45,7 @@ export class DebugSessions implements vscode.Disposable {
     if (session === undefined) {
       return false;
     }
-    await bringToFront(session, () => this.open.has(session.id), BESIDE_OTHERS);
+    await this.bring(session, BESIDE_OTHERS);
     if (isInFront(session)) {
       await vscode.commands.executeCommand("workbench.action.debug.callStackTop");
     }
@@ -63,8 +64,15 @@ export class DebugSessions implements vscode.Disposable {
       this.attached.add(targetKey(target));
       this.latest = target;
       const patience = this.open.size > 1 ? BESIDE_OTHERS : ALONE;
-      void bringToFront(session, () => this.open.has(session.id), patience);
+      void this.bring(session, patience);
     }
+  }
+
+  /** The last one that was chosen wins: two that come to the front at once would take turns. */
+  private bring(session: vscode.DebugSession, patience: Patience): Promise<void> {
+    const turn = ++this.turn;
+    const isWanted = (): boolean => this.open.has(session.id) && turn === this.turn;
+    return bringToFront(session, isWanted, patience);
   }
 }
 
@@ -90,7 +98,7 @@ export async function showDebugView(): Promise<void> {
 /** The most sessions to walk through, ended ones included. */
 const AT_MOST = 64;
 /** The editor shows a window's only session itself, unless it still shows one that has ended. */
-const ALONE: Patience = { graceMs: 2000, stepMs: 500, limitMs: 10_000 };
+const ALONE: Patience = { graceMs: 2000, stepMs: 500, limitMs: 10_000, settleMs: 1000 };
 const BESIDE_OTHERS: Patience = { ...ALONE, graceMs: 0 };
 /** VS Code may move the focus back while a session settles; more walks would fight the user. */
 const WALKS = 4;
@@ -104,6 +112,8 @@ interface Patience {
   readonly stepMs: number;
   /** How long it may take to bring a session to the front. */
   readonly limitMs: number;
+  /** How long a session that was brought to the front is watched, since VS Code may move away again. */
+  readonly settleMs: number;
 }
 
 /**
@@ -111,22 +121,36 @@ interface Patience {
  * To show the worker that was clicked, this uses the commands that walk through the debug consoles: each shows the
  * next session and its stop location.
  *
- * It is done once the editor shows a frame of the session; before that VS Code may move away again.
+ * It is done once the editor has shown a frame of the session for a moment; before that VS Code may move away again.
  */
 export async function bringToFront(
   session: vscode.DebugSession,
-  isOpen: () => boolean,
-  { graceMs, stepMs, limitMs }: Patience,
+  isWanted: () => boolean,
+  { graceMs, stepMs, limitMs, settleMs }: Patience,
 ): Promise<void> {
   const began = Date.now();
-  const isWithin = (ms: number): boolean => isOpen() && Date.now() < began + ms;
+  const isWithin = (ms: number): boolean => isWanted() && Date.now() < began + ms;
   const isTimeLeft = (): boolean => isWithin(graceMs + limitMs);
   while (isWithin(graceMs) && !isShown(session)) {
     await changed(Math.min(stepMs, graceMs));
   }
   let walks = 0;
   let waits = 0;
-  while (isTimeLeft() && !isShown(session)) {
+  let focused = 0;
+  const focusEditor = async (): Promise<void> => {
+    if (walks > focused) {
+      focused = walks;
+      await vscode.commands.executeCommand("workbench.action.focusActiveEditorGroup");
+    }
+  };
+  while (isTimeLeft()) {
+    if (isShown(session)) {
+      await focusEditor();
+      if (await isSettled(session, walks > 0 ? settleMs : 0)) {
+        break;
+      }
+      continue;
+    }
     // The editor may still show a frame of a killed session, and none of the one in front.
     const isOverlooked = wasStopped(session) && waits >= WAITS;
     if ((!isInFront(session) || isOverlooked) && walks < WALKS) {
@@ -137,9 +161,7 @@ export async function bringToFront(
       await changed(stepMs);
     }
   }
-  if (walks > 0) {
-    await vscode.commands.executeCommand("workbench.action.focusActiveEditorGroup");
-  }
+  await focusEditor();
 }
 
 function isInFront(session: vscode.DebugSession): boolean {
@@ -149,6 +171,15 @@ function isInFront(session: vscode.DebugSession): boolean {
 function isShown(session: vscode.DebugSession): boolean {
   const item = vscode.debug.activeStackItem;
   return item !== undefined && item.session.id === session.id && "frameId" in item;
+}
+
+/** Whether the editor shows a frame of the session now and keeps showing it for `ms`. */
+async function isSettled(session: vscode.DebugSession, ms: number): Promise<boolean> {
+  const end = Date.now() + ms;
+  while (isShown(session) && Date.now() < end) {
+    await changed(end - Date.now());
+  }
+  return isShown(session);
 }
 
 /** Whether the worker was stopped when it was attached; a running one has no frame. */
