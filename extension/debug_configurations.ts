@@ -8,19 +8,19 @@ import { workspaceFolder } from "./workspace";
 /** The only provider of the type; the feature that a configuration is for resolves it. */
 export class DebugConfigurations implements vscode.DebugConfigurationProvider {
   constructor(
-    private readonly attaching: AttachConfigurations,
+    private readonly attaching: () => Promise<AttachConfigurations>,
     private readonly launch: (folder: string, config: vscode.DebugConfiguration) => Promise<void>,
   ) {}
 
-  provideDebugConfigurations(): vscode.DebugConfiguration[] {
-    return this.attaching.offered();
+  async provideDebugConfigurations(): Promise<vscode.DebugConfiguration[]> {
+    return (await this.attaching()).offered();
   }
 
   async resolveDebugConfiguration(
     _folder: vscode.WorkspaceFolder | undefined,
     config: vscode.DebugConfiguration,
   ): Promise<vscode.DebugConfiguration | undefined> {
-    return config.type ? config : await this.attaching.withoutLaunchJson();
+    return config.type ? config : await (await this.attaching()).withoutLaunchJson();
   }
 
   /** A run is not a debug session, each of its workers that stops becomes one: the editor starts nothing for it. */
@@ -32,6 +32,6 @@ export class DebugConfigurations implements vscode.DebugConfigurationProvider {
       await this.launch(folder?.uri.fsPath ?? workspaceFolder(), config);
       return undefined;
     }
-    return await this.attaching.resolved(config);
+    return await (await this.attaching()).resolved(config);
   }
 }

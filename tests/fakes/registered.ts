@@ -63,7 +63,7 @@ export function registerRuns(app: App): readonly Registered[] {
   const { owned, launch } = presets.register(app, feature);
   const factory = new AdapterFactory(app.errors);
   const attaching = new AttachConfigurations(app, factory);
-  registerConfigurations(attaching, launch);
+  registerConfigurations(() => Promise.resolve(attaching), launch);
   return [stops, ...feature.owned, ...owned];
 }
 

@@ -7,9 +7,8 @@ import { lazily, registerCommands } from "../../commands";
 import { Disposables, type Disposable } from "../../common/disposables";
 import type { Readable } from "../../common/readable";
 import { COMMANDS, DEBUG_TYPE } from "../../contributions";
-import { AttachConfigurations } from "./attach_configurations";
+import type { AttachConfigurations } from "./attach_configurations";
 import { PausedAutoAttach } from "./auto_attach";
-import { DebugCommands } from "./commands";
 import { DebuggedWorkerInFront, type DebuggedWorker } from "./debugged_worker";
 import { AdapterCrash, AdapterFactory } from "./debug_adapter";
 import { HeldWorkers, StopPrompt } from "./held_workers";
@@ -21,7 +20,7 @@ import { Attacher } from "./worker_actions";
 /** What later features need of this one. */
 interface DebuggingFeature {
   readonly owned: readonly Disposable[];
-  readonly configurations: AttachConfigurations;
+  readonly configurations: () => Promise<AttachConfigurations>;
   readonly stops: StopTracker;
   /** The worker whose session is in front. */
   readonly inFront: Readable<DebuggedWorker | undefined>;
@@ -33,11 +32,19 @@ export function register(app: App): DebuggingFeature {
   const attacher = new Attacher(app, sessions);
   const stops = new StopTracker();
   const trackers = [new StopPrompt(app), new AdapterCrash(app), stops];
-  const commands = new DebugCommands(app, attacher, sessions);
+  const timers = new Disposables();
+  const commands = lazily(async () => {
+    const { DebugCommands } = await import("./commands.js");
+    return timers.add(new DebugCommands(app, attacher, sessions));
+  });
+  const configurations = lazily(async () => {
+    const { AttachConfigurations } = await import("./attach_configurations.js");
+    return new AttachConfigurations(app, factory);
+  });
   const inFront = new DebuggedWorkerInFront();
   const owned = [
     sessions,
-    commands,
+    timers,
     inFront,
     lineMarks(app, inFront.worker),
     stops,
@@ -47,7 +54,7 @@ export function register(app: App): DebuggingFeature {
     ),
     new PausedAutoAttach(app, attacher, sessions),
     new HeldWorkers(app, attacher),
-    ...registerCommands(app, () => Promise.resolve(commands), [
+    ...registerCommands(app, commands, [
       [COMMANDS.attach, "attaching", (to, rows, args) => to.attach(rows, args)],
       [COMMANDS.attachNext, "attaching", (to) => to.attachNext()],
       [
@@ -70,13 +77,13 @@ export function register(app: App): DebuggingFeature {
       [
         COMMANDS.showPausedWorkers,
         "showing the paused workers",
-        (to) => to.showPausedWorkers(app, commands),
+        async (to) => to.showPausedWorkers(app, await commands()),
       ],
     ]),
   ];
   return {
     owned,
-    configurations: new AttachConfigurations(app, factory),
+    configurations,
     stops,
     inFront: inFront.worker,
   };
