@@ -54,7 +54,7 @@ async def let_go_elsewhere(panel: StdioClient, cluster: RayCluster) -> int:
     elsewhere = [row["worker_id"] for name, row in seen.items() if name not in POLICIES]
     named = {"cluster": cluster.address, "worker_ids": elsewhere}
     outcome = await panel.result(debugging.CONTINUE, named)
-    assert outcome == {"done": len(elsewhere), "failures": []}
+    assert outcome == {"done": len(elsewhere), "failures": [], "ignored": []}
     return len(elsewhere)
 
 
@@ -73,7 +73,7 @@ async def test_continue_all_others_leaves_one_that_is_attached_then(
     named = {"cluster": cluster.address, "worker_ids": [left]}
     panel.notifications.clear()
     outcome = await panel.result(debugging.CONTINUE_OTHERS, named)
-    assert outcome == {"done": 3, "failures": []}
+    assert outcome == {"done": 3, "failures": [], "ignored": []}
     await panel.heard(workers.CHANGED, lambda value: value["paused"] == 1 and value["held"] == 0)
     waiting = [row for row in (await rows(panel)).values() if row["state"] == "paused"]
     assert [row["worker_id"] for row in waiting] == [left]
@@ -85,7 +85,11 @@ async def test_continue_all_others_leaves_one_that_is_attached_then(
     await panel.heard(workers.CHANGED, lambda value: value["held"] == 1)
     panel.notifications.clear()
     released = {"cluster": cluster.address, "worker_ids": [attached["worker_id"]]}
-    assert await panel.result(debugging.RELEASE, released) == {"done": 1, "failures": []}
+    assert await panel.result(debugging.RELEASE, released) == {
+        "done": 1,
+        "failures": [],
+        "ignored": [],
+    }
     await panel.heard(workers.CHANGED, lambda value: value["held"] == 0)
 
 
@@ -93,9 +97,14 @@ async def test_an_ignored_breakpoint_stops_no_worker_in_any_step(
     panel: StdioClient, cluster: RayCluster, training: Program
 ) -> None:
     worker = (await rows(panel))["policy-2"]["worker_id"]
+    attach = {"cluster": cluster.address, "worker": worker, "workspace_folders": []}
+    await panel.result(debugging.ATTACH, {**attach, "workDoneToken": "t"})
+    await panel.heard(workers.CHANGED, lambda value: value["held"] == 1)
     named = {"cluster": cluster.address, "worker_ids": [worker]}
-    assert await panel.result(debugging.IGNORE, named) == {"done": 1, "failures": []}
+    outcome = await panel.result(debugging.IGNORE, named)
+    assert (outcome["done"], outcome["failures"]) == (1, [])
     (rule,) = (await panel.result(debugging.IGNORED))["ignored"]
+    assert outcome["ignored"] == [rule]
     assert rule["path"].endswith("policy.py")
     # The others of the group go by themselves.
     await let_go_elsewhere(panel, cluster)
