@@ -176,6 +176,8 @@ export interface ContextKeys {
     "idle" | "starting" | "ready" | "no-python" | "failed" | "unsupported";
   /** Some worker is paused or held: gives "Attach to Next Paused Worker" its key. */
   readonly "eagleray.hasPaused": boolean;
+  /** The view Paused lists some worker, also one that is being debugged: gives "Continue All" its key and button. */
+  readonly "eagleray.hasListed": boolean;
   /** Some cluster is listed: selects the welcome texts. */
   readonly "eagleray.hasClusters": boolean;
   /** Some cluster is connected: completes a step of the walkthrough. */
@@ -199,6 +201,7 @@ export interface ContextKeys {
 export const CONTEXT_KEYS: readonly (keyof ContextKeys)[] = [
   "eagleray.sidecar",
   "eagleray.hasPaused",
+  "eagleray.hasListed",
   "eagleray.hasClusters",
   "eagleray.connected",
   "eagleray.pythonHasRay",

@@ -57,6 +57,7 @@ export function statusBar(app: App, inFront: Readable<DebuggedWorker | undefined
     setContextKey("eagleray.sidecar", app.sidecar.state.value);
     const { paused, held } = app.paused.value;
     setContextKey("eagleray.hasPaused", paused + held > 0);
+    setContextKey("eagleray.hasListed", app.paused.value.groups.length > 0);
     const { clusters } = app.clusters.value;
     setContextKey("eagleray.hasClusters", clusters.length > 0);
     setContextKey(
