@@ -82,6 +82,7 @@ export const suites = [
   pytest("old Ray", ["python", "old-ray"], "old_ray", { minutes: 10, secondTry: true }),
   editor("proofs", NEWEST, { more: ["proofs"] }),
   editor("panel", NEWEST),
+  editor("translations", NEWEST),
   editor("debugging", NEWEST),
   editor("debugging", OLDEST),
   pytest("packaging", ["python", "vsix", "editor 1.139"], "packaging", { minutes: 10 }),

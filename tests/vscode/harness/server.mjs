@@ -8,6 +8,7 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { promisify } from "node:util";
 import { install } from "./install.mjs";
+import { useLanguage } from "./language.mjs";
 import { until } from "./until.mjs";
 import { NEWEST } from "./versions.mjs";
 
@@ -37,7 +38,8 @@ const QUIET = {
  * no message.  `settings` are added to the
  * quiet ones; `env` to the environment of the server and so of the extension host.  `auth: false` leaves
  * out the random token that the address otherwise carries.  `home` keeps the editor's folders, else they
- * are temporary and go with `stop()`.
+ * are temporary and go with `stop()`.  `language` is `{ tag, translate }`: the editor's own texts are translated by
+ * that function, an extension's by its files for that tag.
  */
 export async function start(options = {}) {
   const {
@@ -50,6 +52,7 @@ export async function start(options = {}) {
     settings = {},
     env = {},
     auth = true,
+    language,
     log,
   } = options;
   const editor = await install(version, log);
@@ -61,7 +64,11 @@ export async function start(options = {}) {
   delete childEnv.NODE_OPTIONS;
   if (linkedDir) linkExtension(folders, linkedDir);
   if (vsix) await installExtension(editor, folders, vsix, childEnv);
-  const child = spawn(editor.node, serverArgs(editor, folders, port, token, driver), {
+  const args = [
+    ...serverArgs(editor, folders, port, token, driver),
+    ...(language ? useLanguage(editor, folders, language) : []),
+  ];
+  const child = spawn(editor.node, args, {
     cwd: folders.home,
     env: childEnv,
     detached: true,
