@@ -50,7 +50,8 @@ const [{ uv }] = await Promise.all([bootstrap(), makeNodePackages()]);
 for (const target of targets) console.log(await pack(target));
 
 async function pack(target) {
-  const stage = join(out, `vsix-${target}`);
+  // Beside the file: a test may pack into its own folder while the demo packs.
+  const stage = join(folder, `vsix-${target}`);
   rmSync(stage, { recursive: true, force: true });
   mkdirSync(stage, { recursive: true });
   for (const name of CONTENTS) {
