@@ -172,7 +172,7 @@ export function connectingToJob(job: Job): string {
   return l10n.t("Connecting to job {0} ({1})", plain(job.status.job.id), jobLabels(job).label);
 }
 
-/** SLURM's guess is no better than that. */
+/** SLURM's own estimate is no more exact. */
 function roughly(seconds: number): string {
   const hours = seconds / 3600;
   if (hours >= 48) {

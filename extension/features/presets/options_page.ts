@@ -56,7 +56,7 @@ export class OptionsPages {
     private readonly documents: ReviewDocuments,
   ) {}
 
-  /** Opens the page of a file with the options of `draft`; the open one of that file is filled anew. */
+  /** Opens the page of a file with the options of `draft`; an open page of that file is filled again. */
   show(draft: Draft, file: string, open: readonly OptionsSection[], after?: AfterStart): void {
     const content = { form: formOf(draft, file), open, after };
     const page = [...this.pages].find((entry) => entry.file === file);
