@@ -104,11 +104,11 @@ export class DebugCommands implements vscode.Disposable {
   }
 
   private async skipAt(chosen: readonly Target[]): Promise<void> {
-    const outcomes = await this.send("ignoring", IGNORE, chosen);
+    const outcomes = await this.send("skipping a breakpoint()", IGNORE, chosen);
     const skipped = outcomes.flatMap(({ ignored }) => ignored);
     const sentence = skippedSentence(skipped);
     if (sentence !== undefined) {
-      void this.app.errors.shown("taking back an ignored breakpoint()", () =>
+      void this.app.errors.shown("managing skipped breakpoint()s", () =>
         this.offerUndo(sentence, skipped),
       );
     }

@@ -70,8 +70,8 @@ export function register(app: App): DebuggingFeature {
       ],
       [COMMANDS.continueAll, "continuing", (to) => to.continueAll()],
       [COMMANDS.detach, "releasing", (to, rows, args) => to.act("releasing", RELEASE, rows, args)],
-      [COMMANDS.skipBreakpoint, "ignoring", (to, rows, args) => to.skip(rows, args)],
-      [COMMANDS.manageSkipped, "taking back an ignored breakpoint()", (to) => to.forgetIgnored()],
+      [COMMANDS.skipBreakpoint, "skipping a breakpoint()", (to, rows, args) => to.skip(rows, args)],
+      [COMMANDS.manageSkipped, "managing skipped breakpoint()s", (to) => to.forgetIgnored()],
     ]),
     ...registerCommands(app, () => import("./paused_picker.js"), [
       [
