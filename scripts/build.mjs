@@ -4,6 +4,7 @@ import { basename, join, resolve } from "node:path";
 
 import { build, context, transform } from "esbuild";
 
+import { withoutLanguageFeatures } from "./language_client.mjs";
 import { buildPage } from "./page.mjs";
 import { root } from "./paths.mjs";
 
@@ -157,7 +158,7 @@ const extension = await context({
   },
   format: "esm",
   logLevel: "info",
-  plugins: [chunks],
+  plugins: [withoutLanguageFeatures, chunks],
 });
 
 if (watch) {
