@@ -1,5 +1,6 @@
 """Prints the texts that `eagleray.common.l10n` translates, as JSON: `python_texts.py FOLDER`.
 
+The tables of frameworks (features/presets/tables) hold texts, too, which are translated where they are shown.
 A problem is a text that is no literal, a placeholder without a value or the other way round, and a translation at the
 top of a module or class, where the language is not known yet.
 """
@@ -15,6 +16,8 @@ from pathlib import Path
 
 # How many leading arguments of each function are texts, with the one before them.
 FUNCTIONS = {"t": (0, 1), "later": (0, 1), "counted": (1, 2)}
+# The properties of tables that are texts.
+TABLE_TEXTS = ("text", "detail", "why", "what")
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
@@ -38,7 +41,21 @@ def main(folder: Path) -> None:
             texts.update(text for text in literals if text)
             if function != "later":
                 problems += wrong_values(where, call, function, [text or "" for text in literals])
+    for file in sorted(folder.glob("features/presets/tables/*.json")):
+        texts.update(table_texts(json.loads(file.read_text("utf-8"))))
     json.dump({"texts": sorted(texts), "problems": problems}, sys.stdout)
+
+
+def table_texts(value: object) -> Iterator[str]:
+    if isinstance(value, list):
+        for item in value:
+            yield from table_texts(item)
+    if isinstance(value, dict):
+        for name, item in value.items():
+            if name in TABLE_TEXTS and isinstance(item, str):
+                yield item
+            else:
+                yield from table_texts(item)
 
 
 def imported_names(tree: ast.Module) -> dict[str, str]:

@@ -74,7 +74,7 @@ async def test_values_or_the_error_are_returned(own_home: Path, folder: Path) ->
         refused = (await client.ask(COMPOSE, debug_run(folder, "--unknown", "1")))["error"]["data"]
     assert refused["code"] == "not-composed"
     assert "unrecognized arguments: --unknown" in refused["message"]
-    assert refused["next_step"].startswith("Check the arguments")
+    assert refused["next_step"].startswith("Check the program's arguments")
     assert not (folder / "started").exists()
 
 

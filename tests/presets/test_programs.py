@@ -112,7 +112,7 @@ TOOLS = [
     ("serve_rm.py", "from openrlhf.models import get_llm\n", "OpenRLHF's model server"),
     ("collect_data.py", "import hydra, rlinf\n", "RLinf's data collection"),
     ("train_sft.py", "from openrlhf.trainer.sft_trainer import T\n", "OpenRLHF's supervised"),
-    ("other.py", "import areal\n", "other.py uses AReaL but starts none of its trainers"),
+    ("other.py", "import areal\n", "other.py uses AReaL but starts no trainer"),
 ]
 
 

@@ -137,7 +137,7 @@ def test_missing_version_is_unknown(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "verl", "")
     (change, _) = debug_run(plan_of(folder, *VERL, kind="program")).changes
     assert change.request == "Which verl this is"
-    assert "no version was found in verl/version/version of the checkout" in change.why
+    assert "No version was found in verl/version/version of the checkout" in change.why
 
 
 def test_unknown_framework_is_reported(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_missing_option_is_reported_only_if_requested(tmp_path: Path) -> None:
     assert missing == [
         (
             "Longer collective timeouts",
-            "NeMo RL sets no time-out of its own, and no key or variable lengthens that of torch.",
+            "NeMo RL sets no time-out of its own. No key or variable lengthens that of torch.",
         )
     ]
 
@@ -189,7 +189,7 @@ def test_program_in_a_quoted_text_is_reported(tmp_path: Path) -> None:
         no_trackers="on",
     )
     assert {change.outcome for change in made.changes} == {"not changed"}
-    assert made.changes[0].why == "The program stands in a quoted text (line 3)."
+    assert made.changes[0].why == "The program is in a quoted text (line 3)."
     assert made.plan.copy_text == "" and made.plan.overrides == ()
 
 

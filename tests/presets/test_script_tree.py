@@ -112,7 +112,7 @@ def test_diff_shows_the_lines_of_each_script(folder: Path) -> None:
     made = proposed(plan_of(folder, "bash", "outer.sh"), steps="2")
     (steps,) = [change for change in made.changes if change.request.startswith("Few steps")]
     assert steps.where == f"{ADDED} (line 1 of jobs/inner.sh, in copies)"
-    assert made.changes[0].where.startswith("copies of it and of scripts that it starts run, with")
+    assert made.changes[0].where.startswith("copies of it and its scripts run, with")
     assert f"# {folder}/jobs/inner.sh: as it is\n{LINE} a=1\n" in made.before
     assert f"{LINE} a=1 \\\n    {ADDED}\n" in made.after
 

@@ -92,8 +92,8 @@ def test_rlinf_gets_the_names_of_its_groups(tmp_path: Path) -> None:
         (*("rlinf", RLINF, "0.2.0"), steps("ActorGroup"), "no such option: RLinf 0.2.0 has no"),
         (*("verl", VERL, "0.7.0"), steps("*policy*"), "not changed: verl can only record all"),
         (*("verl", VERL, "0.5.0"), steps("*"), "no such option: verl 0.5.0 has no"),
-        (*("nemo_rl", NEMO_RL, "9.0.0"), steps("*"), "your checkout has no NRL_NSYS_WORKER_PATT"),
-        (*("nemo_rl", NEMO_RL, ""), steps("*"), "your checkout has no NRL_NSYS_WORKER_PATT"),
+        (*("nemo_rl", NEMO_RL, "9.0.0"), steps("*"), "Your checkout has no NRL_NSYS_WORKER_PATT"),
+        (*("nemo_rl", NEMO_RL, ""), steps("*"), "Your checkout has no NRL_NSYS_WORKER_PATT"),
         (*("nemo_rl", NEMO_RL, "0.7.0"), ProfilePlan(("*",), when="steps"), "will apply: "),
         (
             *("nemo_rl", NEMO_RL, "0.7.0"),
@@ -139,7 +139,7 @@ def test_unread_version_gets_a_switch_that_the_checkout_has(tmp_path: Path) -> N
     assert made.plan.env["NRL_NSYS_PROFILE_STEP_RANGE"] == "3:5"
     assert {change.outcome for change in made.changes} == {"set, effect not verified"}
     assert made.summary.startswith(
-        "NeMo RL 9.0.0 should run nsys itself, for steps 3 to 4 of *policy*;"
+        "NeMo RL 9.0.0 should run nsys itself, for steps 3 to 4 of *policy*."
     )
 
 
@@ -166,7 +166,7 @@ def test_unread_version_gets_overrides_that_the_checkout_defines(
     plan = RunPlan("program", VERL, str(tmp_path), "train", profile=steps("*"))
     made = DebugRuns(OwnPresets(tmp_path / "presets"), lambda: NOW).proposal(plan, NONE, {})
     if missing:
-        assert f"your checkout has no {keys[0]}." in the_reason(made)
+        assert f"Your checkout has no {keys[0]}." in the_reason(made)
     else:
         assert {change.outcome for change in made.changes} == {"set, effect not verified"}
         assert len(made.plan.overrides) == len(keys)
@@ -175,7 +175,7 @@ def test_unread_version_gets_overrides_that_the_checkout_defines(
 def test_summary_names_the_recorded_steps(tmp_path: Path) -> None:
     made = proposed(tmp_path, NEMO_RL, "nemo_rl", "0.7.0", steps("*"))
     expected = "NeMo RL 0.7.0 runs nsys itself, for steps 3 to 4 of all workers."
-    assert made.summary == f"{expected} Eagleray gathers the reports."
+    assert made.summary == f"{expected} Eagleray downloads the reports."
 
 
 def test_run_that_always_records_gets_no_switch(tmp_path: Path) -> None:

@@ -114,5 +114,5 @@ def test_summary_has_no_doubtful_effects_among_the_sure_ones(tmp_path: Path) -> 
     folder = checkout(tmp_path, "verl", "90.0.0")
     (folder / "run.sh").write_text("python3 -m verl.trainer.main_ppo\n")
     made = debug_run(plan_of(folder, "bash", "run.sh"), steps="2")
-    assert "This debug run of verl 90.0.0 should stop after 2 steps; this is not" in made.summary
+    assert "This debug run of verl 90.0.0 should stop after 2 steps. This is not" in made.summary
     assert "will" not in made.summary

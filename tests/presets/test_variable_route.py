@@ -98,7 +98,7 @@ def test_variable_takes_the_route_of_its_framework(
     (change,) = [change for change in made.changes if "TRACE_BUFFER" in change.where]
     assert (change.outcome, change.where.startswith(where)) == (outcome, True), change
     assert ("TORCH_NCCL_TRACE_BUFFER_SIZE" in made.plan.env) == ("environment" in where)
-    assert (outcome == "not changed") == (change.why.startswith("A variable of the shell"))
+    assert (outcome == "not changed") == (change.why.startswith("Workers of a running cluster"))
 
 
 def test_only_some_variables_are_handed_on_by_openrlhf(tmp_path: Path) -> None:

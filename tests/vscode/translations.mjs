@@ -110,6 +110,14 @@ await browserRun(
       await window.shot("options");
       await assertTranslated("body", "the options", await frameOf(args));
     });
+
+    await test("the run options with a preset are translated", async () => {
+      await open("run_ppo.sh");
+      const changed = options.frame.locator(".command .added >> visible=true");
+      await window.command(command("Short Test Run…"), () => changed.first().isVisible());
+      await window.shot("preset");
+      await assertTranslated("body", "the preset", await frameOf(changed.first()));
+    });
   },
   {
     driver: false,

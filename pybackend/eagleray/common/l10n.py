@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 CATALOGUES = Path(__file__).parent / "locales"
@@ -35,7 +35,7 @@ class _Language:
 _chosen = _Language()
 
 
-def t(text: str, **values: object) -> str:
+def t(text: str, /, **values: object) -> str:
     """Returns `text` in the user's language, with `values` in place of its `{placeholders}`.
 
     Not for values of modules and classes, which are made before the language is known: `later` marks those.
@@ -46,9 +46,17 @@ def t(text: str, **values: object) -> str:
     return _PLACEHOLDER.sub(lambda match: _value(match, values), translated)
 
 
-def counted(number: int, singular: str, plural: str, **values: object) -> str:
+def counted(number: int, singular: str, plural: str, /, **values: object) -> str:
     """Returns `singular` for 1 and `plural` for other numbers; their `{n}` is the number."""
     return t(singular if number == 1 else plural, n=number, **values)
+
+
+def listed(items: Sequence[str]) -> str:
+    """ "a", "a and b", "a, b, and c": the items of a sentence."""
+    *first, last = items
+    if len(first) > 1:
+        return t("{items}, and {last}", items=", ".join(first), last=last)
+    return t("{item} and {last}", item=first[0], last=last) if first else last
 
 
 def later(text: str) -> str:
@@ -56,7 +64,7 @@ def later(text: str) -> str:
     return text
 
 
-def translated(marked: str, **values: object) -> str:
+def translated(marked: str, /, **values: object) -> str:
     """Returns what `t` returns, for a text that `later` has marked elsewhere."""
     return t(marked, **values)
 

@@ -2,7 +2,8 @@
 
 /** What has its own letters in every language. */
 const NAMES = new Set([
-  ...["Eagleray", "Ray", "Python", "SLURM", "Nsight", "nsys", "pdb", "verl", "ssh", "http"],
+  ...["Eagleray", "Ray", "Python", "SLURM", "Nsight", "nsys", "pdb", "ssh", "http"],
+  ...["AReaL", "NeMo", "RL", "OpenRLHF", "RLinf", "verl"],
   ...["Ctrl", "Shift", "Alt", "Enter", "Escape", "Tab", "Del"],
   "localhost",
 ]);

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
+from eagleray.common.l10n import t
 from eagleray.features.presets.checkout.files import near, roots, text_of
 from eagleray.features.presets.checkout.keys import CheckoutKeys, checkout_keys
 from eagleray.features.presets.programs import ProgramFiles
@@ -197,8 +198,17 @@ def _remark(identity: Identity, target: str) -> str:
     target = target or identity.module
     name = re.split(r"[/})\"]", target)[-1]
     if purpose := purpose_of(target):
-        return f"This is {title}'s {purpose} ({name}), not its trainer, so nothing is shortened."
-    return f"{name} uses {title} but starts none of its trainers, so nothing is shortened."
+        return t(
+            "{name} is {framework}'s {purpose}, not its trainer, so nothing is shortened.",
+            name=name,
+            framework=title,
+            purpose=purpose,
+        )
+    return t(
+        "{name} uses {framework} but starts no trainer, so nothing is shortened.",
+        name=name,
+        framework=title,
+    )
 
 
 def _script_argument(plan: RunPlan, cwd: Path) -> str:

@@ -61,7 +61,7 @@ def main() -> NoReturn:
     else:
         sys.path.insert(0, str(Path(target).resolve().parent))
         runpy.run_path(target, run_name="__main__")
-    sys.exit("The program ended before its configuration was complete.")
+    sys.exit(request["incomplete"])
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from pathlib import Path
 from attrs import field, frozen
 
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.common.redact import HIDDEN, is_secret, redact_text
 from eagleray.features.presets.analysis import ProgramAnalysis
@@ -86,8 +87,8 @@ def _composition(
     configuration = recognised.table.configuration if recognised else None
     if recognised is None or configuration is None or launch is None:
         return Composed(
-            error="No configuration of a known framework was recognised.",
-            next_step="Start the run without the check.",
+            error=t("No configuration of a known framework was recognised."),
+            next_step=t("Start the run without the check."),
         )
     files = Files([Path(plan.cwd), Path(plan.cwd, analysis.script_argument or "_").parent])
     arguments = _arguments(_line(plan, analysis), files)
@@ -96,8 +97,8 @@ def _composition(
     program = program_of(launch.target, launch.module, files)
     if program is None:
         return Composed(
-            error=f"{launch.target} was not found.",
-            next_step="Check the folder in which the program starts.",
+            error=t("{program} was not found.", program=launch.target),
+            next_step=t("Check the folder in which the program starts."),
         )
     keys = _keys(
         [argument for argument in arguments if argument not in original], recognised.table.syntax
@@ -114,6 +115,7 @@ def _composition(
         "module": launch.module,
         "keys": keys,
         "mark": mark,
+        "incomplete": t("The program ended before its configuration was complete."),
     }
     text = _PROGRAM.read_text(encoding="utf-8")
     return CompositionCommand(
@@ -151,8 +153,8 @@ def _arguments(line: Sequence[LineWord], files: Files) -> list[str] | Composed:
         else:
             shown = redact_text(token.text)
             return Composed(
-                error=f"The script computes {shown}, so it is known only when the script runs.",
-                next_step="Write its value into the script, or start the run without the check.",
+                error=t("The script computes {argument} only when it runs.", argument=shown),
+                next_step=t("Write its value into the script, or start without the check."),
             )
     return arguments
 
@@ -219,16 +221,19 @@ def _failed(ended: CommandResult, python: str) -> Composed:
         (match for line in reversed(lines) if (match := _NOT_IMPORTED.match(line))), None
     ):
         return Composed(
-            error=f"{python} can't import the program: {import_error['what']}.",
-            next_step="Select the Python of the training environment, or activate it.",
+            error=t(
+                "{python} can't import the program: {why}.", python=python, why=import_error["what"]
+            ),
+            next_step=t("Select the Python of the training environment, or activate it."),
         )
     printed = [line for line in lines if line.strip() and not _NOISE.match(line)]
     if "Traceback (most recent call last):" in lines:
         printed = printed[-1:]
     sentences = " ".join(line.strip().rstrip(".") + "." for line in printed[:2])
     return Composed(
-        error=sentences or f"The program ended with exit code {ended.code} and printed no error.",
-        next_step="Check the arguments of the program and the answers of the debug run.",
+        error=sentences
+        or t("The program ended with exit code {code} and printed no error.", code=ended.code),
+        next_step=t("Check the program's arguments and the answers of the debug run."),
     )
 
 
@@ -244,5 +249,5 @@ def error_of(composed: Composed) -> EaglerayError | None:
 
 def _shown_value(key: str, value: str | None) -> str:
     if value is None:
-        return "not in the configuration"
-    return HIDDEN if is_secret(key, value) else printable(redact_text(value), 200) or "(empty)"
+        return t("not in the configuration")
+    return HIDDEN if is_secret(key, value) else printable(redact_text(value), 200) or t("(empty)")

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from attrs import evolve, frozen
 
+from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.features.presets import user_presets
 from eagleray.features.presets.analysis import ProgramAnalysis, analyze
@@ -100,7 +101,11 @@ class DebugRuns:
             for preset in self._presets.of(workspace)
         ]
         any_program = Row(
-            DEBUG, "Debug run of any program", "", False, _template("my debug run", "", {})
+            DEBUG,
+            t("Debug run of any program"),
+            "",
+            False,
+            _template(t("my debug run"), "", {}),
         )
         return [*ours, any_program, *of_user]
 
@@ -110,7 +115,7 @@ class DebugRuns:
         if name and name != preset.name:
             preset = user_presets.of_text(user_presets.to_text(evolve(preset, name=name)))
         if preset.name in {table.framework for table in tables()}:
-            raise bad_preset(f"“{preset.name}” is the name of one of ours")
+            raise bad_preset(t("“{name}” is the name of one of ours", name=preset.name))
         self._presets.save(workspace, preset)
 
     def delete(self, workspace: str, name: str) -> None:
@@ -131,8 +136,10 @@ def _row(table: FrameworkTable) -> Row:
         for name, offer in table.offers.items()
         if offer.value and "{" not in offer.value
     }
-    text = _template(f"my {table.framework} run", table.framework, proposed)
-    return Row(table.framework, f"Debug run of {table.title}", table.title, False, text)
+    own = t("my {framework} run", framework=table.framework)
+    title = t("Debug run of {framework}", framework=table.title)
+    text = _template(own, table.framework, proposed)
+    return Row(table.framework, title, table.title, False, text)
 
 
 def _template(name: str, framework: str, answers: Mapping[str, str]) -> str:

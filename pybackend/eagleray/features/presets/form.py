@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from eagleray.common.l10n import t, translated
 from eagleray.features.presets.analysis import ProgramAnalysis
 from eagleray.features.presets.errors import bad_answer
 from eagleray.features.presets.model import (
@@ -35,15 +36,15 @@ def questions(analysis: ProgramAnalysis, answers: Mapping[str, str]) -> tuple[Pr
     common = [
         PresetQuestion(
             HANG_DETAILS.name,
-            HANG_DETAILS.text,
-            "Variables of NCCL and torch that act; the run is slower.",
+            translated(HANG_DETAILS.text),
+            t("Variables of NCCL and torch that act; the run is slower."),
             (ON, OFF),
             answers.get(HANG_DETAILS.name, OFF),
         ),
         PresetQuestion(
             POST_MORTEM.name,
-            POST_MORTEM.text,
-            "A worker that fails stands at the failing line.",
+            translated(POST_MORTEM.text),
+            t("A worker that fails pauses at the failing line."),
             (ON, OFF),
             answers.get(POST_MORTEM.name, ON),
         ),
@@ -77,13 +78,13 @@ def checked(answers: Mapping[str, str], analysis: ProgramAnalysis) -> dict[str, 
 
 def _check(offer: Offer, value: str) -> None:
     if offer.kind == "tick" and value != ON:
-        raise bad_answer(value, "it is neither “on” nor “off”")
+        raise bad_answer(value, t("it is neither “on” nor “off”"))
     if offer.kind == "number" and not (value.isdecimal() and 0 < int(value) < 10**9):
-        raise bad_answer(value, "a whole number above 0 is needed")
+        raise bad_answer(value, t("a whole number above 0 is needed"))
     if offer.kind == "folder" and not value.startswith("/"):
-        raise bad_answer(value, "a folder with its whole path is needed")
+        raise bad_answer(value, t("a folder with its whole path is needed"))
     if offer.kind == "text" and ("/" in value or value.startswith((".", "-"))):
-        raise bad_answer(value, "it becomes part of a path")
+        raise bad_answer(value, t("it becomes part of a path"))
 
 
 def _question(
@@ -100,16 +101,20 @@ def _question(
     doubt = "" if recognised.in_range else _doubt(recognised)
     return PresetQuestion(
         id=option.name,
-        text=offer.text or option.text,
-        detail=" ".join(part for part in (offer.detail, doubt) if part),
+        text=translated(offer.text or option.text),
+        detail=" ".join(part for part in (translated(offer.detail), doubt) if part),
         choices=(ON, OFF) if offer.kind == "tick" else (),
         value=answers.get(option.name, proposed),
     )
 
 
 def _doubt(recognised: Recognised) -> str:
-    yours = recognised.version.text or "unknown"
-    return f"Written for {recognised.table.title} {recognised.table.versions}; yours is {yours}."
+    return t(
+        "Written for {framework} {versions}; yours is {version}.",
+        framework=recognised.table.title,
+        versions=recognised.table.versions,
+        version=recognised.version.text or t("unknown"),
+    )
 
 
 def _can_act(offer: Offer, recognised: Recognised, analysis: ProgramAnalysis) -> bool:

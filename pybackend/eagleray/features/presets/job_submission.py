@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from attrs import field, frozen
 
+from eagleray.common.l10n import t
 from eagleray.features.runs.scripts.launch_lines import Launch, LineWord
 
 _OPTION = "--runtime-env-json"
@@ -51,12 +52,18 @@ def with_variables(launch: Launch, env: Mapping[str, str]) -> Edit | str:
     tokens = launch.tokens[: len(launch.tokens) - len(launch.arguments)]
     if file := _runtime_env_file(tokens):
         names = ", ".join(sorted(env))
-        return f"The job has {_FILE} {file}, and Ray takes no {_OPTION} beside it. Add {names} to env_vars there."
+        has_file = t(
+            "The job has {option} {file}, and Ray takes no {other} beside it.",
+            option=_FILE,
+            file=file,
+            other=_OPTION,
+        )
+        return f"{has_file} {t('Add {names} to env_vars there.', names=names)}"
     at = next((i for i, token in enumerate(tokens) if token.text.startswith(_OPTION)), None)
     if at is None:
         submit = _submit(launch)
         if submit is None or submit.span is None:
-            return f"`ray job submit` has no {_OPTION}."
+            return t("`ray job submit` has no {option}.", option=_OPTION)
         return Edit(
             submit, f"submit {_quoted(_OPTION + '=' + json.dumps({'env_vars': dict(env)}))}"
         )
@@ -65,7 +72,7 @@ def with_variables(launch: Launch, env: Mapping[str, str]) -> Edit | str:
     text = token.text.removeprefix(_OPTION + "=")
     merged = _merged(text, env) if token.is_resolved and token.span else ""
     if not merged:
-        return f"The {_OPTION} of `ray job submit` is not written out."
+        return t("The {option} of `ray job submit` is not written out.", option=_OPTION)
     return Edit(token, _quoted((_OPTION + "=" if joined else "") + merged))
 
 

@@ -6,6 +6,7 @@ from typing import Literal, get_args
 
 from attrs import frozen
 
+from eagleray.common.l10n import later
 from eagleray.features.runs.model import RunPlan
 
 Outcome = Literal[
@@ -77,7 +78,10 @@ class DebugRunProposal:
 
 @frozen
 class Option:
-    """One line of the form: `text` is the question, `phrase` says what the run will do, `default`: it is proposed."""
+    """One line of the form: `text` is the question, `phrase` says what the run will do, `default`: it is proposed.
+
+    Both are translated where they are shown.
+    """
 
     name: str
     text: str
@@ -86,18 +90,18 @@ class Option:
 
 
 OPTIONS = (
-    Option("steps", "Few steps", "stop after {value} steps"),
-    Option("name", "New experiment name", "be named {value}"),
-    Option("no_resume", "No resume from a checkpoint", "resume from no checkpoint"),
-    Option("no_checkpoint", "No checkpoints", "write no checkpoints"),
-    Option("no_validation", "No validation", "run no validation"),
-    Option("no_trackers", "No trackers", "report to no tracking service"),
-    Option("gpus", "Fewer GPUs", "use {value} GPUs", default=False),
-    Option("timeouts", "Longer collective timeouts", "wait longer for collectives"),
+    Option("steps", later("Few steps"), later("stop after {value} steps")),
+    Option("name", later("New experiment name"), later("be named {value}")),
+    Option("no_resume", later("No resume from a checkpoint"), later("resume from no checkpoint")),
+    Option("no_checkpoint", later("No checkpoints"), later("write no checkpoints")),
+    Option("no_validation", later("No validation"), later("run no validation")),
+    Option("no_trackers", later("No trackers"), later("report to no tracking service")),
+    Option("gpus", later("Fewer GPUs"), later("use {value} GPUs"), default=False),
+    Option("timeouts", later("Longer collective timeouts"), later("wait longer for collectives")),
     Option(
         "replay",
-        "Saved rollouts",
-        "save its rollouts in {value} or read them from there",
+        later("Saved rollouts"),
+        later("save its rollouts in {value} or read them from there"),
         default=False,
     ),
 )
@@ -105,7 +109,7 @@ NAMES = frozenset(option.name for option in OPTIONS)
 
 # Those that need no table of a framework.
 HANG_DETAILS = Option(
-    "hang_details", "Details about hangs", "log details about hangs", default=False
+    "hang_details", later("Details about hangs"), later("log details about hangs"), default=False
 )
-POST_MORTEM = Option("post_mortem", "Break on Failure", "stop workers that fail")
+POST_MORTEM = Option("post_mortem", later("Break on Failure"), later("stop workers that fail"))
 ANSWERS = NAMES | {HANG_DETAILS.name, POST_MORTEM.name}

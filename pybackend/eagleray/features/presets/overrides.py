@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from attrs import asdict, evolve, frozen
 
+from eagleray.common.l10n import t, translated
 from eagleray.common.redact import redact_text
 from eagleray.features.presets.analysis import ProgramAnalysis
 from eagleray.features.presets.checkout.yaml_tree import read_yaml
@@ -58,7 +59,7 @@ def overrides_for(
     if name == HANG_DETAILS.name:
         for variable in variables().acting:
             yield variable_override(
-                f"{HANG_DETAILS.text}: {variable.why}",
+                f"{translated(HANG_DETAILS.text)}: {translated(variable.why)}",
                 variable.name,
                 variable.value,
                 plan,
@@ -67,11 +68,13 @@ def overrides_for(
     elif option and recognised and (offer := recognised.table.offer(name, recognised.version.text)):
         yield from _of_offer(offer, option.text, value, plan, analysis)
     elif option and recognised:
-        why = recognised.table.absence(name, recognised.version.text) + "."
-        yield Override(option.text, change=ProposedChange(option.text, "no such option", "", why))
+        request = translated(option.text)
+        why = translated(recognised.table.absence(name, recognised.version.text))
+        yield Override(request, change=ProposedChange(request, "no such option", "", why))
     elif option:
-        why = "No framework was recognised. Set it in your program."
-        yield Override(option.text, change=ProposedChange(option.text, "not changed", "", why))
+        request = translated(option.text)
+        why = t("No framework was recognised. Set it in your program.")
+        yield Override(request, change=ProposedChange(request, "not changed", "", why))
 
 
 def variable_override(
@@ -79,7 +82,7 @@ def variable_override(
 ) -> Override:
     """A variable of the workers."""
     if plan.env.get(name) == value:
-        shown = SettingText(name, value, "environment")
+        shown = SettingText(name, value, t("environment"))
         return Override(
             request,
             change=ProposedChange(
@@ -95,7 +98,7 @@ def variable_override(
 def _of_offer(
     offer: Offer, text: str, value: str, plan: RunPlan, analysis: ProgramAnalysis
 ) -> Iterator[Override]:
-    request = offer.text or text
+    request = translated(offer.text or text)
     if offer.kind != "tick":
         request = f"{request}: {value}"
     recognised = analysis.recognised
@@ -103,7 +106,10 @@ def _of_offer(
     version = recognised.table.nearest(recognised.version.text)
     if analysis.keys and not offer.environment and not analysis.keys.of_offer(offer, recognised):
         where = ", ".join(entry.key for entry in (*offer.entries, *offer.flags))
-        why = f"Your {recognised.table.title} doesn't define it; set what it has instead."
+        why = t(
+            "Your {framework} doesn't define it; set what it has instead.",
+            framework=recognised.table.title,
+        )
         yield Override(request, change=ProposedChange(request, "not changed", where, why))
         return
     for entry in offer.entries:
@@ -146,7 +152,7 @@ def _where_it_acts(
         return
     value, assumed = multiplied(entry, answer, line)
     override = _of_entry(request, entry, value, plan, analysis, recognised)
-    defined = f"Defined in {place}." if place and not override.change else ""
+    defined = t("Defined in {place}.", place=place) if place and not override.change else ""
     why = " ".join(part for part in (override.why, defined, result.why, assumed) if part)
     yield evolve(override, why=why, verified=bool(check.acts) and not (result.why or assumed))
 
@@ -181,7 +187,7 @@ def _of_entry(
             ),
         )
     if analysis.script and entry.variable and analysis.script.uses(entry.variable):
-        why = f"The script sets {key} to it."
+        why = t("The script sets {key} to it.", key=key)
         return Override(request, env=((entry.variable, exact),), why=why)
     if recognised.table.syntax == "argparse":
         arguments = argparse_arguments(key, exact)
@@ -202,8 +208,8 @@ def _without(
     if token is None:
         return _not_set(request, flag)
     if token.span is None:
-        why = f"{flag} has no opposite; take it out where it stands."
-        shown = SettingText(flag, "", f"line {token.line}" if token.line else "")
+        why = t("{flag} has no opposite; remove it yourself.", flag=flag)
+        shown = SettingText(flag, "", t("line {line}", line=token.line) if token.line else "")
         return Override(
             request,
             change=ProposedChange(
@@ -239,8 +245,9 @@ def _not_set(request: str, key: str) -> Override:
 def _at(analysis: ProgramAnalysis, token: LineWord) -> str:
     shown = redact_text(token.text)
     if token.line:
-        return f"{shown} (line {token.line} of {analysis.script_argument})"
-    return f"{shown} (in the command)"
+        script = analysis.script_argument
+        return t("{text} (line {line} of {script})", text=shown, line=token.line, script=script)
+    return t("{text} (in the command)", text=shown)
 
 
 def _is(value: str | None, exact: str) -> bool:
@@ -267,7 +274,7 @@ def hydra_override(key: str, value: str) -> str:
 def hydra_text(text: str) -> str:
     """`text` as a value that Hydra reads as this text."""
     if "${" in text or not _printable(text):
-        raise bad_answer(text, "it holds `${` or a control character")
+        raise bad_answer(text, t("it holds `${` or a control character"))
     if _PLAIN_TEXT.fullmatch(text) and text.lower() not in _NOT_TEXTS:
         return text
     return hydra_quoted(text)
@@ -286,9 +293,9 @@ def argparse_arguments(key: str, value: str) -> tuple[str, ...]:
     A value that looks like an option is joined to it by `=`, except a negative number.
     """
     if not _printable(value):
-        raise bad_answer(value, "it holds a control character")
+        raise bad_answer(value, t("it holds a control character"))
     if value == "--":
-        raise bad_answer(value, "argparse reads it as the end of the options")
+        raise bad_answer(value, t("argparse reads it as the end of the options"))
     negative_number = re.fullmatch(r"-\d+(\.\d+)?", value) is not None
     if value.startswith("-") and not negative_number:
         return (f"{key}={value}",)
@@ -328,25 +335,28 @@ def variable_route(
         return _override(name, value, workers, analysis)
     if name in workers.fixed and analysis.recognised:
         return VariableRoute(
-            why=f"{analysis.recognised.table.title} sets it itself for its workers."
+            why=t(
+                "{framework} sets it itself for its workers.",
+                framework=analysis.recognised.table.title,
+            )
         )
     if analysis.launch and submits(analysis.launch):
         edit = with_variables(analysis.launch, {name: value})
         if isinstance(edit, str):
             return VariableRoute(why=edit)
         return VariableRoute(
-            job=((name, value),), why="The runtime_env of the submitted job carries it."
+            job=((name, value),), why=t("The runtime_env of the submitted job carries it.")
         )
     if plan.kind == "job":
         return _environment(
-            name, value, plan, analysis, "The environment of a job reaches its workers."
+            name, value, plan, analysis, t("The environment of a job reaches its workers.")
         )
     if _passes_on(workers, name):
-        return _environment(name, value, plan, analysis, workers.why + ".")
+        return _environment(name, value, plan, analysis, translated(workers.why))
     if plan.cluster:
-        why = f"A variable of the shell does not reach the workers of a running cluster. {workers.why}."
-        return VariableRoute(why=why)
-    why = "It reaches the workers of a Ray that the program starts, not of one that runs already."
+        why = t("Workers of a running cluster don't get a variable of the shell.")
+        return VariableRoute(why=f"{why} {translated(workers.why)}")
+    why = t("It reaches workers of a Ray that the program starts, no others.")
     return _environment(name, value, plan, analysis, why)
 
 
@@ -361,10 +371,10 @@ def _override(
 ) -> VariableRoute:
     if workers.needs and not read_yaml(analysis.config).at(workers.needs):
         return VariableRoute(
-            why=f"The configuration has no {workers.needs}, which it would stand in."
+            why=t("The configuration has no {key}, which would hold it.", key=workers.needs)
         )
     override = hydra_override(workers.key.format(name=name), hydra_quoted(value))
-    return VariableRoute(arguments=(override,), why=workers.why + ".")
+    return VariableRoute(arguments=(override,), why=translated(workers.why))
 
 
 def _environment(
@@ -372,6 +382,9 @@ def _environment(
 ) -> VariableRoute:
     assigned = analysis.assigned(name)
     if assigned and not assigned[0].keeps:
-        return VariableRoute(why=f"Line {assigned[0].line} of {assigned[1]} sets it after us.")
+        line, script = assigned[0].line, assigned[1]
+        return VariableRoute(
+            why=t("Line {line} of {script} sets it after us.", line=line, script=script)
+        )
     # A submission passes every variable of the plan on by its name, whatever else it exports.
     return VariableRoute(env=((name, value),), why=why)

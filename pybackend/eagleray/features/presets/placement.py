@@ -15,6 +15,7 @@ from typing import Literal
 
 from attrs import evolve, frozen
 
+from eagleray.common.l10n import counted, listed, t
 from eagleray.features.presets.analysis import ProgramAnalysis, TrainingLine
 from eagleray.features.presets.job_submission import Edit
 from eagleray.features.runs.model import RunPlan, ScriptCopy
@@ -56,18 +57,17 @@ def place_for(
         return Placement("nowhere", "", no_training_line(analysis.script))
     if root is None:
         if edits:
-            return Placement(
-                "nowhere", "", "It stands in the command itself, where it is yours to change."
-            )
-        return Placement("command", "behind the command")
+            return Placement("nowhere", "", t("Change it in the command itself."))
+        return Placement("command", t("behind the command"))
     copies = ScriptCopies(analysis.lines, arguments, edits)
     if analysis.in_variable:
         copies.changed(root, copies=False)
-        return _reached(analysis, copies, "variable", f"at the end of {analysis.in_variable}", "")
+        where = t("at the end of {variable}", variable=analysis.in_variable)
+        return _reached(analysis, copies, "variable", where, "")
     if copies.accepts(root):
-        return Placement("command", f"behind the command; {_passing(analysis)}")
+        return Placement("command", f"{t('behind the command')}; {_passing(analysis)}")
     copies.text(root)
-    where = f"{lines_text(analysis.lines)}, in {'copies' if copies.inner else 'a copy'}"
+    where = _lines_in_copy(analysis.lines, copies)
     return _reached(analysis, copies, "copy", where, _why_copied(analysis, copies, edits))
 
 
@@ -84,8 +84,14 @@ def _reached(
     if not reached:
         return Placement("nowhere", "", unreached[0][1] if unreached else "")
     if missed and kind == "copy":
-        where = f"{lines_text(reached)}, in {'copies' if copies.inner else 'a copy'}"
+        where = _lines_in_copy(reached, copies)
     return Placement(kind, where, why, unreached, bool(copies.inner))
+
+
+def _lines_in_copy(lines: Sequence[TrainingLine], copies: ScriptCopies) -> str:
+    if copies.inner:
+        return t("{lines}, in copies", lines=lines_text(lines))
+    return t("{lines}, in a copy", lines=lines_text(lines))
 
 
 def placed(
@@ -131,10 +137,20 @@ def lines_text(lines: Sequence[TrainingLine]) -> str:
     for line in lines:
         by_script.setdefault(line.node.name, []).append(line.launch.line)
     if len(by_script) > _MOST_NAMED:
-        return f"{len(lines)} lines of {len(by_script)} scripts"
-    return _and(
-        f"line{'s' if len(numbers) > 1 else ''} {_and(map(str, sorted(numbers)))} of {name}"
-        for name, numbers in by_script.items()
+        return t("{n} lines of {scripts} scripts", n=len(lines), scripts=len(by_script))
+    return listed(
+        [
+            t("{lines} of {script}", lines=_numbers_text(numbers), script=name)
+            for name, numbers in by_script.items()
+        ]
+    )
+
+
+def _numbers_text(numbers: Iterable[int]) -> str:
+    """ "line 3", "lines 3 and 7"."""
+    ordered = sorted(numbers)
+    return counted(
+        len(ordered), "line {numbers}", "lines {numbers}", numbers=listed([*map(str, ordered)])
     )
 
 
@@ -143,45 +159,47 @@ def copied_text(analysis: ProgramAnalysis, place: Placement) -> str:
     missed = {id(line) for line, _ in place.unreached}
     lines = [line for line in analysis.lines if id(line) not in missed]
     if all(line.node is analysis.root for line in lines):
-        where = lines_text(lines).removesuffix(f" of {lines[0].node.name}")
-        return f"a copy of it runs, with other options in {where}"
-    copies = (
-        "copies of it and of scripts that it starts run" if place.inner else "a copy of it runs"
-    )
-    return f"{copies}, with other options for {lines_text(lines)}"
-
-
-def _and(texts: Iterable[str]) -> str:
-    *first, last = texts
-    return f"{', '.join(first)} and {last}" if first else last
+        where = _numbers_text(line.launch.line for line in lines)
+        return t("a copy of it runs, with other options in {lines}", lines=where)
+    if place.inner:
+        return t(
+            "copies of it and its scripts run, with other options for {lines}",
+            lines=lines_text(lines),
+        )
+    return t("a copy of it runs, with other options for {lines}", lines=lines_text(lines))
 
 
 def _passing(analysis: ProgramAnalysis) -> str:
     if analysis.root and all(line.node is analysis.root for line in analysis.lines):
         numbers = [str(line.launch.line) for line in analysis.lines]
-        return f"line{'s' if len(numbers) > 1 else ''} {_and(numbers)} pass{'' if len(numbers) > 1 else 'es'} it on"
-    return f"{lines_text(analysis.lines)} get it"
+        return counted(
+            len(numbers),
+            "line {numbers} passes it on",
+            "lines {numbers} pass it on",
+            numbers=listed(numbers),
+        )
+    return t("{lines} get it", lines=lines_text(analysis.lines))
 
 
 def _why_copied(analysis: ProgramAnalysis, copies: ScriptCopies, edits: Sequence[Edit]) -> str:
     nodes = {id(line.node): line.node for line in analysis.lines}.values()
     if any(node.script.crlf for node in nodes):
-        return "The script has the line ends of Windows."
+        return t("The script has the line ends of Windows.")
     if edits:
-        return "Options in the line have to change."
+        return t("Options in the line have to change.")
     if analysis.root and analysis.script and all(node is analysis.root for node in nodes):
         launches = [line.launch for line in analysis.lines]
         if analysis.script.forwards_to(launches) and copies.spoils(analysis.script, launches):
-            return 'The script passes its arguments on without quotes ($@ in place of "$@").'
+            return t("The script passes its arguments on without quotes: `$@`.")
     if len(analysis.lines) > 1:
-        return "Arguments of the command do not reach all of its training lines."
-    return "The script does not pass its arguments on, or reads them itself."
+        return t("Arguments of the command don't reach all training lines.")
+    return t("The script doesn't pass its arguments on, or reads them itself.")
 
 
 def no_training_line(script: Script | None) -> str:
     if script and script.hidden:
-        return f"The program stands in a quoted text (line {script.hidden})."
-    return "No line that starts a Python program was found."
+        return t("The program is in a quoted text (line {line}).", line=script.hidden)
+    return t("No line that starts a Python program was found.")
 
 
 class ScriptCopies:
@@ -269,7 +287,9 @@ class ScriptCopies:
 def _not_copied(start: ScriptStart, copies: bool) -> str:
     """Why a copy can't replace an inner script."""
     if start.outside or not copies:
-        return "It runs where a copy of the script is not available. Pass the arguments to it yourself."
+        where = t("It runs where a copy of the script is not available.")
+        return f"{where} {t('Pass the arguments to it yourself.')}"
     if start.script.span is None:
-        return "A variable holds the command that starts its script. Pass the arguments to it yourself."
+        held = t("A variable holds the command that starts its script.")
+        return f"{held} {t('Pass the arguments to it yourself.')}"
     return ""

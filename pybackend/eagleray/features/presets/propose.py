@@ -10,6 +10,7 @@ from pathlib import Path
 
 from attrs import asdict, evolve
 
+from eagleray.common.l10n import later, t, translated
 from eagleray.features.presets.analysis import ProgramAnalysis
 from eagleray.features.presets.form import checked, questions
 from eagleray.features.presets.job_submission import (
@@ -49,8 +50,7 @@ from eagleray.features.presets.user_presets import Preset
 from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.scripts.script_edits import ORIGINAL
 
-COPIED = "The script is not changed"
-_OWN_PATH = f" In the copy, {ORIGINAL} is the path of your script."
+COPIED = later("The script is not changed")
 
 
 def propose(
@@ -72,9 +72,11 @@ def propose(
         for override in overrides_for(name, value, plan, analysis)
     ]
     for name, value in preset.env.items():
-        overrides.append(variable_override(f"Your variable {name}", name, value, plan, analysis))
+        overrides.append(
+            variable_override(t("Your variable {name}", name=name), name, value, plan, analysis)
+        )
     if preset.arguments:
-        overrides.append(Override("Your own words", arguments=preset.arguments))
+        overrides.append(Override(t("Your own arguments"), arguments=preset.arguments))
     after, changes = put(plan, analysis, overrides)
     if POST_MORTEM.name in wanted:
         changes.append(_post_mortem(plan))
@@ -104,15 +106,15 @@ def unchanged(plan: RunPlan) -> DebugRunProposal:
 
 
 def _title(recognised: Recognised | None) -> str:
-    return f"Debug run of {_name(recognised)}" if recognised else "Debug run"
+    if recognised is None:
+        return t("Debug run")
+    return t("Debug run of {framework}", framework=_name(recognised))
 
 
 def _name(recognised: Recognised | None) -> str:
-    return (
-        f"{recognised.table.title} {recognised.version.text or '(version unknown)'}"
-        if recognised
-        else ""
-    )
+    if recognised is None:
+        return ""
+    return f"{recognised.table.title} {recognised.version.text or t('(version unknown)')}"
 
 
 def put(
@@ -136,12 +138,17 @@ def put(
     after = placed(evolve(plan, env={**plan.env, **env}), analysis, place, arguments, edits)
     changes = [_change(override, place, plan, analysis) for override in overrides]
     if plan.copy_text and place.kind != "copy":
-        why = "It has Windows line endings, which no shell reads."
-        changes.insert(0, ProposedChange(COPIED, "will apply", "a copy of it runs", why))
+        why = t("It has Windows line endings, which no shell reads.")
+        where = t("a copy of it runs")
+        changes.insert(0, ProposedChange(translated(COPIED), "will apply", where, why))
     changes += _about_other_lines(analysis, place)
     if place.kind == "copy":
-        why = place.why + (_OWN_PATH if ORIGINAL in after.copy_text else "")
-        changes.insert(0, ProposedChange(COPIED, "will apply", copied_text(analysis, place), why))
+        why = place.why
+        if ORIGINAL in after.copy_text:
+            own_path = t("In the copy, {variable} is the path of your script.", variable=ORIGINAL)
+            why = f"{why} {own_path}"
+        where = copied_text(analysis, place)
+        changes.insert(0, ProposedChange(translated(COPIED), "will apply", where, why))
     return after, changes
 
 
@@ -158,12 +165,13 @@ def _change(
 
 def _shown(override: Override, plan: RunPlan, analysis: ProgramAnalysis) -> SettingText:
     if override.edit:
-        return SettingText(override.edit.token.text, REMOVED, f"line {override.edit.token.line}")
+        token = override.edit.token
+        return SettingText(token.text, REMOVED, t("line {line}", line=token.line))
     if override.arguments:
         syntax = analysis.recognised.table.syntax if analysis.recognised else "none"
         return of_arguments(override.arguments, line_of(plan, analysis), syntax)
     for name, value in (*override.env, *override.job):
-        where = "environment" if override.env else "runtime_env of the job"
+        where = t("environment") if override.env else t("runtime_env of the job")
         return of_variable(name, value, plan.env.get(name), where)
     return SettingText()
 
@@ -186,10 +194,13 @@ def _placed_change(
     pairs = [f"{name}={value}" for name, value in (*override.env, *override.job)]
     what = " ".join([*override.arguments, *pairs])
     if override.edit:
-        what = f"without {override.edit.token.text}"
+        what = t("without {argument}", argument=override.edit.token.text)
     if override.env and not override.arguments:
         return ProposedChange(
-            override.request, _outcome(override, analysis), f"{what} (environment)", override.why
+            override.request,
+            _outcome(override, analysis),
+            f"{what} ({t('environment')})",
+            override.why,
         )
     if place.kind == "nowhere":
         return ProposedChange(override.request, "not changed", what, place.why)
@@ -211,10 +222,13 @@ def _about_other_lines(analysis: ProgramAnalysis, place: Placement) -> list[Prop
     left = list(place.unreached)
     for line in analysis.other_lines:
         program = Path(line.launch.target).name
-        why = f"It starts another trainer, {program}. Run it separately to shorten it."
+        why = t(
+            "It starts another trainer, {program}. Run it separately to shorten it.",
+            program=program,
+        )
         left.append((line, why))
     return [
-        ProposedChange("Another training line", "not changed", lines_text([line]), why)
+        ProposedChange(t("Another training line"), "not changed", lines_text([line]), why)
         for line, why in left
     ]
 
@@ -222,17 +236,17 @@ def _about_other_lines(analysis: ProgramAnalysis, place: Placement) -> list[Prop
 def _about_framework(analysis: ProgramAnalysis, preset: Preset) -> tuple[ProposedChange, ...]:
     recognised = analysis.recognised
     if recognised is None:
-        why = analysis.remark or (
-            "No framework was recognised, so the debug run doesn't shorten this program."
-        )
-        return (ProposedChange("Debug run", "no framework", "", why),)
+        why = analysis.remark or t("No framework was recognised, so this program isn't shortened.")
+        return (ProposedChange(t("Debug run"), "no framework", "", why),)
     of_version = _about_version(recognised, analysis)
     if preset.framework not in ("", recognised.table.framework, recognised.table.title):
-        why = f"It was made for {preset.framework}; this is {recognised.table.title}."
-        return (
-            *of_version,
-            ProposedChange(f"Your preset {preset.name}", "set, effect not verified", "", why),
+        why = t(
+            "It was made for {other}; this is {framework}.",
+            other=preset.framework,
+            framework=recognised.table.title,
         )
+        request = t("Your preset {name}", name=preset.name)
+        return (*of_version, ProposedChange(request, "set, effect not verified", "", why))
     return of_version
 
 
@@ -241,28 +255,38 @@ def _about_version(recognised: Recognised, analysis: ProgramAnalysis) -> tuple[P
     if recognised.in_range:
         return ()
     table = recognised.table
-    what = f"Eagleray's settings for {table.title} were checked in {table.versions}"
+    sentences = [
+        t(
+            "Eagleray's settings for {framework} were checked in {versions}.",
+            framework=table.title,
+            versions=table.versions,
+        )
+    ]
     if recognised.version.text:
-        what += f", not in {recognised.version.text}"
+        sentences.append(t("This is {version}.", version=recognised.version.text))
     else:
         files = ", ".join(path for path, _ in table.version_files)
-        what += f"; no version was found in {files} of the checkout, nor of an installed {table.distribution}"
+        sentences += [
+            t("No version was found in {files} of the checkout.", files=files),
+            t("No {package} is installed either.", package=table.distribution),
+        ]
     if analysis.keys:
-        why = f"{what}. Only keys that your code defines are set."
+        sentences.append(t("Only keys that your code defines are set."))
     else:
-        why = f"{what}, so nothing is proposed. Answer a question, or use --set steps=2, to set it anyway."
-    return (
-        ProposedChange(
-            f"Which {table.title} this is", "unknown version", recognised.version.where, why
-        ),
-    )
+        sentences += [
+            t("So nothing is proposed."),
+            t("Answer a question, or use `--set steps=2`, to set it anyway."),
+        ]
+    request = t("Which {framework} this is", framework=table.title)
+    where = recognised.version.where
+    return (ProposedChange(request, "unknown version", where, " ".join(sentences)),)
 
 
 def _post_mortem(plan: RunPlan) -> ProposedChange:
     return ProposedChange(
-        POST_MORTEM.text,
+        translated(POST_MORTEM.text),
         "already so" if plan.post_mortem else "will apply",
-        "all workers of the run",
+        t("all workers of the run"),
     )
 
 
@@ -272,10 +296,19 @@ def _about_variables(plan: RunPlan, analysis: ProgramAnalysis) -> list[ProposedC
     for name, why in variables().ineffective.items():
         assigned = analysis.assigned(name)
         if assigned or name in plan.env:
-            place = f"line {assigned[0].line}" if assigned else "environment"
-            where = f"{place} of {assigned[1]}" if assigned else place
+            place = where = t("environment")
+            if assigned:
+                line, script = assigned[0].line, assigned[1]
+                place = t("line {line}", line=line)
+                where = t("line {line} of {script}", line=line, script=script)
             shown = asdict(SettingText(name, "", place), recurse=False)
             changes.append(
-                ProposedChange(f"{name}, which you set", "no such option", where, why, **shown)
+                ProposedChange(
+                    t("{name}, which you set", name=name),
+                    "no such option",
+                    where,
+                    translated(why),
+                    **shown,
+                )
             )
     return changes

@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 
 from attrs import frozen
 
+from eagleray.common.l10n import later, translated
 from eagleray.features.presets.programs import Program, ProgramFile
 from eagleray.features.presets.table import FrameworkTable, Order, order_of
 
@@ -229,13 +230,13 @@ _SINGLE_CONTROLLER = "grpo"
 _PURPOSES = (
     (
         r"pre_?process|prepare|download|create_dataset|build_(?:dataset|index)|tokenize",
-        "data preparation",
+        later("data preparation"),
     ),
-    (r"convert|merge|export|ckpt", "checkpoint conversion"),
-    (r"eval|benchmark|bench_|scor(?:e|ing)", "evaluation"),
-    (r"collect|generat(?:e|ion)|gen_", "data collection"),
-    (r"serve|server", "model server"),
-    (r"sft|train_rm|train_dpo|train_kto|train_kd|train_\w+", "supervised training"),
+    (r"convert|merge|export|ckpt", later("checkpoint conversion")),
+    (r"eval|benchmark|bench_|scor(?:e|ing)", later("evaluation")),
+    (r"collect|generat(?:e|ion)|gen_", later("data collection")),
+    (r"serve|server", later("model server")),
+    (r"sft|train_rm|train_dpo|train_kto|train_kd|train_\w+", later("supervised training")),
 )
 
 
@@ -275,5 +276,5 @@ def purpose_of(name: str) -> str:
     for part in reversed(parts):
         for pattern, purpose in _PURPOSES:
             if re.search(pattern, part):
-                return purpose
+                return translated(purpose)
     return ""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
+from eagleray.common.l10n import later, t, translated
 from eagleray.features.presets.analysis import ProgramAnalysis
 from eagleray.features.presets.model import DebugRunProposal, Outcome, ProposedChange
 from eagleray.features.presets.overrides import (
@@ -23,9 +24,8 @@ from eagleray.features.presets.text import effective
 from eagleray.features.presets.worker_classes import reads_variable
 from eagleray.features.runs.model import ProfilePlan, RunPlan
 
-REQUEST = "Steps to record"
+REQUEST = later("Steps to record")
 _WILD = set("*?[")
-_MARKS = "the program's own calls of cudaProfilerApi (torch.cuda.profiler)"
 
 
 def with_step_recording(
@@ -42,20 +42,27 @@ def with_step_recording(
     profile = plan.profile
     assert profile is not None
     if not profile.steps:
-        marks = ProposedChange(REQUEST, "will apply", f"between {_MARKS}")
-        return _added(made, [marks], f"nsys records between {_MARKS}.")
+        where = t("between the program's own calls of cudaProfilerApi")
+        marks = ProposedChange(translated(REQUEST), "will apply", where)
+        return _added(made, [marks], _between_calls())
     if recognised is None:
-        return _not_changed(made, "not changed", "No framework was recognised.")
+        return _not_changed(made, "not changed", t("No framework was recognised."))
     name = f"{recognised.table.title} {recognised.version.text}".strip()
     switch = recognised.table.profile
     if switch is None or not switch.exists_in(_nearest(recognised)):
-        return _not_changed(made, "no such option", f"{name} has no option for steps to record.")
+        why = t("{framework} has no option for steps to record.", framework=name)
+        return _not_changed(made, "no such option", why)
     values = _values(profile, switch, plan, recognised.table)
     if isinstance(values, str):
         return _not_changed(made, "not changed", values)
     if missing := _not_in_checkout(switch, values, recognised, analysis):
-        why = f"Eagleray's table is for {recognised.table.title} {recognised.table.versions}"
-        return _not_changed(made, "not changed", f"{why}, and your checkout has no {missing}.")
+        of_table = t(
+            "Eagleray's table is for {framework} {versions}.",
+            framework=recognised.table.title,
+            versions=recognised.table.versions,
+        )
+        why = t("Your checkout has no {key}.", key=missing)
+        return _not_changed(made, "not changed", f"{of_table} {why}")
     overrides = _overrides(switch, values, plan, analysis, _nearest(recognised))
     after, changes = put(plan, analysis, overrides)
     if refused := [change.why for change in changes if change.outcome == "not changed"]:
@@ -73,11 +80,28 @@ def with_step_recording(
 def _recorded(name: str, profile: ProfilePlan, unsure: bool) -> str:
     first, _, end = profile.steps.partition(":")
     last = int(end) - 1
-    steps = f"step {first}" if int(first) == last else f"steps {first} to {last}"
-    workers = "all workers" if "*" in profile.workers else ", ".join(profile.workers)
-    verb = "should run nsys itself" if unsure else "runs nsys itself"
-    doubt = "; this is not verified for this version" if unsure else ""
-    return f"{name} {verb}, for {steps} of {workers}{doubt}. Eagleray gathers the reports."
+    what = {
+        "framework": name,
+        "steps": (
+            t("step {step}", step=first)
+            if int(first) == last
+            else t("steps {first} to {last}", first=first, last=last)
+        ),
+        "workers": t("all workers") if "*" in profile.workers else ", ".join(profile.workers),
+    }
+    sentences = [
+        t("{framework} should run nsys itself, for {steps} of {workers}.", **what)
+        if unsure
+        else t("{framework} runs nsys itself, for {steps} of {workers}.", **what),
+        *([t("This is not verified for this version.")] if unsure else []),
+        t("Eagleray downloads the reports."),
+    ]
+    return " ".join(sentences)
+
+
+def _between_calls() -> str:
+    """What is recorded without steps: torch.cuda.profiler makes these calls, too."""
+    return t("nsys records between the program's own calls of cudaProfilerApi.")
 
 
 def _nearest(recognised: Recognised) -> str:
@@ -103,8 +127,8 @@ def _not_in_checkout(
 
 
 def _not_changed(made: DebugRunProposal, outcome: Outcome, why: str) -> DebugRunProposal:
-    instead = f"nsys records between {_MARKS}."
-    return _added(made, [ProposedChange(REQUEST, outcome, "", f"{why} Instead, {instead}")], "")
+    change = ProposedChange(translated(REQUEST), outcome, "", f"{why} {_between_calls()}")
+    return _added(made, [change], "")
 
 
 def _added(
@@ -121,12 +145,12 @@ def _values(
     title = table.title
     first, _, end = profile.steps.partition(":")
     if int(first) < switch.first:
-        return f"The first step of {title} is {switch.first}."
+        return t("The first step of {framework} is {step}.", framework=title, step=switch.first)
     groups = ["all"] if "*" in profile.workers else list(profile.workers)
     if switch.groups == "names" and any(_WILD.intersection(group) for group in groups):
-        return f"{title} takes names of worker groups, not patterns."
+        return t("{framework} takes names of worker groups, not patterns.", framework=title)
     if switch.groups == "all" and "*" not in profile.workers:
-        return f"{title} can only record all of its workers (--workers '*')."
+        return t("{framework} can only record all of its workers: `*`.", framework=title)
     steps = list(range(int(first), int(end)))
     folder = profile.output or f"{plan.cwd}/eagleray-profiles"
     return {
@@ -150,11 +174,13 @@ def _overrides(
     for entry in switch.entries:
         if check := entry.check(version):
             argument = hydra_override(entry.key, _filled(entry.value, values))
-            overrides.append(Override(REQUEST, arguments=(argument,), verified=bool(check.acts)))
+            overrides.append(
+                Override(translated(REQUEST), arguments=(argument,), verified=bool(check.acts))
+            )
     for entry in switch.environment:
         exact, check = _filled(entry.value, values), entry.check(version)
         if exact and check:
-            override = variable_override(REQUEST, entry.key, exact, plan, analysis)
+            override = variable_override(translated(REQUEST), entry.key, exact, plan, analysis)
             overrides.append(evolve(override, verified=bool(check.acts)))
     return overrides
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from attrs import frozen
 
+from eagleray.common.l10n import t, translated
 from eagleray.features.presets.checkout.yaml_tree import read_yaml
 from eagleray.features.runs.scripts.launch_lines import LineWord, value_of
 
@@ -46,7 +47,7 @@ class Range:
         return bool(order and first and last and first <= order <= last)
 
     def __str__(self) -> str:
-        return f"{self.first} to {self.last}" if self.first else ""
+        return t("{first} to {last}", first=self.first, last=self.last) if self.first else ""
 
 
 Syntax = Literal["hydra", "argparse", "none"]
@@ -244,7 +245,7 @@ class FrameworkTable:
         return None
 
     def absence(self, name: str, version: str) -> str:
-        """Why the option `name` doesn't exist in the version nearest to `version`; "" if it does."""
+        """Why the option `name` doesn't exist in the version nearest to `version`, in English; "" if it does."""
         nearest = self.nearest(version)
         reasons = (
             absence.why for absence in self.absent.get(name, ()) if absence.versions.holds(nearest)
@@ -294,8 +295,8 @@ def verdict(entry: KeyEntry, line: TrainingLineContext) -> Verdict:
     if not results or True in results:
         return Verdict("acts")
     if None in results:
-        return Verdict("unknown", f"The value of {entry.when[0].key} is not known.")
-    return Verdict("fails", entry.when[0].why)
+        return Verdict("unknown", t("The value of {key} is not known.", key=entry.when[0].key))
+    return Verdict("fails", translated(entry.when[0].why))
 
 
 def multiplied(entry: KeyEntry, answer: str, line: TrainingLineContext) -> tuple[str, str]:
@@ -308,7 +309,8 @@ def multiplied(entry: KeyEntry, answer: str, line: TrainingLineContext) -> tuple
         return str(int(answer) * default), ""
     if setting[1] and setting[1].isdecimal():
         return str(int(answer) * int(setting[1])), ""
-    return str(int(answer) * default), f"The value of {key} is not known; {default} is assumed."
+    assumed = t("The value of {key} is not known; {number} is assumed.", key=key, number=default)
+    return str(int(answer) * default), assumed
 
 
 def _holds(condition: Condition, line: TrainingLineContext) -> bool | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from attrs import frozen
 
 from eagleray.common.errors import printable
+from eagleray.common.l10n import later, listed, t, translated
 from eagleray.common.redact import HIDDEN, is_secret, redact_arguments, redact_env, redact_text
 from eagleray.features.presets.analysis import ProgramAnalysis
 from eagleray.features.presets.job_submission import returns_at_once
@@ -32,11 +33,11 @@ _VALUE = 44
 _KEY = 56
 # What changes comes first, then problems.  Outcomes of the whole run are in the summary.
 _SECTIONS: tuple[tuple[Outcome, str], ...] = (
-    ("will apply", "Will apply"),
-    ("set, effect not verified", "Set, effect not verified"),
-    ("not changed", "Not changed"),
-    ("no such option", "No such option"),
-    ("already so", "Already so"),
+    ("will apply", later("Will apply")),
+    ("set, effect not verified", later("Set, effect not verified")),
+    ("not changed", later("Not changed")),
+    ("no such option", later("No such option")),
+    ("already so", later("Already so")),
 )
 
 
@@ -46,7 +47,11 @@ def lines_of(made: DebugRunProposal, columns: int = WIDEST, details: bool = Fals
     for outcome, title in _SECTIONS:
         changes = [change for change in made.changes if change.outcome == outcome]
         if changes:
-            lines += [*([""] if lines else []), title, *_section(changes, columns, details)]
+            lines += [
+                *([""] if lines else []),
+                translated(title),
+                *_section(changes, columns, details),
+            ]
     return lines
 
 
@@ -56,7 +61,9 @@ def setting_of(change: ProposedChange, details: bool = False) -> str:
     if not details:
         key = _shortened(key, _KEY)
         value = " -> ".join(_shortened(part, _VALUE) for part in value.split(" -> "))
-    joined = ": " if value in (REMOVED, NOT_SET) else " = "
+    joined = " = "
+    if value in (REMOVED, NOT_SET):
+        joined, value = ": ", translated(value)
     text = f"{key}{joined}{value}" if key and value else key or value
     return f"{text} ({change.place})" if change.place else text
 
@@ -92,7 +99,8 @@ def _shortened(text: str, limit: int) -> str:
     return f"{text[:half]}…{text[-half:]}"
 
 
-REMOVED, NOT_SET = "removed", "not set"
+# Shown in place of a value, translated.
+REMOVED, NOT_SET = later("removed"), later("not set")
 
 
 @frozen
@@ -119,7 +127,11 @@ def of_arguments(arguments: Sequence[str], line: Sequence[LineWord], syntax: str
 
 def of_current(key: str, value: str, token: LineWord) -> SettingText:
     """A setting that the line has already."""
-    return SettingText(key, _visible(key, value), f"line {token.line}" if token.line else "command")
+    return SettingText(key, _visible(key, value), _place(token))
+
+
+def _place(token: LineWord) -> str:
+    return t("line {line}", line=token.line) if token.line else t("command")
 
 
 def _parsed(arguments: Sequence[str]) -> tuple[str | None, str]:
@@ -150,29 +162,39 @@ _OPTION = re.compile(r" (?=--\w|\+{0,2}[\w.]+=)")
 
 def effective(plan: RunPlan, script: str = "", inner: Sequence[ScriptCopy] = ()) -> str:
     """The command, its environment and the scripts that are run: the plan's copies, else `script` and `inner`."""
-    lines = [f"# in {plan.cwd}", *_argument_lines(plan.command)]
-    lines += ["", "# environment"]
+    lines = [f"# {t('in {folder}', folder=plan.cwd)}", *_argument_lines(plan.command)]
+    lines += ["", f"# {t('environment')}"]
     for name, value in sorted(redact_env(plan.env).items()):
         lines += _OPTION.sub("\n    ", f"{name}={value}").splitlines() or [f"{name}="]
-    lines += ["", f"# Break on Failure: {'on' if plan.post_mortem else 'off'}"]
+    on_failure = t("Break on Failure: on") if plan.post_mortem else t("Break on Failure: off")
+    lines += ["", f"# {on_failure}"]
     if plan.profile is not None:
-        lines.append(f"# Record with nsys: {_recording(plan.profile)}")
+        lines.append(f"# {t('Record with nsys: {what}', what=_recording(plan.profile))}")
     if plan.copy_text or script:
-        lines += ["", "# script"]
+        lines += ["", f"# {t('script')}"]
         lines += redact_text(plan.copy_text or script).splitlines()
     for copy in plan.inner_copies or inner:
-        what = "a copy of it, which stays as it is" if plan.inner_copies else "as it is"
+        what = t("a copy of it") if plan.inner_copies else t("as it is")
         lines += ["", f"# {copy.path}: {what}", *redact_text(copy.text).splitlines()]
     return "\n".join(lines) + "\n"
 
 
 def _recording(profile: ProfilePlan) -> str:
-    ranks = "" if profile.ranks is None else f"ranks {', '.join(map(str, profile.ranks))}"
-    steps = f"steps {profile.steps}" if profile.steps else "between its own profiler calls"
-    when = {"always": "from start to end", "on-demand": "on demand", "steps": steps}
-    moment = when.get(profile.when, f"{profile.seconds:g} s from the start")
+    ranks = "" if profile.ranks is None else _ranks(profile.ranks)
+    steps = profile.steps
+    when = {
+        "always": t("from start to end"),
+        "on-demand": t("on demand"),
+        "steps": t("steps {steps}", steps=steps) if steps else t("between its own profiler calls"),
+    }
+    from_start = t("{seconds} s from the start", seconds=f"{profile.seconds:g}")
+    moment = when.get(profile.when, from_start)
     parts = [" ".join(profile.workers), ranks, moment, profile.trace, profile.nsys]
     return redact_text(" · ".join(part for part in parts if part))
+
+
+def _ranks(ranks: Iterable[int]) -> str:
+    return t("ranks {ranks}", ranks=", ".join(map(str, ranks)))
 
 
 def _argument_lines(arguments: Sequence[str]) -> list[str]:
@@ -209,25 +231,33 @@ def summary(
     for option, phrase in _phrases(answers, texts):
         if verb := verbs[option]:
             phrases[verb].append(phrase)
-    subject = f"This debug run of {name}" if name else "This debug run"
+    subject = t("This debug run of {name}", name=name) if name else t("This debug run")
     parts = [change.why for change in changes if change.outcome in _OF_RUN]
     if sure := phrases[_SURE]:
-        parts.append(f"{subject} will {_listed(sure)}.")
+        parts.append(t("{run} will {actions}.", run=subject, actions=listed(sure)))
     if unsure := phrases[_UNSURE]:
-        start = "It should also" if sure else f"{subject} should"
-        parts.append(f"{start} {_listed(unsure)}; this is not verified for this version.")
+        actions = listed(unsure)
+        parts += [
+            t("It should also {actions}.", actions=actions)
+            if sure
+            else t("{run} should {actions}.", run=subject, actions=actions),
+            t("This is not verified for this version."),
+        ]
     if failed := {
         change.option: change.request for change in changes if change.outcome == "not changed"
     }:
-        listed = _listed([f"“{text.partition(': ')[0]}”" for text in failed.values()])
-        parts.append(f"Eagleray couldn't apply {listed}; the reasons are below.")
+        requests = listed([f"“{text.partition(': ')[0]}”" for text in failed.values()])
+        parts.append(
+            t("Eagleray couldn't apply {requests}; the reasons are below.", requests=requests)
+        )
     if POST_MORTEM.name in answers:
-        parts.append("A worker that fails stops at the failing line.")
+        parts.append(t("A worker that fails pauses at the failing line."))
     parts += _left_behind(analysis, answers["name"] if verbs.get("name") else "")
     if returns_at_once(analysis.launch):
-        parts.append(
-            "`ray job submit --no-wait` returns before the training starts; the job continues in the cluster."
-        )
+        parts += [
+            t("`ray job submit --no-wait` returns before the training starts."),
+            t("The job continues in the cluster."),
+        ]
     return " ".join(parts)
 
 
@@ -242,10 +272,11 @@ def _phrases(answers: Mapping[str, str], texts: Mapping[str, str]) -> Iterator[t
     """What each option does, in the order of the form; a framework may name an option differently."""
     for option in (*OPTIONS, HANG_DETAILS):
         if value := answers.get(option.name):
-            text = texts.get(option.name, option.text)
-            renamed = f"use {text[:1].lower()}{text[1:]} ({{value}})"
-            phrase = option.phrase if text == option.text else renamed
-            yield option.name, phrase.replace("{value}", value)
+            text, own = texts.get(option.name, ""), translated(option.text)
+            if text in ("", own):
+                yield option.name, translated(option.phrase, value=value)
+            else:
+                yield option.name, t("set “{option}” to {value}", option=text, value=value)
 
 
 def _left_behind(analysis: ProgramAnalysis, name: str) -> Iterable[str]:
@@ -253,13 +284,7 @@ def _left_behind(analysis: ProgramAnalysis, name: str) -> Iterable[str]:
     recognised, left = analysis.recognised, []
     for what, where in recognised.table.leaves if recognised and recognised.in_range else ():
         is_named = where and (name or "{name}" not in where)
-        left.append(f"{what} ({where.replace('{name}', name)})" if is_named else what)
+        kind = translated(what)
+        left.append(f"{kind} ({where.replace('{name}', name)})" if is_named else kind)
     if left:
-        yield f"It leaves behind {_listed(left)}."
-
-
-def _listed(texts: Sequence[str]) -> str:
-    *first, last = texts
-    if not first:
-        return last
-    return f"{', '.join(first)}{',' if len(first) > 1 else ''} and {last}"
+        yield t("It leaves behind {files}.", files=listed(left))

@@ -15,6 +15,7 @@ from attrs import field, frozen
 
 from eagleray.common.atomic_file import alone, check_replaceable, replace_text
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import t
 from eagleray.common.redact import is_secret
 from eagleray.features.presets.errors import bad_preset, presets_not_stored, unknown_preset
 from eagleray.features.presets.model import ANSWERS
@@ -58,27 +59,29 @@ def to_text(preset: Preset) -> str:
 def of_text(text: str) -> Preset:
     """The preset in an untrusted text; raises `bad-preset`."""
     if len(text) > _LARGEST:
-        raise bad_preset(f"it is larger than {_LARGEST // 1024} kB")
+        raise bad_preset(t("it is larger than {size} kB", size=_LARGEST // 1024))
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise bad_preset(f"it is not JSON ({error})") from error
+        raise bad_preset(t("it is not JSON ({error})", error=error)) from error
     if not isinstance(content, dict):
-        raise bad_preset("it is not a JSON object")
+        raise bad_preset(t("it is not a JSON object"))
     return _of_json(content)
 
 
 def _of_json(content: dict[str, Any]) -> Preset:
     if content.get("format") != FORMAT:
-        raise bad_preset(f"its “format” is not {FORMAT}; it may come from a newer Eagleray")
+        raise bad_preset(
+            t("its “format” is not {format}; a newer Eagleray may have made it", format=FORMAT)
+        )
     if unknown := sorted(set(content) - _KEYS):
-        raise bad_preset(f"it has “{unknown[0]}”, which no preset has")
+        raise bad_preset(t("it has “{key}”, which no preset has", key=unknown[0]))
     name = _text(content.get("name"), "name", 80).strip()
     if name.lower() in RESERVED or name.startswith("-"):
-        raise bad_preset(f"“{name}” is no name for it")
+        raise bad_preset(t("“{name}” is no name for it", name=name))
     answers = _texts(content.get("answers", {}), "answers")
     if strange := sorted(set(answers) - ANSWERS):
-        raise bad_preset(f"there is no option “{strange[0]}”")
+        raise bad_preset(t("there is no option “{name}”", name=strange[0]))
     return Preset(
         name=name,
         framework=_text(content.get("framework", ""), "framework", 40),
@@ -90,7 +93,7 @@ def _of_json(content: dict[str, Any]) -> Preset:
 
 def _arguments(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or len(value) > _MOST:
-        raise bad_preset(f"“words” is no list of at most {_MOST} texts")
+        raise bad_preset(t("“{key}” is no list of at most {n} texts", key="words", n=_MOST))
     return tuple(_text(argument, "words", _LONGEST) for argument in value)
 
 
@@ -98,25 +101,23 @@ def _env(value: Any) -> dict[str, str]:
     env = _texts(value, "env")
     for name in env:
         if not _VARIABLE.fullmatch(name):
-            raise bad_preset(f"“{name}” is no name of a variable")
+            raise bad_preset(t("“{name}” is no name of a variable", name=name))
         if is_secret(name):
-            raise bad_preset(
-                f"“{name}” looks like a secret. Presets can be shared, so they hold none"
-            )
+            raise bad_preset(t("“{name}” looks like a secret, which others could read", name=name))
     return env
 
 
 def _texts(content: Any, key: str) -> dict[str, str]:
     if not isinstance(content, dict) or len(content) > _MOST:
-        raise bad_preset(f"“{key}” is no object of at most {_MOST} texts")
+        raise bad_preset(t("“{key}” is no object of at most {n} texts", key=key, n=_MOST))
     return {_text(name, key, 200): _text(value, key, _LONGEST) for name, value in content.items()}
 
 
 def _text(value: Any, key: str, longest: int) -> str:
     if not isinstance(value, str) or len(value) > longest:
-        raise bad_preset(f"“{key}” holds what is no text of at most {longest} characters")
+        raise bad_preset(t("“{key}” holds no text of at most {n} characters", key=key, n=longest))
     if not all(sign.isprintable() for sign in value):
-        raise bad_preset(f"“{key}” holds a control character")
+        raise bad_preset(t("“{key}” holds a control character", key=key))
     return value
 
 
