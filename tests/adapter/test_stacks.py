@@ -132,6 +132,16 @@ def test_traceback_of_an_exception_lacks_frames_that_the_call_stack_folds(
     assert text == head + traceback_of(*shown)
 
 
+def test_traceback_keeps_the_messages_of_its_exceptions() -> None:
+    cause = "ValueError: bad\nin two lines\n"
+    then = "\nThe above exception was the direct cause of the following exception:\n\n"
+    error = "ray.exceptions.RayTaskError(ValueError): bad\n"
+    text = fold_traceback(
+        traceback_of(MINE, CORE) + cause + then + traceback_of(MINE, CORE) + error, OWNERS
+    )
+    assert text == traceback_of(MINE) + cause + then + traceback_of(MINE) + error
+
+
 def test_exception_without_a_traceback_keeps_its_text() -> None:
     details = {"stackTrace": "no frames"}
     info = exception_info({"details": details}, lambda text: fold_traceback(text, OWNERS))

@@ -13,6 +13,8 @@ LIBRARIES = ("rllib", "train", "tune", "data", "serve", "llm", "air")
 
 # The first line of a frame in a traceback; the lines of its code are indented further.
 _TRACEBACK_FRAME = re.compile(r'^  File "(?P<path>[^"]*)", line \d+', re.MULTILINE)
+# What follows the last frame of an exception: its message, and how it led to the next one.
+_MESSAGE = re.compile(r"^\S", re.MULTILINE)
 
 # Threads that Ray and debugpy run for themselves; nobody debugs them.
 OWN_THREADS = ("PythonGCThread", "ray_", "pydevd.", "Profile", "grpc")
@@ -135,20 +137,23 @@ def fold(frames: list[Frame], owners: FrameOwners) -> list[Frame]:
 def fold_traceback(text: str, owners: FrameOwners) -> str:
     """A traceback without the frames of Ray and of the debugger, unless it has no others.
 
-    As in `fold`, a user whose code failed inside a library of Ray sees the frames of that library.
+    As in `fold`, a user whose code failed inside a library of Ray sees the frames of that library.  The messages of
+    the exception and of those that led to it stay.
     """
     starts = list(_TRACEBACK_FRAME.finditer(text))
     if not starts:
         return text
     innermost = owners.library(starts[-1]["path"])
     ends = [*(start.start() for start in starts[1:]), len(text)]
-    frames = [
-        (start["path"], text[start.start() : end]) for start, end in zip(starts, ends, strict=True)
-    ]
-    shown = [frame for path, frame in frames if not _is_folded(path, innermost, owners)]
-    if not shown:
+    folded = [_is_folded(start["path"], innermost, owners) for start in starts]
+    if all(folded):
         return text
-    return text[: starts[0].start()] + "".join(shown)
+    parts = [text[: starts[0].start()]]
+    for start, end, is_folded in zip(starts, ends, folded, strict=True):
+        message = _MESSAGE.search(text, start.end(), end)
+        begin = start.start() if not is_folded else message.start() if message else end
+        parts.append(text[begin:end])
+    return "".join(parts)
 
 
 def _is_folded(path: str, top_library: str, owners: FrameOwners) -> bool:
