@@ -101,7 +101,7 @@ test("“Open Output as Text” opens a document under the name of the run", asy
   assert.equal(document?.text, "one\n");
 });
 
-test("frames of a traceback are links to files of this machine", () => {
+test("frames of a traceback are links to files of this machine", async () => {
   const cwd = mkdtempSync(join(tmpdir(), "er-"));
   try {
     writeFileSync(join(cwd, "learner.py"), "");
@@ -109,7 +109,7 @@ test("frames of a traceback are links to files of this machine", () => {
     const text =
       '(Policy pid=7)   File "/copy/learner.py", line 19, in train\n  File "/x.py", line 2\n';
     const document = { uri: { query: run.id }, getText: () => text } as unknown as TextDocument;
-    const [link, ...more] = outputLinks(fake.app, document);
+    const [link, ...more] = await outputLinks(fake.app, document);
     assert.deepEqual(more, []);
     const { path, fragment } = link?.target ?? {};
     assert.deepEqual([path, fragment], [join(cwd, "learner.py"), "L19"]);

@@ -42,7 +42,7 @@ export class OutputDocuments
 
   async provideDocumentLinks(document: vscode.TextDocument): Promise<vscode.DocumentLink[]> {
     const { outputLinks } = await import("./output_text.js");
-    return outputLinks(this.app, document);
+    return await outputLinks(this.app, document);
   }
 
   dispose(): void {

@@ -1,21 +1,19 @@
 /** The output of a run as the text of a document: without colours, and with the frames of tracebacks as links. */
 
-import { existsSync } from "node:fs";
-
 import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import { asEaglerayError, isCancellation } from "../../common/errors";
 import { OUTPUT, type OutputPiece, type Run } from "./messages";
 import { isLive } from "./states";
-import { FRAME, localFile } from "./traceback_links";
+import { exists, FRAME, localFile } from "./traceback_links";
 
 /** A live run that prints nothing for so long is shown as far as it is. */
 const PATIENCE_MS = 1500;
 /** A piece of a live run that has fewer bytes is the last one, since what was printed before comes in larger ones. */
 const SMALL_PIECE = 2 ** 17;
-/** More links than a user follows. */
-const MOST_LINKS = 2000;
+/** More frames than a user follows. */
+const MOST_FRAMES = 2000;
 /** What `eagleray/runs/output` lets pass: colours, movements of the cursor, character sets, the bell. */
 const SEQUENCES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\([0B]|[78DEM])|\x07/g;
 
@@ -29,29 +27,43 @@ export async function outputText(app: App, id: string): Promise<string> {
 }
 
 /** The frames of tracebacks whose files this machine has. */
-export function outputLinks(app: App, document: vscode.TextDocument): vscode.DocumentLink[] {
+export async function outputLinks(
+  app: App,
+  document: vscode.TextDocument,
+): Promise<vscode.DocumentLink[]> {
   const run = app.runs.value.runs.find(({ id }) => id === document.uri.query);
-  const localFiles = new Map<string, string | undefined>();
-  const fileOf = (written: string, folder: string): string | undefined => {
-    if (!localFiles.has(written)) {
-      localFiles.set(written, localFile(written, folder, existsSync));
-    }
-    return localFiles.get(written);
-  };
-  const links = document
-    .getText()
-    .split("\n")
-    .flatMap((content, line) =>
-      [...content.matchAll(FRAME)].flatMap((match) => {
-        const file = run === undefined ? undefined : fileOf(match[1] ?? "", run.cwd);
-        const from = match.index;
-        const range = new vscode.Range(line, from, line, from + match[0].length);
-        return file === undefined
-          ? []
-          : [new vscode.DocumentLink(range, linkTo(file, Number(match[2])))];
-      }),
-    );
-  return links.slice(0, MOST_LINKS);
+  if (run === undefined) {
+    return [];
+  }
+  const frames = framesIn(document.getText());
+  const names = new Set(frames.map(({ written }) => written));
+  const files = new Map(
+    await Promise.all(
+      [...names].map(async (name) => [name, await localFile(name, run.cwd, exists)] as const),
+    ),
+  );
+  return frames.flatMap(({ written, line, range }) => {
+    const file = files.get(written);
+    return file === undefined ? [] : [new vscode.DocumentLink(range, linkTo(file, line))];
+  });
+}
+
+interface TracebackFrame {
+  readonly written: string;
+  readonly line: number;
+  readonly range: vscode.Range;
+}
+
+function framesIn(text: string): TracebackFrame[] {
+  const frames = text.split("\n").flatMap((content, at) =>
+    [...content.matchAll(FRAME)].map((match) => ({
+      written: match[1] ?? "",
+      line: Number(match[2]),
+      range: new vscode.Range(at, match.index, at, match.index + match[0].length),
+    })),
+  );
+  // The end of an output is shown first.
+  return frames.slice(-MOST_FRAMES);
 }
 
 /** The text that a terminal would show; of a line that was drawn several times, as a progress bar is, the last. */
@@ -103,12 +115,11 @@ async function next(
 ): Promise<OutputPiece | undefined> {
   const cancel = new vscode.CancellationTokenSource();
   const isGrowing = run !== undefined && isLive(run);
-  const timer = setTimeout(
-    () => {
-      cancel.cancel();
-    },
-    isGrowing ? PATIENCE_MS : 2 ** 30,
-  );
+  const timer = isGrowing
+    ? setTimeout(() => {
+        cancel.cancel();
+      }, PATIENCE_MS)
+    : undefined;
   try {
     return await app.sidecar.request(OUTPUT, from, { cancel: cancel.token });
   } catch (error) {

@@ -1,6 +1,6 @@
 /** Links of tracebacks in the output of a run: `File "/path/learner.py", line 19` opens the file of this machine. */
 
-import { existsSync } from "node:fs";
+import { access } from "node:fs/promises";
 import * as path from "node:path";
 
 import * as vscode from "vscode";
@@ -13,21 +13,22 @@ export class TracebackLinks implements vscode.TerminalLinkProvider {
 
   constructor(private readonly folderOf: (terminal: vscode.Terminal) => string | undefined) {}
 
-  provideTerminalLinks({ line, terminal }: vscode.TerminalLinkContext): vscode.TerminalLink[] {
+  async provideTerminalLinks({
+    line,
+    terminal,
+  }: vscode.TerminalLinkContext): Promise<vscode.TerminalLink[]> {
     const folder = this.folderOf(terminal);
-    if (folder === undefined) {
-      return [];
-    }
-    return [...line.matchAll(FRAME)].flatMap((match) => {
-      const file = localFile(match[1] ?? "", folder, existsSync);
-      if (file === undefined) {
-        return [];
+    const links: vscode.TerminalLink[] = [];
+    for (const match of folder === undefined ? [] : line.matchAll(FRAME)) {
+      const file = await localFile(match[1] ?? "", folder ?? "", exists);
+      if (file !== undefined) {
+        const tooltip = vscode.l10n.t("Open file");
+        const link = new vscode.TerminalLink(match.index, match[0].length, tooltip);
+        this.targets.set(link, { file, line: Number(match[2]) });
+        links.push(link);
       }
-      const tooltip = vscode.l10n.t("Open file");
-      const link = new vscode.TerminalLink(match.index, match[0].length, tooltip);
-      this.targets.set(link, { file, line: Number(match[2]) });
-      return [link];
-    });
+    }
+    return links;
   }
 
   async handleTerminalLink(link: vscode.TerminalLink): Promise<void> {
@@ -47,17 +48,25 @@ export class TracebackLinks implements vscode.TerminalLinkProvider {
  * 1. The file itself, from the folder of the run.
  * 2. For a file of a worker, as in Ray's copy of the working folder: the longest end of its path that the folder has.
  */
-export function localFile(
+export async function localFile(
   written: string,
   folder: string,
-  exists: (file: string) => boolean,
-): string | undefined {
-  const itself = path.resolve(folder, written);
-  if (exists(itself)) {
-    return itself;
-  }
+  isThere: (file: string) => Promise<boolean>,
+): Promise<string | undefined> {
   const parts = written.split("/").filter((part) => part !== "" && part !== "..");
-  return parts
-    .map((_, index) => path.join(folder, ...parts.slice(index)))
-    .find((file) => exists(file));
+  const ends = parts.map((_, index) => path.join(folder, ...parts.slice(index)));
+  for (const file of [path.resolve(folder, written), ...ends]) {
+    if (await isThere(file)) {
+      return file;
+    }
+  }
+  return undefined;
+}
+
+/** Without waiting for a file system that doesn't respond, which would stop every extension of the window. */
+export async function exists(file: string): Promise<boolean> {
+  return await access(file).then(
+    () => true,
+    () => false,
+  );
 }
