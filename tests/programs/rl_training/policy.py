@@ -16,7 +16,7 @@ class PolicyWorker:
         self.history: list = []
 
     def train(self, step: int, rewards: list, stop: bool) -> float:
-        """One step; stands at a breakpoint() when told to."""
+        """One step; pauses at a breakpoint() if `stop`."""
         advantage = [reward - sum(rewards) / len(rewards) for reward in rewards]
         norm = math.sqrt(sum(a * a for a in advantage)) + 1e-6
         if stop:

@@ -12,7 +12,7 @@ def score(answer: str, target: str) -> float:
 
 @ray.remote(num_cpus=0)
 def score_batch(batch: list, stop: bool = False) -> list:
-    """Scores pairs of answer and target; may stand at a breakpoint(), inside a task that a task started."""
+    """Scores pairs of answer and target; may pause at a breakpoint(), inside a task that a task started."""
     if stop:
         breakpoint()
     return [score(answer, target) for answer, target in batch]

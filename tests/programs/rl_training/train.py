@@ -1,7 +1,7 @@
 """A small training program in the shape of RL on Ray: a driver, 4 policy workers, 2 rollout workers, nested tasks.
 
-Policy workers stand at a breakpoint() in every step, a nested task stands at one in the first step, and a rollout
-worker fails under post-mortem at the start.  It goes on for `--steps` steps once the workers are let go.
+Policy workers pause at a breakpoint() in every step, a nested task pauses at one in the first step, and a rollout
+worker fails under post-mortem at the start.  It runs `--steps` steps once the workers are continued.
 """
 
 import argparse
