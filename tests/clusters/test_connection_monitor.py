@@ -276,12 +276,12 @@ async def test_time_that_is_nearly_up(world: World) -> None:
     assert (await world.known()).time_warning == ""
     world.around.routes.hold(JOB, 2)
     warning = (await world.known()).time_warning
-    assert warning == "Job 12 ends in 9 minutes while 2 workers stand at a breakpoint."
+    assert warning == "Job 12 ends in 9 m, and 2 workers are paused."
     world.around.site.change(left="0:20")
     world.around.routes.hold(JOB, 1)
     await world.around.jobs.poll_clusters()
     warning = (await world.known()).time_warning
-    assert warning == "Job 12 ends in 1 minute while a worker stands at a breakpoint."
+    assert warning == "Job 12 ends in 1 m, and 1 worker is paused."
 
 
 async def test_named_on_the_command_line(world: World) -> None:

@@ -51,7 +51,7 @@ def test_environment_is_named_once_with_its_workers() -> None:
     assert [problem.code for problem in found] == ["no-debugpy", "no-debugpy"]
     assert "3 workers" in found[0].message
     assert "/venv/a/site-packages" in found[0].next_step
-    assert "1 worker:" in found[1].message
+    assert "1 worker," in found[1].message
 
 
 def test_texts_of_a_cluster_are_printable() -> None:

@@ -151,7 +151,7 @@ test("only newly gathered runs are announced", () => {
 });
 
 test("a message says why nothing was gathered, or can be opened", () => {
-  const sentence = "No worker fits *x*; seen were Learner and Rollout.";
+  const sentence = "No worker matches *x*. Known classes: Learner, Rollout.";
   const nobody = profiledRun({ state: "gathered", workers: [], sentence });
   assert.equal(gatheredSentence(nobody), `No report was downloaded. ${sentence}`);
   const idle = profiledRun({ state: "gathered" });

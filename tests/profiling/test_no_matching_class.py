@@ -25,19 +25,19 @@ def actor(class_name: str, name: str = "", state: str = "ALIVE") -> ActorRow:
     ("actors", "expected"),
     [
         ([], ""),
-        ([actor("Learner")], "No worker fits *policy*, x; seen were Learner."),
+        ([actor("Learner")], "No worker matches *policy*, x. Known classes: Learner."),
         (
             [actor("Learner"), actor("a.Rollout", "r", "DEAD"), actor("Learner")],
-            "No worker fits *policy*, x; seen were Learner and a.Rollout.",
+            "No worker matches *policy*, x. Known classes: Learner, a.Rollout.",
         ),
         (
             [actor(f"C{number}") for number in range(8)],
-            "No worker fits *policy*, x; seen were C0, C1, C2, C3, C4 and 3 more.",
+            "No worker matches *policy*, x. Known classes: C0, C1, C2, C3, C4, 3 more.",
         ),
         ([actor("Learner"), actor("my_policy")], ""),
         ([actor("Learner"), actor("W", "the policy")], ""),
         ([actor("JobSupervisor", "_ray_internal_job_actor_1")], ""),
-        ([actor("a\x1b[1m\nb")], "No worker fits *policy*, x; seen were a [1m b."),
+        ([actor("a\x1b[1m\nb")], "No worker matches *policy*, x. Known classes: a [1m b."),
     ],
 )
 def test_sentence_names_the_other_classes(actors: list[ActorRow], expected: str) -> None:
@@ -96,7 +96,7 @@ async def test_sentence_is_shown_while_no_worker_is_recorded() -> None:
     reports = Reports()
     ended = EaglerayError("cluster-unreachable", "It has ended.")
     made = await looking(reports, Cluster([], [actor("Learner")], ended), 4)
-    assert made.state.sentence == "No worker fits *policy*; seen were Learner."
+    assert made.state.sentence == "No worker matches *policy*. Known classes: Learner."
     reports.state = ProfileState("/here", sentence="The disk is full.")
     assert made.state.sentence == "The disk is full."
     reports.state = ProfileState("/here", workers=(WorkerProfile("k", "w", 7, "p", "n", "armed"),))
@@ -109,7 +109,7 @@ async def test_matching_class_clears_the_sentence() -> None:
 
 
 def test_terminal_summary_contains_the_sentence() -> None:
-    assert summary(ProfileState("/here", sentence="No worker fits x; seen were Y.")) == (
-        "No worker was profiled. No worker fits x; seen were Y."
+    assert summary(ProfileState("/here", sentence="No worker matches x. Known classes: Y.")) == (
+        "No worker was profiled. No worker matches x. Known classes: Y."
     )
     assert "No worker has a class or name" in summary(None)

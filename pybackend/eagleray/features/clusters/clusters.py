@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from attrs import evolve
 
 from eagleray.common.errors import EaglerayError
-from eagleray.common.l10n import t
+from eagleray.common.l10n import counted, t
 from eagleray.common.listeners import Listeners
 from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.paths import home
@@ -423,17 +423,12 @@ def cluster_name(cluster: str, job_name: str = "") -> str:
 def status_sentence(status: ClusterStatus, waits_for: str = "") -> str:
     """ "Connected, Ray 2.60.0, 6 workers, none paused", or the error, or what is waited for."""
     if status.state == "connecting":
-        return waits_for or "Connecting…"
+        return waits_for or t("Connecting…")
     if status.error is not None:
         return status.error.message
-    parts = ["Connected", f"Ray {status.ray_version}"]
-    if status.live_workers >= 0:
-        parts.append(_counted(status.live_workers, "worker"))
-    parts.append(f"{status.waiting} paused" if status.waiting else "none paused")
+    parts = [t("Connected"), f"Ray {status.ray_version}"]
+    workers = status.live_workers
+    if workers >= 0:
+        parts.append(counted(workers, "{n} worker", "{n} workers") if workers else t("no workers"))
+    parts.append(t("{n} paused", n=status.waiting) if status.waiting else t("none paused"))
     return ", ".join(parts)
-
-
-def _counted(number: int, thing: str) -> str:
-    if number == 0:
-        return f"no {thing}s"
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -12,7 +12,9 @@ from attrs import frozen
 
 from eagleray.adapter_client.routes import AdapterRoutes
 from eagleray.adapter_client.sessions import AdapterSessions
+from eagleray.common.durations import duration_text
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import counted
 from eagleray.common.listeners import Listeners
 from eagleray.common.off_loop import off_loop
 from eagleray.common.retry import JOB_STATE
@@ -472,9 +474,13 @@ class ConnectionMonitor:
         if not stopped or left_s is None:
             return ""
         minutes = max(1, round(left_s / 60))
-        ends = "1 minute" if minutes == 1 else f"{minutes} minutes"
-        workers = "a worker stands" if stopped == 1 else f"{stopped} workers stand"
-        return f"Job {job} ends in {ends} while {workers} at a breakpoint."
+        return counted(
+            stopped,
+            "Job {job} ends in {time}, and {n} worker is paused.",
+            "Job {job} ends in {time}, and {n} workers are paused.",
+            job=job,
+            time=duration_text(minutes * 60),
+        )
 
     def _count_stopped(self, cluster: str) -> int:
         """How many workers of a cluster are stopped: those that an adapter holds, and those that wait for one."""

@@ -13,6 +13,7 @@ import psutil
 from attrs import evolve, frozen
 
 from eagleray.common.errors import UNREADABLE_JSON, EaglerayError, printable
+from eagleray.common.l10n import t
 from eagleray.common.paths import runs as run_records
 from eagleray.features.clusters.addresses import normalised
 from eagleray.features.clusters.model import ClusterProblem
@@ -111,7 +112,7 @@ def _of_variable(
         clusters.append(DiscoveredCluster(normalised(value), "variable"))
     except EaglerayError as error:
         text = f"{name}: {error.message}"
-        hints.append(ClusterProblem("bad-variable", text, f"Correct {name}, or unset it."))
+        hints.append(ClusterProblem("bad-variable", text, t("Correct or unset {name}.", name=name)))
 
 
 def address_of(process: DashboardProcess) -> DiscoveredCluster | None:
@@ -136,16 +137,18 @@ def _switched_off(dashboards: Iterable[DashboardProcess]) -> list[ClusterProblem
         return [
             ClusterProblem(
                 "no-ray-default",
-                "A Ray cluster of yours runs on this machine without a dashboard, because `ray` was installed without its extra.",
-                "Install `ray[default]` in the head's environment and start the cluster again.",
+                t("Your Ray cluster on this machine has no dashboard."),
+                t("Install `ray[default]` in the head's environment, then restart the cluster."),
             )
         ]
     if disabled:
         return [
             ClusterProblem(
                 "no-dashboard",
-                "A Ray cluster of yours runs on this machine with its dashboard switched off.",
-                "Start it with `--include-dashboard=true` (in a program: ray.init(include_dashboard=True)).",
+                t("The dashboard of your Ray cluster on this machine is off."),
+                t(
+                    "Start it with `--include-dashboard=true`, or `ray.init(include_dashboard=True)` in a program."
+                ),
             )
         ]
     return []
@@ -165,8 +168,12 @@ def _of_usual_port(
         hints.append(
             ClusterProblem(
                 "not-owner",
-                f"Port {USUAL_PORT} of this machine belongs to {others} and was left alone.",
-                "If it is your cluster all the same, add it by its address.",
+                t(
+                    "Port {port} of this machine belongs to {user}.",
+                    port=USUAL_PORT,
+                    user=printable(others),
+                ),
+                t("If it is your cluster, connect to it by its address."),
             )
         )
 

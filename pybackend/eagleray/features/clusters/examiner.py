@@ -11,6 +11,7 @@ from attrs import field, frozen
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import counted, t
 from eagleray.common.retry import Clock
 from eagleray.common.tasks import gather_bounded
 from eagleray.features.clusters.cluster_watch import ClusterWatch
@@ -217,8 +218,8 @@ def diagnose(evidence: Evidence) -> list[ClusterProblem]:
 def _too_old(ray_version: str) -> ClusterProblem:
     return ClusterProblem(
         "ray-too-old",
-        f"Ray {printable(ray_version, 40)} does not say which workers are paused.",
-        "Use Ray 2.9.1 or newer.",
+        t("Ray {version} doesn't report paused workers.", version=printable(ray_version, 40)),
+        t("Use Ray 2.9.1 or newer."),
     )
 
 
@@ -232,42 +233,53 @@ def _debugger_setting(evidence: Evidence, version: tuple[int, int] | None) -> Cl
     if legacy:
         return ClusterProblem(
             "legacy-debugger",
-            "Ray's own pdb is switched on: breakpoint() waits for a terminal and is not listed here.",
-            "Open its Ray pdb session, or remove RAY_DEBUG=legacy from the cluster's environment and the"
-            " runtime_env and start the program again.",
+            t("breakpoint() opens Ray's own pdb, which is not listed here."),
+            t(
+                "Open its Ray pdb session. Or remove RAY_DEBUG=legacy from environment and runtime_env,"
+                " and restart the program."
+            ),
         )
     off = next((value for value in values if value is not None and value != "1"), None)
     if off is None:
         return None
     return ClusterProblem(
         "debugger-off",
-        f"RAY_DEBUG is “{printable(off, 40)}”, which switches breakpoint() off.",
-        "Unset RAY_DEBUG, or set it to 1, and start the program again.",
+        t("breakpoint() is off, because RAY_DEBUG is “{value}”.", value=printable(off, 40)),
+        t("Unset RAY_DEBUG or set it to 1, then restart the program."),
     )
 
 
 def _needs_ray_debug(ray_version: str) -> ClusterProblem:
     return ClusterProblem(
         "legacy-debugger",
-        f"Ray {printable(ray_version, 40)} opens its own pdb at breakpoint() unless RAY_DEBUG is set.",
-        "Open its Ray pdb session, or start the cluster and the program with RAY_DEBUG=1.",
+        t(
+            "Without RAY_DEBUG, breakpoint() opens Ray's own pdb (Ray {version}).",
+            version=printable(ray_version, 40),
+        ),
+        t("Open its Ray pdb session, or restart cluster and program with RAY_DEBUG=1."),
     )
 
 
 def _without_debugpy(evidence: Evidence) -> Iterable[ClusterProblem]:
     lacking = [e.folder for e in evidence.environments if not e.has_debugpy]
     for folder in dict.fromkeys(lacking):
-        workers = "1 worker" if lacking.count(folder) == 1 else f"{lacking.count(folder)} workers"
         yield ClusterProblem(
             "no-debugpy",
-            f"debugpy is missing in the environment of {workers}: breakpoint() does nothing there.",
-            f"Install debugpy>=1.8 into {printable(folder, 300)} and start the program again.",
+            counted(
+                lacking.count(folder),
+                "breakpoint() does nothing in {n} worker, because debugpy is missing.",
+                "breakpoint() does nothing in {n} workers, because debugpy is missing.",
+            ),
+            t(
+                "Install debugpy>=1.8 into {folder}, then restart the program.",
+                folder=printable(folder, 300),
+            ),
         )
     if not lacking and any(NO_DEBUGPY_LINE in text for text in evidence.logs):
         yield ClusterProblem(
             "no-debugpy",
-            "debugpy is missing in the environment of a worker: breakpoint() did nothing there.",
-            "Install debugpy>=1.8 into the Python environment of the workers and start the program again.",
+            t("breakpoint() did nothing in a worker, because debugpy is missing."),
+            t("Install debugpy>=1.8 in the workers' environment, then restart the program."),
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eagleray.common.l10n import later, translated
 from eagleray.features.clusters.model import Terminal
 from eagleray.features.pdb import messages as wire
 from eagleray.features.pdb.pdb import Pdb, shown_node
@@ -13,9 +14,9 @@ from eagleray.tools.code_copies import self_command
 if TYPE_CHECKING:
     from eagleray.wire.requests import RequestServer
 
-NONE = (
-    "No worker waits in Ray's own pdb. It does so at a breakpoint() with RAY_DEBUG=legacy,"
-    " and before Ray 2.39 unless RAY_DEBUG is set."
+NONE = later(
+    "No worker waits in Ray's own pdb. It opens with RAY_DEBUG=legacy,"
+    " and before Ray 2.39 without RAY_DEBUG."
 )
 
 
@@ -36,7 +37,7 @@ class PdbHandlers:
     async def list(self, params: wire.PdbOf) -> wire.PdbSessions:
         waiting = await self._pdb.waiting(params.cluster)
         return wire.PdbSessions(
-            [wire_session(session) for session in waiting], "" if waiting else NONE
+            [wire_session(session) for session in waiting], "" if waiting else translated(NONE)
         )
 
     async def terminal(self, params: wire.PdbRef) -> Terminal:

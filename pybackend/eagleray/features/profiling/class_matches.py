@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import t
 from eagleray.features.profiling.collector import FindCluster, ReportCollector
 from eagleray.features.profiling.model import ClassMatch
 from eagleray.features.runs.model import ProfileState
@@ -115,14 +116,16 @@ class MatchingCollector:
 def no_match_sentence(
     patterns: Sequence[str], actors: Sequence[ActorRow], classes: Sequence[str] = ()
 ) -> str:
-    """ "No worker fits *policy*; seen were Learner and Rollout.", "" if one matches or no class is known."""
+    """ "No worker matches *policy*. Known classes: Learner, Rollout.", "" if one matches or no class is known."""
     others = [actor for actor in actors if not actor.name.startswith(_RAY_INTERNAL)]
     matches = match_classes(others, patterns, classes)
     if not (patterns and matches) or any(match.matched_by for match in matches):
         return ""
     names = [match.name for match in matches]
     more = len(names) - MOST_NAMED
-    named = [*names[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])]
-    listed = " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
-    wanted = printable(", ".join(patterns), 200)
-    return f"No worker fits {wanted}; seen were {listed}."
+    named = [*names[:MOST_NAMED], *([t("{n} more", n=more)] if more > 0 else [])]
+    return t(
+        "No worker matches {patterns}. Known classes: {classes}.",
+        patterns=printable(", ".join(patterns), 200),
+        classes=", ".join(named),
+    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from attrs import asdict
 
+from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.common.redact import redact_text
 from eagleray.common.tasks import publish_changes
@@ -155,7 +156,7 @@ def wire_run(run: StoredRun) -> messages.Run:
         output=str(run.record.output),
         python=python_of(plan),
         can_restart=True,
-        confirm_stop=f"Cancel SLURM job {state.external_id}?"
+        confirm_stop=t("Cancel SLURM job {job}?", job=state.external_id)
         if plan.kind == "sbatch" and state.external_id and not state.is_over
         else "",
     )

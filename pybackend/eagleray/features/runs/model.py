@@ -11,6 +11,7 @@ import cattrs
 from attrs import astuple, field, frozen
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
+from eagleray.common.l10n import t
 from eagleray.common.redact import HIDDEN, redact_arguments, redact_env, redact_text
 from eagleray.protocol.runs import Breakpoint
 
@@ -312,8 +313,11 @@ def confirm_text(plan: RunPlan) -> str:
     """The question before the start, "" for none: only SLURM allocates nodes for a run."""
     if plan.kind != "sbatch":
         return ""
-    where = f" on {plan.cluster.removeprefix('ssh://').partition('/')[0]}" if plan.cluster else ""
-    return f"In {plan.cwd}{where}: {command_text(plan)}"
+    command = command_text(plan)
+    if not plan.cluster:
+        return t("In {folder}: {command}", folder=plan.cwd, command=command)
+    host = plan.cluster.removeprefix("ssh://").partition("/")[0]
+    return t("In {folder} on {host}: {command}", folder=plan.cwd, host=host, command=command)
 
 
 def title(plan: RunPlan) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.features.runs import kinds
 from eagleray.features.runs.errors import (
@@ -254,17 +255,21 @@ def validate_profile(profile: ProfilePlan) -> ProfilePlan:
     """The profile with split patterns and an absolute output folder; raises `bad-profile`."""
     workers = tuple(split_patterns(profile.workers))
     if not workers:
-        raise bad_profile(
-            "no worker is named", "Say which workers, such as `*policy*`; `*` is all."
-        )
+        raise bad_profile(t("no workers"), t("Name workers, such as `*policy*`. `*` is all."))
     steps = _parse_steps(profile.steps) if profile.when == "steps" else profile.steps
     if profile.when == "seconds":
         check_seconds(profile.seconds)
     if not _TRACE.fullmatch(profile.trace):
-        raise bad_profile(f"{profile.trace!r} is no list of traces", "Write `cuda,nvtx,osrt`.")
+        raise bad_profile(
+            t("{trace} is not a list of traces", trace=repr(profile.trace)),
+            t("Use a list such as `cuda,nvtx,osrt`."),
+        )
     for name, value in profile.options.items():
         if name in _RESERVED_OPTIONS or not _OPTION.fullmatch(name) or "\0" in value:
-            raise bad_profile(f"nsys is not given the option {name!r}", "Leave it out.")
+            raise bad_profile(
+                t("Eagleray doesn't pass {option} to nsys", option=repr(name)),
+                t("Remove this option."),
+            )
     output = str(Path(profile.output).expanduser().absolute()) if profile.output else ""
     return evolve(profile, workers=workers, steps=steps, output=output)
 
@@ -272,7 +277,10 @@ def validate_profile(profile: ProfilePlan) -> ProfilePlan:
 def check_seconds(seconds: float) -> None:
     """Raises `bad-profile` unless this is a valid length of a recording."""
     if not 0 < seconds <= _LONGEST_S:
-        raise bad_profile("a recording lasts more than 0 s and a day at most", "Say how many.")
+        raise bad_profile(
+            t("a recording can't take {seconds} s", seconds=f"{seconds:g}"),
+            t("Use more than 0 s, and at most a day."),
+        )
 
 
 def _parse_steps(steps: str) -> str:
@@ -282,6 +290,7 @@ def _parse_steps(steps: str) -> str:
     first, _, end = steps.partition(":")
     if steps and not (_STEPS.fullmatch(steps) and int(first) < int(end)):
         raise bad_profile(
-            f"{steps!r} is no range of steps", "Write FIRST:END, such as `3:5` for steps 3 and 4."
+            t("{steps} is not a range of steps", steps=repr(steps)),
+            t("Use FIRST:END, such as `3:5` for steps 3 and 4."),
         )
     return steps
