@@ -103,14 +103,7 @@ async def _print_all(
     app: App, ids: Sequence[str], waiting: Sequence[Waiting], arguments: argparse.Namespace
 ) -> None:
     by_id = {(item.worker.cluster, item.worker.worker_id): item for item in waiting}
-    live: list[LiveWorker] = []
-    for cluster in ids:
-        try:
-            live += await fetch_live_workers(app.watch.dashboard(cluster))
-        except EaglerayError as error:
-            if len(ids) == 1:
-                raise
-            say(f"{cluster}: {error_text(error)}")
+    live, has_failed = await _live_workers(app, ids)
     pairs = [(worker, by_id.get((worker.cluster, worker.worker_id))) for worker in live]
     if arguments.json:
         print_json(
@@ -120,7 +113,7 @@ async def _print_all(
             ]
         )
         return
-    if not pairs:
+    if not pairs and not has_failed:
         say(t("No worker is running. `eagleray clusters` lists your clusters."))
     several = len(ids) > 1
     rows = [
@@ -130,6 +123,21 @@ async def _print_all(
     print_rows(
         _COLUMNS, rows, [worker.worker_id for worker, _ in pairs if worker.worker_id], arguments
     )
+
+
+async def _live_workers(app: App, ids: Sequence[str]) -> tuple[list[LiveWorker], bool]:
+    """The workers of all clusters, and whether one could not be queried; raises the error of an only one."""
+    requests = (fetch_live_workers(app.watch.dashboard(cluster)) for cluster in ids)
+    results = await asyncio.gather(*requests, return_exceptions=True)
+    live: list[LiveWorker] = []
+    for cluster, result in zip(ids, results, strict=True):
+        if not isinstance(result, BaseException):
+            live += result
+        elif len(ids) == 1 or not isinstance(result, EaglerayError):
+            raise result
+        else:
+            say(f"{cluster}: {error_text(result)}")
+    return live, any(isinstance(result, BaseException) for result in results)
 
 
 _COLUMNS = (

@@ -1,0 +1,39 @@
+"""Workers of several clusters, of which one does not answer."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from eagleray.app import App
+from eagleray.cli import workers
+from eagleray.features.workers.model import LiveWorker
+from eagleray.ray.errors import cluster_unreachable
+
+DOWN = "http://127.0.0.1:2"
+UP = "http://127.0.0.1:1"
+WORKER = LiveWorker(UP, "w", "policy-0", "actor", "Policy", 0, "running", "", "n", "", 7, "", "")
+
+
+@pytest.fixture
+def app(monkeypatch: pytest.MonkeyPatch) -> App:
+    async def fetch(cluster: Any) -> list[LiveWorker]:
+        if cluster == DOWN:
+            raise cluster_unreachable(DOWN)
+        return [WORKER]
+
+    monkeypatch.setattr(workers, "fetch_live_workers", fetch)
+    return cast(App, SimpleNamespace(watch=SimpleNamespace(dashboard=str)))
+
+
+async def test_cluster_that_fails_is_named_beside_the_workers_of_the_others(
+    app: App, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert await workers._live_workers(app, [DOWN, UP]) == ([WORKER], True)
+    assert capsys.readouterr().err.startswith(f"{DOWN}: Nothing answers")
+
+
+async def test_error_of_the_only_cluster_is_raised(app: App) -> None:
+    with pytest.raises(Exception, match="Nothing answers"):
+        await workers._live_workers(app, [DOWN])
