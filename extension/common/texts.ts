@@ -22,7 +22,7 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** "12 s", "1 m 20 s", "2 h 5 m", "3 d". */
+/** "12 s", "1 m 20 s", "2 h 5 m", "3 d 4 h", as `duration_text` of Python. */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));
   if (whole < MINUTE) {
@@ -31,7 +31,9 @@ export function duration(seconds: number): string {
   if (whole < HOUR) {
     return unitPair(whole, MINUTE, "m", 1, "s");
   }
-  return whole < DAY ? unitPair(whole, HOUR, "h", MINUTE, "m") : `${Math.floor(whole / DAY)} d`;
+  return whole < DAY
+    ? unitPair(whole, HOUR, "h", MINUTE, "m")
+    : unitPair(whole, DAY, "d", HOUR, "h");
 }
 
 /** "40 s", "41 m", "2 h 5 m": an estimate, in which seconds beyond a minute mean nothing. */

@@ -34,7 +34,8 @@ const DURATIONS: readonly (readonly [number, string])[] = [
   [3599, "59 m 59 s"],
   [3600, "1 h"],
   [7500, "2 h 5 m"],
-  [200_000, "2 d"],
+  [90_000, "1 d 1 h"],
+  [172_800, "2 d"],
 ];
 
 for (const [seconds, expected] of DURATIONS) {

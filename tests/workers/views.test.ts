@@ -169,7 +169,7 @@ test("workers of the same name and rank are told apart by their PIDs", () => {
 
 test("a worker that has been held since yesterday shows for how long", () => {
   paused(pausedWorker({ state: "held", held_s: 26 * 3600 }));
-  assert.match(rows("pausedWorkers")[1] ?? "", /held for 1 d$/);
+  assert.match(rows("pausedWorkers")[1] ?? "", /held for 1 d 2 h$/);
 });
 
 test("a row says all of it to a screen reader, attaches on click, and has the menus of its state", () => {

@@ -1,4 +1,4 @@
-"""Prints how long something takes: "30 s", "1 m 20 s", "2 h 5 m", "3 d 4 h"."""
+"""Prints how long something takes: "30 s", "1 m 20 s", "2 h 5 m", "3 d 4 h", as `duration` of the editor."""
 
 from __future__ import annotations
 
