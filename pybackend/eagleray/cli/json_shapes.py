@@ -116,7 +116,7 @@ WORKER: Shape = {
     **_WORKER,
     "kind": Field('"actor", "task", "driver" or "idle"'),
     "class_name": Field("its class, or what it runs"),
-    "state": Field(f'{WORKER_STATES}; "idle", or what Ray reports of an actor ("pending")'),
+    "state": Field(f'{WORKER_STATES}; "idle"; of an actor also "pending" or "restarting"'),
     "running": Field('the tasks that it runs, "" for none'),
     "job_id": Field("Ray's id of its job"),
     "actor_id": Field('Ray\'s id of its actor, "" for none'),
