@@ -8,6 +8,7 @@ from typing import Any
 
 from eagleray.cli.next_steps import TerminalError, terminal_step
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import t
 from eagleray.features.clusters.model import ClusterProblem
 
 
@@ -22,7 +23,7 @@ def step_now(error: EaglerayError | ClusterProblem) -> str:
     """Returns the next step for a command that ends, which doesn't retry."""
     own = isinstance(error, TerminalError)
     step = error.next_step if own else terminal_step(error.code, error.next_step)
-    return step or ("Try again later." if error.retries else "")
+    return step or (t("Try again later.") if error.retries else "")
 
 
 def error_text(error: EaglerayError | ClusterProblem) -> str:

@@ -16,7 +16,7 @@ from eagleray.cli.proposal_text import print_composed, print_proposal, stop_line
 from eagleray.cli.questions import confirmed
 from eagleray.cli.run_following import follow
 from eagleray.common.errors import printable
-from eagleray.common.l10n import t
+from eagleray.common.l10n import later, t, translated
 from eagleray.features.presets.analysis import with_training_line
 from eagleray.features.presets.debug_runs import NONE
 from eagleray.features.presets.model import WITHOUT_EFFECT
@@ -28,8 +28,8 @@ from eagleray.features.runs.preparing import RunRequest
 
 # With these the program could not use Ray, so the start is refused; and what to do in a terminal.
 PYTHON_ERRORS = {
-    "no-ray": "Activate the environment of your program, or add --anyway.",
-    "other-python": "Activate an environment with that Python, or add --anyway.",
+    "no-ray": later("Activate the environment of your program, or add --anyway."),
+    "other-python": later("Activate an environment with that Python, or add --anyway."),
 }
 
 
@@ -91,7 +91,8 @@ async def start(app: App, arguments: argparse.Namespace, profile: ProfilePlan | 
         await check_program(plan)
     for problem in await app.preparing.problems(plan):
         if problem.code in PYTHON_ERRORS and not arguments.anyway and not arguments.dry_run:
-            raise TerminalError(problem.code, problem.message, PYTHON_ERRORS[problem.code])
+            step = translated(PYTHON_ERRORS[problem.code])
+            raise TerminalError(problem.code, problem.message, step)
         say(error_text(problem))
     if arguments.dry_run:
         # The proposal lists what the preset adds.
