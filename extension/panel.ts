@@ -54,6 +54,8 @@ export class Panel implements Disposable {
 export class Selection {
   rows: readonly Row[] = [];
   private changes: (readonly Row[])[] | undefined;
+  /** Settles once the key that was pressed last has its rows. */
+  private lastKey: Promise<unknown> = Promise.resolve();
 
   set(rows: readonly Row[]): void {
     this.rows = rows;
@@ -65,14 +67,26 @@ export class Selection {
    * first; undefined while the view is being redrawn.
    *
    * Arrow keys move the focus without selecting, and VS Code tells extensions only what is selected.  `toggle` selects
-   * or deselects the row with the focus; doing it twice changes nothing and shows which row it is.
+   * or deselects the row with the focus; doing it twice changes nothing and shows which row it is.  Keys that are
+   * pressed meanwhile wait, since their changes would be taken for those of the first.
    */
-  async withFocus(toggle: () => PromiseLike<unknown>): Promise<readonly Row[] | undefined> {
+  withFocus(toggle: () => PromiseLike<unknown>): Promise<readonly Row[] | undefined> {
+    const rows = this.lastKey.then(() => this.toggledTwice(toggle));
+    this.lastKey = rows.catch(() => undefined);
+    return rows;
+  }
+
+  private async toggledTwice(
+    toggle: () => PromiseLike<unknown>,
+  ): Promise<readonly Row[] | undefined> {
     const changes: (readonly Row[])[] = [];
     this.changes = changes;
-    await toggle();
-    await toggle();
-    this.changes = undefined;
+    try {
+      await toggle();
+      await toggle();
+    } finally {
+      this.changes = undefined;
+    }
     const [first, second] = changes;
     if (first === undefined || second === undefined) {
       return first === undefined ? [] : undefined;

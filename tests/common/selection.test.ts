@@ -78,6 +78,23 @@ for (const [name, selected, focused, expected] of FOCUS_CASES) {
   });
 }
 
+test("a key that is pressed twice acts on the row with the focus both times", async () => {
+  const { selection, toggle } = listOf([a], b);
+  const slow = async (): Promise<void> => {
+    await new Promise(setImmediate);
+    await toggle();
+  };
+  const pressed = [selection.withFocus(slow), selection.withFocus(slow)];
+  assert.deepEqual(await Promise.all(pressed), [[b], [b]]);
+});
+
+test("a key works after one whose command has failed", async () => {
+  const { selection, toggle } = listOf([a], b);
+  const failing = (): Promise<void> => Promise.reject(new Error("no such command"));
+  await assert.rejects(selection.withFocus(failing));
+  assert.deepEqual(await selection.withFocus(toggle), [b]);
+});
+
 test("a key acts on no row while the view is being redrawn", async () => {
   const selection = new Selection();
   const states = [[a, b], [{ ...a }]];
