@@ -123,7 +123,7 @@ export class ReportNotifier implements Disposable {
     this.listening = app.profiled.onChanged((now) => {
       const ended = newlyGathered(this.before, now);
       this.before = now;
-      void app.errors.shown("telling of reports", () => this.announce(ended));
+      void app.errors.shown("announcing reports", () => this.announce(ended));
     });
   }
 
@@ -141,7 +141,7 @@ export class ReportNotifier implements Disposable {
       const started = runs.find(({ id }) => id === run.run);
       const workspace = started?.workspace ?? "";
       if (workspace === "" || workspace === windowName()) {
-        void this.app.errors.shown("telling of reports", () => this.notify(run, started));
+        void this.app.errors.shown("announcing reports", () => this.notify(run, started));
       }
     }
   }

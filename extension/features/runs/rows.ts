@@ -6,12 +6,13 @@ import { dotted, duration, lines, plain, spokenText, type RowTexts } from "../..
 import { COMMANDS, ROWS } from "../../contributions";
 import type { Clusters } from "../clusters/messages";
 import type { ProfiledRuns } from "../profiling/messages";
+import { shortPlace } from "../workers/names";
 import type { BreakpointStatus, Run, RunWorkerStatus, StoredRuns } from "./messages";
 import { runRecording, workerRecording } from "./recording_texts";
 import type { RecordingTimes } from "./recording_times";
 import { lineSentence } from "./line_texts";
 import { isAtStop, isLive, runIcon, runStateText, workerIcon, workerStateText } from "./states";
-import { runName, shortPlace, workerName } from "./worker_names";
+import { runName, workerName } from "./worker_names";
 
 /** The view's input: the lists, and the time in seconds since 1970. */
 export interface RunsView {

@@ -192,7 +192,7 @@ export class RunStarter {
 }
 
 const STOP_FIRST = vscode.l10n.t("Stop and Restart");
-const START_BESIDE = vscode.l10n.t("Start Another");
+const START_ANOTHER = vscode.l10n.t("Start Another");
 
 function restartQuestion(run: Run): string {
   return vscode.l10n.t("Restart {0}?", plain(run.name));
@@ -214,7 +214,7 @@ async function askBeforeRestart(run: Run): Promise<"stop" | "nothing" | undefine
   if (run.state === "unwatched") {
     const options = { modal: true, detail: lines(run.note, run.confirm_stop) };
     const question = vscode.l10n.t("{0} may still be running. Stop it first?", plain(run.name));
-    const buttons = [STOP_FIRST, START_BESIDE] as const;
+    const buttons = [STOP_FIRST, START_ANOTHER] as const;
     const choice = await vscode.window.showWarningMessage(question, options, ...buttons);
     if (choice === undefined) {
       return undefined;

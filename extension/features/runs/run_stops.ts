@@ -10,8 +10,9 @@ import { setting } from "../../settings";
 import { AutoAttach } from "../debugging/auto_attach";
 import { targetKey, type Target } from "../debugging/model";
 import type { StopTracker } from "../debugging/stop_tracker";
+import { shortPlace } from "../workers/names";
 import type { Run, RunWorkerStatus, StoredRuns } from "./messages";
-import { shortPlace, workerTitle } from "./worker_names";
+import { workerTitle } from "./worker_names";
 import { isOfThisWindow } from "./run_list";
 import { isAtStop, isLive } from "./states";
 

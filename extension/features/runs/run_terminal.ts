@@ -9,9 +9,10 @@ import { asEaglerayError, isCancellation } from "../../common/errors";
 import { duration, plain } from "../../common/texts";
 import { COMMANDS } from "../../contributions";
 import type { ProfiledRuns } from "../profiling/messages";
+import { shortPlace } from "../workers/names";
 import { OUTPUT, STOP, type OutputPiece, type Run } from "./messages";
 import { runRecording } from "./recording_texts";
-import { shortPlace, workerTitle } from "./worker_names";
+import { workerTitle } from "./worker_names";
 import { endingText, isAtStop, isLive } from "./states";
 
 /** Between two pieces, so that a window draws what a program prints without end. */

@@ -1,4 +1,4 @@
-/** The names of runs, of their processes and of lines. */
+/** The names of runs and of their processes. */
 
 import { l10n } from "vscode";
 
@@ -22,9 +22,4 @@ export function workerName(worker: RunWorkerStatus): string {
 export function workerTitle(worker: RunWorkerStatus): string {
   const name = workerName(worker);
   return worker.rank === "" ? name : l10n.t("{0} (rank {1})", name, plain(worker.rank));
-}
-
-/** "policy.py:42". */
-export function shortPlace(path: string, line: number): string {
-  return `${path.slice(path.lastIndexOf("/") + 1)}:${line}`;
 }
