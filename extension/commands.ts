@@ -29,6 +29,10 @@ export function registerCommands<H>(
         );
         return undefined;
       }
+      if (isKey && rows?.length === 0) {
+        // Without a row the command would ask for one, or take the only one that there is.
+        return undefined;
+      }
       return await errors.shown(doing, async () => work(await handlers(), rows ?? [], args));
     }),
   );

@@ -19,7 +19,7 @@ import { PREPARE, type Prepare } from "../../extension/features/presets/messages
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { debug, editor, SourceBreakpoint, Uri, type FakeTreeView } from "../fakes/vscode";
-import { aRun, FOLDER, proposal, runLine } from "./samples";
+import { aRun, FOLDER, proposal, runLine, runWorker } from "./samples";
 
 let fake: FakeApp;
 
@@ -231,6 +231,15 @@ test("the exact command is copied, and a run that has ended is forgotten", async
   assert.equal(editor.clipboard, `exact ${run.id}`);
   await editor.run("eagleray.removeRun", { row: "run", run });
   assert.deepEqual(fake.sidecar.sentTo(FORGET), [{ id: run.id }]);
+});
+
+test("a run is not removed by the row of its worker, nor by a key without a row", async () => {
+  const run = aRun({ state: "exited", ended: 1, workers: [runWorker()] });
+  list(run);
+  await editor.run("eagleray.removeRun", { row: "runWorker", run, worker: run.workers[0] });
+  assert.equal(editor.asked.at(-1)?.text, "Select a run to remove it.");
+  await editor.run("eagleray.removeRun", "focusedRow");
+  assert.deepEqual(fake.sidecar.sentTo(FORGET), []);
 });
 
 test("runs are listed again after a start of the sidecar, and a click on a line opens it", async () => {

@@ -120,9 +120,16 @@ export class RunCommands {
     }
   }
 
+  /** Only on the row of a run itself: its worker or report may be meant. */
   async remove(rows: readonly Row[]): Promise<void> {
+    const ofRuns = rows.filter((row) => "run" in row);
+    if (ofRuns.length > 0 && !ofRuns.some(({ row }) => row === "run")) {
+      void vscode.window.showInformationMessage(vscode.l10n.t("Select a run to remove it."));
+      return;
+    }
     const title = vscode.l10n.t("Remove which run from the list?");
-    await this.removeAll(await this.allOf(rows, (run) => !isLive(run), title));
+    const runs = rows.filter(({ row }) => row === "run");
+    await this.removeAll(await this.allOf(runs, (run) => !isLive(run), title));
   }
 
   async clearEnded(): Promise<void> {
