@@ -17,6 +17,7 @@ from eagleray.cli.output import print_json, say
 from eagleray.cli.pdb_terminal import REFUSED, SILENT, WENT_ON
 from eagleray.cli.table import TableColumn, add_list_output, print_rows
 from eagleray.cli.targets import cluster_ids
+from eagleray.common import l10n
 from eagleray.common.durations import duration_text
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import later, t, translated
@@ -137,7 +138,9 @@ async def _terminal(address: str, target: PdbTarget) -> int:
     paused = t("{name} is paused at {place} on {node}.", name=name, place=place, node=node)
     say(f"{paused} {translated(LEAVE)}")
     async with _signals_of_terminal():
-        process = await asyncio.create_subprocess_exec(*self_command("pdb-terminal", address))
+        process = await asyncio.create_subprocess_exec(
+            *self_command("pdb-terminal", address), env=l10n.environment()
+        )
         return await process.wait()
 
 

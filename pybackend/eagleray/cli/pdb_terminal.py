@@ -18,6 +18,9 @@ import threading
 import time
 from types import FrameType
 
+from eagleray.common import l10n
+from eagleray.common.l10n import later, translated
+
 # The exit codes of `main`.
 ENDED, REFUSED, SILENT, WENT_ON = 0, 4, 3, 10
 SILENT_S = 30.0
@@ -32,13 +35,12 @@ _URGENT = frozenset({signal.SIGHUP, signal.SIGTERM, signal.SIGUSR1})
 # A breakpoint of pdb that is met after its connection was closed would raise in the task.
 _CLEAR = "!__import__('ray').util.rpdb._RemotePdb.active_instance.clear_all_breaks()"
 
-RUNS = "It is running until pdb stops it again. Press Ctrl-C again to resume it from there."
-WAITING = "Waiting for it to stop once more. You can close the terminal."
-FAILS = (
-    "That would end the task with bdb.BdbQuit. Enter it again to do so."
-    " Ctrl-D resumes the task instead."
+RUNS = later("It runs until pdb pauses it again. Press Ctrl-C again to resume it from there.")
+WAITING = later("Waiting for its next pause. You can close the terminal.")
+FAILS = later(
+    "This ends the task with bdb.BdbQuit. Enter it again to do so. Ctrl-D resumes the task instead."
 )
-CLEARED = "(its breakpoints are cleared: Ray's pdb cannot stop at them after this)"
+CLEARED = later("(Its breakpoints are cleared: Ray's pdb can't pause at them later.)")
 
 
 class _Gone(Exception):
@@ -51,6 +53,7 @@ class _Leave(Exception):
 
 def main(arguments: list[str]) -> int:
     """`ADDRESS`: HOST:PORT or the path of a Unix socket."""
+    l10n.use(l10n.language_of())
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401  (input() edits lines with it)
     try:
@@ -149,7 +152,7 @@ class PdbTerminal:
         while message is not None:
             if isinstance(message, KeyboardInterrupt):
                 interrupts += 1
-                self._show(f"\n{RUNS if interrupts == 1 else WAITING}\n")
+                self._show(f"\n{translated(RUNS if interrupts == 1 else WAITING)}\n")
                 if interrupts == 2:
                     self._say_continue()
             else:
@@ -193,14 +196,14 @@ class PdbTerminal:
         word, before = _word(line), self._last
         self._last = word
         if word in _FAILING and before not in _FAILING:
-            self._show(FAILS + "\n")
+            self._show(translated(FAILS) + "\n")
             return False
         return True
 
     def _send(self, line: str) -> None:
         word = _word(line)
         if word in _CLOSING and self._has_breaks:
-            self._show(CLEARED + "\n")
+            self._show(translated(CLEARED) + "\n")
             self._write(_CLEAR)
             self._has_breaks = False
         self._has_breaks = self._has_breaks or word in _BREAKS
