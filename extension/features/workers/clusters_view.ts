@@ -95,22 +95,7 @@ export class ClustersTree implements Disposable {
           clearInterval(timer);
         },
       },
-      ...registerCommands(app, () => Promise.resolve(this), [
-        [
-          COMMANDS.groupByClass,
-          "grouping workers",
-          (view) => {
-            view.group("class");
-          },
-        ],
-        [
-          COMMANDS.groupByNode,
-          "grouping workers",
-          (view) => {
-            view.group("node");
-          },
-        ],
-      ]),
+      ...this.commands(),
     ]) {
       this.owned.add(owned);
     }
@@ -118,6 +103,25 @@ export class ClustersTree implements Disposable {
       const { clusters, jobs } = app.clusters.value;
       return [...clusters, ...jobs].some(({ time_left_s }) => time_left_s !== null);
     });
+  }
+
+  private commands(): Disposable[] {
+    return registerCommands(this.app, () => Promise.resolve(this), [
+      [
+        COMMANDS.groupByClass,
+        "grouping workers",
+        (view) => {
+          view.group("class");
+        },
+      ],
+      [
+        COMMANDS.groupByNode,
+        "grouping workers",
+        (view) => {
+          view.group("node");
+        },
+      ],
+    ]);
   }
 
   private input(): ClusterTreeView {
