@@ -14,9 +14,11 @@ import {
   CONTINUE_OTHERS,
   IGNORE,
 } from "../../extension/features/debugging/messages";
+import { CHANGED as RUNS_CHANGED } from "../../extension/features/runs/messages";
 import { CHANGED, REFRESH } from "../../extension/features/workers/messages";
 import { settled } from "../fakes/app";
 import { debug, DebugAdapterInlineImplementation, editor, type FakeSession } from "../fakes/vscode";
+import { aRun, runWorker } from "../runs/samples";
 import { attached, CLUSTER, Feature, row, worker } from "./feature";
 
 describe("the debugging feature", () => {
@@ -84,6 +86,43 @@ describe("the debugging feature", () => {
     assert.equal(await shown(), true);
     editor.change("debug.openDebug", "neverOpen");
     assert.equal(await shown(), false);
+  });
+
+  it("keeps the Debug Console behind the output of a run, unless the user says when it opens", async () => {
+    const workers = [runWorker({ worker_id: "a" }), runWorker({ worker_id: "b" })];
+    feature.fakes.sidecar.notify(RUNS_CHANGED, { runs: [aRun({ workers })] });
+    await settled();
+    const config = { type: "eagleray", request: "attach", name: "x", cluster: CLUSTER };
+    const opened = async (more: object): Promise<unknown> => {
+      await debug.startDebugging(undefined, { ...config, ...more });
+      return debug.sessions.at(-1)?.configuration["internalConsoleOptions"];
+    };
+    assert.equal(await opened({ worker: "a" }), "neverOpen");
+    assert.equal(await opened({ worker: "of no run" }), undefined);
+    const asked = { worker: "a", internalConsoleOptions: "openOnSessionStart" };
+    assert.equal(await opened(asked), "openOnSessionStart");
+    editor.change("debug.internalConsoleOptions", "openOnSessionStart");
+    assert.equal(await opened({ worker: "b" }), undefined);
+  });
+
+  it("walks to a session only where the editor shows the stop of another", async () => {
+    const began = (id: string): FakeSession => {
+      const configuration = { cluster: CLUSTER, worker: id };
+      const session = { id, type: "eagleray", name: id, configuration };
+      debug.started.fire(session);
+      return session;
+    };
+    const walks = (): number =>
+      editor.executed.filter(({ command }) => command.endsWith("prevConsole")).length;
+    const first = began("a");
+    debug.lookAt(first, false);
+    began("b");
+    await settled();
+    assert.equal(walks(), 0);
+    debug.lookAt(first, true);
+    began("c");
+    await settled();
+    assert.ok(walks() > 0);
   });
 
   it("does not take a socket from a configuration", async () => {

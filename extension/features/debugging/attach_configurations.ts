@@ -16,6 +16,9 @@ import { ATTACH, type Attachment } from "./messages";
 import { targetOf, UNLESS_TAKEN, waiting, type Target } from "./model";
 import { pickWaiting, waitingNow } from "./worker_picker";
 
+/** When VS Code opens the Debug Console, unless its setting or a configuration says otherwise. */
+const CONSOLE_DEFAULT = "openOnFirstSessionStart";
+
 /**
  * Every session goes through here, from a click and from launch.json alike.
  *
@@ -67,7 +70,22 @@ export class AttachConfigurations {
       return undefined;
     }
     this.factory.allow(attached.socket);
-    return configurationOf(config, attached);
+    const chosen = config["internalConsoleOptions"] as unknown;
+    return {
+      ...configurationOf(config, attached),
+      internalConsoleOptions: chosen ?? this.consoleOptions(attached.worker_id),
+    };
+  }
+
+  /** The Debug Console doesn't cover the output of a run, unless the user's setting says when it opens. */
+  private consoleOptions(worker: string): string | undefined {
+    const ofUser = vscode.workspace.getConfiguration("debug").get<string>("internalConsoleOptions");
+    const isDefault = (ofUser ?? CONSOLE_DEFAULT) === CONSOLE_DEFAULT;
+    const { runs } = this.app.runs.value;
+    const isOfRun = runs.some(({ workers }) =>
+      workers.some(({ worker_id }) => worker_id === worker),
+    );
+    return isOfRun && isDefault ? "neverOpen" : undefined;
   }
 
   /** Undefined for a worker of another window, where that is not to be disturbed. */

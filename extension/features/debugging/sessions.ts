@@ -45,7 +45,7 @@ export class DebugSessions implements vscode.Disposable {
     if (session === undefined) {
       return false;
     }
-    await this.bring(session, BESIDE_OTHERS);
+    await this.bring(session, AT_ONCE);
     if (isInFront(session)) {
       await vscode.commands.executeCommand("workbench.action.debug.callStackTop");
     }
@@ -63,9 +63,20 @@ export class DebugSessions implements vscode.Disposable {
       this.open.set(session.id, session);
       this.attached.add(targetKey(target));
       this.latest = target;
-      const patience = this.open.size > 1 ? BESIDE_OTHERS : ALONE;
+      const patience = this.showsAnother(session) ? AT_ONCE : PATIENT;
       void this.bring(session, patience);
     }
+  }
+
+  /** Whether the editor shows the stop of another open session: then it doesn't show that of a new session. */
+  private showsAnother({ id }: vscode.DebugSession): boolean {
+    const item = vscode.debug.activeStackItem;
+    return (
+      item !== undefined &&
+      "frameId" in item &&
+      item.session.id !== id &&
+      this.open.has(item.session.id)
+    );
   }
 
   /** The last one that was chosen wins: two that come to the front at once would take turns. */
@@ -97,9 +108,12 @@ export async function showDebugView(): Promise<void> {
 
 /** The most sessions to walk through, ended ones included. */
 const AT_MOST = 64;
-/** The editor shows a window's only session itself, unless it still shows one that has ended. */
-const ALONE: Patience = { graceMs: 2000, stepMs: 500, limitMs: 10_000, settleMs: 1000 };
-const BESIDE_OTHERS: Patience = { ...ALONE, graceMs: 0 };
+/**
+ * The editor shows the stop of a session itself, unless it shows that of another.  Walking would also open the Debug
+ * Console.
+ */
+const PATIENT: Patience = { graceMs: 2000, stepMs: 500, limitMs: 10_000, settleMs: 1000 };
+const AT_ONCE: Patience = { ...PATIENT, graceMs: 0 };
 /** VS Code may move the focus back while a session settles; more walks would fight the user. */
 const WALKS = 4;
 /** How many changes or steps to wait until the editor shows a frame of the session in front. */
