@@ -85,7 +85,7 @@ try {
     const open = (name) => opened({ page: "options_page", ...named(name) });
     const spoken = (shown) => shown.page.locator("#spoken[role=status]").textContent();
     const ready = await open("ready");
-    assert.equal(await spoken(ready), "Ready to start. Command: python train.py");
+    assert.equal(await spoken(ready), "Ready to start. Command: python train.py --steps 3");
     await ready.close();
     const shortened = await open("short-test-run");
     assert.equal(await spoken(shortened), "Ready to start. Changed lines of the command: 2");

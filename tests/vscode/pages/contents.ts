@@ -37,9 +37,15 @@ interface OptionsState {
   readonly typed?: Readonly<Record<string, string>>;
 }
 
+/** As the sidecar describes a start: the folder, an argument a line, the environment. */
+const COMMAND = [
+  `# in ${FOLDER}`,
+  ...["python", "    train.py", "    --steps", "    3", "", "# environment", "EAGLERAY_RUN=r1", ""],
+].join("\n");
+
 /** The states of the options page. */
 export function optionsStates(): OptionsState[] {
-  const plainRun = preview(proposal());
+  const plainRun = preview(proposal({ before: COMMAND, after: COMMAND }));
   const record = { ...FORM, record: true, recordWorkers: "*Policy*", trace: ["cuda", "nvtx"] };
   return [
     {

@@ -7,13 +7,23 @@ import { button, type Part } from "./controls";
 import { element, filled } from "./elements";
 import type { Acts } from "./sections";
 
-/** What a screen reader says of the command once it is known: the line, or how many of its lines change. */
+/** More of a command is not read aloud after each change. */
+const LONGEST_SPOKEN = 200;
+
+/** What a screen reader says of the command once it is known: its arguments, or how many of its lines change. */
 export function spokenCommand(texts: PageTexts, { before, after }: PagePreview): string {
   const changed = lineDiff(before, after).filter(({ mark }) => mark !== " ").length;
-  const lines = after.trimEnd().split("\n");
-  return changed === 0 && lines.length === 1
-    ? filled(texts.spokenCommand, lines[0] ?? "")
+  return changed === 0
+    ? filled(texts.spokenCommand, commandLine(after))
     : filled(texts.spokenChanges, changed);
+}
+
+/** The arguments, which have a line each up to the first empty line; the line before them names the folder. */
+function commandLine(text: string): string {
+  const lines = text.split("\n");
+  const own = lines.slice(0, lines.indexOf("")).filter((line) => !line.startsWith("# "));
+  const command = own.map((line) => line.trim()).join(" ");
+  return command.length > LONGEST_SPOKEN ? `${command.slice(0, LONGEST_SPOKEN)}…` : command;
 }
 
 export function commandSection(texts: PageTexts, acts: Acts): Part {
