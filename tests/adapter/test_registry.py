@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from eagleray.adapter.sessions import dap, registry
+from eagleray.adapter.sessions import dap, registry, worker_session
 from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.common import private_socket
 from eagleray.common.errors import EaglerayError
@@ -78,9 +78,28 @@ async def test_worker_that_no_user_attached_is_not_taken(workers: SessionRegistr
     async with FakeDebugger() as debugger:
         await workers.attach(replace(debugger.params(), seen=False))
         params = replace(debugger.params(), unless_taken=True)
-        assert (await workers.attach(params)).worker.seen
+        await workers.attach(params)
         with pytest.raises(EaglerayError, match="Another window"):
             await workers.attach(params)
+
+
+async def test_stop_counts_as_seen_only_after_the_time_in_which_an_editor_connects(
+    workers: SessionRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_session, "OPENING_S", 0.01)
+    seen = asyncio.Event()
+    before: list[bool] = []
+
+    def on_change(_key: WorkerKey) -> None:
+        before.extend(state.seen for state in workers.states() if not seen.is_set())
+        if any(state.seen for state in workers.states()):
+            seen.set()
+
+    workers.listeners.add(on_change)
+    async with FakeDebugger() as debugger:
+        assert not (await workers.attach(debugger.params())).worker.seen
+        await seen.wait()
+    assert before[0] is False
 
 
 async def test_silent_worker_does_not_delay_ignore(

@@ -102,8 +102,8 @@ class WorkerState:
 
     `editor`: an editor is connected now.  `held_s`: seconds for which the worker has been stopped with no editor, 0.0
     otherwise.  `rank` is RANK of the worker's environment, "" when it has none.  `seen` False: no user has attached at
-    this stop or opened it in an editor, as at the worker's first breakpoint().  `host`: the machine whose adapter has
-    it, "" for this one.  `kind` and `class_name`, that of an actor, are known of workers of runs.
+    this stop or opened it in an editor, as at the worker's first breakpoint(), or one has attached only a moment ago.
+    `host`: the machine whose adapter has it, "" for this one.  `kind` and `class_name`, that of an actor, are known of workers of runs.
     """
 
     session: str

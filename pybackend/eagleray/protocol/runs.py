@@ -94,7 +94,7 @@ class RunWorkerState:
 
     `problem` says why it cannot be debugged, "" if it can.  `profile` is the state of its profiling ("armed",
     "recording", "writing", "ended", or "missing" if it runs without nsys), "" if it isn't profiled.  `stop` is set while
-    the state is "stopped"; `editor`: an editor is connected.  `taken`: a user has attached at this stop.
+    the state is "stopped"; `editor`: an editor is connected.  `taken`: a user has opened this stop, see `WorkerState.seen`.
     """
 
     worker_id: str

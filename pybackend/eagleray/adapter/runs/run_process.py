@@ -85,7 +85,7 @@ class RunProcess:
             profile=info.profile,
             stop=main.stop if main is not None else None,
             editor=main is not None and main.has_editor,
-            taken=main is not None and main.is_taken,
+            taken=main is not None and main.is_opened,
         )
         children = [
             replace(
@@ -99,7 +99,7 @@ class RunProcess:
                 profile="",
                 stop=attached.stop,
                 editor=attached.has_editor,
-                taken=attached.is_taken,
+                taken=attached.is_opened,
             )
             for child, attached in self._attached.items()
             if child

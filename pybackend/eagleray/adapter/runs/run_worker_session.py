@@ -93,9 +93,9 @@ class AttachedProcess:
         return self.session is not None and self.session.editor is not None
 
     @property
-    def is_taken(self) -> bool:
-        """Whether a user has attached at this stop."""
-        return self.session is not None and self.session.is_taken
+    def is_opened(self) -> bool:
+        """Whether a user has opened this stop."""
+        return self.session is not None and self.session.is_opened
 
     async def attach(self, registry: SessionRegistry) -> RunWorkerSession:
         """Attaches unless it is attached, as an ordinary worker of the registry; raises errors of the catalogue."""

@@ -85,11 +85,12 @@ class SessionRegistry:
         key = WorkerKey(params.session, params.worker_id)
         while (entry := self._workers.get(key)) is not None and entry.worker.is_releasing:
             await entry.worker.released.wait()
+        is_first = entry is None or not entry.worker.is_taken
         if entry is not None and params.unless_taken:
             # No await between the check and the claim: only one of two windows gets the worker.
-            if entry.worker.is_taken:
+            if not is_first:
                 raise worker_taken(params.name)
-            entry.worker.is_taken = True
+            entry.worker.take()
         if entry is None:
             entry = self._workers[key] = RegisteredWorker(self._new_worker(params, make))
             entry.attaching = tasks.shared(self._attach(key, entry), "attaching")
@@ -97,9 +98,8 @@ class SessionRegistry:
         if entry.attaching is not None:
             # A caller that is cancelled must not take the worker from another caller.
             await asyncio.shield(entry.attaching)
-        if params.seen and not entry.worker.is_taken:
-            entry.worker.is_taken = True
-            self.listeners.notify(key)
+        if params.seen and is_first:
+            entry.worker.take()
         return AttachResult(entry.worker.socket_path, entry.worker.status())
 
     async def resume(self, key: WorkerKey) -> None:

@@ -40,6 +40,9 @@ from eagleray.routes.routes import Routes
 if TYPE_CHECKING:
     from eagleray.adapter.sessions.editor import Editor
 
+# An editor connects within this time after its user has attached, also on a busy machine.
+OPENING_S = 5.0
+
 log = logging.getLogger(__name__)
 
 
@@ -89,6 +92,8 @@ class WorkerSession:
         self.released = asyncio.Event()
         self._releasing: asyncio.Future[None] | None = None
         self.is_taken = params.seen
+        self._is_opening = params.seen
+        self._opening: asyncio.TimerHandle | None = None
         self.rank = params.rank
 
     async def attach(self) -> None:
@@ -178,10 +183,33 @@ class WorkerSession:
             rank=self.info.rank,
             stop=self._stop if self.state == "stopped" else None,
             socket=self.socket_path,
-            seen=self.is_taken,
+            seen=self.is_opened,
             kind=self.params.kind,
             class_name=self.params.class_name,
         )
+
+    @property
+    def is_opened(self) -> bool:
+        """Whether a user has opened this stop: not yet while the editor is about to connect."""
+        return self.is_taken and not self._is_opening
+
+    def take(self) -> None:
+        """A user has attached, whose editor connects in a moment."""
+        self.is_taken = True
+        if self.editor is None:
+            self._end_opening()
+            self._is_opening = True
+            self._opening = asyncio.get_running_loop().call_later(OPENING_S, self._on_unopened)
+        self._changed()
+
+    def _on_unopened(self) -> None:
+        self._end_opening()
+        self._changed()
+
+    def _end_opening(self) -> None:
+        self._is_opening = False
+        if self._opening is not None:
+            self._opening.cancel()
 
     def set_mappings(self, mappings: list[PathMapping]) -> None:
         """Replaces the user's mappings, which come after the worker's own."""
@@ -198,6 +226,7 @@ class WorkerSession:
         """Sets the editor that has connected, which ends the session of the one before; None when it has left."""
         before, self.editor = self.editor, editor
         self.is_taken = self.is_taken or editor is not None
+        self._end_opening()
         if before is not None and editor is not None and before is not editor:
             before.end(client_superseded().message)
         self._held_since = self._clock.now()
@@ -332,6 +361,7 @@ class WorkerSession:
 
     def _finish(self, why: str) -> None:
         self.state = "gone"
+        self._end_opening()
         self._first_stop.set()
         self._renewal.close()
         self._locator.close()
