@@ -120,10 +120,11 @@ async def test_ignore_stores_the_stop_location_and_continues_the_worker(
 async def test_ignore_of_an_attached_worker_stores_the_line_of_the_call(
     adapter: FakeAdapter, sessions: AdapterSessions, own_home: Path
 ) -> None:
-    call = Row("known", "debugging", location=Location("/remote/train.py", 23, "f"))
+    place = Location("/remote/train.py", 24, "f")
+    call = Row("known", "debugging", location=place, call_line=23)
     result = await actions(sessions, own_home, call).ignore(CLUSTER, ["known"])
     assert [(rule.line, rule.listed_line) for rule in result.ignored] == [(24, 23)]
-    stop = Row("unknown", "debugging", location=Location("/remote/train.py", 24, "f"))
+    stop = Row("unknown", "debugging", location=place)
     result = await actions(sessions, own_home, stop).ignore(CLUSTER, ["unknown"])
     assert [(rule.line, rule.listed_line) for rule in result.ignored] == [(24, 0)]
 

@@ -100,12 +100,14 @@ async def test_an_ignored_breakpoint_stops_no_worker_in_any_step(
     attach = {"cluster": cluster.address, "worker": worker, "workspace_folders": []}
     await panel.result(debugging.ATTACH, {**attach, "workDoneToken": "t"})
     await panel.heard(workers.CHANGED, lambda value: value["held"] == 1)
+    # Held in the line after the call, it is listed at the call.
+    assert (await rows(panel))["policy-2"]["location"]["line"] == 23
     named = {"cluster": cluster.address, "worker_ids": [worker]}
     outcome = await panel.result(debugging.IGNORE, named)
     assert (outcome["done"], outcome["failures"]) == (1, [])
     (rule,) = (await panel.result(debugging.IGNORED))["ignored"]
     assert outcome["ignored"] == [rule]
-    assert rule["path"].endswith("policy.py")
+    assert rule["path"].endswith("policy.py") and rule["listed_line"] == 23
     # The others of the group go by themselves.
     await let_go_elsewhere(panel, cluster)
     assert "step 4:" in await ended(training)

@@ -125,6 +125,7 @@ def test_adapters_stop_location_overrides_the_traced_one() -> None:
     ("after", "line"),
     [
         (stop(line=12), 11),
+        (stop(line=12, function="train"), 11),
         (stop(line=11), 11),
         (stop(line=10), 10),
         (stop(line=12, reason="step"), 12),
@@ -132,9 +133,17 @@ def test_adapters_stop_location_overrides_the_traced_one() -> None:
         (stop(line=12, path="/code/other.py"), 12),
     ],
 )
-def test_attached_worker_is_shown_at_its_breakpoint_call(after: WorkerStop, line: int) -> None:
+def test_held_worker_is_shown_at_its_breakpoint_call(after: WorkerStop, line: int) -> None:
     row = only(merge([listed()], [worker_state(stop=after)], sources(stops={KEY: STOPPED_AT})))
     assert row.location is not None and row.location.line == line
+    assert row.call_line == (0 if line == after.line != 11 else 11)
+
+
+def test_debugged_worker_is_shown_where_the_editor_stops_and_keeps_its_breakpoint_call() -> None:
+    state = worker_state(stop=stop(line=12, function="train"), editor=True)
+    row = only(merge([listed()], [state], sources(stops={KEY: STOPPED_AT})))
+    assert row.location is not None and row.location.line == 12
+    assert row.call_line == 11
 
 
 def test_running_worker_has_no_location() -> None:

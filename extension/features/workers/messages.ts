@@ -104,7 +104,8 @@ export interface Location {
  * `waiting_s`
  * counts from when it began to wait, None if that is unknown; `held_s` from when an adapter began
  * to hold it without an editor,
- * 0.0 if none does.
+ * 0.0 if none does.  `call_line` is that of the breakpoint() after which a debugger stopped it, 0
+ * if unknown.
  */
 export interface PausedWorker {
   readonly cluster: string;
@@ -129,6 +130,7 @@ export interface PausedWorker {
   readonly is_held: boolean;
   readonly is_attached: boolean;
   readonly held_s: number;
+  readonly call_line: number;
 }
 
 /**

@@ -118,10 +118,9 @@ class WorkerActions:
             raise worker_ran_on(target.name)
         if stop.reason != "breakpoint":
             raise not_at_breakpoint(target.name)
-        listed = target.location.line if target.location else 0
-        if listed == stop.line and target.state != "paused":
-            # It is the line after the call, which workers that nobody attached to are not listed at.
-            listed = 0
+        listed = target.call_line
+        if listed == 0 and target.state == "paused" and target.location:
+            listed = target.location.line
         rule = IgnoredBreakpoint(target.cluster, target.session, stop.path, stop.line, listed)
         await self._ignorer.ignore(rule)
         return rule
