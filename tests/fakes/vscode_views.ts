@@ -103,6 +103,9 @@ export class FakeTerminal {
     this.exitStatus = { code: 0 };
     this.closed.fire(this);
   }
+  dispose(): void {
+    this.close();
+  }
 }
 
 export class FakeProgress {

@@ -67,6 +67,14 @@ test("Forget names those that are over before they go", async () => {
   assert.deepEqual(fake.sidecar.sentTo(FORGET), [{ id: "3" }, { id: "4" }]);
 });
 
+test("a removed run takes its terminal along, and leaves those of others", async () => {
+  await run("eagleray.showOutput", ROWS.slice(1, 3));
+  const [ofLive, ofEnded] = editor.terminals;
+  await run("eagleray.removeRun", ROWS.slice(2, 3));
+  assert.deepEqual(fake.sidecar.sentTo(FORGET), [{ id: "3" }]);
+  assert.deepEqual([ofLive?.exitStatus, ofEnded?.exitStatus], [undefined, { code: 0 }]);
+});
+
 test("a message says that none of several runs can be stopped, and no other run is", async () => {
   await run("eagleray.stopRun", ROWS.slice(2));
   assert.equal(editor.asked[0]?.text, "There is no such run.");

@@ -498,6 +498,7 @@ await browserRun(
         async () => (await run(/·/).count()) === 0,
         "no run is listed",
       );
+      await window.waitForNone(page.locator(".part.panel .xterm"), "the terminal of each run");
       await window.shot("cleared");
     });
   },

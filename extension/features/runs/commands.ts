@@ -145,7 +145,10 @@ export class RunCommands {
     const names = runs.map((run) => plain(`${run.name} ${run.arguments}`)).join("\n");
     const question = vscode.l10n.t("Remove {0} runs and their output?", runs.length);
     if (runs.length < 2 || (await isConfirmed(question, names, vscode.l10n.t("Remove")))) {
-      await withEach(runs, nameOf, ({ id }) => this.app.sidecar.request(FORGET, { id }));
+      await withEach(runs, nameOf, async ({ id }) => {
+        await this.app.sidecar.request(FORGET, { id });
+        this.output.terminals.close(id);
+      });
     }
   }
 

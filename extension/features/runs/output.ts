@@ -35,6 +35,11 @@ export class RunOutput implements Disposable {
     (await opening).show(beside);
   }
 
+  /** Closes the terminal of a run that was removed, which can neither be followed nor started again. */
+  close(id: string): void {
+    this.terminals.get(id)?.dispose();
+  }
+
   dispose(): void {
     this.closing.dispose();
     this.links?.dispose();
