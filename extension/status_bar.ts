@@ -9,7 +9,7 @@ import { dotted, plain } from "./common/texts";
 import { COMMANDS, type CommandId } from "./contributions";
 import type { Clusters } from "./features/clusters/messages";
 import { clusterSentence } from "./features/clusters/rows";
-import type { DebuggedWorker } from "./features/debugging/debugged_worker";
+import { runningOf, type DebuggedWorker } from "./features/debugging/model";
 import type { Snapshot } from "./features/workers/messages";
 import { isLive } from "./features/runs/states";
 import { waitingCounts } from "./features/workers/paused_summary";
@@ -133,7 +133,7 @@ function ofSidecar(state: Exclude<SidecarState, "ready">): Status {
 
 /**
  * 1. The state of the sidecar, unless it is ready.
- * 2. The worker in front, and how many others wait.
+ * 2. The worker in front, whether it runs, and how many others wait.
  * 3. How many wait, marked, since a paused worker blocks its job.
  * 4. Without any, an icon in a workspace that uses Ray.
  */
@@ -144,8 +144,12 @@ export function statusOf({ state, clusters, paused, hasRuns, inFront }: StatusIn
   const counts = waitingCounts(paused);
   const details = tooltip(clusters);
   if (inFront !== undefined) {
-    const text = dotted(plain(inFront.name), othersText(paused));
-    const sentence = l10n.t("Debugging {0}. Click to switch workers.", text);
+    const isRunning = runningOf([inFront], paused).length > 0;
+    const name = plain(inFront.name);
+    const text = dotted(name, isRunning ? l10n.t("running") : "", othersText(paused));
+    const sentence = isRunning
+      ? l10n.t("{0} runs until its next breakpoint. Click to switch workers or detach.", name)
+      : l10n.t("Debugging {0}. Click to switch workers.", text);
     return {
       text: `$(debug-alt) ${text}`,
       tooltip: `${sentence}\n${details}`,

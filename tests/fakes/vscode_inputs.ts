@@ -61,6 +61,9 @@ export class FakeQuickPick extends FakeQuickInput {
     buttons?: readonly { tooltip: string }[];
   }[] = [];
   activeItems: FakeQuickPick["items"] = [];
+  get selectedItems(): FakeQuickPick["items"] {
+    return this.activeItems;
+  }
   /** Enter on the line with this label. */
   choose(label: string): void {
     this.activeItems = this.items.filter((item) => item.label === label);

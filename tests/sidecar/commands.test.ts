@@ -5,7 +5,7 @@ import { beforeEach, test } from "node:test";
 import { noPython, sidecarSilent } from "../../extension/common/errors";
 import { sidecarCommands } from "../../extension/sidecar/commands";
 import { Store } from "../../extension/common/readable";
-import type { DebuggedWorker } from "../../extension/features/debugging/debugged_worker";
+import type { DebuggedWorker } from "../../extension/features/debugging/model";
 import { statusBar } from "../../extension/status_bar";
 import { CHANGED } from "../../extension/features/workers/messages";
 import { fakeApp, settled, type FakeApp } from "../fakes/app";
@@ -84,7 +84,7 @@ test("the status bar and the context keys follow the sidecar and the list", () =
   assert.equal(editor.contextKeys["eagleray.hasPaused"], true);
   assert.equal(item?.command, "eagleray.showPausedWorkers");
   inFront.set({ cluster: "http://c:1", worker: "b", name: "policy-1 (rank 1)" });
-  assert.equal(item.text, "$(debug-alt) policy-1 (rank 1) · 1 more paused");
+  assert.equal(item.text, "$(debug-alt) policy-1 (rank 1) · running · 1 more paused");
   inFront.set(undefined);
   fake.sidecar.notify(CHANGED, snapshotOf([]));
   assert.equal(item.shown, false);

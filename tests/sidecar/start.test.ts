@@ -77,11 +77,25 @@ test("the status bar counts waiting workers, marked, and lists them on a click",
 });
 
 test("the status bar names the debugged worker, and how many more are paused", () => {
-  const inFront = { cluster: "http://c:1", worker: "a", name: "policy-0 $(zap) (rank 0)" };
+  const worker = WAITING.groups[0]?.workers[0]?.worker_id ?? "";
+  const inFront = { cluster: "http://c:1", worker, name: "policy-0 $(zap) (rank 0)" };
   const { text, severity, click } = status({ paused: WAITING, inFront });
   assert.deepEqual(
     [text, severity, click],
     ["$(debug-alt) policy-0 $\u200b(zap) (rank 0) · 2 more paused · 1 held", "none", "workers"],
+  );
+});
+
+test("the status bar says that a worker with a session runs", () => {
+  const inFront = { cluster: "http://c:1", worker: "other", name: "policy-0 (rank 0)" };
+  const { text, tooltip, click } = status({ paused: WAITING, inFront });
+  assert.deepEqual(
+    [text, click],
+    ["$(debug-alt) policy-0 (rank 0) · running · 2 more paused · 1 held", "workers"],
+  );
+  assert.match(
+    tooltip,
+    /^policy-0 \(rank 0\) runs until its next breakpoint\. Click to .* detach\./,
   );
 });
 

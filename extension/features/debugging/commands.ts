@@ -11,6 +11,7 @@ import {
   FORGET_IGNORED,
   IGNORE,
   IGNORED,
+  RELEASE,
   type IgnoredBreakpoint,
   type Outcome,
   type Workers,
@@ -96,6 +97,11 @@ export class DebugCommands implements vscode.Disposable {
       void vscode.window.showInformationMessage(vscode.l10n.t("No worker is paused."));
     }
     await this.continueAndReport(stopped);
+  }
+
+  /** Ends the sessions of workers that run, which keep running. */
+  async detach(workers: readonly Target[]): Promise<void> {
+    await this.send("releasing", RELEASE, workers);
   }
 
   /** Skips the breakpoint()s at which workers wait, says so, and offers to undo it. */

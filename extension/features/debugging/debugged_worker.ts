@@ -4,13 +4,8 @@ import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
 import { Store, type Readable } from "../../common/readable";
-import type { Target } from "./model";
+import type { DebuggedWorker } from "./model";
 import { targetOfSession } from "./sessions";
-
-/** A worker with a session, and the name of that session: "policy-0 (rank 0)". */
-export interface DebuggedWorker extends Target {
-  readonly name: string;
-}
 
 /** Follows the session in front; undefined without one, and for one of another debugger. */
 export class DebuggedWorkerInFront implements Disposable {

@@ -9,10 +9,11 @@ import type { Readable } from "../../common/readable";
 import { COMMANDS, DEBUG_TYPE } from "../../contributions";
 import type { AttachConfigurations } from "./attach_configurations";
 import { PausedAutoAttach } from "./auto_attach";
-import { DebuggedWorkerInFront, type DebuggedWorker } from "./debugged_worker";
+import { DebuggedWorkerInFront } from "./debugged_worker";
 import { AdapterCrash, AdapterFactory } from "./debug_adapter";
 import { HeldWorkers, StopPrompt } from "./held_workers";
 import { CONTINUE, CONTINUE_OTHERS, RELEASE } from "./messages";
+import type { DebuggedWorker } from "./model";
 import { DebugSessions } from "./sessions";
 import { StopTracker } from "./stop_tracker";
 import { Attacher } from "./worker_actions";
@@ -77,7 +78,7 @@ export function register(app: App): DebuggingFeature {
       [
         COMMANDS.showPausedWorkers,
         "showing the paused workers",
-        async (to) => to.showPausedWorkers(app, await commands()),
+        async (to) => to.showPausedWorkers(app, sessions, await commands()),
       ],
     ]),
   ];

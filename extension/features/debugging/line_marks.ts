@@ -9,8 +9,7 @@ import { plain } from "../../common/texts";
 import { COMMANDS } from "../../contributions";
 import type { PausedWorker } from "../workers/messages";
 import { workerName } from "../workers/names";
-import type { DebuggedWorker } from "./debugged_worker";
-import { targetKey, targetOf } from "./model";
+import { targetKey, targetOf, type DebuggedWorker } from "./model";
 import { sameLines, stoppedLines, type StoppedLine } from "./stopped_lines";
 
 /** More workers than this have no links of their own in a hover. */

@@ -17,6 +17,20 @@ export interface Target {
   readonly worker: string;
 }
 
+/** A worker with a session, and the name of that session: "policy-0 (rank 0)". */
+export interface DebuggedWorker extends Target {
+  readonly name: string;
+}
+
+/** Of workers with a session those that run: the list has the ones that are stopped. */
+export function runningOf<T extends Target>(
+  debugged: readonly T[],
+  snapshot: Pick<Snapshot, "groups">,
+): readonly T[] {
+  const listed = new Set(allWorkers(snapshot).map(({ worker_id }) => worker_id));
+  return debugged.filter(({ worker }) => !listed.has(worker));
+}
+
 export function targetOf(worker: PausedWorker): Target {
   return { cluster: worker.cluster, worker: worker.worker_id };
 }

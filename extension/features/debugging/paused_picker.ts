@@ -9,12 +9,19 @@ import type { PausedGroup, PausedWorker, Snapshot } from "../workers/messages";
 import { shortPlace, workerName } from "../workers/names";
 import type { WorkerRow } from "../workers/rows";
 import type { DebugCommands } from "./commands";
+import { runningOf, type DebuggedWorker } from "./model";
+import type { DebugSessions } from "./sessions";
 
 interface WorkerItem extends vscode.QuickPickItem {
   readonly row: WorkerRow;
 }
 
-type Item = WorkerItem | vscode.QuickPickItem;
+/** Workers with a session that run; accepted, its only worker comes to the front, or all are detached from. */
+interface RunningItem extends vscode.QuickPickItem {
+  readonly running: readonly DebuggedWorker[];
+}
+
+type Item = WorkerItem | RunningItem | vscode.QuickPickItem;
 
 const ICONS: Readonly<Record<PausedWorker["state"], string>> = {
   paused: "debug-pause",
@@ -33,9 +40,25 @@ const GO_TO_LINE: vscode.QuickInputButton = {
   tooltip: vscode.l10n.t("Go to Line"),
 };
 
-/** Enter attaches to a worker; its buttons continue it or open its line.  Without any the view is shown. */
-export async function showPausedWorkers(app: App, commands: DebugCommands): Promise<void> {
-  const items = pausedItems(app.paused.value);
+const DETACH: vscode.QuickInputButton = {
+  iconPath: new vscode.ThemeIcon("debug-disconnect"),
+  tooltip: vscode.l10n.t("Detach"),
+};
+
+/**
+ * Enter attaches to a paused worker; its buttons continue it or open its line.  Below them are the workers that run
+ * with a session.  Without any the view is shown.
+ */
+export async function showPausedWorkers(
+  app: App,
+  sessions: DebugSessions,
+  commands: DebugCommands,
+): Promise<void> {
+  const itemsOf = (snapshot: Snapshot): Item[] => [
+    ...pausedItems(snapshot),
+    ...runningItems(runningOf(sessions.workers, snapshot)),
+  ];
+  const items = itemsOf(app.paused.value);
   if (items.length === 0) {
     await vscode.commands.executeCommand(COMMANDS.showPanel);
     return;
@@ -52,10 +75,12 @@ export async function showPausedWorkers(app: App, commands: DebugCommands): Prom
     });
   });
   picker.onDidTriggerItemButton(({ item, button }) => {
+    picker.hide();
     if (isWorker(item)) {
       const command = button === CONTINUE ? COMMANDS.continue : COMMANDS.goToLine;
-      picker.hide();
       void vscode.commands.executeCommand(command, item.row);
+    } else if (isRunning(item)) {
+      void commands.detach(item.running);
     }
   });
   picker.onDidAccept(() => {
@@ -63,11 +88,16 @@ export async function showPausedWorkers(app: App, commands: DebugCommands): Prom
     picker.hide();
     if (item !== undefined && isWorker(item)) {
       void commands.attach([item.row], [item.row]);
+    } else if (item !== undefined && isRunning(item)) {
+      const [only, ...more] = item.running;
+      void (only !== undefined && more.length === 0
+        ? sessions.show(only)
+        : commands.detach(item.running));
     }
   });
   // The list stays true while it is open.
   const following = app.paused.onChanged((snapshot) => {
-    picker.items = pausedItems(snapshot);
+    picker.items = itemsOf(snapshot);
   });
   picker.show();
   await closed;
@@ -100,6 +130,32 @@ function itemOf(worker: PausedWorker, group: PausedGroup): WorkerItem {
     buttons: location === null ? [CONTINUE] : [GO_TO_LINE, CONTINUE],
     row: { row: "worker", worker, group: { row: "group", ...group } },
   };
+}
+
+/** The session of a worker that runs is needed for its next breakpoint; an entry of its own detaches from several. */
+export function runningItems(running: readonly DebuggedWorker[]): Item[] {
+  if (running.length === 0) {
+    return [];
+  }
+  const title = vscode.l10n.t("Running, with a debug session");
+  const all: RunningItem = {
+    label: vscode.l10n.t("$(debug-disconnect) Detach from {0} Running Workers", running.length),
+    running,
+  };
+  return [
+    { kind: vscode.QuickPickItemKind.Separator, label: title },
+    ...running.map((worker): RunningItem => ({
+      label: `$(${ICONS.debugging}) ${plain(worker.name)}`,
+      description: vscode.l10n.t("running"),
+      buttons: [DETACH],
+      running: [worker],
+    })),
+    ...(running.length > 1 ? [all] : []),
+  ];
+}
+
+function isRunning(item: Item): item is RunningItem {
+  return "running" in item;
 }
 
 function isWorker(item: Item): item is WorkerItem {

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import { DEBUG_TYPE } from "../../contributions";
-import { targetKey, type Target } from "./model";
+import { targetKey, type DebuggedWorker, type Target } from "./model";
 
 /** Follows the editor's events; owned by the feature. */
 export class DebugSessions implements vscode.Disposable {
@@ -29,6 +29,14 @@ export class DebugSessions implements vscode.Disposable {
   /** The worker that was attached to last. */
   get last(): Target | undefined {
     return this.latest;
+  }
+
+  /** The workers that have a session now, stopped or running, with the names of their sessions. */
+  get workers(): readonly DebuggedWorker[] {
+    return [...this.open.values()].flatMap((session) => {
+      const target = targetOfSession(session);
+      return target === undefined ? [] : [{ ...target, name: session.name }];
+    });
   }
 
   /** Keys of all workers that this window has ever attached to. */
