@@ -83,6 +83,7 @@ export const suites = [
   editor("proofs", NEWEST, { more: ["proofs"] }),
   editor("panel", NEWEST),
   editor("translations", NEWEST),
+  editor("keys", NEWEST),
   editor("debugging", NEWEST),
   editor("debugging", OLDEST),
   pytest("packaging", ["python", "vsix", "editor 1.139"], "packaging", { minutes: 10 }),

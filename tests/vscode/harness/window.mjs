@@ -263,7 +263,7 @@ export class Window {
   /** A row of the view with this title, by its text. */
   rowOf(view, text) {
     return this.page
-      .locator(".split-view-view", {
+      .locator(".pane", {
         has: this.page.locator(`.pane-header[aria-label^="${view}"]`),
       })
       .locator(".monaco-list-row", { hasText: text });
