@@ -1,14 +1,16 @@
-"""Workers of several clusters, of which one does not answer."""
+"""The list of workers: clusters of which one does not answer, and the path of a location."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from eagleray.app import App
 from eagleray.cli import workers
-from eagleray.features.workers.model import LiveWorker
+from eagleray.cli.table import LONGEST
+from eagleray.features.workers.model import LiveWorker, Location
 from eagleray.ray.errors import cluster_unreachable
 
 DOWN = "http://127.0.0.1:2"
@@ -37,3 +39,15 @@ async def test_cluster_that_fails_is_named_beside_the_workers_of_the_others(
 async def test_error_of_the_only_cluster_is_raised(app: App) -> None:
     with pytest.raises(Exception, match="Nothing answers"):
         await workers._live_workers(app, [DOWN])
+
+
+def test_long_path_keeps_its_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def shown(name: str) -> str:
+        return workers.short_path(Location(str(tmp_path / name), 7, "f", ""))
+
+    assert shown("verl/policy.py") == "verl/policy.py"
+    assert shown(f"{'deep/' * 20}policy.py").startswith("…")
+    assert shown(f"{'deep/' * 20}policy.py").endswith("deep/policy.py")
+    assert len(f"{shown('x' * 200)}:123456") == LONGEST

@@ -13,7 +13,7 @@ from eagleray.app import App
 from eagleray.cli.arguments import add_cluster
 from eagleray.cli.json_shapes import live_state, paused_json, state_of, worker_json
 from eagleray.cli.output import error_text, print_json, say
-from eagleray.cli.table import TableColumn, add_list_output, print_rows
+from eagleray.cli.table import LONGEST, TableColumn, add_list_output, print_rows
 from eagleray.cli.targets import cluster_ids
 from eagleray.common.durations import duration_text
 from eagleray.common.errors import EaglerayError
@@ -25,6 +25,8 @@ from eagleray.features.workers.wait_times import waited_s
 # The line at which a worker waits is nice to have; a command does not wait longer for it.
 LOCATE_S = 3.0
 _SHORT_ID = 12
+# With a line of six digits it fits into a cell.
+_LONGEST_PATH = LONGEST - len(":123456")
 
 
 @frozen
@@ -199,9 +201,11 @@ def _live_row(worker: LiveWorker, several: bool) -> list[str]:
 
 
 def short_path(location: Location) -> str:
-    """Below the current folder the path from there, else the name of the file."""
+    """Below the current folder the end of the path from there, else the name of the file."""
     path = Path(location.local or location.path)
     try:
-        return str(path.relative_to(Path.cwd()))
+        below = str(path.relative_to(Path.cwd()))
     except (ValueError, OSError):
         return path.name
+    # A table would cut the end of a longer cell, and with it the line.
+    return below if len(below) <= _LONGEST_PATH else f"…{below[1 - _LONGEST_PATH :]}"
