@@ -35,6 +35,11 @@ def test_nsys_is_found_in_the_documented_order(tmp_path: Path) -> None:
     assert installations.find_nsys("", {"PATH": str(tmp_path / "path")}, root) == on_path
     assert installations.find_nsys(home, {"PATH": str(tmp_path / "path")}, root) == home
     assert installations.find_nsys("/nowhere/nsys", {"PATH": str(tmp_path / "path")}, root) == ""
+    preferred = program(tmp_path / "mine/nsys")
+    path = {"PATH": str(tmp_path / "path")}
+    assert installations.find_nsys("", path, root, preferred=preferred) == preferred
+    assert installations.find_nsys("", path, root, preferred="/nowhere/nsys") == on_path
+    assert installations.find_nsys(home, path, root, preferred=preferred) == home
 
 
 def test_nsys_of_the_working_directory_is_not_run(

@@ -99,6 +99,27 @@ async def test_a_profile_needs_nsys_on_this_machine(
     assert [p.code for p in found.problems if p.code == "no-nsys"] == []
 
 
+async def test_configured_nsys_of_this_machine_records_here(
+    handlers: PresetHandlers,
+    request_: wire.Prepare,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    recorded = evolve(request_, options=wire.Options(profile=ProfilePlan(("*",))))
+    program = tmp_path / "tools" / "nsys"
+    monkeypatch.setenv("EAGLERAY_NSYS", str(program))
+    found = await handlers.check(recorded)
+    (problem,) = [p for p in found.problems if p.code == "no-nsys"]
+    assert problem.message == f"{program} was not found on this machine."
+    assert "eagleray.profiling.nsys" in problem.next_step
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    found = await handlers.check(recorded)
+    assert found.nsys == str(program)
+    assert [p.code for p in found.problems if p.code == "no-nsys"] == []
+
+
 @pytest.mark.parametrize(
     ("address", "is_checked"),
     [

@@ -101,11 +101,11 @@ def test_profile_plan_is_stored_and_sent_to_workers() -> None:
     plan = RunPlan("program", ("python", "x"), "/w", "x", profile=profile)
     assert plan_of_json(plan_to_json(plan)) == plan
     besides = injected_config.InjectedConfig(
-        "r", "v", Package("p", {}), reports="/r", reader="2022.4"
+        "r", "v", Package("p", {}), reports="/r", reader="2022.4", nsys="/opt/nsys"
     )
     encoded = injected_config.encode_config(plan, besides)
     assert (
-        '"reports":"/r","reader":"2022.4"' in encoded
+        '"reports":"/r","reader":"2022.4","preferred_nsys":"/opt/nsys"' in encoded
         and '"workers":["*p*"]' in encoded
         and '"/o"' not in encoded
     )

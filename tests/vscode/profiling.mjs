@@ -6,7 +6,6 @@
  */
 
 import { execFileSync } from "node:child_process";
-import * as path from "node:path";
 import { nsys } from "../../scripts/nsys.mjs";
 import { setStageWithoutCluster } from "./harness/stage_without_cluster.mjs";
 import { python, ROOT } from "./harness/ray.mjs";
@@ -16,13 +15,10 @@ import { profiledRun } from "./profiling/recording.mjs";
 
 async function setStageWithReports() {
   const stage = await setStageWithoutCluster();
-  // Workers read the first variable and the sidecar the second; the editor gives extensions a PATH of its own.
-  Object.assign(stage.env, {
-    CUDA_HOME: path.dirname(path.dirname(nsys)),
-    EAGLERAY_NSYS: nsys,
-    // Nsight Systems is only started where a screen is configured.
-    DISPLAY: ":99",
-  });
+  // Nsight Systems is only started where a screen is configured.
+  Object.assign(stage.env, { DISPLAY: ":99" });
+  // It is found nowhere else: this setting is for recordings and for reports.
+  Object.assign(stage.settings, { "eagleray.profiling.nsys": nsys });
   const args = ["-m", "tests.reports.page_report", stage.workspace];
   execFileSync(python(), args, { cwd: ROOT });
   return stage;

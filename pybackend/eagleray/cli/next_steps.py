@@ -46,7 +46,7 @@ STEPS: dict[str, str] = {
     ),
     "not-profiled": later("Start one that is: `eagleray profile --workers PATTERN -- COMMAND…`."),
     "nobody-records": later("`eagleray runs` lists the runs and their workers."),
-    "no-nsys": later("Install Nsight Systems, or enter its path with --nsys."),
+    "no-nsys": later("Install Nsight Systems, or name it with --nsys or EAGLERAY_NSYS."),
     "no-room": later("Free some space, then run `eagleray profile download RUN`."),
     "bad-report": _DOWNLOAD,
     "report-unreachable": _DOWNLOAD,

@@ -78,6 +78,15 @@ def unmatched_workers(pattern: str, framework: str) -> EaglerayError:
     )
 
 
+def no_configured_nsys(path: str) -> EaglerayError:
+    """`path` is in the settings of this machine."""
+    return EaglerayError(
+        "no-nsys",
+        t("{nsys} was not found on this machine.", nsys=printable(path, 300)),
+        t("Correct eagleray.profiling.nsys in the settings, or enter a path."),
+    )
+
+
 def no_nsys_here(named: str) -> EaglerayError:
     """`named` is the nsys that the user has entered, "" for none."""
     if named:

@@ -32,7 +32,8 @@ class InjectedConfig:
     `path` is the folder that holds the package, "" where it comes by Ray's package store as `uri`.  `folder` is that
     of the run, "" where it is not shared.  `debugger` is a folder with a debugpy for programs without one.  `main` is
     the main program of the run.  `reports` is a folder in which workers that share a file system with us put nsys
-    reports; `reader` is the version of the nsys that reads them here, "" for none.
+    reports; `reader` is the version of the nsys that reads them here, "" for none.  `nsys` is the one of this machine: a
+    node that has a program at this path records with it, unless the profile names another.
     """
 
     run: str
@@ -45,6 +46,7 @@ class InjectedConfig:
     main: str = ""
     reports: str = ""
     reader: str = ""
+    nsys: str = ""
 
 
 def encode_config(plan: RunPlan, config: InjectedConfig) -> str:
@@ -72,6 +74,7 @@ def encode_config(plan: RunPlan, config: InjectedConfig) -> str:
         value["profile"] = asdict(plan.profile, filter=_is_sent) | {
             "reports": config.reports,
             "reader": config.reader,
+            "preferred_nsys": config.nsys,
         }
     return plain_json(value)
 

@@ -31,13 +31,15 @@ SEARCHED = "PATH, CUDA_HOME, /opt/nvidia, /usr/local/cuda*"
 _VERSION = re.compile(r"version (\d+(?:\.\d+)+)")
 
 
-def find_nsys(wanted: str, environ: Mapping[str, str], root: str = "") -> str:
+def find_nsys(
+    wanted: str, environ: Mapping[str, str], root: str = "", *, preferred: str = ""
+) -> str:
     """The path of the program, "" if there is none.  `wanted` is a path or a name on the path; if it is "", in this order:
 
-    1. on the path, without its relative folders, which lead into the user's code; 2. below CUDA_HOME; 3. where installers
-    put it, the newest version first.
+    1. `preferred`, where that exists; 2. on the path, without its relative folders, which lead into the user's code;
+    3. below CUDA_HOME; 4. where installers put it, the newest version first.
     """
-    candidates = [wanted] if wanted else _candidates(environ, root)
+    candidates = [wanted] if wanted else _candidates(environ, root, preferred)
     folders = environ.get("PATH", os.defpath).split(os.pathsep)
     path = os.pathsep.join(folder for folder in folders if os.path.isabs(folder))
     for candidate in candidates:
@@ -47,7 +49,9 @@ def find_nsys(wanted: str, environ: Mapping[str, str], root: str = "") -> str:
     return ""
 
 
-def _candidates(environ: Mapping[str, str], root: str) -> Iterator[str]:
+def _candidates(environ: Mapping[str, str], root: str, preferred: str) -> Iterator[str]:
+    if preferred:
+        yield preferred
     yield "nsys"
     for variable in ("CUDA_HOME", "CUDA_PATH"):
         home = os.path.expanduser(environ.get(variable, ""))

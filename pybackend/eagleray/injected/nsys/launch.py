@@ -100,7 +100,7 @@ def worker_facts(settings: RunSettings, request: dict[str, str], argv: list[str]
 def _begin_under_nsys(
     settings: RunSettings, profile: ProfileSettings, worker: dict[str, Any]
 ) -> None:
-    nsys = installations.find_nsys(profile.nsys, os.environ)
+    nsys = installations.find_nsys(profile.nsys, os.environ, preferred=profile.preferred_nsys)
     where = f" at {profile.nsys}" if profile.nsys else ""
     if not nsys:
         _continue_without(settings, worker, f"{installations.NO_NSYS}{where}")

@@ -46,6 +46,8 @@ class ProfileSettings:
         options = dict(values.get("options") or {})
         self.options = {str(name): str(value) for name, value in options.items()}
         self.nsys = str(values.get("nsys") or "")
+        # The nsys of the machine that starts the run; a node without a program at that path searches.
+        self.preferred_nsys = str(values.get("preferred_nsys") or "")
         self.reports = str(values.get("reports") or "")
         # The version of the nsys with which reports will be read, "" for none; None if unknown.
         reader = values.get("reader")

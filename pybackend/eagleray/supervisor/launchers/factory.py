@@ -10,6 +10,7 @@ from attrs import evolve
 
 from eagleray.common.paths import injected
 from eagleray.features.clusters.clusters import ClusterRegistry
+from eagleray.features.presets.nsys_check import nsys_here
 from eagleray.features.runs import injected_config
 from eagleray.features.runs.errors import no_gcs
 from eagleray.features.runs.injected_config import InjectedConfig
@@ -164,6 +165,7 @@ async def injected_config_for(record: RunRecord, plan: RunPlan) -> InjectedConfi
         main=main,
         reports="" if is_remote or plan.profile is None else reports_folder(record),
         reader="" if plan.profile is None else await nsys.version_here(),
+        nsys=await asyncio.to_thread(nsys_here, plan) or nsys.configured(),
     )
 
 
