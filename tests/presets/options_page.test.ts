@@ -18,7 +18,7 @@ import {
 import type { ToOptionsPage } from "../../extension/features/presets/options_messages";
 import type { OptionsForm } from "../../extension/features/presets/options_model";
 import { reviewTexts } from "../../extension/features/presets/review_model";
-import { CHANGED, LIST, RESTART, START } from "../../extension/features/runs/messages";
+import { CHANGED, INTERPRETER, LIST, RESTART, START } from "../../extension/features/runs/messages";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { debug, editor, FakeWebviewPanel, tasks, Uri, type FakeQuickPick } from "../fakes/vscode";
@@ -34,6 +34,7 @@ registeredForEach(registerRuns, (made) => {
   sidecar.on(PREPARE, ({ preset }) => (preset === "none" ? proposal() : shortened()));
   sidecar.on(CHECK, ({ preset }) => checked(preset === "none" ? proposal() : shortened()));
   sidecar.on(START, () => ({ id: "new" }));
+  sidecar.on(INTERPRETER, ({ python }) => ({ path: python, version: "3.11.7", ray: "2.60.0" }));
   sidecar.on(LIST, () => ({ runs: [] }));
   sidecar.on(LIST_PRESETS, () => ({ presets: shortened().presets }));
   editor.settings["eagleray.runs.showOutput"] = false;
@@ -317,6 +318,78 @@ test("a start that fails shows the error, and the page can start again", async (
   await page.send("start");
   assert.equal(editor.asked.at(-1)?.text, "It can't be joined. Start it as a job.");
   assert.equal(page.last("starting").isOn, false);
+});
+
+test("the version and the Ray of the Python are beside its path", async () => {
+  const notes = async (page: Page, python: string): Promise<unknown> => {
+    await page.send("edit", { python });
+    await until(() => page.last("facts").facts.interpreter?.python === python);
+    const note = page.last("facts").facts.interpreter;
+    return [note?.text, note?.state];
+  };
+  const page = await opened("eagleray.debugWithOptions");
+  assert.deepEqual(await notes(page, "/opt/python"), ["3.11.7 · ray 2.60.0 ✓", "ok"]);
+  fake.sidecar.on(INTERPRETER, ({ python }) => ({ path: python, version: "3.12.1", ray: "" }));
+  assert.deepEqual(await notes(page, "/usr/bin/python3"), ["3.12.1 · no ray", "warning"]);
+  fake.sidecar.on(INTERPRETER, () => {
+    throw new EaglerayError("not-a-python", "/bin/ls is not a working Python.", "Select another.");
+  });
+  assert.deepEqual(await notes(page, "/bin/ls"), ["/bin/ls is not a working Python.", "error"]);
+});
+
+test("a slow Python doesn't delay the check, and the note of an earlier one is dropped", async () => {
+  const answers: ((version: string) => void)[] = [];
+  fake.sidecar.on(
+    INTERPRETER,
+    () =>
+      new Promise((resolve) => {
+        answers.push((version) => {
+          resolve({ path: "", version, ray: "?" });
+        });
+      }) as never,
+  );
+  const page = await opened("eagleray.debugWithOptions");
+  await page.send("edit", { python: "/slow/a" });
+  await page.send("edit", { python: "/slow/b" });
+  await until(() => answers.length === 2);
+  answers[1]?.("3.11.2");
+  answers[0]?.("3.11.1");
+  await until(() => page.last("facts").facts.interpreter !== null);
+  await settled();
+  assert.deepEqual(page.last("facts").facts.interpreter, {
+    python: "/slow/b",
+    text: "3.11.2 · ray ✓",
+    state: "ok",
+  });
+});
+
+test("while a question waits the page says which, and shows the path that is entered", async () => {
+  const message = "No nsys was found on this machine.";
+  const missing = { code: "no-nsys", message, next_step: "Install it." };
+  fake.sidecar.on(PREPARE, ({ options }) =>
+    proposal({ problems: options?.profile?.nsys === "/opt/nsys" ? [] : [missing] }),
+  );
+  editor.answer = ({ kind }) => (kind === "input" ? "/opt/nsys" : "Enter Path…");
+  const page = await opened("eagleray.profile");
+  await page.send("start", { recordWorkers: "*Policy*" });
+  assert.equal(startedPlans(), 1);
+  const told = page.messages.flatMap((one) =>
+    one.kind === "starting" ? [one.isOn ? one.question : "over"] : [],
+  );
+  assert.deepEqual(told, ["", message, "", "over"]);
+  const { field, path } = page.last("chosen");
+  assert.deepEqual([field, path], ["nsys", "/opt/nsys"]);
+});
+
+test("*Browse…* selects the program for the path of nsys", async () => {
+  const page = await opened("eagleray.profile");
+  editor.answer = ({ options }) => {
+    assert.deepEqual([options["canSelectFiles"], options["canSelectFolders"]], [true, false]);
+    return [Uri.file("/opt/nsys")];
+  };
+  page.panel.webview.says({ kind: "browse", field: "nsys", form: page.form });
+  await until(() => page.messages.some(({ kind }) => kind === "chosen"));
+  assert.equal(page.last("chosen").path, "/opt/nsys");
 });
 
 test("a short test run shows what the preset changes, and starts with the answers", async () => {

@@ -16,6 +16,7 @@ import { aRun, FOLDER, proposal } from "./samples";
 
 const FILE = `${FOLDER}/train.py`;
 const NSYS = "/opt/nsys";
+const BUTTONS = ["Enter Path…", "Run Without Recording", "Record on Other Nodes Only"];
 const MESSAGE = "No nsys was found on this machine.";
 const MISSING = { code: "no-nsys", message: MESSAGE, next_step: "Install Nsight Systems." };
 const DRAFT: Draft = {
@@ -51,8 +52,16 @@ function profiles(): readonly unknown[] {
 test("closed, the question starts nothing", async () => {
   assert.equal(await starter.run(DRAFT), undefined);
   const [asked] = editor.asked;
-  assert.deepEqual([asked?.kind, asked?.text], ["error", MESSAGE]);
-  assert.deepEqual(asked?.buttons, ["Enter Path…", "Run Without Recording", "Run Anyway"]);
+  assert.deepEqual([asked?.kind, asked?.text], ["warning", MESSAGE]);
+  assert.deepEqual(asked?.buttons, BUTTONS);
+  assert.equal(asked.options["modal"], true);
+  assert.deepEqual(String(asked.options["detail"]).split("\n"), [
+    "Install Nsight Systems.",
+    "",
+    "“Enter Path…” records with the program that you enter.",
+    "“Run Without Recording” records nothing and stops at breakpoints.",
+    "“Record on Other Nodes Only” records only workers of nodes with nsys.",
+  ]);
   assert.deepEqual(fake.sidecar.sentTo(START), []);
 });
 
@@ -71,18 +80,40 @@ test("a path is entered until there is an nsys, and kept", async () => {
   assert.equal(optionsOfRun(fake.app, "new")?.draft.profile?.nsys, NSYS);
   assert.deepEqual(
     editor.asked.map(({ kind }) => kind),
-    ["error", "input", "error", "input"],
+    ["warning", "input", "warning", "input"],
   );
-  const validate = editor.asked[1]?.options["validateInput"] as (text: string) => unknown;
-  assert.deepEqual(["", "bin/nsys", "/opt/nsys"].map(validate), [
+});
+
+test("a path that is entered must be a program, a name is taken as it is", async () => {
+  editor.answer = ({ kind }) => (kind === "input" ? undefined : "Enter Path…");
+  assert.equal(await starter.run(DRAFT), undefined);
+  const input = editor.asked.at(-1);
+  assert.equal(input?.options["prompt"], "To use it for every run, set eagleray.profiling.nsys.");
+  const validate = input.options["validateInput"] as (text: string) => Promise<unknown>;
+  const answers = ["", "bin/nsys", "/nowhere/nsys", "/usr/bin", "nsys", process.execPath];
+  assert.deepEqual(await Promise.all(answers.map(validate)), [
     "Enter a full path or a name.",
     "Enter a full path or a name.",
+    "There is no program at this path.",
+    "There is no program at this path.",
+    undefined,
     undefined,
   ]);
 });
 
+test("who starts the run is told of the question, and of the path", async () => {
+  const told: string[] = [];
+  editor.answer = ({ kind }) => (kind === "input" ? NSYS : "Enter Path…");
+  const events = {
+    asking: (question: string) => told.push(question),
+    nsysEntered: (path: string) => told.push(path),
+  };
+  await starter.run(DRAFT, FILE, events);
+  assert.deepEqual(told, [MESSAGE, NSYS, ""]);
+});
+
 test("the run starts anyway, where its workers run on other nodes", async () => {
-  editor.answer = () => "Run Anyway";
+  editor.answer = () => "Record on Other Nodes Only";
   assert.equal(await starter.run(DRAFT), "new");
   assert.deepEqual(profiles(), [DRAFT.profile]);
   assert.equal(editor.asked.length, 1);
@@ -102,7 +133,7 @@ test("a run that is started again asks the same", async () => {
   editor.answer = () => "Run Without Recording";
   assert.equal(await starter.restart(run), "new");
   assert.equal(profiles().at(-1), null);
-  editor.answer = () => "Run Anyway";
+  editor.answer = () => "Record on Other Nodes Only";
   assert.equal(await starter.restart(run), "again");
 });
 

@@ -192,6 +192,7 @@ async def ask_about_runs(panel: Panel, folder: Path) -> None:
     run = await panel.ask(runs.START, plan=proposal["plan"], anyway=True)
     await panel.ask(runs.LIST)
     await panel.ask(runs.PYTHONS)
+    await panel.ask(runs.INTERPRETER, python=sys.executable, cwd="/")
     await panel.ask(runs.COMMAND, **run)
     await panel.ask(runs.BREAKPOINTS, workspace=workspace, breakpoints=lines)
     await panel.ask(runs.PAUSE, run=run["id"], worker_id="w")

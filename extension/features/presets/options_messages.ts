@@ -24,6 +24,15 @@ export interface PageFacts {
   readonly classes: readonly ClassMatch[];
   /** The Python of a program for which none is named. */
   readonly python: string;
+  /** What was found out last about the Python of the page. */
+  readonly interpreter: InterpreterNote | null;
+}
+
+/** A Python, as the text of the field names it, with its version and its Ray, or why it is none. */
+export interface InterpreterNote {
+  readonly python: string;
+  readonly text: string;
+  readonly state: "ok" | "warning" | "error";
 }
 
 export interface PageProblem {
@@ -70,15 +79,15 @@ export type ToOptionsPage =
   | { readonly kind: "chosen"; readonly field: PathField; readonly path: string }
   | { readonly kind: "composed"; readonly rows: readonly (readonly [string, string])[] }
   | { readonly kind: "notComposed"; readonly reason: string }
-  /** Whether a run of this page is being started. */
-  | { readonly kind: "starting"; readonly isOn: boolean }
+  /** Whether a run of this page is being started; `question` is the one that waits for an answer, "" for none. */
+  | { readonly kind: "starting"; readonly isOn: boolean; readonly question: string }
   /** The sidecar has started again. */
   | { readonly kind: "recheck" }
   | { readonly kind: "announcement"; readonly sentence: string }
   | { readonly kind: "untrusted"; readonly texts: PageTexts };
 
 /** The fields of a file or folder that a dialog can fill. */
-export type PathField = "path" | "cwd" | "python" | "output";
+export type PathField = "path" | "cwd" | "python" | "nsys" | "output";
 
 /** Actions on the form as it is. */
 export type FormAction =
@@ -100,7 +109,13 @@ const ACTIONS: readonly string[] = [
   "check",
   "edit",
 ] satisfies readonly FormAction[];
-const PATHS: readonly string[] = ["path", "cwd", "python", "output"] satisfies readonly PathField[];
+const PATHS: readonly string[] = [
+  "path",
+  "cwd",
+  "python",
+  "nsys",
+  "output",
+] satisfies readonly PathField[];
 const SIMPLE: readonly string[] = [
   "ready",
   "manageTrust",

@@ -16,6 +16,7 @@ import { NO_PRESET, type Draft } from "../runs/draft";
 import { gutterBreakpoints } from "../runs/gutter_breakpoints";
 import { keepOptions } from "../runs/last_options";
 import { askForPython, programPython } from "../runs/interpreters";
+import { INTERPRETER } from "../runs/messages";
 import type { RunStarter } from "../runs/run_starter";
 import { patternsOf } from "./parse_input";
 import { freeName, withConfiguration } from "./launch_file";
@@ -25,6 +26,7 @@ import {
   formFrom,
   fromPage,
   type FromOptionsPage,
+  type InterpreterNote,
   type PageFacts,
   type PageProblem,
   type PathField,
@@ -32,7 +34,7 @@ import {
   type ToOptionsPage,
 } from "./options_messages";
 import { mistakesOf, type Field, type OptionsForm } from "./options_model";
-import { pageTexts } from "./options_texts";
+import { interpreterText, pageTexts } from "./options_texts";
 import type { ReviewDocuments } from "./review_documents";
 import { reviewTexts } from "./review_model";
 import { saveAnswers } from "./user_presets";
@@ -98,6 +100,8 @@ class OptionsPage {
   private presets: readonly PresetRow[] = [];
   private classes: readonly ClassMatch[] = [];
   private python = "";
+  private interpreter: InterpreterNote | null = null;
+  private examined = 0;
   private isStarting = false;
   private isOver = false;
 
@@ -163,6 +167,7 @@ class OptionsPage {
       ),
       classes: this.classes.map((entry) => ({ ...entry, name: plain(entry.name) })),
       python: this.python,
+      interpreter: this.interpreter,
     };
   }
 
@@ -186,9 +191,11 @@ class OptionsPage {
     }
     switch (message.kind) {
       case "check":
+        void this.examinePython(message.form);
         await this.check(message.number, message.form);
         break;
       case "edit":
+        void this.examinePython(message.form);
         await this.keep(message.form);
         await this.check(message.number, message.form);
         break;
@@ -245,6 +252,32 @@ class OptionsPage {
     const isOfLaunch = this.content.after !== undefined;
     if (form.file !== "" && !isOfLaunch && mistakesOf(form).size === 0) {
       await keepOptions(this.app, form.file, draftOfForm(form));
+    }
+  }
+
+  /** Beside the check, which doesn't wait for a slow Python; a later form supersedes it.  The sidecar keeps answers. */
+  private async examinePython(form: OptionsForm): Promise<void> {
+    this.examined += 1;
+    const number = this.examined;
+    const note = await this.noteOfPython(form);
+    if (number === this.examined) {
+      this.interpreter = note;
+      this.post({ kind: "facts", facts: this.facts });
+    }
+  }
+
+  private async noteOfPython(form: OptionsForm): Promise<InterpreterNote> {
+    const draft = draftOfForm(form);
+    const named = draft.python;
+    try {
+      const python = named || (await programPython(draft)).path;
+      const request = { python, cwd: draft.cwd, env: draft.env };
+      const facts = await this.app.sidecar.request(INTERPRETER, request);
+      const state = facts.ray === "" ? "warning" : "ok";
+      return { python: named, text: interpreterText(facts), state };
+    } catch (error) {
+      const { message } = asEaglerayError(error);
+      return { python: named, text: plain(message, 200), state: "error" };
     }
   }
 
@@ -312,19 +345,27 @@ class OptionsPage {
       return;
     }
     this.isStarting = true;
-    this.post({ kind: "starting", isOn: true });
+    const starting = (question: string): void => {
+      this.post({ kind: "starting", isOn: true, question });
+    };
+    starting("");
     try {
       await this.keep(form);
       const draft = draftOfForm(form);
       const proposal = await this.starting.prepare(draft);
-      const run = await this.starting.start(proposal, draft, form.file);
+      const run = await this.starting.start(proposal, draft, form.file, {
+        asking: starting,
+        nsysEntered: (path) => {
+          this.post({ kind: "chosen", field: "nsys", path });
+        },
+      });
       if (run !== undefined) {
         this.announce(vscode.l10n.t("{0} was started.", plain(proposal.name)));
         await this.content.after?.(run, draft, proposal);
       }
     } finally {
       this.isStarting = false;
-      this.post({ kind: "starting", isOn: false });
+      this.post({ kind: "starting", isOn: false, question: "" });
     }
   }
 
@@ -447,6 +488,7 @@ class OptionsPage {
 const BROWSE_TITLES: Readonly<Record<Exclude<PathField, "python">, () => string>> = {
   path: () => vscode.l10n.t("Select the file to run"),
   cwd: () => vscode.l10n.t("Select the folder that the program runs in"),
+  nsys: () => vscode.l10n.t("Select the nsys program"),
   output: () => vscode.l10n.t("Select the folder for reports"),
 };
 

@@ -2,6 +2,8 @@
 
 import * as vscode from "vscode";
 
+import { plain } from "../../common/texts";
+import type { InterpreterFacts } from "../runs/messages";
 import type { Change } from "./messages";
 import type { Mistake } from "./options_model";
 
@@ -22,6 +24,7 @@ export function pageTexts() {
     command: vscode.l10n.t("Command"),
     cwd: vscode.l10n.t("Folder"),
     python: vscode.l10n.t("Python"),
+    examiningPython: vscode.l10n.t("Checking…"),
     env: vscode.l10n.t("Environment variables"),
     envHint: vscode.l10n.t("One NAME=value per line."),
     cluster: vscode.l10n.t("Run on"),
@@ -105,6 +108,7 @@ export function pageTexts() {
     warning: vscode.l10n.t("Warning: {0}"),
     error: vscode.l10n.t("Error: {0}"),
     starting: vscode.l10n.t("Starting…"),
+    waiting: vscode.l10n.t("Waiting for your answer: {0}"),
     untrusted: vscode.l10n.t("Trust this workspace to run programs."),
     manageTrust: vscode.l10n.t("Manage Workspace Trust"),
     added: vscode.l10n.t("Added line: {0}"),
@@ -155,4 +159,16 @@ export function pageTexts() {
       "no framework": vscode.l10n.t("No framework"),
     } satisfies Record<Change["outcome"], string>,
   };
+}
+
+/** "3.11.7 · ray 2.60.0 ✓", beside the path of a Python. */
+export function interpreterText({ version, ray }: InterpreterFacts): string {
+  switch (ray) {
+    case "":
+      return vscode.l10n.t("{0} · no ray", plain(version));
+    case "?":
+      return vscode.l10n.t("{0} · ray ✓", plain(version));
+    default:
+      return vscode.l10n.t("{0} · ray {1} ✓", plain(version), plain(ray));
+  }
 }

@@ -7,6 +7,7 @@ export const START = request<Start, RunRef>("eagleray/runs/start");
 export const STOP = request<Stop, Nothing>("eagleray/runs/stop");
 export const RESTART = request<Restart, RunRef>("eagleray/runs/restart");
 export const PYTHONS = request<Nothing, Pythons>("eagleray/runs/pythons");
+export const INTERPRETER = request<InterpreterRef, InterpreterFacts>("eagleray/runs/interpreter");
 export const FORGET = request<RunRef, Nothing>("eagleray/runs/forget");
 export const COMMAND = request<RunRef, RunCommand>("eagleray/runs/command");
 export const BREAKPOINTS = request<SetBreakpoints, Nothing>("eagleray/runs/breakpoints");
@@ -116,6 +117,16 @@ export interface Pythons {
 }
 
 /**
+ * A Python by its path or name, "" the first one on the PATH; `cwd` and `env` are those of the
+ * run.
+ */
+export interface InterpreterRef {
+  readonly python: string;
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/**
  * What nsys records.
  *
  * `workers` are shell patterns; `ranks` None means every rank.  "steps": where the program itself
@@ -137,6 +148,16 @@ export interface ProfilePlan {
   readonly options?: Readonly<Record<string, string>>;
   readonly nsys?: string;
   readonly output?: string;
+}
+
+/**
+ * A Python; `ray` is the version of its package, "" without it, "?" if that is installed without
+ * its metadata.
+ */
+export interface InterpreterFacts {
+  readonly path: string;
+  readonly version: string;
+  readonly ray: string;
 }
 
 /**

@@ -7,9 +7,10 @@ import { asEaglerayError } from "../../common/errors";
 import { plain } from "../../common/texts";
 import { setContextKey } from "../../settings";
 import { askForPython, clusterPythons, keepPython, type ProgramPlace } from "./interpreters";
+import type { StartEvents } from "./nsys_question";
 
 /** `python` "" is the one of the plan; `anyway`: without a check of it. */
-interface PythonChoice {
+export interface PythonChoice {
   readonly python: string;
   readonly anyway: boolean;
 }
@@ -29,6 +30,7 @@ export async function withRay<T>(
   app: App,
   place: ProgramPlace,
   start: (choice: PythonChoice) => Promise<T>,
+  events?: StartEvents,
 ): Promise<T | undefined> {
   let choice: PythonChoice | undefined = { python: "", anyway: false };
   while (choice !== undefined) {
@@ -44,7 +46,12 @@ export async function withRay<T>(
       if (!PYTHON_ERRORS.includes(code)) {
         throw error;
       }
-      choice = await ask(app, place, message, choice);
+      events?.asking(plain(message, 600));
+      try {
+        choice = await ask(app, place, message, choice);
+      } finally {
+        events?.asking("");
+      }
     }
   }
   return undefined;

@@ -19,12 +19,12 @@ import {
 } from "../presets/messages";
 import { gutterBreakpoints } from "./gutter_breakpoints";
 import { prepareOf, type Draft } from "./draft";
-import { RESTART, START, STOP, type Run } from "./messages";
+import { RESTART, START, STOP, type Run, type RunRef } from "./messages";
 import type { RunOutput } from "./output";
 import { programPython } from "./interpreters";
 import { keepRun, optionsOfRun } from "./last_options";
-import { NO_NSYS, withNsys } from "./nsys_question";
-import { PYTHON_ERRORS, withRay } from "./python_question";
+import { NO_NSYS, withNsys, type StartEvents } from "./nsys_question";
+import { PYTHON_ERRORS, withRay, type PythonChoice } from "./python_question";
 import { isOfThisWindow, untilStopped } from "./run_list";
 import { isLive } from "./states";
 
@@ -66,27 +66,31 @@ export class RunStarter {
   }
 
   /** Prepares and starts; the id of the run, or undefined when the user declines. */
-  async run(draft: Draft, file = draft.path): Promise<string | undefined> {
-    return await this.start(await this.prepare(draft), draft, file);
+  async run(draft: Draft, file = draft.path, events?: StartEvents): Promise<string | undefined> {
+    return await this.start(await this.prepare(draft), draft, file, events);
   }
 
   /** `proposal` is the one for `draft`, whose options belong to `file`. */
-  async start(proposal: Proposal, draft: Draft, file: string): Promise<string | undefined> {
-    const chosen = await withNsys(proposal, draft);
+  async start(
+    proposal: Proposal,
+    draft: Draft,
+    file: string,
+    events?: StartEvents,
+  ): Promise<string | undefined> {
+    const chosen = await withNsys(proposal, draft, events);
     if (chosen !== draft) {
-      return chosen && (await this.run(chosen, file));
+      return chosen && (await this.run(chosen, file, events));
     }
     const { plan, name, confirm, title } = proposal;
-    const question = vscode.l10n.t("Submit {0} to SLURM?", name);
-    if (confirm !== "" && !(await isConfirmed(question, confirm, SUBMIT))) {
+    if (confirm !== "" && !(await isSubmitted(name, confirm, events))) {
       return undefined;
     }
-    const started = await withRay(this.app, draft, (choice) =>
+    const start = (choice: PythonChoice): Promise<RunRef> =>
       longWork(vscode.l10n.t("Starting {0}", plain(title)), (options) => {
         const request = { plan, ...choice, confirmed: confirm !== "" };
         return this.app.sidecar.request(START, request, options);
-      }),
-    );
+      });
+    const started = await withRay(this.app, draft, start, events);
     if (started !== undefined) {
       this.warn(proposal);
       await keepRun(this.app, started.id, file, draft);
@@ -188,6 +192,17 @@ export class RunStarter {
       this.app.log.warn(`the run: ${code}: ${message} ${next_step}`);
       void vscode.window.showWarningMessage(plain(`${message} ${next_step}`.trim(), 600));
     }
+  }
+}
+
+/** Whether the user agrees to submit a script with this command. */
+async function isSubmitted(name: string, command: string, events?: StartEvents): Promise<boolean> {
+  const question = vscode.l10n.t("Submit {0} to SLURM?", name);
+  events?.asking(plain(question));
+  try {
+    return await isConfirmed(question, command, SUBMIT);
+  } finally {
+    events?.asking("");
   }
 }
 

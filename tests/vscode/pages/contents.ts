@@ -28,6 +28,7 @@ const FACTS: PageFacts = {
     { name: "trainer.RewardWorker", running: 0, matched_by: "" },
   ],
   python: "/home/me/project/.venv/bin/python",
+  interpreter: { python: "", text: "3.11.7 · ray 2.60.0 ✓", state: "ok" },
 };
 
 interface OptionsState {
@@ -61,7 +62,14 @@ export function optionsStates(): OptionsState[] {
       messages: [
         {
           ...content(FORM, ["breakpoints", "shorten", "record"]),
-          facts: { clusters: [], presets: [], breakpoints: [], classes: [], python: "" },
+          facts: {
+            clusters: [],
+            presets: [],
+            breakpoints: [],
+            classes: [],
+            python: "",
+            interpreter: { python: "", text: "3.12.1 · no ray", state: "warning" },
+          },
         },
         checked([], plainRun),
       ],
@@ -125,8 +133,26 @@ export function optionsStates(): OptionsState[] {
       messages: [
         content(FORM, []),
         checked([], plainRun),
-        { kind: "starting", isOn: true },
+        { kind: "starting", isOn: true, question: "" },
         { kind: "announcement", sentence: "train.py was started." },
+      ],
+    },
+    {
+      name: "waiting",
+      messages: [
+        {
+          ...content({ ...record, python: "/nowhere/python" }, ["record"]),
+          facts: {
+            ...FACTS,
+            interpreter: {
+              python: "/nowhere/python",
+              text: "/nowhere/python was not found.",
+              state: "error",
+            },
+          },
+        },
+        checked([], plainRun),
+        { kind: "starting", isOn: true, question: "No nsys was found on this machine." },
       ],
     },
     { name: "untrusted", messages: [{ kind: "untrusted", texts: pageTexts() }] },

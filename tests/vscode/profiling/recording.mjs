@@ -39,6 +39,11 @@ export async function profiledRun({ stage, window, test }) {
     await window.shot("who");
     await options.fill("Workers to record", "*Policy*");
     await window.waitFor(options.status("Ready to start"), "that it can be started");
+    await window.waitFor(options.frame.getByText(/ray [\d.]+ ✓/), "the Ray of its Python");
+    if (existsSync(nsys)) {
+      const found = options.frame.getByText(`Found on this machine: ${nsys}`);
+      await window.waitFor(found, "the nsys of the setting");
+    }
     await options.checkAccessibility();
     await window.shot("form");
   });
@@ -59,12 +64,41 @@ export async function profiledRun({ stage, window, test }) {
   const states = async (first, second) =>
     (await hasText(/policy-0/, first)) && (await hasText(/policy-1/, second));
 
-  await test("Start Recording records the workers that run under nsys", async () => {
+  await test("a wrong path of nsys is asked about before the start, and replaced in the page", async () => {
+    const dialog = page.locator(".monaco-dialog-box");
+    const warning = options.problem("/nowhere/nsys was not found on this machine.");
+    await options.fill("Path of nsys", "/nowhere/nsys");
+    await window.waitFor(warning, "the warning");
     await window.gesture(
       () => options.button("Start").click(),
-      () => page.locator(".terminal-outer-container").first().isVisible(),
-      "the program runs",
+      () => dialog.isVisible(),
+      "the question",
     );
+    await window.waitFor(options.status("Waiting for your answer"), "what the page waits for");
+    await window.shot("nsys-question");
+    await window.gesture(
+      () => dialog.getByRole("button", { name: "Enter Path" }).click(),
+      () => input.isVisible(),
+      "the box for the path",
+    );
+    await input.fill("/nowhere/else");
+    await window.waitFor(
+      page.getByText("There is no program at this path."),
+      "that it is no program",
+    );
+    await window.shot("nsys-path");
+    await input.fill(nsys);
+    await page.keyboard.press("Enter");
+    await window.waitFor(
+      page.locator(".terminal-outer-container").first(),
+      "the output of the program",
+    );
+    assert.equal(await options.field("Path of nsys").inputValue(), nsys);
+    await window.waitForNone(warning, "the warning");
+    await window.shot("nsys-entered");
+  });
+
+  await test("Start Recording records the workers that run under nsys", async () => {
     await window.openPanel();
     await window.waitFor(row(/policy-1.*profiled/), "that a worker is profiled");
     await inline(

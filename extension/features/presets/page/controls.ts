@@ -41,7 +41,19 @@ interface TextOptions {
   readonly placeholder?: (view: View) => string;
   readonly isShown?: (view: View) => boolean;
   readonly isEnabled?: (view: View) => boolean;
-  readonly browse?: { readonly text: string; readonly label: string; readonly pressed: () => void };
+  readonly browse?: {
+    readonly text: string;
+    readonly label: string;
+    readonly pressed: () => void;
+    readonly isShown?: (view: View) => boolean;
+  };
+  /** Beside the label: what is known of the value. */
+  readonly note?: (view: View) => FieldNote | undefined;
+}
+
+export interface FieldNote {
+  readonly text: string;
+  readonly state: "ok" | "warning" | "error" | "checking";
 }
 
 export function textField(name: TextName, options: TextOptions, change: ChangeFields): Part {
@@ -52,18 +64,21 @@ export function textField(name: TextName, options: TextOptions, change: ChangeFi
       ? element("input", { ...attributes, type: "text" })
       : element("textarea", { ...attributes, rows: String(lines) });
   const label = element("label", { for: name });
-  const problem = new ProblemText(name, input, hint !== undefined);
+  const note = element("span", { id: `${name}-note`, class: "about" });
+  const notes = options.note === undefined ? [] : [note];
+  const problem = new ProblemText(name, input, hint !== undefined, notes);
   input.addEventListener("input", () => {
     change({ [name]: input.value });
   });
   const row: Child[] = [input];
-  if (browse !== undefined) {
-    row.push(button(browse.text, browse.pressed, { "aria-label": browse.label }));
+  const browsing = browse && button(browse.text, browse.pressed, { "aria-label": browse.label });
+  if (browsing !== undefined) {
+    row.push(browsing);
   }
   const root = element(
     "div",
     { class: "field" },
-    label,
+    element("div", { class: "heading" }, label, ...notes),
     element("div", { class: "row" }, ...row),
     ...(hint === undefined ? [] : [element("p", { class: "hint", id: `${name}-hint` }, hint)]),
     problem.root,
@@ -76,9 +91,21 @@ export function textField(name: TextName, options: TextOptions, change: ChangeFi
       root.hidden = !(options.isShown?.(view) ?? true);
       input.disabled = !(options.isEnabled?.(view) ?? true);
       setValue(input, view.form[name]);
+      if (browsing !== undefined) {
+        browsing.hidden = !(browse?.isShown?.(view) ?? true);
+      }
+      showNote(note, options.note?.(view));
       problem.refresh(view);
     },
   };
+}
+
+function showNote(note: HTMLElement, shown: FieldNote | undefined): void {
+  note.hidden = shown === undefined;
+  note.dataset["state"] = shown?.state ?? "";
+  if (note.textContent !== (shown?.text ?? "")) {
+    note.textContent = shown?.text ?? "";
+  }
 }
 
 /** A text is set only where it differs, which would move the cursor. */
@@ -169,6 +196,7 @@ export class ProblemText {
     private readonly field: Field,
     private readonly control: HTMLElement,
     private readonly hasHint: boolean,
+    private readonly notes: readonly HTMLElement[] = [],
   ) {
     this.root = element("p", { class: "problem", id: `${control.id}-problem` });
     this.root.hidden = true;
@@ -187,6 +215,7 @@ export class ProblemText {
     }
     this.control.setAttribute("aria-invalid", String(blocks));
     const describing = [
+      ...this.notes.filter(({ hidden }) => !hidden).map(({ id }) => id),
       ...(this.hasHint ? [`${this.control.id}-hint`] : []),
       ...(problem === undefined ? [] : [this.root.id]),
     ];

@@ -36,6 +36,7 @@ class OptionsContent {
   private number = 0;
   private timer: number | undefined;
   private isStarting = false;
+  private question = "";
   private view: View;
 
   constructor(
@@ -161,6 +162,7 @@ class OptionsContent {
         break;
       case "starting":
         this.isStarting = message.isOn;
+        this.question = message.question;
         this.refresh();
         break;
       default:
@@ -282,7 +284,7 @@ class OptionsContent {
   private statusText(): string {
     const { problems, isChecking } = this.view;
     if (this.isStarting) {
-      return this.texts.starting;
+      return this.question === "" ? this.texts.starting : filled(this.texts.waiting, this.question);
     }
     const blocking = problems.filter(({ blocks }) => blocks);
     const [first] = blocking.length > 0 ? blocking : problems;

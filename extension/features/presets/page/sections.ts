@@ -10,6 +10,7 @@ import {
   textField,
   tickField,
   type ChangeFields,
+  type FieldNote,
   type Part,
   type View,
 } from "./controls";
@@ -76,6 +77,7 @@ export function programSection(texts: PageTexts, acts: Acts): Part {
       label: texts.python,
       placeholder: ({ facts }) => facts.python || "python",
       ...browse("python", texts.python),
+      note: (view) => pythonNote(texts, view),
     },
     change,
   );
@@ -104,6 +106,18 @@ export function programSection(texts: PageTexts, acts: Acts): Part {
     ),
     refresh: refreshAll(fields),
   };
+}
+
+/** A job has the Python of its cluster; a problem of the field says more than this note. */
+function pythonNote(texts: PageTexts, { form, facts, problems }: View): FieldNote | undefined {
+  const { interpreter } = facts;
+  const isOfJob = form.kind === "sbatch" || form.kind === "job";
+  if (isOfJob || problems.some(({ field }) => field === "python")) {
+    return undefined;
+  }
+  return interpreter?.python === form.python.trim()
+    ? interpreter
+    : { text: texts.examiningPython, state: "checking" };
 }
 
 /** The chosen one stays, though it may not be connected. */
@@ -470,6 +484,15 @@ export function recordSection(
     {
       label: ({ form }) => (form.cluster === "" ? texts.nsysPath : texts.nsys),
       hint: texts.nsysHint,
+      browse: {
+        text: texts.browse,
+        label: filled(texts.browseFor, texts.nsysPath),
+        pressed: () => {
+          acts.browse("nsys");
+        },
+        // The dialog shows the files of this machine.
+        isShown: ({ form }) => form.cluster === "",
+      },
     },
     change,
   );

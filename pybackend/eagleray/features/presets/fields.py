@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from eagleray.common.errors import EaglerayError
+from eagleray.common.errors import EaglerayError, printable
 from eagleray.features.presets.errors import BAD_ANSWER
 from eagleray.features.presets.messages import FieldProblem, Prepare
 
@@ -25,6 +25,9 @@ _FIELDS = {
     "no-nsys": "nsys",
 }
 
+# The program that is started, which may be the Python of the run.
+_PROGRAM = ("program-not-found", "not-executable")
+
 
 def field_of(code: str) -> str:
     return _FIELDS.get(code, "")
@@ -35,6 +38,12 @@ def field_problem(request: Prepare, error: EaglerayError) -> FieldProblem:
     field = field_of(error.code)
     if field == "path" and not Path(request.cwd).expanduser().is_dir():
         field = "cwd"
+    elif (
+        request.python
+        and error.code in _PROGRAM
+        and printable(request.python, 300) in error.message
+    ):
+        field = "python"
     elif field == "path" and not request.path:
         field = "args"
     elif error.code == BAD_ANSWER:

@@ -105,6 +105,35 @@ def no_python() -> EaglerayError:
     )
 
 
+def missing_python(python: str) -> EaglerayError:
+    return EaglerayError(
+        "python-missing",
+        t("{python} was not found.", python=printable(python, 300)),
+        t("Check its path, or select another Python."),
+    )
+
+
+def not_a_python(python: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "not-a-python",
+        t("{python} is not a working Python.", python=printable(python, 300)),
+        t("Select another Python."),
+        why,
+    )
+
+
+def silent_python(python: str, seconds: float) -> EaglerayError:
+    return EaglerayError(
+        "python-silent",
+        t(
+            "{python} did not answer within {seconds} s.",
+            python=printable(python, 300),
+            seconds=f"{seconds:g}",
+        ),
+        t("Select another Python."),
+    )
+
+
 def unknown_kind(path: str) -> EaglerayError:
     return EaglerayError(
         "unknown-kind",

@@ -14,7 +14,9 @@ from eagleray.common.off_loop import off_loop
 from eagleray.common.redact import redact_text
 from eagleray.common.tasks import publish_changes
 from eagleray.features.runs import messages
+from eagleray.features.runs.interpreters import Interpreters
 from eagleray.features.runs.model import (
+    InterpreterFacts,
     RunPlan,
     arguments_text,
     command_text,
@@ -45,6 +47,7 @@ def register(
     server.on_request(messages.STOP, handlers.stop)
     server.on_request(messages.RESTART, handlers.restart)
     server.on_request(messages.PYTHONS, handlers.pythons)
+    server.on_request(messages.INTERPRETER, handlers.interpreter)
     server.on_request(messages.FORGET, handlers.forget)
     server.on_request(messages.COMMAND, handlers.command)
     server.on_request(messages.BREAKPOINTS, handlers.set_breakpoints)
@@ -72,6 +75,7 @@ class RunHandlers:
         self._runs = runs
         self._preparing = preparing
         self._cluster_pythons = cluster_pythons
+        self._interpreters = Interpreters()
 
     async def list_runs(self) -> messages.StoredRuns:
         return await off_loop(self._all)
@@ -109,6 +113,10 @@ class RunHandlers:
 
     async def pythons(self) -> messages.Pythons:
         return messages.Pythons(await off_loop(self._cluster_pythons))
+
+    async def interpreter(self, request: messages.InterpreterRef) -> InterpreterFacts:
+        """Runs it, so only the editor of a trusted workspace asks."""
+        return await self._interpreters.facts(request.python, request.cwd, request.env)
 
     async def forget(self, request: messages.RunRef) -> None:
         await self._runs.forget(request.id)

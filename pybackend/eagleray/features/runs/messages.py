@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from types import NoneType
 
-from attrs import frozen
+from attrs import field, frozen
 
-from eagleray.features.runs.model import BreakpointStatus, Kind, Phase, RunWorkerStatus
+from eagleray.features.runs.model import (
+    BreakpointStatus,
+    InterpreterFacts,
+    Kind,
+    Phase,
+    RunWorkerStatus,
+)
 from eagleray.protocol.runs import Breakpoint
 from eagleray.wire.requests import Notification, Request
 
@@ -131,12 +137,22 @@ class Pythons:
     paths: list[str]
 
 
+@frozen
+class InterpreterRef:
+    """A Python by its path or name, "" the first one on the PATH; `cwd` and `env` are those of the run."""
+
+    python: str
+    cwd: str
+    env: dict[str, str] = field(factory=dict)
+
+
 LIST = Request("eagleray/runs/list", NoneType, StoredRuns)
 CHANGED = Notification("eagleray/runs/changed", StoredRuns)
 START = Request("eagleray/runs/start", Start, RunRef)
 STOP = Request("eagleray/runs/stop", Stop, NoneType)
 RESTART = Request("eagleray/runs/restart", Restart, RunRef)
 PYTHONS = Request("eagleray/runs/pythons", NoneType, Pythons)
+INTERPRETER = Request("eagleray/runs/interpreter", InterpreterRef, InterpreterFacts)
 FORGET = Request("eagleray/runs/forget", RunRef, NoneType)
 COMMAND = Request("eagleray/runs/command", RunRef, RunCommand)
 BREAKPOINTS = Request("eagleray/runs/breakpoints", SetBreakpoints, NoneType)

@@ -62,6 +62,15 @@ class ScriptCopy:
 
 
 @frozen
+class InterpreterFacts:
+    """A Python; `ray` is the version of its package, "" without it, "?" if that is installed without its metadata."""
+
+    path: str
+    version: str
+    ray: str
+
+
+@frozen
 class RunPlan:
     """A start of the user's program.
 

@@ -156,6 +156,7 @@ async def injected_config_for(record: RunRecord, plan: RunPlan) -> InjectedConfi
     main = (
         await asyncio.to_thread(main_program, plan, is_remote=is_remote) if plan.post_mortem else ""
     )
+    local_nsys = await asyncio.to_thread(nsys_here, plan)
     return InjectedConfig(
         run=record.id,
         verifier=injected_config.verifier(record.secret()),
@@ -165,7 +166,7 @@ async def injected_config_for(record: RunRecord, plan: RunPlan) -> InjectedConfi
         main=main,
         reports="" if is_remote or plan.profile is None else reports_folder(record),
         reader="" if plan.profile is None else await nsys.version_here(),
-        nsys=await asyncio.to_thread(nsys_here, plan) or nsys.configured(),
+        nsys=local_nsys or nsys.configured(),
     )
 
 
