@@ -233,6 +233,9 @@ export const ROWS = {
     certificates: ".certificates",
     reconnect: ".reconnect",
   },
+  /** Ends that of a problem of which a program printed more than its texts say. */
+  sshLog: ".sshLog",
+  log: ".log",
   node: "node",
   group: "group",
   worker: "worker",

@@ -1,4 +1,4 @@
-/** Dialogs: a confirmation before what cannot be undone, and progress with a button to cancel. */
+/** Dialogs: confirmations, what a program printed, and progress with a button to cancel. */
 
 import * as vscode from "vscode";
 
@@ -9,6 +9,22 @@ import type { RequestOptions } from "./sidecar/sidecar";
 export async function isConfirmed(question: string, detail: string, yes: string): Promise<boolean> {
   const options = { modal: true, detail };
   return (await vscode.window.showWarningMessage(plain(question), options, yes)) === yes;
+}
+
+/** A dialog shows what ssh printed as it is, lines and all; a button opens the log. */
+export async function showPrinted(
+  title: string,
+  printed: string,
+  log: vscode.LogOutputChannel,
+): Promise<void> {
+  const showLog = vscode.l10n.t("Show Log");
+  const lines = printed.split(/\r?\n/).map((line) => plain(line, 500));
+  const detail = lines.filter((line, at) => line !== "" || lines[at - 1] !== "").join("\n");
+  const options = { modal: true, detail: detail.trim() };
+  const answer = await vscode.window.showInformationMessage(plain(title, 600), options, showLog);
+  if (answer === showLog) {
+    log.show();
+  }
 }
 
 /** Most work is done by then; a notification that flashes by would only disturb. */

@@ -1,10 +1,11 @@
-/** Shows errors of the catalogue, each with a button that opens the log. */
+/** Shows errors of the catalogue, each with a button that opens the log, or for one of ssh what ssh printed. */
 
 import * as vscode from "vscode";
 
-import { asEaglerayError, isCancellation } from "./common/errors";
+import { asEaglerayError, type EaglerayError, isCancellation, isSshError } from "./common/errors";
 import { plain } from "./common/texts";
 import { COMMANDS, type CommandId } from "./contributions";
+import { showPrinted } from "./dialogs";
 
 /** A further button of a message. */
 export interface Action {
@@ -12,7 +13,8 @@ export interface Action {
   run(): unknown;
 }
 
-const SHOW_LOGS = vscode.l10n.t("Show Log");
+const SHOW_LOG = vscode.l10n.t("Show Log");
+const SHOW_SSH_LOG = vscode.l10n.t("Show SSH Log");
 
 /** What helps against an error, by its code, whatever was being done. */
 const REMEDIES: Readonly<Record<string, readonly Action[]>> = {
@@ -32,10 +34,11 @@ export class ErrorMessages {
       return;
     }
     const known = asEaglerayError(error);
-    this.log.error(`${doing}: ${known.code}: ${known.sentence} ${known.detail}`.trim());
+    const { code, sentence, detail, output } = known;
+    this.log.error(`${doing}: ${code}: ${sentence} ${detail} ${output}`.trim());
     // That there is no Python is said once, with a button to choose one, by whoever follows the sidecar's state.
-    if (known.code !== "no-python") {
-      void this.ask(known.sentence, [...actions, ...(REMEDIES[known.code] ?? [])]);
+    if (code !== "no-python") {
+      void this.ask(sentence, [...actions, ...(REMEDIES[code] ?? []), this.logOf(known)]);
     }
   }
 
@@ -50,13 +53,20 @@ export class ErrorMessages {
   }
 
   private async ask(sentence: string, actions: readonly Action[]): Promise<void> {
-    const titles = [...actions.map((action) => action.title), SHOW_LOGS];
+    const titles = actions.map((action) => action.title);
     const answer = await vscode.window.showErrorMessage(plain(sentence, 600), ...titles);
-    if (answer === SHOW_LOGS) {
-      this.log.show();
-    } else {
-      actions.find((action) => action.title === answer)?.run();
-    }
+    actions.find((action) => action.title === answer)?.run();
+  }
+
+  private logOf({ code, message, output }: EaglerayError): Action {
+    return isSshError(code) && output !== ""
+      ? { title: SHOW_SSH_LOG, run: () => showPrinted(message, output, this.log) }
+      : {
+          title: SHOW_LOG,
+          run: () => {
+            this.log.show();
+          },
+        };
   }
 }
 

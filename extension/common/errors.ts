@@ -9,6 +9,8 @@ export class EaglerayError extends Error {
     message: string,
     readonly nextStep = "",
     readonly detail = "",
+    /** What a program such as ssh or sbatch printed, on several lines; never part of the texts. */
+    readonly output = "",
   ) {
     super(message);
     this.name = "EaglerayError";
@@ -103,7 +105,13 @@ export function someFailed(
     l10n.t("{0} of {1} failed.", failed.length, total),
     failed.map(([name, { sentence }]) => `${name}: ${sentence}`).join(" "),
     errors.map(({ code, detail }) => `${code} ${detail}`.trim()).join("\n"),
+    [...new Set(errors.map(({ output }) => output))].filter((output) => output !== "").join("\n"),
   );
+}
+
+/** Whether ssh has failed, on this machine or behind a login node. */
+export function isSshError(code: string): boolean {
+  return code.startsWith("ssh-") || code.startsWith("far-");
 }
 
 /** Whether `error` is a cancellation by the user. */

@@ -245,7 +245,7 @@ const CONNECTION_GONE = [-32097, -32096, -32098, -32099];
 export function answerError(error: unknown): EaglerayError {
   const { code, data } = (error ?? {}) as { code?: unknown; data?: unknown };
   if (isCatalogued(data)) {
-    return new EaglerayError(data.code, data.message, data.next_step ?? "");
+    return new EaglerayError(data.code, data.message, data.next_step ?? "", "", data.output ?? "");
   }
   if (code === REQUEST_CANCELLED) {
     return new EaglerayError("cancelled", "Cancelled.");
@@ -259,7 +259,7 @@ export function answerError(error: unknown): EaglerayError {
 
 function isCatalogued(
   data: unknown,
-): data is { code: string; message: string; next_step?: string } {
+): data is { code: string; message: string; next_step?: string; output?: string } {
   const value = data as { code?: unknown; message?: unknown } | null | undefined;
   return typeof value?.code === "string" && typeof value.message === "string";
 }

@@ -63,7 +63,7 @@ async def test_failed_slurm_query_does_not_promise_to_retry(squeue: Path, own_ho
     done = await eagleray("slurm")
     assert (done.code, done.out) == (1, "")
     assert "Can't reach SLURM: `squeue` failed." in done.err
-    assert "Unable to contact" not in done.err
+    assert done.err.splitlines()[-1] == "  Unable to contact slurm controller"
     assert RETRYING not in done.err
 
 

@@ -19,6 +19,7 @@ import {
   clusterTexts,
   type ClustersView,
 } from "../../extension/features/clusters/tree_rows";
+import { problemTexts, type ProblemRow } from "../../extension/features/clusters/rows";
 import {
   CHANGED as PAUSED_CHANGED,
   REFRESH as REFRESH_WORKERS,
@@ -67,12 +68,14 @@ test("a cluster row shows its size or state, with its problems below, and hints 
     message: "debugpy is missing.",
     next_step: "Install it.",
     retries: false,
+    output: "",
   };
   const hint = {
     code: "foreign",
     message: "8265 is somebody else’s.",
     next_step: "",
     retries: false,
+    output: "",
   };
   const added = cluster({
     id: "http://h:1",
@@ -129,13 +132,10 @@ for (const [state, icon] of ROUTES) {
   });
 }
 
-test("the last words of ssh stand in the tooltip, line by line, and can be shown whole", async () => {
+test("what ssh printed is in no row, but can be shown whole", async () => {
   const lost = cluster({ route: LOST });
   fake.sidecar.notify(CHANGED, clustersOf([lost]));
-  assert.match(
-    clusterTexts(lost).tooltip,
-    /\nLast SSH message:\ndebug1: x\nConnection to login closed\.$/,
-  );
+  assert.doesNotMatch(clusterTexts(lost).tooltip, /debug1/);
   await editor.run("eagleray.showSshLog", rowOf(lost));
   const [dialog] = editor.asked;
   assert.deepEqual(dialog?.options, {
@@ -161,7 +161,7 @@ test("what a far end writes is only text in rows and tooltips", () => {
     }),
     clustersTexts(VIEW, {
       row: "jobHost",
-      host: { host: evil, state: "failing", sentence: evil },
+      host: { host: evil, state: "failing", problem: null },
       jobs: [],
     }),
   ];
@@ -184,18 +184,26 @@ test("Reconnect asks for a new connection, from the palette of any cluster", asy
 });
 
 test("jobs with a Ray are listed below their login node, those of this machine at the root", () => {
+  const refused = {
+    code: "ssh-key-refused",
+    message: "other rejected your SSH keys (publickey).",
+    next_step: "",
+    retries: false,
+    output: "alice@other: Permission denied (publickey).",
+  };
   const hosts = [
-    { host: "login", state: "ok" as const, sentence: "" },
-    { host: "other", state: "failing" as const, sentence: "other refused the key." },
+    { host: "login", state: "ok" as const, problem: null },
+    { host: "other", state: "failing" as const, problem: refused },
   ];
   const here = job({ id: "7", host: "", address: "slurm://7", name: "" });
-  const idle = { host: "idle", state: "ok" as const, sentence: "" };
+  const idle = { host: "idle", state: "ok" as const, problem: null };
   fake.sidecar.notify(CHANGED, clustersOf([], { jobs: [job(), here], hosts: [...hosts, idle] }));
   assert.deepEqual(shownRows(), [
     "job 7 | 3 nodes · 1 h 20 m left | job",
     "login | 1 Ray job | jobHost",
     "  train | job 12 · 3 nodes · 1 h 20 m left | job",
     "other | can't reach SLURM | jobHost",
+    "  other rejected your SSH keys (publickey). |  | problem.sshLog",
     "idle | watching for your SLURM jobs | jobHost",
   ]);
 });
@@ -220,7 +228,7 @@ test("what counts in a row fits into 300 px", () => {
     [
       clustersTexts(VIEW, {
         row: "jobHost",
-        host: { host: "login", state: "ok", sentence: "" },
+        host: { host: "login", state: "ok", problem: null },
         jobs: [],
       }),
       "watching for your SLURM jobs",
@@ -265,7 +273,7 @@ test("a cluster gets the entered name, and its own with an empty one", async () 
 });
 
 test("a host is looked at and forgotten", async () => {
-  const hosts = [{ host: "login", state: "ok" as const, sentence: "" }];
+  const hosts = [{ host: "login", state: "ok" as const, problem: null }];
   fake.sidecar.notify(CHANGED, clustersOf([], { hosts }));
   await editor.run("eagleray.removeLoginNode", { row: "jobHost", host: hosts[0] });
   assert.deepEqual(fake.sidecar.sentTo(FORGET_HOST), [{ host: "login" }]);
@@ -310,8 +318,30 @@ test("while the sidecar is down the last lists stay", async () => {
   assert.equal(fake.app.paused.value.paused, 1);
 });
 
+test("a problem's row shows the log that a message about it offers", async () => {
+  const printed = "banner\nalice@other: Permission denied (publickey).";
+  const problem = (code: string, output: string): ProblemRow => ({
+    row: "problem",
+    cluster: "",
+    problem: { code, message: "It failed.", next_step: "", retries: false, output },
+  });
+  assert.deepEqual(
+    [
+      problem("ssh-failed", printed),
+      problem("far-refused", printed),
+      problem("slurm-failed", printed),
+      problem("ssh-slow", ""),
+    ].map((row) => problemTexts(row).context),
+    ["problem.sshLog", "problem.sshLog", "problem.log", "problem"],
+  );
+  await editor.run("eagleray.showSshLog", problem("ssh-failed", printed));
+  const [dialog] = editor.asked;
+  assert.equal(dialog?.text, "It failed.");
+  assert.deepEqual(dialog.options, { modal: true, detail: printed });
+});
+
 test("what to do can be copied from a problem's row", async () => {
-  const problem = { code: "x", message: "x", next_step: "pip install debugpy", retries: false };
+  const problem = { code: "x", message: "x", next_step: "pip install debugpy" };
   await editor.run("eagleray.copyFix", { row: "problem", cluster: "", problem });
   assert.equal(editor.clipboard, "pip install debugpy");
 });

@@ -141,6 +141,32 @@ test("an address that failed can be edited, or added anyway", async () => {
   ]);
 });
 
+test("an error of ssh offers what ssh printed instead of printing it", async () => {
+  const printed =
+    "Bad configuration option: controlmastr\nterminating, 1 bad configuration options";
+  fake.sidecar.on(ADD, () => {
+    throw new EaglerayError(
+      "ssh-bad-configuration",
+      "ssh can't use your ssh config.",
+      "Correct it.",
+      "",
+      printed,
+    );
+  });
+  editor.answer = ({ kind }) => (kind === "error" ? "Show SSH Log" : undefined);
+  const added = editor.run("eagleray.connectCluster");
+  await settled();
+  list().enter("ssh://login/8265");
+  await added;
+  await settled();
+  const [failed, dialog] = editor.asked;
+  assert.equal(failed?.text, "ssh can't use your ssh config. Correct it.");
+  assert.deepEqual(failed.buttons, ["Edit Address…", "Add Anyway", "Show SSH Log"]);
+  assert.equal(dialog?.text, "ssh can't use your ssh config.");
+  assert.deepEqual(dialog.options, { modal: true, detail: printed });
+  assert.match(fake.log.text, /controlmastr/);
+});
+
 test("SLURM trouble is one of the choices", async () => {
   fake.sidecar.on(CHOICES, () => {
     throw new EaglerayError("no-squeue", "squeue fails.", "Load the module.");

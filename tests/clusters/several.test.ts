@@ -31,7 +31,7 @@ let fake: FakeApp;
 
 registeredForEach(registerClusters, (made) => {
   fake = made;
-  const hosts = ["login", "other"].map((host) => ({ host, state: "ok" as const, sentence: "" }));
+  const hosts = ["login", "other"].map((host) => ({ host, state: "ok" as const, problem: null }));
   fake.sidecar.notify(CHANGED, clustersOf(CLUSTERS, { hosts }));
 });
 
@@ -112,9 +112,9 @@ test("a header is added to those of each, and taken back from those that have it
   ]);
 });
 
-test("the last messages on all ways stand in one dialog", async () => {
+test("the SSH logs of several clusters are one dialog", async () => {
   await run("eagleray.showSshLog", ROWS.slice(0, 2));
-  assert.equal(editor.asked[0]?.text, "Last SSH message of 2 clusters");
+  assert.equal(editor.asked[0]?.text, "SSH log of 2 clusters");
   assert.match(String(editor.asked[0].options["detail"]), /^a\n.*from a\n\nb\n.*from b$/s);
 });
 

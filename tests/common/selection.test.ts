@@ -117,4 +117,4 @@ test("logs are had from rows of every kind of worker", () => {
   );
 });
 
-const PROBLEM = { code: "x", message: "x", next_step: "", retries: false };
+const PROBLEM = { code: "x", message: "x", next_step: "", retries: false, output: "" };

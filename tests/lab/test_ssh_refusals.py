@@ -31,7 +31,7 @@ def said(adapter: LabAdapter, *routes: dict[str, str], host: str = "node-1", por
     """The sentence, the next step and ssh's own words."""
     error = adapter.control.refused(host, port, *(routes or (LOGIN,)))
     return "\n".join(
-        str(error[key]) for key in ("message", "next_step", "detail") if error.get(key)
+        str(error[key]) for key in ("message", "next_step", "output") if error.get(key)
     )
 
 

@@ -225,8 +225,11 @@ const CONTEXTS = [
   ...Object.values(ROWS.cluster).flatMap((context) => [context, context + ROWS.routed]),
   ...Object.values(ROWS.job),
   ROWS.jobHost,
-  ROWS.problem,
-  ...Object.values(ROWS.fix).map((fix) => ROWS.problem + fix),
+  ...["", ...Object.values(ROWS.fix)].flatMap((fix) => [
+    ROWS.problem + fix,
+    ROWS.problem + fix + ROWS.sshLog,
+    ROWS.problem + fix + ROWS.log,
+  ]),
   ROWS.node,
   ROWS.group,
   ...["paused", "held", "debugging"].map((state) => `${ROWS.worker}.${state}`),

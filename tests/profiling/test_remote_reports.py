@@ -176,7 +176,7 @@ async def test_failure_of_a_login_node_is_shown(tmp_path: Path) -> None:
     login = Login()
     login.fails = "bash: python3: command not found"
     scan_result = await Scanner().scan([remote_folder(login, tmp_path / RUN)])
-    assert "python3: command not found" in scan_result.failures[0].message
+    assert scan_result.failures[0].output == "bash: python3: command not found"
 
 
 @pytest.fixture

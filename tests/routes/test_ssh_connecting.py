@@ -174,7 +174,8 @@ async def test_unreachable_hosts_are_explained(sshd: SshServer, masters: Masters
     master = masters.make(sshd.program)
     error = await refusal(master)
     assert error.code == "ssh-unreachable"
-    assert "Connection refused" in error.message
+    assert "refused the ssh connection" in error.message
+    assert "Connection refused" in error.output
     # It is tried again when somebody needs it.
     sshd.start()
     await sshd.listens()
@@ -210,7 +211,8 @@ async def test_session_that_ends_at_once_is_an_error(sshd: SshServer, masters: M
     await sshd.listens()
     error = await refusal(masters.make(sshd.configure()))
     assert error.code == "ssh-no-shell"
-    assert "no shells here" in error.message
+    assert error.output.endswith("no shells here")
+    assert "no shells here" not in str(error)
 
 
 OURS = """

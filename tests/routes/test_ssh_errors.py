@@ -123,11 +123,23 @@ def test_stderr_of_ssh_is_explained(text: str, code: str, final: bool) -> None:
     assert (error.code, is_final) == (code, final)
     assert "login" in error.message or code in ("ssh-path-too-long", "ssh-bad-configuration")
     assert error.shown_step
+    assert error.output == "\n".join(text.splitlines())
 
 
-def test_network_reason_is_named() -> None:
-    error, _ = words("ssh: connect to host login port 22: No route to host\r").explain("login")
-    assert error.message == "Can't connect to login by ssh: No route to host."
+@pytest.mark.parametrize(
+    ("printed", "message", "step"),
+    [
+        ("No route to host\r", "This machine has no network route to login.", "VPN"),
+        ("Connection refused", "login refused the ssh connection.", "its ssh server is running"),
+        ("Connection timed out", "login did not answer the ssh connection.", "VPN"),
+    ],
+)
+def test_network_reason_is_named(printed: str, message: str, step: str) -> None:
+    line = f"ssh: connect to host login port 22: {printed}"
+    error, _ = words(line).explain("login")
+    assert error.message == message
+    assert step in error.next_step
+    assert error.output == line.strip()
 
 
 def test_banner_and_noise_of_a_site_do_not_hide_the_end() -> None:

@@ -61,7 +61,7 @@ async def test_cut_is_shown_and_a_new_connection_takes_over(
     old = await opened(master, "127.0.0.1", echo.port)
     wire.cut()
     await until(lambda: in_state(master, "degraded"), "the silence is seen")
-    assert "does not answer" in master.health.reason
+    assert "is not responding" in master.health.reason
     await until(lambda: in_state(master, "reconnecting"), "the old one is given up")
     # Whoever needs it waits for the new one, and nothing is believed of the old.
     waiting = asyncio.ensure_future(opened(master, "127.0.0.1", echo.port))

@@ -186,7 +186,7 @@ async def test_attempt_that_cannot_start_its_helper_leaves_no_socket(
     target = SshTarget("host", short, lambda: SshOptions("true", reuse=False))
     with pytest.raises(AttemptFailed) as failed:
         await ConnectAttempt(target, 60, lambda: None, nobody).run()
-    assert "No space left" in failed.value.error.message
+    assert "No space left" in failed.value.error.output
     assert list(short.iterdir()) == []
 
 

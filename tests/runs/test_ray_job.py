@@ -103,7 +103,7 @@ async def test_rejected_job_raises(output: Output) -> None:
     cluster = FakeCluster(refusal=job_refused("c", "Traceback\nValueError: no such runtime"))
     with pytest.raises(EaglerayError) as raised:
         await job(cluster, output).start()
-    assert "no such runtime" in raised.value.message
+    assert raised.value.output.endswith("no such runtime")
 
 
 async def test_log_after_a_lost_connection_is_printed_once(output: Output, tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ export function clustersOf(clusters: readonly Cluster[], more: Partial<Clusters>
 }
 
 export function problem(code: string, message: string, next_step = ""): ClusterProblem {
-  return { code, message, next_step, retries: false };
+  return { code, message, next_step, retries: false, output: "" };
 }
 
 export function route(changes: Partial<ClusterRoute> = {}): ClusterRoute {

@@ -125,7 +125,7 @@ function clusterOnes(): Spoken[] {
   const hosts = (["ok", "asking", "failing"] as const).map((state): JobHost => ({
     host: `login-${state}`,
     state,
-    sentence: "",
+    problem: state === "failing" ? problem("ssh-failed", "Can't connect to login by ssh.") : null,
   }));
   const jobs: readonly Job[] = [
     job({ host: "login-ok" }),

@@ -231,6 +231,7 @@ test("with none paused, the view says what it sees and what stands in the way", 
     message: "debugpy is missing.",
     next_step: "Install it.",
     retries: false,
+    output: "",
   };
   clusters(cluster({ problems: [problem] }));
   assert.deepEqual(rows("pausedWorkers"), [

@@ -7,7 +7,7 @@ import { withEach } from "../../common/errors";
 import type { Store } from "../../common/readable";
 import { plain } from "../../common/texts";
 import { VIEWS } from "../../contributions";
-import { isConfirmed, longWork } from "../../dialogs";
+import { isConfirmed, longWork, showPrinted } from "../../dialogs";
 import type { Row } from "../../panel";
 import { AddClusterWizard } from "./add_cluster";
 import { connectingToJob } from "./choices";
@@ -187,8 +187,11 @@ export class ClusterCommands {
     );
   }
 
-  /** A dialog shows its text as it is, lines and all. */
-  async showMessage(rows: readonly Row[]): Promise<void> {
+  async showSshLog(rows: readonly Row[]): Promise<void> {
+    const [row] = rows;
+    if (row?.row === "problem" && row.problem.output !== "") {
+      return showPrinted(row.problem.message, row.problem.output, this.app.log);
+    }
     const routed = this.app.clusters.value.clusters.filter(hasOwnRoute);
     const clusters = await clustersOf(
       rows,
@@ -198,13 +201,8 @@ export class ClusterCommands {
     if (clusters.length === 0) {
       return;
     }
-    const logs = vscode.l10n.t("Show Log");
-    const detail = messagesText(clusters);
-    const title = vscode.l10n.t("Last SSH message of {0}", clusterNames(clusters));
-    const answer = await vscode.window.showInformationMessage(title, { modal: true, detail }, logs);
-    if (answer === logs) {
-      this.app.log.show();
-    }
+    const title = vscode.l10n.t("SSH log of {0}", clusterNames(clusters));
+    await showPrinted(title, messagesText(clusters), this.app.log);
   }
 
   /** Credentials for several clusters are entered once. */
@@ -297,8 +295,7 @@ function titled(cluster: Cluster): string {
 }
 
 function routeMessage({ route }: Cluster): string {
-  const said = (route?.message ?? "").split(/\r?\n/).map((line) => plain(line, 500));
-  const text = said.filter((line) => line !== "").join("\n");
+  const text = (route?.message ?? "").trim();
   return [route?.sentence ?? "", text === "" ? vscode.l10n.t("No message.") : text]
     .join("\n\n")
     .trim();

@@ -37,7 +37,7 @@ export function register(app: App): ClustersFeature {
       [COMMANDS.removeLoginNode, "forgetting a host", (to, rows) => to.forgetHost(rows)],
       [COMMANDS.removeCluster, "removing a cluster", (to, rows) => to.remove(rows)],
       [COMMANDS.reconnect, "reconnecting", (to, rows) => to.reconnect(rows)],
-      [COMMANDS.showSshLog, "showing a message", (to, rows) => to.showMessage(rows)],
+      [COMMANDS.showSshLog, "showing a message", (to, rows) => to.showSshLog(rows)],
       [COMMANDS.setToken, "setting a token", (to, rows) => to.give("token", rows)],
       [COMMANDS.setHeaders, "setting headers", (to, rows) => to.give("headers", rows)],
       [COMMANDS.setCertificates, "setting certificates", (to, rows) => to.give("ca_file", rows)],

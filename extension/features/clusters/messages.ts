@@ -22,13 +22,13 @@ export const ANSWER = request<QuestionAnswer, Nothing>("eagleray/clusters/answer
 /**
  * An ssh host that the user added so that their jobs there are listed.
  *
- * It is the displayed part of `HostStatus`, whose error becomes the sentence and whose schedule
+ * It is the displayed part of `HostStatus`, whose error becomes the problem and whose schedule
  * stays in the sidecar.
  */
 export interface JobHost {
   readonly host: string;
   readonly state: "ok" | "asking" | "failing";
-  readonly sentence: string;
+  readonly problem: ClusterProblem | null;
 }
 
 /**
@@ -97,12 +97,17 @@ export interface QuestionRef {
   readonly id: number;
 }
 
-/** What is wrong with a cluster, and the fix; `retries`: Eagleray retries automatically. */
+/**
+ * What is wrong with a cluster, and the fix; `retries`: Eagleray retries automatically.
+ *
+ * `output` is what ssh, srun or squeue printed, "" for other problems.
+ */
 export interface ClusterProblem {
   readonly code: string;
   readonly message: string;
   readonly next_step: string;
   readonly retries: boolean;
+  readonly output: string;
 }
 
 /**

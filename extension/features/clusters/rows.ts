@@ -2,7 +2,7 @@
 
 import { l10n } from "vscode";
 
-import type { EaglerayError } from "../../common/errors";
+import { isSshError, type EaglerayError } from "../../common/errors";
 import { lines, plain, spokenText, type RowTexts } from "../../common/texts";
 import { ROWS } from "../../contributions";
 import type { Row } from "../../panel";
@@ -20,7 +20,7 @@ export interface JobRow {
   readonly connecting: boolean;
 }
 
-/** A login node whose SLURM jobs are listed, with those that hold a Ray. */
+/** A login node whose SLURM jobs are listed, with those that hold a Ray; above them why the list isn't current. */
 export interface JobHostRow {
   readonly row: "jobHost";
   readonly host: JobHost;
@@ -115,8 +115,8 @@ export function iconOf({ state, route }: Cluster): ClusterIcon {
 }
 
 /** The problem that a failed request is shown as. */
-export function problemOf({ code, message, nextStep }: EaglerayError): ClusterProblem {
-  return { code, message, next_step: nextStep, retries: false };
+export function problemOf({ code, message, nextStep, output }: EaglerayError): ClusterProblem {
+  return { code, message, next_step: nextStep, retries: false, output };
 }
 
 /** A problem in a few words; one that isn't listed has its message. */
@@ -172,6 +172,11 @@ const FIXES: Readonly<Record<string, keyof typeof ROWS.fix>> = {
   "bridge-needs-click": "reconnect",
 };
 
+/** Which log has what a program printed: the buttons that a message about this problem has, too. */
+function logContext({ code, output }: ClusterProblem): string {
+  return output === "" ? "" : isSshError(code) ? ROWS.sshLog : ROWS.log;
+}
+
 export function problemTexts({ cluster, problem }: ProblemRow): RowTexts {
   const message = plain(problem.message, 500);
   const title = PROBLEM_TITLES[problem.code] ?? message;
@@ -184,7 +189,7 @@ export function problemTexts({ cluster, problem }: ProblemRow): RowTexts {
     spoken: spokenText(title === message ? "" : title, message, plain(problem.next_step, 500)),
     icon: "warning",
     color: "list.warningForeground",
-    context: ROWS.problem + (fix === undefined ? "" : ROWS.fix[fix]),
+    context: ROWS.problem + (fix === undefined ? "" : ROWS.fix[fix]) + logContext(problem),
     children: "none",
   };
 }

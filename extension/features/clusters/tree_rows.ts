@@ -131,17 +131,18 @@ function jobHostTexts({ host, jobs }: JobHostRow): RowTexts {
   const name = plain(host.host);
   const [icon, activity] = HOST_STATES[host.state];
   const text = host.state === "ok" && jobs.length > 0 ? rayJobsText(jobs.length) : activity;
+  const hasRows = jobs.length > 0 || host.problem !== null;
   return {
-    // VS Code leaves a row folded that had nothing below it before, so with jobs it is another row.
-    id: `jobHost ${host.host}${jobs.length > 0 ? "+" : ""}`,
+    // VS Code leaves a row folded that had nothing below it before, so with rows it is another row.
+    id: `jobHost ${host.host}${hasRows ? "+" : ""}`,
     label: name,
     description: text,
-    tooltip: lines(l10n.t("SLURM login node {0}", host.host), text, host.sentence),
-    spoken: spokenText(l10n.t("SLURM login node {0}", name), text, plain(host.sentence, 500)),
+    tooltip: lines(l10n.t("SLURM login node {0}", host.host), text),
+    spoken: spokenText(l10n.t("SLURM login node {0}", name), text),
     icon,
     ...(host.state === "failing" ? { color: "list.warningForeground" } : {}),
     context: ROWS.jobHost,
-    children: jobs.length > 0 ? "expanded" : "none",
+    children: hasRows ? "expanded" : "none",
   };
 }
 
@@ -222,6 +223,5 @@ function routeLines(route: ClusterRoute | null): string[] {
   return [
     l10n.t("Through {0}: {1}", route.via, ROUTE_ICONS[route.state]?.word ?? l10n.t("connected")),
     route.sentence,
-    ...(route.message === "" ? [] : [l10n.t("Last SSH message:"), ...route.message.split(/\r?\n/)]),
   ];
 }

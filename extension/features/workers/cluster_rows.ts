@@ -40,7 +40,10 @@ export function clusterTreeRows(
     case "cluster":
       return belowCluster(view, row);
     case "jobHost":
-      return row.jobs;
+      return [
+        ...(row.host.problem === null ? [] : [problemRow("", row.host.problem)]),
+        ...row.jobs,
+      ];
     case "node":
       return onNode(row);
     case "anyGroup":

@@ -46,7 +46,8 @@ _VERSION = {"version": Field(f"version of this format: {VERSION}", "integer")}
 _INTEGER = "integer"
 _NUMBER_OR_NULL = "number or null"
 _INTEGER_OR_NULL = "integer or null"
-PROBLEM = ("code", "message", "next_step")
+WARNING = ("code", "message", "next_step")
+PROBLEM = (*WARNING, "output")
 LOCATION = ("path", "line", "function", "local")
 WORKER_STATES = '"paused", "debugging", "held", "running" or "gone"'
 
@@ -220,7 +221,7 @@ REPORT: Shape = {
     "trace": Field("what was traced"),
     "gpus": Field("list of GPUs with their shares and curves", "array"),
     "tables": Field(f"list of {{{', '.join(_TABLE)}}}", "array", _TABLE),
-    "warnings": Field("list of {code, message, next_step}", "array", PROBLEM),
+    "warnings": Field(f"list of {{{', '.join(WARNING)}}}", "array", WARNING),
 }
 
 SHAPES: dict[str, tuple[str, Shape]] = {

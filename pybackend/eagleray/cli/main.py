@@ -38,10 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         module, parsed = parse(written)
         return _run(module, parsed)
     except EaglerayError as error:
-        from eagleray.cli.output import step_now
+        from eagleray.cli.output import printed_line, step_now
 
-        step = step_now(error)
-        print(f"eagleray: {error.message}", step, sep="\n", file=sys.stderr)
+        lines = [f"eagleray: {error.message}", step_now(error), *printed_line(error)]
+        print(*lines, sep="\n", file=sys.stderr)
         return CODES.get(error.code, 1)
     except BrokenPipeError:
         # The reader of our output has enough of it.

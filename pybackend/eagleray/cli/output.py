@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from eagleray.cli.next_steps import TerminalError, terminal_step
-from eagleray.common.errors import EaglerayError
+from eagleray.common.errors import EaglerayError, last_line
 from eagleray.common.l10n import t
 from eagleray.features.clusters.model import ClusterProblem
 
@@ -27,8 +27,13 @@ def step_now(error: EaglerayError | ClusterProblem) -> str:
 
 
 def error_text(error: EaglerayError | ClusterProblem) -> str:
-    """The error on one line, with the step of a terminal."""
-    return f"{error.message} {step_now(error)}".rstrip()
+    """The error on one line, with the step of a terminal; below it what ssh or SLURM printed."""
+    return "\n".join([f"{error.message} {step_now(error)}".rstrip(), *printed_line(error)])
+
+
+def printed_line(error: EaglerayError | ClusterProblem) -> list[str]:
+    """The last line of what a program printed, none where no program failed."""
+    return [f"  {last_line(error.output)}"] if error.output else []
 
 
 def say(message: str) -> None:

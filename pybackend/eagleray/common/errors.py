@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from eagleray.common.l10n import later, t, translated
+from eagleray.common.redact import redact_text
 
 # Follows the next step in the text of an error with `retries`.
 RETRYING = later("Eagleray retries automatically.")
@@ -24,7 +25,8 @@ class EaglerayError(Exception):
     `code` is stable and meant for programs; `message` is one sentence that says what happened;
     `next_step` says what the user can do; `detail` goes to the log only.  `retries`: a window, or another
     process that keeps running, retries automatically.  Texts for them end with `RETRYING`; a command that
-    ends after the error leaves it out.
+    ends after the error leaves it out.  `output` is what a program such as ssh or sbatch printed, without
+    secrets: never part of the texts, but shown in the log, on request, and below the error in a terminal.
     """
 
     code: str
@@ -32,6 +34,15 @@ class EaglerayError(Exception):
     next_step: str = ""
     detail: str = ""
     retries: bool = False
+    output: str = ""
+
+    def __post_init__(self) -> None:
+        self.output = printed(self.output)
+
+    @property
+    def logged(self) -> str:
+        """What the log has besides the texts."""
+        return f"{self.detail} {self.output}".strip()
 
     @property
     def shown_step(self) -> str:
@@ -51,6 +62,23 @@ def printable(text: str, limit: int = 200) -> str:
     """Returns `text` on one line, without control characters, at most `limit` characters long."""
     clean = "".join(c if c.isprintable() else " " for c in text)
     return clean if len(clean) <= limit else clean[: limit - 1] + "…"
+
+
+_MOST_LINES = 20
+_LONGEST_LINE = 500
+
+
+def printed(output: str) -> str:
+    """Returns the last lines of what a program printed, without secrets and control characters."""
+    # The end of a long output has the reason; what comes before it isn't worth a search for secrets.
+    end = output[-_MOST_LINES * _LONGEST_LINE :]
+    lines = [printable(line.strip(), _LONGEST_LINE) for line in end.splitlines()]
+    return redact_text("\n".join([line for line in lines if line][-_MOST_LINES:]))
+
+
+def last_line(output: str) -> str:
+    """Returns the last line that isn't empty."""
+    return next((line.strip() for line in reversed(output.splitlines()) if line.strip()), "")
 
 
 def command_missing(command: str, why: str) -> EaglerayError:

@@ -47,23 +47,26 @@ def port_silent(host: str, port: int, seconds: float, through: str = "") -> Eagl
     )
 
 
-def port_taken(port: int, detail: str) -> EaglerayError:
+def port_taken(port: int, why: str) -> EaglerayError:
     return EaglerayError(
         "port-taken",
         t(
-            "Can't listen on port {port} of this machine: {detail}.",
+            "Can't listen on port {port} of this machine: {why}.",
             port=port,
-            detail=printable(detail),
+            why=printable(why),
         ),
         t("Use another port, or 0 for any free one."),
     )
 
 
-def link_lost(through: str, why: str = "") -> EaglerayError:
+def link_lost(through: str, detail: str = "", output: str = "") -> EaglerayError:
+    """`output`: what the program that carried the connection printed."""
     return EaglerayError(
         "link-lost",
-        t("Lost connection{through}{why}.", through=_through(through), why=_because(why)),
+        t("Lost connection{through}.", through=_through(through)),
+        detail=detail,
         retries=True,
+        output=output,
     )
 
 
@@ -77,7 +80,3 @@ def route_not_possible(kind: str) -> EaglerayError:
 
 def _through(route: str) -> str:
     return t(" through {route}", route=printable(route)) if route else ""
-
-
-def _because(why: str) -> str:
-    return f": {printable(why).rstrip('.')}" if why else ""

@@ -16,13 +16,12 @@ def no_slurm(host: str) -> EaglerayError:
 
 
 def slurm_failed(command: str, output: str) -> EaglerayError:
-    """`output` is for the log: SLURM's own messages fill many lines."""
     return EaglerayError(
         "slurm-failed",
         t("Can't reach SLURM: `{command}` failed.", command=printable(command, 40)),
-        t("The log has its output."),
-        detail=printable(output.strip() or "no reason given", 2_000),
+        t("Check that `{command}` works in a terminal.", command=printable(command, 40)),
         retries=True,
+        output=output,
     )
 
 
@@ -37,12 +36,9 @@ def no_srun(host: str) -> EaglerayError:
 def srun_failed(node: str, output: str) -> EaglerayError:
     return EaglerayError(
         "srun-failed",
-        t(
-            "`srun` failed on {node}: {output}",
-            node=printable(node),
-            output=printable(output) or t("no output"),
-        ),
+        t("Can't start a job step on {node}: `srun` failed.", node=printable(node)),
         t("Try `srun --overlap --jobid JOB -w NODE hostname` in a terminal."),
+        output=output,
     )
 
 
@@ -94,11 +90,20 @@ def job_waits_for_step(job: str) -> EaglerayError:
     )
 
 
-def no_ray_in_job(job: str, why: str = "") -> EaglerayError:
+def no_ray_in_job(job: str) -> EaglerayError:
     return EaglerayError(
         "no-ray-in-job",
-        f"{t('Job {job} has no Ray dashboard.', job=printable(job, 40))} {printable(why)}".strip(),
+        t("Job {job} has no Ray dashboard.", job=printable(job, 40)),
         t("Start Ray with a dashboard in it, or connect by address."),
+    )
+
+
+def job_not_searched(job: str, cause: EaglerayError) -> EaglerayError:
+    return EaglerayError(
+        "no-ray-in-job",
+        t("Can't find out whether job {job} has a Ray dashboard.", job=printable(job, 40)),
+        cause.next_step,
+        output=cause.output,
     )
 
 
@@ -118,24 +123,25 @@ def bridge_needs_click(job: str) -> EaglerayError:
     )
 
 
-def not_surely_yours(job: str, node: str, why: str) -> EaglerayError:
+def not_surely_yours(job: str, node: str, cause: EaglerayError) -> EaglerayError:
     return EaglerayError(
         "not-surely-yours",
         t(
-            "The dashboard on {node} may not belong to job {job}: {why}",
+            "The dashboard on {node} may not belong to job {job}.",
             node=printable(node),
             job=printable(job, 40),
-            why=printable(why),
         ),
         t("If it is yours, connect to it by its address."),
+        output=cause.output,
     )
 
 
-def job_not_looked_into(why: str) -> EaglerayError:
+def job_not_looked_into(output: str) -> EaglerayError:
     return EaglerayError(
         "job-not-looked-into",
-        t("Can't query the nodes: {why}", why=printable(why)),
+        t("Can't query the nodes of the job."),
         t("The nodes need `python3`, and the job `srun --overlap`."),
+        output=output,
     )
 
 

@@ -41,13 +41,13 @@ def no_log(worker: str) -> EaglerayError:
     )
 
 
-def bad_pattern(pattern: str, detail: str) -> EaglerayError:
+def bad_pattern(pattern: str, why: str) -> EaglerayError:
     return EaglerayError(
         "bad-pattern",
         t(
-            "Invalid regular expression “{pattern}”: {detail}.",
+            "Invalid regular expression “{pattern}”: {why}.",
             pattern=printable(pattern),
-            detail=printable(detail),
+            why=printable(why),
         ),
         t("Correct it, or search for plain text."),
     )

@@ -1,7 +1,7 @@
 """JSON lines over asyncio streams: requests with their responses, errors, and events.
 
 A request is one line `{"id": 1, "op": "attach", "params": {…}}`.  Its response is one line
-`{"id": 1, "result": {…}}` or `{"id": 1, "error": {"code", "message", "next_step", "detail", "retries"}}`, and may overtake
+`{"id": 1, "result": {…}}` or `{"id": 1, "error": {"code", "message", "next_step", "detail", "retries", "output"}}`, and may overtake
 others.  An event is one line `{"event": "workers", …}`.  The `limit` of a stream is that of a line.
 
 `injected/jsonlines.py` has the blocking side, which runs in the cluster.
@@ -79,7 +79,7 @@ def response(request_id: object, result: object) -> Json:
 
 
 def refusal(request_id: object, error: EaglerayError) -> Json:
-    fields = ("code", "message", "next_step", "detail", "retries")
+    fields = ("code", "message", "next_step", "detail", "retries", "output")
     return {"id": request_id, "error": {name: getattr(error, name) for name in fields}}
 
 
@@ -161,4 +161,5 @@ def _error(error: Json) -> EaglerayError:
     code, message, next_step, detail = (
         str(error.get(key, "")) for key in ("code", "message", "next_step", "detail")
     )
-    return EaglerayError(code, message, next_step, detail, error.get("retries") is True)
+    retries, output = error.get("retries") is True, str(error.get("output", ""))
+    return EaglerayError(code, message, next_step, detail, retries, output)

@@ -94,9 +94,7 @@ def _answer(dashboard: Dashboard, what: str, state: JobState, output: str, mark:
         if line.startswith(mark):
             with contextlib.suppress(ValueError, RecursionError):
                 return json.loads(line[len(mark) :])
-    lines = [line for line in output.splitlines() if line.strip()]
-    why = lines[-1] if lines else state.message
-    raise job_failed(dashboard.address, what, why, f"{state.status}: {state.message}\n{output}")
+    raise job_failed(dashboard.address, what, f"{state.status}: {state.message}\n{output}")
 
 
 async def _ended(dashboard: Dashboard, job: str, seconds: float) -> JobState | None:
@@ -125,4 +123,4 @@ async def _remove(dashboard: Dashboard, job: str, ended: bool) -> None:
             await dashboard.job_api.delete(job)
     except EaglerayError as error:
         if error.code != "no-job":
-            log.info("job %s stays in the list: %s %s", job, error, error.detail)
+            log.info("job %s stays in the list: %s %s", job, error, error.logged)

@@ -336,20 +336,15 @@ def is_behind_proxy(endpoint: Endpoint) -> bool:
     return url.scheme == "https" or url.path not in ("", "/") or bool(endpoint.headers(False))
 
 
-def job_refused(address: str, response: str) -> EaglerayError:
-    """`response` is the response of the dashboard: often a traceback whose last line is the reason."""
-    lines = [line.strip() for line in response.splitlines() if line.strip()]
+def job_refused(address: str, output: str) -> EaglerayError:
+    """`output` is the response of the dashboard: often a traceback whose last line is the reason."""
     return EaglerayError(
         "job-refused",
-        t(
-            "{address} rejected the job: {lines}",
-            address=printable(address),
-            lines=printable(lines[-1]) if lines else t("no reason given"),
-        ),
+        t("{address} rejected the job.", address=printable(address)),
         t(
             "Submitting needs the dashboard of a full Ray (`ray[default]`). The log has the details."
         ),
-        printable(response, 4000),
+        output=output,
     )
 
 
@@ -374,15 +369,10 @@ def job_unfinished(address: str, what: str, seconds: float) -> EaglerayError:
     )
 
 
-def job_failed(address: str, what: str, why: str, detail: str = "") -> EaglerayError:
+def job_failed(address: str, what: str, output: str) -> EaglerayError:
     return EaglerayError(
         "job-failed",
-        t(
-            "The job for {what} failed on {address}: {why}",
-            what=what,
-            address=printable(address),
-            why=printable(why) or t("no reason given"),
-        ),
+        t("The job for {what} failed on {address}.", what=what, address=printable(address)),
         t("The log has its output."),
-        printable(detail, 4000),
+        output=output,
     )

@@ -192,7 +192,7 @@ async def _streamed(
     except StopAsyncIteration:
         return
     except EaglerayError as error:
-        log.info("the log of job %s is not streamed: %s %s", job, error, error.detail)
+        log.info("the log of job %s is not streamed: %s %s", job, error, error.logged)
     finally:
         if isinstance(stream, AsyncGenerator):
             await stream.aclose()

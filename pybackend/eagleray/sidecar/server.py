@@ -118,7 +118,12 @@ class Sidecar(LanguageServer):
 
 
 def _data(error: EaglerayError) -> dict[str, str]:
-    return {"code": error.code, "message": error.message, "next_step": error.shown_step}
+    return {
+        "code": error.code,
+        "message": error.message,
+        "next_step": error.shown_step,
+        "output": error.output,
+    }
 
 
 def _no_report(message: str, percentage: int | None = None) -> None:

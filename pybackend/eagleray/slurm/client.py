@@ -189,9 +189,11 @@ class SlurmClient:
         self, ssh: str, name: str, before: Sequence[str], arguments: Sequence[str], limit_s: float
     ) -> list[Any]:
         """Returns the values that a script of `remote_scripts` prints; raises `job-not-looked-into` if there are none."""
-        values, why = await run_remote_script(self._commands, ssh, name, before, arguments, limit_s)
+        values, output = await run_remote_script(
+            self._commands, ssh, name, before, arguments, limit_s
+        )
         if not values:
-            raise job_not_looked_into(why)
+            raise job_not_looked_into(output)
         return values
 
 

@@ -21,6 +21,8 @@ _MESSAGE = re.compile(
 )
 _LONGEST = 2**16
 _MISSING = "nsight is not installed"
+# The reason where there is no nsys.
+MISSING = "there is no nsys on Ray's path there"
 
 
 @frozen
@@ -46,7 +48,7 @@ def nsight_refusal(output: Path) -> NsightRefusal | None:
     message, unsupported = matches[-1].groups()
     why = unsupported or _first_line(message)
     if why == _MISSING:
-        why = "there is no nsys on Ray's path there"
+        why = MISSING
     why = printable(why, 300).strip().rstrip(".") or "nsys does not say why"
     return NsightRefusal(nodes[-1] if nodes else "", why)
 

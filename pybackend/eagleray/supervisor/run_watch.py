@@ -32,7 +32,7 @@ from eagleray.features.runs.run_discovery import (
 from eagleray.features.runs.run_status import with_workers
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.supervisor.launchers.launcher import ProgramEnd
-from eagleray.supervisor.nsight_refusal import nsight_refusal
+from eagleray.supervisor.nsight_refusal import MISSING, nsight_refusal
 
 # Drivers announce themselves by files, which are polled where the kernel does not report changes.
 UNWATCHED_POLL_INTERVAL_S = 1.0
@@ -134,7 +134,8 @@ class RunWatch:
     def end_note(self, end: ProgramEnd) -> str:
         """Why Ray's own nsys made the run fail, or why no breakpoint stopped it."""
         if end.code and (refused := nsight_refusal(self._record.output)):
-            return nsight_refused(refused.node, refused.why)
+            log.info("Ray could not start nsys: %s", refused.why)
+            return nsight_refused(refused.node, is_missing=refused.why == MISSING)
         if self._stopped_once or not self._plan.breakpoints:
             return ""
         if self._cluster.resolved is None and not self._status.workers:

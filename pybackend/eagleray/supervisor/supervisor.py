@@ -81,6 +81,8 @@ class RunSupervisor:
         try:
             self._launcher = await self._start()
         except EaglerayError as error:
+            if error.output:
+                self._output.write(f"{error.output}\n".encode("utf-8", "replace"))
             self._write(self._not_started(str(error)))
             return
         # The others restart when they fail; this one ends only with the program.
@@ -135,6 +137,7 @@ class RunSupervisor:
             try:
                 await self._stop_once()
             except EaglerayError as error:
+                log.info("stopping: %s %s", error, error.logged)
                 self._write(evolve(self._state, phase="running", note=str(error)))
             except Exception as error:
                 tasks.log_failure("stopping", error)

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
-from eagleray.common.errors import command_missing, command_slow, printable
+from eagleray.common.errors import command_missing, command_slow
 from eagleray.protocol.control import CommandOutput
 from eagleray.routes.commands import kill
 
@@ -147,7 +147,7 @@ async def run_remote_script(
     limit_s: float,
     wrap: Callable[[list[str]], list[str]] = list,
 ) -> tuple[list[Any], str]:
-    """Returns the values that a script of `remote_scripts` prints, one per process, and the reason if there are none.
+    """Returns the values that a script of `remote_scripts` prints, one per process, and what else it printed.
 
     `before` are the arguments up to a Python, and `wrap` makes the final command; invalid JSON becomes None.
     """
@@ -156,8 +156,7 @@ async def run_remote_script(
     command = wrap([*before, "-I", "-", mark, *arguments])
     ran = await commands.run(ssh, command, text, limit_s)
     lines = [line for line in ran.stdout.splitlines() if line.startswith(mark)]
-    why = printable(ran.stderr.strip()[-300:] or f"it ended with {ran.code}")
-    return [_value(line[len(mark) :]) for line in lines], why
+    return [_value(line[len(mark) :]) for line in lines], ran.stderr or f"exit code {ran.code}"
 
 
 def _value(text: str) -> Any:

@@ -37,15 +37,14 @@ def export_failed(path: str, version: str, output: str) -> EaglerayError:
     return EaglerayError(
         "export-failed",
         t(
-            "nsys {version} can't read {path}: {output}.",
+            "nsys {version} can't read {path}.",
             version=printable(version, 40),
             path=printable(path),
-            output=printable(output),
         ),
         t(
             "It may be incomplete or newer. Export it with its own nsys (`nsys export --type sqlite`)."
         ),
-        output,
+        output=output,
     )
 
 
@@ -125,7 +124,7 @@ def _reason(output: str, code: int) -> str:
     """Returns the last line of the output that isn't a progress bar."""
     lines = [_PROGRESS_BAR.sub(" ", line).strip() for line in re.split(r"[\r\n]", output)]
     messages = [line for line in lines if line and not line.startswith("Exporting ")]
-    reason = messages[-1] if messages else f"it ended with {code} and wrote nothing"
+    reason = messages[-1] if messages else f"exit code {code}"
     return printable(reason).rstrip(".")
 
 

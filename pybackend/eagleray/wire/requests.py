@@ -137,8 +137,8 @@ class RequestServer:
         try:
             result = await registered.handler(*arguments)
         except EaglerayError as error:
-            if error.detail:
-                log.info("%s: %s: %s", method, error.code, error.detail)
+            if error.logged:
+                log.info("%s: %s: %s", method, error.code, error.logged)
             raise
         except Exception as error:
             log.exception("%s failed", method)

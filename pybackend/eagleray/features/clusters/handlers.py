@@ -162,7 +162,8 @@ def shown_cluster(cluster: Cluster) -> Cluster:
 
 
 def _host(status: HostStatus) -> wire.JobHost:
-    return wire.JobHost(status.host, status.state, status.error.message if status.error else "")
+    problem = ClusterProblem.of(status.error) if status.error else None
+    return wire.JobHost(status.host, status.state, _shown([problem])[0] if problem else None)
 
 
 def _shown(problems: Iterable[ClusterProblem]) -> tuple[ClusterProblem, ...]:

@@ -14,6 +14,7 @@ from attrs import field, frozen
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import JOB_STATE, RAY_IN_JOB, Clock
 from eagleray.common.slurm_errors import (
+    job_not_searched,
     job_over,
     job_waits,
     no_ray_in_job,
@@ -142,12 +143,12 @@ class JobHeadFinder:
         try:
             dashboards = await self._slurm.find_dashboards(ssh, job.id, nodes)
         except EaglerayError as error:
-            log.info("job %s: %s", job.id, error)
+            log.info("job %s: %s %s", job.id, error, error.logged)
             if answering:
-                raise not_surely_yours(job.id, answering[0].node, error.message) from error
+                raise not_surely_yours(job.id, answering[0].node, error) from error
             if starting:
                 return None
-            raise no_ray_in_job(job.id, error.message) from error
+            raise job_not_searched(job.id, error) from error
         if not dashboards and starting:
             return None
         if not dashboards:

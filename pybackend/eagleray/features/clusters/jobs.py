@@ -165,7 +165,7 @@ class Jobs:
             try:
                 queue = await self._queue.get(host, max_age_s)
             except EaglerayError as error:
-                log.info("jobs on %s: %s %s", host or "this machine", error, error.detail)
+                log.info("jobs on %s: %s %s", host or "this machine", error, error.logged)
                 self._set_failed(host, error)
                 return
             if host in self._wanted():
@@ -287,7 +287,7 @@ class Jobs:
             try:
                 nodes = await self._slurm.nodes(host, status.job.nodelist)
             except EaglerayError as error:
-                log.info("nodes of job %s: %s", status.job.id, error)
+                log.info("nodes of job %s: %s %s", status.job.id, error, error.logged)
                 continue
             if sum(map(len, nodes_of.values())) + len(nodes) <= MOST_NODES:
                 nodes_of[status.job.id] = nodes
@@ -297,7 +297,7 @@ class Jobs:
         try:
             answers = await self._nodes.get(host, queried, nodes_of, 0.0 if at_once else None)
         except EaglerayError as error:
-            log.info("nodes on %s: %s", host or "this machine", error)
+            log.info("nodes on %s: %s %s", host or "this machine", error, error.logged)
             return
         if host not in self._jobs:
             # The host was removed meanwhile.

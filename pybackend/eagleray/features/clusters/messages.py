@@ -23,12 +23,12 @@ from eagleray.wire.requests import LongRequest, Notification, Request
 class JobHost:
     """An ssh host that the user added so that their jobs there are listed.
 
-    It is the displayed part of `HostStatus`, whose error becomes the sentence and whose schedule stays in the sidecar.
+    It is the displayed part of `HostStatus`, whose error becomes the problem and whose schedule stays in the sidecar.
     """
 
     host: str
     state: Literal["ok", "asking", "failing"]
-    sentence: str
+    problem: ClusterProblem | None
 
 
 @frozen

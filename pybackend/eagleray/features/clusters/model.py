@@ -18,16 +18,22 @@ ClusterState = Literal[
 
 @frozen
 class ClusterProblem:
-    """What is wrong with a cluster, and the fix; `retries`: Eagleray retries automatically."""
+    """What is wrong with a cluster, and the fix; `retries`: Eagleray retries automatically.
+
+    `output` is what ssh, srun or squeue printed, "" for other problems.
+    """
 
     code: str
     message: str
     next_step: str
     retries: bool = False
+    output: str = ""
 
     @staticmethod
     def of(error: EaglerayError) -> ClusterProblem:
-        return ClusterProblem(error.code, error.message, error.next_step, error.retries)
+        return ClusterProblem(
+            error.code, error.message, error.next_step, error.retries, error.output
+        )
 
 
 @frozen

@@ -113,7 +113,7 @@ class Pdb:
         except EaglerayError as error:
             if not target.is_local:
                 raise
-            why = f"{error} {error.detail}"
+            why = f"{error} {error.logged}"
             raise pdb_out_of_reach(target.name, target.node, why) from error
         return opened.socket
 

@@ -42,9 +42,8 @@ def damaged_report(path: str, detail: str) -> EaglerayError:
     return EaglerayError(
         "damaged-report",
         t(
-            "{path} is damaged or incomplete: {detail}.",
+            "{path} is damaged or incomplete.",
             path=printable(path),
-            detail=printable(detail),
         ),
         t("Copy it again, or export it again with `nsys export --type sqlite`."),
         detail,
@@ -88,7 +87,7 @@ def nsys_older(path: str, version: str, here: str, output: str) -> EaglerayError
         t(
             "Install it and set eagleray.profiling.nsys, or open what its `nsys export --type sqlite` makes."
         ),
-        output,
+        output=output,
     )
 
 

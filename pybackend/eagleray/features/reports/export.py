@@ -81,7 +81,7 @@ class ReportDatabases:
         except EaglerayError as error:
             here = await tool.version() if version else ""
             if error.code == "export-failed" and is_newer(version, here):
-                raise nsys_older(str(report), version, here, error.detail) from error
+                raise nsys_older(str(report), version, here, error.output) from error
             raise
         return database
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.common.l10n import t
+from eagleray.common.l10n import later, t, translated
 from eagleray.common.redact import redact_text
 
 
@@ -196,37 +198,57 @@ def runs_elsewhere(run: str, host: str) -> EaglerayError:
     )
 
 
-def supervisor_not_started(why: str) -> EaglerayError:
+def supervisor_not_started(output: str) -> EaglerayError:
     return EaglerayError(
         "keeper-not-started",
-        t("The run could not be started: {why}", why=_redacted(why)),
+        t("The run could not be started."),
         t("The log has the details."),
-        redact_text(why),
+        output=output,
     )
 
 
-def not_submitted(message: str) -> EaglerayError:
-    return EaglerayError(
-        "not-submitted",
-        t(
-            "SLURM rejected the script: {message}",
-            message=_redacted(message, 400) or "no reason given",
+# By what sbatch prints (slurm_errno.c, and the messages of job submission).
+_REJECTED = (
+    ("invalid partition", later("SLURM has no such partition, or rejects you there."), later("Correct `--partition` of the script.")),
+    ("invalid account", later("SLURM rejected the account or the partition."), later("Correct `--account` and `--partition` of the script.")),
+    ("invalid qos|qos .*limit", later("SLURM rejected the quality of service."), later("Correct `--qos` of the script.")),
+    ("time limit|time specification", later("SLURM rejected the time limit."), later("Correct `--time` of the script.")),
+    ("memory specification", later("No node has the memory that the script requests."), later("Correct `--mem` of the script.")),
+    ("invalid generic resource|gres", later("No node has the devices that the script requests."), later("Correct `--gpus` or `--gres` of the script.")),
+    ("node count|more processors|node configuration", later("No nodes match what the script requests."), later("Request fewer nodes or processors.")),
+    ("violates accounting|limit", later("The script requests more than SLURM allows you."), later("Request less, or ask your administrators.")),
+    ("unrecognized option|invalid option|#SBATCH", later("SLURM doesn't know an option of the script."), later("Correct its lines with #SBATCH.")),
+    ("unable to open file|no such file", later("SLURM can't read the script."), later("Check its name and the folder of the run.")),
+    ("does not start with|not a valid script|batch script", later("SLURM can't run this file as a script."), later("Begin it with a line such as `#!/bin/bash`.")),
+    ("unable to contact|socket timed out|connection refused|resolve_ctls|fetch_config", later("SLURM's controller did not answer."), later("Try again later.")),
+)  # fmt: skip
+
+
+def not_submitted(output: str) -> EaglerayError:
+    message, step = next(
+        (
+            (message, step)
+            for pattern, message, step in _REJECTED
+            if re.search(pattern, output, re.IGNORECASE)
         ),
-        t("Correct the script, or try the same `sbatch` in a terminal."),
-        redact_text(message),
+        (
+            later("SLURM rejected the script."),
+            later("Correct the script, or try the same `sbatch` in a terminal."),
+        ),
     )
+    return EaglerayError("not-submitted", translated(message), translated(step), output=output)
 
 
-def output_not_read(file: str, ssh: str, why: str) -> EaglerayError:
+def output_not_read(file: str, ssh: str, output: str) -> EaglerayError:
     return EaglerayError(
         "output-not-read",
         t(
-            "Can't read {file} on {ssh}: {why}",
+            "Can't read {file} on {ssh}.",
             file=printable(file, 300),
-            ssh=printable(ssh) or "this machine",
-            why=why,
+            ssh=printable(ssh) or t("this machine"),
         ),
         retries=True,
+        output=output,
     )
 
 
@@ -238,16 +260,12 @@ def folder_not_there(folder: str, ssh: str) -> EaglerayError:
     )
 
 
-def not_delivered(ssh: str, message: str) -> EaglerayError:
+def not_delivered(ssh: str, output: str) -> EaglerayError:
     return EaglerayError(
         "not-delivered",
-        t(
-            "Can't copy Eagleray's code to {ssh}: {strip}",
-            ssh=printable(ssh),
-            strip=printable(message.strip()[-300:]) or "it says nothing",
-        ),
+        t("Can't copy Eagleray's code to {ssh}.", ssh=printable(ssh)),
         t("That machine needs `python3` and free space in your home folder."),
-        message,
+        output=output,
     )
 
 
@@ -402,23 +420,28 @@ def bad_profile(why: str, next_step: str) -> EaglerayError:
     )
 
 
-def remote_folder_failed(folder: str, why: str) -> EaglerayError:
-    return EaglerayError(
-        "far-folder-failed",
-        t(
-            "Can't read the reports in {folder}: {why}.",
-            folder=printable(folder, 300),
-            why=printable(why, 300),
-        ),
-        t("The other reports are downloaded. Try again for these."),
+def remote_folder_failed(folder: str, why: str = "", output: str = "") -> EaglerayError:
+    """`why` is the error of the system there."""
+    where = printable(folder, 300)
+    message = (
+        t("Can't read the reports in {folder}: {why}.", folder=where, why=printable(why, 300))
+        if why
+        else t("Can't read the reports in {folder}.", folder=where)
     )
+    next_step = t("The other reports are downloaded. Try again for these.")
+    return EaglerayError("far-folder-failed", message, next_step, output=output)
 
 
-def nsight_refused(node: str, why: str) -> str:
-    """The note of a run that failed because its framework, or the program itself, asked Ray for nsys."""
-    where = f" on node {printable(node, 60)}" if node else ""
-    return t(
-        "Ray couldn't start a worker with nsys{where}: {why}. Remove `nsight` from the program's runtime_env. Profile on Ray doesn't need it.",
-        where=where,
-        why=printable(why, 300),
+def nsight_refused(node: str, is_missing: bool) -> str:
+    """The note of a run that failed because its framework, or the program itself, had Ray start nsys.
+
+    The message of nsys is in the output of the run.
+    """
+    where = t(" on node {node}", node=printable(node, 60)) if node else ""
+    happened = (
+        t("Ray found no nsys{where}.", where=where)
+        if is_missing
+        else t("Ray couldn't start a worker with nsys{where}.", where=where)
     )
+    step = t("Remove `nsight` from the program's runtime_env. Profile on Ray doesn't need it.")
+    return f"{happened} {step}"

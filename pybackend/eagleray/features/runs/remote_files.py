@@ -87,7 +87,7 @@ class RemoteFiles:
                 if name in texts
             }
             if not new:
-                raise remote_folder_failed(self.name, "what came is no answer")
+                raise remote_folder_failed(self.name)
             contents |= new
             left = [name for name in left if name not in new]
         return {unquote_to_bytes(name): text for name, text in contents.items()}
@@ -98,7 +98,7 @@ class RemoteFiles:
         return _parse_bytes(response.get("piece"))[:MOST]
 
     async def _request(self, operation: str, *arguments: str) -> dict[str, Any]:
-        response, why = await run_remote_script(
+        response, output = await run_remote_script(
             self._commands,
             self._ssh,
             "report_folder",
@@ -107,10 +107,11 @@ class RemoteFiles:
             REQUEST_LIMIT_S,
             self._wrap,
         )
-        answer = response[0] if response else {"error": why}
-        if not isinstance(answer, dict) or "error" in answer:
-            error = answer.get("error") if isinstance(answer, dict) else "what came is no answer"
-            raise remote_folder_failed(self.name, printable(str(error), 300))
+        answer = response[0] if response else None
+        if not isinstance(answer, dict):
+            raise remote_folder_failed(self.name, output=output)
+        if "error" in answer:
+            raise remote_folder_failed(self.name, printable(str(answer["error"]), 300))
         return answer
 
 

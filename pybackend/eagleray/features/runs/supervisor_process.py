@@ -49,9 +49,8 @@ async def start(record: RunRecord, access: Mapping[str, Any]) -> None:
             if process.poll() not in (None, ALREADY_SUPERVISED) or time.monotonic() > deadline:
                 # A slow one must not start the program later.
                 process.kill()
-                logged = (await off_loop(partial(_logged, record))).strip()
-                last = logged.rpartition("\n")[2]
-                raise supervisor_not_started(last or f"it ended with {process.poll()}")
+                logged = await off_loop(partial(_logged, record))
+                raise supervisor_not_started(logged or f"exit code {process.poll()}")
             await asyncio.sleep(_POLL_INTERVAL_S)
     except asyncio.CancelledError:
         # It ends at once, or stops what it has just started.

@@ -138,7 +138,7 @@ class Describer:
         try:
             lists = await fetch_lists(self._dashboard_of(cluster), list(wanted.rows.values()))
         except EaglerayError as error:
-            log.info("Names of paused workers of %s: %s %s", cluster, error, error.detail)
+            log.info("Names of paused workers of %s: %s %s", cluster, error, error.logged)
             return False
         complete = True
         for worker_id, listed in wanted.rows.items():

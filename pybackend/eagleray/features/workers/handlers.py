@@ -138,7 +138,7 @@ class Panel:
             finally:
                 await lines.aclose()
         except EaglerayError as error:
-            log.info("Following of a log ended: %s %s", error, error.detail)
+            log.info("Following of a log ended: %s %s", error, error.logged)
             last = f"{error}\n"
         self._followers.pop(params.follow_id, None)
         self._send_log(params.follow_id, last, ended=True)

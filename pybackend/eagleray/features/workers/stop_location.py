@@ -108,7 +108,7 @@ class PauseLocator:
             await self._find_begin(pause)
             stop = await self._locate(pause)
         except EaglerayError as error:
-            log.info("stop location of worker %s: %s %s", pause.row.pid, error, error.detail)
+            log.info("stop location of worker %s: %s %s", pause.row.pid, error, error.logged)
             stop = None
         self._tasks.pop(pause.key, None)
         if stop is not None:
@@ -149,7 +149,7 @@ class PauseLocator:
             async with self._traces:
                 text = await self._dashboard_of(pause.cluster).traceback(row.pid, row.node_ip)
         except EaglerayError as error:
-            log.info("Trace of worker %s by the dashboard: %s %s", row.pid, error, error.detail)
+            log.info("Trace of worker %s by the dashboard: %s %s", row.pid, error, error.logged)
             return None
         dump = parse_text(text)
         if dump is None or dump.pid != row.pid:

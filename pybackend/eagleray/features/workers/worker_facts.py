@@ -197,7 +197,7 @@ async def _or(query: Awaitable[T], otherwise: T) -> T:
     try:
         return await query
     except EaglerayError as error:
-        log.info("a list of a cluster failed: %s %s", error, error.detail)
+        log.info("a list of a cluster failed: %s %s", error, error.logged)
         return otherwise
 
 

@@ -12,7 +12,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from eagleray.common.errors import EaglerayError
+from eagleray.common.errors import EaglerayError, last_line
 from eagleray.common.route_errors import link_lost, port_refused, port_silent
 from eagleray.common.slurm_errors import no_srun
 from eagleray.common.tasks import wait_for_event
@@ -102,7 +102,7 @@ class SrunProcess(asyncio.SubprocessProtocol):
 
     @property
     def last_line(self) -> str:
-        return stderr.last_line(self._errors)
+        return last_line(self._errors)
 
     async def start(self, base: Transport) -> None:
         """Starts `srun` over `base` and waits for the bridge's greeting; raises the reason if it doesn't come."""
@@ -275,4 +275,4 @@ class SrunProcess(asyncio.SubprocessProtocol):
 
 
 def _lost(spec: RouteSpec, text: str) -> EaglerayError:
-    return link_lost(spec.text, stderr.last_line(text))
+    return link_lost(spec.text, output=text)

@@ -61,16 +61,10 @@ def explain(spec: RouteSpec, stderr: str) -> EaglerayError:
         version = re.search(pattern, text, re.IGNORECASE)
         if version:
             return error(spec, version[version.lastindex] if version.lastindex else "")
-    return srun_failed(spec.node, last_line(stderr))
+    return srun_failed(spec.node, stderr)
 
 
 def _shortened(line: str) -> str:
     """Returns the beginning and the end of a long line; the reason is in one of them."""
     half = _LONGEST_LINE // 2
     return line if len(line) <= _LONGEST_LINE else f"{line[:half]} … {line[-half:]}"
-
-
-def last_line(stderr: str) -> str:
-    """Returns the last line that isn't empty."""
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    return lines[-1] if lines else ""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import t
 from eagleray.common.retry import Backoff
 from eagleray.common.route_errors import link_lost
 from eagleray.protocol.route_spec import RouteSpec
@@ -99,9 +100,9 @@ class SrunTransport:
 
     async def _start(self) -> SrunProcess:
         if self._was_ready:
-            self._set("reconnecting", "It is lost; a new step of the job is being started.")
+            self._set("reconnecting", t("The job step has ended. Starting another one…"))
         else:
-            self._set("connecting", f"A step of job {self._spec.job} is being started.")
+            self._set("connecting", t("Starting a step of job {job}…", job=self._spec.job))
         process = SrunProcess(self._spec, self._on_heard, lambda: self._on_end(process))
         try:
             await process.start(self._base)
@@ -134,7 +135,7 @@ class SrunTransport:
             if silent > _LOST_S:
                 process.give_up(link_lost(self._spec.text, "it did not answer for a minute"))
             elif silent > _DEGRADED_S and self.health.state == "ready":
-                self._set("degraded", f"{self._spec.node} does not answer.")
+                self._set("degraded", t("{node} is not responding.", node=self._spec.node))
 
     def _on_heard(self) -> None:
         self._heard_at = time.monotonic()

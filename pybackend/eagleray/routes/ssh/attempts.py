@@ -270,9 +270,9 @@ class ConnectAttempt:
         elif (
             self._askpass is not None and self._askpass.was_used and error.code == "ssh-key-refused"
         ):
-            error = errors.ssh_answer_refused(host, stderr.last)
+            error = errors.ssh_answer_refused(host, stderr.text)
         elif not self.asks and final and stderr.offers_questions:
             error = errors.ssh_asks(host, "your password")
         elif error.code == "ssh-failed" and process.returncode in range(255):
-            error, final = errors.ssh_no_shell(host, stderr.last), True
-        return AttemptFailed(error, final, stderr.last)
+            error, final = errors.ssh_no_shell(host, stderr.text), True
+        return AttemptFailed(error, final, stderr.text)

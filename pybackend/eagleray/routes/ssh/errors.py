@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.common.l10n import t
+from eagleray.common.l10n import later, t, translated
 from eagleray.common.redact import redact_text
 
 # Every error of this module: ssh fails, or it does not reach a host behind its destination.
@@ -49,44 +49,57 @@ def ssh_missing(program: str) -> EaglerayError:
     )
 
 
-def ssh_host_unknown(host: str, detail: str = "") -> EaglerayError:
+def ssh_host_unknown(host: str, output: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-host-unknown",
         t("ssh can't find the host “{host}”.", host=printable(host)),
         t("Check the name, your ssh config, and the VPN."),
-        detail,
+        output=output,
     )
 
 
-def ssh_unreachable(host: str, detail: str = "") -> EaglerayError:
+# By what ssh prints.
+_UNREACHABLE = (
+    ("Connection refused", later("{host} refused the ssh connection."), later("Check that its ssh server is running.")),
+    ("timed out|not responding", later("{host} did not answer the ssh connection."), ""),
+    ("No route to host|unreachable|Host is down", later("This machine has no network route to {host}."), ""),
+    ("reset|Broken pipe|disconnect|closed", later("{host} closed the ssh connection."), ""),
+)  # fmt: skip
+
+
+def ssh_unreachable(host: str, output: str = "") -> EaglerayError:
+    message, step = next(
+        (
+            (message, step)
+            for pattern, message, step in _UNREACHABLE
+            if re.search(pattern, output, re.IGNORECASE)
+        ),
+        (later("Can't connect to {host} by ssh."), ""),
+    )
     return EaglerayError(
         "ssh-unreachable",
-        t(
-            "Can't connect to {host} by ssh: {detail}.",
-            host=printable(host),
-            detail=printable(detail) or "no answer",
-        ),
-        t("Check the network or the VPN."),
-        detail,
+        translated(message, host=printable(host)),
+        translated(step) if step else t("Check the network or the VPN."),
         retries=True,
+        output=output,
     )
 
 
-def ssh_key_refused(host: str, detail: str = "") -> EaglerayError:
+def ssh_key_refused(host: str, output: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-key-refused",
         t("{host} rejected your SSH keys (publickey).", host=printable(host)),
         t("Check that `ssh {host}` works in a terminal.", host=printable(host)),
-        detail,
+        output=output,
     )
 
 
-def ssh_answer_refused(host: str, detail: str = "") -> EaglerayError:
+def ssh_answer_refused(host: str, output: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-answer-refused",
         t("{host} rejected the password or code.", host=printable(host)),
         t("Reconnect to try again."),
-        detail,
+        output=output,
     )
 
 
@@ -106,46 +119,46 @@ def ssh_cancelled(host: str) -> EaglerayError:
     )
 
 
-def ssh_host_key_not_accepted(host: str, detail: str = "") -> EaglerayError:
+def ssh_host_key_not_accepted(host: str, output: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-host-key-not-accepted",
         t("The host key of {host} is unknown and was not accepted.", host=printable(host)),
         t("Reconnect and compare the fingerprint, or run `ssh` once in a terminal."),
-        detail,
+        output=output,
     )
 
 
-def ssh_host_key_changed(host: str, detail: str = "") -> EaglerayError:
+def ssh_host_key_changed(host: str, output: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-host-key-changed",
         t("The host key of {host} has changed, perhaps by an attack.", host=printable(host)),
         t("Ask its administrators. If it is right, remove the old key with `ssh-keygen -R`."),
-        detail,
+        output=output,
     )
 
 
-def ssh_too_many_connections(host: str, detail: str = "") -> EaglerayError:
+def ssh_too_many_connections(host: str, output: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-too-many-connections",
         t(
             "{host} closed the connection. It may have too many (MaxStartups).",
             host=printable(host),
         ),
-        detail=detail,
         retries=True,
+        output=output,
     )
 
 
-def ssh_too_many_sessions(host: str, detail: str = "") -> EaglerayError:
+def ssh_too_many_sessions(host: str, output: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-too-many-sessions",
         t("{host} allows no more sessions on this connection (MaxSessions).", host=printable(host)),
         t("Close other sessions that share it, or ask its administrators."),
-        detail,
+        output=output,
     )
 
 
-def ssh_forwarding_forbidden(host: str, detail: str = "") -> EaglerayError:
+def ssh_forwarding_forbidden(host: str, output: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-forwarding-forbidden",
         t(
@@ -153,59 +166,52 @@ def ssh_forwarding_forbidden(host: str, detail: str = "") -> EaglerayError:
             host=printable(host),
         ),
         t("Ask its administrators, or connect by the SLURM job."),
-        detail,
+        output=output,
     )
 
 
-def ssh_path_too_long(path: str) -> EaglerayError:
+def ssh_path_too_long(output: str) -> EaglerayError:
     return EaglerayError(
         "ssh-path-too-long",
-        t("The path of ssh's control sockets is too long: {path}.", path=printable(path)),
+        t("The path of ssh's control sockets is too long."),
         t("Set EAGLERAY_HOME to a folder with a short path."),
+        output=output,
     )
 
 
-def ssh_control_socket_taken(host: str, detail: str = "") -> EaglerayError:
+def ssh_control_socket_taken(host: str, output: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-control-socket-taken",
         t("Another process has the control socket of {host}.", host=printable(host)),
-        detail=detail,
         retries=True,
+        output=output,
     )
 
 
-def ssh_bad_configuration(detail: str) -> EaglerayError:
+def ssh_bad_configuration(output: str) -> EaglerayError:
     return EaglerayError(
         "ssh-bad-configuration",
-        t("ssh rejected its configuration: {detail}", detail=printable(detail)),
-        t("Correct your ssh config."),
-        detail,
+        t("ssh can't use your ssh config."),
+        t("Correct the line that the SSH log names."),
+        output=output,
     )
 
 
-def ssh_no_shell(host: str, detail: str = "") -> EaglerayError:
+def ssh_no_shell(host: str, output: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-no-shell",
-        t(
-            "{host} closed the session immediately: {detail}",
-            host=printable(host),
-            detail=printable(detail) or "it says nothing",
-        ),
+        t("{host} closed the session immediately.", host=printable(host)),
         t("Your account needs a session that can run `cat`."),
-        detail,
+        output=output,
     )
 
 
-def ssh_failed(host: str, detail: str = "") -> EaglerayError:
+def ssh_failed(host: str, output: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-failed",
-        t(
-            "ssh to {host} failed: {detail}",
-            host=printable(host),
-            detail=printable(detail) or "it says nothing",
-        ),
+        t("Can't connect to {host} by ssh.", host=printable(host)),
         t("Check that `ssh {host}` works in a terminal.", host=printable(host)),
-        detail,
+        output=output,
     )
 
 
@@ -256,17 +262,16 @@ def remote_host_unknown(address: str, host: str) -> EaglerayError:
     )
 
 
-def remote_host_unreachable(address: str, host: str, detail: str = "") -> EaglerayError:
+def remote_host_unreachable(address: str, host: str, output: str = "") -> EaglerayError:
     return EaglerayError(
         "far-host-unreachable",
         t(
-            "{host} can't connect to {address}: {detail}.",
+            "{host} can't connect to {address}.",
             address=printable(address),
             host=printable(host),
-            detail=printable(detail) or "no answer",
         ),
         t("The node may be down, or a firewall blocks the connection."),
-        detail,
+        output=output,
     )
 
 
@@ -283,17 +288,16 @@ def remote_slow(address: str, host: str, seconds: float) -> EaglerayError:
     )
 
 
-def remote_refused(address: str, host: str, detail: str = "") -> EaglerayError:
+def remote_refused(address: str, host: str, output: str = "") -> EaglerayError:
     return EaglerayError(
         "far-refused",
         t(
-            "{host} did not connect to {address}: {detail}.",
+            "The ssh server of {host} refused to connect to {address}.",
             address=printable(address),
             host=printable(host),
-            detail=printable(detail) or "the ssh server refused",
         ),
         t("The log of the ssh server has the reason."),
-        detail,
+        output=output,
     )
 
 
@@ -314,11 +318,6 @@ class _Row:
 
 def _row(pattern: str, make: Make, final: bool = False) -> _Row:
     return _Row(re.compile(pattern, re.IGNORECASE), make, final)
-
-
-def _reason(line: str) -> str:
-    """`ssh: connect to host x port 22: No route to host` -> `No route to host`."""
-    return line.rsplit(": ", 1)[-1].rstrip(" .")
 
 
 _CHANGED_KEY = re.compile("REMOTE HOST IDENTIFICATION HAS CHANGED", re.IGNORECASE)
@@ -360,13 +359,13 @@ _CONNECTING = (
         "connect to (host|address) .*: |No route to host|Network is unreachable|Connection timed out|"
         "Operation timed out|Connection refused|Host is down|timed out during banner exchange|"
         "Timeout, server .* not responding|Broken pipe|client_loop: send disconnect|stdio forwarding failed",
-        lambda host, line: ssh_unreachable(host, _reason(line)),
+        ssh_unreachable,
     ),
     # The only message of ssh for this since 9.8.  Without an address it is about a connection over another ssh.
     _row(r"^Connection closed by (?!UNKNOWN )\S+ port [0-9]+$", ssh_too_many_connections),
     _row(
         "Connection (reset|closed) by",
-        lambda host, line: ssh_unreachable(host, _reason(line)),
+        ssh_unreachable,
     ),
     _row("This account is currently not available|nologin", ssh_no_shell, True),
 )
@@ -407,16 +406,27 @@ class StderrLines:
         row_line = _decided(self._lines)
         if row_line is not None:
             return row_line[1]
-        spoken = [line for line in self._lines if not _NOISE.match(line)]
-        return spoken[-1] if spoken else ""
+        return self._spoken[-1] if self._spoken else ""
+
+    @property
+    def text(self) -> str:
+        """All lines that aren't noise."""
+        return "\n".join(self._spoken)
+
+    @property
+    def _spoken(self) -> list[str]:
+        return [line for line in self._lines if not _NOISE.match(line)]
 
     def explain(self, host: str) -> tuple[EaglerayError, bool]:
         """Returns why the process ended, and whether automatic attempts would fail in the same way."""
         row_line = _decided(self._lines)
         if row_line is None:
-            return ssh_failed(host, self.last), False
+            return ssh_failed(host, self.text), False
         row, line = row_line
-        return row.make(host, line), row.final
+        error = row.make(host, line)
+        # The line that decides may not have all that the user needs, such as the line of the ssh config.
+        error.output = self.text
+        return error, row.final
 
     @property
     def has_changed_key(self) -> bool:
@@ -451,5 +461,5 @@ def forward_error(address: str, host: str, reason: str) -> EaglerayError:
     if re.search("Name or service not known|Temporary failure in name|nodename nor", reason, re.I):
         return remote_host_unknown(address, host)
     if re.search("No route|unreachable|timed out|Host is down", reason, re.I):
-        return remote_host_unreachable(address, host, _reason(reason))
+        return remote_host_unreachable(address, host, reason)
     return remote_refused(address, host, reason)

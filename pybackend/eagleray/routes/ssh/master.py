@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from eagleray.common import tasks
+from eagleray.common.l10n import t
 from eagleray.common.tasks import wait_for_event
 from eagleray.routes.ssh import command, errors, mux, paths
 from eagleray.routes.ssh.askpass import AskUser
@@ -55,7 +56,7 @@ class SshMaster:
         options: Callable[[], SshOptions] = SshOptions,
     ) -> None:
         self.destination = destination
-        self.health = Health("connecting", f"Connecting to {destination}.")
+        self.health = Health("connecting", t("Connecting to {host}…", host=destination))
         folder = paths.control_folder(folder)
         self._target = SshTarget(destination, folder, options)
         self._ask = ask
@@ -140,7 +141,7 @@ class SshMaster:
             else:
                 process.stop()
         await asyncio.gather(*(process.wait(_RETIRED_S) for process in processes))
-        self._set_health("lost", f"The connection to {self.destination} was closed.")
+        self._set_health("lost", t("The connection to {host} is closed.", host=self.destination))
 
     async def _connection(self, limit_s: float) -> tuple[SshProcess, float]:
         """Returns a connection that answers, and the time that is left."""
@@ -219,7 +220,7 @@ class SshMaster:
             return
         if current.has_ended:
             log.info("ssh to %s ended: %s", self.destination, current.stderr.last)
-            self._message = current.stderr.last
+            self._message = current.stderr.text
             self._current = None
         elif self._suspect_since is not None and current.last_answer > self._suspect_since:
             # The attempt with questions continues: the user wanted a new connection.
@@ -272,19 +273,19 @@ class SshMaster:
             self._set_health("lost", str(self._problem.error))
         elif self._attempts.is_asking:
             state: State = "reconnecting" if self._was_ready else "connecting"
-            self._set_health(state, "ssh waits for your answer.")
+            self._set_health(state, t("ssh waits for your answer."))
         elif current is None and not self._was_ready:
-            self._set_health("connecting", f"Connecting to {host}.")
+            self._set_health("connecting", t("Connecting to {host}…", host=host))
         elif current is None:
             self._set_health(
-                "reconnecting", f"The connection to {host} is lost; a new one is being made."
+                "reconnecting", t("Lost connection to {host}. Reconnecting…", host=host)
             )
         elif self._suspect_since is None:
             self._set_health("ready")
         elif self._wants_questions or current.silent_s >= GIVEN_UP_S:
-            self._set_health("reconnecting", f"A new connection to {host} is being made.")
+            self._set_health("reconnecting", t("Reconnecting to {host}…", host=host))
         else:
-            self._set_health("degraded", f"{host} does not answer; a new connection is being made.")
+            self._set_health("degraded", t("{host} is not responding. Reconnecting…", host=host))
 
     def _set_health(self, state: State, reason: str = "") -> None:
         before = self.health

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib import resources
 
-from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Backoff
 from eagleray.common.tasks import wait_for_event
 from eagleray.features.runs.errors import output_not_read
@@ -149,9 +149,9 @@ class JobOutput:
             code = await process.wait()
             if code == EXIT_NO_COMMAND:
                 self._commands.use_login_shell(self._ssh, self._python)
-            why = printable((await errors).decode("utf-8", "replace").strip()[-300:])
+            output = (await errors).decode("utf-8", "replace") or f"exit code {code}"
             paths = ", ".join(file.path for file in self._files)
-            raise output_not_read(paths, self._ssh, why or f"it ended with {code}") from error
+            raise output_not_read(paths, self._ssh, output) from error
         finally:
             errors.cancel()
 

@@ -94,7 +94,7 @@ class Sbatch:
             raise folder_not_there(self._cwd, self._ssh or "this machine")
         match = _SUBMITTED.search(ran.stdout)
         if ran.code != 0 or match is None:
-            raise not_submitted(ran.stderr.strip() or ran.stdout.strip())
+            raise not_submitted(ran.stderr or ran.stdout)
         self._job = match[1]
         self._output.write((ran.stdout + ran.stderr).encode())
         return LaunchedProgram(external_id=self._job, ssh=self._ssh)
