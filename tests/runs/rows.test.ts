@@ -53,6 +53,11 @@ const DESCRIPTIONS: readonly (readonly [string, Run, string])[] = [
   ["one with a Ray of its own", aRun({ cluster: "http://127.0.0.1:8265" }), "running · 1 m 20 s"],
   ["an exited run", aRun({ state: "exited", ended: 1003, code: 0 }), `${STARTED} · exited · 3 s`],
   [
+    "a run whose supervisor ended before it",
+    aRun({ state: "exited", ended: 1003, code: null }),
+    `${STARTED} · exit code unknown · 3 s`,
+  ],
+  [
     "a cancelled run",
     aRun({ state: "cancelled", ended: 1060, code: 130 }),
     `${STARTED} · cancelled after 1 m`,

@@ -28,8 +28,11 @@ const WORKER_ICONS: Readonly<Record<RunWorkerStatus["state"], StateIcon>> = {
   held: { icon: "lock", color: "charts.blue" },
 };
 
-export function runIcon({ state }: Run): StateIcon {
-  return RUN_ICONS[state];
+/** The supervisor of the run ended before it, so nobody knows whether it succeeded. */
+const UNKNOWN_END: StateIcon = { icon: "question", color: "disabledForeground" };
+
+export function runIcon({ state, code }: Run): StateIcon {
+  return state === "exited" && code === null ? UNKNOWN_END : RUN_ICONS[state];
 }
 
 export function workerIcon({ state }: RunWorkerStatus): StateIcon {
@@ -58,7 +61,7 @@ export function runStateText(run: Run): string {
     case "stopping":
       return l10n.t("stopping");
     case "exited":
-      return l10n.t("exited");
+      return run.code === null ? l10n.t("exit code unknown") : l10n.t("exited");
     case "failed":
       return run.code === null ? l10n.t("failed") : l10n.t("failed (exit {0})", run.code);
     case "cancelled":
