@@ -4,9 +4,6 @@ import { join, relative } from "node:path";
 
 import ts from "typescript";
 
-/** The page of a report runs in a browser, which has no `l10n` of the editor. */
-const OTHER = /^features\/reports\/page\//;
-
 const OPTIONS = {
   strict: true,
   skipLibCheck: true,
@@ -140,7 +137,7 @@ function literalOf(node) {
 
 function sourcesIn(folder) {
   return readdirSync(folder, { recursive: true })
-    .filter((name) => name.endsWith(".ts") && !OTHER.test(name))
+    .filter((name) => name.endsWith(".ts"))
     .sort()
     .map((name) => {
       const file = join(folder, name);

@@ -69,9 +69,9 @@ test("the page gets progress, then the report", async () => {
   const said = panel.webview.posted as ToPage[];
   assert.deepEqual(
     said.map(({ kind }) => kind),
-    ["loading", "loading", "report"],
+    ["texts", "loading", "loading", "report"],
   );
-  assert.equal(said[1]?.kind === "loading" && said[1].percentage, 40);
+  assert.equal(said[2]?.kind === "loading" && said[2].percentage, 40);
 });
 
 test("a page that comes back is shown the same without anything being read again", async () => {
@@ -80,7 +80,8 @@ test("a page that comes back is shown the same without anything being read again
   panel.webview.says({ kind: "ready" });
   await settled();
   assert.equal(fake.sidecar.sentTo(REPORT).length, 1);
-  assert.equal(last(panel)?.kind, "report");
+  const posted = panel.webview.posted as ToPage[];
+  assert.deepEqual(posted.map(({ kind }) => kind).slice(-2), ["texts", "report"]);
 });
 
 test("the page shows the error of a report, which can be read again", async () => {
@@ -182,11 +183,11 @@ test("a closed page gets no message", async () => {
     () => new Promise<Report>((resolve) => (answer = resolve)),
   );
   const panel = await opened();
-  assert.equal(panel.webview.posted.length, 1);
+  assert.equal(panel.webview.posted.length, 2);
   panel.close();
   answer(report());
   await settled();
-  assert.equal(panel.webview.posted.length, 1);
+  assert.equal(panel.webview.posted.length, 2);
 });
 
 const RUN = profiledRun().run;

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
+from eagleray.common import l10n
 from eagleray.common.errors import EaglerayError
 from eagleray.features.reports import summary
 from eagleray.features.reports.model import MOST_ROWS, ReportTable, make_table
@@ -63,6 +64,21 @@ async def test_report_is_exported_beside_it_once(tmp_path: Path, tool: Path, rep
     assert len(fake_nsys.calls(tool)) == 2
 
 
+async def test_summary_is_read_again_in_another_language(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = write(tmp_path / "empty.sqlite", Recording())
+    catalogue = {"The report holds no event: the capture range was empty.": "Keine Ereignisse."}
+    (tmp_path / "de.json").write_text(json.dumps(catalogue), "utf-8")
+    said = []
+    for language in ("", "de", "de", ""):
+        monkeypatch.setattr(l10n, "_chosen", l10n._Language())
+        l10n.use(language, tmp_path)
+        (warning, *_) = (await reports(tmp_path).read(str(database))).summary.warnings
+        said.append(warning.message)
+    assert said == [*catalogue, *catalogue.values(), *catalogue.values(), *catalogue]
+
+
 async def test_foreign_file_of_that_name_is_not_replaced(
     tmp_path: Path, tool: Path, report: Path
 ) -> None:
@@ -93,10 +109,10 @@ async def test_missing_nsys_error_names_where_to_export(
     with pytest.raises(EaglerayError) as error:
         await reports(tmp_path).read(str(report))
     assert error.value.code == "nsys-missing"
-    assert "only it can read" in error.value.message
+    assert "Only nsys can read" in error.value.message
     assert "`nsys export --type sqlite` makes" in error.value.next_step
     recorded_by(report, "2031.1.2")
-    with pytest.raises(EaglerayError, match=r"only version 2031\.1\.2 of it or a newer"):
+    with pytest.raises(EaglerayError, match=r"Only nsys 2031\.1\.2 or newer can"):
         await reports(tmp_path).read(str(report))
 
 

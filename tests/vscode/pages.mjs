@@ -34,10 +34,11 @@ const { themes, style, names } = recordedThemes();
 const [dark] = themes;
 let browser;
 try {
-  const { optionsStates, pageDocument } = await contents();
+  const { optionsStates, pageDocument, reportTexts } = await contents();
+  const reportStart = { kind: "texts", texts: reportTexts() };
   const states = [
     ...optionsStates().map((state) => ({ ...state, page: "options_page" })),
-    ...reportStates().map((state) => ({ ...state, page: "report_page" })),
+    ...reportStates(reportStart).map((state) => ({ ...state, page: "report_page" })),
   ].filter(({ name }) => name.includes(only));
   browser = await launch();
   endWithRun(() => browser.close());
@@ -102,7 +103,7 @@ try {
   });
 
   await test("a bar of unknown length moves only where motion is wanted", async () => {
-    const messages = [{ kind: "loading", message: "Reading", percentage: null }];
+    const messages = [reportStart, { kind: "loading", message: "Reading", percentage: null }];
     const state = { page: "report_page", messages };
     const shown = await opened(state, { reducedMotion: "no-preference" });
     assert.deepEqual(await shown.page.evaluate(moving), ["progress"]);
@@ -188,24 +189,26 @@ async function contents() {
 }
 
 /** A report as the sidecar reads it, and what else the page of a report shows. */
-function reportStates() {
+function reportStates(start) {
   const run = (program, ...args) => execFileSync(program, args, { cwd: ROOT, maxBuffer: 1 << 26 });
   run(python(), "-m", "tests.reports.page_report", folder);
   const file = path.join(folder, "policy.sqlite");
   const eagleray = path.join(path.dirname(python()), "eagleray");
   const report = JSON.parse(run(eagleray, "report", file, "--json", "--top", "100"));
   const message = (changes = {}) => ({ kind: "report", report: { ...report, ...changes } });
+  const loading = (percentage) => ({ kind: "loading", message: "Reading", percentage });
   const warnings = [
     { code: "cut", message: "Kernels are missing.", next_step: "Record for a shorter time." },
   ];
   return [
-    { name: "loading", messages: [{ kind: "loading", message: "Reading", percentage: null }] },
-    { name: "progress", messages: [{ kind: "loading", message: "Reading", percentage: 40 }] },
-    { name: "report", messages: [message()] },
-    { name: "warnings", messages: [message({ warnings, gpus: [], tables: [] })] },
+    { name: "loading", messages: [start, loading(null)] },
+    { name: "progress", messages: [start, loading(40)] },
+    { name: "report", messages: [start, message()] },
+    { name: "warnings", messages: [start, message({ warnings, gpus: [], tables: [] })] },
     {
       name: "failed",
       messages: [
+        start,
         { kind: "failed", message: "policy.nsys-rep has 0 bytes.", nextStep: "Run `nsys` again." },
         { kind: "announcement", sentence: "The path is in the clipboard." },
       ],

@@ -6,12 +6,14 @@
  */
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import { PSEUDO, pseudo } from "../../scripts/texts/pseudo.mjs";
 import { frameOf } from "./harness/accessibility.mjs";
 import { endWithRun } from "./harness/cleanup.mjs";
 import { openFile } from "./harness/files.mjs";
 import { OptionsPage } from "./harness/options_page.mjs";
+import { python, ROOT } from "./harness/ray.mjs";
 import { browserRun } from "./harness/run.mjs";
 import { setStageWithoutCluster } from "./harness/stage_without_cluster.mjs";
 import { makePseudoExtension } from "./translations/pseudo_extension.mjs";
@@ -20,6 +22,13 @@ import { untranslated, visibleTexts } from "./translations/untranslated.mjs";
 /** The list of commands has only the visible rows in the page, and fewer pages than this. */
 const COMMAND_PAGES = 12;
 const DRAWN_MS = 150;
+
+async function setStageWithReports() {
+  const stage = await setStageWithoutCluster();
+  const args = ["-m", "tests.reports.page_report", stage.workspace];
+  execFileSync(python(), args, { cwd: ROOT });
+  return stage;
+}
 
 const extensionDir = makePseudoExtension();
 endWithRun(() => fs.rmSync(extensionDir, { recursive: true, force: true }));
@@ -43,7 +52,9 @@ await browserRun(
         texts.some((text) => text.includes("⟦")),
         `${what} has no translated text: ${texts.join(" | ")}`,
       );
-      assert.deepEqual(untranslated(texts), [], what);
+      // A path is in no language, with or without spaces.
+      const bare = texts.map((text) => text.replaceAll(stage.workspace, "/"));
+      assert.deepEqual(untranslated(bare), [], what);
     }
 
     await test("the views and their buttons are translated", async () => {
@@ -118,10 +129,24 @@ await browserRun(
       await window.shot("preset");
       await assertTranslated("body", "the preset", await frameOf(changed.first()));
     });
+
+    await test("the page of a report is translated", async () => {
+      const report = page
+        .frameLocator("iframe.webview.ready >> visible=true")
+        .frameLocator("#active-frame");
+      const kernels = report.locator("section#kernels tbody tr");
+      await openFile(window, stage.workspace, "policy.nsys-rep", () => kernels.first().isVisible());
+      await window.shot("report");
+      await assertTranslated("body", "the report", await frameOf(kernels.first()));
+      const again = report.locator("section.state vscode-button").first();
+      await openFile(window, stage.workspace, "empty.nsys-rep", () => again.isVisible());
+      await window.shot("no-report");
+      await assertTranslated("body", "why a report is not shown", await frameOf(again));
+    });
   },
   {
     driver: false,
-    stage: setStageWithoutCluster,
+    stage: setStageWithReports,
     server: { extensionDir, language: { tag: PSEUDO, translate: pseudo } },
   },
 );

@@ -89,7 +89,8 @@ export interface ReportText {
  * A column; `kind` decides how its cells are shown: names, counts, nanoseconds, bytes, bytes/s,
  * shares.
  *
- * Users sort by its `id`, on the page and on the command line.
+ * Users sort by its `id`, on the page and on the command line.  `title` is translated where it is
+ * shown.
  */
 export interface Column {
   readonly id: string;

@@ -1,11 +1,14 @@
 /** The messages between the editor and the page of a report. */
 
 import type { Report, Table, TableRequest, TableTextRequest } from "./messages";
+import type { ReportTexts } from "./report_texts";
 
 /** The selected rows of a table and their order. */
 export type TableQuery = Required<Omit<TableRequest, "path">>;
 
 export type ToPage =
+  /** The first message. */
+  | { readonly kind: "texts"; readonly texts: ReportTexts }
   | { readonly kind: "loading"; readonly message: string; readonly percentage: number | null }
   | { readonly kind: "report"; readonly report: Report }
   | { readonly kind: "table"; readonly query: TableQuery; readonly table: Table }

@@ -12,6 +12,7 @@ import type { Progress } from "../../sidecar/sidecar";
 import { REPORT, REPORT_TEXT, TABLE, TABLE_TEXT, type TableTextRequest } from "./messages";
 import { openInNsight, revealReport } from "./nsight";
 import type { FromPage, TableQuery, ToPage } from "./page_messages";
+import { reportTexts } from "./report_texts";
 
 /** Errors of a sidecar that didn't start, and so didn't get the request. */
 const NOT_STARTED = ["sidecar-not-started", "sidecar-silent", "no-python"];
@@ -60,6 +61,9 @@ class ReportPanel {
   }
 
   async take(message: FromPage): Promise<void> {
+    if (message.kind === "ready") {
+      this.post({ kind: "texts", texts: reportTexts() });
+    }
     if (message.kind === "ready" && this.present !== undefined) {
       this.post(this.present);
     } else if (message.kind === "ready" || message.kind === "again") {

@@ -29,6 +29,7 @@ class _Language:
     """The language of this process and its catalogue; English has none."""
 
     tag = ""
+    shown = ""
     catalogue: Mapping[str, str] = {}
 
 
@@ -73,16 +74,21 @@ def use(language: str, folder: Path = CATALOGUES) -> None:
     """Translates from now on into `language` ("de", "pt-br", "de_DE.UTF-8"), or into English if it has no catalogue."""
     tag = _tag(language)
     _chosen.tag = tag
-    _chosen.catalogue = {}
+    _chosen.shown, _chosen.catalogue = "", {}
     for candidate in dict.fromkeys((tag, tag.partition("-")[0])):
         if candidate and (file := folder / f"{candidate}.json").is_file():
-            _chosen.catalogue = _read(file)
+            _chosen.shown, _chosen.catalogue = candidate, _read(file)
             return
 
 
 def language() -> str:
     """The tag of the language in use, "" if none was chosen."""
     return _chosen.tag
+
+
+def shown_language() -> str:
+    """The tag of the catalogue in use, "" for English."""
+    return _chosen.shown
 
 
 def language_of(environ: Mapping[str, str] = os.environ) -> str:

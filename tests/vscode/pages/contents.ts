@@ -12,6 +12,7 @@ import { pageTexts } from "../../../extension/features/presets/options_texts";
 import { PLAIN } from "../../../extension/features/runs/draft";
 import { FOLDER, proposal, shortened } from "../../runs/samples";
 
+export { reportTexts } from "../../../extension/features/reports/report_texts";
 export { pageDocument } from "../../../extension/page_document";
 
 const FILE = `${FOLDER}/train.py`;

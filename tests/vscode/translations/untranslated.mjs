@@ -4,7 +4,9 @@
 const NAMES = new Set([
   ...["Eagleray", "Ray", "Python", "SLURM", "Nsight", "nsys", "pdb", "ssh", "http"],
   ...["AReaL", "NeMo", "RL", "OpenRLHF", "RLinf", "verl"],
+  ...["CUDA", "NVIDIA"],
   ...["Ctrl", "Shift", "Alt", "Enter", "Escape", "Tab", "Del"],
+  ...["ns", "ms", "kB", "MB", "GB", "TB"],
   "localhost",
 ]);
 /** File names, paths, addresses, environment variables, and all else that has a digit or a sign in it. */
@@ -23,16 +25,18 @@ export function untranslated(texts) {
 }
 
 /**
- * The texts of all visible elements in `selector`, for the eye and for screen readers.  It runs in the page.  Code and
- * what the user has typed are in no language.
+ * The texts of all visible elements in `selector`, for the eye and for screen readers.  It runs in the page.  Code, data
+ * and what the user has typed are in no language.
  */
 export function visibleTexts(selector) {
   const SPOKEN = ["aria-label", "aria-description", "title", "placeholder", "alt"];
   const CODE = "code, pre, script, style, textarea, .monaco-editor, .command";
+  // What a report says of a program: its names and numbers.
+  const DATA = "td, dd";
   const texts = [];
   const isVisible = (element) => element.matches("option") || element.getClientRects().length > 0;
   const visit = (element) => {
-    if (!isVisible(element)) return;
+    if (!isVisible(element) || element.matches(DATA)) return;
     for (const name of SPOKEN) texts.push(element.getAttribute(name) ?? "");
     if (element.matches(CODE)) return;
     for (const node of element.childNodes) {

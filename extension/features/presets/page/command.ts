@@ -1,10 +1,11 @@
 /** The section “Command”: what would be started, and what a preset changes of it. */
 
+import { filled } from "../../../common/filled";
 import type { PagePreview } from "../options_messages";
 import { folded, lineDiff, type DiffLine } from "../options_model";
 import type { PageTexts } from "../options_texts";
 import { button, type Part } from "./controls";
-import { element, filled } from "./elements";
+import { element } from "./elements";
 import type { Acts } from "./sections";
 
 /** More of a command is not read aloud after each change. */

@@ -1,9 +1,10 @@
 /** The fields of the page: each is labelled, shows its problem below it, and tells screen readers of it. */
 
+import { filled } from "../../../common/filled";
 import type { PageFacts, PagePreview, PageProblem, PathField } from "../options_messages";
 import type { Field, OptionsForm } from "../options_model";
 import type { PageTexts } from "../options_texts";
-import { element, filled, type Child } from "./elements";
+import { element, type Child } from "./elements";
 
 /** All that the page shows. */
 export interface View {

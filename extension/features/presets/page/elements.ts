@@ -20,8 +20,3 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   made.append(...children);
   return made;
 }
-
-/** `{0}`, `{1}` … are filled in. */
-export function filled(text: string, ...values: readonly (string | number)[]): string {
-  return text.replace(/\{(\d)\}/gu, (whole, at: string) => String(values[Number(at)] ?? whole));
-}

@@ -1,11 +1,12 @@
 /** The page “Run options”: keeps the fields, has them checked while they are typed, and starts the run. */
 
+import { filled } from "../../../common/filled";
 import type { FormAction, PageProblem, OptionsSection, ToOptionsPage } from "../options_messages";
 import { mistakesOf, type Field, type OptionsForm } from "../options_model";
 import { commandSection, spokenCommand } from "./command";
 import { button, type Part, type View } from "./controls";
 import { onMessage, openSections, post, saveState, scrollOffset } from "./editor";
-import { element, filled } from "./elements";
+import { element } from "./elements";
 import "./page.css";
 import {
   breakpointsSection,

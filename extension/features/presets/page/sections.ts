@@ -1,5 +1,6 @@
 /** The sections of the page, from top to bottom. */
 
+import { filled } from "../../../common/filled";
 import type { PageFacts, PathField, OptionsSection } from "../options_messages";
 import { recordNote, kindsOf, withKind, withPattern, type OptionsForm } from "../options_model";
 import type { PageTexts } from "../options_texts";
@@ -14,7 +15,7 @@ import {
   type Part,
   type View,
 } from "./controls";
-import { element, filled, type Child } from "./elements";
+import { element, type Child } from "./elements";
 
 /** What the controls of the page do. */
 export interface Acts {

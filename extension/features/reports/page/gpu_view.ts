@@ -2,7 +2,10 @@
 
 import uPlot from "uplot";
 
+import { filled } from "../../../common/filled";
+import type { Verbatim } from "../../../common/texts";
 import type { GpuUsage } from "../messages";
+import type { ReportTexts } from "../report_texts";
 import { element } from "./elements";
 import { gpuFacts, gpuName, nanosecondsText, singleLine, shareText } from "./texts";
 
@@ -20,15 +23,19 @@ export class GpuView {
     this.plot?.redraw(false);
   });
 
-  constructor(private readonly gpu: GpuUsage) {
-    const label = `How busy ${gpuName(gpu)} was over time`;
+  constructor(
+    private readonly texts: ReportTexts,
+    private readonly gpu: GpuUsage,
+  ) {
+    const name = gpuName(texts, gpu);
+    const label = filled(texts.curve, name);
     this.place = element("div", { class: "curve", role: "img", "aria-label": label });
-    const items = gpuFacts(gpu).map((gpuFact) => element("li", {}, singleLine(gpuFact)));
+    const items = gpuFacts(texts, gpu).map((gpuFact) => element("li", {}, singleLine(gpuFact)));
     this.root = element(
       "section",
       { class: "gpu" },
-      element("h2", {}, singleLine(gpuName(gpu))),
-      ...(gpu.kernels === 0 ? [] : [busyBar(gpu.busy_share)]),
+      element("h2", {}, singleLine(name)),
+      ...(gpu.kernels === 0 ? [] : [busyBar(texts, gpu.busy_share)]),
       element("ul", { class: "gpu-facts" }, ...items),
       ...(gpu.curve.length < 2 ? [] : [this.place]),
     );
@@ -50,18 +57,18 @@ export class GpuView {
       return;
     }
     if (this.plot === undefined) {
-      this.plot = new uPlot(options(width), points(this.gpu), this.place);
+      this.plot = new uPlot(options(this.texts, width), points(this.gpu), this.place);
     } else {
       this.plot.setSize({ width, height: HEIGHT });
     }
   }
 }
 
-function busyBar(part: number): HTMLElement {
+function busyBar(texts: ReportTexts, part: number): HTMLElement {
   const bar = element("div", {
     class: "busy",
     role: "img",
-    "aria-label": `busy ${shareText(part)}`,
+    "aria-label": filled(texts.busy, shareText(part)),
   });
   bar.style.setProperty("--part", `${inside(part) * 100}%`);
   return bar;
@@ -77,7 +84,7 @@ function points({ curve, begin_ns, end_ns }: GpuUsage): uPlot.AlignedData {
   return [curve.map((_, index) => begin_ns + step * index), curve.map(inside)];
 }
 
-function options(width: number): uPlot.Options {
+function options(texts: ReportTexts, width: number): uPlot.Options {
   const axis = {
     stroke: () => color("--vscode-descriptionForeground"),
     grid: { stroke: () => color("--vscode-editorWidget-border"), width: 1 },
@@ -94,11 +101,12 @@ function options(width: number): uPlot.Options {
       { ...axis, size: 56, values: (_, at) => at.map((part) => `${Math.round(part * 100)} %`) },
     ],
     series: [
-      { label: "time", value: (_, at) => time(at) },
+      { label: texts.time, value: (_, at) => time(at) },
       {
-        label: "busy",
+        label: texts.busyAxis,
         stroke: () => color("--vscode-charts-green"),
-        fill: () => `color-mix(in srgb, ${color("--vscode-charts-green")} 25%, transparent)`,
+        fill: (): Verbatim =>
+          `color-mix(in srgb, ${color("--vscode-charts-green")} 25%, transparent)`,
         width: 1,
         points: { show: false },
         value: (_, part) => portion(part),

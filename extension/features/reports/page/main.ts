@@ -6,6 +6,8 @@ import type { VscodeButton } from "@vscode-elements/elements/dist/vscode-button/
 import "@vscode-elements/elements/dist/vscode-progress-bar/index.js";
 import "@vscode-elements/elements/dist/vscode-textfield/index.js";
 
+import type { ToPage } from "../page_messages";
+import type { ReportTexts } from "../report_texts";
 import { onMessage, pageState, post, savePageState } from "./editor";
 import { button, element, withCode } from "./elements";
 import "./page.css";
@@ -16,24 +18,39 @@ const SHOWN_MS = 4000;
 
 const page = document.getElementById("page") ?? document.body;
 const announcement = document.getElementById("announcement") ?? document.body;
+let texts: ReportTexts | undefined;
 let loading: Loading | undefined;
 let report: ReportView | undefined;
 let forgetting: number | undefined;
 
 onMessage((message) => {
+  if (message.kind === "texts") {
+    ({ texts } = message);
+  } else if (texts !== undefined) {
+    // What comes earlier, while a hidden page is made again, follows the texts once more.
+    take(message, texts);
+  }
+});
+
+window.addEventListener("scrollend", () => {
+  savePageState({ scroll: window.scrollY });
+});
+post({ kind: "ready" });
+
+function take(message: Exclude<ToPage, { kind: "texts" }>, pageTexts: ReportTexts): void {
   switch (message.kind) {
     case "loading":
       if (loading === undefined) {
-        loading = new Loading();
+        loading = new Loading(pageTexts);
         show(loading.root);
       }
       loading.show(message.message, message.percentage);
       break;
     case "failed":
-      show(failure(message.message, message.nextStep));
+      show(failure(pageTexts, message.message, message.nextStep));
       break;
     case "report":
-      report = new ReportView(message.report);
+      report = new ReportView(pageTexts, message.report);
       show(report.root);
       window.scrollTo(0, pageState().scroll);
       break;
@@ -47,12 +64,7 @@ onMessage((message) => {
       announce(message.sentence);
       break;
   }
-});
-
-window.addEventListener("scrollend", () => {
-  savePageState({ scroll: window.scrollY });
-});
-post({ kind: "ready" });
+}
 
 function show(root: HTMLElement): void {
   if (root !== loading?.root) {
@@ -89,14 +101,14 @@ class Loading {
   private readonly sentence = element("p", { role: "status" });
   private readonly bar = element("vscode-progress-bar");
 
-  constructor() {
-    const cancel = button("Cancel", () => {
+  constructor(pageTexts: ReportTexts) {
+    const cancel = button(pageTexts.cancel, () => {
       post({ kind: "cancel" });
     });
     this.root = element(
       "section",
       { class: "state" },
-      element("h1", {}, "Reading the Report"),
+      element("h1", {}, pageTexts.reading),
       this.bar,
       this.sentence,
       cancel,
@@ -112,9 +124,9 @@ class Loading {
   }
 }
 
-function failure(message: string, nextStep: string): HTMLElement {
+function failure(pageTexts: ReportTexts, message: string, nextStep: string): HTMLElement {
   const again = button(
-    "Read It Again",
+    pageTexts.readAgain,
     () => {
       post({ kind: "again" });
     },
@@ -122,9 +134,9 @@ function failure(message: string, nextStep: string): HTMLElement {
   );
   const others = (
     [
-      ["Open in Nsight Systems", "openInNsight"],
-      ["Copy Path", "copyPath"],
-      ["Show Log", "showLogs"],
+      [pageTexts.openInNsight, "openInNsight"],
+      [pageTexts.copyPath, "copyPath"],
+      [pageTexts.showLog, "showLogs"],
     ] as const
   ).map(([title, kind]) =>
     button(title, () => {
@@ -134,7 +146,7 @@ function failure(message: string, nextStep: string): HTMLElement {
   return element(
     "section",
     { class: "state", role: "alert" },
-    element("h1", {}, "This Report Is Not Shown"),
+    element("h1", {}, pageTexts.notShown),
     element("p", {}, ...withCode(message)),
     ...(nextStep === "" ? [] : [element("p", {}, ...withCode(nextStep))]),
     element("div", { class: "buttons" }, again, ...others),

@@ -2,6 +2,7 @@
 
 import type { Report, Table } from "../messages";
 import type { TableQuery } from "../page_messages";
+import type { ReportTexts } from "../report_texts";
 import { post } from "./editor";
 import { button, element } from "./elements";
 import { GpuView } from "./gpu_view";
@@ -13,19 +14,19 @@ export class ReportView {
   private readonly gpus: readonly GpuView[];
   private readonly tables: readonly TableView[];
 
-  constructor(report: Report) {
-    this.gpus = report.gpus.map((gpu) => new GpuView(gpu));
-    this.tables = report.tables.map((table) => new TableView(table));
+  constructor(texts: ReportTexts, report: Report) {
+    this.gpus = report.gpus.map((gpu) => new GpuView(texts, gpu));
+    this.tables = report.tables.map((table) => new TableView(texts, table));
     const isEmpty = this.gpus.length === 0 && this.tables.length === 0;
     this.root = element(
       "article",
       {},
-      head(report),
-      ...warnings(report),
-      ...(isEmpty ? [nothing()] : [contents(report)]),
+      head(texts, report),
+      ...warnings(texts, report),
+      ...(isEmpty ? [nothing(texts)] : [contents(texts, report)]),
       ...this.gpus.map((gpu) => gpu.root),
       ...this.tables.map((table) => table.root),
-      facts(report),
+      facts(texts, report),
     );
   }
 
@@ -44,7 +45,7 @@ export class ReportView {
   }
 }
 
-function head({ name, host, duration_ns }: Report): HTMLElement {
+function head(texts: ReportTexts, { name, host, duration_ns }: Report): HTMLElement {
   const poster = (kind: "openInNsight" | "copyReport" | "copyPath" | "reveal") => (): void => {
     post({ kind });
   };
@@ -57,15 +58,15 @@ function head({ name, host, duration_ns }: Report): HTMLElement {
     element(
       "div",
       { class: "buttons" },
-      button("Open in Nsight Systems", poster("openInNsight"), true),
-      button("Copy as Markdown", poster("copyReport")),
-      button("Copy Path", poster("copyPath")),
-      button("Reveal File", poster("reveal")),
+      button(texts.openInNsight, poster("openInNsight"), true),
+      button(texts.copyMarkdown, poster("copyReport")),
+      button(texts.copyPath, poster("copyPath")),
+      button(texts.reveal, poster("reveal")),
     ),
   );
 }
 
-function warnings(report: Report): HTMLElement[] {
+function warnings(texts: ReportTexts, report: Report): HTMLElement[] {
   const rows = report.warnings.map(({ message, next_step }) =>
     element("li", {}, element("strong", {}, message), ` ${next_step}`),
   );
@@ -74,38 +75,34 @@ function warnings(report: Report): HTMLElement[] {
     : [
         element(
           "section",
-          { class: "warnings", "aria-label": "Warnings" },
-          element("h2", {}, rows.length === 1 ? "Warning" : "Warnings"),
+          { class: "warnings", "aria-label": texts.warnings },
+          element("h2", {}, rows.length === 1 ? texts.warning : texts.warnings),
           element("ul", {}, ...rows),
         ),
       ];
 }
 
-function nothing(): HTMLElement {
-  return element(
-    "p",
-    { class: "nothing" },
-    "Nothing was recorded. Record longer, or trace what the program does: cuda, nvtx, osrt.",
-  );
+function nothing(texts: ReportTexts): HTMLElement {
+  return element("p", { class: "nothing" }, texts.nothing);
 }
 
 /** Links to the tables; the editor follows them inside of the page. */
-function contents({ tables }: Report): HTMLElement {
+function contents(texts: ReportTexts, { tables }: Report): HTMLElement {
   const links = tables.map(({ id, title }) =>
     element("a", { href: `#${id}`, class: "link" }, title),
   );
-  return element("nav", { "aria-label": "Tables" }, ...links);
+  return element("nav", { "aria-label": texts.tables }, ...links);
 }
 
-function facts(report: Report): HTMLElement {
-  const rows = factsOf(report).flatMap(({ name, value }) => [
+function facts(texts: ReportTexts, report: Report): HTMLElement {
+  const rows = factsOf(texts, report).flatMap(({ name, value }) => [
     element("dt", {}, name),
     element("dd", {}, singleLine(value)),
   ]);
   return element(
     "section",
-    { "aria-label": "Recording" },
-    element("h2", {}, "Recording"),
+    { "aria-label": texts.recording },
+    element("h2", {}, texts.recording),
     element("dl", {}, ...rows),
   );
 }

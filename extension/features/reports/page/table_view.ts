@@ -2,8 +2,10 @@
 
 import type { VscodeTextfield } from "@vscode-elements/elements/dist/vscode-textfield/index.js";
 
+import { filled } from "../../../common/filled";
 import type { Column, Table } from "../messages";
 import type { TableQuery } from "../page_messages";
+import type { ReportTexts } from "../report_texts";
 import { pageState, post, savePageState } from "./editor";
 import { button, element, withCode } from "./elements";
 import { movedTo, sortedBy, type CellPosition } from "./grid";
@@ -26,7 +28,10 @@ export class TableView {
   private readonly count = element("vscode-badge");
   private readonly field: VscodeTextfield;
 
-  constructor(private table: Table) {
+  constructor(
+    private readonly texts: ReportTexts,
+    private table: Table,
+  ) {
     this.id = table.id;
     const usual: TableQuery = {
       table: table.id,
@@ -36,7 +41,7 @@ export class TableView {
       limit: Math.max(table.rows.length, 1),
     };
     this.query = pageState().queries[table.id] ?? usual;
-    this.field = searchField(table.title, this.query.search);
+    this.field = searchField(texts, table.title, this.query.search);
     this.field.addEventListener("input", () => {
       this.search(DEBOUNCE_MS);
     });
@@ -80,8 +85,8 @@ export class TableView {
         { class: "head" },
         name,
         this.field,
-        copy("Copy as Markdown", "markdown"),
-        copy("Copy as CSV", "csv"),
+        copy(this.texts.copyMarkdown, "markdown"),
+        copy(this.texts.copyCsv, "csv"),
       ),
       ...(note === "" ? [] : [element("p", { class: "note" }, singleLine(note))]),
       this.body,
@@ -109,10 +114,10 @@ export class TableView {
     const hadFocus = this.body.contains(document.activeElement);
     this.count.textContent = this.reason === "" ? String(total) : cellText(null, "count");
     const left = total - rows.length;
-    const more = button(`Show ${Math.min(left, MORE)} More of ${left}`, () => {
+    const more = button(filled(this.texts.showMore, Math.min(left, MORE), left), () => {
       this.ask({ limit: rows.length + MORE });
     });
-    const reason = withCode(this.reason || "No row has this text in it.");
+    const reason = withCode(this.reason || this.texts.noRow);
     const empty = element("p", { class: "nothing" }, ...reason);
     this.body.replaceChildren(
       this.grid(),
@@ -135,7 +140,7 @@ export class TableView {
       this.press(event);
     });
     made.addEventListener("focusin", ({ target }) => {
-      const cell = (target as HTMLElement).closest<HTMLTableCellElement>("th, td");
+      const cell = (target as HTMLElement).closest<HTMLTableCellElement>("th,td");
       if (cell !== null) {
         const row = cell.closest("tr")?.rowIndex ?? 0;
         this.focusCell({ row, column: cell.cellIndex }, false);
@@ -198,9 +203,9 @@ export class TableView {
   }
 }
 
-function searchField(title: string, value: string): VscodeTextfield {
-  const label = `Search in ${title}`;
-  const field = element("vscode-textfield", { placeholder: "Search" });
+function searchField(texts: ReportTexts, title: string, value: string): VscodeTextfield {
+  const label = filled(texts.searchIn, title);
+  const field = element("vscode-textfield", { placeholder: texts.search });
   field.label = label;
   field.value = value;
   return field;

@@ -1,6 +1,8 @@
 /** Numbers and names of a report as display text. */
 
+import { filled } from "../../../common/filled";
 import type { Column, GpuUsage, Report } from "../messages";
+import type { ReportTexts } from "../report_texts";
 
 export type ColumnKind = Column["kind"];
 export type Cell = string | number | null;
@@ -100,48 +102,48 @@ interface Fact {
 }
 
 /** Where, when, how long and with what it was recorded; unknown values are omitted. */
-export function factsOf(report: Report): Fact[] {
+export function factsOf(texts: ReportTexts, report: Report): Fact[] {
   const facts = [
-    { name: "Host", value: report.host },
-    { name: "Recorded", value: started(report.started_utc) },
+    { name: texts.host, value: report.host },
+    { name: texts.recorded, value: started(report.started_utc) },
     {
-      name: "Duration",
+      name: texts.duration,
       value: report.duration_ns === 0 ? "" : nanosecondsText(report.duration_ns),
     },
-    { name: "Traced", value: report.trace.split(",").join(", ") },
+    { name: texts.traced, value: report.trace.split(",").join(", ") },
     { name: "nsys", value: report.nsys_version },
-    { name: "Schema", value: report.schema_version },
-    { name: "Size", value: cellText(report.size, "bytes") },
-    { name: "File", value: report.path },
+    { name: texts.schema, value: report.schema_version },
+    { name: texts.size, value: cellText(report.size, "bytes") },
+    { name: texts.file, value: report.path },
   ];
   return facts.filter(({ value }) => value !== "");
 }
 
 /** "GPU 0 (H100)". */
-export function gpuName({ id, name }: GpuUsage): string {
-  return name === "" ? `GPU ${id}` : `GPU ${id} (${name})`;
+export function gpuName(texts: ReportTexts, { id, name }: GpuUsage): string {
+  return name === "" ? filled(texts.gpu, id) : filled(texts.namedGpu, id, name);
 }
 
 /** The facts of a GPU, each as one text. */
-export function gpuFacts(gpu: GpuUsage): string[] {
+export function gpuFacts(texts: ReportTexts, gpu: GpuUsage): string[] {
   if (gpu.kernels === 0) {
-    return ["no kernel ran"];
+    return [texts.noKernel];
   }
   return [
-    `busy ${shareText(gpu.busy_share)} (${nanosecondsText(gpu.busy_ns)})`,
-    `idle ${nanosecondsText(gpu.idle_ns)}`,
-    `${cellText(gpu.kernels, "count")} kernels`,
-    ...ncclFacts(gpu),
+    filled(texts.busyFor, shareText(gpu.busy_share), nanosecondsText(gpu.busy_ns)),
+    filled(texts.idleFor, nanosecondsText(gpu.idle_ns)),
+    gpu.kernels === 1 ? texts.aKernel : filled(texts.kernels, cellText(gpu.kernels, "count")),
+    ...ncclFacts(texts, gpu),
   ];
 }
 
 /** How much of the busy time goes into collectives, and how much of that no other kernel hides. */
-function ncclFacts({ nccl_ns, nccl_alone_ns, busy_ns }: GpuUsage): string[] {
+function ncclFacts(texts: ReportTexts, { nccl_ns, nccl_alone_ns, busy_ns }: GpuUsage): string[] {
   return nccl_ns === 0 || busy_ns === 0
     ? []
     : [
-        `NCCL ${shareText(nccl_ns / busy_ns)} of the busy time (${nanosecondsText(nccl_ns)})`,
-        `NCCL with nothing beside it ${nanosecondsText(nccl_alone_ns)}`,
+        filled(texts.nccl, shareText(nccl_ns / busy_ns), nanosecondsText(nccl_ns)),
+        filled(texts.ncclAlone, nanosecondsText(nccl_alone_ns)),
       ];
 }
 

@@ -51,14 +51,19 @@ def damaged_report(path: str, detail: str) -> EaglerayError:
 
 
 def nsys_missing(path: str, version: str = "") -> EaglerayError:
-    which = f"version {printable(version, 40)} of it or a newer one" if version else "it"
+    name = printable(path)
+    needed = (
+        t(
+            "Only nsys {version} or newer can read {path}.",
+            version=printable(version, 40),
+            path=name,
+        )
+        if version
+        else t("Only nsys can read {path}.", path=name)
+    )
     return EaglerayError(
         "nsys-missing",
-        t(
-            "This machine has no nsys, and only {which} can read {path}.",
-            which=which,
-            path=printable(path),
-        ),
+        f"{t('This machine has no nsys.')} {needed}",
         t("Set eagleray.profiling.nsys, or open what `nsys export --type sqlite` makes of it."),
     )
 

@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 
 from eagleray.common import paths
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import t
 from eagleray.features.reports.database import ReadLimits, open_database
 from eagleray.features.reports.errors import (
     damaged_report,
@@ -26,7 +27,6 @@ from eagleray.tools import nsys
 
 SQLITE_HEADER = b"SQLite format 3\0"
 MOST_EXPORTS = 5
-_EXPORTING = "Exporting with nsys"
 
 
 class ReportDatabases:
@@ -52,7 +52,7 @@ class ReportDatabases:
         lock = self._locks.setdefault(report, asyncio.Lock())
         self._listeners[report].append(on_progress)
         if lock.locked():
-            on_progress(_EXPORTING, 0)
+            on_progress(t("Exporting with nsys"), 0)
         try:
             async with lock:
                 return await self._find_or_export(report, size, version)
@@ -73,7 +73,7 @@ class ReportDatabases:
 
         def on_percent(percent: int) -> None:
             for on_progress in self._listeners.get(report, ()):
-                on_progress(_EXPORTING, percent)
+                on_progress(t("Exporting with nsys"), percent)
 
         on_percent(0)
         try:
@@ -114,7 +114,7 @@ def is_database(file: Path) -> bool:
     except OSError as error:
         raise no_report(str(file), error.strerror or str(error)) from error
     if not has_header and file.suffix in (".sqlite", ".db"):
-        raise damaged_report(str(file), "it is not a database")
+        raise damaged_report(str(file), t("it is not a database"))
     return has_header
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
+from eagleray.common.l10n import translated
 from eagleray.common.off_loop import off_loop
 from eagleray.features.reports import messages, texts
 from eagleray.features.reports.model import LoadedReport, ReportTable
@@ -57,7 +60,7 @@ class ReportHandlers:
             request.path, request.table, request.sort, request.descending, request.search, report
         )
         text = await off_loop(partial(texts.table_text, table, request.format))
-        return messages.TableText(table.shape.title, text, len(table.rows), table.total)
+        return messages.TableText(translated(table.shape.title), text, len(table.rows), table.total)
 
 
 def wire_report(report: LoadedReport) -> messages.Report:
@@ -83,8 +86,8 @@ def wire_table(table: ReportTable, limit: int) -> messages.Table:
     shape = table.shape
     return messages.Table(
         id=table.name,
-        title=shape.title,
-        columns=list(shape.columns),
+        title=translated(shape.title),
+        columns=[evolve(column, title=translated(column.title)) for column in shape.columns],
         rows=[list(row) for row in table.first(limit).rows],
         total=table.total,
         sorted_by=table.sorted_by,

@@ -8,6 +8,8 @@ from typing import Literal
 
 from attrs import evolve, frozen
 
+from eagleray.common.l10n import later, t
+
 Cell = str | int | float | None
 CellKind = Literal["text", "count", "ns", "bytes", "rate", "share"]
 # The tables of a report, in the order in which they are shown; one without rows is left out.
@@ -21,7 +23,7 @@ MOST_ROWS = 10_000
 class Column:
     """A column; `kind` decides how its cells are shown: names, counts, nanoseconds, bytes, bytes/s, shares.
 
-    Users sort by its `id`, on the page and on the command line.
+    Users sort by its `id`, on the page and on the command line.  `title` is translated where it is shown.
     """
 
     id: str
@@ -46,34 +48,36 @@ def _columns(*ids: str) -> tuple[Column, ...]:
         "calls": "count", "ranges": "count",
     }  # fmt: skip
     titles = {
-        "count": "Count", "total": "Total", "share": "Share", "avg": "Average", "p50": "p50",
-        "min": "Min", "max": "Max", "bytes": "Bytes", "rate": "Rate", "begin": "Begin",
-        "duration": "Idle", "gpu": "GPU", "pid": "PID", "tid": "TID", "osrt": "OS runtime",
-        "cuda": "CUDA API", "calls": "Calls", "ranges": "NVTX ranges", "kernel": "Kernel",
-        "range": "NVTX range", "next": "Next kernel", "kind": "Kind", "call": "Call",
-        "thread": "Thread", "copy": "Copy",
+        "count": later("Count"), "total": later("Total"), "share": later("Share"), "avg": later("Average"), "p50": "p50",
+        "min": later("Min"), "max": later("Max"), "bytes": later("Bytes"), "rate": later("Rate"), "begin": later("Begin"),
+        "duration": later("Idle"), "gpu": later("GPU"), "pid": later("PID"), "tid": later("TID"), "osrt": later("OS runtime"),
+        "cuda": later("CUDA API"), "calls": later("Calls"), "ranges": later("NVTX ranges"), "kernel": later("Kernel"),
+        "range": later("NVTX range"), "next": later("Next kernel"), "kind": later("Kind"), "call": later("Call"),
+        "thread": later("Thread"), "copy": later("Copy"),
     }  # fmt: skip
     return tuple(Column(column, titles[column], kinds.get(column, "text")) for column in ids)
 
 
 _TIMES = ("count", "total", "share", "avg", "min", "max")
 SHAPES: Mapping[TableId, TableShape] = {
-    "kernels": TableShape("Kernels", _columns("kernel", *_TIMES), "total"),
+    "kernels": TableShape(later("Kernels"), _columns("kernel", *_TIMES), "total"),
     "nvtx": TableShape(
-        "NVTX ranges",
+        later("NVTX ranges"),
         _columns("range", "kind", "count", "total", "avg", "p50", "min", "max"),
         "total",
     ),
     "gaps": TableShape(
-        "Idle gaps", _columns("gpu", "begin", "duration", "range", "next"), "duration"
+        later("Idle gaps"), _columns("gpu", "begin", "duration", "range", "next"), "duration"
     ),
     "memcpy": TableShape(
-        "Memory copies", _columns("copy", "count", "bytes", "total", "rate", "max"), "total"
+        later("Memory copies"), _columns("copy", "count", "bytes", "total", "rate", "max"), "total"
     ),
-    "cuda_api": TableShape("CUDA API calls", _columns("call", *_TIMES), "total"),
-    "osrt": TableShape("OS-runtime calls", _columns("call", *_TIMES), "total"),
+    "cuda_api": TableShape(later("CUDA API calls"), _columns("call", *_TIMES), "total"),
+    "osrt": TableShape(later("OS-runtime calls"), _columns("call", *_TIMES), "total"),
     "threads": TableShape(
-        "Threads", _columns("thread", "pid", "tid", "calls", "osrt", "cuda", "ranges"), "calls"
+        later("Threads"),
+        _columns("thread", "pid", "tid", "calls", "osrt", "cuda", "ranges"),
+        "calls",
     ),
 }
 
@@ -131,7 +135,7 @@ def make_table(
     if total == len(rows) <= MOST_ROWS:
         return table
     first = table.first(MOST_ROWS)
-    limit_note = f"Only the first {len(first.rows)} of {total} rows are kept."
+    limit_note = t("Only the first {n} of {total} rows are kept.", n=len(first.rows), total=total)
     return evolve(first, note=f"{note} {limit_note}".strip())
 
 

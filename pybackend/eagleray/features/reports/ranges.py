@@ -16,6 +16,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from eagleray.common.l10n import t
 from eagleray.features.reports.aggregates import Groups, ParallelReader
 from eagleray.features.reports.database import (
     LATEST,
@@ -75,7 +76,7 @@ class RangeNames:
 
     def name(self, thread: object, domain: object, called: object) -> str:
         text = self._texts.get(called) if isinstance(called, int) else called
-        name = display_text(text) or "(without a name)"
+        name = display_text(text) or t("(without a name)")
         process = process_id(thread) if isinstance(thread, int) else 0
         prefix = self._domains.get((process, domain), "")
         return f"{prefix}:{name}" if prefix else name
@@ -162,7 +163,7 @@ def _ranges(database: Database, names: RangeNames, times: _RangeTimes) -> Ranges
             by_name[names.name(thread, domain, called)].append((KINDS[kind], ordered))
     note = ""
     if times.endless:
-        note = f"{times.endless} had no end and are counted to the last event."
+        note = t("{n} had no end and are counted to the last event.", n=times.endless)
     rows = [_row(name, parts) for name, parts in by_name.items()]
     table = make_table("nvtx", rows, note, times.names)
     events = times.count

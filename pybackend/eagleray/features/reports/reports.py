@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
+from eagleray.common.l10n import t
 from eagleray.features.reports import summary
 from eagleray.features.reports.database import ReadLimits
 from eagleray.features.reports.errors import empty_report, no_report, other_file
@@ -96,13 +97,13 @@ def _examine(path: str) -> tuple[Path, int, bool]:
         file = file.expanduser().absolute()
         status = file.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise no_report(str(file), "it is not a file")
+            raise no_report(str(file), t("it is not a file"))
         with file.open("rb"):
             pass
     except OSError as error:
         raise no_report(str(file), error.strerror or str(error)) from error
     except (RuntimeError, ValueError) as error:
-        raise no_report(str(file), "no file can have such a name") from error
+        raise no_report(str(file), t("no file can have such a name")) from error
     if not status.st_size:
         raise empty_report(str(file))
     if not (is_export := is_database(file)) and file.suffix not in REPORT_SUFFIXES:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from attrs import frozen
 
+from eagleray.common.l10n import counted, t
 from eagleray.features.reports import calls, gpu, ranges
 from eagleray.features.reports.aggregates import ParallelReader
 from eagleray.features.reports.database import Database, ReadLimits, open_database
@@ -64,7 +65,7 @@ def read(
 def _read(reader: ParallelReader, trace: str, on_progress: OnProgress) -> Summary:
     """Sums that begin first are ready first; only reading kernels one by one needs Python, and this thread."""
     database = reader.database
-    on_progress("Reading the kernels", 10)
+    on_progress(t("Reading the kernels"), 10)
     kernel_groups = begin_kernels(reader)
     copy_groups = begin_copies(reader)
     cuda_groups = calls.begin(reader, calls.CUDA)
@@ -74,10 +75,10 @@ def _read(reader: ParallelReader, trace: str, on_progress: OnProgress) -> Summar
     gpus = gpu.read(reader, kernel_sums.span, kernel_sums.nccl)
     if not gpus.is_clean:
         kernel_sums = read_kernels(database, begin_kernels(reader, checked=True))
-    on_progress("Reading the NVTX ranges", 50)
+    on_progress(t("Reading the NVTX ranges"), 50)
     nvtx, range_names = ranges.read(reader, range_groups)
     gaps = _gaps_table(database, range_names, gpus)
-    on_progress("Reading the calls", 80)
+    on_progress(t("Reading the calls"), 80)
     copied = read_copies(database, *copy_groups)
     cuda = calls.read(database, cuda_groups, "cuda_api")
     osrt = calls.read(database, osrt_groups, "osrt")
@@ -161,40 +162,48 @@ def find_warnings(about: ReportMetadata, counts: EventCounts) -> Iterator[Report
     if is_empty and not counts.nvtx_events:
         yield ReportWarning(
             "empty-capture",
-            "The report holds no event: the capture range was empty.",
-            "Check that the program reached the recorded steps, or record by time or on demand.",
+            t("The report holds no event: the capture range was empty."),
+            f"{t('Check that the program reached the recorded steps.')}"
+            f" {t('You can also record by time or on demand.')}",
         )
         return
     if not counts.ranges and (counts.nvtx_events or "nvtx" in traced):
         yield ReportWarning(
             "no-nvtx",
-            "There are no NVTX rows although NVTX was traced: most likely the nvtx package does not fit this nsys.",
-            "Use a newer nsys with a new nvtx package, or nvtx 0.2.10 with nsys 2022;"
-            " a program that makes no range records none either.",
+            f"{t('There are no NVTX ranges although NVTX was traced.')}"
+            f" {t('The nvtx package may not fit this nsys.')}",
+            f"{t('Use a newer nsys with a new nvtx package.')}"
+            f" {t('nsys 2022 needs nvtx 0.2.10.')}"
+            f" {t('A program that makes no range records none either.')}",
         )
     if not counts.kernels and (not about.trace or "cuda" in traced):
         yield ReportWarning(
             "no-kernels",
-            "No kernel was recorded, so nothing is known of the GPUs.",
-            "Trace cuda on a node with a GPU, in the process that uses it."
+            t("No kernel was recorded, so nothing is known of the GPUs."),
+            f"{t('Trace cuda on a node with a GPU.')} {t('Record the process that uses it.')}"
             if about.gpus or counts.cuda_calls
-            else "The recorded machine shows no GPU to nsys.",
+            else t("The recorded machine shows no GPU to nsys."),
         )
     if counts.unfinished:
         yield ReportWarning(
             "unfinished-ranges",
-            f"{counts.unfinished} NVTX ranges have no end: the recording was cut off, or the program never closes them.",
-            "Their times are those until the last event.",
+            f"{counted(counts.unfinished, '{n} NVTX range has no end.', '{n} NVTX ranges have no end.')}"
+            f" {t('The recording was cut off, or the program never closes them.')}",
+            t("Their times are those until the last event."),
         )
     if counts.unread_kernels:
         yield ReportWarning(
             "unread-kernels",
-            f"The numbers of {counts.unread_kernels} kernels make no sense and were left out.",
-            "Export the report anew.",
+            counted(
+                counts.unread_kernels,
+                "{n} kernel has invalid numbers and was left out.",
+                "{n} kernels have invalid numbers and were left out.",
+            ),
+            t("Export the report again."),
         )
     yield from _schema_warnings(about, counts)
     for message in about.messages:
-        yield ReportWarning("nsys-says", f"nsys says: {message}", "")
+        yield ReportWarning("nsys-says", t("nsys says: {message}", message=message), "")
 
 
 def _schema_warnings(about: ReportMetadata, counts: EventCounts) -> Iterator[ReportWarning]:
@@ -203,12 +212,16 @@ def _schema_warnings(about: ReportMetadata, counts: EventCounts) -> Iterator[Rep
     if newer:
         yield ReportWarning(
             "newer-schema",
-            f"The schema {about.schema_version} is newer than those that Eagleray knows ({NEWEST_SCHEMA}.x).",
-            "Some tables may be missing here; Nsight Systems shows them all.",
+            t(
+                "Schema {version} is newer than those that Eagleray knows ({newest}.x).",
+                version=about.schema_version,
+                newest=NEWEST_SCHEMA,
+            ),
+            t("Some tables may be missing here; Nsight Systems shows them all."),
         )
     for table in counts.missing:
         yield ReportWarning(
             "unknown-columns",
-            f"The table {table} has other columns than those that are known, and was left out.",
-            "Update Eagleray, or look at it in Nsight Systems.",
+            t("The table {table} has unknown columns and was left out.", table=table),
+            t("Update Eagleray, or open the report in Nsight Systems."),
         )

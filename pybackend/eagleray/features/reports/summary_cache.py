@@ -15,13 +15,14 @@ import cattrs
 from attrs import frozen
 
 from eagleray.common import paths
+from eagleray.common.l10n import shown_language
 from eagleray.features.reports.database import display_text
 from eagleray.features.reports.model import Cell, Summary
 
 log = logging.getLogger(__name__)
 
 # Rises when a summary is computed or stored in another way.
-FORMAT = 3
+FORMAT = 4
 LARGEST = 64 * 2**20
 # A smaller file is read so fast that no cache file needs to be beside it.
 SMALLEST = 4 * 2**20
@@ -67,12 +68,13 @@ _converter.register_structure_hook(Cell, _structure_cell)
 
 @frozen
 class CachedSummary:
-    """A summary, and the size and time of the database that it was read from."""
+    """A summary in a language, and the size and time of the database that it was read from."""
 
     format: int
     size: int
     mtime_ns: int
     trace: str
+    language: str
     summary: Summary
 
 
@@ -89,7 +91,8 @@ class SummaryCache:
             if cached := _read(path):
                 status = database.stat()
                 is_same = (cached.size, cached.mtime_ns) == (status.st_size, status.st_mtime_ns)
-                if is_same and cached.format == FORMAT and cached.trace == trace:
+                wanted = (FORMAT, trace, shown_language())
+                if is_same and (cached.format, cached.trace, cached.language) == wanted:
                     return cached.summary
         return None
 
@@ -97,7 +100,9 @@ class SummaryCache:
         """Blocks.  `status` is that of the file before it was read."""
         if status.st_size < self._smallest:
             return
-        cached = CachedSummary(FORMAT, status.st_size, status.st_mtime_ns, trace, summary)
+        cached = CachedSummary(
+            FORMAT, status.st_size, status.st_mtime_ns, trace, shown_language(), summary
+        )
         text = json.dumps(_converter.unstructure(cached), separators=(",", ":"))
         try:
             _write(_beside(database), text)

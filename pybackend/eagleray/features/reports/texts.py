@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from eagleray.common.l10n import later, t, translated
 from eagleray.features.reports.database import display_text
 from eagleray.features.reports.model import Cell, Column, GpuUsage, LoadedReport, ReportTable
 
@@ -17,14 +18,14 @@ TextFormat = Literal["markdown", "csv"]
 WIDEST = 72
 
 GPU_COLUMNS = (
-    Column("gpu", "GPU", "text"),
-    Column("name", "Name", "text"),
-    Column("kernels", "Kernels", "count"),
-    Column("busy_share", "Busy", "share"),
-    Column("busy", "Busy time", "ns"),
-    Column("idle", "Idle time", "ns"),
+    Column("gpu", later("GPU"), "text"),
+    Column("name", later("Name"), "text"),
+    Column("kernels", later("Kernels"), "count"),
+    Column("busy_share", later("Busy"), "share"),
+    Column("busy", later("Busy time"), "ns"),
+    Column("idle", later("Idle time"), "ns"),
     Column("nccl", "NCCL", "ns"),
-    Column("nccl_alone", "NCCL alone", "ns"),
+    Column("nccl_alone", later("NCCL alone"), "ns"),
 )
 # The factor between two units.
 STEP = 1000
@@ -56,7 +57,7 @@ def plain(report: LoadedReport, tables: Sequence[ReportTable]) -> str:
     lines = [display_text(report.path.name), f"  {about(report)}"]
     lines += [f"  ! {warning}" for warning in _warnings(report)]
     if report.summary.gpus:
-        lines += ["", "GPUs", *_aligned(GPU_COLUMNS, gpu_rows(report.summary.gpus))]
+        lines += ["", t("GPUs"), *_aligned(GPU_COLUMNS, gpu_rows(report.summary.gpus))]
     for table in tables:
         lines += ["", _heading(table), *_aligned(table.shape.columns, table.rows)]
     return "\n".join(lines) + "\n"
@@ -65,9 +66,19 @@ def plain(report: LoadedReport, tables: Sequence[ReportTable]) -> str:
 def markdown(report: LoadedReport, tables: Sequence[ReportTable]) -> str:
     lines = [f"# {_escaped(display_text(report.path.name))}", "", _escaped(about(report))]
     if warnings := _warnings(report):
-        lines += ["", "## Warnings", "", *(f"- {_escaped(warning)}" for warning in warnings)]
+        lines += [
+            "",
+            f"## {t('Warnings')}",
+            "",
+            *(f"- {_escaped(warning)}" for warning in warnings),
+        ]
     if report.summary.gpus:
-        lines += ["", "## GPUs", "", *_markdown_rows(GPU_COLUMNS, gpu_rows(report.summary.gpus))]
+        lines += [
+            "",
+            f"## {t('GPUs')}",
+            "",
+            *_markdown_rows(GPU_COLUMNS, gpu_rows(report.summary.gpus)),
+        ]
     for table in tables:
         heading = f"## {_escaped(_heading(table))}"
         lines += ["", heading, "", *_markdown_rows(table.shape.columns, table.rows)]
@@ -100,8 +111,8 @@ def about(report: LoadedReport) -> str:
         cell_text(metadata.duration, Column("", "", "ns")) if metadata.duration else "",
         cell_text(report.size, Column("", "", "bytes")),
         f"nsys {metadata.nsys_version}" if metadata.nsys_version else "",
-        f"schema {metadata.schema_version}" if metadata.schema_version else "",
-        f"trace {metadata.trace}" if metadata.trace else "",
+        t("schema {version}", version=metadata.schema_version) if metadata.schema_version else "",
+        t("trace {names}", names=metadata.trace) if metadata.trace else "",
     ]
     return " · ".join(part for part in parts if part)
 
@@ -141,13 +152,15 @@ def _scaled(number: float, units: Sequence[tuple[float, str]], least: str) -> st
 
 def _heading(table: ReportTable) -> str:
     rows = len(table.rows)
-    of = f"{rows} of {table.total}" if rows < table.total else f"{table.total}"
-    return f"{table.shape.title} ({of}) {table.note}".rstrip()
+    of = str(table.total)
+    if rows < table.total:
+        of = t("{n} of {total}", n=rows, total=table.total)
+    return f"{translated(table.shape.title)} ({of}) {table.note}".rstrip()
 
 
 def _aligned(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
     """Names aligned left, numbers right; lines have no trailing spaces."""
-    lines = [[column.title for column in columns]]
+    lines = [[translated(column.title) for column in columns]]
     lines += [[_short(cell_text(*pair)) for pair in zip(row, columns, strict=True)] for row in rows]
     widths = [max(len(line[at]) for line in lines) for at in range(len(columns))]
     for line in lines:
@@ -159,7 +172,7 @@ def _aligned(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> Itera
 
 
 def _markdown_rows(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
-    yield "| " + " | ".join(column.title for column in columns) + " |"
+    yield "| " + " | ".join(translated(column.title) for column in columns) + " |"
     yield "|" + "|".join(" --- " if column.kind == "text" else " ---: " for column in columns) + "|"
     for row in rows:
         cells = (_escaped(cell_text(*pair)) for pair in zip(row, columns, strict=True))
