@@ -2,7 +2,13 @@
 
 import { type Asked, editor, type LinkProvider } from "./vscode_editor";
 import { FakeInputBox, FakeQuickPick } from "./vscode_inputs";
-import { CancellationTokenSource, EventEmitter, type Range, Uri } from "./vscode_values";
+import {
+  CancellationTokenSource,
+  EventEmitter,
+  FileSystemError,
+  type Range,
+  Uri,
+} from "./vscode_values";
 import {
   FakeChannel,
   FakeProgress,
@@ -186,7 +192,7 @@ export const workspace = {
     readFile: (uri: Uri) => {
       const text = editor.files.get(uri.path);
       return text === undefined
-        ? Promise.reject(new Error("no such file"))
+        ? Promise.reject(new FileSystemError(editor.readError))
         : Promise.resolve(Buffer.from(text));
     },
     writeFile: (uri: Uri, content: Uint8Array) => {

@@ -39,6 +39,8 @@ class Editor {
   >();
   /** The texts of files, by their paths. */
   files = new Map<string, string>();
+  /** The code of the error when another file is read. */
+  readError = "FileNotFound";
   channels = new Map<string, FakeChannel>();
   statusBar: FakeStatusBarItem[] = [];
   /** Boxes and lists that were created, shown or not; the test types into them. */

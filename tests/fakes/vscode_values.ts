@@ -81,6 +81,12 @@ export class ThemeIcon {
     readonly color?: ThemeColor,
   ) {}
 }
+export class FileSystemError extends Error {
+  constructor(readonly code: string) {
+    super(code);
+  }
+}
+
 export class Range {
   constructor(
     readonly startLine: number,

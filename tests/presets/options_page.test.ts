@@ -466,6 +466,14 @@ test("the options are saved to launch.json, beside what is there", async () => {
   assert.match(editor.files.get(path) ?? "", /"Ray: debug train\.py \(2\)"/);
 });
 
+test("a launch.json that cannot be read isn't overwritten", async () => {
+  editor.readError = "NoPermissions";
+  const page = await opened("eagleray.debugWithOptions");
+  await page.send("saveLaunch");
+  assert.equal(editor.asked.at(-1)?.kind, "error");
+  assert.deepEqual([...editor.files.keys()], []);
+});
+
 test("a profile asks for workers first, and shows which classes match", async () => {
   const seen = { name: "trainer.PolicyWorker", running: 4, matched_by: "" };
   fake.sidecar.on(WORKERS, () => ({ classes: [seen] }));

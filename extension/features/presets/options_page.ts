@@ -567,11 +567,14 @@ function inFolder(
   );
 }
 
-/** The text in the editor, which may not be saved yet; "" for a missing file. */
+/** "" for a missing file; one that cannot be read is an error, as it would be overwritten. */
 async function textOfFile(uri: vscode.Uri): Promise<string> {
   try {
     return Buffer.from(await vscode.workspace.fs.readFile(uri)).toString("utf8");
-  } catch {
-    return "";
+  } catch (error) {
+    if (error instanceof vscode.FileSystemError && error.code === "FileNotFound") {
+      return "";
+    }
+    throw error;
   }
 }
