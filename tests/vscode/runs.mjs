@@ -54,6 +54,17 @@ await browserRun(
       );
     }
 
+    /** At its place: under Control the editor draws the line of a link again, which takes the element from a click. */
+    async function followLink(link) {
+      const { x, y, width, height } = await link.boundingBox();
+      await page.keyboard.down("Control");
+      try {
+        await page.mouse.click(x + width / 2, y + height / 2);
+      } finally {
+        await page.keyboard.up("Control");
+      }
+    }
+
     await test("the view without runs shows what it is for", async () => {
       await window.openPanel();
       const start = page.locator(".welcome-view a.monaco-button", {
@@ -482,7 +493,7 @@ await browserRun(
       await window.waitFor(link, "a link to the file");
       await window.shot("output-as-text");
       await window.gesture(
-        () => link.last().click({ modifiers: ["Control"] }),
+        () => followLink(link.last()),
         () => tab("failing.py").filter({ hasNotText: ".log" }).isVisible(),
         "the link opens the file",
       );
