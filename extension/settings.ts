@@ -23,14 +23,14 @@ export function onSettingChanged(name: keyof Settings | "ssh", listener: () => v
   });
 }
 
-/** Writes a setting of the workspace, or of the user where no folder is open. */
+/** Writes a setting of the workspace; a window without a folder has none. */
 export async function changeWorkspaceSetting<K extends keyof Settings>(
   name: K,
   value: Settings[K],
 ): Promise<void> {
-  const { Global, Workspace } = vscode.ConfigurationTarget;
-  const target = vscode.workspace.workspaceFolders === undefined ? Global : Workspace;
-  await vscode.workspace.getConfiguration(SECTION).update(name, value, target);
+  await vscode.workspace
+    .getConfiguration(SECTION)
+    .update(name, value, vscode.ConfigurationTarget.Workspace);
 }
 
 /** Writes a setting of the user, not of the workspace. */

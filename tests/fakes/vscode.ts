@@ -167,7 +167,7 @@ export const workspace = {
     return editor.trusted;
   },
   get workspaceFolders() {
-    return editor.folders;
+    return editor.folders.length === 0 ? undefined : editor.folders;
   },
   getConfiguration: (section: string) => ({
     get: (name: string, fallback?: unknown) => editor.settings[`${section}.${name}`] ?? fallback,

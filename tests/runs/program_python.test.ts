@@ -10,6 +10,7 @@ import {
 } from "../../extension/features/runs/program_python";
 
 interface Given {
+  readonly selected?: string;
   readonly setting?: string;
   readonly environ?: Readonly<Record<string, string>>;
   readonly active?: string;
@@ -31,6 +32,7 @@ function around(given: Given): PythonSurroundings {
   ];
   const pythons = [...venvs, ...condas].map((prefix) => `${prefix}/bin/python`);
   return {
+    selected: given.selected ?? "",
     setting: given.setting ?? "",
     environ: given.environ ?? {},
     home: "/home/me",
@@ -45,6 +47,13 @@ function around(given: Given): PythonSurroundings {
 
 const CASES: readonly (readonly [string, Given, string, string, string])[] = [
   ["nothing applies", {}, WORK, "", "PATH"],
+  [
+    "a selection for the folder comes before the setting",
+    { selected: "/opt/mine", setting: "/opt/py" },
+    WORK,
+    "/opt/mine",
+    "selected",
+  ],
   [
     "the setting comes before the Python extension",
     { setting: "/opt/py", active: "/x/python" },

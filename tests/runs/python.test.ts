@@ -64,6 +64,19 @@ test("the Python of the cluster is used and kept for the workspace", async () =>
   assert.equal(editor.settings["eagleray.runs.python"], CLUSTERS);
 });
 
+test("without a workspace, the Python is kept for the folder of the program", async () => {
+  editor.folders = [];
+  editor.answer = () => USE_CLUSTERS;
+  await editor.run("eagleray.debug");
+  assert.equal(editor.settings["eagleray.runs.python"], undefined);
+  await editor.run("eagleray.debug");
+  const prepared = fake.sidecar.sentTo(PREPARE).map((sent) => (sent as { python: string }).python);
+  assert.deepEqual([prepared.length, prepared.at(-1)], [2, CLUSTERS]);
+  editor.inView = { uri: Uri.file("/elsewhere/train.py"), languageId: "python" };
+  await editor.run("eagleray.debug");
+  assert.notEqual((fake.sidecar.sentTo(PREPARE).at(-1) as { python: string }).python, CLUSTERS);
+});
+
 test("a program that needs no Ray runs anyway, and nothing is kept", async () => {
   editor.answer = () => "Run Anyway";
   assert.equal(await editor.run("eagleray.debug"), "new");

@@ -237,7 +237,7 @@ class OptionsPage {
     }
     const { form, open } = this.content;
     this.post({ kind: "content", texts, form, open, facts: this.facts });
-    this.python = (await programPython(draftOfForm(form))).path;
+    this.python = (await programPython(this.app, draftOfForm(form))).path;
     await this.readPresets();
   }
 
@@ -270,7 +270,7 @@ class OptionsPage {
     const draft = draftOfForm(form);
     const named = draft.python;
     try {
-      const python = named || (await programPython(draft)).path;
+      const python = named || (await programPython(this.app, draft)).path;
       const request = { python, cwd: draft.cwd, env: draft.env };
       const facts = await this.app.sidecar.request(INTERPRETER, request);
       const state = facts.ray === "" ? "warning" : "ok";

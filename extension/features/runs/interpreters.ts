@@ -29,13 +29,17 @@ export interface ProgramPlace {
 }
 
 /** The Python of a program, with its source. */
-export async function programPython(place: ProgramPlace): Promise<ProgramPython> {
+export async function programPython(app: App, place: ProgramPlace): Promise<ProgramPython> {
   const folder = folderOf(place);
-  return await findProgramPython(surroundings(folder), folder);
+  return await findProgramPython(surroundings(app, folder), folder);
 }
+
+/** The key of the state of the editor. */
+const SELECTED = "eagleray.selectedPythons";
 
 /** What each source is called in lists. */
 const SOURCES: Readonly<Record<PythonSource | "cluster", string>> = {
+  selected: vscode.l10n.t("selected for this folder"),
   setting: vscode.l10n.t("setting eagleray.runs.python"),
   "Python extension": vscode.l10n.t("selected in the Python extension"),
   folder: vscode.l10n.t("environment of this folder"),
@@ -52,13 +56,13 @@ interface PythonItem extends vscode.QuickPickItem {
   readonly browse?: true;
 }
 
-/** Lets the user select the Python of a program and stores it for the workspace; undefined when the user cancels. */
+/** Lets the user select the Python of a program and keeps it for the next start; undefined when the user cancels. */
 export async function selectProgramPython(
   app: App,
   place: ProgramPlace,
 ): Promise<string | undefined> {
   const python = await askForPython(app, place);
-  await keepPython(python ?? "", place);
+  await keepPython(app, python ?? "", place);
   if (python !== undefined) {
     setContextKey("eagleray.pythonHasRay", (await rayText(python)) !== "");
   }
@@ -68,16 +72,17 @@ export async function selectProgramPython(
 /**
  * The Python that the user selects; undefined when the user cancels.
  *
- * 1. In the Python extension, unless the setting overrides that choice.
+ * 1. In the Python extension, unless the setting or an earlier selection overrides that choice.
  * 2. From a list, in which each Python shows the Ray that is installed in it.
  */
 export async function askForPython(app: App, place: ProgramPlace): Promise<string | undefined> {
   const folder = folderOf(place);
-  if (hasPythonExtension() && setting("runs.python").trim() === "") {
+  const { source } = await programPython(app, place);
+  if (hasPythonExtension() && source !== "selected" && source !== "setting") {
     await vscode.commands.executeCommand("python.setInterpreter");
-    return (await programPython(place)).path || undefined;
+    return (await programPython(app, place)).path || undefined;
   }
-  const pythons = await allProgramPythons(surroundings(folder), folder);
+  const pythons = await allProgramPythons(surroundings(app, folder), folder);
   const chosen = await picked(await listed(app, pythons), pythons[0]);
   return chosen?.browse === true ? await browsed() : chosen?.python;
 }
@@ -115,11 +120,29 @@ async function listed(app: App, pythons: readonly ProgramPython[]): Promise<read
   );
 }
 
-/** Stores the choice for the next start, unless it is the Python that is used anyway. */
-export async function keepPython(python: string, place: ProgramPlace): Promise<void> {
-  if (python !== "" && !place.python && python !== (await programPython(place)).path) {
-    await changeWorkspaceSetting("runs.python", python);
+/**
+ * Keeps the choice for the next start, unless it is the Python that is used anyway: as a setting of the workspace, or
+ * for the folder of the program where there is none, since a setting of the user would apply to every project.
+ */
+export async function keepPython(app: App, python: string, place: ProgramPlace): Promise<void> {
+  if (python === "" || place.python || python === (await programPython(app, place)).path) {
+    return;
   }
+  if (hasWorkspace()) {
+    await changeWorkspaceSetting("runs.python", python);
+  } else {
+    const kept = { ...selectedPythons(app), [folderOf(place)]: python };
+    await app.context.globalState.update(SELECTED, kept);
+  }
+}
+
+/** By folder; of windows without a workspace. */
+function selectedPythons(app: App): Readonly<Record<string, string>> {
+  return app.context.globalState.get<Readonly<Record<string, string>>>(SELECTED) ?? {};
+}
+
+function hasWorkspace(): boolean {
+  return vscode.workspace.workspaceFolders !== undefined;
 }
 
 /** The Pythons of this user's clusters on this machine. */
@@ -138,9 +161,10 @@ function folderOf({ path: file, cwd }: ProgramPlace): string {
   return path.isAbsolute(file) ? path.dirname(file) : cwd || workspaceFolder();
 }
 
-function surroundings(folder: string): PythonSurroundings {
+function surroundings(app: App, folder: string): PythonSurroundings {
   const workspace = folder === "" ? undefined : workspaceOf(folder);
   return {
+    selected: hasWorkspace() ? "" : (selectedPythons(app)[folder] ?? ""),
     setting: setting("runs.python"),
     environ: process.env,
     home: os.homedir(),

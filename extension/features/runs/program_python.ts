@@ -4,6 +4,8 @@ import * as path from "node:path";
 
 /** Everything that the search reads; tests replace it. */
 export interface PythonSurroundings {
+  /** What the user selected for the folder in a window without a workspace; "" without a selection. */
+  readonly selected: string;
   /** `eagleray.runs.python`. */
   readonly setting: string;
   readonly environ: Readonly<Record<string, string | undefined>>;
@@ -29,6 +31,7 @@ export interface ProgramPython {
 }
 
 export type PythonSource =
+  | "selected"
   | "setting"
   | "Python extension"
   | "folder"
@@ -69,12 +72,13 @@ export async function allProgramPythons(
 }
 
 /**
- * 1. The setting `eagleray.runs.python`: a file or the folder of an environment, `~` and `${workspaceFolder}` allowed.
- * 2. The environment that the Python extension has selected for the folder.
- * 3. `.venv`, `venv`, `env` or `.conda` in the folder of the program, then in each folder above it up to the workspace.
- * 4. UV_PROJECT_ENVIRONMENT, and the environment of the uv project that contains the workspace.
- * 5. The conda environment that an environment.yml of these folders names.
- * 6. The environment in which the editor was started: VIRTUAL_ENV, then CONDA_PREFIX.
+ * 1. The Python that the user selected for the folder, where no workspace stores the setting.
+ * 2. The setting `eagleray.runs.python`: a file or the folder of an environment, `~` and `${workspaceFolder}` allowed.
+ * 3. The environment that the Python extension has selected for the folder.
+ * 4. `.venv`, `venv`, `env` or `.conda` in the folder of the program, then in each folder above it up to the workspace.
+ * 5. UV_PROJECT_ENVIRONMENT, and the environment of the uv project that contains the workspace.
+ * 6. The conda environment that an environment.yml of these folders names.
+ * 7. The environment in which the editor was started: VIRTUAL_ENV, then CONDA_PREFIX.
  *
  * After these, the PATH.
  */
@@ -82,6 +86,9 @@ async function* candidates(
   around: PythonSurroundings,
   folder: string,
 ): AsyncGenerator<ProgramPython> {
+  if (around.selected !== "") {
+    yield { path: around.selected, source: "selected" };
+  }
   const named = expanded(around, around.setting.trim());
   if (named !== "") {
     // A mistake in the setting is reported by the start, not hidden by another Python.

@@ -36,7 +36,7 @@ export async function withRay<T>(
   while (choice !== undefined) {
     try {
       const started = await start(choice);
-      await keepPython(choice.python, place);
+      await keepPython(app, choice.python, place);
       if (!choice.anyway) {
         setContextKey("eagleray.pythonHasRay", true);
       }

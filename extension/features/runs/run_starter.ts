@@ -180,7 +180,7 @@ export class RunStarter {
   }
 
   private async requestFor(draft: Draft): Promise<Prepare> {
-    const python = draft.python || (await programPython(draft)).path;
+    const python = draft.python || (await programPython(this.app, draft)).path;
     return prepareOf({ ...draft, python }, windowName(), gutterBreakpoints());
   }
 
