@@ -83,7 +83,7 @@ export function adapterLetGo(worker: string): EaglerayError {
 export function noCluster(): EaglerayError {
   return new EaglerayError(
     "no-cluster",
-    l10n.t("There is no cluster yet."),
+    l10n.t("You have no cluster yet."),
     l10n.t("Start one, or connect to one with “Connect to Cluster…”."),
   );
 }

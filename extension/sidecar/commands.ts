@@ -49,7 +49,8 @@ export function sidecarCommands(app: App): Disposable[] {
       }
     }),
     app.sidecar.state.onChanged((state) => {
-      if (state === "no-python") {
+      // A visible view says the same, with the same button.
+      if (state === "no-python" && !app.panel.visible.value) {
         void offerSelection(app);
       }
     }),

@@ -94,11 +94,11 @@ def test_help_of_a_noun_lists_its_verbs(capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        ("pasued", "There is no command “pasued”. Did you mean “paused”?"),
-        ("runs stpo 3f2a", "There is no command “runs stpo”. Did you mean “stop”?"),
-        ("runs 3f2a", "There is no command “runs 3f2a”. Use one of: ls, output, stop"),
-        ("runs ls --jsno", "There is no option “--jsno”. Did you mean “--json”?"),
-        ("runs ls extra", "There is no argument “extra”"),
+        ("pasued", "Unknown command “pasued”. Did you mean “paused”?"),
+        ("runs stpo 3f2a", "Unknown command “runs stpo”. Did you mean “stop”?"),
+        ("runs 3f2a", "Unknown command “runs 3f2a”. Use one of: ls, output, stop"),
+        ("runs ls --jsno", "Unknown option “--jsno”. Did you mean “--json”?"),
+        ("runs ls extra", "Unknown argument “extra”"),
         ("run python x.py", "Write `--` before the program: eagleray run -- python x.py"),
         (
             "run --break a.py:3 python x.py --steps 3",

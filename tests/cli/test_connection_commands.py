@@ -54,7 +54,7 @@ async def test_machine_without_slurm_is_an_error(
     monkeypatch.setenv("PATH", str(own_home))
     done = await eagleray("slurm")
     assert (done.code, done.out) == (1, "")
-    assert "no `squeue` on this machine" in done.err
+    assert "This machine has no `squeue`." in done.err
 
 
 async def test_failed_slurm_query_does_not_promise_to_retry(squeue: Path, own_home: Path) -> None:

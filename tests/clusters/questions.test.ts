@@ -36,13 +36,7 @@ test("a passphrase is typed unseen, sent once, and stored nowhere", async () => 
   const [box] = editor.boxes;
   assert.deepEqual(
     [box?.title, box?.prompt, box?.password, box?.ignoreFocusOut, box?.open],
-    [
-      "ssh to login asks",
-      "Enter passphrase for key '/home/alice/.ssh/id_ed25519':",
-      true,
-      true,
-      true,
-    ],
+    ["SSH to login", "Enter passphrase for key '/home/alice/.ssh/id_ed25519':", true, true, true],
   );
   box?.enter("s3cret");
   await settled();
@@ -133,10 +127,7 @@ test("a notice is shown until it is over, beside a question", async () => {
   await ask({ id: 10, kind: "notice", prompt: "Confirm user presence for key ED25519-SK" });
   await ask({ id: 11 });
   const [notice] = editor.progresses;
-  assert.equal(
-    notice?.options.title,
-    "ssh to login asks: Confirm user presence for key ED25519-SK",
-  );
+  assert.equal(notice?.options.title, "SSH to login: Confirm user presence for key ED25519-SK");
   assert.equal(editor.boxes.length, 1);
   fake.sidecar.notify(QUESTION_OVER, { id: 10 });
   await settled();

@@ -152,9 +152,9 @@ async def test_pending_job_is_waited_for(world: World) -> None:
     assert (await world.find()).node == "node-10"
     assert world.said == [
         "Job 12 is pending (Priority).",
-        "Looking for Ray in job 12",
-        "Job 12 runs; waiting for its Ray",
-        "Looking for Ray in job 12",
+        "Searching the job for a Ray dashboard",
+        "Waiting for Ray to start in the job",
+        "Searching the job for a Ray dashboard",
     ]
 
 

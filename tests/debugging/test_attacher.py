@@ -27,7 +27,7 @@ async def test_attach_returns_socket_and_stop_location(
     assert (attachment.path, attachment.line) == ("/remote/train.py", 24)
     assert attachment.local == "/local/train.py"
     assert attachment.rank == 3
-    assert said == ["Attaching to name of w1", "Looking for its file"]
+    assert said == ["name of w1", "Searching for the source file"]
     assert maps.resolved == [("http://c:8265", "w1", "/remote/train.py", ["/folder"])]
     ((_, params),) = adapter.asked
     assert params["mappings"] == [{"remote": "/remote", "local": "/local"}]

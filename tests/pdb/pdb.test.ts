@@ -59,7 +59,7 @@ test("a window that knows of no cluster looks for them first", async () => {
   fake.sidecar.notify(CHANGED, clustersOf([]));
   fake.sidecar.on(REFRESH, () => clustersOf([]));
   await editor.run("eagleray.openPdbSession");
-  assert.match(editor.asked[0]?.text ?? "", /There is no cluster.*“Connect to Cluster…”/);
+  assert.match(editor.asked[0]?.text ?? "", /You have no cluster.*“Connect to Cluster…”/);
   fake.sidecar.on(REFRESH, () => clustersOf([cluster({ id: "one" })]));
   await editor.run("eagleray.openPdbSession");
   assert.deepEqual(fake.sidecar.sentTo(LIST), [{ cluster: "one" }]);

@@ -611,7 +611,7 @@ test("the other task of a launch.json is done when the run is over", async () =>
   const said = editor.asked.map(({ text }) => text).sort();
   assert.equal(said.length, 2);
   assert.match(said[0] ?? "", /“Workspace: broken” failed after the run \(exit 2\)/);
-  assert.match(said[1] ?? "", /There is no task “nowhere”/);
+  assert.match(said[1] ?? "", /has no task “nowhere”/);
 });
 
 test("an invalid launch.json shows its error", async () => {

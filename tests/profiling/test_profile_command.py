@@ -93,7 +93,7 @@ def test_recording_without_length_is_rejected(
 ) -> None:
     """It would go on until the end of the worker."""
     assert cli.main(["profile", "--record", "r", "--seconds", seconds]) == 1
-    assert "a day at most" in capsys.readouterr().err
+    assert "at most a day" in capsys.readouterr().err
 
 
 def test_profile_plan_is_stored_and_sent_to_workers() -> None:
@@ -218,7 +218,7 @@ def test_profiled_run_is_converted_for_the_editor() -> None:
     assert (wire.state, wire.expected, wire.gathered, wire.output) == ("recording", 2, 1, "/o")
     assert [item.state for item in wire.workers] == ["recording", "missing", "gathered", "profiled"]
     assert [item.sentence for item in wire.workers[:2]] == [LOG_MESSAGE, "no nsys on n1"]
-    assert (percentage(state), progress_text(state)) == (40, "Recording: 1 of 2 reports are here")
+    assert (percentage(state), progress_text(state)) == (40, "1 of 2 reports, still recording")
     assert wire_run(evolve(run, state=None)).state == "idle"
 
 

@@ -153,12 +153,12 @@ test("a table is copied whole, as it is sorted and searched", async () => {
   assert.equal(editor.clipboard, text.text);
   assert.deepEqual(last(panel), {
     kind: "announcement",
-    sentence: "“Kernels” is in the clipboard.",
+    sentence: "Copied “Kernels”.",
   });
   fake.sidecar.on(TABLE_TEXT, () => ({ ...text, total: 3 }));
   panel.webview.says({ kind: "copy", query: QUERY, format: "csv" });
   await settled();
-  const part = "The first 2 of 3 rows of “Kernels” are in the clipboard.";
+  const part = "Copied the first 2 of 3 rows of “Kernels”.";
   assert.deepEqual(last(panel), { kind: "announcement", sentence: part });
 });
 
@@ -172,7 +172,7 @@ test("the summary is copied as the sidecar writes it", async () => {
   assert.equal(editor.clipboard, "# policy");
   assert.deepEqual(last(panel), {
     kind: "announcement",
-    sentence: "The summary is in the clipboard.",
+    sentence: "Copied the summary.",
   });
 });
 
@@ -213,7 +213,7 @@ test("without a row the only profiled run is taken, and a message says that ther
   fake.sidecar.on(RUNS, () => ({ runs: [aRun({ state: "exited", ended: 1 })] }));
   await editor.run("eagleray.recordNow");
   assert.equal(fake.sidecar.sentTo(RECORD).length, 1);
-  assert.equal(editor.asked.at(-1)?.text, "No such run is being profiled.");
+  assert.equal(editor.asked.at(-1)?.text, "No run is being profiled.");
 });
 
 test("a worker without nsys gives a message, and no other one is recorded", async () => {

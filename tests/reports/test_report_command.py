@@ -180,7 +180,7 @@ async def test_command_explains_invalid_files(tmp_path: Path, own_home: Path) ->
     assert "Use only one of" in both.err
     unknown = await eagleray("report", "x", "--sort", "name")
     assert unknown.code == 2
-    assert "There is no column “name”." in unknown.err
+    assert "Unknown column “name”." in unknown.err
 
 
 async def test_command_rejects_other_files(tmp_path: Path, own_home: Path) -> None:

@@ -221,7 +221,7 @@ test("the user picks one of several runs; a message says that none fits", async 
   await editor.run("eagleray.stopRun");
   assert.deepEqual(fake.sidecar.sentTo(STOP), [{ id: "two", confirmed: false }]);
   await editor.run("eagleray.removeRun");
-  assert.equal(editor.asked.at(-1)?.text, "There is no such run.");
+  assert.equal(editor.asked.at(-1)?.text, "No run has ended yet.");
 });
 
 test("the exact command is copied, and a run that has ended is forgotten", async () => {

@@ -94,8 +94,8 @@ test("a path that is entered must be a program, a name is taken as it is", async
   assert.deepEqual(await Promise.all(answers.map(validate)), [
     "Enter a full path or a name.",
     "Enter a full path or a name.",
-    "There is no program at this path.",
-    "There is no program at this path.",
+    "No program was found at this path.",
+    "No program was found at this path.",
     undefined,
     undefined,
   ]);

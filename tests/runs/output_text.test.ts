@@ -87,9 +87,9 @@ test("a document says when there is no output, and why none could be read", asyn
   pieces({ is_over: true });
   assert.equal(await outputText(fake.app, run.id), "This run has printed nothing.\n");
   fake.sidecar.answers.set(OUTPUT.method, () => {
-    throw new EaglerayError("unknown-run", "There is no such run.");
+    throw new EaglerayError("unknown-run", "This run is no longer listed.");
   });
-  assert.match(await outputText(fake.app, run.id), /^There is no such run\./);
+  assert.match(await outputText(fake.app, run.id), /^This run is no longer listed\./);
 });
 
 test("“Open Output as Text” opens a document under the name of the run", async () => {

@@ -77,7 +77,7 @@ test("a removed run takes its terminal along, and leaves those of others", async
 
 test("a message says that none of several runs can be stopped, and no other run is", async () => {
   await run("eagleray.stopRun", ROWS.slice(2));
-  assert.equal(editor.asked[0]?.text, "There is no such run.");
+  assert.equal(editor.asked[0]?.text, "No run is running.");
   assert.deepEqual(fake.sidecar.sentTo(STOP), []);
 });
 

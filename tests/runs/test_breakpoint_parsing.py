@@ -28,7 +28,7 @@ def train(step):
 REFUSED = [
     ("a.py:10:(((", "bad-breakpoint", "The condition isn't valid Python: '(' was never closed."),
     ("gone.py:5:x ==", "bad-breakpoint", "The condition isn't valid Python: invalid syntax."),
-    ("a.py:999", "no-such-line", "a.py has no line 999; its last is 15."),
+    ("a.py:999", "no-such-line", "a.py has no line 999. Its last line is 15."),
     ("a.py:8", "no-code-at-line", "Line 8 of a.py has no code. Use line 9."),
     ("a.py:5", "no-code-at-line", "Use line 6."),
     ("a.py:15", "no-code-at-line", "Use line 14."),

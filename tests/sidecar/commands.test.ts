@@ -44,6 +44,14 @@ test("without a Python it is said once, with a button that chooses one and start
   assert.equal(fake.sidecar.restarts, 1);
 });
 
+test("a visible view says that there is no Python, so no message repeats it", async () => {
+  const view = { visible: true, onDidChangeVisibility: () => ({ dispose: () => undefined }) };
+  fake.app.panel.add(view as unknown as Parameters<typeof fake.app.panel.add>[0]);
+  fake.sidecar.state.set("no-python");
+  await settled();
+  assert.deepEqual(editor.asked, []);
+});
+
 test("a request that failed for want of a Python adds no second message", () => {
   fake.app.errors.show(noPython("none"), "refreshing");
   assert.deepEqual(editor.asked, []);

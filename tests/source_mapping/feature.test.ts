@@ -163,7 +163,7 @@ describe("the source-mapping feature", () => {
 
   it("says so when there is no cluster to set a folder for", async () => {
     await editor.run("eagleray.mapSourceFolder");
-    assert.match(editor.asked[0]?.text ?? "", /There is no cluster/);
+    assert.match(editor.asked[0]?.text ?? "", /You have no cluster/);
   });
 
   it("goes to the line of a paused worker in the user's file", async () => {
@@ -184,7 +184,7 @@ describe("the source-mapping feature", () => {
     const worker = { cluster: CLUSTER, worker_id: "a", name: "p", location: null };
     await editor.run("eagleray.goToLine", { row: "worker", worker });
     assert.deepEqual(editor.shown, []);
-    assert.match(editor.asked[0]?.text ?? "", /line where this worker is paused is not known/);
+    assert.match(editor.asked[0]?.text ?? "", /This worker's line is unknown/);
   });
 
   it("sets a folder for the worker of a row", async () => {

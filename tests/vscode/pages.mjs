@@ -210,7 +210,7 @@ function reportStates(start) {
       messages: [
         start,
         { kind: "failed", message: "policy.nsys-rep has 0 bytes.", nextStep: "Run `nsys` again." },
-        { kind: "announcement", sentence: "The path is in the clipboard." },
+        { kind: "announcement", sentence: "Copied the path." },
       ],
     },
   ];

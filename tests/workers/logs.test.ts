@@ -242,7 +242,7 @@ test("without a row all logs of the cluster are searched", async () => {
 
 test("without a cluster it is said that there is nothing to search", async () => {
   await editor.run("eagleray.searchLogs");
-  assert.match(editor.asked[0]?.text ?? "", /There is no cluster/);
+  assert.match(editor.asked[0]?.text ?? "", /You have no cluster/);
 });
 
 test("the id, process and node of workers can be copied", async () => {

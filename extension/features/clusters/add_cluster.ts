@@ -65,7 +65,7 @@ export class AddClusterWizard {
     if (host === undefined) {
       return false;
     }
-    await longWork(vscode.l10n.t("Looking for SLURM jobs on {0}", plain(host)), (options) =>
+    await longWork(vscode.l10n.t("Searching for SLURM jobs on {0}", plain(host)), (options) =>
       this.app.sidecar.request(LOOK_AT, { host }, options),
     );
     return true;

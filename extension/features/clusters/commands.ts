@@ -304,11 +304,7 @@ function routeMessage({ route }: Cluster): string {
 async function pickHost(hosts: readonly JobHost[]): Promise<JobHost[]> {
   const items = hosts.map((host) => ({ label: plain(host.host), host }));
   const title = vscode.l10n.t("Remove which SLURM login node?");
-  const picked = await pickOf(
-    items,
-    title,
-    vscode.l10n.t("There is no SLURM login node to remove."),
-  );
+  const picked = await pickOf(items, title, vscode.l10n.t("You haven't added a SLURM login node."));
   return picked === undefined ? [] : [picked.host];
 }
 

@@ -171,7 +171,7 @@ const MOST_LINES = 30;
 
 /** The user's name for the host comes first, since the prompt may contain any text. */
 function questionTitle({ ssh }: SshQuestion): string {
-  return ssh === "" ? vscode.l10n.t("ssh asks") : vscode.l10n.t("ssh to {0} asks", plain(ssh));
+  return ssh === "" ? vscode.l10n.t("SSH") : vscode.l10n.t("SSH to {0}", plain(ssh));
 }
 
 /** The prompt for a box, which has room for one paragraph. */

@@ -119,7 +119,7 @@ export function pausedText(paused: number): string {
 
 const HOST_STATES: Readonly<Record<JobHost["state"], readonly [icon: string, text: string]>> = {
   ok: ["vm", l10n.t("watching for your SLURM jobs")],
-  asking: ["loading~spin", l10n.t("looking for your SLURM jobs…")],
+  asking: ["loading~spin", l10n.t("searching for your SLURM jobs…")],
   failing: ["warning", l10n.t("can't reach SLURM")],
 };
 
@@ -166,12 +166,14 @@ export function clusterTexts(cluster: Cluster, age_s = 0, startedBy = ""): RowTe
       starter,
       ...routeLines(route),
       left === "" ? "" : l10n.t("Time limit of its job: {0}", left),
+      cluster.time_warning,
     ),
     spoken: spokenText(
       l10n.t("cluster {0}", name),
       icon.word,
       clusterSentence(cluster),
       left,
+      plain(cluster.time_warning),
       starter,
       via,
     ),

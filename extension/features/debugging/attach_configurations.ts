@@ -103,7 +103,9 @@ export class AttachConfigurations {
 
   private request(target: Target, unlessTaken: boolean): Promise<Attachment> {
     const params = { ...target, workspace_folders: workspaceFolders(), unless_taken: unlessTaken };
-    return longWork("Attaching", (options) => this.app.sidecar.request(ATTACH, params, options));
+    return longWork(vscode.l10n.t("Attaching"), (options) =>
+      this.app.sidecar.request(ATTACH, params, options),
+    );
   }
 
   /** The choices of "Select and Start Debugging": the workers that wait now. */

@@ -30,7 +30,7 @@ export class AdapterFactory implements vscode.DebugAdapterDescriptorFactory {
     if (typeof socket !== "string" || !this.allowed.has(socket)) {
       throw new EaglerayError(
         "not-attached",
-        vscode.l10n.t("This session belongs to no attached worker."),
+        vscode.l10n.t("This session isn't attached to a worker."),
       );
     }
     await showDebugView();

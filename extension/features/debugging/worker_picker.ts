@@ -82,7 +82,7 @@ export async function waitingNow(
     return listed;
   }
   const location = vscode.ProgressLocation.Window;
-  const title = vscode.l10n.t("Looking for paused workers");
+  const title = vscode.l10n.t("Searching for paused workers");
   await vscode.window.withProgress({ location, title }, () => app.refresh());
   return waiting(app.paused.value).filter(fit);
 }

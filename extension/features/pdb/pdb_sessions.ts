@@ -49,7 +49,7 @@ async function chosenSession(
   app: App,
   clusters: readonly string[],
 ): Promise<PdbSession | undefined> {
-  const results = await longWork(vscode.l10n.t("Looking for pdb sessions"), (options) =>
+  const results = await longWork(vscode.l10n.t("Searching for pdb sessions"), (options) =>
     Promise.allSettled(clusters.map((cluster) => app.sidecar.request(LIST, { cluster }, options))),
   );
   const answers = results.flatMap((result) =>

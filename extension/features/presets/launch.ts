@@ -69,7 +69,7 @@ async function doPostDebugTask(name: string): Promise<void> {
   if (task === undefined) {
     throw new EaglerayError(
       "no-task",
-      vscode.l10n.t("There is no task “{0}”.", name),
+      vscode.l10n.t("tasks.json has no task “{0}”.", name),
       vscode.l10n.t("Correct “postDebugTask” in launch.json, or add the task to tasks.json."),
     );
   }

@@ -153,7 +153,7 @@ async function targets(
     .filter((run) => fits(run) && profiled.runs.some((profiledRun) => profiledRun.run === run.id))
     .map(({ id, name, command }) => ({ label: plain(name), description: plain(command), id }));
   if (items.length === 0) {
-    void vscode.window.showInformationMessage(vscode.l10n.t("No such run is being profiled."));
+    void vscode.window.showInformationMessage(vscode.l10n.t("No run is being profiled."));
   }
   const picked =
     items.length < 2

@@ -111,7 +111,7 @@ class ReportPanel {
         await this.copyReport();
         break;
       case "copyPath":
-        await this.copy(this.uri.fsPath, vscode.l10n.t("The path is in the clipboard."));
+        await this.copy(this.uri.fsPath, vscode.l10n.t("Copied the path."));
         break;
       case "reveal":
         await revealReport(this.uri);
@@ -196,20 +196,15 @@ class ReportPanel {
     const { title, text, rows, total } = await this.app.sidecar.request(TABLE_TEXT, request);
     const copied =
       rows === total
-        ? vscode.l10n.t("“{0}” is in the clipboard.", title)
-        : vscode.l10n.t(
-            "The first {0} of {1} rows of “{2}” are in the clipboard.",
-            rows,
-            total,
-            title,
-          );
+        ? vscode.l10n.t("Copied “{0}”.", title)
+        : vscode.l10n.t("Copied the first {0} of {1} rows of “{2}”.", rows, total, title);
     await this.copy(text, copied);
   }
 
   private async copyReport(): Promise<void> {
     const request = { path: this.uri.fsPath };
     const { text } = await this.app.sidecar.request(REPORT_TEXT, request);
-    await this.copy(text, vscode.l10n.t("The summary is in the clipboard."));
+    await this.copy(text, vscode.l10n.t("Copied the summary."));
   }
 
   private async copy(text: string, sentence: string): Promise<void> {
@@ -244,7 +239,7 @@ async function consented(path: string): Promise<boolean> {
     {
       modal: true,
       detail: vscode.l10n.t(
-        "You haven't trusted this workspace. A manipulated report could exploit a fault of nsys.",
+        "You haven't trusted this workspace. A manipulated report could exploit a bug in nsys.",
       ),
     },
     OPEN,

@@ -68,11 +68,7 @@ export class RunCommands {
 
   /** The id of the run that was started last. */
   async restart(rows: readonly Row[]): Promise<string | undefined> {
-    const runs = await this.allOf(
-      rows,
-      (run) => run.can_restart,
-      vscode.l10n.t("Restart which run?"),
-    );
+    const runs = await this.allOf(rows, canRestart, vscode.l10n.t("Restart which run?"));
     let last: string | undefined;
     await withEach(runs, nameOf, async (run) => {
       last = (await this.starting.restart(run)) ?? last;
@@ -129,11 +125,11 @@ export class RunCommands {
     }
     const title = vscode.l10n.t("Remove which run from the list?");
     const runs = rows.filter(({ row }) => row === "run");
-    await this.removeAll(await this.allOf(runs, (run) => !isLive(run), title));
+    await this.removeAll(await this.allOf(runs, isEnded, title));
   }
 
   async clearEnded(): Promise<void> {
-    const ended = (await this.app.latestRuns()).filter((run) => !isLive(run));
+    const ended = (await this.app.latestRuns()).filter(isEnded);
     if (ended.length === 0) {
       void vscode.window.showInformationMessage(vscode.l10n.t("No run has ended yet."));
     }
@@ -191,7 +187,7 @@ export class RunCommands {
     }
     const fitting = (named.length > 0 ? named : await this.app.latestRuns()).filter(fits);
     if (fitting.length === 0) {
-      void vscode.window.showInformationMessage(vscode.l10n.t("There is no such run."));
+      void vscode.window.showInformationMessage(noRunSentence(fits));
     }
     if (fitting.length < 2 || named.length > 0) {
       return fitting;
@@ -209,6 +205,28 @@ export class RunCommands {
 
 function nameOf({ name }: Run): string {
   return name;
+}
+
+function canRestart({ can_restart }: Run): boolean {
+  return can_restart;
+}
+
+function isEnded(run: Run): boolean {
+  return !isLive(run);
+}
+
+/** Why a command has no run: `fits` is what it needs. */
+function noRunSentence(fits: (run: Run) => boolean): string {
+  switch (fits) {
+    case isLive:
+      return vscode.l10n.t("No run is running.");
+    case canRestart:
+      return vscode.l10n.t("No run can be restarted.");
+    case isEnded:
+      return vscode.l10n.t("No run has ended yet.");
+    default:
+      return vscode.l10n.t("You have no runs yet. Start one with “Debug on Ray”.");
+  }
 }
 
 /** The name of the only run, else their number. */

@@ -99,7 +99,7 @@ async function mistakeIn(text: string): Promise<string | undefined> {
   const file = named.startsWith("~/") ? path.join(os.homedir(), named.slice(2)) : named;
   return !path.isAbsolute(file) || (await isProgram(file))
     ? undefined
-    : vscode.l10n.t("There is no program at this path.");
+    : vscode.l10n.t("No program was found at this path.");
 }
 
 async function isProgram(file: string): Promise<boolean> {

@@ -186,11 +186,25 @@ export class RunStarter {
 
   /** Problems with breakpoints don't prevent a start. */
   private warn({ problems }: Proposal): void {
-    for (const { code, message, next_step } of problems.filter(
-      ({ code }) => !PYTHON_ERRORS.includes(code) && code !== NO_NSYS,
-    )) {
+    const others = problems.filter(({ code }) => !PYTHON_ERRORS.includes(code) && code !== NO_NSYS);
+    for (const { code, message, next_step } of others) {
       this.app.log.warn(`the run: ${code}: ${message} ${next_step}`);
-      void vscode.window.showWarningMessage(plain(`${message} ${next_step}`.trim(), 600));
+    }
+    const [first] = others;
+    if (first !== undefined) {
+      const sentence = `${first.message} ${first.next_step}`.trim();
+      void this.showProblem(
+        others.length === 1
+          ? sentence
+          : vscode.l10n.t("{0} problems. The first: {1}", others.length, sentence),
+      );
+    }
+  }
+
+  private async showProblem(sentence: string): Promise<void> {
+    const showLog = vscode.l10n.t("Show Log");
+    if ((await vscode.window.showWarningMessage(plain(sentence, 600), showLog)) === showLog) {
+      this.app.log.show();
     }
   }
 }

@@ -21,9 +21,7 @@ export async function compareWithWorker(app: App): Promise<void> {
 export async function goToLine(rows: readonly Row[]): Promise<void> {
   const [worker] = pausedWorkersOf(rows);
   if (!worker?.location) {
-    void vscode.window.showInformationMessage(
-      vscode.l10n.t("The line where this worker is paused is not known."),
-    );
+    void vscode.window.showInformationMessage(vscode.l10n.t("This worker's line is unknown."));
     return;
   }
   const { path, line, local } = worker.location;
@@ -53,7 +51,7 @@ export async function setLocalFolder(app: App, rows: readonly Row[]): Promise<vo
     const { mappings } = await app.sidecar.request(SET_FOLDER, { cluster, remote, local });
     const pair = mappings.find((mapping) => mapping.local === local);
     void vscode.window.showInformationMessage(
-      plain(vscode.l10n.t("{0} of the worker is {1}.", pair?.remote ?? remote, local), 600),
+      plain(vscode.l10n.t("Mapped {0} of the worker to {1}.", pair?.remote ?? remote, local), 600),
     );
   }
 }

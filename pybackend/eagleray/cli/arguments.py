@@ -62,7 +62,7 @@ def add_start(run: argparse.ArgumentParser) -> None:
         "--preset",
         metavar="NAME",
         default="",
-        help=t("Make it a short test run: `debug` for what fits, or one of your presets."),
+        help=t("Make it a short test run: `debug` detects the framework. Or name your preset."),
     )
     completed(preset, "presets")
     run.add_argument(
@@ -98,7 +98,7 @@ def add_start(run: argparse.ArgumentParser) -> None:
         help=t("Compose the configuration first. Start nothing if that fails."),
     )
     run.add_argument("--detach", action="store_true", help=t("Print the run ID and exit."))
-    run.add_argument("--yes", action="store_true", help=t("Start on SLURM without a question."))
+    run.add_argument("--yes", action="store_true", help=t("Don't ask before submitting to SLURM."))
 
 
 def check_start(arguments: argparse.Namespace) -> str:

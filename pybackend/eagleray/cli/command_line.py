@@ -88,7 +88,7 @@ def understand(arguments: Sequence[str]) -> Wanted:
         if option != "--verbose":
             raise WrongCommandLine(
                 t(
-                    "There is no option {option} before a command. Write options after the command.",
+                    "Unknown option {option} before the command. Write options after the command.",
                     option=_quoted(option),
                 )
             )
@@ -214,8 +214,8 @@ def _unexpected(
     options = [text for action in parser._actions for text in action.option_strings]
     hint = did_you_mean(name, options) if name.startswith("-") else ""
     if name.startswith("-"):
-        return _joined(t("There is no option {option}.", option=_quoted(unknown)), hint)
-    return t("There is no argument {argument}.", argument=_quoted(unknown))
+        return _joined(t("Unknown option {option}.", option=_quoted(unknown)), hint)
+    return t("Unknown argument {argument}.", argument=_quoted(unknown))
 
 
 def did_you_mean(written: str, names: Iterable[str]) -> str:
@@ -231,7 +231,7 @@ def did_you_mean(written: str, names: Iterable[str]) -> str:
 
 
 def _unknown_command(written: str) -> str:
-    return t("There is no command {command}.", command=_quoted(written))
+    return t("Unknown command {command}.", command=_quoted(written))
 
 
 def _joined(*sentences: str) -> str:

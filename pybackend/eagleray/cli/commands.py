@@ -73,7 +73,7 @@ WORKERS = Noun(
             "resume",
             later("Resume held workers and detach"),
             "release",
-            examples=(("workers detach --all", later("give up every held worker")),),
+            examples=(("workers detach --all", later("detach every held worker")),),
         ),
         "logs": Command(
             "logs",

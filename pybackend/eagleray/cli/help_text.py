@@ -56,7 +56,7 @@ def help_of(name: str) -> str:
         _title(t("Commands")),
         *_rows(verbs),
         "",
-        t("`eagleray {name}` alone is `eagleray {name} {verb}`.", name=name, verb=noun.default),
+        t("`eagleray {name}` is short for `eagleray {name} {verb}`.", name=name, verb=noun.default),
         "",
         _title(t("Examples")),
         *_example_lines(examples),

@@ -223,7 +223,7 @@ def preview_lines(classes: list[ClassMatch], patterns: tuple[str, ...]) -> list[
     lines = [_match_line(match) for match in fitting]
     if classes and not fitting:
         lines.append(
-            counted(len(classes), "The {n} class doesn't fit.", "None of the {n} classes fits.")
+            counted(len(classes), "The {n} class doesn't match.", "None of the {n} classes match.")
         )
         if any("." in pattern for pattern in patterns):
             # Its table of actors names classes alone.

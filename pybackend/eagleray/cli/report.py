@@ -122,7 +122,7 @@ def _wrong_column(name: str) -> str:
     if name in columns:
         return ""
     hint = did_you_mean(name, columns) or t("Use one of: {columns}.", columns=", ".join(columns))
-    return f"{t('There is no column {column}.', column=f'“{printable(name, 60)}”')} {hint}"
+    return f"{t('Unknown column {column}.', column=f'“{printable(name, 60)}”')} {hint}"
 
 
 def _count(text: str) -> int:

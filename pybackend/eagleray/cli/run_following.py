@@ -213,7 +213,7 @@ def summary(state: ProfileState | None) -> str:
     """The result of the profile."""
     if state is None or not state.workers:
         why = state.sentence if state is not None else ""
-        why = printable(why, 600) or t("No worker has a class or name that fits the patterns.")
+        why = printable(why, 600) or t("No worker has a class or name that matches the patterns.")
         return f"{t('No worker was profiled.')} {why}"
     folder = state.folder
     lines = [

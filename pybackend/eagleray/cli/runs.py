@@ -43,7 +43,9 @@ def add_ids_argument(parser: argparse.ArgumentParser) -> None:
 
 def add_start_arguments(parser: argparse.ArgumentParser) -> None:
     add_id_argument(parser)
-    parser.add_argument("--yes", action="store_true", help=t("Ask no question about SLURM."))
+    parser.add_argument(
+        "--yes", action="store_true", help=t("Don't ask before submitting to SLURM.")
+    )
 
 
 def add_nothing(parser: argparse.ArgumentParser) -> None:
@@ -116,10 +118,10 @@ def suggesting_runs(app: App, written: str) -> Iterator[None]:
         several = [run for run in ids if written and run.startswith(written)]
         name = f"“{printable(written, 40)}”"
         if len(several) > 1:
-            why = t("{run} fits {n} runs.", run=name, n=len(several))
-            step = t("Write more of the ID.")
+            why = t("{run} matches {n} runs.", run=name, n=len(several))
+            step = t("Enter more of the ID.")
         else:
-            why = t("There is no run {run}.", run=name)
+            why = t("Unknown run {run}.", run=name)
             # An id is often written by its beginning.
             short = {run[: max(4, len(written))]: run for run in ids}
             step = did_you_mean(written, short) or t("List your runs: `eagleray runs`.")

@@ -7,12 +7,7 @@ from eagleray.common.l10n import later, t, translated
 
 
 def no_slurm(host: str) -> EaglerayError:
-    where = printable(host) or t("this machine")
-    return EaglerayError(
-        "no-slurm",
-        t("There is no `squeue` on {where}.", where=where),
-        t("Select the login node of the SLURM cluster."),
-    )
+    return _not_installed("no-slurm", "squeue", host)
 
 
 def slurm_failed(command: str, output: str) -> EaglerayError:
@@ -26,11 +21,17 @@ def slurm_failed(command: str, output: str) -> EaglerayError:
 
 
 def no_srun(host: str) -> EaglerayError:
-    return EaglerayError(
-        "no-srun",
-        t("There is no `srun` on {host}.", host=printable(host) or t("this machine")),
-        t("Select the login node of the SLURM cluster."),
+    return _not_installed("no-srun", "srun", host)
+
+
+def _not_installed(code: str, command: str, host: str) -> EaglerayError:
+    """`host` is "" for this machine."""
+    message = (
+        t("{host} has no `{command}`.", host=printable(host), command=command)
+        if host
+        else t("This machine has no `{command}`.", command=command)
     )
+    return EaglerayError(code, message, t("Select the login node of the SLURM cluster."))
 
 
 def srun_failed(node: str, output: str) -> EaglerayError:

@@ -36,7 +36,7 @@ def ambiguous_worker(worker: str, count: int) -> EaglerayError:
 def no_log(worker: str) -> EaglerayError:
     return EaglerayError(
         "no-log",
-        t("There is no log file of {worker}.", worker=printable(worker)),
+        t("{worker} has no log file.", worker=printable(worker)),
         t("Ray keeps logs on the worker's node, which may be gone."),
     )
 
@@ -114,7 +114,7 @@ def node_gone(worker: str, node: str) -> EaglerayError:
     return EaglerayError(
         "node-gone",
         t("{worker} is gone with its node {node}.", node=printable(node), worker=printable(worker)),
-        t("Ray may list it for a while."),
+        t("Ray may still list it for a while."),
     )
 
 
@@ -151,7 +151,7 @@ def worker_unreachable(worker: str, host: str, port: int, detail: str = "") -> E
             port=port,
             worker=printable(worker),
         ),
-        t("Use Remote-SSH to a node of the cluster."),
+        t("Connect with Remote-SSH to a node of the cluster."),
         detail,
     )
 

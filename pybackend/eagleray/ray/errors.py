@@ -193,7 +193,7 @@ def cluster_connecting(address: str) -> EaglerayError:
     return EaglerayError(
         "cluster-connecting",
         t("Connecting to {address}…", address=printable(address)),
-        t("It may wait for your code, passphrase or security key."),
+        t("It may be waiting for your code, passphrase or security key."),
     )
 
 
@@ -244,7 +244,7 @@ def answer_too_large(address: str, limit: int) -> EaglerayError:
 def unknown_cluster(cluster: str) -> EaglerayError:
     return EaglerayError(
         "unknown-cluster",
-        t("There is no cluster “{cluster}”.", cluster=printable(cluster)),
+        t("Unknown cluster “{cluster}”.", cluster=printable(cluster)),
         t("Select one from the list, or connect by address."),
     )
 

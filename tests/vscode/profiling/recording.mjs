@@ -83,7 +83,7 @@ export async function profiledRun({ stage, window, test }) {
     );
     await input.fill("/nowhere/else");
     await window.waitFor(
-      page.getByText("There is no program at this path."),
+      page.getByText("No program was found at this path."),
       "that it is no program",
     );
     await window.shot("nsys-path");

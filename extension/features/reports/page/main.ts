@@ -13,7 +13,7 @@ import { button, element, withCode } from "./elements";
 import "./page.css";
 import { ReportView } from "./report_view";
 
-/** How long a message such as “is in the clipboard” is shown. */
+/** How long a message such as “Copied the summary.” is shown. */
 const SHOWN_MS = 4000;
 
 const page = document.getElementById("page") ?? document.body;

@@ -14,7 +14,7 @@ from eagleray.adapter_client.routes import AdapterRoutes
 from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.durations import duration_text
 from eagleray.common.errors import EaglerayError
-from eagleray.common.l10n import counted
+from eagleray.common.l10n import counted, t
 from eagleray.common.listeners import Listeners
 from eagleray.common.off_loop import off_loop
 from eagleray.common.retry import JOB_STATE
@@ -326,7 +326,7 @@ class ConnectionResolver:
         parts = urlsplit(address.url)
         host, port = parts.hostname or "", parts.port or 0
         route = RouteSpec(ssh=address.ssh)
-        report(f"Connecting through {address.ssh}")
+        report(t("Opening the SSH connection to {host}", host=address.ssh))
         try:
             opened = await self._routes.open_socket([route], host, port)
         except EaglerayError as error:

@@ -118,7 +118,7 @@ class ClusterHandlers:
         return shown_cluster(await self._clusters.rename(params.cluster, params.name))
 
     async def dashboard(self, params: wire.ClusterRef, report: ReportProgress) -> DashboardPage:
-        report(t("Connecting to the dashboard"))
+        report(t("Connecting"))
         return await self._pages.of(params.cluster)
 
     async def id_of(self, params: wire.ClusterRef) -> wire.ClusterRef:
@@ -132,8 +132,7 @@ class ClusterHandlers:
         offered = await choices(self._jobs)
         return evolve(offered, problems=_shown(offered.problems))
 
-    async def look_at(self, params: wire.HostRef, report: ReportProgress) -> wire.Clusters:
-        report(f"Asking {params.host} for jobs")
+    async def look_at(self, params: wire.HostRef) -> wire.Clusters:
         await self._jobs.add_host(params.host)
         return self.all()
 

@@ -12,6 +12,7 @@ from datetime import datetime
 from attrs import field, frozen
 
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import t
 from eagleray.common.retry import JOB_STATE, RAY_IN_JOB, Clock
 from eagleray.common.slurm_errors import (
     job_not_searched,
@@ -109,7 +110,7 @@ class JobHeadFinder:
                 report(job_waits(job, status.reason, start_time(status.started)).message)
                 await self._sleep(JOB_STATE.delay_s(age_s))
                 continue
-            report(f"Looking for Ray in job {job}")
+            report(t("Searching the job for a Ray dashboard"))
             starting = wait and status.ran_s < RAY_START_S
             head = await self._find_in(ssh, status, steps, starting=starting, at_once=at_once)
             if head is not None:
@@ -117,7 +118,7 @@ class JobHeadFinder:
                 return head
             if not starting:
                 raise no_ray_in_job(job)
-            report(f"Job {job} runs; waiting for its Ray")
+            report(t("Waiting for Ray to start in the job"))
             at_once = False
             await self._sleep(RAY_IN_JOB.delay_s(status.ran_s))
 

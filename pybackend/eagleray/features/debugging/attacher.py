@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from eagleray.adapter_client.sessions import AdapterSessions
+from eagleray.common.l10n import t
 from eagleray.common.worker_errors import node_gone, worker_elsewhere, worker_ran_on, worker_taken
 from eagleray.features.debugging.model import Attachment
 from eagleray.features.source_mapping.source_mapping import SourceMapping
@@ -55,7 +56,7 @@ class WorkerAttacher:
         target = await self._find(cluster, worker)
         if unless_taken and target.state != "paused":
             raise worker_taken(target.name)
-        report(f"Attaching to {target.name}")
+        report(target.name)
         result = await self.connect(target, unless_taken)
         if result.worker.state == "running" and _was_at_breakpoint(target):
             await self._sessions.release(target.session, target.worker_id)
@@ -63,7 +64,7 @@ class WorkerAttacher:
         stop = result.worker.stop
         local = ""
         if stop is not None:
-            report("Looking for its file")
+            report(t("Searching for the source file"))
             resolved = await self._source_mapping.resolve(
                 target.cluster, target.worker_id, stop.path, folders
             )

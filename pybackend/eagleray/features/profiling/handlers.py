@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
+from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.common.tasks import publish_changes
 from eagleray.features.profiling import messages
@@ -73,13 +74,15 @@ class ProfilingHandlers:
 
 
 def progress_text(state: ProfileState) -> str:
-    """The progress of gathering as one sentence."""
+    """The progress of a download, behind a title that names it."""
     if state.sentence:
         return state.sentence
-    activity = {"writing": "nsys is writing", "recording": "Recording"}.get(
-        state.phase, "Gathering"
-    )
-    return f"{activity}: {state.gathered} of {state.expected} reports are here"
+    counts = {"done": state.gathered, "total": state.expected}
+    if state.phase == "recording":
+        return t("{done} of {total} reports, still recording", **counts)
+    if state.phase == "writing":
+        return t("{done} of {total} reports, nsys is writing", **counts)
+    return t("{done} of {total} reports", **counts)
 
 
 def percentage(state: ProfileState) -> int | None:

@@ -12,7 +12,7 @@ from eagleray.common.redact import redact_text
 def unknown_run(run: str) -> EaglerayError:
     return EaglerayError(
         "unknown-run",
-        t("There is no run “{run}”, or several match it.", run=printable(run, 40)),
+        t("“{run}” matches no run, or several.", run=printable(run, 40)),
         t("Select one from the list of runs."),
     )
 
@@ -20,7 +20,7 @@ def unknown_run(run: str) -> EaglerayError:
 def nothing_to_run() -> EaglerayError:
     return EaglerayError(
         "nothing-to-run",
-        t("There is no program to start."),
+        t("No program was entered."),
         t("Enter a file, a module or a command."),
     )
 
@@ -115,12 +115,12 @@ def missing_python(python: str) -> EaglerayError:
     )
 
 
-def not_a_python(python: str, why: str) -> EaglerayError:
+def not_a_python(python: str, output: str) -> EaglerayError:
     return EaglerayError(
         "not-a-python",
         t("{python} is not a working Python.", python=printable(python, 300)),
         t("Select another Python."),
-        why,
+        output=output,
     )
 
 
@@ -397,7 +397,7 @@ def no_such_line(path: str, line: int, count: int) -> EaglerayError:
     return EaglerayError(
         "no-such-line",
         t(
-            "{path} has no line {line}; its last is {count}.",
+            "{path} has no line {line}. Its last line is {count}.",
             path=printable(path),
             count=count,
             line=line,

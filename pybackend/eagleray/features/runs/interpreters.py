@@ -98,14 +98,9 @@ def _probed(
         # Customised interpreters print lines of their own.
         version, ray, folders = json.loads(ran.stdout.strip().rpartition(b"\n")[2])
     except (ValueError, TypeError) as error:
-        raise not_a_python(python, _last_line(ran.stderr)) from error
+        raise not_a_python(python, ran.stderr.decode("utf-8", "replace")) from error
     facts = InterpreterFacts(python, printable(str(version), 40), printable(str(ray), 40))
     return facts, [str(folder) for folder in folders]
-
-
-def _last_line(output: bytes) -> str:
-    lines = output.decode("utf-8", "replace").strip().splitlines()
-    return printable(lines[-1], 200) if lines else ""
 
 
 def _changed(path: Path) -> float:

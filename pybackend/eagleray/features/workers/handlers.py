@@ -10,6 +10,7 @@ from attrs import evolve
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal
+from eagleray.common.l10n import t
 from eagleray.features.workers import log_search, messages
 from eagleray.features.workers.live_workers import fetch_live_nodes, fetch_live_workers
 from eagleray.features.workers.log_search import matcher
@@ -156,7 +157,10 @@ class Panel:
         live = await fetch_live_workers(self._cluster_watch.dashboard(params.cluster))
 
         def progress(done: int, total: int, name: str) -> None:
-            report(f"{done} of {total}: {name}", 100 * done // total)
+            report(
+                t("{done} of {total}: {name}", done=done, total=total, name=name),
+                100 * done // total,
+            )
 
         workers = log_search.choose(live, params.worker_ids)
         return await log_search.search(self._logs, params.cluster, workers, matching, progress)

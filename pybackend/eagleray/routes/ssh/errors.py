@@ -44,7 +44,7 @@ CODES = frozenset(
 def ssh_missing(program: str) -> EaglerayError:
     return EaglerayError(
         "ssh-missing",
-        t("There is no program “{program}” on this machine.", program=printable(program)),
+        t("“{program}” was not found on this machine.", program=printable(program)),
         t("Install OpenSSH's client, or set `eagleray.ssh.path` to it."),
     )
 
@@ -114,7 +114,7 @@ def ssh_asks(host: str, what: str = "something") -> EaglerayError:
 def ssh_cancelled(host: str) -> EaglerayError:
     return EaglerayError(
         "ssh-cancelled",
-        t("You didn't answer the question of ssh for {host}.", host=printable(host)),
+        t("You didn't answer the SSH prompt for {host}.", host=printable(host)),
         t("Reconnect to answer."),
     )
 
@@ -141,7 +141,7 @@ def ssh_too_many_connections(host: str, output: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-too-many-connections",
         t(
-            "{host} closed the connection. It may have too many (MaxStartups).",
+            "{host} closed the connection. It may have too many connections (MaxStartups).",
             host=printable(host),
         ),
         retries=True,
