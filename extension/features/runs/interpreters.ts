@@ -131,8 +131,8 @@ export async function keepPython(app: App, python: string, place: ProgramPlace):
   if (hasWorkspace()) {
     await changeWorkspaceSetting("runs.python", python);
   } else {
-    const kept = { ...selectedPythons(app), [folderOf(place)]: python };
-    await app.context.globalState.update(SELECTED, kept);
+    const selected = { ...selectedPythons(app), [folderOf(place)]: python };
+    await app.context.globalState.update(SELECTED, selected);
   }
 }
 
