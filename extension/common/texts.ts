@@ -18,6 +18,28 @@ export function plain(text: string, limit = 200): string {
   return short.replaceAll("$(", `$${ZERO_WIDTH_SPACE}(`).replaceAll("](", `]${ZERO_WIDTH_SPACE}(`);
 }
 
+/** Measured in the editor: the room of a row in a side bar of 300 px, what each level takes of it, and characters. */
+const ROW_PX = 254;
+const LEVEL_PX = 34;
+const GAP_PX = 8;
+const LABEL_CHARACTER_PX = 6.6;
+const DESCRIPTION_CHARACTER_PX = 5.3;
+const SHORTEST_LABEL = 12;
+
+/** How many characters of a label leave room for the whole description; `level` is 0 for rows without a parent. */
+export function labelRoom(description: string, level: number): number {
+  const room = ROW_PX - level * LEVEL_PX - GAP_PX - description.length * DESCRIPTION_CHARACTER_PX;
+  return Math.max(SHORTEST_LABEL, Math.floor(room / LABEL_CHARACTER_PX));
+}
+
+/** "WorkerDict_…orker_0:3": without the middle, since names of workers differ at their ends. */
+export function shortened(name: string, limit: number): string {
+  const half = Math.floor((limit - 1) / 2);
+  return name.length > limit
+    ? `${name.slice(0, limit - 1 - half)}…${name.slice(name.length - half)}`
+    : name;
+}
+
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;

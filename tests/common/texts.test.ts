@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Backoff } from "../../extension/common/backoff";
-import { duration, plain } from "../../extension/common/texts";
+import { duration, labelRoom, plain, shortened } from "../../extension/common/texts";
 
 const PLAIN: readonly (readonly [string, string])[] = [
   ["PolicyWorker_0", "PolicyWorker_0"],
@@ -43,6 +43,17 @@ for (const [seconds, expected] of DURATIONS) {
     assert.equal(duration(seconds), expected);
   });
 }
+
+test("a long name loses its middle, not its end", () => {
+  assert.equal(shortened("policy-0", 8), "policy-0");
+  assert.equal(shortened("WorkerDict_ActorRolloutRefWorker_0:3", 16), "WorkerDi…ker_0:3");
+});
+
+test("a label leaves its description room, and keeps some itself", () => {
+  assert.ok(labelRoom("rank 12 · 2 h 5 m", 1) > 14);
+  assert.ok(labelRoom("rank 12 · 2 h 5 m", 0) > labelRoom("rank 12 · 2 h 5 m", 1));
+  assert.equal(labelRoom("x".repeat(200), 0), 12);
+});
 
 test("the back-off doubles up to a limit, and starts anew after a healthy run", () => {
   const backoff = new Backoff();

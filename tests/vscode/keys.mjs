@@ -16,6 +16,8 @@ import { until } from "./harness/until.mjs";
 
 const { contributes } = JSON.parse(readFileSync(path.join(ROOT, "package.json"), "utf8"));
 const pressed = new Set();
+/** As the workers of verl are called. */
+const LONG_NAME = "WorkerDict_ActorRolloutRefWorker_0:3";
 
 await browserRun(
   "keys",
@@ -162,8 +164,8 @@ await browserRun(
     });
 
     await test("at 200 % every view shows rows, whole and within the window", async () => {
-      const call = driver.call("p0", "train", 3);
-      await window.waitFor(window.row(/^p0/), "a paused worker");
+      const call = driver.call(LONG_NAME, "train", 3);
+      await window.waitFor(window.worker(LONG_NAME, "rank 3"), "a paused worker with a long name");
       const size = page.viewportSize();
       await page.setViewportSize({ width: size.width / 2, height: size.height / 2 });
       await window.command(
@@ -178,7 +180,7 @@ await browserRun(
         await window.assertRowsAreWhole(view);
       }
       await page.setViewportSize(size);
-      await window.settled(window.row(/^p0/));
+      await window.settled(window.worker(LONG_NAME, "rank 3"));
       await focusOn("Paused");
       await press("continueAll", () => call.returned() !== undefined, "the worker continues");
     });
@@ -216,6 +218,7 @@ await browserRun(
     });
   },
   {
+    actors: { p0: 0, p1: 1, p2: 2, [LONG_NAME]: 3 },
     env: {
       // No cluster is connected at first.
       RAY_API_SERVER_ADDRESS: "",

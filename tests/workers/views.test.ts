@@ -108,6 +108,27 @@ test("a worker of which nobody knows since when it waits has no waiting time", (
   assert.equal(rows("pausedWorkers")[1], "  debug-pause: policy_0 | rank 0");
 });
 
+test("a long name gives way to the time that its worker waits, and drops a rank that it has itself", () => {
+  const name = "WorkerDict_ActorRolloutRefWorker_0:3";
+  paused(
+    pausedWorker({ worker_id: "a", name, rank: 3, waiting_s: 7500, location: null }),
+    pausedWorker({ worker_id: "b", name: "trainer-of-the-policy", rank: 12, waiting_s: 80 }),
+  );
+  assert.deepEqual(rows("pausedWorkers").slice(1), [
+    "  debug-pause: WorkerDict_Ac…efWorker_0:3 | 2 h 5 m",
+    "  debug-pause: trainer-…e-policy | rank 12 · 1 m 20 s",
+  ]);
+  const { provider } = view("pausedWorkers");
+  const [group] = provider.getChildren();
+  const [row] = provider.getChildren(group);
+  const item = provider.getTreeItem(row);
+  assert.match(String(item.tooltip), /^WorkerDict_ActorRolloutRefWorker_0:3 \(rank 3\)/);
+  assert.match(
+    item.accessibilityInformation?.label ?? "",
+    /^WorkerDict_ActorRolloutRefWorker_0:3, rank 3/,
+  );
+});
+
 test("a failed worker without an exception says how to see it", () => {
   const failed = pausedWorker({ kind: "post-mortem", exception: "", location: null });
   paused(failed);

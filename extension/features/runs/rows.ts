@@ -2,7 +2,16 @@
 
 import { l10n } from "vscode";
 
-import { dotted, duration, lines, plain, spokenText, type RowTexts } from "../../common/texts";
+import {
+  dotted,
+  duration,
+  labelRoom,
+  lines,
+  plain,
+  shortened,
+  spokenText,
+  type RowTexts,
+} from "../../common/texts";
 import { COMMANDS, ROWS } from "../../contributions";
 import type { Clusters } from "../clusters/messages";
 import type { ProfiledRuns } from "../profiling/messages";
@@ -25,6 +34,9 @@ export interface RunsView {
 
 /** A worker that can't be recorded, in a run that is to be. */
 const WITHOUT_NSYS = { icon: "warning", color: "list.warningForeground" };
+/** How far the rows of runs and of their workers are indented; below that of a class it is a little more. */
+const RUN_LEVEL = 0;
+const RUN_WORKER_LEVEL = 1;
 /** With more workers than this a run starts collapsed. */
 const UNFOLDED_AT_MOST = 20;
 /** With more workers than this they are grouped by their class. */
@@ -187,7 +199,6 @@ function reportRows({ profiled }: RunsView, run: Run): RunReportRow[] {
 function runTexts(view: RunsView, { run }: RunRow): RowTexts {
   const { clusters, profiled, recordings, now_s } = view;
   const { icon, color } = runIcon(run);
-  const name = runName(run);
   const state = runStateText(run);
   const reason = plain(failureReason(run), 300);
   const took = duration((isLive(run) ? now_s : run.ended) - run.started);
@@ -201,11 +212,12 @@ function runTexts(view: RunsView, { run }: RunRow): RowTexts {
   // A worker that pauses is of more weight.
   const isRecording = run.state === "running" && recording.context === ROWS.recording;
   const python = run.python === "" ? "" : l10n.t("Python: {0}", run.python);
+  const progress = dotted(recording.text, isRecording ? "" : state, took);
   return {
     id: `run ${run.id}`,
-    label: name,
+    label: runName(run, isLive(run) ? labelRoom(progress, RUN_LEVEL) : undefined),
     description: isLive(run)
-      ? dotted(recording.text, isRecording ? "" : state, took, isJob ? where : "", note)
+      ? dotted(progress, isJob ? where : "", note)
       : dotted(started, endText(run, reason, took), recording.text, note === reason ? "" : note),
     tooltip: lines(
       run.command,
@@ -333,10 +345,13 @@ function workerTexts({ profiled }: RunsView, { run, worker }: RunWorkerRow): Row
   const place = worker.path === "" ? "" : plain(shortPlace(worker.path, worker.line));
   const recording = workerRecording(profiled, run, worker);
   const { icon, color } = recording.lacksNsys ? WITHOUT_NSYS : workerIcon(worker);
+  // Only a worker that runs records.
+  const status = recording.context === ROWS.recording ? place : place || state;
+  const description = dotted(rank, recording.text, status);
   return {
     id: `runWorker ${run.id} ${worker.worker_id}`,
-    label: name,
-    description: dotted(rank, recording.text, place || state),
+    label: shortened(name, labelRoom(description, RUN_WORKER_LEVEL)),
+    description,
     tooltip: lines(
       worker.name,
       dotted(kindText(worker), state, rank),

@@ -9,8 +9,8 @@ import type { Run, RunWorkerStatus } from "./messages";
 const NAME_LIMIT = 24;
 
 /** "train.py --steps 3", in its row and as the name of its terminal. */
-export function runName(run: Pick<Run, "name" | "arguments">): string {
-  return plain(`${run.name} ${run.arguments}`.trim(), NAME_LIMIT);
+export function runName(run: Pick<Run, "name" | "arguments">, limit = NAME_LIMIT): string {
+  return plain(`${run.name} ${run.arguments}`.trim(), Math.min(limit, NAME_LIMIT));
 }
 
 /** The name of a process, in its row and in pick lists. */

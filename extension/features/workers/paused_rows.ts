@@ -2,7 +2,16 @@
 
 import { l10n } from "vscode";
 
-import { dotted, duration, lines, plain, spokenText, type RowTexts } from "../../common/texts";
+import {
+  dotted,
+  duration,
+  labelRoom,
+  lines,
+  plain,
+  shortened,
+  spokenText,
+  type RowTexts,
+} from "../../common/texts";
 import { COMMANDS, ROWS } from "../../contributions";
 import type { Cluster, Clusters } from "../clusters/messages";
 import { clusterContext, clusterSentence, failingRoute, problemTexts } from "../clusters/rows";
@@ -18,6 +27,8 @@ export interface PausedView {
   readonly now: number;
 }
 
+/** How far the row of a worker is indented, below that of its group. */
+const WORKER_LEVEL = 1;
 /** With more workers than this the groups start collapsed: nobody reads so many rows, but the editor draws them. */
 const UNFOLDED_AT_MOST = 100;
 
@@ -152,9 +163,11 @@ function stateCounts(workers: readonly PausedWorker[]): string {
  *
  * 1. A hold, since it blocks the job.
  * 2. The rank, or the PID of a worker that has the same name and rank as another of its group; of a failed or held
- *    worker whose name has its rank, nothing.
+ *    worker, or one with a long name, whose name has its rank, nothing.
  * 3. The exception, the location unless the row of the group shows it, and how long it has waited.
  * 4. The node, if the group has workers of several.
+ *
+ * The middle of a long name gives way to all of that; the tooltip has the whole name.
  */
 function workerTexts(view: PausedView, worker: PausedWorker, group: GroupRow): RowTexts {
   const name = plain(worker.name);
@@ -170,13 +183,17 @@ function workerTexts(view: PausedView, worker: PausedWorker, group: GroupRow): R
   const isSpread = new Set(group.workers.map(({ node_ip }) => node_ip)).size > 1;
   const [icon, color] = ICONS[worker.state];
   const isMarked = isFailed && worker.state === "paused";
-  const isLong = isFailed || hold !== "";
-  const shownRank = isLong && namesRank(name, worker.rank) ? "" : rank;
-  const which = hasTwin(worker, group) ? l10n.t("PID {0}", worker.pid) : shownRank;
+  const describe = (shownRank: string): string => {
+    const which = hasTwin(worker, group) ? l10n.t("PID {0}", worker.pid) : shownRank;
+    return dotted(hold, which, why, isShared ? "" : place, waits, isSpread ? node : "");
+  };
+  const isCut = name.length > labelRoom(describe(rank), WORKER_LEVEL);
+  const isLong = isFailed || hold !== "" || isCut;
+  const description = describe(isLong && namesRank(name, worker.rank) ? "" : rank);
   return {
     id: `worker ${worker.cluster} ${worker.worker_id}`,
-    label: name,
-    description: dotted(hold, which, why, isShared ? "" : place, waits, isSpread ? node : ""),
+    label: shortened(name, labelRoom(description, WORKER_LEVEL)),
+    description,
     tooltip: tooltip(worker, hold, waits),
     spoken: spokenText(
       name,
