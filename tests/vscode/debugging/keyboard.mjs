@@ -100,6 +100,8 @@ export async function withKeyboard({ stage, window, driver, test }) {
     await window.gesture(
       async () => {
         if (await menu.first().isVisible()) await page.keyboard.press("Escape");
+        // The menu of a view that is being redrawn doesn't know its row.
+        await window.settled(window.row(text));
         if (!(await isOn(text))) await walkTo(text);
         await page.keyboard.press("Shift+F10");
         await menu.first().waitFor();
