@@ -186,6 +186,8 @@ export interface ContextKeys {
   readonly "eagleray.pythonHasRay": boolean;
   /** Some run is listed: nobody needs the sample project any more. */
   readonly "eagleray.hasRuns": boolean;
+  /** The paths of the visible Python files that import Ray: their title has “Debug on Ray” as a button of its own. */
+  readonly "eagleray.rayPrograms": readonly string[];
   /** Some run has not ended. */
   readonly "eagleray.hasLiveRuns": boolean;
   /** Some job holds a Ray that is not connected yet. */
@@ -206,6 +208,7 @@ export const CONTEXT_KEYS: readonly (keyof ContextKeys)[] = [
   "eagleray.connected",
   "eagleray.pythonHasRay",
   "eagleray.hasRuns",
+  "eagleray.rayPrograms",
   "eagleray.hasLiveRuns",
   "eagleray.hasJobs",
   "eagleray.following",

@@ -176,6 +176,8 @@ export const workspace = {
       return Promise.resolve();
     },
   }),
+  onDidChangeTextDocument: (listener: (change: { readonly document: unknown }) => void) =>
+    editor.typed.event(listener),
   onDidChangeConfiguration: (
     listener: (change: { affectsConfiguration(name: string): boolean }) => void,
   ) => editor.settingChanged.event(listener),

@@ -62,6 +62,8 @@ class Editor {
   /** The editors side by side. */
   visible: unknown[] = [];
   readonly visibleChanged = new EventEmitter<undefined>();
+  /** What the person has typed into. */
+  readonly typed = new EventEmitter<{ readonly document: unknown }>();
   providers = new Map<string, { provideTextDocumentContent(uri: Uri): unknown }>();
   links = new Map<string, LinkProvider>();
   clipboard = "";

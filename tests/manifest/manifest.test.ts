@@ -310,6 +310,13 @@ test("a program and a shell script have “Debug on Ray” in their title and in
   }
 });
 
+test("a program that imports Ray has one button for “Debug on Ray”, outside of the run menu", () => {
+  const whenIn = (menu: string): string =>
+    contributes.menus[menu]?.find(({ command }) => command === COMMANDS.debug)?.when ?? "";
+  assert.match(whenIn("editor/title"), / && resourcePath in eagleray\.rayPrograms$/);
+  assert.match(whenIn("editor/title/run"), /\) && resourcePath not in eagleray\.rayPrograms$/);
+});
+
 test("launch.json has a schema for everything that a run takes", () => {
   const [{ configurationAttributes, configurationSnippets } = {}] = contributes.debuggers;
   const names = Object.keys(configurationAttributes?.launch.properties ?? {});

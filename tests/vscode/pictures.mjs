@@ -50,7 +50,7 @@ await browserRun(
       await film.frameAt("1. Set a breakpoint in the code of a worker", SHORT_MS, gutter);
       await openFile("train.py");
       const start = page
-        .locator('.editor-actions .action-label[aria-label^="Debug on Ray"]')
+        .locator('.editor-actions .action-label[aria-label^="Debug on Ray ("]')
         .locator("visible=true");
       await film.frame("2. Select “Debug on Ray”: no change of your program", SHORT_MS, start);
       await window.click(start, () => window.toolbar().isVisible(), "a session is open");

@@ -27,8 +27,14 @@ await browserRun(
     const line = (mark) => lineOf(learner, mark);
     const options = new OptionsPage(window);
     const tab = (name) => page.locator(".tab.active", { hasText: name });
+    // With its key, since the title of “Debug on Ray with Options…” begins so as well.
     const title = (name) =>
-      page.locator(`.editor-actions .action-label[aria-label^="${name}"]`).locator("visible=true");
+      page
+        .locator(`.editor-actions .action-label[aria-label^="${name} ("]`)
+        .locator("visible=true");
+    /** A button of its own, not the first entry of the run menu. */
+    const ownTitle = (name) =>
+      title(name).locator("xpath=self::*[not(ancestor::*[contains(@class, 'dropdown')])]");
     const variables = page.locator(".debug-variables .monaco-list-row");
     const terminal = page.locator(".part.panel .xterm-rows");
     const programs = () =>
@@ -201,6 +207,9 @@ await browserRun(
       await openFile("learner.py");
       await window.toggleBreakpoint(line("loss"), true);
       await openFile("train.py");
+      await window.waitFor(ownTitle("Debug on Ray"), "the button of a file that imports Ray");
+      assert.equal(await title("Debug on Ray").count(), 1);
+      await window.shot("title");
       await window.click(
         title("Debug on Ray"),
         () => page.locator(".terminal-outer-container").first().isVisible(),

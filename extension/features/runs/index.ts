@@ -13,6 +13,7 @@ import { RunOutput } from "./output";
 import { OutputDocuments } from "./output_documents";
 import { RecordingTimes } from "./recording_times";
 import type { Run } from "./messages";
+import { RayPrograms } from "./ray_programs";
 import type { RunsRow, RunsView } from "./rows";
 import { RunStarter } from "./run_starter";
 import { RunStops } from "./run_stops";
@@ -71,6 +72,7 @@ export function register(app: App, tracker: StopTracker): RunsFeature {
     stops,
     new GutterBreakpoints(app),
     new BreakpointNotes(app),
+    new RayPrograms(),
     runsView(app),
     failures(app, started),
     ...registerCommands(app, commands, COMMANDS_OF_RUNS),
