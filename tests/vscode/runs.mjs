@@ -518,7 +518,9 @@ await browserRun(
         async () => (await run(/·/).count()) === 0,
         "no run is listed",
       );
-      await window.waitForNone(page.locator(".part.panel .xterm"), "the terminal of each run");
+      // The shell of the window stays.
+      const terminals = page.locator(".part.panel .monaco-list-row", { hasText: ".py" });
+      await window.waitForNone(terminals, "the terminal of each run");
       await window.shot("cleared");
     });
   },
