@@ -129,8 +129,8 @@ test("the reports of a worker, and those of its run", () => {
   ];
   const profiled = { runs: [profiledRun({ workers })] };
   const { run } = profiledRun();
-  const whose = "policy-0 · n1";
-  const [a, b, c] = ["/a", "/b", "/c"].map((path) => ({ path, whose }));
+  const whose = { worker: "policy-0 (rank 0)", node: "n1" };
+  const [a, b, c] = ["/a", "/b", "/c"].map((path) => ({ path, ...whose }));
   assert.deepEqual(reportsOf({ run, workers: ["cafe"] }, profiled), [b, c]);
   assert.deepEqual(reportsOf({ run, workers: [] }, profiled), [a, b, c]);
 });

@@ -21,6 +21,7 @@ from eagleray.features.profiling.scanner import Scanner
 from eagleray.features.profiling.sources import LocalFolder, Source
 from eagleray.features.profiling.store import ReportStore
 from eagleray.features.reports.metadata import ReportNote, read_note
+from eagleray.features.reports.model import RecordedWorker
 from eagleray.features.reports.reports import Reports
 from eagleray.features.runs.model import ProfileState
 from eagleray.protocol.route_spec import DIRECT
@@ -86,7 +87,9 @@ async def test_report_is_read_without_a_local_nsys(
     read = await Reports(lambda: tmp_path).read(str(here / "p.nsys-rep"))
     assert read.database == here / "p.sqlite" and [gpu.kernels for gpu in read.summary.gpus] == [1]
     assert read.summary.about.trace == "nvtx"
-    assert read_note(here / "p.nsys-rep") == ReportNote("nvtx", "2031.1.2")
+    assert read_note(here / "p.nsys-rep") == ReportNote(
+        "nvtx", "2031.1.2", RecordedWorker("", "Policy", "n1", 0)
+    )
     (here / "p.sqlite").write_bytes(b"looked at")
     await gathered(there, here)
     assert (here / "p.sqlite").read_bytes() == b"looked at"

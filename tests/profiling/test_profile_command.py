@@ -222,6 +222,31 @@ def test_profiled_run_is_converted_for_the_editor() -> None:
     assert wire_run(evolve(run, state=None)).state == "idle"
 
 
+def test_workers_with_reports_are_in_the_order_of_their_ranks() -> None:
+    names = [
+        ("policy-10", 10),
+        ("rollout-0", 0),
+        ("policy-2", 2),
+        ("policy-0", 0),
+        ("Reward", None),
+    ]
+    workers = tuple(ended_worker(name, rank) for name, rank in names)
+    run = RunProfile(
+        "r", Path("/t"), Path("/o"), "c", True, True, ProfileState("/o", workers=workers)
+    )
+    assert [(item.name, item.rank) for item in wire_run(run).workers] == [
+        ("Reward", None),
+        ("policy-0", 0),
+        ("policy-2", 2),
+        ("policy-10", 10),
+        ("rollout-0", 0),
+    ]
+
+
+def ended_worker(name: str, rank: int | None) -> WorkerProfile:
+    return WorkerProfile(name, name, 7, name, "n1", "ended", rank=rank)
+
+
 def test_profile_state_of_a_debug_proxy_is_text() -> None:
     assert read_process_info({"profile": {"state": "armed"}}).profile == "armed"
     assert (

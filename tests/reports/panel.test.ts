@@ -72,7 +72,20 @@ test("the page gets progress, then the report", async () => {
     ["texts", "loading", "loading", "report"],
   );
   assert.equal(said[2]?.kind === "loading" && said[2].percentage, 40);
+  assert.equal(said[3]?.kind === "report" && said[3].title, "policy-3 (rank 3)");
 });
+
+for (const [what, changes, title] of [
+  ["class", { worker: "", rank: 0 }, "Policy (rank 0)"],
+  ["class of a worker without a rank", { worker: "", rank: null }, "Policy"],
+  ["file of an unknown worker", { worker: "", class_name: "" }, "policy.node-7.12.nsys-rep"],
+] as const) {
+  test(`the title of a report names the ${what}`, async () => {
+    fake.sidecar.on(REPORT, () => report(changes));
+    const shown = last(await opened());
+    assert.equal(shown?.kind === "report" && shown.title, title);
+  });
+}
 
 test("a page that comes back is shown the same without anything being read again", async () => {
   fake.sidecar.on(REPORT, () => report());

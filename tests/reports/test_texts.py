@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from eagleray.features.reports import texts
 from eagleray.features.reports.model import (
     Cell,
     CellKind,
     Column,
     LoadedReport,
+    RecordedWorker,
     ReportMetadata,
     ReportTable,
     ReportWarning,
@@ -79,5 +81,9 @@ def test_report_is_exported_as_markdown() -> None:
     assert texts.markdown(report, ()) == (
         "# a\\_b.nsys-rep\n\nnode\\_7 · 2.000 s · 4.096 kB\n\n"
         "## Warnings\n\n- No \\*rows\\*. Compare.\n- Cut off.\n"
+    )
+    of_worker = evolve(report, worker=RecordedWorker("policy-3", "Policy", "n", 3))
+    assert texts.markdown(of_worker, ()).startswith(
+        "# policy-3 (rank 3)\n\nnode\\_7 · 2.000 s · 4.096 kB\n\na\\_b.nsys-rep\n"
     )
     assert "## Memory copies (2 of 7)\n\n| Copy |" in texts.markdown(report, [COPIES])

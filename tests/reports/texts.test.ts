@@ -4,6 +4,7 @@ import { test } from "node:test";
 import {
   cellText,
   factsOf,
+  recordingText,
   gpuFacts,
   singleLine,
   type Cell,
@@ -74,4 +75,16 @@ test("the facts of a GPU show how busy it was, and the share of NCCL", () => {
   ]);
   assert.equal(gpuFacts(texts, gpu({ nccl_ns: 0 })).length, 3);
   assert.deepEqual(gpuFacts(texts, gpu({ kernels: 0 })), ["no kernel ran"]);
+});
+
+test("below its title a report has its class, node, duration and file", () => {
+  const below = (changes: Parameters<typeof report>[0], title: string): string =>
+    recordingText(report(changes), title);
+  assert.equal(below({}, "policy-3 (rank 3)"), "Policy · node-7 · 2 s · policy.node-7.12.nsys-rep");
+  assert.equal(
+    below({ worker: "" }, "Policy (rank 3)"),
+    "node-7 · 2 s · policy.node-7.12.nsys-rep",
+  );
+  const unknown = { class_name: "", host: "", duration_ns: 0 };
+  assert.equal(below(unknown, "policy.node-7.12.nsys-rep"), "");
 });

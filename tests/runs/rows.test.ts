@@ -215,7 +215,7 @@ test("downloaded reports are listed below their run", () => {
   const [report] = runsRows(view, group);
   assert.ok(report);
   const { label, description } = runsTexts(view, report);
-  assert.deepEqual([label, description], ["policy-0", "policy.nsys-rep"]);
+  assert.deepEqual([label, description], ["policy-0", "rank 0 · policy.nsys-rep"]);
 });
 
 test("a recording shows for how long it goes on, if its begin was seen", () => {

@@ -195,7 +195,11 @@ function reportStates(start) {
   const file = path.join(folder, "policy.sqlite");
   const eagleray = path.join(path.dirname(python()), "eagleray");
   const report = JSON.parse(run(eagleray, "report", file, "--json", "--top", "100"));
-  const message = (changes = {}) => ({ kind: "report", report: { ...report, ...changes } });
+  const message = (changes = {}) => ({
+    kind: "report",
+    title: "policy-0 (rank 0)",
+    report: { ...report, worker: "policy-0", class_name: "Policy", rank: 0, ...changes },
+  });
   const loading = (percentage) => ({ kind: "loading", message: "Reading", percentage });
   const warnings = [
     { code: "cut", message: "Kernels are missing.", next_step: "Record for a shorter time." },

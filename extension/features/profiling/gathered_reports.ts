@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
-import { plain } from "../../common/texts";
+import { dotted, plain } from "../../common/texts";
 import { COMMANDS, EDITORS } from "../../contributions";
 import { windowName } from "../../workspace";
 import { optionsOfRun } from "../runs/last_options";
@@ -30,11 +30,10 @@ export async function openReportOf(
     await (first === undefined ? askForFile(folder) : openReport(first.path));
     return;
   }
-  const items = reports.map(({ path, whose }) => ({
-    label: plain(basename(path)),
-    description: whose,
-    path,
-  }));
+  const items = reports.map(({ path, worker, node }) => {
+    const file = plain(basename(path));
+    return { label: worker || file, description: dotted(node, worker && file), path };
+  });
   const options = { title: vscode.l10n.t("Select a report"), matchOnDescription: true };
   const picked = await vscode.window.showQuickPick(items, options);
   if (picked !== undefined) {

@@ -19,6 +19,7 @@ export interface ProfiledWorker {
   readonly worker_id: string;
   readonly name: string;
   readonly node: string;
+  readonly rank: number | null;
   readonly state: "profiled" | "recording" | "writing" | "gathered" | "missing";
   readonly sentence: string;
   readonly reports: readonly string[];

@@ -1,7 +1,8 @@
 /** The workers of profiled runs that rows are about. */
 
-import { dotted, plain } from "../../common/texts";
+import { plain } from "../../common/texts";
 import type { Row } from "../../panel";
+import { workerName } from "../workers/names";
 import type { ProfiledRun, ProfiledRuns } from "./messages";
 
 /** Workers of a run; none of them means all. */
@@ -30,11 +31,12 @@ export function targetsOf(rows: readonly Row[], { runs }: ProfiledRuns): Recordi
 /** A gathered report and its worker. */
 export interface GatheredReport {
   readonly path: string;
-  /** Its worker, and the node of that; "" where they are not known. */
-  readonly whose: string;
+  /** "policy-0 (rank 0)"; "" where it is not known. */
+  readonly worker: string;
+  readonly node: string;
 }
 
-/** The reports that are here of what a target names, the newest names last. */
+/** The reports that are here of what a target names, in the order of the ranks. */
 export function reportsOf(
   { run, workers }: RecordingTarget,
   { runs }: ProfiledRuns,
@@ -42,8 +44,12 @@ export function reportsOf(
   const profiled = runs.find((profiled) => profiled.run === run)?.workers ?? [];
   return profiled
     .filter(({ worker_id }) => workers.length === 0 || workers.includes(worker_id))
-    .flatMap(({ reports, name, node }) =>
-      reports.map((path) => ({ path, whose: plain(dotted(name, node)) })),
+    .flatMap((worker) =>
+      worker.reports.map((path) => ({
+        path,
+        worker: plain(workerName(worker)),
+        node: plain(worker.node),
+      })),
     );
 }
 

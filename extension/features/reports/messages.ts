@@ -62,13 +62,18 @@ export interface TableText {
 /**
  * The summary of a report.  `database` is the file that was read; unknown texts are "".
  *
- * `started_utc` is in ISO 8601; `trace` is what nsys was asked to record, e.g. "cuda,nvtx".
+ * `worker` is the name of the recorded actor, `class_name` its class, `rank` None if unknown;
+ * `started_utc` is in
+ * ISO 8601; `trace` is what nsys was asked to record, e.g. "cuda,nvtx".
  */
 export interface Report {
   readonly path: string;
   readonly name: string;
   readonly database: string;
   readonly size: number;
+  readonly worker: string;
+  readonly class_name: string;
+  readonly rank: number | null;
   readonly host: string;
   readonly started_utc: string;
   readonly duration_ns: number;

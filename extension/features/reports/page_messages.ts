@@ -10,7 +10,8 @@ export type ToPage =
   /** The first message. */
   | { readonly kind: "texts"; readonly texts: ReportTexts }
   | { readonly kind: "loading"; readonly message: string; readonly percentage: number | null }
-  | { readonly kind: "report"; readonly report: Report }
+  /** `title` names the worker of the report, or its file. */
+  | { readonly kind: "report"; readonly report: Report; readonly title: string }
   | { readonly kind: "table"; readonly query: TableQuery; readonly table: Table }
   /** Why the requested rows are not available. */
   | { readonly kind: "noTable"; readonly query: TableQuery; readonly reason: string }

@@ -9,7 +9,15 @@ import { asEaglerayError, EaglerayError, isCancellation } from "../../common/err
 import { plain } from "../../common/texts";
 import { drawPage } from "../../page_document";
 import type { Progress } from "../../sidecar/sidecar";
-import { REPORT, REPORT_TEXT, TABLE, TABLE_TEXT, type TableTextRequest } from "./messages";
+import { workerName } from "../workers/names";
+import {
+  REPORT,
+  REPORT_TEXT,
+  TABLE,
+  TABLE_TEXT,
+  type Report,
+  type TableTextRequest,
+} from "./messages";
 import { openInNsight, revealReport } from "./nsight";
 import type { FromPage, TableQuery, ToPage } from "./page_messages";
 import { reportTexts } from "./report_texts";
@@ -145,7 +153,7 @@ class ReportPanel {
       };
       const path = this.uri.fsPath;
       const report = await this.app.sidecar.request(REPORT, { path }, options);
-      this.show({ kind: "report", report });
+      this.show({ kind: "report", report, title: titleOf(report) });
     } catch (error) {
       this.showFailure(error);
     }
@@ -223,6 +231,12 @@ class ReportPanel {
       void this.webview.postMessage(message);
     }
   }
+}
+
+/** "policy-0 (rank 0)"; the name of the file, where its worker is unknown. */
+function titleOf({ worker, class_name, rank, name }: Report): string {
+  const recorded = worker || class_name;
+  return plain(recorded === "" ? name : workerName({ name: recorded, rank }));
 }
 
 const OPEN = vscode.l10n.t("Open Report");

@@ -15,7 +15,7 @@ import {
 import { COMMANDS, ROWS } from "../../contributions";
 import type { Clusters } from "../clusters/messages";
 import type { ProfiledRuns } from "../profiling/messages";
-import { shortPlace } from "../workers/names";
+import { rankText, shortPlace } from "../workers/names";
 import type { BreakpointStatus, Run, RunWorkerStatus, StoredRuns } from "./messages";
 import { runRecording, workerRecording } from "./recording_texts";
 import type { RecordingTimes } from "./recording_times";
@@ -76,6 +76,7 @@ interface RunReportRow {
   readonly run: Run;
   readonly path: string;
   readonly worker: string;
+  readonly rank: number | null;
 }
 
 export type RunsRow = RunRow | RunGroupRow | RunWorkerRow | RunLineRow | RunReportRow;
@@ -191,8 +192,8 @@ function className(worker: RunWorkerStatus): string {
 
 function reportRows({ profiled }: RunsView, run: Run): RunReportRow[] {
   const workers = profiled.runs.find((profiled) => profiled.run === run.id)?.workers ?? [];
-  return workers.flatMap(({ reports, name }) =>
-    reports.map((path) => ({ row: "runReport", run, path, worker: name })),
+  return workers.flatMap(({ reports, name, rank }) =>
+    reports.map((path) => ({ row: "runReport", run, path, worker: name, rank })),
   );
 }
 
@@ -403,14 +404,14 @@ function lineTexts({ run, line }: RunLineRow): RowTexts {
   };
 }
 
-function reportTexts({ run, path, worker }: RunReportRow): RowTexts {
+function reportTexts({ run, path, worker, rank }: RunReportRow): RowTexts {
   const label = plain(path.slice(path.lastIndexOf("/") + 1));
   return {
     id: `runReport ${run.id} ${path}`,
     label: plain(worker) || label,
-    description: label,
+    description: dotted(rankText(rank), label),
     tooltip: lines(path),
-    spoken: spokenText(l10n.t("report {0}", label), plain(worker)),
+    spoken: spokenText(l10n.t("report {0}", label), plain(worker), rankText(rank)),
     icon: "graph",
     context: ROWS.runReport,
     children: "none",

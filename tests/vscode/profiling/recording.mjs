@@ -22,7 +22,7 @@ function outputOfRun(home) {
 export async function profiledRun({ stage, window, test }) {
   const { page } = window;
   const locators = locatorsOf(window, stage);
-  const { input, choice, report, section, openFile } = locators;
+  const { list, input, choice, report, section, openFile } = locators;
 
   const options = new OptionsPage(window);
 
@@ -164,11 +164,22 @@ export async function profiledRun({ stage, window, test }) {
       () => choice("nsys-rep").isVisible(),
       "that the reports are here",
     );
+    const rows = list.locator(".monaco-list-row", { hasText: "nsys-rep" });
+    const names = await rows.evaluateAll((elements) =>
+      elements
+        .sort((a, b) => Number(a.dataset.index) - Number(b.dataset.index))
+        .map((element) => element.querySelector(".label-name").textContent),
+    );
+    assert.equal(names.length, 5);
+    assert.deepEqual([...names], [...names].sort(), "in the order of the ranks");
+    assert.match(names[0], /^policy-0/);
+    await window.shot("reports");
     await window.gesture(
       () => choice("nsys-rep").click(),
       () => section("osrt").isVisible(),
       "its page is open",
     );
+    assert.match(await report.locator("h1").textContent(), /^policy-0/);
     await window.shot("recorded");
   });
 }

@@ -50,7 +50,7 @@ function take(message: Exclude<ToPage, { kind: "texts" }>, pageTexts: ReportText
       show(failure(pageTexts, message.message, message.nextStep));
       break;
     case "report":
-      report = new ReportView(pageTexts, message.report);
+      report = new ReportView(pageTexts, message.report, message.title);
       show(report.root);
       window.scrollTo(0, pageState().scroll);
       break;

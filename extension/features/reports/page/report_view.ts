@@ -6,7 +6,7 @@ import type { ReportTexts } from "../report_texts";
 import { post } from "./editor";
 import { button, element } from "./elements";
 import { GpuView } from "./gpu_view";
-import { factsOf, singleLine } from "./texts";
+import { factsOf, recordingText, singleLine } from "./texts";
 import { TableView } from "./table_view";
 
 export class ReportView {
@@ -14,14 +14,14 @@ export class ReportView {
   private readonly gpus: readonly GpuView[];
   private readonly tables: readonly TableView[];
 
-  constructor(texts: ReportTexts, report: Report) {
+  constructor(texts: ReportTexts, report: Report, title: string) {
     this.gpus = report.gpus.map((gpu) => new GpuView(texts, gpu));
     this.tables = report.tables.map((table) => new TableView(texts, table));
     const isEmpty = this.gpus.length === 0 && this.tables.length === 0;
     this.root = element(
       "article",
       {},
-      head(texts, report),
+      head(texts, report, title),
       ...warnings(texts, report),
       ...(isEmpty ? [nothing(texts)] : [contents(texts, report)]),
       ...this.gpus.map((gpu) => gpu.root),
@@ -45,16 +45,17 @@ export class ReportView {
   }
 }
 
-function head(texts: ReportTexts, { name, host, duration_ns }: Report): HTMLElement {
+function head(texts: ReportTexts, report: Report, title: string): HTMLElement {
   const poster = (kind: "openInNsight" | "copyReport" | "copyPath" | "reveal") => (): void => {
     post({ kind });
   };
-  const from = host === "" ? [] : [element("p", { class: "from" }, singleLine(host))];
+  const recorded = recordingText(report, title);
+  const from = recorded === "" ? [] : [element("p", { class: "from" }, recorded)];
   return element(
     "header",
     {},
-    element("h1", {}, singleLine(name)),
-    ...(duration_ns === 0 ? [] : from),
+    element("h1", {}, singleLine(title)),
+    ...from,
     element(
       "div",
       { class: "buttons" },

@@ -101,6 +101,16 @@ interface Fact {
   readonly value: string;
 }
 
+/** "Policy · node-3 · 58.3 s · policy.nsys-rep", below the title; what is unknown or in the title is left out. */
+export function recordingText(report: Report, title: string): string {
+  const { class_name, host, duration_ns, name } = report;
+  const parts = [class_name, host, duration_ns === 0 ? "" : nanosecondsText(duration_ns), name];
+  return parts
+    .filter((part) => part !== "" && !title.startsWith(part))
+    .map(singleLine)
+    .join(" · ");
+}
+
 /** Where, when, how long and with what it was recorded; unknown values are omitted. */
 export function factsOf(texts: ReportTexts, report: Report): Fact[] {
   const facts = [

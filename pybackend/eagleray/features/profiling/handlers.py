@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from eagleray.wire.requests import ReportProgress, RequestServer
 
 WorkerState = Literal["profiled", "recording", "writing", "gathered", "missing"]
+
+# The number of a worker in its name: "policy-3" is one of "policy".
+_NUMBER = re.compile(r"[-_ ]?\d+$")
 
 
 def register(server: RequestServer, profiling: Profiling, runs: Runs) -> None:
@@ -103,8 +107,13 @@ def wire_run(run: RunProfile) -> messages.ProfiledRun:
         sentence=state.sentence,
         expected=state.expected,
         gathered=state.gathered,
-        workers=[_worker(run.run, worker) for worker in state.workers],
+        workers=[_worker(run.run, worker) for worker in sorted(state.workers, key=_order)],
     )
+
+
+def _order(worker: WorkerProfile) -> tuple[str, bool, int, str]:
+    """Workers of one name together, in the order of their ranks."""
+    return _NUMBER.sub("", worker.name), worker.rank is None, worker.rank or 0, worker.key
 
 
 def _worker(run: str, worker: WorkerProfile) -> messages.ProfiledWorker:
@@ -113,6 +122,7 @@ def _worker(run: str, worker: WorkerProfile) -> messages.ProfiledWorker:
         worker_id=worker.worker_id,
         name=worker.name,
         node=worker.node,
+        rank=worker.rank,
         state=_worker_state(worker),
         sentence=worker.problem or worker.said,
         reports=list(worker.reports),

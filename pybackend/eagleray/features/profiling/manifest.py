@@ -97,6 +97,11 @@ def parse_entry(source: str, text: bytes) -> ReportEntry | None:
     )
 
 
+def rank_number(text: str) -> int | None:
+    """The rank that a node has written down; None for anything else."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else None
+
+
 def read(folder: Path, run: str) -> Manifest:
     """The reports that the folder's manifest lists; an empty manifest if it can't be read or is of another run."""
     try:

@@ -23,6 +23,7 @@ class ProfiledWorker:
     worker_id: str
     name: str
     node: str
+    rank: int | None
     state: Literal["profiled", "recording", "writing", "gathered", "missing"]
     sentence: str
     reports: list[str]

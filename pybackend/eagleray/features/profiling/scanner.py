@@ -21,7 +21,12 @@ from eagleray.features.profiling.file_names import (
     display_name,
     is_accepted,
 )
-from eagleray.features.profiling.manifest import MissingReport, ReportEntry, parse_entry
+from eagleray.features.profiling.manifest import (
+    MissingReport,
+    ReportEntry,
+    parse_entry,
+    rank_number,
+)
 from eagleray.features.profiling.sources import Source
 from eagleray.features.runs.model import FINAL_PHASES, ProfiledWorkerPhase, WorkerProfile
 
@@ -234,6 +239,7 @@ def parse_worker(name: str, text: bytes) -> tuple[WorkerProfile | None, dict[str
         whole=_parse_report_names(status.get("reports")),
         node_id=_text(status, "node_id"),
         folder=_text(status, "folder"),
+        rank=rank_number(_text(status, "rank")),
     )
     is_port = isinstance(port, int) and 0 < port < 2**16
     return worker, {worker.node_id: port} if is_port and isinstance(port, int) else {}

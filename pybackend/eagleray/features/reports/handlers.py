@@ -70,7 +70,10 @@ def wire_report(report: LoadedReport) -> messages.Report:
         name=report.path.name,
         database=str(report.database),
         size=report.size,
-        host=about.host,
+        worker=report.worker.name,
+        class_name=report.worker.class_name,
+        rank=report.worker.rank,
+        host=about.host or report.worker.host,
         started_utc=about.started_utc,
         duration_ns=about.duration,
         nsys_version=about.nsys_version,
@@ -92,5 +95,5 @@ def wire_table(table: ReportTable, limit: int) -> messages.Table:
         total=table.total,
         sorted_by=table.sorted_by,
         descending=table.descending,
-        note=table.note,
+        note=f"{table.note} {table.hint}".strip(),
     )

@@ -79,13 +79,17 @@ class TableText:
 class Report:
     """The summary of a report.  `database` is the file that was read; unknown texts are "".
 
-    `started_utc` is in ISO 8601; `trace` is what nsys was asked to record, e.g. "cuda,nvtx".
+    `worker` is the name of the recorded actor, `class_name` its class, `rank` None if unknown; `started_utc` is in
+    ISO 8601; `trace` is what nsys was asked to record, e.g. "cuda,nvtx".
     """
 
     path: str
     name: str
     database: str
     size: int
+    worker: str
+    class_name: str
+    rank: int | None
     host: str
     started_utc: str
     duration_ns: int

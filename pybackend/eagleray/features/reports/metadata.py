@@ -9,12 +9,12 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from eagleray.features.profiling.file_names import REPORT
-from eagleray.features.profiling.manifest import NAME
+from eagleray.features.profiling.manifest import NAME, rank_number
 from eagleray.features.reports.database import META_TABLES, Database, display_text, to_int
-from eagleray.features.reports.model import ReportMetadata
+from eagleray.features.reports.model import RecordedWorker, ReportMetadata
 
 # A row of a manifest has some kilobytes, and there may be thousands.
 _LARGEST_NOTE = 32 * 2**20
@@ -23,10 +23,14 @@ _VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){1,5}")
 
 @frozen
 class ReportNote:
-    """What the node or the manifest notes of a report: what nsys was asked to record, and its version; "" if unknown."""
+    """What the node or the manifest notes of a report: what nsys was asked to record, its version, and of which worker.
+
+    Texts are "" if unknown.
+    """
 
     trace: str = ""
     version: str = ""
+    worker: RecordedWorker = field(factory=RecordedWorker)
 
 
 def read_note(file: Path) -> ReportNote:
@@ -36,7 +40,22 @@ def read_note(file: Path) -> ReportNote:
     return ReportNote(
         _trace(options) if isinstance(options, list) else "",
         version if isinstance(version, str) and _VERSION.fullmatch(version) else "",
+        _worker(note),
     )
+
+
+def _worker(note: Mapping[str, Any]) -> RecordedWorker:
+    name, class_name, host, rank = (note.get(key) for key in ("name", "class", "host", "rank"))
+    return RecordedWorker(
+        _short_text(name),
+        _short_text(class_name),
+        _short_text(host),
+        rank_number(rank if isinstance(rank, str) else ""),
+    )
+
+
+def _short_text(value: object) -> str:
+    return display_text(value[:300]) if isinstance(value, str) else ""
 
 
 def _manifest_row(file: Path) -> Mapping[str, Any]:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
-from eagleray.common.l10n import later, t
+from eagleray.common.l10n import later, t, translated
 
 Cell = str | int | float | None
 CellKind = Literal["text", "count", "ns", "bytes", "rate", "share"]
@@ -33,11 +33,12 @@ class Column:
 
 @frozen
 class TableShape:
-    """The title and columns of a table, and the column by which it is sorted at first."""
+    """The title and columns of a table, the column by which it is sorted at first, and how to read it."""
 
     title: str
     columns: tuple[Column, ...]
     sorted_by: str
+    hint: str = ""
 
 
 def _columns(*ids: str) -> tuple[Column, ...]:
@@ -58,6 +59,7 @@ def _columns(*ids: str) -> tuple[Column, ...]:
     return tuple(Column(column, titles[column], kinds.get(column, "text")) for column in ids)
 
 
+_ALL_THREADS = later("Times of all threads are added up. A total can exceed the duration.")
 _TIMES = ("count", "total", "share", "avg", "min", "max")
 SHAPES: Mapping[TableId, TableShape] = {
     "kernels": TableShape(later("Kernels"), _columns("kernel", *_TIMES), "total"),
@@ -65,6 +67,7 @@ SHAPES: Mapping[TableId, TableShape] = {
         later("NVTX ranges"),
         _columns("range", "kind", "count", "total", "avg", "p50", "min", "max"),
         "total",
+        _ALL_THREADS,
     ),
     "gaps": TableShape(
         later("Idle gaps"), _columns("gpu", "begin", "duration", "range", "next"), "duration"
@@ -72,8 +75,10 @@ SHAPES: Mapping[TableId, TableShape] = {
     "memcpy": TableShape(
         later("Memory copies"), _columns("copy", "count", "bytes", "total", "rate", "max"), "total"
     ),
-    "cuda_api": TableShape(later("CUDA API calls"), _columns("call", *_TIMES), "total"),
-    "osrt": TableShape(later("OS-runtime calls"), _columns("call", *_TIMES), "total"),
+    "cuda_api": TableShape(
+        later("CUDA API calls"), _columns("call", *_TIMES), "total", _ALL_THREADS
+    ),
+    "osrt": TableShape(later("OS-runtime calls"), _columns("call", *_TIMES), "total", _ALL_THREADS),
     "threads": TableShape(
         later("Threads"),
         _columns("thread", "pid", "tid", "calls", "osrt", "cuda", "ranges"),
@@ -96,6 +101,11 @@ class ReportTable:
     @property
     def shape(self) -> TableShape:
         return SHAPES[self.name]
+
+    @property
+    def hint(self) -> str:
+        """How to read its numbers, in the user's language; "" if that needs no explanation."""
+        return translated(self.shape.hint) if self.shape.hint else ""
 
     def ordered(self, column: str, descending: bool) -> ReportTable:
         """Sorted by a column's id, "" for the usual one; rows without a value there come last."""
@@ -202,6 +212,16 @@ class Summary:
 
 
 @frozen
+class RecordedWorker:
+    """The worker of a report, as its node or the manifest names it; "" and None if unknown."""
+
+    name: str = ""
+    class_name: str = ""
+    host: str = ""
+    rank: int | None = None
+
+
+@frozen
 class LoadedReport:
     """A report that was read: the file that the user named, and the database that was read for it."""
 
@@ -209,3 +229,4 @@ class LoadedReport:
     database: Path
     size: int
     summary: Summary
+    worker: RecordedWorker = field(factory=RecordedWorker)

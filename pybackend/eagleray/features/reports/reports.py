@@ -39,9 +39,8 @@ class Reports:
         database = file
         if not is_export:
             database = await self._databases.database(file, size, note.version, on_progress)
-        return LoadedReport(
-            file, database, size, await self._summary(database, note.trace, on_progress)
-        )
+        result = await self._summary(database, note.trace, on_progress)
+        return LoadedReport(file, database, size, result, note.worker)
 
     async def table(
         self,

@@ -155,6 +155,10 @@ class EventCounts:
     missing: tuple[str, ...] = ()
 
 
+def _nvtx_fix() -> str:
+    return t("Install a newer nsys, or nvtx 0.2.10 for nsys 2022.")
+
+
 def find_warnings(about: ReportMetadata, counts: EventCounts) -> Iterator[ReportWarning]:
     traced = {name.strip() for name in about.trace.split(",")}
     is_empty = not (counts.kernels or counts.cuda_calls or counts.osrt_calls or counts.copies)
@@ -167,22 +171,27 @@ def find_warnings(about: ReportMetadata, counts: EventCounts) -> Iterator[Report
             f" {t('You can also record by time or on demand.')}",
         )
         return
-    if not counts.ranges and (counts.nvtx_events or "nvtx" in traced):
+    if not counts.ranges and counts.nvtx_events:
         yield ReportWarning(
             "no-nvtx",
-            f"{t('There are no NVTX ranges although NVTX was traced.')}"
-            f" {t('The nvtx package may not fit this nsys.')}",
-            f"{t('Use a newer nsys with a new nvtx package.')}"
-            f" {t('nsys 2022 needs nvtx 0.2.10.')}"
-            f" {t('A program that makes no range records none either.')}",
+            t("No NVTX range was recorded, although the program uses NVTX."),
+            f"{t('Its nvtx package does not fit this nsys.')} {_nvtx_fix()}",
+        )
+    elif not counts.ranges and "nvtx" in traced:
+        yield ReportWarning(
+            "no-nvtx",
+            t("No NVTX range was recorded."),
+            f"{t('A range is a named part of a program, like a step.')}"
+            f" {t('If your program names none, ignore this warning.')}"
+            f" {t('Otherwise, its nvtx package does not fit this nsys.')} {_nvtx_fix()}",
         )
     if not counts.kernels and (not about.trace or "cuda" in traced):
         yield ReportWarning(
             "no-kernels",
-            t("No kernel was recorded, so nothing is known of the GPUs."),
+            t("No GPU kernel was recorded."),
             f"{t('Trace cuda on a node with a GPU.')} {t('Record the process that uses it.')}"
             if about.gpus or counts.cuda_calls
-            else t("The recorded machine shows no GPU to nsys."),
+            else t("nsys saw no GPU on the recorded machine."),
         )
     if counts.unfinished:
         yield ReportWarning(

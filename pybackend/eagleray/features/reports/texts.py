@@ -54,17 +54,22 @@ def gpu_rows(gpus: Sequence[GpuUsage]) -> list[tuple[Cell, ...]]:
 
 def plain(report: LoadedReport, tables: Sequence[ReportTable]) -> str:
     """For a terminal."""
-    lines = [display_text(report.path.name), f"  {about(report)}"]
+    title = title_of(report)
+    lines = [title, *(f"  {line}" for line in _below_title(report, title))]
     lines += [f"  ! {warning}" for warning in _warnings(report)]
     if report.summary.gpus:
         lines += ["", t("GPUs"), *_aligned(GPU_COLUMNS, gpu_rows(report.summary.gpus))]
     for table in tables:
-        lines += ["", _heading(table), *_aligned(table.shape.columns, table.rows)]
+        lines += ["", _heading(table), *([f"  {table.hint}"] if table.hint else [])]
+        lines += [*_aligned(table.shape.columns, table.rows)]
     return "\n".join(lines) + "\n"
 
 
 def markdown(report: LoadedReport, tables: Sequence[ReportTable]) -> str:
-    lines = [f"# {_escaped(display_text(report.path.name))}", "", _escaped(about(report))]
+    title = title_of(report)
+    lines = [f"# {_escaped(title)}"]
+    for line in _below_title(report, title):
+        lines += ["", _escaped(line)]
     if warnings := _warnings(report):
         lines += [
             "",
@@ -81,7 +86,8 @@ def markdown(report: LoadedReport, tables: Sequence[ReportTable]) -> str:
         ]
     for table in tables:
         heading = f"## {_escaped(_heading(table))}"
-        lines += ["", heading, "", *_markdown_rows(table.shape.columns, table.rows)]
+        lines += ["", heading, *(["", table.hint] if table.hint else []), ""]
+        lines += [*_markdown_rows(table.shape.columns, table.rows)]
     return "\n".join(lines) + "\n"
 
 
@@ -100,6 +106,20 @@ def comma_separated(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -
     for row in rows:
         writer.writerow([_without_formula(cell) for cell in row])
     return out.getvalue()
+
+
+def title_of(report: LoadedReport) -> str:
+    """The name of the worker, the same as in views: "policy-0 (rank 0)"; of an unknown one that of the file."""
+    worker = report.worker
+    name = worker.name or worker.class_name
+    if not name:
+        return display_text(report.path.name)
+    return name if worker.rank is None else t("{name} (rank {rank})", name=name, rank=worker.rank)
+
+
+def _below_title(report: LoadedReport, title: str) -> list[str]:
+    file = display_text(report.path.name)
+    return [about(report), *([] if file == title else [file])]
 
 
 def about(report: LoadedReport) -> str:

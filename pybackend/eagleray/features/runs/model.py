@@ -131,6 +131,7 @@ class WorkerProfile:
     reports: tuple[str, ...] = ()
     node_id: str = ""
     folder: str = ""
+    rank: int | None = None
 
 
 @dataclass(frozen=True)
