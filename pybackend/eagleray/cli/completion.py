@@ -112,6 +112,24 @@ def _with_default(specs: Iterable[Specification]) -> list[tuple[str, Specificati
     return listed
 
 
+def _path_cases(variable: str) -> list[str]:
+    """The cases of bash and zsh that set `variable` to the path of the words so far."""
+    return [
+        f"            {shlex.quote(typed)}) {variable}={shlex.quote(' '.join(target))} ;;"
+        for typed, target in paths_of_input().items()
+    ]
+
+
+def _value_cases(specs: Iterable[Specification]) -> list[tuple[str, Value]]:
+    """The pattern of bash and zsh for the words before the value of each option: a path, `|` and the option."""
+    return [
+        ("|".join(shlex.quote(f"{path}|{name}") for name in option.names), option.value)
+        for path, spec in _with_default(specs)
+        for option in spec.options
+        if option.value is not None
+    ]
+
+
 def bash(specs: Sequence[Specification]) -> str:
     """bash inserts replies as they are, so `__complete` prints only words without special characters."""
     lines = [
@@ -131,15 +149,10 @@ def bash(specs: Sequence[Specification]) -> str:
         "        fi",
         '        case "${path:+$path }$word" in',
     ]
-    for typed, target in paths_of_input().items():
-        lines.append(f"            {shlex.quote(typed)}) path={shlex.quote(' '.join(target))} ;;")
+    lines += _path_cases("path")
     lines += ["        esac", "    done", '    prev="${words[${#words[@]} - 1]}"']
     lines += ['    case "$path|$prev" in']
-    for path, spec in _with_default(specs):
-        for option in spec.options:
-            if option.value is not None:
-                pattern = "|".join(shlex.quote(f"{path}|{name}") for name in option.names)
-                lines.append(f"        {pattern}) {_bash_reply(option.value)} ;;")
+    lines += [f"        {case}) {_bash_reply(value)} ;;" for case, value in _value_cases(specs)]
     lines += ["        *)", '            if [[ $cur == -* ]]; then case "$path" in']
     for path, spec in _with_default(specs):
         names = "\n".join(name for option in spec.options for name in option.names)
@@ -192,17 +205,12 @@ def zsh(specs: Sequence[Specification]) -> str:
         "        fi",
         '        case "${line_path:+$line_path }$word" in',
     ]
-    for typed, target in paths_of_input().items():
-        lines.append(
-            f"            {shlex.quote(typed)}) line_path={shlex.quote(' '.join(target))} ;;"
-        )
+    lines += _path_cases("line_path")
     lines += ["        esac", "    done", '    prev="${words[CURRENT-1]}"']
     lines += ['    case "$line_path|$prev" in']
-    for path, spec in _with_default(specs):
-        for option in spec.options:
-            if option.value is not None:
-                pattern = "|".join(shlex.quote(f"{path}|{name}") for name in option.names)
-                lines.append(f"        {pattern}) {_zsh_reply(option.value)}; return ;;")
+    lines += [
+        f"        {case}) {_zsh_reply(value)}; return ;;" for case, value in _value_cases(specs)
+    ]
     lines += [
         "    esac",
         "    if [[ ${words[CURRENT]} == -* ]]; then",
