@@ -64,3 +64,20 @@ test("a run without nsys is named with the reason, and its options can be edited
   const args = [{ row: "run", run: started }];
   assert.deepEqual(editor.executed.at(-1), { command: "eagleray.editAndRerun", args });
 });
+
+test("a failed download is repeated by a button, as in the row of its run", async () => {
+  const { run } = profiledRun();
+  const started = aRun({ id: run, workspace: "" });
+  fake.sidecar.on(LIST, () => ({ runs: [started] }));
+  editor.answer = () => "Download Reports";
+  fake.sidecar.notify(CHANGED, { runs: [profiledRun({ state: "gathering" })] });
+  await settled();
+  const failed = profiledRun({ state: "failed", sentence: "The disk is full." });
+  fake.sidecar.notify(CHANGED, { runs: [failed] });
+  await settled();
+  const [asked] = editor.asked;
+  assert.equal(asked?.text, "The reports were not downloaded: The disk is full.");
+  assert.equal(asked.buttons[0], "Download Reports");
+  const args = [{ row: "run", run: started }];
+  assert.deepEqual(editor.executed.at(-1), { command: "eagleray.downloadReports", args });
+});

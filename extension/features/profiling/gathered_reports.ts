@@ -109,6 +109,7 @@ function noReason(run: ProfiledRun): string {
 
 const OPEN_REPORT = vscode.l10n.t("Open Report");
 const OPEN_FOLDER = vscode.l10n.t("Open Folder");
+const DOWNLOAD = vscode.l10n.t("Download Reports");
 const EDIT_AND_RERUN = vscode.l10n.t("Edit and Rerun…");
 
 /** Follows the list, from the first one that was received. */
@@ -152,13 +153,16 @@ export class ReportNotifier implements Disposable {
         ? vscode.window.showInformationMessage
         : vscode.window.showWarningMessage;
     const isEditable = started !== undefined && optionsOfRun(this.app, run.run) !== undefined;
+    const again = run.state === "failed" && started !== undefined ? [DOWNLOAD] : [];
     const without = isEditable ? [EDIT_AND_RERUN] : [];
-    const buttons = reports.length === 0 ? without : [OPEN_REPORT, OPEN_FOLDER];
+    const buttons = [...again, ...(reports.length === 0 ? without : [OPEN_REPORT, OPEN_FOLDER])];
     const answer = await show(gatheredSentence(run, started?.name), ...buttons);
     if (answer === OPEN_REPORT) {
       await openReportOf(reports);
     } else if (answer === OPEN_FOLDER) {
       await openFolder(run.output);
+    } else if (answer === DOWNLOAD) {
+      await vscode.commands.executeCommand(COMMANDS.downloadReports, { row: "run", run: started });
     } else if (answer === EDIT_AND_RERUN) {
       await vscode.commands.executeCommand(COMMANDS.editAndRerun, { row: "run", run: started });
     }
