@@ -6,7 +6,7 @@
  */
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import * as path from "node:path";
 import { OptionsPage } from "./harness/options_page.mjs";
 import { setStageWithoutCluster } from "./harness/stage_without_cluster.mjs";
@@ -144,7 +144,7 @@ await browserRun(
       await options.fill("Arguments", "--steps 3");
       await window.click(
         options.button("Save to launch.json"),
-        () => existsSync(file),
+        () => existsSync(file) && statSync(file).size > 0,
         "launch.json is written",
       );
       const { configurations } = JSON.parse(readFileSync(file, "utf8"));
