@@ -15,7 +15,7 @@ import {
   type Run,
   type Start,
 } from "../../extension/features/runs/messages";
-import { PREPARE, type Prepare } from "../../extension/features/presets/messages";
+import { PREPARE, type Prepare, type Proposal } from "../../extension/features/presets/messages";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { debug, editor, SourceBreakpoint, Uri, type FakeTreeView } from "../fakes/vscode";
@@ -144,6 +144,18 @@ test("problems of a run are shown, and it starts all the same", async () => {
   await editor.run("eagleray.debug");
   assert.equal(editor.asked[0]?.text, "It drops its arguments. Add $@.");
   assert.equal(started().length, 1);
+});
+
+test("several problems of a run are one message, and the log has all of them", async () => {
+  const problem = (code: string): object => ({ code, message: `${code}.`, next_step: "Fix it." });
+  const problems = [problem("first"), problem("second")] as Proposal["problems"];
+  fake.sidecar.on(PREPARE, () => proposal({ problems }));
+  editor.answer = ({ kind }) => (kind === "warning" ? "Show Log" : undefined);
+  await editor.run("eagleray.debug");
+  const texts = editor.asked.map(({ kind, text, buttons }) => [kind, text, buttons]);
+  assert.deepEqual(texts, [["warning", "2 problems. The first: first. Fix it.", ["Show Log"]]]);
+  assert.equal(fake.log.shown, true);
+  assert.match(fake.log.text, /second: second\. Fix it\./);
 });
 
 test("a rejected start shows the error of the catalogue", async () => {
