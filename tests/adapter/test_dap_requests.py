@@ -23,12 +23,12 @@ PASSED: list[tuple[str, Any, Any]] = [
     ),
 ]  # fmt: skip
 REFUSED = [
-    ("next", {"threadId": True}, "“arguments.threadId” must be an integer."),
-    ("next", {"threadId": 1.5}, "“arguments.threadId” must be an integer."),
-    ("next", {"threadId": 2**60}, "“arguments.threadId” must be an integer."),
+    ("next", {"threadId": True}, "“arguments.threadId” must be of type integer."),
+    ("next", {"threadId": 1.5}, "“arguments.threadId” must be of type integer."),
+    ("next", {"threadId": 2**60}, "“arguments.threadId” must be of type integer."),
     ("next", {}, "“arguments.threadId” is missing."),
     ("next", 5, "“arguments” must be an object."),
-    ("evaluate", {"expression": ["x"]}, "“arguments.expression” must be a string."),
+    ("evaluate", {"expression": ["x"]}, "“arguments.expression” must be of type string."),
     ("setBreakpoints", {"source": {}}, "“arguments.source” must have a path or a sourceReference."),
     (
         "setBreakpoints",

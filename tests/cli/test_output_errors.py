@@ -114,5 +114,5 @@ def test_dry_run_prints_where_workers_stop(own_home: Path, tmp_path: Path) -> No
         f"breakpoint {program}:2 if x > 0",
         "workers Policy*",
         "ranks 0, 3",
-        "child processes stop too (--children)",
+        "child processes pause too (--children)",
     ]

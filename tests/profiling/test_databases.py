@@ -251,13 +251,13 @@ async def test_database_of_another_report_is_ignored(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("made", "description", "why"),
     [
-        (b"\0" * 9000, {}, "it is longer than was said, or no database"),
-        (SQLITE, {"unpacked": 4096}, "it is longer than was said, or no database"),
-        (SQLITE, {"unpacked": 2**20}, "it is shorter than was said"),
-        (SQLITE, {"unpacked": 2**40}, "its node says that it has 1099511.6 MB"),
-        (SQLITE, {"unpacked": -2_000_000}, "its node says that it has -2.0 MB"),
-        (SQLITE, {"size": 2**30}, "its node says that it has 1073.7 MB"),
-        (SQLITE, {"sha256": "0" * 64}, "its size or its hash is another"),
+        (b"\0" * 9000, {}, "it is longer than announced, or no database"),
+        (SQLITE, {"unpacked": 4096}, "it is longer than announced, or no database"),
+        (SQLITE, {"unpacked": 2**20}, "it is shorter than announced"),
+        (SQLITE, {"unpacked": 2**40}, "it has 1099511.6 MB, as its node reports"),
+        (SQLITE, {"unpacked": -2_000_000}, "it has -2.0 MB, as its node reports"),
+        (SQLITE, {"size": 2**30}, "it has 1073.7 MB, as its node reports"),
+        (SQLITE, {"sha256": "0" * 64}, "its size or its hash is wrong"),
         (SQLITE, {"problem": "nsys \x1b[2Jdied"}, "its node made none (nsys  [2Jdied)"),
     ],
 )
@@ -285,7 +285,7 @@ async def test_truncated_database_is_not_unpacked(tmp_path: Path) -> None:
         about |= json.loads(described(content))
         (there / "p.sqlite-gz.json").write_text(json.dumps(about))
         gathered_state = await gathered(there, tmp_path / "here")
-        assert "it cannot be unpacked" in gathered_state.sentence
+        assert "it can't be unpacked" in gathered_state.sentence
         assert names(tmp_path / "here") == ["manifest.json", "p.nsys-rep"]
 
 
@@ -311,7 +311,7 @@ async def test_decompression_bomb_stops_at_the_declared_size(
 
     monkeypatch.setattr(gzip.GzipFile, "read", counted)
     gathered_state = await gathered(there, tmp_path / "here")
-    assert "it is longer than was said" in gathered_state.sentence
+    assert "it is longer than announced" in gathered_state.sentence
     assert 0 < sum(read) <= 2**20
 
 

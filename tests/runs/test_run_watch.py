@@ -210,7 +210,7 @@ async def test_failure_of_rays_own_nsys_becomes_a_note(
     [
         (b"an error of the program's own about nsight profile", None),
         (b"b'cut off \\nusage: nsys", "cut off"),
-        (b"b''", "nsys does not say why"),
+        (b"b''", "nsys doesn't say why"),
         (b"b'\\x1b[1mred\\xff'", " [1mred\ufffd".strip()),
         (b"not installed \xff\x1b[1m here", "not installed \ufffd [1m here"),
     ],

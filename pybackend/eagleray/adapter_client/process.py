@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from eagleray.common import bounded_log
 from eagleray.common.file_lock import hold_lock
+from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import adapter_log, run_folder
 from eagleray.protocol.errors import adapter_not_started
@@ -41,7 +42,7 @@ async def start(socket: Path, reach: Callable[[], Awaitable[T | None]]) -> T:
             if process.poll() is not None:
                 break
     tail = await off_loop(partial(_tail, offset))
-    raise adapter_not_started(tail or f"it ended with {process.poll()}")
+    raise adapter_not_started(tail or t("exit code {code}", code=process.poll()))
 
 
 def command() -> list[str]:

@@ -151,7 +151,7 @@ def parse(
     except WrongCommandLine as error:
         command = " ".join(["eagleray", *error.path, "--help"])
         print(
-            f"usage: eagleray {' '.join(error.path) + ' ' if error.path else ''}COMMAND [options]",
+            t("usage: {command}", command=" ".join(["eagleray", *error.path, "COMMAND [options]"])),
             f"eagleray: {error}",
             t("Run `{command}` for the commands.", command=command),
             sep="\n",

@@ -9,14 +9,14 @@ import textwrap
 from collections.abc import Iterator
 
 from eagleray.common.errors import printable
-from eagleray.common.l10n import t
+from eagleray.common.l10n import later, t, translated
 from eagleray.features.presets.composing import Composed, error_of, shown_values
 from eagleray.features.presets.model import DebugRunProposal
 from eagleray.features.presets.text import WIDEST, lines_of
 from eagleray.features.runs.model import RunPlan
 
 _NARROWEST = 60
-_TITLES = ("as it is", "debug run")
+_TITLES = (later("as it is"), later("debug run"))
 
 
 def print_proposal(made: DebugRunProposal, details: bool = False) -> None:
@@ -44,7 +44,8 @@ def _columns() -> int:
 def _diff(made: DebugRunProposal, columns: int, details: bool) -> Iterator[str]:
     """Changed lines in full, wrapped; the lines around them are shortened."""
     texts = (made.before.splitlines(), made.after.splitlines())
-    for line in difflib.unified_diff(*texts, *_TITLES, "", "", 2, ""):
+    titles = (translated(_TITLES[0]), translated(_TITLES[1]))
+    for line in difflib.unified_diff(*texts, *titles, "", "", 2, ""):
         shown = printable(line, 8000)
         if len(shown) <= columns:
             yield shown
@@ -72,16 +73,20 @@ def stop_lines(plan: RunPlan) -> list[str]:
     lines = []
     for breakpoint_ in plan.breakpoints:
         for line in breakpoint_.lines:
-            condition = f" if {line.condition}" if line.condition else ""
-            lines.append(f"breakpoint {breakpoint_.path}:{line.line}{condition}")
+            where = f"{breakpoint_.path}:{line.line}"
+            lines.append(
+                t("breakpoint {where} if {condition}", where=where, condition=line.condition)
+                if line.condition
+                else t("breakpoint {where}", where=where)
+            )
     if plan.workers:
-        lines.append(f"workers {', '.join(plan.workers)}")
+        lines.append(t("workers {names}", names=", ".join(plan.workers)))
     if plan.ranks is not None:
-        lines.append(f"ranks {', '.join(map(str, plan.ranks))}")
+        lines.append(t("ranks {ranks}", ranks=", ".join(map(str, plan.ranks))))
     if plan.post_mortem:
-        lines.append("failures stop (--post-mortem)")
+        lines.append(t("failing workers pause ({option})", option="--post-mortem"))
     if plan.children:
-        lines.append("child processes stop too (--children)")
+        lines.append(t("child processes pause too ({option})", option="--children"))
     return [printable(text, 400) for text in lines]
 
 
@@ -90,7 +95,7 @@ def print_composed(made: Composed) -> bool:
     if error := error_of(made):
         print(error, file=sys.stderr)
         return False
-    print("\nComposed configuration:")
+    print(f"\n{t('Composed configuration:')}")
     for key, value in shown_values(made).items():
         print(f"  {key}: {value}")
     return True

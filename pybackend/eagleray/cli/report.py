@@ -74,7 +74,7 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
         return 0
     tables = _shown(read.summary.tables, arguments, 10)
     if arguments.search and not tables:
-        print(f"No row has “{printable(arguments.search, 100)}”.", file=sys.stderr)
+        print(t("No row has “{text}”.", text=printable(arguments.search, 100)), file=sys.stderr)
     if arguments.json:
         print_json(report_json(read, tables))
     elif arguments.markdown:

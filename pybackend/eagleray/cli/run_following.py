@@ -131,7 +131,7 @@ class Follower:
 
     def _print_note(self) -> None:
         if self._note:
-            say(redact_text(self._note))
+            say(redact_text(translated(self._note)))
         if self._note == KEEPS_RUNNING:
             self._is_stopping = False
 

@@ -18,7 +18,7 @@ from eagleray.cli.run_following import follow
 from eagleray.cli.table import TableColumn, add_list_output, print_rows
 from eagleray.common.durations import duration_text
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.common.l10n import counted, t
+from eagleray.common.l10n import counted, t, translated
 from eagleray.common.redact import redact_text
 from eagleray.features.runs.handlers import wire_run
 from eagleray.features.runs.model import command_text, confirm_text
@@ -162,7 +162,7 @@ def _row(run: StoredRun, now: float) -> list[str]:
         state.cluster,
         plan.preset,
         plan.cwd,
-        wire_run(run).reason or redact_text(state.note),
+        wire_run(run).reason or redact_text(translated(state.note)),
     ]
 
 

@@ -16,6 +16,7 @@ from eagleray import __version__
 from eagleray.common.atomic_file import alone, replace_text
 from eagleray.common.errors import EaglerayError, folder_not_made, unsafe_folder
 from eagleray.common.file_checks import mount_of, parse_table, read_table
+from eagleray.common.l10n import t
 
 _TMP = Path("/tmp")  # noqa: S108 (its entries are checked)
 
@@ -165,7 +166,7 @@ def private_folder(path: Path) -> Path:
         path.mkdir(mode=0o700, exist_ok=True)
         status = path.lstat()
     except FileExistsError as error:
-        raise unsafe_folder(str(path), "it is not a folder") from error
+        raise unsafe_folder(str(path), t("it is not a folder")) from error
     except OSError as error:
         raise folder_not_made(str(path), error.strerror or "") from error
     if why := why_unsafe(status) or ("other users can enter it" if status.st_mode & 0o077 else ""):
@@ -178,10 +179,10 @@ def why_unsafe(status: os.stat_result) -> str:
     if stat.S_ISLNK(status.st_mode):
         return "it is a symbolic link"
     if not stat.S_ISDIR(status.st_mode):
-        return "it is not a folder"
+        return t("it is not a folder")
     if status.st_uid != os.getuid():
-        return "it belongs to another user"
-    return "other users can write in it" if status.st_mode & 0o022 else ""
+        return t("it belongs to another user")
+    return t("other users can write in it") if status.st_mode & 0o022 else ""
 
 
 def is_network_folder(path: Path, mounts: str | None = None) -> bool:
@@ -203,9 +204,9 @@ def _is_private(path: Path) -> bool:
 def _check_not_writable_by_others(path: Path) -> None:
     status = path.stat()
     if status.st_uid != os.getuid():
-        raise unsafe_folder(str(path), "it belongs to another user")
+        raise unsafe_folder(str(path), t("it belongs to another user"))
     if status.st_mode & 0o022:
-        raise unsafe_folder(str(path), "other users can write in it")
+        raise unsafe_folder(str(path), t("other users can write in it"))
 
 
 def host_name() -> str:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from eagleray.common.errors import unsafe_folder
+from eagleray.common.l10n import t
 from eagleray.common.paths import LONGEST_SOCKET_PATH
 
 # Device and inode, which distinguish a file from a later one at the same path.
@@ -78,7 +79,7 @@ async def connect(
     reader, writer = await asyncio.open_unix_connection(str(path), limit=limit)
     if peer_uid(writer.get_extra_info("socket")) != os.getuid():
         writer.transport.abort()
-        raise unsafe_folder(str(path), "another user listens there")
+        raise unsafe_folder(str(path), t("another user listens there"))
     return reader, writer
 
 
@@ -131,4 +132,4 @@ def bind(path: Path) -> socket.socket:
 
 def _check_length(path: Path) -> None:
     if len(os.fsencode(path)) > LONGEST_SOCKET_PATH:
-        raise unsafe_folder(str(path.parent), "its path is too long for a socket")
+        raise unsafe_folder(str(path.parent), t("its path is too long for a socket"))

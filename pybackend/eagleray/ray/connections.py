@@ -15,6 +15,7 @@ from aiohttp.client_exceptions import UnixClientConnectorError
 from attrs import field, frozen
 
 from eagleray.common import tasks
+from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.ray import errors
 from eagleray.ray.endpoint import Endpoint, FindEndpoint, TokenSource
@@ -71,7 +72,7 @@ class Connections:
         if self._opened is not None and not self._doubted:
             return self._opened
         if self._closed:
-            raise errors.cluster_unreachable(self._address, "it is not watched any more")
+            raise errors.cluster_unreachable(self._address, t("it isn't watched any more"))
         if self._opening is None:
             self._opening = tasks.shared(self._open(), f"way to {self._address}")
         opening = self._opening
@@ -81,7 +82,7 @@ class Connections:
         if self._opening is opening:
             self._opening = None
         if opening.cancelled():
-            raise errors.cluster_unreachable(self._address, "it is not watched any more")
+            raise errors.cluster_unreachable(self._address, t("it isn't watched any more"))
         return opening.result()
 
     def doubt(self, opened: OpenSession) -> bool:
@@ -177,7 +178,7 @@ def trusting(ca_file: str) -> ssl.SSLContext:
             context.load_verify_locations(cafile=ca_file)
         except (OSError, ssl.SSLError) as error:
             raise errors.bad_ca_file(
-                ca_file, error.strerror or "it holds no certificate"
+                ca_file, error.strerror or t("it holds no certificate")
             ) from error
     return context
 
@@ -199,7 +200,7 @@ class SocketConnector(aiohttp.UnixConnector):
         context = self._context if req.is_ssl() else None
         key = req.connection_key
         if req.is_ssl() and context is None:
-            raise aiohttp.ClientConnectorError(key, OSError("no TLS was prepared"))
+            raise aiohttp.ClientConnectorError(key, OSError(t("no TLS was prepared")))
         host = (req.url.raw_host or "").rstrip(".") if context is not None else None
         connecting = self._loop.create_unix_connection(
             self._factory, self.path, ssl=context, server_hostname=host

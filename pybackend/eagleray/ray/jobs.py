@@ -12,6 +12,7 @@ from urllib.parse import quote
 from attrs import frozen
 
 from eagleray.common.errors import printable
+from eagleray.common.l10n import t
 from eagleray.ray import rows
 from eagleray.ray.errors import job_refused, no_job
 from eagleray.ray.http import RayHttp, Reply
@@ -74,7 +75,7 @@ class RayJobs:
         value = self._value(reply)
         taken = rows.text(value, "submission_id") or rows.text(value, "job_id")
         if not taken:
-            raise job_refused(self._address, "it answered without an id")
+            raise job_refused(self._address, t("it answered without an id"))
         return taken
 
     async def state(self, job: str) -> JobState:
@@ -128,7 +129,7 @@ class RayJobs:
         except ValueError:
             value = None
         if not isinstance(value, dict):
-            raise job_refused(self._address, "it answered something else than Ray does")
+            raise job_refused(self._address, t("its answer isn't Ray's"))
         return value
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from eagleray import __version__
 from eagleray.common import private_socket, tasks
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import t
 from eagleray.common.paths import private_folder
 from eagleray.common.route_errors import link_lost, port_taken, route_not_possible
 from eagleray.injected import tcp_peer
@@ -144,7 +145,7 @@ class _Relay:
             self._tasks.discard(probing)
             probing.cancel()
         if self._is_closed:
-            raise link_lost("", "it was given up while it was being made")
+            raise link_lost("", t("it was closed while it was being made"))
         return probing.result()
 
     async def _probe(self) -> RouteSpec:
@@ -259,7 +260,7 @@ class _Relay:
 
     async def _forward(self, client: socket.socket) -> tuple[RouteSpec, ForwardedStream]:
         """Tries the routes in their order, the last successful one first."""
-        problem = route_not_possible("no route")
+        problem = route_not_possible(t("no route"))
         order = self._routes.in_order(self._specs)
         for spec in order:
             limit_s = _REMOTE_S if spec is order[-1] else _REMOTE_IF_OTHERS_S

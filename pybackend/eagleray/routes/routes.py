@@ -12,6 +12,7 @@ from typing import Any
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import t
 from eagleray.common.listeners import Listeners
 from eagleray.common.route_errors import port_refused
 from eagleray.protocol.route_spec import RouteSpec
@@ -223,7 +224,7 @@ class Routes:
 def _check_port(host: str, port: int) -> None:
     """Rejects numbers that are no ports: ssh takes them for other things, such as a remote Unix socket."""
     if not 0 < port < 2**16:
-        raise port_refused(host, port, "there is no such port")
+        raise port_refused(host, port, t("there is no such port"))
 
 
 def _own(owned: set[asyncio.Task[None]], doing: Coroutine[Any, Any, None]) -> None:

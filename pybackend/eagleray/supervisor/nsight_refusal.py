@@ -10,6 +10,7 @@ from pathlib import Path
 from attrs import frozen
 
 from eagleray.common.errors import printable
+from eagleray.common.l10n import t
 
 # The message is at the end of the output.
 _LAST = 2**18
@@ -49,7 +50,7 @@ def nsight_refusal(output: Path) -> NsightRefusal | None:
     why = unsupported or _first_line(message)
     if why == _MISSING:
         why = MISSING
-    why = printable(why, 300).strip().rstrip(".") or "nsys does not say why"
+    why = printable(why, 300).strip().rstrip(".") or t("nsys doesn't say why")
     return NsightRefusal(nodes[-1] if nodes else "", why)
 
 

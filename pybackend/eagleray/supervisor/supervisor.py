@@ -12,6 +12,7 @@ from attrs import evolve
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import later
 from eagleray.features.profiling.class_matches import MatchingCollector
 from eagleray.features.runs.errors import outcome_unknown, stop_failed
 from eagleray.features.runs.model import Phase, RunState
@@ -25,9 +26,10 @@ from eagleray.supervisor.run_watch import RunWatch
 STATUS_INTERVAL_S = 0.5
 # How often the run's folder is checked: for a request to stop from another machine, and for the size of the output.
 FOLDER_CHECK_INTERVAL_S = 5.0
-KEEPS_RUNNING = (
-    "The program keeps running, because its reports can't be gathered. Fix the cause, then stop the run again:"
-    " Eagleray tries to gather the reports once more, and then ends the program in any case."
+KEEPS_RUNNING = later(
+    "The program keeps running, because its reports can't be downloaded."
+    " Fix the cause, then stop the run again. Eagleray then tries again,"
+    " and ends the program either way."
 )
 
 log = logging.getLogger(__name__)

@@ -124,7 +124,7 @@ def _reason(output: str, code: int) -> str:
     """Returns the last line of the output that isn't a progress bar."""
     lines = [_PROGRESS_BAR.sub(" ", line).strip() for line in re.split(r"[\r\n]", output)]
     messages = [line for line in lines if line and not line.startswith("Exporting ")]
-    reason = messages[-1] if messages else f"exit code {code}"
+    reason = messages[-1] if messages else t("exit code {code}", code=code)
     return printable(reason).rstrip(".")
 
 

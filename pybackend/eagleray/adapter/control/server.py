@@ -11,6 +11,7 @@ from eagleray.adapter.control.subscription import Subscription
 from eagleray.adapter.sessions.backpressure import ClientWriter
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal
+from eagleray.common.l10n import t
 from eagleray.common.worker_errors import worker_silent
 from eagleray.protocol import control, jsonlines, runs
 from eagleray.protocol.jsonlines import Json
@@ -95,7 +96,7 @@ class _Client:
             result = await self._result(request["op"], request.get("params") or {})
             response = jsonlines.response(number, result)
         except asyncio.TimeoutError:
-            response = jsonlines.refusal(number, worker_silent("The worker", ANSWER_S))
+            response = jsonlines.refusal(number, worker_silent(t("The worker"), ANSWER_S))
         except EaglerayError as error:
             response = jsonlines.refusal(number, error)
         except Exception as error:

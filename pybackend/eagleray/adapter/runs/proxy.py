@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import t
 from eagleray.common.retry import Backoff
 from eagleray.common.route_errors import link_lost
 from eagleray.injected.debug_proxy import request
@@ -83,7 +84,7 @@ class ProxyClient:
             raise proxy_silent(self.host, self.port, ANSWER_S) from error
         except (OSError, EOFError) as error:
             writer.close()
-            raise link_lost("", "it was closed at once") from error
+            raise link_lost("", t("it was closed at once")) from error
         except (ValueError, asyncio.LimitOverrunError) as error:
             writer.close()
             raise not_a_proxy(self.host, self.port) from error

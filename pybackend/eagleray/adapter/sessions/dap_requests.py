@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Union
 
 from eagleray.adapter.sessions.dap import Arguments, Source
+from eagleray.common.l10n import t
 
 # A type, a list of a type (`[STRING]`), or an object by its properties, of which optional ones end with "?".
 Kind = Union[str, "list[Kind]", "Mapping[str, Kind]"]
@@ -153,8 +154,8 @@ def checked(command: object, arguments: object) -> Arguments:
     """The arguments for debugpy, without those that the table does not name; raises Unfit."""
     if not isinstance(command, str) or command not in TABLE:
         if command in _ENDING:
-            raise Unfit("Eagleray doesn't end or restart a worker of Ray.")
-        raise Unfit(f"The request “{str(command)[:80]}” is not supported.")
+            raise Unfit(t("Eagleray doesn't end or restart a worker of Ray."))
+        raise Unfit(t("The request “{command}” is not supported.", command=str(command)[:80]))
     request = TABLE[command]
     fit: Arguments = _checked(
         request.arguments, {} if arguments is None else arguments, "arguments"
@@ -169,10 +170,10 @@ def _checked(kind: Kind, value: Any, path: str) -> Any:
         return _simple(kind, value, path)
     if isinstance(kind, list):
         if not isinstance(value, list):
-            raise Unfit(f"“{path}” must be a list.")
+            raise Unfit(t("“{path}” must be a list.", path=path))
         return [_checked(kind[0], item, f"{path}[{n}]") for n, item in enumerate(value)]
     if not isinstance(value, dict):
-        raise Unfit(f"“{path}” must be an object.")
+        raise Unfit(t("“{path}” must be an object.", path=path))
     fit = {}
     for property_, property_kind in kind.items():
         name = property_.rstrip("?")
@@ -180,7 +181,7 @@ def _checked(kind: Kind, value: Any, path: str) -> Any:
         if inner is not None:
             fit[name] = _checked(property_kind, inner, f"{path}.{name}")
         elif not property_.endswith("?"):
-            raise Unfit(f"“{path}.{name}” is missing.")
+            raise Unfit(t("“{path}” is missing.", path=f"{path}.{name}"))
     return fit
 
 
@@ -194,11 +195,11 @@ def _simple(kind: str, value: Any, path: str) -> Any:
         BOOLEAN: isinstance(value, bool),
     }
     if not fits[kind]:
-        raise Unfit(f"“{path}” must be {'an' if kind == INTEGER else 'a'} {kind}.")
+        raise Unfit(t("“{path}” must be of type {type}.", path=path, type=kind))
     return value
 
 
 def _check_source(source: Source) -> None:
     path = source.get("path", "")
     if not (path or source.get("sourceReference")) or "\0" in path:
-        raise Unfit("“arguments.source” must have a path or a sourceReference.")
+        raise Unfit(t("“arguments.source” must have a path or a sourceReference."))

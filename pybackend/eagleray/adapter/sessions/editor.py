@@ -20,14 +20,15 @@ from eagleray.adapter.sessions.editor_requests import EditorRequests
 from eagleray.adapter.sessions.worker_session import WorkerSession
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import later, t, translated
 
-WENT_WRONG = "Something in Eagleray went wrong; its log has the details."
+WENT_WRONG = later("Something in Eagleray went wrong; its log has the details.")
 
 log = logging.getLogger(__name__)
 
 _RESUMING = frozenset({"continue", "goto", "next", "stepIn", "stepOut"})
 # After input that is not of the protocol.
-_HELD = "The connection is closed; the worker stays as it is."
+_HELD = later("The connection is closed; the worker stays as it is.")
 
 
 class Editor:
@@ -63,7 +64,11 @@ class Editor:
             log.info("the editor of %s: %r", self._worker.params.name, error)
         except dap.NotDap as error:
             log.info("the editor of %s: %r", self._worker.params.name, error)
-            self._send(_output(f"This is not the Debug Adapter Protocol: {error}. {_HELD}"))
+            self._send(
+                _output(
+                    f"{t('This is not the Debug Adapter Protocol: {why}.', why=error)} {translated(_HELD)}"
+                )
+            )
         finally:
             for task in self._answering:
                 task.cancel()
@@ -118,9 +123,11 @@ class Editor:
         if command == "disconnect":
             return ""
         if self._intent is not None:
-            return self._end_reason or "This session has ended. Connect again to begin another."
+            return self._end_reason or t("This session has ended. Connect again to begin another.")
         if self._is_initialized == (command == "initialize"):
-            return f"A session begins with “initialize”, {'once' if self._is_initialized else 'first'}."
+            if self._is_initialized:
+                return t("“initialize” begins a session, once.")
+            return t("A session begins with “initialize”.")
         return ""
 
     async def _begin(self, request: Message) -> None:
@@ -194,12 +201,12 @@ class Editor:
         except Exception:
             # Bodies are never logged: they contain values of the user's program.
             log.exception("request %s of %s", request.get("command"), self._worker.params.name)
-            response = dap.failure(request, WENT_WRONG)
+            response = dap.failure(request, translated(WENT_WRONG))
         self._send(response)
 
     def _on_failure(self, request: Message) -> None:
         """Responds, since an editor waits for each response for good."""
-        self._send(dap.failure(request, WENT_WRONG))
+        self._send(dap.failure(request, translated(WENT_WRONG)))
 
     async def _disconnect(self, request: Message) -> None:
         arguments = request.get("arguments")

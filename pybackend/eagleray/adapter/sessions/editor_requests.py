@@ -15,6 +15,7 @@ from eagleray.adapter.sessions.stacks import is_noise, is_own_thread
 from eagleray.adapter.sessions.stops import exception_info
 from eagleray.adapter.sessions.worker_session import WorkerSession
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import t
 
 # Without the worker's file, a breakpoint stays where debugpy has moved it.
 _FILE_S = 5.0
@@ -66,13 +67,13 @@ class EditorRequests:
     def _check_thread(self, command: str, arguments: Arguments) -> None:
         """Refuses requests for running threads: debugpy never answers those, nor any request after them."""
         if TABLE[command].stopped and arguments["threadId"] not in self._worker.record.stopped:
-            raise Unfit("The thread is not stopped.")
+            raise Unfit(t("The thread is not paused."))
 
     def _check_names(self, command: str, arguments: Arguments) -> None:
         if command in ("setBreakpoints", "gotoTargets"):
             names = self._sources.names(arguments["source"])
             if not all(name.get("path") for name in names):
-                raise Unfit("The “sourceReference” is not one of this worker's.")
+                raise Unfit(t("The “sourceReference” is not one of this worker's."))
 
     async def threads(self) -> list[Row]:
         """The threads of the worker's program; raises errors of the catalogue."""

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from attrs import asdict, evolve, field, frozen
 
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.features.clusters.addresses import host_and_port, normalised, parse_address
 from eagleray.features.clusters.job_head import is_loopback
@@ -107,12 +108,12 @@ def _private_text(file: Path) -> str:
         with file.open("rb") as opened:
             info = os.fstat(opened.fileno())
             if info.st_uid != os.getuid() or stat.S_IMODE(info.st_mode) & 0o077:
-                raise bad_access_file(str(file), "other users could read it")
+                raise bad_access_file(str(file), t("other users could read it"))
             return opened.read(LARGEST).decode("utf-8", errors="replace")
     except FileNotFoundError:
         return ""
     except OSError as error:
-        raise bad_access_file(str(file), error.strerror or "it cannot be read") from error
+        raise bad_access_file(str(file), error.strerror or t("it can't be read")) from error
 
 
 def _parsed(text: str, source: str) -> dict[str, ClusterAccess]:
@@ -120,9 +121,9 @@ def _parsed(text: str, source: str) -> dict[str, ClusterAccess]:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         # The text of the error could quote a secret.
-        raise bad_access_file(source, "it is not JSON") from error
+        raise bad_access_file(source, t("it is not JSON")) from error
     if not isinstance(value, dict):
-        raise bad_access_file(source, "it is not an object of clusters")
+        raise bad_access_file(source, t("it is not an object of clusters"))
     return {address: _access(entry, source) for address, entry in value.items()}
 
 
@@ -134,12 +135,14 @@ def _access(entry: Any, source: str) -> ClusterAccess:
         texts += headers.values()
     fits = isinstance(headers, dict) and all(isinstance(text, str) for text in texts)
     if not fits or fields.keys() - {"token", "headers", "ca_file"}:
-        raise bad_access_file(source, "a cluster has token, headers and ca_file, all of them text")
+        raise bad_access_file(
+            source, t("a cluster has token, headers and ca_file, all of them text")
+        )
     try:
         ca_file = str(Path(texts[1]).expanduser()) if texts[1] else ""
     except (RuntimeError, ValueError) as error:
         raise bad_access_file(
-            source, "a ca_file begins with the ~ of an unknown user, or isn't a path"
+            source, t("a ca_file isn't a path, or begins with an unknown user's ~")
         ) from error
     return ClusterAccess(sendable(texts[0]) or "", checked_headers(headers), ca_file)
 

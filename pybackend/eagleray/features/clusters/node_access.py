@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import t
 from eagleray.common.slurm_errors import unknown_node
 from eagleray.features.clusters.addresses import ClusterAddress, parse_address
 from eagleray.features.clusters.cluster_watch import ClusterWatch
@@ -93,7 +94,7 @@ class Terminals:
     def _direct(self, address: ClusterAddress, node: NodeRow | None) -> Terminal:
         ip = node.ip if node else urlsplit(address.url).hostname or ""
         if is_loopback(ip) or ip in self._local():
-            return Terminal("this machine", (self._environ.get("SHELL") or "/bin/sh",))
+            return Terminal(t("this machine"), (self._environ.get("SHELL") or "/bin/sh",))
         return Terminal(_title(node) or ip, (*self._shell_on(host_of(ip)),))
 
     def _shell_on(self, host: str) -> list[str]:

@@ -23,6 +23,7 @@ from typing import BinaryIO
 from attrs import frozen
 
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import t
 from eagleray.common.tasks import gather_bounded
 from eagleray.features.profiling.download import PART, OnProgress, download_report
 from eagleray.features.profiling.errors import database_left_out
@@ -204,14 +205,16 @@ class DatabaseDownloads:
     def _check(self, packed: PackedDatabase, report: ReportEntry) -> None:
         """Raises _UnavailableError for a database that is not even requested."""
         if packed.problem:
-            raise _UnavailableError(f"its node made none ({packed.problem})")
+            raise _UnavailableError(t("its node made none ({why})", why=packed.problem))
         largest = max(_ALWAYS_ALLOWED, _LARGEST_FACTOR * report.size)
         for size in (packed.unpacked, packed.entry.size):
             if not 0 < size <= largest:
-                raise _UnavailableError(f"its node says that it has {_mb(size)} MB")
+                raise _UnavailableError(t("it has {size} MB, as its node reports", size=_mb(size)))
         free = shutil.disk_usage(self._folder).free
         if packed.entry.size + packed.unpacked + SPARE > free:
-            raise _UnavailableError(f"only {_mb(free)} MB are free in {self._folder}")
+            raise _UnavailableError(
+                t("only {size} MB are free in {folder}", size=_mb(free), folder=self._folder)
+            )
 
 
 def database_beside(report: Path) -> Path:
@@ -246,7 +249,7 @@ def unpack(packed: Path, database: Path, size: int, stopped: threading.Event) ->
         Path(made).chmod(0o644)
         Path(made).replace(database)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise _UnavailableError("it cannot be unpacked") from error
+        raise _UnavailableError(t("it can't be unpacked")) from error
     finally:
         Path(made).unlink(missing_ok=True)
 
@@ -257,11 +260,11 @@ def _copy(packed: Path, out: BinaryIO, size: int, stopped: threading.Event) -> N
         while not stopped.is_set() and (piece := stream.read(_PIECE)):
             left -= len(piece)
             if left < 0 or (is_first and not piece.startswith(_SQLITE_HEADER)):
-                raise _UnavailableError("it is longer than was said, or no database")
+                raise _UnavailableError(t("it is longer than announced, or no database"))
             out.write(piece)
             is_first = False
     if left:
-        raise _UnavailableError("it is shorter than was said")
+        raise _UnavailableError(t("it is shorter than announced"))
 
 
 def _mb(size: int) -> str:

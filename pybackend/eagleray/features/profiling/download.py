@@ -10,6 +10,7 @@ import stat
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+from eagleray.common.l10n import t
 from eagleray.features.profiling.errors import bad_report, no_room, report_unreachable
 from eagleray.features.profiling.manifest import ReportEntry
 from eagleray.features.profiling.sources import Source, closing
@@ -41,7 +42,7 @@ async def download_report(
             await _fill(source, entry, part, on_progress)
         if not await asyncio.to_thread(is_same_file, part, entry):
             part.unlink(missing_ok=True)
-            raise bad_report(entry.source, "its size or its hash is another")
+            raise bad_report(entry.source, t("its size or its hash is wrong"))
         part.replace(target)
     except OSError as error:
         with contextlib.suppress(OSError):
@@ -119,7 +120,7 @@ async def _write_pieces(
         batch += piece or b""
         done += len(piece or b"")
         if done > entry.size:
-            raise bad_report(entry.source, "it is longer than was said")
+            raise bad_report(entry.source, t("it is longer than announced"))
         on_progress(done)
         if batch and (piece is None or len(batch) >= _BATCH):
             await asyncio.to_thread(_write_all, fd, bytes(batch))

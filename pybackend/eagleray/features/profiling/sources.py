@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import t
 from eagleray.features.profiling.errors import (
     report_unreachable,
     report_unsendable,
@@ -114,7 +115,7 @@ class LocalFolder:
             raise report_unreachable(name, self.name, error.strerror or str(error)) from error
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             os.close(fd)
-            raise report_unreachable(name, self.name, "it is no file")
+            raise report_unreachable(name, self.name, t("it is no file"))
         return fd
 
 

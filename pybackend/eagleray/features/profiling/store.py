@@ -14,6 +14,7 @@ from pathlib import Path
 from attrs import evolve
 
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import t
 from eagleray.common.paths import why_unsafe
 from eagleray.common.tasks import gather_bounded
 from eagleray.features.profiling import manifest
@@ -141,9 +142,9 @@ class ReportStore:
             entry = report.entry
             needed = 0 if _is_on_same_file_system(self.folder, report) else entry.size
             if entry.size > LARGEST:
-                why = f"no report has more than {_mb(LARGEST)} MB"
+                why = t("no report has more than {size} MB", size=_mb(LARGEST))
             elif free is not None and needed > free:
-                why = f"{_mb(free)} MB are free in {self.folder}"
+                why = t("{size} MB are free in {folder}", size=_mb(free), folder=self.folder)
             else:
                 free = None if free is None else free - needed
                 continue

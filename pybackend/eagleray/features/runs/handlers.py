@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from attrs import asdict
 
-from eagleray.common.l10n import t
+from eagleray.common.l10n import t, translated
 from eagleray.common.off_loop import off_loop
 from eagleray.common.redact import redact_text
 from eagleray.common.tasks import publish_changes
@@ -158,7 +158,7 @@ def wire_run(run: StoredRun) -> messages.Run:
         preset=plan.preset,
         workers=state.workers,
         lines=state.lines,
-        note=redact_text(state.note),
+        note=redact_text(translated(state.note)),
         reason=tail.reason,
         tail=tail.lines,
         output=str(run.record.output),

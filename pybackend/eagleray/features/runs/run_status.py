@@ -7,6 +7,7 @@ from pathlib import Path
 
 from attrs import evolve
 
+from eagleray.common.l10n import t
 from eagleray.common.paths import host_name
 from eagleray.features.runs import supervisor_process
 from eagleray.features.runs.adapter_gateway import AdapterRunStatus
@@ -109,7 +110,9 @@ def _has_program(state: RunState) -> bool:
 
 def _orphaned_note(plan: RunPlan, state: RunState) -> str:
     if state.external_id:
-        return job_orphaned("SLURM job" if plan.kind == "sbatch" else "job", state.external_id)
+        return job_orphaned(
+            t("SLURM job") if plan.kind == "sbatch" else t("job"), state.external_id
+        )
     if state.host != host_name() or state.program is None:
         return program_elsewhere(state.host)
     return program_orphaned(state.program.pid)

@@ -16,6 +16,7 @@ from typing import Any
 from attrs import evolve
 
 from eagleray.common import bounded_log
+from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import host_name
 from eagleray.features.runs.errors import supervisor_not_started
@@ -50,7 +51,7 @@ async def start(record: RunRecord, access: Mapping[str, Any]) -> None:
                 # A slow one must not start the program later.
                 process.kill()
                 logged = await off_loop(partial(_logged, record))
-                raise supervisor_not_started(logged or f"exit code {process.poll()}")
+                raise supervisor_not_started(logged or t("exit code {code}", code=process.poll()))
             await asyncio.sleep(_POLL_INTERVAL_S)
     except asyncio.CancelledError:
         # It ends at once, or stops what it has just started.

@@ -13,6 +13,7 @@ from pathlib import Path
 from attrs import frozen
 
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import t
 from eagleray.common.worker_errors import bad_pattern, slow_pattern
 from eagleray.features.workers.logs import Logs
 from eagleray.features.workers.model import LiveWorker, LogMatch, LogMatches, Stream
@@ -90,7 +91,7 @@ WIDTH = 2_000
 def matcher(pattern: str, regex: bool, match_case: bool) -> Matcher:
     """The matcher of a pattern, which several tasks may use at once; raises `bad-pattern`."""
     if not pattern:
-        raise bad_pattern(pattern, "it is empty")
+        raise bad_pattern(pattern, t("it is empty"))
     if not regex:
         return PlainText(pattern if match_case else pattern.casefold(), match_case)
     try:

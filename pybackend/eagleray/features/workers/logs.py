@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable
 
 from attrs import frozen
 
+from eagleray.common.l10n import t
 from eagleray.common.redact import redact_text
 from eagleray.common.worker_errors import no_log, no_such_worker
 from eagleray.features.workers.model import LiveWorker, LogEnd, Stream
@@ -84,7 +85,9 @@ async def find_log(dashboard: Dashboard, worker: WorkerRow | LiveWorker, stream:
     if worker.kind == "driver":
         job = _job_of(await dashboard.jobs(), worker)
         if job is None or not _SUBMISSION.fullmatch(job.submission_id):
-            raise no_log(f"the driver (pid {worker.pid}), which writes to the terminal it runs in")
+            raise no_log(
+                t("the driver (pid {pid}), which writes to its own terminal", pid=worker.pid)
+            )
         return LogFile(job.driver_node_id or worker.node_id, f"job-driver-{job.submission_id}.log")
     # The id goes into a pattern of file names, so it must be nothing but an id.
     if _WORKER_ID.fullmatch(worker.worker_id):

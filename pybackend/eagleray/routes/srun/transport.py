@@ -70,7 +70,7 @@ class SrunTransport:
     def reconnect(self) -> None:
         self._failed, self._failures = None, 0
         if self._process is not None:
-            self._process.give_up(link_lost(self._spec.text, "a new connection is made"))
+            self._process.give_up(link_lost(self._spec.text, t("a new connection is made")))
         elif self._starting is None:
             self._keep(0)
 
@@ -120,7 +120,7 @@ class SrunTransport:
         self._set("ready")
         if self._keeping is not None:
             self._keeping.cancel()
-        lost = link_lost(self._spec.text, "it isn't watched any more")
+        lost = link_lost(self._spec.text, t("it isn't watched any more"))
         self._keeping = tasks.owned(
             self._watch(process), self._spec.text, lambda _: process.give_up(lost)
         )
@@ -133,7 +133,7 @@ class SrunTransport:
             await asyncio.sleep(_PING_S)
             silent = time.monotonic() - self._heard_at
             if silent > _LOST_S:
-                process.give_up(link_lost(self._spec.text, "it did not answer for a minute"))
+                process.give_up(link_lost(self._spec.text, t("it didn't answer for a minute")))
             elif silent > _DEGRADED_S and self.health.state == "ready":
                 self._set("degraded", t("{node} is not responding.", node=self._spec.node))
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import t
 from eagleray.common.retry import JOB_STATE, Backoff
 from eagleray.common.slurm_errors import job_over, slurm_failed
 from eagleray.common.tasks import wait_for_event
@@ -91,7 +92,7 @@ class Sbatch:
         arguments = submission(self._command, self._environ, await self._exported_by_script())
         ran = await self._in_folder(arguments, variables(self._environ, is_remote=bool(self._ssh)))
         if ran.code == _NO_FOLDER:
-            raise folder_not_there(self._cwd, self._ssh or "this machine")
+            raise folder_not_there(self._cwd, self._ssh or t("this machine"))
         match = _SUBMITTED.search(ran.stdout)
         if ran.code != 0 or match is None:
             raise not_submitted(ran.stderr or ran.stdout)
