@@ -18,11 +18,11 @@ export function plain(text: string, limit = 200): string {
   return short.replaceAll("$(", `$${ZERO_WIDTH_SPACE}(`).replaceAll("](", `]${ZERO_WIDTH_SPACE}(`);
 }
 
-/** Measured in the editor: the room of a row in a side bar of 300 px, what each level takes of it, and characters. */
+/** Measured in the editor: the room of a row in a side bar of 300 px, what each level takes of it, and characters (of labels broad ones). */
 const ROW_PX = 254;
 const LEVEL_PX = 34;
 const GAP_PX = 8;
-const LABEL_CHARACTER_PX = 6.6;
+const LABEL_CHARACTER_PX = 7.6;
 const DESCRIPTION_CHARACTER_PX = 5.3;
 const SHORTEST_LABEL = 12;
 

@@ -114,7 +114,7 @@ test("the label of a run has its arguments, cut where the state would lose its r
   const { label, tooltip } = textsOf(
     aRun({ arguments: "--steps 3 --learning-rate 0.001", command: "python train.py --steps 3 x" }),
   );
-  assert.equal(label, "train.py --steps 3 --…");
+  assert.equal(label, "train.py --steps 3…");
   assert.match(tooltip, /^python train\.py --steps 3 x\nFolder: \/w\/project/);
 });
 

@@ -115,8 +115,8 @@ test("a long name gives way to the time that its worker waits, and drops a rank 
     pausedWorker({ worker_id: "b", name: "trainer-of-the-policy", rank: 12, waiting_s: 80 }),
   );
   assert.deepEqual(rows("pausedWorkers").slice(1), [
-    "  debug-pause: WorkerDict_Ac…efWorker_0:3 | 2 h 5 m",
-    "  debug-pause: trainer-…e-policy | rank 12 · 1 m 20 s",
+    "  debug-pause: WorkerDict_…fWorker_0:3 | 2 h 5 m",
+    "  debug-pause: trainer…-policy | rank 12 · 1 m 20 s",
   ]);
   const { provider } = view("pausedWorkers");
   const [group] = provider.getChildren();
