@@ -176,7 +176,7 @@ await browserRun(
 
     await test("a job close to its time limit shows a warning while a worker is stopped", async () => {
       await site.request("limit 9");
-      const warning = window.notification(/ends in \d+ minutes while .* at a breakpoint/);
+      const warning = window.notification(/ends in \d+ m, and .* paused/);
       await window.command(
         "Eagleray: Refresh",
         () => warning.first().isVisible(),
