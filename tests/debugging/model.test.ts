@@ -216,7 +216,7 @@ describe("what is said", () => {
     );
     assert.equal(
       failureSentence({ done: 0, failures: [failure, failure, failure], ignored: [] }),
-      "p0 has ended. Its log may say why. 2 more workers couldn't be continued. The log has their names.",
+      "p0 has ended. Its log may say why. The same failed for 2 more workers. The log has their names.",
     );
   });
 

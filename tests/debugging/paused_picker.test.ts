@@ -36,6 +36,20 @@ describe("the list of workers behind the status bar", () => {
     pick.hide();
   });
 
+  it("keeps the active row when the list changes, and none when its worker has gone", async () => {
+    await feature.show(worker("b"), worker("c"));
+    const pick = await opened();
+    pick.activeItems = pick.items.filter(({ label }) => label.endsWith("p-c"));
+    await feature.show(worker("a"), worker("b"), worker("c"));
+    assert.deepEqual(
+      pick.activeItems.map(({ label }) => label),
+      ["$(debug-pause) p-c"],
+    );
+    await feature.show(worker("a"), worker("b"));
+    assert.deepEqual(pick.activeItems, []);
+    pick.hide();
+  });
+
   it("detaches from the worker of a button, and from all by an entry", async () => {
     feature.fakes.sidecar.on(RELEASE, () => ({ done: 1, failures: [], ignored: [] }));
     for (const id of ["a", "b"]) {

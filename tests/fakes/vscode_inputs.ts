@@ -48,19 +48,30 @@ export class FakeInputBox extends FakeQuickInput {
   }
 }
 
+interface FakeQuickPickItem {
+  label: string;
+  kind?: number;
+  description?: string;
+  detail?: string;
+  buttons?: readonly { tooltip: string }[];
+}
+
 export class FakeQuickPick extends FakeQuickInput {
   private readonly triggered = new EventEmitter<{ item: object; button: object }>();
   readonly onDidTriggerItemButton = this.triggered.event;
   matchOnDescription = false;
   matchOnDetail = false;
-  items: readonly {
-    label: string;
-    kind?: number;
-    description?: string;
-    detail?: string;
-    buttons?: readonly { tooltip: string }[];
-  }[] = [];
-  activeItems: FakeQuickPick["items"] = [];
+  keepScrollPosition = false;
+  activeItems: readonly FakeQuickPickItem[] = [];
+  private listed: readonly FakeQuickPickItem[] = [];
+  get items(): readonly FakeQuickPickItem[] {
+    return this.listed;
+  }
+  /** VS Code activates the first row of a new list. */
+  set items(items: readonly FakeQuickPickItem[]) {
+    this.listed = items;
+    this.activeItems = items.filter(({ kind }) => kind !== -1).slice(0, 1);
+  }
   get selectedItems(): FakeQuickPick["items"] {
     return this.activeItems;
   }

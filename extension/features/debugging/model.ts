@@ -195,8 +195,8 @@ export function failureSentence(outcome: Outcome): string | undefined {
     more === 0
       ? ""
       : more === 1
-        ? l10n.t("1 more worker couldn't be continued. The log has its name.")
-        : l10n.t("{0} more workers couldn't be continued. The log has their names.", more);
+        ? l10n.t("The same failed for 1 more worker. The log has its name.")
+        : l10n.t("The same failed for {0} more workers. The log has their names.", more);
   return [first.message, first.next_step, rest].filter((part) => part !== "").join(" ");
 }
 

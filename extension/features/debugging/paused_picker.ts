@@ -69,6 +69,7 @@ export async function showPausedWorkers(
   picker.matchOnDescription = true;
   picker.matchOnDetail = true;
   picker.items = items;
+  picker.keepScrollPosition = true;
   const closed = new Promise<void>((resolve) => {
     picker.onDidHide(() => {
       resolve();
@@ -80,29 +81,45 @@ export async function showPausedWorkers(
       const command = button === CONTINUE ? COMMANDS.continue : COMMANDS.goToLine;
       void vscode.commands.executeCommand(command, item.row);
     } else if (isRunning(item)) {
-      void commands.detach(item.running);
+      void app.errors.shown("detaching", () => commands.detach(item.running));
     }
   });
   picker.onDidAccept(() => {
     const [item] = picker.selectedItems;
     picker.hide();
-    if (item !== undefined && isWorker(item)) {
-      void commands.attach([item.row], [item.row]);
-    } else if (item !== undefined && isRunning(item)) {
-      const [only, ...more] = item.running;
-      void (only !== undefined && more.length === 0
-        ? sessions.show(only)
-        : commands.detach(item.running));
+    if (item !== undefined) {
+      void app.errors.shown("a paused worker", () => accept(item, sessions, commands));
     }
   });
   // The list stays true while it is open.
   const following = app.paused.onChanged((snapshot) => {
+    const active = picker.activeItems.map(keyOf);
     picker.items = itemsOf(snapshot);
+    // VS Code would activate the first row, so that Enter would attach to another worker.
+    picker.activeItems = picker.items.filter((item) => active.includes(keyOf(item)));
   });
   picker.show();
   await closed;
   following.dispose();
   picker.dispose();
+}
+
+async function accept(item: Item, sessions: DebugSessions, commands: DebugCommands): Promise<void> {
+  if (isWorker(item)) {
+    await commands.attach([item.row], [item.row]);
+  } else if (isRunning(item)) {
+    const [only, ...more] = item.running;
+    await (only !== undefined && more.length === 0
+      ? sessions.show(only)
+      : commands.detach(item.running));
+  }
+}
+
+/** What an item keeps while the list changes. */
+export function keyOf(item: Item): string {
+  return isWorker(item)
+    ? `${item.row.worker.cluster} ${item.row.worker.worker_id}`
+    : `${item.kind ?? 0} ${item.label}`;
 }
 
 /** The workers below the titles of their groups, in the order of the view. */

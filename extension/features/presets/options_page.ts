@@ -115,6 +115,9 @@ class OptionsPage {
     const sendFacts = (): void => {
       this.post({ kind: "facts", facts: this.facts });
     };
+    const sendContent = (): void => {
+      void this.app.errors.shown("the options of a run", () => this.sendContent());
+    };
     this.owned.add(
       panel.webview.onDidReceiveMessage((message: unknown) => {
         void this.app.errors.shown("the options of a run", () => this.take(message));
@@ -122,7 +125,7 @@ class OptionsPage {
     );
     this.owned.add(app.clusters.onChanged(sendFacts));
     this.owned.add(vscode.debug.onDidChangeBreakpoints(sendFacts));
-    this.owned.add(vscode.workspace.onDidGrantWorkspaceTrust(() => void this.sendContent()));
+    this.owned.add(vscode.workspace.onDidGrantWorkspaceTrust(sendContent));
     this.owned.add(
       app.sidecar.onStarted(() => {
         this.post({ kind: "recheck" });
@@ -140,7 +143,7 @@ class OptionsPage {
     this.content = content;
     this.panel.title = this.title;
     this.panel.reveal();
-    void this.sendContent();
+    void this.app.errors.shown("the options of a run", () => this.sendContent());
   }
 
   dispose(): void {
