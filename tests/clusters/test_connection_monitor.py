@@ -152,7 +152,7 @@ async def test_job_becomes_a_cluster(world: World, tmp_path: Path) -> None:
 
 
 async def test_jobs_with_a_plus(world: World) -> None:
-    shown = await world.handlers.look_at(wire.HostRef("login"), say)
+    shown = await world.handlers.look_at(wire.HostRef("login"))
     assert [(job.address, job.status.ray, job.status.job.node_count) for job in shown.jobs] == [
         (JOB, "live", 2)
     ]
@@ -237,7 +237,7 @@ async def test_job_submitted_after_the_poll_is_not_taken_as_over(
 ) -> None:
     """Its Ray asks for a token that nobody has given yet, so that nothing else is known of it."""
     jobs, world.around.site.jobs = world.around.site.jobs, []
-    await world.handlers.look_at(wire.HostRef("login"), say)
+    await world.handlers.look_at(wire.HostRef("login"))
     world.around.site.jobs = jobs
     assert world.relay.fake is not None
     world.relay.fake.token = "nobody-knows"
@@ -303,7 +303,7 @@ async def test_reconnecting(world: World) -> None:
     await world.clusters.add(JOB)
     await world.handlers.reconnect(wire.ClusterRef(JOB))
     assert world.around.routes.reconnected == [LOGIN]
-    with pytest.raises(EaglerayError, match="no cluster"):
+    with pytest.raises(EaglerayError, match="Unknown cluster"):
         await world.handlers.reconnect(wire.ClusterRef("http://nobody:1"))
 
 
