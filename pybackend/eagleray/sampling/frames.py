@@ -1,0 +1,42 @@
+"""A frame of a stack, and what its function and file say: noise of a framework, or what a thread waits for."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+
+class Frame(NamedTuple):
+    """A frame of Python: `function` is qualified where Python knows that (3.11), `line` 0 where lines don't tell frames apart."""
+
+    function: str
+    file: str
+    line: int
+
+
+# Ranks that wait in one collective stand at different lines of it: with TORCH_DISTRIBUTED_DEBUG=DETAIL they wait
+# in a check before the collective, otherwise in its `wait` (torch 2.13).
+_INTERNAL = re.compile(r"(^|/)(torch|ray|asyncio|concurrent|threading\.py|multiprocessing)(/|$)")
+_NOISE = re.compile(
+    r"(^|\.)(_exception_logger|_time_logger|client_mode_hook|wrap_auto_init|auto_init_wrapper"
+    r"|_inject_tracing_into_class|_resume_span|_start_span|actor_method_executor|main_loop)(\.|$)"
+)
+_NOISE_FILES = re.compile(
+    r"(^|/)(ray/_private/workers/default_worker|ray/_raylet|ray/util/tracing/tracing_helper"
+    r"|torch/utils/_contextlib|torch/distributed/c10d_logger)\.pyx?$"
+)
+
+
+def is_internal(file: str) -> bool:
+    """Whether `file` belongs to torch, Ray or Python's own concurrency, where lines don't tell ranks apart."""
+    return _INTERNAL.search(file) is not None
+
+
+def is_noise(frame: Frame) -> bool:
+    """Whether `frame` only wraps a call of the user's code, or is called by what only wraps."""
+    return _NOISE.search(frame.function) is not None or _NOISE_FILES.search(frame.file) is not None
+
+
+def merging_key(frame: Frame) -> Frame:
+    """The frame that equal positions share: without its line where lines don't tell ranks apart."""
+    return frame._replace(line=0) if is_internal(frame.file) else frame

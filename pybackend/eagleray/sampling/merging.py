@@ -1,0 +1,127 @@
+"""Merged stacks: each distinct stack once, with the ranks that have it, and the prefix tree of all.
+
+The method of LLNL's STAT: a node merges its own stacks, what travels is its table, and the tables of all nodes are
+united.  The result doesn't depend on which node merged what, nor on any order.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from .frames import Frame
+from .rank_sets import RankSet
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    # Ranks by their group.
+    Members = Mapping[str, RankSet]
+
+
+class Member(NamedTuple):
+    """A process: its number in a group of processes that do the same, such as the ranks of one world."""
+
+    group: str
+    rank: int
+
+
+class Stack(NamedTuple):
+    """The frames of one thread, outermost first."""
+
+    thread: str
+    frames: tuple[Frame, ...]
+
+
+@dataclass(frozen=True)
+class MergedStack:
+    stack: Stack
+    members: Members
+
+
+@dataclass
+class TreeNode:
+    """Frames that its members share, one below the other, and what follows them.
+
+    `members` is computed when it is read: with ranks that are scattered over many stacks it costs more than the tree,
+    and a reader opens few branches.
+    """
+
+    frames: tuple[Frame, ...]
+    stacks: list[MergedStack]
+    children: list[TreeNode]
+
+    @cached_property
+    def members(self) -> Members:
+        return united_members(entry.members for entry in self.stacks)
+
+
+def merged(samples: Iterable[tuple[Member, Stack]]) -> list[MergedStack]:
+    """Each distinct stack of `samples` once."""
+    ranks: dict[Stack, dict[str, list[int]]] = {}
+    for (group, rank), stack in samples:
+        groups = ranks.get(stack)
+        if groups is None:
+            groups = ranks[stack] = defaultdict(list)
+        groups[group].append(rank)
+    return _sorted(
+        MergedStack(stack, {group: RankSet.of(groups[group]) for group in sorted(groups)})
+        for stack, groups in ranks.items()
+    )
+
+
+def united(tables: Iterable[Iterable[MergedStack]]) -> list[MergedStack]:
+    """What `merged` gives for the samples of all `tables` together."""
+    intervals: dict[Stack, dict[str, list[tuple[int, int]]]] = {}
+    for table in tables:
+        for entry in table:
+            groups = intervals.setdefault(entry.stack, defaultdict(list))
+            for group, ranks in entry.members.items():
+                groups[group].extend(ranks.intervals)
+    return _sorted(
+        MergedStack(stack, {group: RankSet.joined(groups[group]) for group in sorted(groups)})
+        for stack, groups in intervals.items()
+    )
+
+
+def count(members: Members) -> int:
+    return sum(len(ranks) for ranks in members.values())
+
+
+def united_members(parts: Iterable[Members]) -> Members:
+    groups: dict[str, list[RankSet]] = defaultdict(list)
+    for members in parts:
+        for group, ranks in members.items():
+            groups[group].append(ranks)
+    return {group: RankSet.union(sets) for group, sets in sorted(groups.items())}
+
+
+def tree(stacks: Iterable[MergedStack]) -> list[TreeNode]:
+    """The prefix tree of `stacks`, in their order; frames without a fork between them share a node."""
+    return _branches(list(stacks), 0)
+
+
+def _branches(stacks: list[MergedStack], depth: int) -> list[TreeNode]:
+    by_frame: dict[Frame, list[MergedStack]] = {}
+    for entry in stacks:
+        frames = entry.stack.frames
+        if len(frames) > depth:
+            by_frame.setdefault(frames[depth], []).append(entry)
+    return [_node(below, depth) for below in by_frame.values()]
+
+
+def _node(stacks: list[MergedStack], depth: int) -> TreeNode:
+    first = stacks[0].stack.frames
+    shortest = min(len(entry.stack.frames) for entry in stacks)
+    end = depth + 1
+    while end < shortest and all(entry.stack.frames[end] == first[end] for entry in stacks):
+        end += 1
+    return TreeNode(first[depth:end], stacks, _branches(stacks, end))
+
+
+def _sorted(entries: Iterable[MergedStack]) -> list[MergedStack]:
+    """Most ranks first; the rest of the order only has to be the same for the same stacks."""
+    return sorted(entries, key=lambda entry: (-count(entry.members), entry.stack))
