@@ -1,0 +1,154 @@
+"""The Python stacks of a process, taken from outside by py-spy or pystack; the process runs on as before.
+
+py-spy stops a process for some milliseconds and can't read one that is stopped already; without stopping it reads
+that too, but fails on about a third of the dumps of busy processes (py-spy 0.4.3).  So it stops first.  A py-spy that
+is killed may leave its process stopped (py-spy issues 390, 416), so the state is compared afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+from typing import NamedTuple
+
+from . import proc
+from .frames import Frame
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+TIME_LIMIT_S = 5.0
+LONGEST_OUTPUT = 16 * 2**20
+
+_STOPPED = "Tt"
+_DENIED = re.compile(r"os error (1|13)\b|Permission denied|Operation not permitted", re.IGNORECASE)
+_ENDED = re.compile(r"os error (2|3)\b|No such process", re.IGNORECASE)
+
+
+class Thread(NamedTuple):
+    """A thread, its frames outermost first; `active`: it was running and not waiting in the kernel."""
+
+    name: str
+    is_main: bool
+    active: bool
+    holds_gil: bool
+    frames: tuple[Frame, ...]
+
+
+class Dump(NamedTuple):
+    """The threads of a process in one sample.
+
+    `state` is its state before (see `proc`), `how` the way that worked, and `reason` why there are no threads: `ended`,
+    `not-python`, `permission`, `timeout` or `no-tool`, "" if there are some.  `resumed`: the tool had left it stopped.
+    """
+
+    pid: int
+    state: str
+    how: str
+    reason: str
+    threads: tuple[Thread, ...]
+    resumed: bool = False
+
+
+class Tools(NamedTuple):
+    """Paths of the programs that read stacks; "" for one that isn't there."""
+
+    py_spy: str = ""
+
+
+def dump(pid: int, tools: Tools) -> Dump:
+    """The stacks of `pid` now.  Takes at most twice `TIME_LIMIT_S`."""
+    before = proc.stat(pid)
+    if before is None or before.state in "ZX":
+        return Dump(pid, "", "", "ended", ())
+    if not tools.py_spy:
+        return Dump(pid, before.state, "", "no-tool", ())
+    taken = _first_readable(before, tools)
+    return taken if taken.how else taken._replace(resumed=_resume_if_left_stopped(before))
+
+
+def _first_readable(process: proc.ProcessStat, tools: Tools) -> Dump:
+    ways = ("nonblocking",) if process.state in _STOPPED else ("blocking", "nonblocking")
+    reason = ""
+    for way in ways:
+        options = ["--nonblocking"] if way == "nonblocking" else []
+        threads, reason = _py_spy(tools.py_spy, process.pid, options)
+        if threads is not None:
+            return Dump(process.pid, process.state, f"py-spy {way}", "", threads)
+        if reason in ("permission", "ended"):
+            break
+    return Dump(process.pid, process.state, "", reason, ())
+
+
+def _py_spy(program: str, pid: int, options: list[str]) -> tuple[tuple[Thread, ...] | None, str]:
+    command = [program, "dump", "--json", *options, "--pid", str(pid)]
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TIME_LIMIT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return None, "timeout"
+    except OSError:
+        return None, "no-tool"
+    if done.returncode == 0 and len(done.stdout) <= LONGEST_OUTPUT:
+        try:
+            return parse(pid, json.loads(done.stdout)), ""
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return None, "not-python"
+    return None, failure_reason(done.stderr.decode("utf-8", "replace"))
+
+
+def failure_reason(message: str) -> str:
+    """Why py-spy failed.  Its first line is the same for a process that has ended and for missing rights."""
+    if _DENIED.search(message):
+        return "permission"
+    return "ended" if _ENDED.search(message) else "not-python"
+
+
+def parse(pid: int, threads: Iterable[dict[str, Any]]) -> tuple[Thread, ...]:
+    """The threads in the JSON of `py-spy dump`.  Raises KeyError, TypeError or AttributeError for something else."""
+    return tuple(_thread(pid, thread) for thread in threads if thread["pid"] == pid)
+
+
+def _thread(pid: int, thread: dict[str, Any]) -> Thread:
+    # Without the module `threading` no thread has a name; the main thread has the number of the process.
+    is_main = thread["os_thread_id"] == pid or thread["thread_name"] == "MainThread"
+    return Thread(
+        thread["thread_name"] or ("MainThread" if is_main else ""),
+        is_main,
+        bool(thread["active"]),
+        bool(thread["owns_gil"]),
+        tuple(_frame(frame) for frame in reversed(thread["frames"])),
+    )
+
+
+def _frame(frame: dict[str, Any]) -> Frame:
+    line = frame["line"]
+    return Frame(str(frame["name"]), str(frame["filename"]), line if isinstance(line, int) else 0)
+
+
+def _resume_if_left_stopped(before: proc.ProcessStat) -> bool:
+    """Whether `before` ran and is stopped now; then it is told to go on."""
+    after = proc.stat(before.pid)
+    left_stopped = (
+        after is not None
+        and after.started == before.started
+        and after.state == "T"
+        and before.state not in _STOPPED
+    )
+    if not left_stopped:
+        return False
+    try:
+        os.kill(before.pid, signal.SIGCONT)
+    except OSError:
+        return False
+    return True

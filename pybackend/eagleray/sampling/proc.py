@@ -1,0 +1,76 @@
+"""What /proc says about a process of this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+
+class ProcessStat(NamedTuple):
+    """A process: `state` is the kernel's letter (`T` stopped, `D` uninterruptible, `Z` ended), `started` in clock ticks."""
+
+    pid: int
+    name: str
+    state: str
+    parent: int
+    started: int
+    cpu_ticks: int
+
+
+def stat(pid: int) -> ProcessStat | None:
+    """The process `pid`; None if there is none (any more)."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return None
+    # The name is in brackets and may hold brackets itself.
+    before, _, after = text.rpartition(")")
+    fields = after.split()
+    if len(fields) < 20:
+        return None
+    name = before.partition("(")[2]
+    cpu_ticks = int(fields[11]) + int(fields[12])
+    return ProcessStat(pid, name, fields[0], int(fields[1]), int(fields[19]), cpu_ticks)
+
+
+def all_processes() -> dict[int, ProcessStat]:
+    """Every process of this machine by its pid."""
+    found = (stat(int(entry.name)) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+    return {process.pid: process for process in found if process is not None}
+
+
+def descendants(roots: list[int], processes: dict[int, ProcessStat]) -> list[int]:
+    """The processes in `roots` and below them, parents first."""
+    children: dict[int, list[int]] = {}
+    for process in processes.values():
+        children.setdefault(process.parent, []).append(process.pid)
+    found, seen = [pid for pid in roots if pid in processes], set(roots)
+    for pid in found:
+        below = [child for child in sorted(children.get(pid, [])) if child not in seen]
+        seen.update(below)
+        found.extend(below)
+    return found
+
+
+def command_line(pid: int) -> list[str]:
+    """The arguments of `pid`, or the title that it has set; [] if they can't be read."""
+    return [part for part in _read(pid, "cmdline").split("\0") if part]
+
+
+def environment(pid: int) -> dict[str, str]:
+    """The environment with which `pid` was started, without what it has changed since; {} if it can't be read."""
+    entries = (entry.partition("=") for entry in _read(pid, "environ").split("\0"))
+    return {name: value for name, equals, value in entries if equals}
+
+
+def waits_in(pid: int) -> str:
+    """The function of the kernel in which the main thread of `pid` waits; "" if it runs or that is hidden."""
+    name = _read(pid, "wchan")
+    return "" if name == "0" else name
+
+
+def _read(pid: int, name: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -1,0 +1,122 @@
+"""Stacks of real processes: running, stopped, ended, and what py-spy says where it may not look."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from eagleray.sampling import dumps, proc
+from eagleray.sampling.dumps import Tools, dump, failure_reason
+from eagleray.tools.pyspy import find_program
+
+TOOLS = Tools(py_spy=find_program())
+WAITING = """
+import threading, time
+def wait_for_partner():
+    print("ready", flush=True)
+    threading.Event().wait()
+wait_for_partner()
+"""
+
+
+@contextmanager
+def python(code: str) -> Iterator[int]:
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        try:
+            yield process.pid
+        finally:
+            process.kill()
+
+
+def test_waiting_process_shows_its_functions_outermost_first() -> None:
+    with python(WAITING) as pid:
+        taken = dump(pid, TOOLS)
+    assert taken.how == "py-spy blocking" and taken.reason == ""
+    [main] = taken.threads
+    assert main.is_main and not main.active
+    functions = [frame.function for frame in main.frames]
+    assert functions.index("<module>") < functions.index("wait_for_partner") < len(functions) - 1
+
+
+def test_stopped_process_is_read_and_stays_stopped() -> None:
+    with python(WAITING) as pid:
+        os.kill(pid, signal.SIGSTOP)
+        wait_for_state(pid, "T")
+        taken = dump(pid, TOOLS)
+        assert state_of(pid) == "T"
+    assert taken.state == "T" and taken.how == "py-spy nonblocking" and not taken.resumed
+    assert "wait_for_partner" in {frame.function for frame in taken.threads[0].frames}
+
+
+def test_process_that_has_ended_is_said_to_have_ended() -> None:
+    with python(WAITING) as pid:
+        pass
+    assert dump(pid, TOOLS).reason == "ended"
+
+
+def test_process_without_python_is_told_apart() -> None:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        try:
+            assert dump(process.pid, TOOLS).reason == "not-python"
+        finally:
+            process.kill()
+
+
+def test_missing_tool_is_the_reason() -> None:
+    assert dump(os.getpid(), Tools()).reason == "no-tool"
+    assert dump(os.getpid(), Tools(py_spy="/nonexistent/py-spy")).reason == "no-tool"
+
+
+def test_process_that_a_killed_tool_has_left_stopped_goes_on(
+    tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # py-spy that is killed while it holds a process (its issues 390, 416), which can't be brought about at will.
+    tool = tmp_path / "fake-py-spy"
+    tool.write_text('#!/bin/sh\nfor last; do :; done\nkill -STOP "$last"\nsleep 60\n')
+    tool.chmod(0o755)
+    monkeypatch.setattr(dumps, "TIME_LIMIT_S", 0.3)
+    with python(WAITING) as pid:
+        taken = dump(pid, Tools(py_spy=str(tool)))
+        assert (taken.reason, taken.resumed) == ("timeout", True)
+        wait_for_state(pid, "S")
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        # As py-spy 0.4.3 has said it: root without CAP_SYS_PTRACE, another user, a pid that is gone, not Python.
+        (
+            "Error: Failed to get process executable name. Check that the process is running.\n"
+            "Reason: Permission denied (os error 13)",
+            "permission",
+        ),
+        ("Permission Denied: Try running again with elevated permissions", "permission"),
+        (
+            "Error: Failed to get process executable name. Check that the process is running.\n"
+            "Reason: No such file or directory (os error 2)",
+            "ended",
+        ),
+        ("Error: Failed to find python version from target process", "not-python"),
+    ],
+)
+def test_reason_is_read_from_the_number_of_the_error(message: str, reason: str) -> None:
+    assert failure_reason(message) == reason
+
+
+def state_of(pid: int) -> str:
+    process = proc.stat(pid)
+    assert process is not None
+    return process.state
+
+
+def wait_for_state(pid: int, state: str) -> None:
+    end = time.monotonic() + 10
+    while state_of(pid) != state and time.monotonic() < end:
+        time.sleep(0.01)
+    assert state_of(pid) == state
