@@ -1,0 +1,174 @@
+"""PyTorch's flight recorder: which collective each rank has begun and ended last, and where ranks differ.
+
+Reads the JSON of `_dump_fr_trace_json` (torch 2.13, version 2.10 of the format).  PyTorch's own analyser fails on dumps
+of gloo, whose `pg_config` has no name for the group that the entries name.  On gloo, messages between two ranks are not
+recorded, and an entry stays `scheduled`: only `retired` says that it has ended.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from eagleray.common.errors import UNREADABLE_JSON
+
+
+@frozen
+class Collective:
+    """A collective of one rank; `shapes` and `dtypes` are those of its inputs."""
+
+    group: str
+    number: int
+    operation: str
+    shapes: str
+    dtypes: str
+    ended: bool
+
+
+@frozen
+class GroupProgress:
+    """The numbers of the last collectives of a process group that a rank has begun and has ended; 0: none."""
+
+    begun: int
+    ended: int
+
+
+@frozen
+class RankRecord:
+    """What a rank has recorded: its progress by process group, and its collectives by group and number."""
+
+    progress: Mapping[str, GroupProgress]
+    collectives: Mapping[tuple[str, int], Collective]
+
+
+@frozen
+class Mismatch:
+    """Ranks whose collective of the same number differs from that of most others; `differs`: operation, shape or type."""
+
+    group: str
+    number: int
+    differs: str
+    ranks: tuple[int, ...]
+    theirs: Collective
+    others: Collective
+
+
+def parse(text: bytes | str) -> RankRecord | None:
+    """The record in a dump; None if `text` is none."""
+    try:
+        value = json.loads(text)
+        entries = [_collective(entry) for entry in value["entries"] if not entry["is_p2p"]]
+        status = value.get("pg_status") or {}
+        names = {
+            str(entry["pg_id"]): _group(entry) for entry in value["entries"] if "pg_id" in entry
+        }
+        progress = {
+            names.get(number, number): GroupProgress(
+                _number(counts["last_enqueued_collective"]),
+                _number(counts["last_completed_collective"]),
+            )
+            for number, counts in status.items()
+        }
+    except (*UNREADABLE_JSON, KeyError, TypeError, AttributeError, IndexError):
+        return None
+    return RankRecord(progress, {(entry.group, entry.number): entry for entry in entries})
+
+
+def groups(records: Mapping[int, RankRecord]) -> list[str]:
+    return sorted({group for record in records.values() for group in record.progress})
+
+
+def behind(records: Mapping[int, RankRecord], group: str) -> dict[int, int]:
+    """The ranks that have begun fewer collectives of `group` than the first, and how many of them they lack."""
+    begun = {
+        rank: record.progress[group].begun
+        for rank, record in records.items()
+        if group in record.progress
+    }
+    most = max(begun.values(), default=0)
+    return {rank: most - count for rank, count in sorted(begun.items()) if count < most}
+
+
+def is_stuck(records: Mapping[int, RankRecord], group: str) -> bool:
+    """Whether a rank has begun a collective of `group` that has not ended."""
+    return any(
+        progress.begun > progress.ended
+        for record in records.values()
+        if (progress := record.progress.get(group)) is not None
+    )
+
+
+def mismatch(records: Mapping[int, RankRecord], group: str) -> Mismatch | None:
+    """The first collective of `group` in which ranks differ.  Of two halves, the one with the smallest rank is right."""
+    numbers = sorted(
+        {
+            number
+            for record in records.values()
+            for name, number in record.collectives
+            if name == group
+        }
+    )
+    for number in numbers:
+        taking_part = {
+            rank: record.collectives[group, number]
+            for rank, record in sorted(records.items())
+            if (group, number) in record.collectives
+        }
+        for differs in ("operation", "shapes", "dtypes"):
+            found = _differing(group, number, differs, taking_part)
+            if found is not None:
+                return found
+    return None
+
+
+def _differing(
+    group: str, number: int, differs: str, by_rank: Mapping[int, Collective]
+) -> Mismatch | None:
+    values = {rank: getattr(collective, differs) for rank, collective in by_rank.items()}
+    if differs == "shapes" and any(_shapes_may_differ(each) for each in by_rank.values()):
+        return None
+    counts = Counter(values.values())
+    if len(counts) < 2:
+        return None
+    # `most_common` keeps the order of ranks among equals.
+    usual = counts.most_common(1)[0][0]
+    ranks = tuple(rank for rank, value in values.items() if value != usual)
+    others = next(by_rank[rank] for rank, value in values.items() if value == usual)
+    return Mismatch(group, number, differs, ranks, by_rank[ranks[0]], others)
+
+
+def _shapes_may_differ(collective: Collective) -> bool:
+    """Collectives whose ranks give inputs of different shapes: only the root of a scatter has inputs, and so on."""
+    return any(
+        word in collective.operation
+        for word in ("scatter", "alltoall", "all_to_all", "gather", "broadcast")
+    )
+
+
+def _collective(entry: Mapping[str, Any]) -> Collective:
+    return Collective(
+        group=_group(entry),
+        number=int(entry["collective_seq_id"]),
+        operation=str(entry["profiling_name"]).rpartition(":")[2],
+        shapes=_listed(entry["input_sizes"]),
+        dtypes=_listed(entry["input_dtypes"]),
+        ended=bool(entry["retired"]) or entry["state"] == "completed",
+    )
+
+
+def _group(entry: Mapping[str, Any]) -> str:
+    """The description of the group, which users choose, else its name."""
+    name, description = (str(part) for part in entry["process_group"])
+    return description or name
+
+
+def _listed(values: Iterable[Any]) -> str:
+    return " ".join(str(value) for value in values)
+
+
+def _number(text: Any) -> int:
+    return max(0, int(text))
