@@ -264,6 +264,14 @@ GROUPS: dict[str, dict[str, Entry]] = {
                 ),
             ),
         ),
+        "stacks": Command(
+            "stacks",
+            later("Find out why a program is stuck"),
+            examples=(
+                ("stacks --pids 4711 4712", later("these processes and all of their ranks")),
+                ("stacks --pids $(pgrep -f train.py) --json", later("as JSON")),
+            ),
+        ),
         "workers": WORKERS,
         "runs": RUNS,
         "presets": PRESETS,

@@ -26,18 +26,26 @@ TIME_LIMIT_S = 5.0
 LONGEST_OUTPUT = 16 * 2**20
 
 _STOPPED = "Tt"
+_PEERS = ("src", "dst", "group_src", "group_dst", "tag")
+_EXCEPTION = re.compile(r"<(?:[\w.]+\.)?(\w*(?:Error|Exception|Exit|Interrupt)) at 0x[0-9a-f]+>")
 _DENIED = re.compile(r"os error (1|13)\b|Permission denied|Operation not permitted", re.IGNORECASE)
 _ENDED = re.compile(r"os error (2|3)\b|No such process", re.IGNORECASE)
 
 
 class Thread(NamedTuple):
-    """A thread, its frames outermost first; `active`: it was running and not waiting in the kernel."""
+    """A thread, its frames outermost first; `active`: it was running and not waiting in the kernel.
+
+    `peers` are the integers `src`, `dst` and so on in PyTorch's functions, and `exceptions` the names of the types of the
+    exceptions in local variables.  Nothing else of the variables is kept: they may hold secrets.
+    """
 
     name: str
     is_main: bool
     active: bool
     holds_gil: bool
     frames: tuple[Frame, ...]
+    peers: tuple[tuple[str, int], ...] = ()
+    exceptions: tuple[str, ...] = ()
 
 
 class Dump(NamedTuple):
@@ -61,22 +69,23 @@ class Tools(NamedTuple):
     py_spy: str = ""
 
 
-def dump(pid: int, tools: Tools) -> Dump:
-    """The stacks of `pid` now.  Takes at most twice `TIME_LIMIT_S`."""
+def dump(pid: int, tools: Tools, *, variables: bool = False) -> Dump:
+    """The stacks of `pid` now, with `peers` and `exceptions` if `variables`.  Takes at most twice `TIME_LIMIT_S`."""
     before = proc.stat(pid)
     if before is None or before.state in "ZX":
         return Dump(pid, "", "", "ended", ())
     if not tools.py_spy:
         return Dump(pid, before.state, "", "no-tool", ())
-    taken = _first_readable(before, tools)
+    taken = _first_readable(before, tools, variables)
     return taken if taken.how else taken._replace(resumed=_resume_if_left_stopped(before))
 
 
-def _first_readable(process: proc.ProcessStat, tools: Tools) -> Dump:
+def _first_readable(process: proc.ProcessStat, tools: Tools, variables: bool) -> Dump:
     ways = ("nonblocking",) if process.state in _STOPPED else ("blocking", "nonblocking")
     reason = ""
     for way in ways:
         options = ["--nonblocking"] if way == "nonblocking" else []
+        options += ["--locals"] if variables else []
         threads, reason = _py_spy(tools.py_spy, process.pid, options)
         if threads is not None:
             return Dump(process.pid, process.state, f"py-spy {way}", "", threads)
@@ -128,7 +137,24 @@ def _thread(pid: int, thread: dict[str, Any]) -> Thread:
         bool(thread["active"]),
         bool(thread["owns_gil"]),
         tuple(_frame(frame) for frame in reversed(thread["frames"])),
+        *_variables(thread["frames"]),
     )
+
+
+def _variables(
+    frames: Iterable[dict[str, Any]],
+) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...]]:
+    peers: dict[str, int] = {}
+    exceptions: dict[str, None] = {}
+    for frame in frames:
+        in_torch = str(frame["filename"]).endswith("torch/distributed/distributed_c10d.py")
+        for variable in frame.get("locals") or []:
+            name, value = variable["name"], str(variable["repr"])
+            if in_torch and name in _PEERS and re.fullmatch(r"\d{1,9}", value):
+                peers.setdefault(name, int(value))
+            elif found := _EXCEPTION.fullmatch(value):
+                exceptions.setdefault(found[1])
+    return tuple(peers.items()), tuple(exceptions)
 
 
 def _frame(frame: dict[str, Any]) -> Frame:

@@ -27,6 +27,28 @@ _NOISE_FILES = re.compile(
 )
 
 
+_LIBRARY = re.compile(r"(^|/)(site-packages|dist-packages|lib(64)?/python3[.\d]*)/|^<frozen ")
+_DEBUGGER = re.compile(r"(^|/)(_pydevd_bundle|pydevd[^/]*|debugpy|pdb\.py|bdb\.py|rpdb\.py)(/|$)")
+_WAITS = re.compile(
+    r"(^|\.)_?(do_wait_suspend|wait_for_client|wait_for_attach|interaction|cmdloop|listen)$"
+)
+
+
+def is_users(frame: Frame) -> bool:
+    """Whether `frame` is code of the user: not of a library, nor of Python itself."""
+    return not (_LIBRARY.search(frame.file) or is_internal(frame.file) or is_noise(frame))
+
+
+def waits_for_debugger(frame: Frame) -> bool:
+    """Whether a debugger (debugpy, pdb, Ray's) keeps the thread in `frame`; a thread that it only traces runs on."""
+    return _DEBUGGER.search(frame.file) is not None and _WAITS.search(frame.function) is not None
+
+
+def is_collective(frame: Frame) -> bool:
+    """Whether `frame` is in PyTorch's functions of process groups, which block until their partners come."""
+    return frame.file.endswith("torch/distributed/distributed_c10d.py")
+
+
 def is_internal(file: str) -> bool:
     """Whether `file` belongs to torch, Ray or Python's own concurrency, where lines don't tell ranks apart."""
     return _INTERNAL.search(file) is not None

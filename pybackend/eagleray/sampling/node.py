@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from . import proc
 from .dumps import Dump, Thread, Tools, dump
-from .frames import is_internal, merging_key
+from .frames import is_collective, is_users, merging_key, waits_for_debugger
 from .merging import Member, MergedStack, Stack, merged
-from .processes import Described, described
+from .processes import Described, described, partners
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 # A dump is a process of its own and takes some milliseconds of a core: more at once than cores is no faster.
-AT_ONCE = 8
+AT_ONCE = max(2, min(8, os.cpu_count() or 2))
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 class ProcessSample(NamedTuple):
-    """What one round saw of a process besides its stacks; `cpu_s`: seconds of CPU that it has used since its start."""
+    """What one round saw of a process besides its stacks; `cpu_s`: seconds of CPU that it has used since its start.
+
+    `io_bytes` is what it has read and written, `switches` how often its main thread has waited in the kernel.
+    `gil_holder` is the name of the thread that held the GIL, and `gil_holder_active` whether that one was running.
+    """
 
     state: str
     waits_in: str
@@ -30,18 +37,32 @@ class ProcessSample(NamedTuple):
     reason: str
     how: str
     resumed: bool
-    leading: Stack | None
-    holds_gil: bool
-    active: bool
+    io_bytes: int = 0
+    switches: int = 0
+    gil_holder: str = ""
+    gil_holder_active: bool = False
+    peers: tuple[tuple[str, int], ...] = ()
+    exceptions: tuple[str, ...] = ()
+
+
+class Round(NamedTuple):
+    """What was seen at one time: a sample of each process, and the merged stacks.
+
+    `leading` holds the thread of each process that stands for it, and `others` its further threads that do something.
+    """
+
+    processes: tuple[ProcessSample, ...]
+    leading: tuple[MergedStack, ...]
+    others: tuple[MergedStack, ...]
 
 
 @dataclass(frozen=True)
 class NodeSamples:
-    """The answer of a node: its processes, what each round saw of them, and the merged stacks of each round."""
+    """The answer of a node: its processes, and the rounds in which they were sampled, in the same order of processes."""
 
+    host: str
     processes: tuple[Described, ...]
-    rounds: tuple[tuple[ProcessSample, ...], ...]
-    stacks: tuple[tuple[MergedStack, ...], ...]
+    rounds: tuple[Round, ...]
 
 
 def sample(
@@ -53,55 +74,82 @@ def sample(
     host: str = "",
     on_round: Callable[[int], None] = lambda taken: None,
 ) -> NodeSamples:
-    """Samples `pids` and all processes below them `rounds` times, `pause_s` apart."""
+    """Samples `pids`, the ranks of their worlds and all processes below them `rounds` times, `pause_s` apart.  `on_round` may raise to cancel."""
     processes = proc.all_processes()
-    found = tuple(described(proc.descendants(list(pids), processes), processes, host))
-    samples, stacks = [], []
+    roots = [*pids, *partners(pids, processes)]
+    found = tuple(described(proc.descendants(roots, processes), processes, host))
+    taken = []
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for number in range(rounds):
             if number:
                 time.sleep(pause_s)
-            dumps = list(pool.map(lambda process: dump(process.pid, tools), found))
-            samples.append(tuple(_sample(taken) for taken in dumps))
-            stacks.append(tuple(merged(_stacks(found, dumps))))
+            # Variables cost as much again as the stacks; once is enough, since what hangs keeps them.
+            take = partial(dump, tools=tools, variables=number == rounds - 1)
+            dumps = list(pool.map(take, [process.pid for process in found]))
+            taken.append(_round(found, dumps))
             on_round(number + 1)
-    return NodeSamples(found, tuple(samples), tuple(stacks))
+    return NodeSamples(host, found, tuple(taken))
 
 
 def leading_thread(threads: Sequence[Thread]) -> Thread | None:
-    """The thread whose stack stands for its process: that of a collective, else one with user code, else the main one."""
+    """The thread whose stack stands for its process: one in a debugger or a collective, else one with user code, else the main one."""
     return max(threads, key=_weight, default=None)
 
 
-def _weight(thread: Thread) -> tuple[bool, bool, bool, int]:
-    in_collective = any("distributed_c10d" in frame.file for frame in thread.frames)
-    user_frames = sum(not is_internal(frame.file) for frame in thread.frames)
-    return in_collective, thread.is_main, thread.holds_gil, user_frames
+def _weight(thread: Thread) -> tuple[bool, bool, bool, bool, bool, int]:
+    users = sum(map(is_users, thread.frames))
+    return (
+        any(map(waits_for_debugger, thread.frames)),
+        any(map(is_collective, thread.frames)),
+        users > 0,
+        thread.is_main,
+        thread.holds_gil,
+        users,
+    )
 
 
-def _stacks(processes: Sequence[Described], dumps: Sequence[Dump]) -> list[tuple[Member, Stack]]:
-    return [
-        (Member(process.group, process.number), stack_of(thread))
-        for process, taken in zip(processes, dumps)
-        if (thread := leading_thread(taken.threads)) is not None
-    ]
+def _round(processes: Sequence[Described], dumps: Sequence[Dump]) -> Round:
+    leading, others = [], []
+    for process, taken in zip(processes, dumps):
+        member = Member(process.group, process.number)
+        first = leading_thread(taken.threads)
+        for thread in taken.threads:
+            if thread is first:
+                leading.append((member, stack_of(thread)))
+            elif _does_something(thread):
+                others.append((member, stack_of(thread)))
+    samples = tuple(_sample(taken, leading_thread(taken.threads)) for taken in dumps)
+    return Round(samples, tuple(merged(leading)), tuple(merged(others)))
+
+
+def _does_something(thread: Thread) -> bool:
+    """Whether `thread` is more than an idle one of a pool."""
+    return (
+        thread.is_main
+        or thread.active
+        or thread.holds_gil
+        or any(is_users(frame) or is_collective(frame) for frame in thread.frames)
+    )
 
 
 def stack_of(thread: Thread) -> Stack:
     return Stack(thread.name, tuple(merging_key(frame) for frame in thread.frames))
 
 
-def _sample(taken: Dump) -> ProcessSample:
-    thread = leading_thread(taken.threads)
+def _sample(taken: Dump, leading: Thread | None) -> ProcessSample:
     now = proc.stat(taken.pid)
+    holder = next((thread for thread in taken.threads if thread.holds_gil), None)
     return ProcessSample(
         taken.state,
         proc.waits_in(taken.pid),
-        (now.cpu_ticks / 100 if now else 0.0),
+        now.cpu_ticks / TICKS_PER_S if now else 0.0,
         taken.reason,
         taken.how,
         taken.resumed,
-        stack_of(thread) if thread else None,
-        any(found.holds_gil for found in taken.threads),
-        any(found.active for found in taken.threads),
+        proc.io_bytes(taken.pid),
+        proc.switches(taken.pid),
+        holder.name if holder else "",
+        bool(holder and holder.active),
+        leading.peers if leading else (),
+        leading.exceptions if leading else (),
     )

@@ -5,6 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 class ProcessStat(NamedTuple):
     """A process: `state` is the kernel's letter (`T` stopped, `D` uninterruptible, `Z` ended), `started` in clock ticks."""
@@ -39,7 +43,7 @@ def all_processes() -> dict[int, ProcessStat]:
     return {process.pid: process for process in found if process is not None}
 
 
-def descendants(roots: list[int], processes: dict[int, ProcessStat]) -> list[int]:
+def descendants(roots: list[int], processes: Mapping[int, ProcessStat]) -> list[int]:
     """The processes in `roots` and below them, parents first."""
     children: dict[int, list[int]] = {}
     for process in processes.values():
@@ -67,6 +71,25 @@ def waits_in(pid: int) -> str:
     """The function of the kernel in which the main thread of `pid` waits; "" if it runs or that is hidden."""
     name = _read(pid, "wchan")
     return "" if name == "0" else name
+
+
+def io_bytes(pid: int) -> int:
+    """What `pid` has read and written since its start, sockets included; 0 if that can't be read."""
+    return _fields(_read(pid, "io"), "rchar", "wchar")
+
+
+def switches(pid: int) -> int:
+    """How often the main thread of `pid` has waited in the kernel; 0 if that can't be read."""
+    return _fields(_read(pid, "status"), "voluntary_ctxt_switches")
+
+
+def _fields(text: str, *names: str) -> int:
+    found = 0
+    for line in text.splitlines():
+        name, _, value = line.partition(":")
+        if name in names and value.strip().isdigit():
+            found += int(value)
+    return found
 
 
 def _read(pid: int, name: str) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 RANK, DRIVER, DATA_LOADER, ENGINE, OTHER = "rank", "driver", "data loader", "engine", "process"
 
 _ENGINE = re.compile(r"vllm|sglang|EngineCore|llama", re.IGNORECASE)
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 _RAY_TITLE = re.compile(r"ray::(?:(\w+)\.)?([\w.]+)")
 
 
@@ -22,6 +23,8 @@ class Described(NamedTuple):
     """A process: `role` is one of the constants above, `group` names those that do the same, `number` tells them apart.
 
     Ranks are numbered by their rank, and their group is the world they are in; other processes by their pid.
+    `world_size` and `rendezvous` (MASTER_ADDR:MASTER_PORT) are those of a rank, else 0 and ""; `is_world_here`: all
+    ranks of its world are on this machine.
     """
 
     pid: int
@@ -30,6 +33,9 @@ class Described(NamedTuple):
     group: str
     number: int
     title: str
+    world_size: int = 0
+    rendezvous: str = ""
+    is_world_here: bool = False
 
 
 def described(
@@ -43,16 +49,43 @@ def described(
     return list(found.values())
 
 
+def partners(pids: Iterable[int], processes: Mapping[int, proc.ProcessStat]) -> list[int]:
+    """The processes of this machine with the same rendezvous as one of `pids` or of what these have started."""
+    wanted = {
+        address
+        for pid in proc.descendants(list(pids), processes)
+        if (address := rendezvous(proc.environment(pid)))
+    }
+    if not wanted:
+        return []
+    return [pid for pid in sorted(processes) if rendezvous(proc.environment(pid)) in wanted]
+
+
+def rendezvous(environment: Mapping[str, str]) -> str:
+    """The address at which the ranks of a world meet; "" for a process that is no rank."""
+    port = environment.get("MASTER_PORT", "")
+    return f"{environment.get('MASTER_ADDR', '')}:{port}" if port and "RANK" in environment else ""
+
+
 def _described(process: proc.ProcessStat, earlier: Mapping[int, Described], host: str) -> Described:
     title = _title(proc.command_line(process.pid)) or process.name
     parent = earlier.get(process.parent)
     environment = proc.environment(process.pid)
-    rank = environment.get("RANK", "")
+    rank = _number(environment.get("RANK", ""))
     # A child inherits RANK from the rank that has started it.
-    is_child = parent is not None and parent.role == RANK
-    if rank.isascii() and rank.isdigit() and len(rank) < 9 and not is_child:
+    is_child = parent is not None and parent.role in (RANK, DATA_LOADER)
+    if rank is not None and not is_child:
         return Described(
-            process.pid, process.parent, RANK, world(environment, title), int(rank), title
+            process.pid,
+            process.parent,
+            RANK,
+            world(environment, title),
+            rank,
+            title,
+            _number(environment.get("WORLD_SIZE", "")) or 0,
+            rendezvous(environment),
+            environment.get("LOCAL_WORLD_SIZE", "") == environment.get("WORLD_SIZE", "-")
+            or environment.get("MASTER_ADDR", "") in _THIS_MACHINE,
         )
     role = _role(title, is_child)
     place = f" on {host}" if host else ""
@@ -77,6 +110,10 @@ def _role(title: str, is_child_of_rank: bool) -> str:
     if is_child_of_rank:
         return DATA_LOADER
     return OTHER
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else None
 
 
 def _title(arguments: list[str]) -> str:

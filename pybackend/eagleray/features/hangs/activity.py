@@ -1,0 +1,162 @@
+"""What a process does, read from the stack of its leading thread and from what the kernel says of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from enum import Enum
+
+from attrs import frozen
+
+from eagleray.features.hangs import source_lines
+from eagleray.sampling.frames import Frame, is_collective, is_users, waits_for_debugger
+from eagleray.sampling.merging import Stack
+from eagleray.sampling.node import ProcessSample
+
+
+class Doing(Enum):
+    """What a process does, in the order in which that is decided."""
+
+    ENDED = "ended"
+    IN_DEBUGGER = "debugger"
+    STOPPED = "stopped"
+    UNREADABLE = "unreadable"
+    INITIALIZING = "initializing"
+    LOADING_DATA = "loading data"
+    TEARING_DOWN = "tearing down"
+    IN_COLLECTIVE = "collective"
+    IN_RAY_GET = "ray.get"
+    IN_EVENT_LOOP = "event loop"
+    IN_KERNEL = "kernel"
+    IN_CODE = "code"
+
+
+@frozen
+class Activity:
+    """What a process does, and in which call.
+
+    `call` is the collective, message or `ray.get` it is in, "" for others.  `place` is the innermost frame of the user's
+    code, None if there is none.  `handler` is `except`, `finally` or `__exit__` if that frame is in the way out of an
+    exception, or of a block that has ended well.
+    """
+
+    doing: Doing
+    call: str
+    place: Frame | None
+    handler: str = ""
+
+
+MESSAGES = ("send", "recv", "isend", "irecv", "batch_isend_irecv")
+# Blocks until a collective that was started earlier has ended; torch 2.13 has no Python frame below it.
+WAIT = "wait"
+
+_INITIALIZERS = re.compile(
+    r"(^|\.)(init_process_group|init_device_mesh|new_group|new_subgroups|rendezvous|next_rendezvous|_store_based_barrier"
+    r"|_new_process_group_helper|_create_c10d_store|_env_rendezvous_handler|_tcp_rendezvous_handler)$"
+)
+_TEARDOWN = re.compile(
+    r"(^|[._])(destroy_process_group|destroy|shutdown|finalize|close|teardown|tear_down|cleanup|clean_up|release"
+    r"|__exit__|__aexit__|__del__)(_|$)",
+    re.IGNORECASE,
+)
+_EXIT_OF_PYTHON = re.compile(r"(^|\.)(_shutdown|_python_exit|_exit_function|_run_exitfuncs)$")
+_EXIT_METHODS = re.compile(r"(^|\.)__a?exit__$")
+_LOADER = re.compile(r"torch/utils/data/dataloader\.py$")
+_RAY_GET = re.compile(r"(^|\.)(get|get_objects|wait)$")
+_UNWRAPPED = re.compile(r"(^|\.)_?wrap(per|ped)?\b|<locals>\.")
+# What blocks in C until the work of a process group or of a GPU is done.
+_BLOCKING_METHODS = (WAIT, "synchronize", "item", "cpu", "tolist")
+
+
+def activity(sample: ProcessSample, stack: Stack | None) -> Activity:
+    """What a process does whose leading thread has `stack`, None if it could not be read."""
+    frames = stack.frames if stack is not None else ()
+    place = innermost(frames, is_users)
+    if sample.reason == "ended":
+        return Activity(Doing.ENDED, "", None)
+    if sample.state == "t" or any(map(waits_for_debugger, frames)):
+        return Activity(Doing.IN_DEBUGGER, "", place)
+    if sample.state == "T":
+        return Activity(Doing.STOPPED, "", place)
+    if not frames:
+        return Activity(Doing.UNREADABLE, "", None)
+    if any(_INITIALIZERS.search(frame.function) and not is_users(frame) for frame in frames):
+        return Activity(Doing.INITIALIZING, outer_name(frames, is_initializer), place)
+    if any(_LOADER.search(frame.file) for frame in frames):
+        return Activity(Doing.LOADING_DATA, "", place)
+    handler = handler_of(frames)
+    call = collective_of(frames, place)
+    if call and call != "destroy_process_group":
+        return Activity(Doing.IN_COLLECTIVE, call, place, handler)
+    if is_tearing_down(frames):
+        return Activity(Doing.TEARING_DOWN, call, place, handler)
+    return _waiting(sample, frames, place, handler)
+
+
+def _waiting(
+    sample: ProcessSample, frames: Sequence[Frame], place: Frame | None, handler: str
+) -> Activity:
+    if any(_is_ray_get(frame) for frame in frames):
+        return Activity(Doing.IN_RAY_GET, "ray.get", place, handler)
+    if frames[-1].function.endswith("select") and any(
+        frame.function.endswith("_run_once") for frame in frames
+    ):
+        return Activity(Doing.IN_EVENT_LOOP, "", place, handler)
+    if sample.state == "D":
+        return Activity(Doing.IN_KERNEL, sample.waits_in, place, handler)
+    return Activity(Doing.IN_CODE, "", place, handler)
+
+
+def collective_of(frames: Sequence[Frame], place: Frame | None) -> str:
+    """The collective or message in which `frames` wait: `all_reduce`, `recv`, or `wait` for one that was started earlier."""
+    name = outer_name(frames, is_collective)
+    if name:
+        return name
+    if place is not None and place is frames[-1]:
+        called = source_lines.calls_at(place.file, place.line)
+        return WAIT if any(method in called for method in _BLOCKING_METHODS) else ""
+    return ""
+
+
+def is_tearing_down(frames: Sequence[Frame]) -> bool:
+    """Whether `frames` end a process group, an object of the user, or Python itself.
+
+    On gloo a process group is ended by its destructor, in the frame after `destroy_process_group` has returned; so the
+    names of the user's own functions count, too, if they are the innermost.
+    """
+    innermost_users = [frame for frame in frames if is_users(frame)][-1:]
+    return any(_EXIT_OF_PYTHON.search(frame.function) for frame in frames[:2]) or any(
+        _TEARDOWN.search(frame.function)
+        for frame in [*innermost_users, *filter(is_collective, frames)]
+    )
+
+
+def handler_of(frames: Sequence[Frame]) -> str:
+    """In which way out the call of `frames` is: `__exit__`, `finally`, `except`, or "" in none."""
+    for frame in reversed(frames):
+        if is_users(frame):
+            if _EXIT_METHODS.search(frame.function):
+                return "__exit__"
+            if handler := source_lines.handler_at(frame.file, frame.line):
+                return handler
+    return ""
+
+
+def is_initializer(frame: Frame) -> bool:
+    return _INITIALIZERS.search(frame.function) is not None
+
+
+def outer_name(frames: Sequence[Frame], belongs: Callable[[Frame], bool]) -> str:
+    """The name of the outermost function that `belongs`: that which the user has called, not what that calls."""
+    for frame in frames:
+        if belongs(frame) and not _UNWRAPPED.search(frame.function):
+            return frame.function.rpartition(".")[2]
+    return ""
+
+
+def innermost(frames: Sequence[Frame], belongs: Callable[[Frame], bool]) -> Frame | None:
+    return next((frame for frame in reversed(frames) if belongs(frame)), None)
+
+
+def _is_ray_get(frame: Frame) -> bool:
+    return frame.file.endswith("ray/_private/worker.py") and bool(_RAY_GET.search(frame.function))

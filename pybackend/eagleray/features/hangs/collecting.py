@@ -1,0 +1,61 @@
+"""Takes a picture of processes of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from eagleray.features.hangs.diagnosis import diagnosis
+from eagleray.features.hangs.evidence import evidence
+from eagleray.features.hangs.picture import Picture, picture
+from eagleray.sampling.dumps import Tools
+from eagleray.sampling.node import NodeSamples, sample
+from eagleray.tools.pyspy import find_program
+
+ROUNDS = 3
+PAUSE_S = 2.0
+
+# How many of the rounds are done.
+OnProgress = Callable[[int, int], None]
+
+
+class Cancelled(Exception):
+    """Ends the thread that samples; its task was cancelled."""
+
+
+async def here(
+    pids: Sequence[int],
+    on_progress: OnProgress = lambda done, all_rounds: None,
+    rounds: int = ROUNDS,
+    pause_s: float = PAUSE_S,
+) -> Picture:
+    """The picture of `pids`, of the ranks of their worlds and of what they have started."""
+    node = await _sample(pids, on_progress, rounds, pause_s)
+    found = evidence([node], pause_s, is_whole=False)
+    return picture(found, diagnosis(found), time.time())
+
+
+async def _sample(
+    pids: Sequence[int], on_progress: OnProgress, rounds: int, pause_s: float
+) -> NodeSamples:
+    is_cancelled = threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def on_round(done: int) -> None:
+        if is_cancelled.is_set():
+            raise Cancelled
+        loop.call_soon_threadsafe(on_progress, done, rounds)
+
+    try:
+        return await asyncio.to_thread(
+            sample,
+            pids,
+            Tools(py_spy=find_program()),
+            rounds=rounds,
+            pause_s=pause_s,
+            on_round=on_round,
+        )
+    finally:
+        is_cancelled.set()

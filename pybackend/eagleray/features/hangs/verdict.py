@@ -1,0 +1,56 @@
+"""A verdict: what kind of hang it is, whose fault, and how sure that is."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from attrs import field, frozen
+
+from eagleray.sampling.rank_sets import RankSet
+
+
+class Kind(Enum):
+    """The kinds of a hang; the values are those of `--json`."""
+
+    CLEANUP_DEADLOCK = "cleanup-deadlock"
+    EXCEPTION_IN_FLIGHT = "exception-in-flight"
+    COLLECTIVE_MISMATCH = "collective-mismatch"
+    WRONG_PROCESS_GROUP = "wrong-process-group"
+    STRAGGLER = "straggler"
+    TRANSPORT = "transport"
+    RANK_DEAD = "rank-dead"
+    DATA_LOADER = "data-loader"
+    RAY_GET_CYCLE = "ray-get-cycle"
+    STARVATION = "starvation"
+    GIL_HELD = "gil-held"
+    ASYNCIO = "asyncio"
+    INITIALIZATION = "initialization"
+    PIPELINE_MISMATCH = "pipeline-mismatch"
+    STOPPED = "stopped"
+    DEBUGGER = "debugger"
+    SLOW = "slow"
+    UNKNOWN = "unknown"
+
+
+@frozen
+class Reading:
+    """One way to read the evidence; `confidence` is between 0 and 1, and `next_step` what the user can do."""
+
+    kind: Kind
+    culprits: RankSet
+    confidence: float
+    sentence: str
+    next_step: str
+    world: str = ""
+
+
+# Below this no kind is named.
+LEAST_CONFIDENCE = 0.5
+
+
+@frozen
+class Verdict:
+    """The best reading, or `unknown` with the two best in `readings`."""
+
+    reading: Reading
+    readings: tuple[Reading, ...] = field(factory=tuple)

@@ -1,0 +1,78 @@
+"""How verdicts name ranks, calls and places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
+
+from eagleray.common.l10n import t
+from eagleray.features.hangs.activity import Doing
+from eagleray.features.hangs.evidence import Seen
+from eagleray.sampling.frames import Frame
+from eagleray.sampling.rank_sets import RankSet
+
+# More calls than these in a sentence make it a list.
+_MOST_CALLS = 3
+
+
+def ranks(seen: Iterable[Seen]) -> str:
+    return ranks_of(RankSet.of(each.rank for each in seen))
+
+
+def Ranks(seen: Iterable[Seen]) -> str:
+    return _capital(ranks(seen))
+
+
+def ranks_of(found: RankSet) -> str:
+    """`rank 2`, `ranks 1 and 3`, `ranks 0-3, 7 and 9`."""
+    if len(found) == 1:
+        return t("rank {rank}", rank=found)
+    parts = str(found).split(",")
+    if len(parts) == 1:
+        return t("ranks {ranks}", ranks=parts[0])
+    return t("ranks {ranks} and {last}", ranks=", ".join(parts[:-1]), last=parts[-1])
+
+
+def Ranks_of(found: RankSet) -> str:
+    return _capital(ranks_of(found))
+
+
+def calls(seen: Sequence[Seen]) -> str:
+    """`all_gather (trainer.py:88)` for each different call."""
+    found = dict.fromkeys(_call(each) for each in seen)
+    listed = [text for text in found if text][:_MOST_CALLS]
+    return ", ".join(listed) or t("other code")
+
+
+def place(seen: Sequence[Seen]) -> str:
+    """` at load_checkpoint (trainer.py:91)`, "" if there is no code of the user."""
+    frames = dict.fromkeys(each.activity.place for each in seen if each.activity.place)
+    listed = [
+        t("{function} ({line})", function=short_function(frame), line=line_of(frame))
+        for frame in list(frames)[:_MOST_CALLS]
+    ]
+    return t(" in {places}", places=", ".join(listed)) if listed else ""
+
+
+def line_of(frame: Frame) -> str:
+    name = PurePosixPath(frame.file).name
+    return f"{name}:{frame.line}" if frame.line else name
+
+
+def short_function(frame: Frame) -> str:
+    return frame.function.rpartition("<locals>.")[2]
+
+
+def _call(seen: Seen) -> str:
+    activity = seen.activity
+    frame = activity.place
+    name = activity.call or (short_function(frame) if frame else "")
+    if activity.doing is Doing.IN_KERNEL and frame:
+        name = short_function(frame)
+    if not name:
+        return ""
+    return f"{name} ({line_of(frame)})" if frame else name
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
