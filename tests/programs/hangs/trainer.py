@@ -3,17 +3,35 @@
 Started once for each rank, with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; prints `ready` before it hangs.
 """
 
+import asyncio
 import os
+import pdb
 import re
+import signal
+import socket
 import sys
 import threading
 import time
 
 import torch
 import torch.distributed as dist
+from torch.utils.data import DataLoader, Dataset
 
 RANK = int(os.environ["RANK"])
 WORLD = int(os.environ["WORLD_SIZE"])
+
+
+class Answers(Dataset):
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        return self.read_remote(index)
+
+    def read_remote(self, index: int) -> torch.Tensor:
+        ours, _theirs = socket.socketpair()
+        ours.recv(1)
+        return torch.zeros(10)
 
 
 class Trainer:
@@ -53,10 +71,10 @@ class Trainer:
         threading.Event().wait()
 
     def cleanup(self) -> None:
-        """Ranks 0 and 1 fail and tear down with a message outstanding, while the others wait for theirs."""
+        """Ranks 0 and 1 fail with a collective outstanding, and end their process group while the others wait."""
         try:
             if RANK < 2:
-                self.backward = dist.irecv(torch.empty(1000), src=RANK + 2)
+                self.work = dist.all_reduce(self.gradient, async_op=True)
                 raise ValueError("shape of microbatch 3 does not fit")
             dist.recv(self.gradient, src=RANK - 2)
         finally:
@@ -79,12 +97,48 @@ class Trainer:
     def parse_answer(self) -> None:
         re.match(r"(a+)+$", "a" * 60 + "b")
 
-    def transport(self) -> None:
-        """All ranks are in the same call; the partner that doesn't answer is outside of them."""
-        if RANK == 0:
-            dist.recv(self.gradient, src=1, tag=7)
+    def data_loader(self) -> None:
+        if RANK == 3:
+            for sample in DataLoader(Answers(), num_workers=1, batch_size=1):
+                self.gradient += sample.sum()
+        self.reduce()
+
+    def wrong_group(self) -> None:
+        everybody, pairs = dist.new_group([0, 1, 2, 3]), dist.new_group([0, 1, 2, 3])
+        if RANK == 3:
+            dist.all_reduce(self.gradient, group=pairs)
         else:
-            dist.recv(self.gradient, src=0, tag=7)
+            dist.all_reduce(self.gradient, group=everybody)
+
+    def pipeline(self) -> None:
+        """Rank 2 takes a microbatch more than rank 1 sends."""
+        for _ in range(3 if RANK >= 2 else 2):
+            if RANK > 0:
+                dist.recv(self.gradient, src=RANK - 1)
+            if RANK < 3:
+                dist.send(self.gradient, dst=RANK + 1)
+        self.reduce()
+
+    def rollouts(self) -> None:
+        """The answers of rank 1 wait for a queue that nobody fills."""
+        if RANK == 1:
+            asyncio.run(self.answers())
+        self.reduce()
+
+    async def answers(self) -> None:
+        await asyncio.Queue().get()
+
+    def killed(self) -> None:
+        """Rank 0 is killed, and the others wait for the file that it was to write."""
+        if RANK == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        while not os.path.exists("/nonexistent/checkpoint"):
+            time.sleep(0.1)
+
+    def paused(self) -> None:
+        if RANK == 2:
+            pdb.set_trace()
+        self.reduce()
 
     def slow(self) -> None:
         for step in range(100_000):

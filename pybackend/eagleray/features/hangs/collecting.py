@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
+from eagleray.features.hangs import errors
 from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import evidence
 from eagleray.features.hangs.picture import Picture, picture
@@ -31,8 +32,13 @@ async def here(
     rounds: int = ROUNDS,
     pause_s: float = PAUSE_S,
 ) -> Picture:
-    """The picture of `pids`, of the ranks of their worlds and of what they have started."""
+    """The picture of `pids`, of the ranks of their worlds and of what they have started.
+
+    Raises EaglerayError if none of them runs.
+    """
     node = await _sample(pids, on_progress, rounds, pause_s)
+    if not node.processes:
+        raise errors.no_processes(pids)
     found = evidence([node], pause_s, is_whole=False)
     return picture(found, diagnosis(found), time.time())
 

@@ -16,8 +16,9 @@ from eagleray.sampling.node import NodeSamples, ProcessSample, Round
 from eagleray.sampling.processes import RANK, Described
 from eagleray.sampling.rank_sets import RankSet
 
-# What waits and what runs differ by more than a hundred times here: py-spy wakes a thread once or twice in a dump.
-_WORKING_BYTES_PER_S = 100_000
+# What waits and what works differ by far more than this: cores, bytes and wakes in a second.
+_WORKING_CPU = 0.05
+_WORKING_BYTES = 100_000
 _WAKES_PER_S = 10
 
 
@@ -175,21 +176,21 @@ def _moves(
     stacks: Sequence[Stack | None],
     pause_s: float,
 ) -> bool:
-    """Whether the process goes on: a wait that polls stands at other lines of a library, but not of the user's code."""
-    read = [stack for stack in stacks if stack is not None]
-    if any(_users_part(one) != _users_part(two) for one, two in pairwise(read)):
-        return True
+    """Whether the process goes on.
+
+    A loop that tries again and again stands at other lines, too; but unlike one that computes, it sleeps most of the time.
+    """
     between = pause_s * (len(samples) - 1)
     if not between:
         return False
     first, last = samples[0], samples[-1]
-    if last.io_bytes - first.io_bytes > _WORKING_BYTES_PER_S * between:
-        return True
-    # Waits in PyTorch sleep until their partner comes: a thread that is woken often takes part in many of them.
-    return (
-        doing.doing is Doing.IN_COLLECTIVE
-        and last.switches - first.switches > _WAKES_PER_S * between
-    )
+    read = [stack for stack in stacks if stack is not None]
+    is_elsewhere = any(_users_part(one) != _users_part(two) for one, two in pairwise(read))
+    if doing.doing is Doing.IN_COLLECTIVE:
+        # It sleeps until its partners come: a thread that is woken often takes part in many of them.
+        return is_elsewhere or last.switches - first.switches > _WAKES_PER_S * between
+    works = last.cpu_s - first.cpu_s > _WORKING_CPU * between
+    return (is_elsewhere and works) or last.io_bytes - first.io_bytes > _WORKING_BYTES * between
 
 
 def _users_part(stack: Stack) -> tuple[object, ...]:

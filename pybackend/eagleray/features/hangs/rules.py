@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from attrs import frozen
 
-from eagleray.common.l10n import t
+from eagleray.common.l10n import counted, t
 from eagleray.features.hangs import source_lines, wording
 from eagleray.features.hangs.activity import MESSAGES, WAIT, Doing
 from eagleray.features.hangs.evidence import Evidence, Seen, World
@@ -31,6 +31,12 @@ class Scene:
     def waiting(self) -> tuple[Seen, ...]:
         return self.world.doing(*WAITS)
 
+    @property
+    def all_in_collectives(self) -> tuple[Seen, ...]:
+        """All ranks, if each waits in a collective; else none."""
+        waiting = self.world.doing(Doing.IN_COLLECTIVE)
+        return () if self.world.others(waiting) else waiting
+
 
 Rule = Callable[[Scene], Iterator[Reading]]
 
@@ -38,66 +44,48 @@ Rule = Callable[[Scene], Iterator[Reading]]
 def in_debugger(scene: Scene) -> Iterator[Reading]:
     kept = scene.world.doing(Doing.IN_DEBUGGER)
     if kept:
-        yield reading(
-            scene,
-            Kind.DEBUGGER,
-            kept,
-            0.95,
-            t("{Ranks} wait in a debugger{place}.", **about(kept))
-            if len(kept) > 1
-            else t("{Ranks} waits in a debugger{place}.", **about(kept)),
-            t("Continue them in the debugger that has paused them."),
+        text = counted(
+            len(kept),
+            "{Ranks} waits in a debugger{place}.",
+            "{Ranks} wait in a debugger{place}.",
+            **_about(scene, kept),
         )
+        step = t("Continue in that debugger.")
+        yield _reading(scene, Kind.DEBUGGER, kept, 0.95, text, step)
 
 
 def stopped(scene: Scene) -> Iterator[Reading]:
     kept = scene.world.doing(Doing.STOPPED)
     if kept:
-        text = (
-            t("{Ranks} were stopped by a signal.", **about(kept))
-            if len(kept) > 1
-            else t("{Ranks} was stopped by a signal.", **about(kept))
+        text = counted(
+            len(kept),
+            "{Ranks} was stopped by a signal.",
+            "{Ranks} were stopped by a signal.",
+            **_about(scene, kept),
         )
         pids = " ".join(str(seen.process.pid) for seen in kept)
-        yield reading(
-            scene,
-            Kind.STOPPED,
-            kept,
-            0.95,
-            text,
-            t("Let them go on: {command}", command=f"kill -CONT {pids}"),
-        )
+        step = t("Resume with: {command}", command=f"kill -CONT {pids}")
+        yield _reading(scene, Kind.STOPPED, kept, 0.95, text, step)
 
 
 def going_on(scene: Scene) -> Iterator[Reading]:
     """Slow, not hung: a wait has ended between samples, or all that the others wait for are working."""
     moving = [seen for seen in scene.world.ranks if seen.moves]
-    if not moving:
-        return
-    waiting = scene.waiting
-    busy = scene.world.others(waiting)
-    if any(seen.moves for seen in waiting) or not waiting:
-        yield reading(
-            scene,
-            Kind.SLOW,
-            [] if len(moving) > len(scene.world.ranks) // 2 else moving,
-            0.85,
-            t("Nothing hangs: {ranks} went on between the samples.", **about(moving)),
-            t("Profile the run to see what takes the time."),
-        )
+    busy = scene.world.others(scene.waiting)
+    if any(seen.moves for seen in scene.waiting) or (moving and not scene.waiting):
+        few = moving if len(moving) <= len(scene.world.ranks) // 2 else ()
+        text = t("Nothing hangs: {ranks} went on between the samples.", **_about(scene, moving))
+        step = t("Profile the run to see what takes the time.")
+        yield _reading(scene, Kind.SLOW, few, 0.85, text, step)
     elif busy and all(seen.moves for seen in busy):
-        yield reading(
-            scene,
-            Kind.SLOW,
-            busy,
-            0.8,
-            t("Nothing hangs: {ranks} still work{place}, and the others wait.", **about(busy))
-            if len(busy) > 1
-            else t(
-                "Nothing hangs: {ranks} still works{place}, and the others wait.", **about(busy)
-            ),
-            t("Wait, or profile these ranks to see what takes the time."),
+        text = counted(
+            len(busy),
+            "Nothing hangs: {ranks} still works{place}, and the others wait.",
+            "Nothing hangs: {ranks} still work{place}, and the others wait.",
+            **_about(scene, busy),
         )
+        step = t("Wait, or profile these ranks to see what takes the time.")
+        yield _reading(scene, Kind.SLOW, busy, 0.8, text, step)
 
 
 def gil_held(scene: Scene) -> Iterator[Reading]:
@@ -108,54 +96,62 @@ def gil_held(scene: Scene) -> Iterator[Reading]:
     ]
     if holders:
         asleep = all(not sample.gil_holder_active for seen in holders for sample in seen.samples)
-        yield reading(
-            scene,
-            Kind.GIL_HELD,
-            holders,
-            0.9 if asleep else 0.75,
-            t("{Ranks} never let go of the GIL{place}: native code runs there.", **about(holders))
-            if len(holders) > 1
-            else t(
-                "{Ranks} never lets go of the GIL{place}: native code runs there.", **about(holders)
-            ),
-            t("Look at the native frames of this call."),
+        text = counted(
+            len(holders),
+            "{Ranks} never lets go of the GIL{place}: native code runs there.",
+            "{Ranks} never let go of the GIL{place}: native code runs there.",
+            **_about(scene, holders),
         )
+        step = t("Look at the native frames of this call.")
+        yield _reading(scene, Kind.GIL_HELD, holders, 0.9 if asleep else 0.75, text, step)
 
 
 def initializing(scene: Scene) -> Iterator[Reading]:
     started = scene.world.doing(Doing.INITIALIZING)
-    if not started:
-        return
     elsewhere = scene.world.others(started)
     missing = scene.world.missing
     different = _minority(started, lambda seen: (seen.process.rendezvous, seen.process.world_size))
+    culprits: Sequence[Seen] | RankSet = elsewhere or missing or different
+    confidence = 0.85 if culprits else 0.7
+    if not started:
+        return
     if elsewhere:
-        text = t("{others} have not joined the process group.", others=wording.Ranks(elsewhere))
-        yield reading(scene, Kind.INITIALIZATION, elsewhere, 0.85, text, _look_at(elsewhere))
+        text = counted(
+            len(elsewhere),
+            "{Ranks} has not joined the process group, and stands{place}.",
+            "{Ranks} have not joined the process group, and stand{place}.",
+            **_about(scene, elsewhere),
+        )
+        step = _look_at(elsewhere)
     elif missing:
-        text = t("No process of {others} was found.", others=wording.ranks_of(missing))
+        text = t("There is no process of {ranks}.", ranks=wording.ranks_of(missing))
         step = t("Check that all ranks were started, and with the same address.")
-        yield reading(scene, Kind.INITIALIZATION, missing, 0.85, text, step)
     elif different:
-        text = t(
-            "{Ranks} wait for another address or number of ranks than the others.",
-            **about(different),
+        text = counted(
+            len(different),
+            "{Ranks} joins another address, or another number of ranks, than the others.",
+            "{Ranks} join another address, or another number of ranks, than the others.",
+            **_about(scene, different),
         )
         step = t("Give all ranks the same MASTER_ADDR, MASTER_PORT and WORLD_SIZE.")
-        yield reading(scene, Kind.INITIALIZATION, different, 0.85, text, step)
     else:
         text = t("All ranks wait for each other while they form a process group.")
-        step = t("Check that the ranks reach the address of rank 0.")
-        yield reading(scene, Kind.INITIALIZATION, [], 0.7, text, step)
+        step = t("Check that all ranks reach the address of rank 0.")
+    yield _reading(scene, Kind.INITIALIZATION, culprits, confidence, text, step)
 
 
 def dead(scene: Scene) -> Iterator[Reading]:
     ended = scene.world.doing(Doing.ENDED)
     gone = RankSet.union([scene.world.missing, RankSet.of(seen.rank for seen in ended)])
     if gone and len(gone) < len(scene.world.expected):
-        text = t("{Ranks} ended while the others wait.", Ranks=wording.Ranks_of(gone))
+        text = counted(
+            len(gone),
+            "{Ranks} has ended, and the others wait.",
+            "{Ranks} have ended, and the others wait.",
+            Ranks=wording.Ranks_of(gone),
+        )
         step = t("Read the end of their logs.")
-        yield reading(scene, Kind.RANK_DEAD, gone, 0.9 if scene.waiting else 0.6, text, step)
+        yield _reading(scene, Kind.RANK_DEAD, gone, 0.9 if scene.waiting else 0.6, text, step)
 
 
 def tearing_down(scene: Scene) -> Iterator[Reading]:
@@ -163,55 +159,44 @@ def tearing_down(scene: Scene) -> Iterator[Reading]:
     left = scene.world.others(ending)
     if not ending or not left:
         return
-    raised = [seen for seen in ending if seen.last.exceptions] or list(ending)
-    exceptions = sorted({name for seen in raised for name in seen.last.exceptions})
+    raised = _those_that_raised(ending)
+    exceptions = ", ".join(sorted({name for seen in raised for name in seen.last.exceptions}))
+    values = {**_about(scene, raised), "exceptions": exceptions, "calls": wording.calls(left)}
     if exceptions:
-        text = t(
-            "{ranks}: {exception} was raised, and their cleanup{place} waits for the others, which wait in {calls}.",
-            ranks=wording.Ranks(raised),
-            exception=", ".join(exceptions),
-            place=wording.place(raised),
-            calls=wording.calls(left),
+        text = counted(
+            len(raised),
+            "{Ranks} raised {exceptions}. Its cleanup{place} waits for the others, in {calls}.",
+            "{Ranks} raised {exceptions}. Their cleanup{place} waits for the others, in {calls}.",
+            **values,
         )
     else:
-        text = t(
-            "{ranks} clean up{place} while {others} wait in {calls}.",
-            ranks=wording.Ranks(raised),
-            place=wording.place(raised),
-            others=wording.ranks(left),
-            calls=wording.calls(left),
+        text = counted(
+            len(raised),
+            "{Ranks} cleans up{place}, and the others wait in {calls}.",
+            "{Ranks} clean up{place}, and the others wait in {calls}.",
+            **values,
         )
-    step = t(
-        "Read the log of {ranks}: an exception there comes first.", ranks=wording.ranks(raised)
-    )
-    yield reading(scene, Kind.CLEANUP_DEADLOCK, raised, 0.9 if exceptions else 0.8, text, step)
+    confidence = 0.9 if exceptions else 0.8
+    yield _reading(scene, Kind.CLEANUP_DEADLOCK, raised, confidence, text, _read_log(raised))
 
 
 def in_handler(scene: Scene) -> Iterator[Reading]:
     """Some ranks wait on the way out of an exception: in `except`, `finally` or `__exit__`, where the others are not."""
     handling = [seen for seen in scene.world.ranks if seen.activity.handler]
-    left = scene.world.others(handling)
-    if not handling or not left:
+    if not handling or not scene.world.others(handling):
         return
-    raised = [seen for seen in handling if seen.last.exceptions] or handling
+    raised = _those_that_raised(handling)
     waits = all(seen.activity.doing is Doing.IN_COLLECTIVE for seen in raised)
-    in_except = any(seen.activity.handler == "except" for seen in raised)
-    if not waits and not in_except:
+    if not waits and not any(seen.activity.handler == "except" for seen in raised):
         return
-    text = t(
-        "{ranks} wait in {calls} on the way out of an exception, while {others} wait in {other_calls}.",
-        ranks=wording.Ranks(raised),
-        calls=wording.calls(raised),
-        others=wording.ranks(left),
-        other_calls=wording.calls(left),
+    text = counted(
+        len(raised),
+        "{Ranks} waits in {calls} on the way out of an exception, {others} in {other_calls}.",
+        "{Ranks} wait in {calls} on the way out of an exception, {others} in {other_calls}.",
+        **_about(scene, raised),
     )
-    step = t(
-        "Read the log of {ranks}: an exception there comes first.", ranks=wording.ranks(raised)
-    )
-    seen_exception = any(seen.last.exceptions for seen in raised)
-    yield reading(
-        scene, Kind.EXCEPTION_IN_FLIGHT, raised, 0.9 if seen_exception else 0.75, text, step
-    )
+    confidence = 0.9 if any(seen.last.exceptions for seen in raised) else 0.75
+    yield _reading(scene, Kind.EXCEPTION_IN_FLIGHT, raised, confidence, text, _read_log(raised))
 
 
 def loading_data(scene: Scene) -> Iterator[Reading]:
@@ -219,18 +204,16 @@ def loading_data(scene: Scene) -> Iterator[Reading]:
     if not loading:
         return
     children = [child for seen in loading for child in scene.evidence.children(seen)]
-    places = wording.place([child for child in children if child.activity.place is not None])
-    text = (
-        t(
-            "The data loader of {ranks} doesn't deliver: its process waits{place}.",
-            ranks=wording.ranks(loading),
-            place=places,
+    place = wording.place([child for child in children if child.activity.place is not None])
+    text = t("The data loader of {ranks} delivers nothing.", **_about(scene, loading))
+    if place:
+        text = t(
+            "The data loader of {ranks} delivers nothing: its process waits{child_place}.",
+            **_about(scene, loading),
+            child_place=place,
         )
-        if places
-        else t("The data loader of {ranks} doesn't deliver.", ranks=wording.ranks(loading))
-    )
     step = t("Look at what the data loader reads there.")
-    yield reading(scene, Kind.DATA_LOADER, loading, 0.85, text, step)
+    yield _reading(scene, Kind.DATA_LOADER, loading, 0.85, text, step)
 
 
 def unmatched_messages(scene: Scene) -> Iterator[Reading]:
@@ -239,107 +222,109 @@ def unmatched_messages(scene: Scene) -> Iterator[Reading]:
     if not in_messages or scene.world.others(scene.waiting):
         return
     by_rank = {seen.rank: seen for seen in scene.world.ranks}
-    heads = []
-    for seen in in_messages:
-        peer = by_rank.get(_peer(seen))
-        if peer is None:
-            continue
-        if not _answers(peer, seen) and (peer not in in_messages or _is_cycle(seen, by_rank)):
-            heads.append(seen)
-    culprits = heads or in_messages
-    text = t(
-        "{ranks} wait in {calls} for a message that no rank sends.",
-        ranks=wording.Ranks(culprits),
-        calls=wording.calls(culprits),
+    # A rank that waits for another that waits in a message, too, is only further down the pipeline.
+    unmatched = [
+        seen
+        for seen in in_messages
+        if (peer := by_rank.get(_peer(seen))) is not None
+        and not _answers(peer, seen)
+        and (peer not in in_messages or _is_cycle(seen, by_rank))
+    ]
+    culprits = unmatched or in_messages
+    text = counted(
+        len(culprits),
+        "{Ranks} waits in {calls} for a message that no rank sends.",
+        "{Ranks} wait in {calls} for messages that no rank sends.",
+        **_about(scene, culprits),
     )
     step = t("Compare the order of sends and receives of these ranks.")
-    confidence = 0.85 if heads else 0.65
-    yield reading(scene, Kind.PIPELINE_MISMATCH, culprits, confidence, text, step)
+    confidence = 0.85 if unmatched else 0.65
+    yield _reading(scene, Kind.PIPELINE_MISMATCH, culprits, confidence, text, step)
+
+
+def different_groups(scene: Scene) -> Iterator[Reading]:
+    """All ranks wait in the same collective, but of different process groups."""
+    waiting = scene.all_in_collectives
+    different = _minority(waiting, _group)
+    if different and len({seen.activity.call for seen in waiting}) == 1:
+        text = counted(
+            len(different),
+            "{Ranks} waits in {calls}, in another process group than {others} in {other_calls}.",
+            "{Ranks} wait in {calls}, in another process group than {others} in {other_calls}.",
+            **_about(scene, different),
+        )
+        step = t("Use the same process group on all ranks.")
+        yield _reading(scene, Kind.WRONG_PROCESS_GROUP, different, 0.8, text, step)
 
 
 def different_calls(scene: Scene) -> Iterator[Reading]:
     """All ranks wait in collectives, but not in the same."""
-    waiting = scene.world.doing(Doing.IN_COLLECTIVE)
-    if len(waiting) < 2 or scene.world.others(waiting):
-        return
-    groups = {seen.rank: _group(seen) for seen in waiting}
-    calls = {seen.activity.call for seen in waiting}
-    by_group = _minority(waiting, lambda seen: groups[seen.rank])
-    if len(calls) == 1 and by_group:
-        text = t(
-            "{ranks} wait in {calls} of another process group than {others}, in {other_calls}.",
-            **_both(scene, by_group),
-        )
-        step = t("Use the same process group on all ranks.")
-        yield reading(scene, Kind.WRONG_PROCESS_GROUP, by_group, 0.8, text, step)
-        return
-    different = _minority(waiting, lambda seen: seen.activity.call) or _minority(
-        waiting, lambda seen: seen.activity.place
-    )
+    waiting = scene.all_in_collectives
+    by_call = _minority(waiting, lambda seen: seen.activity.call)
+    different = by_call or _minority(waiting, lambda seen: seen.activity.place)
     if different:
-        text = t(
-            "{ranks} wait in {calls} while {others} wait in {other_calls}{branch}.",
-            **_both(scene, different),
+        text = counted(
+            len(different),
+            "{Ranks} waits in {calls} while {others} wait in {other_calls}{branch}.",
+            "{Ranks} wait in {calls} while {others} wait in {other_calls}{branch}.",
+            **_about(scene, different),
             branch=_branch(different, scene.world.others(different)),
         )
         step = t("Make all ranks call the same collectives in the same order.")
-        confidence = 0.9 if len(calls) > 1 else 0.7
-        yield reading(scene, Kind.COLLECTIVE_MISMATCH, different, confidence, text, step)
+        confidence = 0.9 if by_call else 0.7
+        yield _reading(scene, Kind.COLLECTIVE_MISMATCH, different, confidence, text, step)
 
 
 def late(scene: Scene) -> Iterator[Reading]:
-    """Some ranks are elsewhere and don't move, and the others wait for them."""
+    """Some ranks are elsewhere and don't go on, and the others wait for them."""
     waiting = scene.waiting
     behind = scene.world.others(waiting)
     if not waiting or not behind:
         return
-    in_loop = [seen for seen in behind if seen.activity.doing is Doing.IN_EVENT_LOOP]
-    if len(in_loop) == len(behind):
+    if all(seen.activity.doing is Doing.IN_EVENT_LOOP for seen in behind):
         text = t(
-            "{Ranks}: all tasks of the event loop wait, and the other ranks wait for them.",
-            **about(behind),
+            "All tasks of the event loop of {ranks} wait, and the other ranks wait for them.",
+            **_about(scene, behind),
         )
         step = t("Look at what the tasks of the event loop await.")
-        yield reading(scene, Kind.ASYNCIO, behind, 0.8, text, step)
+        yield _reading(scene, Kind.ASYNCIO, behind, 0.8, text, step)
         return
     confidence = 0.8 if len(behind) <= len(waiting) else 0.6
-    text = t(
-        "{others} wait in {calls} for {ranks}, which {stand}{place}.",
-        others=wording.Ranks(waiting),
-        calls=wording.calls(waiting),
-        ranks=wording.ranks(behind),
-        stand=t("stand still") if len(behind) > 1 else t("stands still"),
-        place=wording.place(behind),
+    text = counted(
+        len(behind),
+        "{Others} wait in {other_calls} for {ranks}, which stands still{place}.",
+        "{Others} wait in {other_calls} for {ranks}, which stand still{place}.",
+        **_about(scene, behind),
     )
-    yield reading(scene, Kind.STRAGGLER, behind, confidence, text, _look_at(behind))
+    yield _reading(scene, Kind.STRAGGLER, behind, confidence, text, _look_at(behind))
 
 
 def event_loops(scene: Scene) -> Iterator[Reading]:
-    """Nobody waits in a collective; event loops have nothing to do."""
+    """Nobody waits in a collective, and event loops have nothing to do."""
     loops = scene.world.doing(Doing.IN_EVENT_LOOP)
     if loops and not scene.waiting:
-        text = t("{Ranks}: all tasks of the event loop wait.", **about(loops))
+        text = t("All tasks of the event loop of {ranks} wait.", **_about(scene, loops))
         step = t("Look at what the tasks of the event loop await.")
-        yield reading(scene, Kind.ASYNCIO, loops, 0.7, text, step)
+        yield _reading(scene, Kind.ASYNCIO, loops, 0.7, text, step)
 
 
 def same_call(scene: Scene) -> Iterator[Reading]:
     """All ranks are in the same call, so no rank is at fault."""
-    waiting = scene.world.doing(Doing.IN_COLLECTIVE)
-    places = {(seen.activity.call, seen.activity.place) for seen in waiting}
-    if len(waiting) < 2 or len(waiting) < len(scene.world.ranks) or len(places) != 1:
+    waiting = scene.all_in_collectives
+    if len(waiting) < 2 or len({(each.activity.call, each.activity.place) for each in waiting}) > 1:
         return
-    # With a group in a variable, ranks at one line may be in different groups.
-    in_variable = waiting[0].activity.call == WAIT or bool(_group(waiting[0]))
-    text = t("All ranks wait in the same {calls}.", calls=wording.calls(waiting))
+    # With its group in a variable, ranks at one line may be in different groups.
+    is_unsure = waiting[0].activity.call == WAIT or bool(_group(waiting[0]))
+    text = t("All ranks wait in {calls}, at the same line.", calls=wording.calls(waiting))
     step = t("Check the network between the nodes, and the GPUs.")
-    yield reading(scene, Kind.TRANSPORT, [], 0.55 if in_variable else 0.75, text, step)
-    if in_variable:
+    yield _reading(scene, Kind.TRANSPORT, (), 0.55 if is_unsure else 0.75, text, step)
+    if is_unsure:
         text = t(
-            "The ranks may be in different process groups in {calls}.", calls=wording.calls(waiting)
+            "The ranks wait in {calls}, perhaps in different process groups.",
+            calls=wording.calls(waiting),
         )
         step = t("Start the run with the flight recorder to see the groups.")
-        yield reading(scene, Kind.WRONG_PROCESS_GROUP, [], 0.45, text, step)
+        yield _reading(scene, Kind.WRONG_PROCESS_GROUP, (), 0.45, text, step)
 
 
 RULES: tuple[Rule, ...] = (
@@ -353,6 +338,7 @@ RULES: tuple[Rule, ...] = (
     dead,
     loading_data,
     unmatched_messages,
+    different_groups,
     different_calls,
     late,
     event_loops,
@@ -360,7 +346,7 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def reading(
+def _reading(
     scene: Scene,
     kind: Kind,
     culprits: Iterable[Seen] | RankSet,
@@ -374,22 +360,27 @@ def reading(
     return Reading(kind, ranks, confidence, sentence, next_step, scene.world.name)
 
 
-def about(seen: Sequence[Seen]) -> dict[str, str]:
-    return {
-        "Ranks": wording.Ranks(seen),
-        "ranks": wording.ranks(seen),
-        "place": wording.place(seen),
-    }
-
-
-def _both(scene: Scene, some: Sequence[Seen]) -> dict[str, str]:
+def _about(scene: Scene, some: Sequence[Seen]) -> dict[str, str]:
+    """What sentences say of `some` ranks and of all others."""
     others = scene.world.others(some)
     return {
-        "ranks": wording.Ranks(some),
+        "Ranks": wording.Ranks(some),
+        "ranks": wording.ranks(some),
+        "place": wording.place(some),
         "calls": wording.calls(some),
+        "Others": wording.Ranks(others),
         "others": wording.ranks(others),
         "other_calls": wording.calls(others),
     }
+
+
+def _those_that_raised(ranks: Sequence[Seen]) -> list[Seen]:
+    """Those of `ranks` with an exception in their variables, else all of them."""
+    return [seen for seen in ranks if seen.last.exceptions] or list(ranks)
+
+
+def _read_log(ranks: Sequence[Seen]) -> str:
+    return t("Read the log of {ranks}: an exception there comes first.", ranks=wording.ranks(ranks))
 
 
 def _look_at(ranks: Sequence[Seen]) -> str:
