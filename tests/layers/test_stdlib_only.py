@@ -11,7 +11,16 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "pybackend" / "eagleray"
 # debugpy brings the others along.
 OF_DEBUGPY = {"_pydevd_bundle", "debugpy", "pydevd", "pydevd_tracing"}
-STDLIB_ONLY = ["adapter", "common", "injected", "protocol", "remote_scripts", "routes", "sampling"]
+STDLIB_ONLY = [
+    "adapter",
+    "common",
+    "injected",
+    "inspecting",
+    "protocol",
+    "remote_scripts",
+    "routes",
+    "sampling",
+]
 
 
 def foreign_imports(source: str) -> list[str]:

@@ -272,6 +272,14 @@ GROUPS: dict[str, dict[str, Entry]] = {
                 ("stacks --pids $(pgrep -f train.py) --json", later("as JSON")),
             ),
         ),
+        "inspect": Command(
+            "inspect",
+            later("Look into a process that runs or hangs, without stopping it"),
+            examples=(
+                ("inspect --pid 4711", later("its stack")),
+                ("inspect --pid 4711 self.step 'loss.item()'", later("values in your own code")),
+            ),
+        ),
         "workers": WORKERS,
         "runs": RUNS,
         "presets": PRESETS,

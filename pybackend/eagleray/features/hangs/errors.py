@@ -14,3 +14,16 @@ def no_processes(pids: Sequence[int]) -> EaglerayError:
         t("None of these processes runs: {pids}.", pids=", ".join(map(str, pids))),
         t("Check the numbers with `ps`."),
     )
+
+
+def not_inspected(pid: int, reason: str, text: str) -> EaglerayError:
+    steps = {
+        "ended": t("Check the number with `ps`."),
+        "stopped": t("Resume it first, with `kill -CONT {pid}`.", pid=pid),
+        "permission": t("Run this as the user of the process, where ptrace is allowed."),
+    }
+    return EaglerayError(
+        "not-inspected",
+        t("Can't look into process {pid}: {reason}.", pid=pid, reason=text),
+        steps.get(reason, t("Run `eagleray stacks --pids {pid}` for its stack.", pid=pid)),
+    )

@@ -1,0 +1,82 @@
+"""`eagleray inspect`: the stack and values of a process that runs or hangs, without stopping it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+from eagleray.app import App
+from eagleray.cli.arguments import add_json
+from eagleray.cli.output import print_json
+from eagleray.common.errors import printable
+from eagleray.common.l10n import t
+from eagleray.features.hangs import errors
+from eagleray.inspecting.questions import OUTSIDE, Inspection, inspect
+from eagleray.inspecting.remote_thread import NotStarted
+from eagleray.sampling.dumps import Tools
+from eagleray.tools.pyspy import find_program
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_json(parser)
+    parser.add_argument(
+        "--pid", metavar="PID", type=int, required=True, help=t("Inspect this process.")
+    )
+    parser.add_argument(
+        "expressions",
+        metavar="EXPR",
+        nargs="*",
+        help=t("Evaluate this in the innermost frame of your own code."),
+    )
+    parser.add_argument(
+        "--allow-all",
+        action="store_true",
+        help=t("Allow any expression, also one that changes the program or waits."),
+    )
+
+
+async def run(app: App, arguments: argparse.Namespace) -> int:
+    try:
+        found = await asyncio.to_thread(
+            inspect,
+            arguments.pid,
+            tuple(arguments.expressions),
+            Tools(py_spy=find_program()),
+            allow_all=arguments.allow_all,
+        )
+    except NotStarted as error:
+        raise errors.not_inspected(arguments.pid, error.reason, str(error)) from error
+    if arguments.json or arguments.format:
+        print_json(inspection_json(found))
+    else:
+        _print(found)
+    return 1 if any(value.error for value in found.values) else 0
+
+
+def inspection_json(found: Inspection) -> dict[str, object]:
+    return {
+        "pid": found.pid,
+        "how": found.how,
+        "why_outside": found.why_outside,
+        "thread": found.thread,
+        "exception": found.exception,
+        "stack": [
+            {"function": frame.function, "path": frame.path, "line": frame.line}
+            for frame in found.stack
+        ],
+        "values": [
+            {"expression": value.expression, "value": value.value or None, "error": value.error}
+            for value in found.values
+        ],
+    }
+
+
+def _print(found: Inspection) -> None:
+    if found.how == OUTSIDE:
+        print(printable(t("Only the stack can be read: {reason}.", reason=found.why_outside)))
+    for frame in found.stack:
+        print(printable(f"  {frame.function} ({frame.path}:{frame.line})"))
+    if found.exception:
+        print(printable(t("Handles {exception}", exception=found.exception)))
+    for value in found.values:
+        print(printable(f"{value.expression} = {value.value or value.error}"))

@@ -1,0 +1,107 @@
+"""Addresses of exported functions in a running process, from the symbol tables of the files that it has mapped."""
+
+from __future__ import annotations
+
+import mmap
+import re
+import struct
+from pathlib import Path
+from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_DYNSYM, _LOAD = 11, 1
+# Where Python and threads live: in the executable, in libpython, in libc (glibc 2.34 and musl) or in libpthread.
+_FILES = re.compile(r"(libpython[^/]*\.so|libc\.so|libc-|libpthread|ld-musl|python[^/]*$)")
+_PYTHON = re.compile(r"(libpython[^/]*\.so[^/]*|/python[\d.]*)$")
+
+
+class _Symbol(NamedTuple):
+    name: int
+    info: int
+    other: int
+    section: int
+    value: int
+    size: int
+
+
+def addresses(pid: int, names: Iterable[str]) -> dict[str, int]:
+    """Where the functions `names` are in the memory of `pid`; those that it doesn't export are missing."""
+    wanted = {name.encode() for name in names}
+    found: dict[str, int] = {}
+    for path, start in _mapped(pid):
+        try:
+            for name, value in _exported(Path(f"/proc/{pid}/root{path}"), wanted):
+                found.setdefault(name, start + value)
+        except (OSError, ValueError, struct.error):
+            continue
+    return found
+
+
+def code_of_python(pid: int) -> list[tuple[int, int]]:
+    """Where the code of Python itself is in the memory of `pid`, from and to."""
+    found = []
+    for line in _maps(pid):
+        place, rights, _offset, _device, _inode, *path = line.split(None, 5)
+        if "x" in rights and path and _PYTHON.search(path[0]):
+            first, _, last = place.partition("-")
+            found.append((int(first, 16), int(last, 16)))
+    return found
+
+
+def _maps(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/maps").read_text("utf-8", "surrogateescape").splitlines()
+
+
+def _mapped(pid: int) -> Iterator[tuple[str, int]]:
+    """The files with code that `pid` has mapped, and where each of them begins."""
+    seen = set()
+    for line in _maps(pid):
+        place, _rights, offset, _device, _inode, *rest = line.split(None, 5)
+        path = rest[0] if rest else ""
+        if path.startswith("/") and path not in seen and int(offset, 16) == 0:
+            seen.add(path)
+            if _FILES.search(path):
+                yield path, int(place.partition("-")[0], 16)
+
+
+def _exported(path: Path, wanted: set[bytes]) -> Iterator[tuple[str, int]]:
+    """The `wanted` functions of the file, relative to where its mapping begins."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        if data[:5] != b"\x7fELF\x02":
+            raise ValueError(f"{path} is not a 64-bit ELF file")
+        programs, sections = struct.unpack_from("<QQ", data, 32)
+        program_size, program_count, section_size, section_count = struct.unpack_from(
+            "<HHHH", data, 54
+        )
+        lowest = min(
+            struct.unpack_from("<Q", data, programs + index * program_size + 16)[0]
+            for index in range(program_count)
+            if struct.unpack_from("<I", data, programs + index * program_size)[0] == _LOAD
+        )
+        # A file that isn't relocatable is mapped at the addresses that its symbols have.
+        base = lowest & ~0xFFF
+        for index in range(section_count):
+            header = sections + index * section_size
+            if struct.unpack_from("<I", data, header + 4)[0] != _DYNSYM:
+                continue
+            offset, size, link = struct.unpack_from("<QQI", data, header + 24)
+            strings = struct.unpack_from("<Q", data, sections + link * section_size + 24)[0]
+            for name, value in _symbols(data, offset, size, strings, wanted):
+                yield name, value - base
+
+
+def _symbols(
+    data: mmap.mmap, offset: int, size: int, strings: int, wanted: set[bytes]
+) -> Iterator[tuple[str, int]]:
+    for fields in struct.iter_unpack("<IBBHQQ", data[offset : offset + size]):
+        symbol = _Symbol(*fields)
+        if not symbol.value:
+            continue
+        start = strings + symbol.name
+        # No wanted name is longer, and most symbols need no more than a look at their first letters.
+        text = data[start : start + 32].partition(b"\0")[0]
+        if text in wanted:
+            yield text.decode(), symbol.value

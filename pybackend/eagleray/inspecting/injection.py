@@ -1,0 +1,76 @@
+"""Lets a process of this machine answer questions: runs the code of `inside.py` in a thread of it."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from eagleray.inspecting import remote_thread
+from eagleray.inspecting.remote_thread import NotStarted
+from eagleray.sampling import proc
+
+# What the new thread needs at most to get the GIL and to open its socket.
+OPENING_S = 10.0
+
+# The folder in it is made by us alone, and checked; see `_make_private`.
+_SHARED_FOLDER = "/tmp"  # noqa: S108
+_INSIDE = Path(__file__).parent / "inside.py"
+
+
+def socket_of(pid: int) -> str:
+    """The socket on which `pid` answers, which is opened first if necessary.  Raises NotStarted."""
+    process = _checked(pid)
+    # As the process sees it, which may be in a container.
+    uid = _owner(pid)
+    folder = f"{_SHARED_FOLDER}/eagleray-inspect-{uid}"
+    path = f"{folder}/{pid}-{process.started}"
+    _make_private(Path(f"/proc/{pid}/root{folder}"), uid)
+    found = Path(f"/proc/{pid}/root{path}")
+    if not found.exists():
+        remote_thread.start(pid, _text(path))
+        _wait_for(found)
+    return str(found)
+
+
+def _checked(pid: int) -> proc.ProcessStat:
+    process = proc.stat(pid)
+    if process is None or process.state in "ZX":
+        raise NotStarted("ended", f"Process {pid} has ended")
+    if process.state in "Tt":
+        raise NotStarted("stopped", f"Process {pid} is stopped, by a signal or by a debugger")
+    if _owner(pid) != os.geteuid() and os.geteuid() != 0:
+        raise NotStarted("permission", f"Process {pid} belongs to another user")
+    return process
+
+
+def _owner(pid: int) -> int:
+    return Path(f"/proc/{pid}").stat().st_uid
+
+
+def _make_private(folder: Path, uid: int) -> None:
+    """Makes `folder`, which only the user `uid` may enter.  Raises NotStarted if somebody else has made it."""
+    try:
+        folder.mkdir(mode=0o700)
+        os.chown(folder, uid, -1)
+    except FileExistsError:
+        pass
+    found = folder.lstat()
+    if found.st_uid != uid or found.st_mode & 0o077:
+        raise NotStarted("folder", f"{folder} belongs to another user, or others may enter it")
+
+
+def _text(socket: str) -> str:
+    """One expression, since its names would be those of the program's main module."""
+    return (
+        f"(lambda names: (exec(compile({_INSIDE.read_text()!r}, '<eagleray>', 'exec'), names), "
+        f"names['serve']({socket!r})))({{'__name__': 'eagleray_inside', '__file__': '<eagleray>'}})\n"
+    )
+
+
+def _wait_for(path: Path) -> None:
+    end = time.monotonic() + OPENING_S
+    while not path.exists():
+        if time.monotonic() > end:
+            raise NotStarted("gil-held", "The process didn't answer; native code may hold the GIL")
+        time.sleep(0.02)

@@ -1,0 +1,467 @@
+"""What runs inside the inspected process: a thread that answers questions about stacks, variables and expressions.
+
+This file is executed as it is in the process, so it needs only the standard library of Python 3.9 and imports nothing of
+ours.  The program isn't stopped: a thread that waits in C has given up the GIL, and its frames stand still.  The thread
+answers only its own user, and ends when nobody has asked for `IDLE_S`.
+"""
+
+from __future__ import annotations
+
+import _thread
+import ast
+import collections
+import contextlib
+import json
+import operator
+import os
+import signal
+import socket
+import struct
+import sys
+import threading
+import types
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+IDLE_S = 120.0
+LONGEST_LINE = 1_000_000
+LONGEST_VALUE = 400
+MOST_ITEMS = 20
+MOST_CHILDREN = 200
+
+_BINARY: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_UNARY: dict[type, Callable[[Any], Any]] = {
+    ast.Not: operator.not_,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Invert: operator.invert,
+}
+_COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda item, items: item in items,
+    ast.NotIn: lambda item, items: item not in items,
+}
+_FUNCTIONS: dict[str, Any] = {
+    function.__name__: function
+    for function in (
+        *(abs, all, any, bool, enumerate, float, id, int, isinstance, len, list),
+        *(max, min, round, set, sorted, sum, tuple, dict, type, zip),
+    )
+}
+_SCALARS = (int, float, complex, bool, str, bytes, type(None), type, range, slice)
+_CONTAINERS = (list, tuple, dict, set, frozenset, collections.OrderedDict, collections.deque)
+_OF_TORCH = ("Size", "dtype", "device")
+_PLAIN_METHODS = (
+    "keys",
+    "values",
+    "items",
+    "get",
+    "count",
+    "index",
+    "startswith",
+    "endswith",
+    "split",
+    "strip",
+)
+_TENSOR_METHODS = [
+    "size",
+    "dim",
+    "numel",
+    "item",
+    "sum",
+    "mean",
+    "std",
+    "min",
+    "max",
+    "abs",
+    "norm",
+    "isnan",
+    "isinf",
+    "any",
+    "all",
+    "tolist",
+    "element_size",
+    "stride",
+    "is_contiguous",
+    "argmax",
+    "argmin",
+    "unique",
+]
+
+
+class Refused(Exception):
+    """An expression that might change the program, or wait for it."""
+
+
+def evaluate(expression: str, global_names: dict[str, Any], local_names: dict[str, Any]) -> Any:
+    """The value of `expression`, of what can neither change the program nor wait for a GPU or for other ranks.
+
+    Raises Refused for anything else, SyntaxError, and what the expression itself raises.
+    """
+    return _Evaluation(global_names, local_names).value(ast.parse(expression, mode="eval").body)
+
+
+class _Evaluation:
+    def __init__(self, global_names: dict[str, Any], local_names: dict[str, Any]) -> None:
+        self.global_names = global_names
+        self.local_names = local_names
+
+    def value(self, node: ast.AST) -> Any:
+        method = getattr(self, "_" + type(node).__name__.lower(), None)
+        if method is None:
+            raise Refused(f"{type(node).__name__} may change the program")
+        return method(node)
+
+    def _constant(self, node: ast.Constant) -> Any:
+        return node.value
+
+    def _name(self, node: ast.Name) -> Any:
+        for names in (self.local_names, self.global_names):
+            if node.id in names:
+                return names[node.id]
+        builtin = _FUNCTIONS.get(node.id)
+        if builtin is None:
+            raise NameError(f"name {node.id!r} is not defined")
+        return builtin
+
+    def _attribute(self, node: ast.Attribute) -> Any:
+        return attribute(self.value(node.value), node.attr)
+
+    def _subscript(self, node: ast.Subscript) -> Any:
+        items = self.value(node.value)
+        # A subclass of dict may have its own way, and a defaultdict would get another item.
+        if not (
+            type(items) in (str, bytes, *_CONTAINERS) or is_torch_size(items) or is_array(items)
+        ):
+            raise Refused(f"Indexing a {type(items).__name__} runs its code")
+        return items[_operand(self.value(node.slice))]
+
+    def _slice(self, node: ast.Slice) -> slice:
+        parts = (node.lower, node.upper, node.step)
+        return slice(*(self.value(part) if part else None for part in parts))
+
+    def _index(self, node: Any) -> Any:
+        return self.value(node.value)
+
+    def _tuple(self, node: ast.Tuple) -> Any:
+        return tuple(self.value(item) for item in node.elts)
+
+    def _list(self, node: ast.List) -> Any:
+        return [self.value(item) for item in node.elts]
+
+    def _binop(self, node: ast.BinOp) -> Any:
+        function = _BINARY.get(type(node.op))
+        if function is None:
+            raise Refused(f"{type(node.op).__name__} isn't allowed")
+        return function(*map(_operand, (self.value(node.left), self.value(node.right))))
+
+    def _unaryop(self, node: ast.UnaryOp) -> Any:
+        return _UNARY[type(node.op)](_operand(self.value(node.operand)))
+
+    def _boolop(self, node: ast.BoolOp) -> Any:
+        stops_at = isinstance(node.op, ast.Or)
+        value = None
+        for item in node.values:
+            value = _operand(self.value(item))
+            if bool(value) is stops_at:
+                break
+        return value
+
+    def _compare(self, node: ast.Compare) -> Any:
+        left = self.value(node.left)
+        for comparison, item in zip(node.ops, node.comparators):
+            right = self.value(item)
+            if not isinstance(comparison, (ast.Is, ast.IsNot)):
+                left, right = _operand(left), _operand(right)
+            result = _COMPARISONS[type(comparison)](left, right)
+            if isinstance(result, bool) and not result:
+                return False
+            left = right
+        return result
+
+    def _ifexp(self, node: ast.IfExp) -> Any:
+        return self.value(node.body if _operand(self.value(node.test)) else node.orelse)
+
+    def _call(self, node: ast.Call) -> Any:
+        if isinstance(node.func, ast.Attribute):
+            owner = self.value(node.func.value)
+            allowed = _TENSOR_METHODS if is_array(owner) else _PLAIN_METHODS
+            is_known = is_array(owner) or type(owner) in (str, bytes, *_CONTAINERS)
+            if not is_known or node.func.attr not in allowed:
+                raise Refused(f"Calling {node.func.attr}() may change the program or wait")
+            function = getattr(owner, node.func.attr)
+        else:
+            if isinstance(node.func, ast.Name) and node.func.id in ("str", "repr"):
+                return described(self.value(node.args[0]))
+            function = self.value(node.func)
+            if not any(function is allowed for allowed in _FUNCTIONS.values()):
+                raise Refused("Calling this function may change the program or wait")
+            if function in (type, id, isinstance, len):
+                return function(*map(self.value, node.args))
+        positional = [_operand(self.value(argument)) for argument in node.args]
+        named = {part.arg: _operand(self.value(part.value)) for part in node.keywords if part.arg}
+        return function(*positional, **named)
+
+
+def _operand(value: Any, depth: int = 0) -> Any:
+    """`value`, if operators and functions on it run no code of the program.  Raises Refused."""
+    kind = type(value)
+    if kind in _SCALARS or is_array(value) or is_torch_size(value) or kind.__module__ == "numpy":
+        return value
+    if kind in _CONTAINERS and depth < 4:
+        parts = [*value, *value.values()] if isinstance(value, dict) else value
+        for part in parts:
+            _operand(part, depth + 1)
+        return value
+    raise Refused(f"An operation on a {kind.__name__} may run its code, or wait for a GPU")
+
+
+def is_torch_size(value: Any) -> bool:
+    kind = type(value)
+    return kind.__module__ == "torch" and kind.__name__ in _OF_TORCH
+
+
+def attribute(owner: Any, name: str) -> Any:
+    """The attribute without running code of the program: a property in Python is refused."""
+    kind = type(owner)
+    for base in kind.__mro__:
+        if isinstance(base.__dict__.get(name), property):
+            raise Refused(f".{name} is a property, which runs code of {kind.__name__}")
+    values = getattr(owner, "__dict__", {})
+    for named in (values, *(values.get(part) for part in ("_parameters", "_buffers", "_modules"))):
+        if isinstance(named, dict) and name in named:
+            return named[name]
+    if isinstance(owner, type):
+        return getattr(owner, name)
+    # Not `getattr`, which calls `__getattr__` of the program.
+    return object.__getattribute__(owner, name)
+
+
+def is_array(value: Any) -> bool:
+    """Whether `value` is a tensor or array in the memory of the CPU: one of a GPU may wait for the hung GPU."""
+    kind = type(value)
+    if (kind.__module__, kind.__name__) == ("numpy", "ndarray"):
+        return True
+    if not kind.__module__.startswith("torch") or kind.__name__ not in ("Tensor", "Parameter"):
+        return False
+    return str(value.device) == "cpu"
+
+
+def described(value: Any, depth: int = 0) -> str:
+    """`value` on one line; the `__repr__` of the program's own classes is not called."""
+    kind = type(value)
+    if kind in (int, float, complex, bool, type(None)):
+        return repr(value)
+    if kind in (str, bytes):
+        return repr(value if len(value) <= LONGEST_VALUE else value[:LONGEST_VALUE]) + (
+            "…" if len(value) > LONGEST_VALUE else ""
+        )
+    if kind.__name__ in ("Tensor", "Parameter", "ndarray") and hasattr(value, "shape"):
+        return _array(value)
+    if kind in (list, tuple, set, frozenset, dict):
+        return _items(value, depth)
+    if isinstance(value, BaseException):
+        return f"{kind.__name__}({', '.join(described(part, depth + 1) for part in value.args)})"
+    if isinstance(value, (type, types.FunctionType, types.ModuleType, types.BuiltinFunctionType)):
+        return f"<{kind.__name__} {getattr(value, '__qualname__', value.__name__)}>"
+    return f"<{kind.__module__}.{kind.__qualname__} at {id(value):#x}>"
+
+
+def _array(value: Any) -> str:
+    text = f"{type(value).__name__}(shape={tuple(value.shape)}, dtype={value.dtype}"
+    device = getattr(value, "device", None)
+    return f"{text}, device={device})" if device is not None else f"{text})"
+
+
+def _items(value: Any, depth: int) -> str:
+    brackets = "[]" if type(value) is list else "()" if type(value) is tuple else "{}"
+    if depth >= 3:
+        return f"{brackets[0]}…{brackets[1]} ({len(value)})"
+    parts = []
+    # A copy, since the program may change it meanwhile.
+    for item in list(value.items() if type(value) is dict else value)[:MOST_ITEMS]:
+        if type(value) is dict:
+            parts.append(f"{described(item[0], depth + 1)}: {described(item[1], depth + 1)}")
+        else:
+            parts.append(described(item, depth + 1))
+    more = ", …" if len(value) > MOST_ITEMS else ""
+    return f"{brackets[0]}{', '.join(parts)}{more}{brackets[1]}"
+
+
+class Answers:
+    """Answers the questions of one client; values that it has been told of keep their number until it is gone."""
+
+    def __init__(self) -> None:
+        self._values: list[Any] = []
+
+    def answer(self, question: dict[str, Any]) -> dict[str, Any]:
+        try:
+            answer: dict[str, Any] = getattr(self, "on_" + question["op"])(question)
+            return answer
+        except Refused as refused:
+            return {"error": str(refused), "refused": True}
+        except BaseException as error:
+            return {"error": f"{type(error).__name__}: {error}"[:LONGEST_VALUE]}
+
+    def on_threads(self, _question: dict[str, Any]) -> dict[str, Any]:
+        names = {thread.ident: thread.name for thread in threading.enumerate()}
+        main = threading.main_thread().ident
+        own = threading.get_ident()
+        exceptions = sys._current_exceptions() if hasattr(sys, "_current_exceptions") else {}
+        return {
+            "threads": [
+                {
+                    "id": ident,
+                    "name": names.get(ident, ""),
+                    "is_main": ident == main,
+                    "exception": _exception(exceptions.get(ident)),
+                    "stack": [_frame(frame) for frame in _frames(top)],
+                }
+                for ident, top in sys._current_frames().items()
+                if ident != own and not _is_own(top)
+            ]
+        }
+
+    def on_variables(self, question: dict[str, Any]) -> dict[str, Any]:
+        frame = _frame_at(question)
+        return {
+            "variables": [self._variable(name, value) for name, value in _locals(frame).items()]
+        }
+
+    def on_children(self, question: dict[str, Any]) -> dict[str, Any]:
+        value = self._values[question["reference"] - 1]
+        return {"variables": [self._variable(name, child) for name, child in children(value)]}
+
+    def on_evaluate(self, question: dict[str, Any]) -> dict[str, Any]:
+        frame = _frame_at(question)
+        expression, names = question["expression"], _locals(frame)
+        if question.get("allow_all"):
+            value = eval(expression, frame.f_globals, names)  # noqa: S307 -- the user has allowed it
+        else:
+            value = evaluate(expression, frame.f_globals, names)
+        return self._variable(expression, value)
+
+    def _variable(self, name: str, value: Any) -> dict[str, Any]:
+        has_children = next(iter(children(value)), None) is not None
+        if has_children:
+            self._values.append(value)
+        return {
+            "name": name,
+            "value": described(value),
+            "type": type(value).__qualname__,
+            "reference": len(self._values) if has_children else 0,
+        }
+
+
+def children(value: Any) -> list[tuple[str, Any]]:
+    """What `value` consists of, by name: items, or attributes that are no properties."""
+    if type(value) is dict:
+        return [(described(key), item) for key, item in list(value.items())[:MOST_CHILDREN]]
+    if type(value) in (list, tuple, set, frozenset):
+        return [(str(index), item) for index, item in enumerate(list(value)[:MOST_CHILDREN])]
+    values = getattr(value, "__dict__", None)
+    if type(values) is not dict or isinstance(value, (type, types.ModuleType)):
+        return []
+    return [(str(name), item) for name, item in list(values.items())[:MOST_CHILDREN]]
+
+
+def _frames(top: Any) -> list[Any]:
+    """The frames from `top`, the innermost, outwards."""
+    found = []
+    while top is not None:
+        found.append(top)
+        top = top.f_back
+    return found
+
+
+def _frame(frame: Any) -> dict[str, Any]:
+    code = frame.f_code
+    return {
+        "function": getattr(code, "co_qualname", code.co_name),
+        "path": code.co_filename,
+        "line": frame.f_lineno or 0,
+    }
+
+
+def _frame_at(question: dict[str, Any]) -> Any:
+    thread = question.get("thread") or threading.main_thread().ident or 0
+    top = sys._current_frames().get(thread)
+    frames = _frames(top)
+    if question["frame"] >= len(frames):
+        raise LookupError("The thread has gone on, and this frame has ended")
+    return frames[question["frame"]]
+
+
+def _locals(frame: Any) -> dict[str, Any]:
+    return dict(frame.f_locals)
+
+
+def _is_own(top: Any) -> bool:
+    return any(frame.f_code.co_filename == __file__ for frame in _frames(top))
+
+
+def _exception(current: Any) -> str:
+    """What is being handled in a thread: an exception, or in Python 3.9 and 3.10 its triple."""
+    error = current[1] if isinstance(current, tuple) else current
+    return described(error) if error is not None else ""
+
+
+def serve(path: str) -> None:
+    """Answers on the Unix socket `path`, whose folder only its user may enter, until nobody has asked for long."""
+    # Signals are for the threads of the program.
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    listener = socket.socket(socket.AF_UNIX)
+    try:
+        listener.bind(path)
+        listener.listen(4)
+        listener.settimeout(IDLE_S)
+        while True:
+            connection, _ = listener.accept()
+            if _is_ours(connection):
+                _thread.start_new_thread(_converse, (connection,))
+            else:
+                connection.close()
+    except OSError:
+        # Nobody has asked for long, or the folder is gone.
+        pass
+    finally:
+        listener.close()
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+def _is_ours(connection: socket.socket) -> bool:
+    size = struct.calcsize("3i")
+    _pid, uid, _gid = struct.unpack(
+        "3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+    )
+    return uid in (os.geteuid(), 0)
+
+
+def _converse(connection: socket.socket) -> None:
+    answers = Answers()
+    try:
+        with connection, connection.makefile("rwb") as stream:
+            while line := stream.readline(LONGEST_LINE):
+                stream.write(json.dumps(answers.answer(json.loads(line))).encode() + b"\n")
+                stream.flush()
+    except (OSError, ValueError):
+        # The client is gone, or isn't one.
+        pass
