@@ -29,7 +29,7 @@ def socket_of(pid: int) -> str:
     found = Path(f"/proc/{pid}/root{path}")
     if not found.exists():
         remote_thread.start(pid, _text(path))
-        _wait_for(found)
+        _wait_for(found, process)
     return str(found)
 
 
@@ -60,17 +60,26 @@ def _make_private(folder: Path, uid: int) -> None:
         raise NotStarted("folder", f"{folder} belongs to another user, or others may enter it")
 
 
+def _source() -> str:
+    return _INSIDE.read_text("utf-8")
+
+
 def _text(socket: str) -> str:
     """One expression, since its names would be those of the program's main module."""
     return (
-        f"(lambda names: (exec(compile({_INSIDE.read_text()!r}, '<eagleray>', 'exec'), names), "
+        f"(lambda names: (exec(compile({_source()!r}, '<eagleray>', 'exec'), names), "
         f"names['serve']({socket!r})))({{'__name__': 'eagleray_inside', '__file__': '<eagleray>'}})\n"
     )
 
 
-def _wait_for(path: Path) -> None:
+def _wait_for(path: Path, process: proc.ProcessStat) -> None:
     end = time.monotonic() + OPENING_S
     while not path.exists():
+        now = proc.stat(process.pid)
+        if now is None or now.started != process.started or now.state in "ZX":
+            raise NotStarted("ended", f"Process {process.pid} has ended")
         if time.monotonic() > end:
-            raise NotStarted("gil-held", "The process didn't answer; native code may hold the GIL")
-        time.sleep(0.02)
+            raise NotStarted(
+                "gil-held", "The process gave no answer, since native code holds the GIL"
+            )
+        time.sleep(0.005)

@@ -429,8 +429,10 @@ def serve(path: str) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     listener = socket.socket(socket.AF_UNIX)
     try:
-        listener.bind(path)
+        # At `path` it can be connected to at once.
+        listener.bind(path + ".new")
         listener.listen(4)
+        os.rename(path + ".new", path)
         listener.settimeout(IDLE_S)
         while True:
             connection, _ = listener.accept()

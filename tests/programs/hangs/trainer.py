@@ -12,6 +12,7 @@ import socket
 import sys
 import threading
 import time
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -132,7 +133,7 @@ class Trainer:
         """Rank 0 is killed, and the others wait for the file that it was to write."""
         if RANK == 0:
             os.kill(os.getpid(), signal.SIGKILL)
-        while not os.path.exists("/nonexistent/checkpoint"):
+        while not Path("/nonexistent/checkpoint").exists():
             time.sleep(0.1)
 
     def paused(self) -> None:

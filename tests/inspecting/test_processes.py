@@ -1,0 +1,237 @@
+"""Processes that are looked into answer, and go on as if nobody had looked: real ones, in each way in which they can wait."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from eagleray.inspecting import injection
+from eagleray.inspecting.questions import INSIDE, OUTSIDE, Inspected, Inspection, inspect
+from eagleray.inspecting.remote_thread import NotStarted
+from eagleray.sampling import proc
+from eagleray.sampling.dumps import Tools
+from eagleray.tools.pyspy import find_program
+
+TOOLS = Tools(py_spy=find_program())
+
+# Each waits until its standard input says something, or for a second, and then says that it has gone on.
+WAYS = {
+    "read": "sys.stdin.readline()",
+    "lock": "lock = threading.Lock(); lock.acquire()\n"
+    "threading.Thread(target=lambda: (sys.stdin.readline(), lock.release())).start()\nlock.acquire()",
+    "lock with a limit": "assert not threading.Event().wait(2)",
+    "sleep": "start = time.monotonic(); time.sleep(2)\nassert 2 <= time.monotonic() - start < 4",
+    "select": "assert select.select([sys.stdin], [], [], 60)[0]",
+    "poll": "poll = select.poll(); poll.register(0)\nassert poll.poll(60_000)",
+    "epoll": "poll = select.epoll(); poll.register(0)\nassert poll.poll(60)",
+    "child": "assert subprocess.call(['sleep', '2']) == 0",
+    "loop": "end = time.monotonic() + 2\nn = 0\nwhile time.monotonic() < end: n += 1",
+    "event loop": "asyncio.run(asyncio.sleep(2))",
+}
+PROGRAM = """
+import asyncio, ctypes, hashlib, os, select, signal, subprocess, sys, threading, time
+def fit(step):
+    before = threading.active_count(), sorted(vars(sys.modules['__main__']))
+    print("ready", flush=True)
+    {way}
+    after = threading.active_count(), sorted(vars(sys.modules['__main__']))
+    assert before == after, (before, after)
+    print("went on", step, flush=True)
+fit(7)
+"""
+
+
+@contextmanager
+def python(code: str, **settings: object) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **settings,  # type: ignore[call-overload]
+    )
+    try:
+        assert process.stdout.readline() == "ready\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def program(way: str) -> str:
+    return PROGRAM.format(way=way.replace("\n", "\n    "))
+
+
+def ends(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    output, errors = process.communicate("\n", timeout=30)
+    return process.returncode, output, errors
+
+
+def look(pid: int, *expressions: str, allow_all: bool = False) -> Inspection:
+    return inspect(pid, expressions, TOOLS, allow_all=allow_all)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_waiting_process_answers_and_goes_on(way: str) -> None:
+    with python(program(WAYS[way])) as process:
+        time.sleep(0.2)
+        found = look(process.pid)
+        assert (found.how, found.why_outside) == (INSIDE, "")
+        assert found.stack[-1].function == "<module>"
+        assert "fit" in [frame.function for frame in found.stack]
+        assert ends(process) == (0, "went on 7\n", "")
+
+
+def test_expression_is_evaluated_in_the_users_own_frame() -> None:
+    with python(program(WAYS["lock with a limit"])) as process:
+        found = look(process.pid, "step + 1", "step.missing", "fit(8)", "print(1)")
+        values = {value.expression: value for value in found.values}
+        assert values["step + 1"].value == "8"
+        assert "no attribute" in values["step.missing"].error
+        assert values["fit(8)"].refused
+        assert "print" in values["print(1)"].error
+        assert ends(process) == (0, "went on 7\n", "")
+
+
+def test_exception_that_is_handled_is_told_with_its_message() -> None:
+    way = "try: raise ValueError('shape of microbatch 3')\nfinally:\n  sys.stdin.readline(); os._exit(0)"
+    with python(program(way)) as process:
+        assert look(process.pid).exception == "ValueError('shape of microbatch 3')"
+
+
+def test_second_look_uses_the_thread_of_the_first() -> None:
+    with python(program(WAYS["read"])) as process:
+        look(process.pid)
+        look(process.pid)
+        # Those of the conversations end with them.
+        wait_until(lambda: thread_count(process.pid) == 2)
+        assert ends(process)[0] == 0
+
+
+def test_many_threads_of_ours_leave_a_computation_as_it_is() -> None:
+    way = (
+        "end = time.monotonic() + 6; n = 0; value = b''\n"
+        "while time.monotonic() < end: value = hashlib.sha256(value).digest(); n += 1\n"
+        "again = b''\nfor _ in range(n): again = hashlib.sha256(again).digest()\n"
+        "assert again == value"
+    )
+    with python(program(way)) as process:
+        looks, end = 0, time.monotonic() + 4
+        while time.monotonic() < end:
+            # The next look then starts a thread of its own.
+            Path(injection.socket_of(process.pid)).unlink()
+            looks += 1
+        assert looks > 10
+        assert ends(process) == (0, "went on 7\n", "")
+
+
+def test_process_with_many_threads_and_signals_goes_on() -> None:
+    way = (
+        "count = []\nsignal.signal(signal.SIGALRM, lambda *_: count.append(1))\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)\n"
+        "done = threading.Event()\n"
+        "threads = [threading.Thread(target=done.wait) for _ in range(50)]\n"
+        "for thread in threads: thread.start()\n"
+        "time.sleep(2); done.set()\n"
+        "for thread in threads: thread.join()\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0)\nassert len(count) > 100, len(count)"
+    )
+    with python(program(way)) as process:
+        for _ in range(20):
+            Path(injection.socket_of(process.pid)).unlink()
+        assert look(process.pid).how == INSIDE
+        assert ends(process) == (0, "went on 7\n", "")
+
+
+def test_thread_that_keeps_the_gil_is_reported_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(injection, "OPENING_S", 0.5)
+    way = "ctypes.PyDLL(None).sleep(4)\nsys.stdin.readline()"
+    with python(program(way)) as process:
+        found = look(process.pid, "step")
+        assert found.how == OUTSIDE and "GIL" in found.why_outside
+        assert found.stack[0].function == "fit" and found.values[0].error
+        assert ends(process) == (0, "went on 7\n", "")
+
+
+def test_stopped_process_is_read_from_outside_and_stays_stopped() -> None:
+    with python(program(WAYS["read"])) as process:
+        process.send_signal(signal.SIGSTOP)
+        wait_until(lambda: state_of(process.pid) == "T")
+        found = look(process.pid)
+        assert found.how == OUTSIDE and "is stopped" in found.why_outside
+        assert state_of(process.pid) == "T"
+        process.send_signal(signal.SIGCONT)
+        assert ends(process)[0] == 0
+
+
+def test_process_that_has_ended_or_is_not_python_is_told_apart() -> None:
+    with python(program(WAYS["read"])) as process:
+        assert ends(process)[0] == 0
+        with pytest.raises(NotStarted, match="has ended"):
+            look(process.pid)
+    with subprocess.Popen(["sleep", "60"]) as other:
+        try:
+            with pytest.raises(NotStarted, match="PyGILState_Ensure"):
+                look(other.pid)
+        finally:
+            other.kill()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to start a process of another user")
+def test_folder_of_another_user_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(injection, "_SHARED_FOLDER", str(tmp_path))
+    folder = tmp_path / f"eagleray-inspect-{os.geteuid()}"
+    folder.mkdir()
+    os.chown(folder, 12345, -1)
+    with python(program(WAYS["read"])) as process:
+        found = look(process.pid)
+        assert found.how == OUTSIDE and "belongs to another user" in found.why_outside
+        assert ends(process)[0] == 0
+
+
+def test_thread_ends_when_nobody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = injection._INSIDE.read_text().replace("IDLE_S = 120.0", "IDLE_S = 0.3")
+    monkeypatch.setattr(injection, "_source", lambda: source)
+    with python(program(WAYS["read"])) as process:
+        path = Path(injection.socket_of(process.pid))
+        wait_until(lambda: thread_count(process.pid) == 1)
+        assert not path.exists()
+        assert ends(process) == (0, "went on 7\n", "")
+
+
+def test_conversation_survives_questions_that_are_wrong() -> None:
+    with python(program(WAYS["read"])) as process:
+        inspected = Inspected(process.pid)
+        try:
+            assert "error" in inspected.ask("unknown")
+            assert "error" in inspected.ask("evaluate", frame=99, expression="1")
+            assert "error" in inspected.ask("evaluate", frame=0, expression="1 +")
+            assert inspected.ask("evaluate", frame=0, expression="1 + 1")["value"] == "2"
+        finally:
+            inspected.close()
+        assert ends(process)[0] == 0
+
+
+def thread_count(pid: int) -> int:
+    return len(list(Path(f"/proc/{pid}/task").iterdir()))
+
+
+def state_of(pid: int) -> str:
+    found = proc.stat(pid)
+    assert found is not None
+    return found.state
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert holds()
