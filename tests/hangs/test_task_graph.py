@@ -2,35 +2,47 @@
 
 from eagleray.features.hangs.task_graph import TaskRow, cycle, without_node
 
-CALL = TaskRow("t1", "A.call", "RUNNING", "driver", "a")
-BACK = TaskRow("t2", "B.back", "RUNNING", "t1", "b")
+LEFT, RIGHT = ("10.0.0.1", 11), ("10.0.0.1", 12)
+CALL = TaskRow("t1", "A.call", "RUNNING", "driver", "a", process=LEFT)
+BACK = TaskRow("t2", "B.back", "RUNNING", "t1", "b", process=RIGHT)
 QUEUED = TaskRow("t3", "A.back", "SUBMITTED_TO_WORKER", "t2", "a")
+BOTH = [LEFT, RIGHT]
 
 
-def test_cycle_of_two_actors_is_found_in_any_order() -> None:
+def test_cycle_of_two_actors_begins_with_the_call_from_outside_in_any_order() -> None:
     for tasks in ([CALL, BACK, QUEUED], [QUEUED, BACK, CALL]):
-        assert [call.called.name for call in cycle(tasks, ["a", "b"])] == ["B.back", "A.back"]
+        assert [call.called.name for call in cycle(tasks, BOTH)] == ["B.back", "A.back"]
 
 
 def test_actor_that_does_not_wait_breaks_the_cycle() -> None:
-    assert cycle([CALL, BACK, QUEUED], ["a"]) == ()
+    assert cycle([CALL, BACK, QUEUED], [LEFT]) == ()
 
 
 def test_chain_without_a_way_back_is_no_cycle() -> None:
-    assert cycle([CALL, BACK], ["a", "b"]) == ()
+    assert cycle([CALL, BACK], BOTH) == ()
 
 
 def test_queue_that_has_nothing_to_do_with_the_callers_is_no_cycle() -> None:
     other = TaskRow("t9", "A.back", "SUBMITTED_TO_WORKER", "driver", "a")
-    assert cycle([CALL, BACK, other], ["a", "b"]) == ()
+    assert cycle([CALL, BACK, other], BOTH) == ()
+
+
+def test_actor_that_runs_several_calls_at_once_takes_the_call_back() -> None:
+    running = TaskRow("t3", "A.back", "RUNNING", "t2", "a", process=LEFT)
+    assert cycle([CALL, BACK, running], BOTH) == ()
 
 
 def test_actor_that_calls_itself_is_a_cycle_of_one() -> None:
     own = TaskRow("t2", "A.back", "SUBMITTED_TO_WORKER", "t1", "a")
-    assert [call.called.name for call in cycle([CALL, own], ["a"])] == ["A.back"]
+    assert [call.called.name for call in cycle([CALL, own], [LEFT])] == ["A.back"]
 
 
 def test_task_that_no_node_can_take_names_its_caller() -> None:
     pending = TaskRow("t2", "train", "PENDING_NODE_ASSIGNMENT", "t1", "")
-    [call] = without_node([CALL, pending])
+    [call] = without_node([CALL, pending], [LEFT])
     assert (call.caller.name, call.called.name) == ("A.call", "train")
+
+
+def test_caller_that_goes_on_does_not_wait_for_a_node() -> None:
+    pending = TaskRow("t2", "train", "PENDING_NODE_ASSIGNMENT", "t1", "")
+    assert without_node([CALL, pending], [RIGHT]) == []

@@ -81,12 +81,17 @@ class ClusterQuery:
                 raise job_unfinished(dashboard.address, what, seconds)
             return _answer(dashboard, what, state, await dashboard.job_api.logs(job), mark)
         finally:
-            # Also after a cancellation.  A job that can't be removed stays in Ray's list of jobs and does no harm.
-            taking = tasks.owned(
-                _remove(dashboard, job, ended=state is not None), "removal", tasks.only_logged
-            )
-            self._removing.add(taking)
-            taking.add_done_callback(self._removing.discard)
+            # Also after a cancellation.
+            self.remove(dashboard, job, ended=state is not None)
+
+    def remove(self, dashboard: Dashboard, job: str, ended: bool) -> None:
+        """Stops a job unless it has `ended`, and deletes its record, after this method has returned.
+
+        A job that can't be removed stays in Ray's list of jobs and does no harm.
+        """
+        removal = tasks.owned(_remove(dashboard, job, ended=ended), "removal", tasks.only_logged)
+        self._removing.add(removal)
+        removal.add_done_callback(self._removing.discard)
 
 
 def _answer(dashboard: Dashboard, what: str, state: JobState, output: str, mark: str) -> Any:

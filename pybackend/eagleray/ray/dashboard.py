@@ -113,6 +113,11 @@ class Dashboard:
         """Returns the tasks and actor methods that are running."""
         return _each(ray_rows.task, await self._list("tasks", [("state", "=", "RUNNING")]))
 
+    async def unended_tasks(self) -> list[TaskRow]:
+        """Returns the tasks and actor methods that run or wait to run."""
+        filters = [("state", "!=", "FINISHED"), ("state", "!=", "FAILED")]
+        return _each(ray_rows.task, await self._list("tasks", filters))
+
     async def actors(self) -> list[ActorRow]:
         """Returns actors that are not dead; an actor and its worker share `(node_id, pid)`."""
         return _each(ray_rows.actor, await self._list("actors", [("state", "!=", "DEAD")]))

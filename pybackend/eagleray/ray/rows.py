@@ -54,6 +54,7 @@ def task(row: Row) -> TaskRow | None:
         parent_task_id=text(row, "parent_task_id"),
         started_ms=number(row, "start_time_ms"),
         runtime_env=serialized_runtime_env(mapping(row, "runtime_env_info")),
+        resources=amounts(mapping(row, "required_resources")),
     )
 
 
@@ -86,6 +87,7 @@ def node(row: Row) -> NodeRow | None:
         name=text(row, "node_name"),
         alive=text(row, "state") == "ALIVE",
         head=row.get("is_head_node") is True,
+        resources=amounts(mapping(row, "resources_total")),
     )
 
 
@@ -130,6 +132,15 @@ def runtime_env(value: Row) -> RuntimeEnv:
         },
         python=next((key for key in PYTHON_KEYS if value.get(key)), ""),
     )
+
+
+def amounts(row: Row) -> dict[str, float]:
+    """Resources by their names, such as `CPU`."""
+    return {
+        name: float(value)
+        for name, value in row.items()
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
+    }
 
 
 def text(row: Row, key: str) -> str:
@@ -204,7 +215,10 @@ class RuntimeEnv:
 
 @frozen
 class TaskRow:
-    """A running task: `kind` as Ray names it (NORMAL_TASK, ACTOR_TASK, ACTOR_CREATION_TASK, DRIVER_TASK)."""
+    """A task: `kind` as Ray names it (NORMAL_TASK, ACTOR_TASK, ACTOR_CREATION_TASK, DRIVER_TASK).
+
+    `resources` are those that it needs; `pid` and `node_id` are 0 and "" before it runs.
+    """
 
     task_id: str
     attempt: int
@@ -220,6 +234,7 @@ class TaskRow:
     parent_task_id: str
     started_ms: int
     runtime_env: RuntimeEnv
+    resources: dict[str, float] = field(factory=dict)
 
 
 @frozen
@@ -241,13 +256,14 @@ class ActorRow:
 
 @frozen
 class NodeRow:
-    """A node of the cluster."""
+    """A node of the cluster, with all the `resources` that it has."""
 
     node_id: str
     ip: str
     name: str
     alive: bool
     head: bool
+    resources: dict[str, float] = field(factory=dict)
 
 
 @frozen

@@ -79,16 +79,21 @@ def sample(
     roots = [*pids, *partners(pids, processes)]
     found = tuple(described(proc.descendants(roots, processes), processes, host))
     taken = []
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        for number in range(rounds):
-            if number:
-                time.sleep(pause_s)
-            # Variables cost as much again as the stacks; once is enough, since what hangs keeps them.
-            take = partial(dump, tools=tools, variables=number == rounds - 1)
-            dumps = list(pool.map(take, [process.pid for process in found]))
-            taken.append(_round(found, dumps))
-            on_round(number + 1)
+    for number in range(rounds):
+        if number:
+            time.sleep(pause_s)
+        taken.append(sample_once(found, tools, is_last=number == rounds - 1))
+        on_round(number + 1)
     return NodeSamples(host, found, tuple(taken))
+
+
+def sample_once(processes: Sequence[Described], tools: Tools, *, is_last: bool) -> Round:
+    """One round of `processes`."""
+    # Variables cost as much again as the stacks; once is enough, since what hangs keeps them.
+    take = partial(dump, tools=tools, variables=is_last)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        dumps = list(pool.map(take, [process.pid for process in processes]))
+    return _round(processes, dumps)
 
 
 def leading_thread(threads: Sequence[Thread]) -> Thread | None:

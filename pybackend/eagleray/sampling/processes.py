@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
-from . import proc
+from . import memory_environment, proc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-RANK, DRIVER, DATA_LOADER, ENGINE, OTHER = "rank", "driver", "data loader", "engine", "process"
+RANK, ACTOR, DRIVER = "rank", "actor", "driver"
+DATA_LOADER, ENGINE, OTHER = "data loader", "engine", "process"
 
 _ENGINE = re.compile(r"vllm|sglang|EngineCore|llama", re.IGNORECASE)
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
+# What a program may set itself before it joins a process group, as Ray Train and OpenRLHF do.
+_SET_LATE = ("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "WG_PREFIX")
 _RAY_TITLE = re.compile(r"ray::(?:(\w+)\.)?([\w.]+)")
 
 
@@ -38,14 +42,31 @@ class Described(NamedTuple):
     is_world_here: bool = False
 
 
+class Named(NamedTuple):
+    """What Ray knows of a process: `role` is ACTOR or DRIVER, and the rest as in `Described`."""
+
+    role: str
+    group: str
+    number: int
+    title: str
+
+
 def described(
-    pids: Iterable[int], processes: Mapping[int, proc.ProcessStat], host: str = ""
+    pids: Iterable[int],
+    processes: Mapping[int, proc.ProcessStat],
+    host: str = "",
+    named: Mapping[int, Named] = MappingProxyType({}),
 ) -> list[Described]:
-    """What the processes `pids` are; parents come before their children.  `host` tells pids of nodes apart."""
+    """What the processes `pids` are; parents come before their children.  `host` tells pids of nodes apart.
+
+    1. A process with RANK in its environment is that rank, unless a rank has started it.
+    2. An actor or driver of Ray is what `named` says of its pid.
+    3. The rest is told by the title and the parent.
+    """
     found: dict[int, Described] = {}
     for pid in pids:
         if pid in processes:
-            found[pid] = _described(processes[pid], found, host)
+            found[pid] = _described(processes[pid], found, host, named.get(pid))
     return list(found.values())
 
 
@@ -54,7 +75,7 @@ def partners(pids: Iterable[int], processes: Mapping[int, proc.ProcessStat]) -> 
     wanted = {
         address
         for pid in proc.descendants(list(pids), processes)
-        if (address := rendezvous(proc.environment(pid)))
+        if (address := rendezvous(environment_of(pid)))
     }
     if not wanted:
         return []
@@ -67,10 +88,23 @@ def rendezvous(environment: Mapping[str, str]) -> str:
     return f"{environment.get('MASTER_ADDR', '')}:{port}" if port and "RANK" in environment else ""
 
 
-def _described(process: proc.ProcessStat, earlier: Mapping[int, Described], host: str) -> Described:
+def environment_of(pid: int) -> dict[str, str]:
+    """The environment with which `pid` was started, and what makes it a rank as it is now."""
+    started_with = proc.environment(pid)
+    if "RANK" in started_with:
+        return started_with
+    return {**started_with, **memory_environment.variables(pid, _SET_LATE)}
+
+
+def _described(
+    process: proc.ProcessStat,
+    earlier: Mapping[int, Described],
+    host: str,
+    named: Named | None,
+) -> Described:
     title = _title(proc.command_line(process.pid)) or process.name
     parent = earlier.get(process.parent)
-    environment = proc.environment(process.pid)
+    environment = environment_of(process.pid)
     rank = _number(environment.get("RANK", ""))
     # A child inherits RANK from the rank that has started it.
     is_child = parent is not None and parent.role in (RANK, DATA_LOADER)
@@ -79,13 +113,17 @@ def _described(process: proc.ProcessStat, earlier: Mapping[int, Described], host
             process.pid,
             process.parent,
             RANK,
-            world(environment, title),
+            world(environment, title, named),
             rank,
-            title,
+            named.title if named else title,
             _number(environment.get("WORLD_SIZE", "")) or 0,
             rendezvous(environment),
             environment.get("LOCAL_WORLD_SIZE", "") == environment.get("WORLD_SIZE", "-")
             or environment.get("MASTER_ADDR", "") in _THIS_MACHINE,
+        )
+    if named is not None:
+        return Described(
+            process.pid, process.parent, named.role, named.group, named.number, named.title
         )
     role = _role(title, is_child)
     place = f" on {host}" if host else ""
@@ -93,11 +131,13 @@ def _described(process: proc.ProcessStat, earlier: Mapping[int, Described], host
     return Described(process.pid, process.parent, role, f"{role}{owner}{place}", process.pid, title)
 
 
-def world(environment: Mapping[str, str], title: str) -> str:
+def world(environment: Mapping[str, str], title: str, named: Named | None = None) -> str:
     """The name of the world of ranks; a reinforcement learning job has several (policy, reference, critic)."""
-    named = environment.get("WG_PREFIX", "")
-    if named:
-        return named
+    prefix = environment.get("WG_PREFIX", "")
+    if prefix:
+        return prefix
+    if named is not None:
+        return named.group
     actor = _RAY_TITLE.match(title)
     if actor and actor[1]:
         return actor[1]

@@ -27,6 +27,8 @@ from eagleray.remote_scripts import package_copies
 SOURCE = Path(__file__).resolve().parents[2]
 ENTRY = "eagleray_start.py"
 INJECTED = SOURCE / "eagleray" / "injected"
+SAMPLING = SOURCE / "eagleray" / "sampling"
+SAMPLING_NAME = "_eagleray_sampling_"
 # Every Python whose path has this folder imports the `sitecustomize` in it.
 SITE = "site"
 NAME = "_eagleray_run_"
@@ -104,6 +106,17 @@ def zip_package(of: Package) -> tuple[str, bytes]:
     content = buffer.getvalue()
     digest = hashlib.sha1(content, usedforsecurity=False).hexdigest()
     return f"_ray_pkg_{digest}.zip", content
+
+
+def sampling_package(py_spy: str) -> Package:
+    """Returns the code that samples stacks, with the program `py_spy` beside it; both travel to the nodes of a cluster."""
+    code = read_package(SAMPLING, SAMPLING_NAME)
+    if not py_spy:
+        return code
+    program = Path(py_spy).read_bytes()
+    digest = hashlib.sha256(code.name.encode() + hashlib.sha256(program).digest())
+    name = f"{SAMPLING_NAME}{digest.hexdigest()[:8]}"
+    return Package(name, {**code.files, "py-spy": program})
 
 
 def detached_command(*arguments: str, isolated: bool = False) -> list[str]:

@@ -10,10 +10,11 @@ from itertools import pairwise
 from attrs import define, frozen
 
 from eagleray.features.hangs.activity import Activity, Doing, activity
+from eagleray.features.hangs.task_graph import TaskRow
 from eagleray.sampling.frames import is_users
 from eagleray.sampling.merging import MergedStack, Stack
 from eagleray.sampling.node import NodeSamples, ProcessSample, Round
-from eagleray.sampling.processes import RANK, Described
+from eagleray.sampling.processes import ACTOR, RANK, Described
 from eagleray.sampling.rank_sets import RankSet
 
 # What waits and what works differ by far more than this: cores, bytes and wakes in a second.
@@ -86,16 +87,26 @@ class World:
 
 @define(slots=False)
 class Evidence:
-    """All processes that were sampled."""
+    """All processes that were sampled, and the tasks that Ray has listed all the time."""
 
     processes: tuple[Seen, ...]
     is_whole: bool = True
+    tasks: tuple[TaskRow, ...] = ()
 
     @cached_property
     def worlds(self) -> tuple[World, ...]:
         by_group: dict[str, list[Seen]] = defaultdict(list)
+        # Actors whose rank nobody knows are a world, too, once one of them is in a collective.
+        in_groups = {
+            seen.process.group
+            for seen in self.processes
+            if seen.process.role == ACTOR
+            and seen.activity.doing in (Doing.IN_COLLECTIVE, Doing.INITIALIZING)
+        }
         for seen in self.processes:
-            if seen.process.role == RANK:
+            if seen.process.role == RANK or (
+                seen.process.role == ACTOR and seen.process.group in in_groups
+            ):
                 by_group[seen.process.group].append(seen)
         return tuple(
             World(
@@ -114,9 +125,15 @@ class Evidence:
         )
 
 
-def evidence(nodes: Iterable[NodeSamples], pause_s: float, is_whole: bool) -> Evidence:
+def evidence(
+    nodes: Iterable[NodeSamples],
+    pause_s: float,
+    is_whole: bool,
+    tasks: Iterable[TaskRow] = (),
+) -> Evidence:
     """What `nodes` have sampled every `pause_s` seconds; `is_whole`: they are all nodes on which ranks may be."""
-    return Evidence(tuple(seen for node in nodes for seen in _seen_on(node, pause_s)), is_whole)
+    seen = tuple(seen for node in nodes for seen in _seen_on(node, pause_s))
+    return Evidence(seen, is_whole, tuple(tasks))
 
 
 def _seen_on(node: NodeSamples, pause_s: float) -> list[Seen]:

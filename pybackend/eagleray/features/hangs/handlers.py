@@ -28,6 +28,10 @@ def picture_json(taken: Picture) -> dict[str, Any]:
                 {"group": each.group, "rank": each.rank, "reason": each.reason}
                 for each in taken.unseen
             ],
+            "nodes": [
+                {"node": node.host, "reason": node.reason, "detail": node.detail}
+                for node in taken.silent
+            ],
         },
     }
 

@@ -36,6 +36,15 @@ class Unseen:
 
 
 @frozen
+class SilentNode:
+    """A node that gave no answer: `timeout`, or `failed` with what Ray said of it as `detail`."""
+
+    host: str
+    reason: str
+    detail: str = ""
+
+
+@frozen
 class Picture:
     """What was seen at one time.  `seen` counts the processes whose stacks were read."""
 
@@ -45,13 +54,19 @@ class Picture:
     seen: int
     unseen: tuple[Unseen, ...]
     taken_at: float
+    silent: tuple[SilentNode, ...] = ()
 
     def tree(self) -> list[TreeNode]:
         """The prefix tree of the leading stacks of all processes."""
         return tree(merged(_samples(self.processes)))
 
 
-def picture(evidence: Evidence, verdict: Verdict, taken_at: float) -> Picture:
+def picture(
+    evidence: Evidence,
+    verdict: Verdict,
+    taken_at: float,
+    silent: Iterable[SilentNode] = (),
+) -> Picture:
     readable = [seen for seen in evidence.processes if seen.stack is not None]
     return Picture(
         verdict,
@@ -60,6 +75,7 @@ def picture(evidence: Evidence, verdict: Verdict, taken_at: float) -> Picture:
         len(readable),
         _unseen(evidence),
         taken_at,
+        tuple(silent),
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from attrs import frozen
 
 from eagleray.common.l10n import counted, t
-from eagleray.features.hangs import source_lines, wording
+from eagleray.features.hangs import ray_readings, source_lines, wording
 from eagleray.features.hangs.activity import MESSAGES, WAIT, Doing
 from eagleray.features.hangs.evidence import Evidence, Seen, World
 from eagleray.features.hangs.verdict import Kind, Reading
@@ -26,6 +26,12 @@ class Scene:
 
     world: World
     evidence: Evidence
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the world for which rules speak that concern the whole cluster."""
+        worlds = self.evidence.worlds
+        return not worlds or self.world is worlds[0]
 
     @property
     def waiting(self) -> tuple[Seen, ...]:
@@ -327,9 +333,21 @@ def same_call(scene: Scene) -> Iterator[Reading]:
         yield _reading(scene, Kind.WRONG_PROCESS_GROUP, (), 0.45, text, step)
 
 
+def ray_get_cycle(scene: Scene) -> Iterator[Reading]:
+    if scene.is_first:
+        yield from ray_readings.ray_get_cycle(scene.evidence)
+
+
+def starvation(scene: Scene) -> Iterator[Reading]:
+    if scene.is_first:
+        yield from ray_readings.starvation(scene.evidence)
+
+
 RULES: tuple[Rule, ...] = (
     in_debugger,
     stopped,
+    ray_get_cycle,
+    starvation,
     going_on,
     gil_held,
     initializing,

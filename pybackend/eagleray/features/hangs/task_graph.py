@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from attrs import frozen
 
@@ -11,19 +12,30 @@ RUNNING = "RUNNING"
 # In a `ray.get` of Ray 2.60 a running task is in this state too.
 RUNNING_IN_RAY_GET = "RUNNING_IN_RAY_GET"
 RUNNING_IN_RAY_WAIT = "RUNNING_IN_RAY_WAIT"
-QUEUED_AT_ACTOR = "SUBMITTED_TO_WORKER"
+QUEUED_AT_ACTOR = ("SUBMITTED_TO_WORKER", "PENDING_ACTOR_TASK_ORDERING_OR_CONCURRENCY")
 NEEDS_NODE = "PENDING_NODE_ASSIGNMENT"
+
+# A process: its host and pid.
+Process = tuple[str, int]
 
 
 @frozen
 class TaskRow:
-    """A task that has not ended; `actor_id` is "" for a task without an actor, `parent_id` the task that has called it."""
+    """A task that has not ended; `actor_id` is "" for a task without an actor, `parent_id` the task that has called it.
+
+    `name` is "" for that of a driver.  `actor` is the name of its actor, `process` where it runs, and `needs` the
+    resources that it or its actor needs; `fits`: some node has as many, if nothing else runs there.
+    """
 
     task_id: str
     name: str
     state: str
     parent_id: str
     actor_id: str
+    actor: str = ""
+    process: Process = ("", 0)
+    needs: str = ""
+    fits: bool = True
 
 
 @frozen
@@ -34,51 +46,78 @@ class Call:
     called: TaskRow
 
 
-def waits(tasks: Iterable[TaskRow]) -> list[Call]:
-    """Which running task has called which task that has not ended."""
+def waits(tasks: Iterable[TaskRow], waiting: Collection[Process]) -> list[Call]:
+    """Which running task in a process that waits in `ray.get` has called which task that has not ended.
+
+    A task may go on without the result of what it has called; so only processes count whose stacks show that they wait.
+    """
     by_id = {task.task_id: task for task in tasks}
     return [
         Call(caller, task)
         for task in by_id.values()
-        if (caller := by_id.get(task.parent_id)) is not None and _is_running(caller)
+        if (caller := by_id.get(task.parent_id)) is not None
+        and _is_running(caller)
+        and caller.process in waiting
     ]
 
 
-def cycle(tasks: Sequence[TaskRow], waiting_actors: Iterable[str]) -> tuple[Call, ...]:
-    """A cycle of calls between `waiting_actors`, which wait in `ray.get` and run one call at a time; () if there is none.
+def cycle(tasks: Sequence[TaskRow], waiting: Collection[Process]) -> tuple[Call, ...]:
+    """The shortest cycle of calls between processes `waiting` in `ray.get`; () if there is none.
 
-    A call that is queued at an actor closes a cycle, since its actor takes it only after the call that it runs.  A task
-    may go on without the result of what it has called; so only actors count whose stack shows that they wait.
+    A call that runs leads to what it has called itself.  A call that is queued at an actor leads to what the only call
+    has called that runs there: the actor takes the next one after that.
     """
-    waiting = set(waiting_actors)
-    by_actor: dict[str, list[Call]] = {}
-    for call in waits(tasks):
-        if call.caller.actor_id in waiting and call.called.actor_id in waiting:
-            by_actor.setdefault(call.caller.actor_id, []).append(call)
-    for actor in sorted(by_actor):
-        path = _path_back(actor, by_actor)
-        if path:
-            return path
-    return ()
+    by_caller: dict[str, list[Call]] = defaultdict(list)
+    for call in waits(tasks, waiting):
+        by_caller[call.caller.task_id].append(call)
+    running: dict[str, list[TaskRow]] = defaultdict(list)
+    for task in tasks:
+        if task.actor_id and _is_running(task):
+            running[task.actor_id].append(task)
+    cycles = [
+        path for start in sorted(by_caller) if (path := _path_back(start, by_caller, running))
+    ]
+    return _from_outside(min(cycles, key=len, default=()))
 
 
-def without_node(tasks: Iterable[TaskRow]) -> list[Call]:
-    """Running tasks that have called a task for which no node has the resources."""
-    return [call for call in waits(tasks) if call.called.state == NEEDS_NODE]
+def without_node(tasks: Iterable[TaskRow], waiting: Collection[Process]) -> list[Call]:
+    """The calls of processes `waiting` in `ray.get` for which no node has the resources."""
+    return [call for call in waits(tasks, waiting) if call.called.state == NEEDS_NODE]
 
 
-def _path_back(start: str, by_actor: Mapping[str, Sequence[Call]]) -> tuple[Call, ...]:
-    """The shortest way of calls from `start` to itself."""
-    paths: list[tuple[Call, ...]] = [(call,) for call in by_actor[start]]
+def _from_outside(path: tuple[Call, ...]) -> tuple[Call, ...]:
+    """The cycle from the call on whose caller something outside has called, if there is one."""
+    inside = {task_id for call in path for task_id in (call.caller.task_id, call.called.task_id)}
+    for at, call in enumerate(path):
+        if call.caller.parent_id not in inside:
+            return (*path[at:], *path[:at])
+    return path
+
+
+def _path_back(
+    start: str,
+    by_caller: Mapping[str, Sequence[Call]],
+    running: Mapping[str, Sequence[TaskRow]],
+) -> tuple[Call, ...]:
+    """The shortest way of calls from the task `start` to what waits for itself."""
+    paths: list[tuple[Call, ...]] = [(call,) for call in by_caller[start]]
     seen: set[str] = set()
     for path in paths:
-        reached = path[-1].called.actor_id
-        if reached == start:
+        next_task = _holder(path[-1].called, running)
+        if next_task == start:
             return path
-        if reached not in seen:
-            seen.add(reached)
-            paths.extend((*path, call) for call in by_actor.get(reached, []))
+        if next_task not in seen:
+            seen.add(next_task)
+            paths.extend((*path, call) for call in by_caller.get(next_task, []))
     return ()
+
+
+def _holder(called: TaskRow, running: Mapping[str, Sequence[TaskRow]]) -> str:
+    """The id of the task that has to end first: `called` itself, or what keeps its actor from it."""
+    if called.state not in QUEUED_AT_ACTOR:
+        return called.task_id
+    occupying = running.get(called.actor_id, ())
+    return occupying[0].task_id if len(occupying) == 1 else called.task_id
 
 
 def _is_running(task: TaskRow) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from eagleray.common.l10n import later, t, translated
 from eagleray.features.hangs import wording
-from eagleray.features.hangs.picture import Picture
+from eagleray.features.hangs.picture import Picture, SilentNode
 from eagleray.sampling.frames import Frame, is_noise, is_users
 from eagleray.sampling.merging import TreeNode
 from eagleray.sampling.rank_sets import RankSet
@@ -44,6 +44,13 @@ def lines(taken: Picture) -> Iterator[str]:
             rank=wording.ranks_of(RankSet.of([each.rank])),
             reason=translated(reason) if reason else each.reason,
         )
+    yield from map(_silent, taken.silent)
+
+
+def _silent(node: SilentNode) -> str:
+    if node.reason == "timeout":
+        return t("Not seen: node {node} (it didn't answer in time)", node=node.host)
+    return t("Not seen: node {node} ({detail})", node=node.host, detail=node.detail)
 
 
 def _tree(nodes: list[TreeNode], depth: int) -> Iterator[str]:

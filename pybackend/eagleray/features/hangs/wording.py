@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
@@ -9,6 +10,7 @@ from eagleray.common.l10n import t
 from eagleray.features.hangs.activity import Doing
 from eagleray.features.hangs.evidence import Seen
 from eagleray.sampling.frames import Frame
+from eagleray.sampling.processes import ACTOR, DRIVER, RANK, Described
 from eagleray.sampling.rank_sets import RankSet
 
 # More calls than these in a sentence make it a list.
@@ -16,7 +18,23 @@ _MOST_CALLS = 3
 
 
 def ranks(seen: Iterable[Seen]) -> str:
-    return ranks_of(RankSet.of(each.rank for each in seen))
+    """The ranks; other processes by what they are: `the driver, Trainer 0-1, process 4711`."""
+    by_name: dict[str, list[int]] = defaultdict(list)
+    for each in seen:
+        by_name[_kind(each.process)].append(each.rank)
+    return ", ".join(_numbered(name, RankSet.of(numbers)) for name, numbers in by_name.items())
+
+
+def _kind(process: Described) -> str:
+    return process.group if process.role == ACTOR else process.role
+
+
+def _numbered(name: str, numbers: RankSet) -> str:
+    if name == RANK:
+        return ranks_of(numbers)
+    if name == DRIVER:
+        return t("the driver") if len(numbers) == 1 else t("drivers {numbers}", numbers=numbers)
+    return f"{name} {numbers}"
 
 
 def Ranks(seen: Iterable[Seen]) -> str:

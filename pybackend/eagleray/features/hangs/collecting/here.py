@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from eagleray.features.hangs import errors
+from eagleray.features.hangs.collecting.rounds import PAUSE_S, ROUNDS, OnProgress, unheard
 from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import evidence
 from eagleray.features.hangs.picture import Picture, picture
@@ -15,20 +16,14 @@ from eagleray.sampling.dumps import Tools
 from eagleray.sampling.node import NodeSamples, sample
 from eagleray.tools.pyspy import find_program
 
-ROUNDS = 3
-PAUSE_S = 2.0
-
-# How many of the rounds are done.
-OnProgress = Callable[[int, int], None]
-
 
 class Cancelled(Exception):
     """Ends the thread that samples; its task was cancelled."""
 
 
-async def here(
+async def take(
     pids: Sequence[int],
-    on_progress: OnProgress = lambda done, all_rounds: None,
+    on_progress: OnProgress = unheard,
     rounds: int = ROUNDS,
     pause_s: float = PAUSE_S,
 ) -> Picture:
@@ -39,8 +34,8 @@ async def here(
     node = await _sample(pids, on_progress, rounds, pause_s)
     if not node.processes:
         raise errors.no_processes(pids)
-    found = evidence([node], pause_s, is_whole=False)
-    return picture(found, diagnosis(found), time.time())
+    sampled = evidence([node], pause_s, is_whole=False)
+    return picture(sampled, diagnosis(sampled), time.time())
 
 
 async def _sample(

@@ -1,0 +1,15 @@
+"""How often a picture samples, and how it tells that it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+ROUNDS = 3
+PAUSE_S = 2.0
+
+# How many of the rounds are done.
+OnProgress = Callable[[int, int], None]
+
+
+def unheard(done: int, all_rounds: int) -> None:
+    """For callers that show no progress."""

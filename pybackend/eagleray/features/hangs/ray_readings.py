@@ -1,0 +1,96 @@
+"""Readings from the tasks that Ray lists: a cycle of `ray.get`, and a task for which no node has room."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from eagleray.common.l10n import t
+from eagleray.features.hangs.activity import Doing
+from eagleray.features.hangs.evidence import Evidence, Seen
+from eagleray.features.hangs.task_graph import Call, Process, TaskRow, cycle, without_node
+from eagleray.features.hangs.verdict import Kind, Reading
+from eagleray.sampling.rank_sets import RankSet
+
+# More calls than these make a sentence unreadable.
+_MOST_CALLS = 4
+# Cores that a process uses which does something.
+_WORKING_CPU = 0.05
+
+
+def ray_get_cycle(evidence: Evidence) -> Iterator[Reading]:
+    """Actors that call each other in a circle: proved by the tasks, and by stacks that wait in `ray.get`."""
+    calls = cycle(evidence.tasks, _in_ray_get(evidence))
+    if not calls:
+        return
+    text = t(
+        "{caller} waits for {called}: none of them can continue.",
+        caller=_task(calls[0].caller),
+        called=t(", which waits for ").join(_task(call.called) for call in calls[:_MOST_CALLS]),
+    )
+    step = t("Return the value instead of calling back, or set max_concurrency of the actor.")
+    yield _reading(evidence, Kind.RAY_GET_CYCLE, calls, 0.95, text, step)
+
+
+def starvation(evidence: Evidence) -> Iterator[Reading]:
+    """Somebody waits in `ray.get` for a task that no node can take, and nothing else works that would make room."""
+    calls = without_node(evidence.tasks, _in_ray_get(evidence))
+    impossible = [call for call in calls if not call.called.fits]
+    if not calls:
+        return
+    call = next(iter(impossible or calls))
+    names = {
+        "caller": _task(call.caller, is_first=True),
+        "called": _task(call.called),
+        "needs": call.called.needs,
+    }
+    if impossible:
+        text = t("{caller} waits for {called}, but no node has {needs}.", **names)
+        step = t("Ask for less, or add a node that has it.")
+        yield _reading(evidence, Kind.STARVATION, impossible, 0.9, text, step)
+        return
+    works = any(process.moves or process.cpu > _WORKING_CPU for process in evidence.processes)
+    text = t("{caller} waits for {called}, but other tasks hold all {needs}.", **names)
+    step = t("End a task that holds them, or start fewer that wait for others.")
+    yield _reading(evidence, Kind.STARVATION, calls, 0.4 if works else 0.8, text, step)
+
+
+def _in_ray_get(evidence: Evidence) -> set[Process]:
+    return {
+        _id(process) for process in evidence.processes if process.activity.doing is Doing.IN_RAY_GET
+    }
+
+
+def _id(process: Seen) -> Process:
+    return process.host, process.process.pid
+
+
+def _task(task: TaskRow, is_first: bool = False) -> str:
+    """`A.call of left`: the method and the actor, if that has a name of its own."""
+    if not task.name:
+        return t("The driver") if is_first else t("the driver")
+    if not task.actor or task.name.startswith(f"{task.actor}."):
+        return task.name
+    return t("{method} of {actor}", method=task.name, actor=task.actor)
+
+
+def _reading(
+    evidence: Evidence,
+    kind: Kind,
+    calls: Iterable[Call],
+    confidence: float,
+    sentence: str,
+    next_step: str,
+) -> Reading:
+    callers = _of(evidence.processes, {call.caller.process for call in calls})
+    return Reading(
+        kind,
+        RankSet.of(process.rank for process in callers),
+        confidence,
+        sentence,
+        next_step,
+        ", ".join(dict.fromkeys(process.process.group for process in callers)),
+    )
+
+
+def _of(processes: Iterable[Seen], wanted: Collection[Process]) -> list[Seen]:
+    return [process for process in processes if _id(process) in wanted]

@@ -1,0 +1,254 @@
+"""The driver of a job of Ray that samples all nodes: one actor a node, a deadline for each, and one file as the answer.
+
+It ends by SIGTERM, which Ray sends to a job that is stopped: when its answer was read, or when nobody wants it any more.
+Before it ends it lets the dumps finish that are under way, since a py-spy that is killed may leave a process stopped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import signal
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import proc, ray_node, wire
+from .node import NodeSamples
+from .processes import Named
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from .node import Round
+    from .processes import Described
+
+VARIABLE = "EAGLERAY_ASKED"
+# A node first starts a worker and unpacks our code.
+COLD_S = 20.0
+WARM_S = 12.0
+# Until then somebody has read the answer, or nobody will.
+UNREAD_S = 60.0
+# Ray kills a job three seconds after it has told it to end.
+GRACE_S = 2.0
+TICK_S = 0.25
+
+
+class Ended(Exception):
+    """SIGTERM came."""
+
+
+@dataclass
+class Node:
+    """A node and how far it is: `pending` is the call under way, `due` the time of the next, and `until` the deadline."""
+
+    node_id: str
+    host: str
+    actor: Any
+    until: float
+    pending: Any = None
+    due: float = 0.0
+    processes: tuple[Described, ...] | None = None
+    rounds: list[Round] = field(default_factory=list)
+    reason: str = ""
+    detail: str = ""
+
+
+def main() -> None:
+    """Takes what it is asked for from the variable and from Ray's store, and never returns."""
+    order = json.loads(os.environ.pop(VARIABLE))
+    ended = [False]
+
+    def end(_signal: int, _frame: object) -> None:
+        ended[0] = True
+
+    code = 1
+    answer: Path | None = None
+    try:
+        import ray
+
+        ray.init(log_to_driver=False)
+        # After `ray.init`, which has a handler of its own.
+        signal.signal(signal.SIGTERM, end)
+        request = _request(order["key"])
+        job = Sampling(ray, request, order["mark"], ended)
+        job.run()
+        answer = logs_folder() / order["answer"]
+        content = json.dumps(job.answer(), separators=(",", ":")).encode()
+        write(answer, content)
+        _print(
+            order["mark"],
+            {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()},
+        )
+        _wait(ended, UNREAD_S)
+        code = 0
+    except Ended:
+        code = 0
+    except (
+        Exception
+    ) as error:  # What it is stands in the log of the job, and this is the last line of it.
+        sys.stderr.write(f"{type(error).__name__}: {error}\n")
+    finally:
+        if answer is not None:
+            with contextlib.suppress(OSError):
+                answer.unlink()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        # Python's own way out waits 0.7 s for threads of Ray.
+        os._exit(code)
+
+
+class Sampling:
+    """Drives the actors of all nodes through their rounds."""
+
+    def __init__(self, ray: Any, request: dict[str, Any], mark: str, ended: list[bool]) -> None:
+        self._ray = ray
+        self._rounds = int(request["rounds"])
+        self._pause_s = float(request["pause_s"])
+        self._names = request["nodes"]
+        self._mark = mark
+        self._ended = ended
+        self._nodes: list[Node] = []
+        self._reported = 0
+
+    def run(self) -> None:
+        self._nodes = list(self._started())
+        while active := [node for node in self._nodes if self._is_active(node)]:
+            if self._ended[0]:
+                self._let_finish(active)
+                raise Ended
+            self._step(active)
+            self._report()
+
+    def answer(self) -> dict[str, Any]:
+        answered = [node for node in self._nodes if node.rounds]
+        silent = [node for node in self._nodes if not node.rounds]
+        samples = [
+            NodeSamples(node.host, node.processes or (), tuple(node.rounds)) for node in answered
+        ]
+        return {
+            "samples": wire.dump(samples),
+            "nodes": [node.node_id for node in answered],
+            "silent": [
+                {
+                    "node_id": node.node_id,
+                    "host": node.host,
+                    "reason": node.reason or "timeout",
+                    "detail": node.detail,
+                }
+                for node in silent
+            ],
+        }
+
+    def _started(self) -> Iterator[Node]:
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        sampler = self._ray.remote(ray_node.EaglerayNodeSampler)
+        own_node = self._ray.get_runtime_context().get_node_id()
+        ours = ray_node.lineage(os.getpid(), proc.all_processes())
+        now = time.monotonic()
+        for row in self._ray.nodes():
+            node_id = row["NodeID"]
+            if not row.get("Alive"):
+                continue
+            order = self._names.get(node_id, {})
+            host = order.get("host") or row.get("NodeManagerAddress", "")
+            named = {int(pid): Named(*names) for pid, names in order.get("named", {}).items()}
+            actor = sampler.options(
+                num_cpus=0,
+                max_restarts=0,
+                scheduling_strategy=NodeAffinitySchedulingStrategy(node_id, soft=False),
+            ).remote(host, named, order.get("drivers", []), ours if node_id == own_node else [])
+            yield Node(node_id, host, actor, now + COLD_S, pending=actor.processes.remote())
+
+    def _is_active(self, node: Node) -> bool:
+        return not node.reason and len(node.rounds) < self._rounds
+
+    def _step(self, active: list[Node]) -> None:
+        """Starts the rounds that are due, and takes the answers that are there."""
+        now = time.monotonic()
+        for node in active:
+            if node.pending is None and node.due <= now:
+                is_last = len(node.rounds) == self._rounds - 1
+                node.pending = node.actor.round.remote(is_last)
+                node.until = now + WARM_S
+            elif node.pending is not None and node.until <= now:
+                node.reason = "timeout"
+        waiting = {node.pending: node for node in active if node.pending is not None}
+        if not waiting:
+            time.sleep(min(TICK_S, max(0.0, min(node.due for node in active) - now)))
+            return
+        self._ray.wait(list(waiting), num_returns=1, timeout=TICK_S)
+        ready, _ = self._ray.wait(list(waiting), num_returns=len(waiting), timeout=0)
+        for pending in ready:
+            self._take(waiting[pending])
+
+    def _take(self, node: Node) -> None:
+        try:
+            value = self._ray.get(node.pending)
+        except Exception as error:  # A node that is gone must not cost the answers of the others.
+            node.reason = "failed"
+            node.detail = str(error)[:500]
+            return
+        node.pending = None
+        if node.processes is None:
+            node.processes = value
+        else:
+            node.rounds.append(value)
+            node.due = time.monotonic() + self._pause_s
+
+    def _report(self) -> None:
+        """Prints how many rounds all nodes have that are not given up."""
+        done = min((len(node.rounds) for node in self._nodes if not node.reason), default=0)
+        if done > self._reported:
+            self._reported = done
+            _print(self._mark, {"round": done})
+
+    def _let_finish(self, active: list[Node]) -> None:
+        pending = [node.pending for node in active if node.pending is not None]
+        if pending:
+            self._ray.wait(pending, num_returns=len(pending), timeout=GRACE_S)
+
+
+def logs_folder() -> Path:
+    """The folder whose files the dashboard serves."""
+    from ray._private import worker
+
+    node: Any = worker.global_worker.node
+    return Path(node.get_session_dir_path()) / "logs"
+
+
+def write(path: Path, content: bytes) -> None:
+    """Writes the file for its owner alone; it is there as a whole or not at all."""
+    part = path.with_name(f"{path.name}.part")
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(content)
+    part.rename(path)
+
+
+def _request(key: str) -> dict[str, Any]:
+    """What is asked for, from the store of packages, where it is removed: an argument or variable can't be as long."""
+    from ray.experimental.internal_kv import _internal_kv_del, _internal_kv_get
+
+    value = _internal_kv_get(key.encode())
+    if value is None:
+        raise ValueError("Ray lost what was asked for")
+    _internal_kv_del(key.encode())
+    request: dict[str, Any] = json.loads(value)
+    return request
+
+
+def _wait(ended: list[bool], seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while not ended[0] and time.monotonic() < until:
+        time.sleep(0.05)
+
+
+def _print(mark: str, value: dict[str, Any]) -> None:
+    sys.stdout.write(f"{mark}{json.dumps(value)}\n")
+    sys.stdout.flush()

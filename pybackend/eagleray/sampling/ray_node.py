@@ -1,0 +1,122 @@
+"""Samples the workers of one node from an actor of Ray there, which needs no CPU of the cluster."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from . import proc
+from .dumps import Tools
+from .node import sample_once
+from .processes import Named, described
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from .node import Round
+    from .processes import Described
+
+PROGRAM = "py-spy"
+RAYLET = "raylet"
+
+# Workers of Ray that do nothing, its agents, and our own actors.
+_LEFT_OUT = re.compile(r"ray::(IDLE|DashboardAgent|RuntimeEnvAgent|EaglerayNodeSampler)")
+_WORKER = re.compile(r"ray::|(^|/)default_worker\.py$")
+# They start drivers, and do nothing else.
+_SUPERVISOR = re.compile(r"ray::(_?JobSupervisor)")
+_SHELLS = ("sh", "bash", "dash", "zsh", "timeout", "tini", "env", "sudo", "numactl")
+
+
+# Ray shows this name in the list of processes, where another picture leaves it out.
+class EaglerayNodeSampler:
+    """Samples one node, one round a call.
+
+    `named` is what Ray knows of processes of the node by their pid, `drivers` those that the raylet has not started, and
+    `excluded` the processes of our own job.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        named: Mapping[int, Named],
+        drivers: Sequence[int],
+        excluded: Sequence[int],
+    ) -> None:
+        self._tools = Tools(py_spy=own_py_spy())
+        processes = proc.all_processes()
+        pids = workers(os.getppid(), drivers, {*excluded, os.getpid()}, processes)
+        self._processes = tuple(described(pids, processes, host, named))
+
+    def processes(self) -> tuple[Described, ...]:
+        return self._processes
+
+    def round(self, is_last: bool) -> Round:
+        return sample_once(self._processes, self._tools, is_last=is_last)
+
+
+def workers(
+    parent: int,
+    drivers: Sequence[int],
+    excluded: Collection[int],
+    processes: Mapping[int, proc.ProcessStat],
+) -> list[int]:
+    """The workers of the raylet above `parent`, the `drivers`, and what these have started, parents first.
+
+    A machine may have several clusters: only the children of this raylet are of this one.
+    """
+    raylet = raylet_above(parent, processes)
+    of_raylet = [process.pid for process in processes.values() if process.parent == raylet]
+    roots = [pid for pid in sorted({*of_raylet, *drivers}) if pid not in excluded]
+    titles = {pid: proc.command_line(pid) for pid in roots}
+    roots = [pid for pid in roots if _is_worker(titles[pid]) or _is_driver(pid, drivers, titles)]
+    left_out = {*excluded, *(pid for pid in roots if _SUPERVISOR.match(_first(titles[pid])))}
+    return [
+        pid
+        for pid in proc.descendants(roots, processes)
+        if pid not in left_out and processes[pid].name not in _SHELLS
+    ]
+
+
+def raylet_above(pid: int, processes: Mapping[int, proc.ProcessStat]) -> int:
+    """The nearest raylet at or above `pid`; 0 if there is none."""
+    while pid in processes:
+        if processes[pid].name == RAYLET:
+            return pid
+        pid = processes[pid].parent
+    return 0
+
+
+def lineage(pid: int, processes: Mapping[int, proc.ProcessStat]) -> list[int]:
+    """`pid` and what is above it, without its raylet and what is above that."""
+    pids = []
+    while pid in processes and processes[pid].name != RAYLET:
+        pids.append(pid)
+        pid = processes[pid].parent
+    return pids if pid in processes else pids[:1]
+
+
+def own_py_spy() -> str:
+    """The py-spy that came with this code, "" if it can't be executed here."""
+    program = Path(__file__).parent / PROGRAM
+    try:
+        # Ray before 2.60 unpacks it without this permission (2.9.1).
+        if not os.access(program, os.X_OK):
+            program.chmod(0o755)
+    except OSError:
+        return ""
+    return str(program) if os.access(program, os.X_OK) else ""
+
+
+def _is_driver(pid: int, drivers: Sequence[int], titles: Mapping[int, list[str]]) -> bool:
+    """Whether `pid` is one of `drivers`; Ray counts its agent as one once it has started a job."""
+    return pid in drivers and not _LEFT_OUT.match(_first(titles[pid]))
+
+
+def _is_worker(arguments: list[str]) -> bool:
+    return not _LEFT_OUT.match(_first(arguments)) and any(map(_WORKER.search, arguments[:3]))
+
+
+def _first(arguments: list[str]) -> str:
+    return arguments[0] if arguments else ""

@@ -1,0 +1,277 @@
+"""Samples of nodes as JSON that grows with the number of different stacks: each text, frame and stack is in it once.
+
+What is read comes from a cluster and is not trusted: every value is checked, and nothing is larger than what it tells of.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .frames import Frame
+from .merging import MergedStack, Stack
+from .node import NodeSamples, ProcessSample, Round
+from .processes import Described
+from .rank_sets import RankSet
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
+
+VERSION = 1
+MOST_ROUNDS = 100
+LONGEST_TEXT = 10_000
+# Python itself gives up at a thousand frames, unless a program asks for more.
+DEEPEST_STACK = 20_000
+_LARGEST = 2**53
+
+
+def dump(nodes: Iterable[NodeSamples]) -> dict[str, Any]:
+    """The JSON value that `load` reads."""
+    return _Writer().written(nodes)
+
+
+def load(value: Any) -> list[NodeSamples]:
+    """The nodes in a value of `dump`.  Raises ValueError for every other value."""
+    table = _fields(value)
+    if table.get("version") != VERSION:
+        raise ValueError("the samples are of another version of Eagleray")
+    return _Reader(table).nodes(table.get("nodes"))
+
+
+class _Writer:
+    """Numbers texts, frames and stacks in the order in which they come."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, int] = {}
+        self._frames: dict[tuple[int, int, int], int] = {}
+        self._stacks: dict[Stack, int] = {}
+        self._stack_rows: list[list[Any]] = []
+
+    def written(self, nodes: Iterable[NodeSamples]) -> dict[str, Any]:
+        rows = [self._node(node) for node in nodes]
+        return {
+            "version": VERSION,
+            "texts": list(self._texts),
+            "frames": [list(frame) for frame in self._frames],
+            "stacks": self._stack_rows,
+            "nodes": rows,
+        }
+
+    def _node(self, node: NodeSamples) -> list[Any]:
+        return [
+            node.host,
+            [self._process(process) for process in node.processes],
+            [self._round(taken) for taken in node.rounds],
+        ]
+
+    def _process(self, process: Described) -> list[Any]:
+        return [
+            process.pid,
+            process.parent,
+            self._text(process.role),
+            self._text(process.group),
+            process.number,
+            self._text(process.title),
+            process.world_size,
+            self._text(process.rendezvous),
+            process.is_world_here,
+        ]
+
+    def _round(self, taken: Round) -> list[Any]:
+        return [
+            [self._sample(sample) for sample in taken.processes],
+            [self._merged(entry) for entry in taken.leading],
+            [self._merged(entry) for entry in taken.others],
+        ]
+
+    def _sample(self, sample: ProcessSample) -> list[Any]:
+        return [
+            self._text(sample.state),
+            self._text(sample.waits_in),
+            round(sample.cpu_s, 2),
+            self._text(sample.reason),
+            self._text(sample.how),
+            sample.resumed,
+            sample.io_bytes,
+            sample.switches,
+            self._text(sample.gil_holder),
+            sample.gil_holder_active,
+            [[self._text(name), number] for name, number in sample.peers],
+            [self._text(name) for name in sample.exceptions],
+        ]
+
+    def _merged(self, entry: MergedStack) -> list[Any]:
+        members = [[self._text(group), str(ranks)] for group, ranks in entry.members.items()]
+        return [self._stack(entry.stack), members]
+
+    def _stack(self, stack: Stack) -> int:
+        index = self._stacks.get(stack)
+        if index is None:
+            index = self._stacks[stack] = len(self._stack_rows)
+            frames = [self._frame(frame) for frame in stack.frames[:DEEPEST_STACK]]
+            self._stack_rows.append([self._text(stack.thread), frames])
+        return index
+
+    def _frame(self, frame: Frame) -> int:
+        key = self._text(frame.function), self._text(frame.file), frame.line
+        return self._frames.setdefault(key, len(self._frames))
+
+    def _text(self, text: str) -> int:
+        # A name of a file may hold bytes that are no text, which JSON can't carry.
+        plain = text[:LONGEST_TEXT].encode("utf-8", "replace").decode()
+        return self._texts.setdefault(plain, len(self._texts))
+
+
+class _Reader:
+    def __init__(self, table: dict[str, Any]) -> None:
+        self._texts = [_text(text) for text in _rows(table.get("texts"))]
+        self._frames = _each(table.get("frames"), self._frame)
+        self._stacks = _each(table.get("stacks"), self._stack)
+
+    def nodes(self, value: Any) -> list[NodeSamples]:
+        return _each(value, self._node)
+
+    def _node(self, row: Any) -> NodeSamples:
+        host, process_rows, rounds = _row(row, 3)
+        processes = tuple(_each(process_rows, self._process))
+        members: dict[str, set[int]] = {}
+        for process in processes:
+            members.setdefault(process.group, set()).add(process.number)
+        if len(_rows(rounds)) > MOST_ROUNDS:
+            raise ValueError("more rounds than anybody takes")
+        taken = _each(rounds, lambda row: self._round(row, len(processes), members))
+        return NodeSamples(_text(host), processes, tuple(taken))
+
+    def _process(self, row: Any) -> Described:
+        pid, parent, role, group, number, title, world_size, rendezvous, is_here = _row(row, 9)
+        return Described(
+            _number(pid),
+            _number(parent),
+            self._shared_text(role),
+            self._shared_text(group),
+            _number(number),
+            self._shared_text(title),
+            _number(world_size, 10**7),
+            self._shared_text(rendezvous),
+            _flag(is_here),
+        )
+
+    def _round(self, row: Any, count: int, members: dict[str, set[int]]) -> Round:
+        sample_rows, leading, others = _row(row, 3)
+        samples = tuple(_each(sample_rows, self._sample))
+        if len(samples) != count:
+            raise ValueError("a round without a sample of each process")
+        return Round(
+            samples,
+            tuple(_each(leading, lambda entry: self._merged(entry, members))),
+            tuple(_each(others, lambda entry: self._merged(entry, members))),
+        )
+
+    def _sample(self, row: Any) -> ProcessSample:
+        (state, waits_in, cpu_s, reason, how, resumed) = _row(row, 12)[:6]
+        (io_bytes, switches, holder, is_active, peers, exceptions) = row[6:]
+        return ProcessSample(
+            self._shared_text(state),
+            self._shared_text(waits_in),
+            _seconds(cpu_s),
+            self._shared_text(reason),
+            self._shared_text(how),
+            _flag(resumed),
+            _number(io_bytes),
+            _number(switches),
+            self._shared_text(holder),
+            _flag(is_active),
+            tuple(_each(peers, self._peer)),
+            tuple(_each(exceptions, self._shared_text)),
+        )
+
+    def _peer(self, row: Any) -> tuple[str, int]:
+        name, number = _row(row, 2)
+        return self._shared_text(name), _number(number)
+
+    def _merged(self, row: Any, members: dict[str, set[int]]) -> MergedStack:
+        stack, groups = _row(row, 2)
+        ranks: dict[str, RankSet] = {}
+        for group_row in _rows(groups):
+            group, text = _row(group_row, 2)
+            name = self._shared_text(group)
+            ranks[name] = _ranks(text, members.get(name, set()))
+        return MergedStack(_at(self._stacks, stack), ranks)
+
+    def _stack(self, row: Any) -> Stack:
+        thread, frames = _row(row, 2)
+        if len(_rows(frames)) > DEEPEST_STACK:
+            raise ValueError("a stack deeper than Python's")
+        return Stack(
+            self._shared_text(thread), tuple(_each(frames, lambda at: _at(self._frames, at)))
+        )
+
+    def _frame(self, row: Any) -> Frame:
+        function, file, line = _row(row, 3)
+        return Frame(self._shared_text(function), self._shared_text(file), _number(line, 2**31))
+
+    def _shared_text(self, index: Any) -> str:
+        return _at(self._texts, index)
+
+
+def _ranks(text: Any, allowed: set[int]) -> RankSet:
+    """The ranks of `text`; a small text may name more ranks than memory holds, so they are compared before they are listed."""
+    ranks = RankSet.parse(_text(text))
+    if len(ranks) > len(allowed) or not all(rank in allowed for rank in ranks):
+        raise ValueError("a stack of a process that is not on the node")
+    return ranks
+
+
+def _each(value: Any, read: Callable[[Any], T]) -> list[T]:
+    return [read(row) for row in _rows(value)]
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError("not an object")
+    return value
+
+
+def _rows(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError("not a list")
+    return value
+
+
+def _row(value: Any, length: int) -> list[Any]:
+    if not isinstance(value, list) or len(value) != length:
+        raise ValueError(f"not a list of {length}")
+    return value
+
+
+def _at(table: list[T], index: Any) -> T:
+    if type(index) is not int or not 0 <= index < len(table):
+        raise ValueError("no such entry of a table")
+    return table[index]
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or len(value) > LONGEST_TEXT:
+        raise ValueError("not a text, or a very long one")
+    return value
+
+
+def _number(value: Any, end: int = _LARGEST) -> int:
+    if type(value) is not int or not 0 <= value < end:
+        raise ValueError("not a number, or one that is too large")
+    return value
+
+
+def _seconds(value: Any) -> float:
+    if type(value) not in (int, float) or not math.isfinite(value) or value < 0:
+        raise ValueError("not a number of seconds")
+    return float(value)
+
+
+def _flag(value: Any) -> bool:
+    if type(value) is not bool:
+        raise ValueError("neither true nor false")
+    return value
