@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from eagleray.app import App
-from eagleray.cli.arguments import add_cluster, add_json
+from eagleray.cli.arguments import add_cluster, add_json, completed
 from eagleray.cli.output import print_json, say
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
-from eagleray.features.hangs import texts
+from eagleray.features.hangs import comparing, saved, texts
 from eagleray.features.hangs.collecting import here, rounds
 from eagleray.features.hangs.collecting.cluster import ClusterPictures
-from eagleray.features.hangs.handlers import picture_json
-from eagleray.features.hangs.picture import Picture
+from eagleray.features.hangs.model import Picture
+
+# The exit code for a hang, with --exit-code.
+HANGS = 3
+# Verdicts on programs that go on.
+_GOES_ON = ("slow", "unknown")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_cluster(parser, t("Look at all workers and drivers of this cluster."))
+    add_cluster(parser, t("Sample all workers and drivers of this cluster."))
     add_json(parser)
     parser.add_argument(
         "--pids",
@@ -25,42 +30,71 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=int,
         default=[],
-        help=t("Look at these processes of this machine, and at all that belong to them."),
+        help=t("Sample these processes, and all that belong to them."),
     )
+    opened = parser.add_argument(
+        "--open", metavar="FILE", default="", help=t("Show a saved picture instead.")
+    )
+    compared = parser.add_argument(
+        "--compare", metavar="FILE", default="", help=t("Show what has changed since this picture.")
+    )
+    for action in (opened, compared):
+        completed(action, "files")
+    parser.add_argument(
+        "--save", metavar="FILE", default="", help=t("Save the picture in this file.")
+    )
+    parser.add_argument("--markdown", action="store_true", help=t("Print Markdown."))
     parser.add_argument(
         "--seconds",
         metavar="S",
         type=float,
         default=rounds.PAUSE_S,
-        help=t("Wait S seconds between the samples. The default is {n}.", n=rounds.PAUSE_S),
+        help=t("Wait S seconds between samples. The default is {n}.", n=rounds.PAUSE_S),
+    )
+    parser.add_argument(
+        "--exit-code",
+        action="store_true",
+        help=t("Exit with {code} if the program hangs.", code=HANGS),
     )
 
 
 def check(arguments: argparse.Namespace) -> str:
-    if bool(arguments.pids) == bool(arguments.cluster):
-        return t("Specify either --cluster or --pids.")
+    if sum(map(bool, (arguments.cluster, arguments.pids, arguments.open))) != 1:
+        return t("Specify one of --cluster, --pids and --open.")
+    if (arguments.json or arguments.format) and arguments.markdown:
+        return t("Use only one of --markdown and --json.")
     return ""
 
 
 async def run(app: App, arguments: argparse.Namespace) -> int:
+    earlier = saved.load(Path(arguments.compare)) if arguments.compare else None
+    taken = await _picture(app, arguments)
+    if arguments.save:
+        saved.save(taken, Path(arguments.save))
+    if earlier is not None:
+        for line in texts.comparison(comparing.moves(earlier, taken)):
+            print(printable(line))
+    elif arguments.json or arguments.format:
+        print_json(saved.as_json(taken))
+    elif arguments.markdown:
+        print(texts.markdown(taken), end="")
+    else:
+        print("\n".join(printable(line) for line in texts.lines(taken)))
+    return HANGS if arguments.exit_code and taken.verdict.kind not in _GOES_ON else 0
+
+
+async def _picture(app: App, arguments: argparse.Namespace) -> Picture:
     def on_progress(done: int, all_rounds: int) -> None:
         say(t("Sample {done} of {all} taken", done=done, all=all_rounds))
 
+    if arguments.open:
+        return saved.load(Path(arguments.open))
     if arguments.pids:
-        _print(await here.take(arguments.pids, on_progress, pause_s=arguments.seconds), arguments)
-        return 0
+        return await here.take(arguments.pids, on_progress, pause_s=arguments.seconds)
     cluster = await app.clusters.resolve(arguments.cluster, say)
     pictures = ClusterPictures()
     try:
         dashboard = app.watch.dashboard(cluster)
-        _print(await pictures.take(dashboard, on_progress, pause_s=arguments.seconds), arguments)
+        return await pictures.take(dashboard, on_progress, pause_s=arguments.seconds)
     finally:
         await pictures.close()
-    return 0
-
-
-def _print(taken: Picture, arguments: argparse.Namespace) -> None:
-    if arguments.json or arguments.format:
-        print_json(picture_json(taken))
-    else:
-        print("\n".join(printable(line) for line in texts.lines(taken)), flush=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from eagleray.common.errors import EaglerayError
+from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
 
 
@@ -26,4 +27,12 @@ def not_inspected(pid: int, reason: str, text: str) -> EaglerayError:
         "not-inspected",
         t("Can't look into process {pid}: {reason}.", pid=pid, reason=text),
         steps.get(reason, t("Run `eagleray stacks --pids {pid}` for its stack.", pid=pid)),
+    )
+
+
+def no_picture(path: Path, why: str) -> EaglerayError:
+    return EaglerayError(
+        "no-picture",
+        t("Can't read {path}: {why}.", path=printable(str(path)), why=printable(why)),
+        t("Select a file that `eagleray stacks --save` wrote."),
     )

@@ -19,7 +19,8 @@ from eagleray.common.l10n import t
 from eagleray.features.hangs.collecting.rounds import PAUSE_S, ROUNDS, OnProgress, unheard
 from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import evidence
-from eagleray.features.hangs.picture import Picture, SilentNode, picture
+from eagleray.features.hangs.model import Picture, SilentNode
+from eagleray.features.hangs.picture import picture
 from eagleray.features.hangs.ray_names import NodeNames, hosts_of, names_of_nodes
 from eagleray.features.hangs.ray_tasks import rows, steady
 from eagleray.ray import logs

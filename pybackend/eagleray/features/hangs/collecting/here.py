@@ -11,7 +11,8 @@ from eagleray.features.hangs import errors
 from eagleray.features.hangs.collecting.rounds import PAUSE_S, ROUNDS, OnProgress, unheard
 from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import evidence
-from eagleray.features.hangs.picture import Picture, picture
+from eagleray.features.hangs.model import Picture
+from eagleray.features.hangs.picture import picture
 from eagleray.sampling.dumps import Tools
 from eagleray.sampling.node import NodeSamples, sample
 from eagleray.tools.pyspy import find_program

@@ -1,0 +1,112 @@
+"""The picture of a hang, as `--json` prints it and a file keeps it: plain values only.
+
+Ranks are texts such as `0-1,3`; a process that is no rank is counted by its pid.
+"""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+# The version of the records below; a new one when a field is renamed, removed or gets another meaning.
+VERSION = 1
+
+
+@frozen
+class FrameRow:
+    """A frame; `hidden` ones only wrap calls of the user's code.  `line` is 0 where lines don't tell ranks apart."""
+
+    function: str
+    path: str
+    line: int
+    hidden: bool
+
+
+@frozen
+class StackClass:
+    """Processes with the same stack, outermost frame first; `group` is their world, or what they have in common."""
+
+    group: str
+    ranks: str
+    doing: str
+    thread: str
+    frames: tuple[FrameRow, ...]
+
+
+@frozen
+class RankRow:
+    """A process: `cpu` is in cores, `state` the kernel's letter, and `moves` whether it went on between samples."""
+
+    group: str
+    rank: int
+    role: str
+    pid: int
+    node: str
+    doing: str
+    call: str
+    moves: bool
+    cpu: float
+    state: str
+
+
+@frozen
+class ReadingRow:
+    """A reading of the picture; `confidence` is between 0 and 1."""
+
+    kind: str
+    culprits: str
+    confidence: float
+    sentence: str
+    next_step: str
+    group: str
+
+
+@frozen
+class VerdictRow:
+    """The best reading; for the kind `unknown`, `readings` are the two that come next."""
+
+    kind: str
+    culprits: str
+    confidence: float
+    sentence: str
+    next_step: str
+    group: str
+    readings: tuple[ReadingRow, ...]
+
+
+@frozen
+class Unseen:
+    """A rank that wasn't read: `ended`, `not-found`, `permission`, `timeout`, `no-tool` or `not-python`."""
+
+    group: str
+    rank: int
+    reason: str
+
+
+@frozen
+class SilentNode:
+    """A node that gave no answer: `timeout`, or `failed` with what Ray said of it as `detail`."""
+
+    node: str
+    reason: str
+    detail: str = ""
+
+
+@frozen
+class Coverage:
+    """`seen` counts the processes whose stacks were read."""
+
+    seen: int
+    unseen: tuple[Unseen, ...]
+    nodes: tuple[SilentNode, ...]
+
+
+@frozen
+class Picture:
+    """What was seen at one time, `taken_at` in seconds since 1970."""
+
+    version: int
+    taken_at: float
+    verdict: VerdictRow
+    classes: tuple[StackClass, ...]
+    ranks: tuple[RankRow, ...]
+    coverage: Coverage
