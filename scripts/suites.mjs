@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { root } from "./paths.mjs";
 import { must } from "./run.mjs";
 
-const SLOW = ["real_ray", "lab", "lab_ray", "old_ray", "nsys", "packaging", "nvim_dap"];
+const SLOW = ["real_ray", "lab", "lab_ray", "old_ray", "nsys", "packaging", "nvim_dap", "torch_ranks"];
 const FAST = SLOW.map((mark) => `not ${mark}`).join(" and ");
 // They have suites of their own: `check` runs the first two, the others start real debuggers, programs and sshd.
 const CHECKED = ["tests/layers", "tests/documents"];
@@ -81,6 +81,7 @@ export const suites = [
   pytest("nsys", ["python", "nsys"], "nsys", { minutes: 10, secondTry: true }),
   pytest("old Ray", ["python", "old-ray"], "old_ray", { minutes: 10, secondTry: true }),
   editor("proofs", NEWEST, { more: ["proofs"] }),
+  pytest("hangs", ["python", "proofs"], "torch_ranks", { minutes: 10 }),
   editor("panel", NEWEST),
   editor("translations", NEWEST),
   editor("keys", NEWEST),

@@ -18,7 +18,7 @@ signal.signal(signal.SIGTERM, signal.default_int_handler)
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
 
-SLOW = {"real_ray", "lab", "lab_ray", "old_ray", "nsys", "packaging", "nvim_dap"}
+SLOW = {"real_ray", "lab", "lab_ray", "old_ray", "nsys", "packaging", "nvim_dap", "torch_ranks"}
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -1,0 +1,92 @@
+"""Four real ranks of `tests/programs/hangs/trainer.py`, and what the verdict on each of its scenarios has to be."""
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from tests.shared_clusters import CACHE
+
+PROGRAM = Path(__file__).parents[1] / "programs" / "hangs" / "trainer.py"
+WORLD = 4
+TORCH_PYTHON = CACHE / "proofs" / "bin" / "python"
+
+
+class Expected(NamedTuple):
+    """The verdict on a scenario: its kind, its culprits, and words that its sentence has."""
+
+    kind: str
+    culprits: str
+    words: str
+
+
+SCENARIOS: Mapping[str, Expected] = {
+    "mismatch": Expected("collective-mismatch", "1,3", "all_gather (trainer.py:"),
+    "straggler": Expected("straggler", "2", "load_checkpoint"),
+    "cleanup": Expected("cleanup-deadlock", "0-1", "Trainer.cleanup"),
+    "exception_in_flight": Expected("exception-in-flight", "0-1", "barrier"),
+    "gil": Expected("gil-held", "1", "parse_answer"),
+    "data_loader": Expected("data-loader", "3", "read_remote"),
+    "wrong_group": Expected("wrong-process-group", "3", "another process group"),
+    "pipeline": Expected("pipeline-mismatch", "2", "recv"),
+    "rollouts": Expected("asyncio", "1", "event loop"),
+    "killed": Expected("rank-dead", "0", "has ended"),
+    "paused": Expected("debugger", "2", "debugger"),
+    "slow": Expected("slow", "", "Nothing hangs"),
+}
+
+
+@contextmanager
+def hanging(scenario: str, folder: Path) -> Iterator[list[int]]:
+    """The pids of four ranks that hang in `scenario`; their output is in `folder`."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    ranks = []
+    try:
+        for rank in range(WORLD):
+            with (folder / f"{rank}.log").open("wb") as log:
+                ranks.append(_start(rank, port, scenario, log))
+        _wait_until_ready(ranks, folder)
+        yield [rank.pid for rank in ranks]
+    finally:
+        for rank in ranks:
+            rank.kill()
+        for rank in ranks:
+            rank.communicate()
+
+
+def _start(rank: int, port: int, scenario: str, log: IO[bytes]) -> subprocess.Popen[bytes]:
+    env = {
+        **os.environ,
+        "RANK": str(rank),
+        "WORLD_SIZE": str(WORLD),
+        "LOCAL_WORLD_SIZE": str(WORLD),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+    }
+    # pdb waits for an input that stays open.
+    return subprocess.Popen(
+        [str(TORCH_PYTHON), str(PROGRAM), scenario],
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=log,
+        stderr=log,
+    )
+
+
+def _wait_until_ready(ranks: list[subprocess.Popen[bytes]], folder: Path) -> None:
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        said = [(folder / f"{rank}.log").read_text() for rank in range(WORLD)]
+        if all("ready" in text for text in said):
+            # From the word to the call in which it hangs.
+            time.sleep(1)
+            return
+        assert all(rank.poll() is None for rank in ranks), said
+        time.sleep(0.1)
+    raise AssertionError("the ranks did not get ready")

@@ -1,0 +1,36 @@
+"""Records the samples of all scenarios for tests/hangs/test_rules.py: `python -m tests.hangs.record [SCENARIO...]`."""
+
+import json
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from eagleray.sampling import wire
+from eagleray.sampling.dumps import Tools
+from eagleray.sampling.node import sample
+from eagleray.tools.pyspy import find_program
+
+from tests.hangs.ranks import SCENARIOS, hanging
+
+RECORDED = Path(__file__).parent / "recorded"
+REPOSITORY = str(Path(__file__).parents[2])
+# What the folder of the repository is called in a recording, since it differs between machines, as that of Python does.
+PLACE = "<repository>"
+PAUSE_S = 1.0
+
+
+def record(scenario: str) -> None:
+    with tempfile.TemporaryDirectory() as folder, hanging(scenario, Path(folder)) as pids:
+        taken = sample(pids[1:], Tools(py_spy=find_program()), pause_s=PAUSE_S)
+    text = json.dumps(wire.dump([taken]), separators=(",", ":"))
+    text = re.sub(
+        r'"[^"]*/lib/python3', '"/opt/python/lib/python3', text.replace(REPOSITORY, PLACE)
+    )
+    (RECORDED / f"{scenario}.json").write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or SCENARIOS:
+        print(name, flush=True)
+        record(name)

@@ -1,0 +1,62 @@
+"""Real ranks that hang on gloo: sampled, named and looked into, while they stay as they are."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from eagleray.features.hangs.collecting import here
+from eagleray.inspecting.questions import INSIDE, inspect
+from eagleray.sampling import proc
+from eagleray.sampling.dumps import Tools
+from eagleray.tools.pyspy import find_program
+
+from tests.hangs.ranks import SCENARIOS, hanging
+
+pytestmark = [pytest.mark.torch_ranks, pytest.mark.timeout(300)]
+
+COMMAND = Path(sys.executable).parent / "eagleray"
+
+
+def test_command_names_the_mismatch_from_one_pid(tmp_path: Path) -> None:
+    with hanging("mismatch", tmp_path) as pids:
+        command = [COMMAND, "stacks", "--json", "--seconds", "0.5", "--exit-code", "--pids"]
+        done = subprocess.run([*command, str(pids[0])], capture_output=True, check=False)
+    printed = json.loads(done.stdout)
+    verdict = printed["verdict"]
+    assert (done.returncode, verdict["kind"], verdict["culprits"]) == (
+        3,
+        SCENARIOS["mismatch"].kind,
+        SCENARIOS["mismatch"].culprits,
+    )
+    assert sorted(each["ranks"] for each in printed["classes"]) == ["0,2", "1,3"]
+    assert printed["coverage"] == {"seen": 4, "unseen": [], "nodes": []}
+
+
+def test_rank_that_raised_tells_its_exception_from_its_cleanup(tmp_path: Path) -> None:
+    with hanging("cleanup", tmp_path) as pids:
+        reading = asyncio.run(here.take(pids, pause_s=0.5)).verdict
+        expected = SCENARIOS["cleanup"]
+        assert (reading.kind, reading.culprits) == (expected.kind, expected.culprits)
+        before = [states(pid) for pid in pids]
+        found = inspect(pids[0], ("self.gradient.numel()",), Tools(find_program()))
+        assert found.how == INSIDE
+        assert found.exception == "ValueError('shape of microbatch 3 does not fit')"
+        assert float(found.values[0].value) == 1000
+        assert [states(pid) for pid in pids] == before
+
+
+def test_rank_that_was_killed_is_named_and_counted_as_unseen(tmp_path: Path) -> None:
+    with hanging("killed", tmp_path) as pids:
+        taken = asyncio.run(here.take(pids[1:], pause_s=0.5))
+    expected = SCENARIOS["killed"]
+    assert (taken.verdict.kind, taken.verdict.culprits) == (expected.kind, expected.culprits)
+    assert [(each.rank, each.reason) for each in taken.coverage.unseen] == [(0, "not-found")]
+
+
+def states(pid: int) -> str:
+    found = proc.stat(pid)
+    assert found is not None
+    return found.state
