@@ -64,7 +64,7 @@ export const suites = [
     minutes: 5,
     command: ({ junit }) => [process.execPath, ["scripts/unit.mjs", "--junit", junit]],
   },
-  pytest("real Ray", ["python", "packages"], "real_ray", { minutes: 20, secondTry: true }),
+  pytest("real Ray", ["python", "packages", "proofs"], "real_ray", { minutes: 20, secondTry: true }),
   editor("windows", NEWEST),
   pytest("unit (Python)", ["python", "workers"], FAST, {
     minutes: 15,

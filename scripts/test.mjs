@@ -150,6 +150,7 @@ function environment() {
     EAGLERAY_DEV_CACHE: cache,
     EAGLERAY_SHOTS: process.env.EAGLERAY_SHOTS,
     EAGLERAY_OLD_RAY_PYTHON: interpreter("old-ray"),
+    EAGLERAY_PROOFS_PYTHON: interpreter("proofs"),
     EAGLERAY_PACKED: ready.has("vsix") ? "1" : undefined,
     RAY_AUTH_MODE: "disabled",
     FORCE_COLOR: undefined,

@@ -18,6 +18,8 @@ from tests.ray_cluster import RayCluster, start_cluster
 TOKEN = "a-token-of-the-tests-0123456789"
 CACHE = Path(os.environ.get("EAGLERAY_DEV_CACHE", Path.home() / ".cache" / "eagleray-dev"))
 OLD_PYTHON = os.environ.get("EAGLERAY_OLD_RAY_PYTHON", str(CACHE / "old-ray" / "bin" / "python"))
+# With torch, which the environment of the tests has not.
+TORCH_PYTHON = os.environ.get("EAGLERAY_PROOFS_PYTHON", str(CACHE / "proofs" / "bin" / "python"))
 
 
 def kinds() -> dict[str, dict[str, Any]]:
@@ -27,6 +29,7 @@ def kinds() -> dict[str, dict[str, Any]]:
         "plain": {},
         "token": {"token": TOKEN},
         "old": {"python": OLD_PYTHON},
+        "torch": {"python": TORCH_PYTHON, "num_cpus": 4},
         "profiling": {"profiling": True, "env": {"PATH": path}},
     }
 

@@ -1,0 +1,239 @@
+"""Pictures of real clusters of Ray: what hangs is named, and nothing of the picture is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from eagleray.features.hangs.collecting.cluster import ClusterPictures
+from eagleray.features.hangs.picture import Picture
+from eagleray.features.hangs.verdict import Kind
+from eagleray.ray.dashboard import Dashboard
+
+from scripts.ray_cluster import MARK, free_ports
+from tests.ray_cluster import Program, RayCluster, wait_for
+
+pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("torch"), pytest.mark.timeout(300)]
+
+PAUSE_S = 0.5
+
+
+@pytest.fixture
+def run(cluster: RayCluster) -> Iterator[Callable[..., Program]]:
+    """Starts programs of tests/programs/hangs until they hang; they end with the test, and their workers too."""
+    programs = []
+
+    def started(name: str, *arguments: str) -> Program:
+        program = cluster.run(f"hangs/{name}", *arguments)
+        programs.append(program)
+        wait_for(
+            f"ready of {name}: {program.output()}",
+            lambda: program.process.poll() is not None or "ready" in program.output(),
+        )
+        assert program.process.poll() is None, program.output()
+        return program
+
+    yield started
+    for program in programs:
+        program.end()
+    pids = {program.process.pid for program in programs}
+    wait_for("drivers to be gone", lambda: not pids & set(drivers(cluster)))
+
+
+@pytest.fixture
+async def dashboard(cluster: RayCluster) -> AsyncIterator[Dashboard]:
+    opened = Dashboard(cluster.address)
+    yield opened
+    await opened.close()
+
+
+def drivers(cluster: RayCluster) -> list[int]:
+    rows = cluster.get("/api/v0/workers?detail=1&limit=10000")["data"]["result"]["result"]
+    return [row["pid"] for row in rows if row["worker_type"] == "DRIVER" and row["is_alive"]]
+
+
+async def take(dashboard: Dashboard, **more: Any) -> Picture:
+    pictures = ClusterPictures()
+    try:
+        return await pictures.take(dashboard, pause_s=PAUSE_S, **more)
+    finally:
+        await pictures.close()
+
+
+async def shown_tasks(dashboard: Dashboard, name: str, state: str) -> None:
+    """Workers report their tasks to Ray once a second."""
+    while not any(t.name == name and t.state == state for t in await dashboard.unended_tasks()):
+        await asyncio.sleep(0.2)
+
+
+def leftovers(cluster: RayCluster) -> list[str]:
+    logs = cluster.folder / "ray" / "session_latest" / "logs"
+    return [path.name for path in logs.glob("eagleray-stacks-*")]
+
+
+@pytest.mark.parametrize(("how", "size", "culprits"), [("late", 4, "1,3"), ("arguments", 2, "1")])
+async def test_actors_in_different_collectives_are_named_by_rank(
+    cluster: RayCluster,
+    run: Callable[..., Program],
+    dashboard: Dashboard,
+    how: str,
+    size: int,
+    culprits: str,
+) -> None:
+    [port] = free_ports(1)
+    run("ray_trainers.py", how, str(size), str(port))
+    rounds: list[int] = []
+    taken = await take(dashboard, on_progress=lambda done, _: rounds.append(done))
+    reading = taken.verdict.reading
+    assert (reading.kind, str(reading.culprits)) == (Kind.COLLECTIVE_MISMATCH, culprits)
+    assert "all_gather (ray_trainers.py:" in reading.sentence
+    assert reading.world == "Trainer"
+    assert rounds == [1, 2, 3]
+    classes = sorted(str(each.ranks) for each in taken.classes if each.group == "Trainer")
+    assert classes == (["0,2", "1,3"] if size == 4 else ["0", "1"])
+    assert taken.unseen == () and taken.silent == ()
+    assert leftovers(cluster) == []
+    assert [job.submission_id for job in await dashboard.jobs() if job.submission_id] == []
+
+
+async def test_actors_that_call_back_are_a_proved_cycle(
+    run: Callable[..., Program], dashboard: Dashboard
+) -> None:
+    run("ray_tasks.py", "cycle")
+    await shown_tasks(dashboard, "Policy.value", "SUBMITTED_TO_WORKER")
+    reading = (await take(dashboard)).verdict.reading
+    assert reading.kind is Kind.RAY_GET_CYCLE
+    assert reading.sentence == (
+        "Policy.ask of left waits for Reward.answer, which waits for Policy.value of left: "
+        "none of them can continue."
+    )
+
+
+async def test_task_that_is_too_large_for_every_node_is_named(
+    run: Callable[..., Program], dashboard: Dashboard
+) -> None:
+    run("ray_tasks.py", "too_large")
+    await shown_tasks(dashboard, "train", "PENDING_NODE_ASSIGNMENT")
+    reading = (await take(dashboard)).verdict.reading
+    assert reading.kind is Kind.STARVATION
+    assert reading.sentence == "ask_for_much waits for train, but no node has CPU: 1000."
+
+
+async def test_cluster_without_a_free_cpu_is_sampled_and_its_driver_starves(
+    run: Callable[..., Program], dashboard: Dashboard
+) -> None:
+    run("ray_tasks.py", "full")
+    await shown_tasks(dashboard, "train", "PENDING_NODE_ASSIGNMENT")
+    reading = (await take(dashboard)).verdict.reading
+    assert reading.kind is Kind.STARVATION
+    assert reading.sentence == "The driver waits for train, but other tasks hold all CPU: 1."
+
+
+async def test_driver_that_waits_for_a_task_that_computes_is_no_hang(
+    run: Callable[..., Program], dashboard: Dashboard
+) -> None:
+    run("ray_tasks.py", "working")
+    taken = await take(dashboard)
+    assert taken.verdict.reading.kind in (Kind.SLOW, Kind.UNKNOWN)
+
+
+async def test_cancelled_picture_stops_its_job_and_leaves_no_process_stopped(
+    cluster: RayCluster, run: Callable[..., Program], dashboard: Dashboard
+) -> None:
+    run("ray_tasks.py", "cycle")
+    pictures = ClusterPictures()
+    reached = asyncio.Event()
+    taking = asyncio.create_task(
+        pictures.take(dashboard, lambda done, _: reached.set(), rounds=50, pause_s=0.1)
+    )
+    await reached.wait()
+    taking.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await taking
+    await pictures.close()
+    assert [job.submission_id for job in await dashboard.jobs() if job.submission_id] == []
+    assert leftovers(cluster) == []
+    actors = [row for row in await dashboard.actors() if row.class_name in ("Policy", "Reward")]
+    assert actors and all(psutil.Process(row.pid).status() != "stopped" for row in actors)
+
+
+@contextlib.contextmanager
+def second_node(cluster: RayCluster) -> Iterator[psutil.Process]:
+    """Another node of the cluster on this machine; yields its raylet."""
+    ports = dict(zip(NODE_PORTS, free_ports(len(NODE_PORTS)), strict=True))
+    command = [cluster.python, "-m", "ray.scripts.scripts", "start", "--block"]
+    command += [f"--address={cluster.gcs_address}", "--num-cpus=0", "--disable-usage-stats"]
+    command += ["--object-store-memory=80000000", "--min-worker-port=0", "--max-worker-port=0"]
+    command += [f"{option}={port}" for option, port in ports.items()]
+    with Path(cluster.folder / "second.log").open("wb") as log:
+        process = subprocess.Popen(
+            command,
+            env=cluster.program_env(**{MARK: cluster.mark}),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    raylet: psutil.Process | None = None
+    try:
+        raylet = wait_for("the second node", lambda: _raylet(cluster, process.pid))
+        yield raylet
+    finally:
+        if raylet is not None:
+            raylet.send_signal(signal.SIGCONT)
+            raylet.terminate()
+            psutil.wait_procs([raylet], timeout=20)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(timeout=20)
+
+
+NODE_PORTS = (
+    "--dashboard-agent-listen-port",
+    "--dashboard-agent-grpc-port",
+    "--metrics-export-port",
+    "--runtime-env-agent-port",
+    "--node-manager-port",
+    "--object-manager-port",
+)
+
+
+def _raylet(cluster: RayCluster, pid: int) -> psutil.Process | None:
+    """The raylet below `pid`, once its node is alive."""
+    if len(_alive(cluster)) < 2:
+        return None
+    with contextlib.suppress(psutil.Error):
+        for child in psutil.Process(pid).children(recursive=True):
+            if child.name() == "raylet":
+                return child
+    return None
+
+
+def _alive(cluster: RayCluster) -> list[dict[str, Any]]:
+    rows = cluster.get("/api/v0/nodes?detail=1&limit=10000")["data"]["result"]["result"]
+    return [row for row in rows if row["state"] == "ALIVE"]
+
+
+async def test_node_whose_raylet_is_stopped_is_reported_and_the_others_are_seen(
+    cluster: RayCluster, run: Callable[..., Program], dashboard: Dashboard
+) -> None:
+    run("ray_tasks.py", "cycle")
+    await shown_tasks(dashboard, "Policy.value", "SUBMITTED_TO_WORKER")
+    with second_node(cluster) as raylet:
+        raylet.suspend()
+        began = time.monotonic()
+        taken = await take(dashboard)
+        took_s = time.monotonic() - began
+    assert [node.reason for node in taken.silent] == ["timeout"]
+    assert taken.verdict.reading.kind is Kind.RAY_GET_CYCLE
+    # Its own deadline, and not that of Ray for a node that is gone.
+    print(f"took {took_s:.1f} s")
