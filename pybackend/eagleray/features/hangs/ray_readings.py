@@ -48,10 +48,16 @@ def starvation(evidence: Evidence) -> Iterator[Reading]:
         step = t("Ask for less, or add a node that has it.")
         yield _reading(evidence, Kind.STARVATION, impossible, 0.9, text, step)
         return
-    works = any(process.moves or process.cpu > _WORKING_CPU for process in evidence.processes)
+    works = any(map(_works, evidence.processes))
     text = t("{caller} waits for {called}, but other tasks hold all {needs}.", **names)
     step = t("End a task that holds them, or start fewer that wait for others.")
     yield _reading(evidence, Kind.STARVATION, calls, 0.4 if works else 0.8, text, step)
+
+
+def _works(process: Seen) -> bool:
+    """Whether `process` may end and make room; an idle actor of Ray uses some CPU, too, but not in code of the user."""
+    in_code = process.activity.doing is Doing.IN_CODE and process.activity.place is not None
+    return process.moves or (in_code and process.cpu > _WORKING_CPU)
 
 
 def _in_ray_get(evidence: Evidence) -> set[Process]:
