@@ -71,8 +71,24 @@ def working() -> list[object]:
 def compute() -> int:
     until, total = time.monotonic() + 600, 0
     while time.monotonic() < until:
-        total += sum(range(1000))
+        for number in range(100):
+            total += square(number)
+            total += cube(number)
     return total
+
+
+def square(number: int) -> int:
+    result = 0
+    for _ in range(number):
+        result += number
+    return result
+
+
+def cube(number: int) -> int:
+    result = 1
+    for _ in range(3):
+        result *= number
+    return result
 
 
 if __name__ == "__main__":
