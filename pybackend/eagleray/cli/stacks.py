@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from eagleray.app import App
@@ -67,8 +68,18 @@ def check(arguments: argparse.Namespace) -> str:
 
 
 async def run(app: App, arguments: argparse.Namespace) -> int:
+    pictures = ClusterPictures()
+    try:
+        return await _run(app, pictures, arguments)
+    finally:
+        # After the output: Ray takes some seconds to forget a job.
+        sys.stdout.flush()
+        await pictures.close()
+
+
+async def _run(app: App, pictures: ClusterPictures, arguments: argparse.Namespace) -> int:
     earlier = saved.load(Path(arguments.compare)) if arguments.compare else None
-    taken = await _picture(app, arguments)
+    taken = await _picture(app, pictures, arguments)
     if arguments.save:
         saved.save(taken, Path(arguments.save))
     if earlier is not None:
@@ -83,7 +94,7 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     return HANGS if arguments.exit_code and taken.verdict.kind not in _GOES_ON else 0
 
 
-async def _picture(app: App, arguments: argparse.Namespace) -> Picture:
+async def _picture(app: App, pictures: ClusterPictures, arguments: argparse.Namespace) -> Picture:
     def on_progress(done: int, all_rounds: int) -> None:
         say(t("Sample {done} of {all} taken", done=done, all=all_rounds))
 
@@ -92,9 +103,5 @@ async def _picture(app: App, arguments: argparse.Namespace) -> Picture:
     if arguments.pids:
         return await here.take(arguments.pids, on_progress, pause_s=arguments.seconds)
     cluster = await app.clusters.resolve(arguments.cluster, say)
-    pictures = ClusterPictures()
-    try:
-        dashboard = app.watch.dashboard(cluster)
-        return await pictures.take(dashboard, on_progress, pause_s=arguments.seconds)
-    finally:
-        await pictures.close()
+    dashboard = app.watch.dashboard(cluster)
+    return await pictures.take(dashboard, on_progress, pause_s=arguments.seconds)

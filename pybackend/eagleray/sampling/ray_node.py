@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import sys
 from pathlib import Path
 
 from . import proc
@@ -44,7 +46,7 @@ class EaglerayNodeSampler:
         drivers: Sequence[int],
         excluded: Sequence[int],
     ) -> None:
-        self._tools = Tools(py_spy=own_py_spy())
+        self._tools = Tools(py_spy=py_spy())
         processes = proc.all_processes()
         pids = workers(os.getppid(), drivers, {*excluded, os.getpid()}, processes)
         self._processes = tuple(described(pids, processes, host, named))
@@ -97,16 +99,32 @@ def lineage(pid: int, processes: Mapping[int, proc.ProcessStat]) -> list[int]:
     return pids if pid in processes else pids[:1]
 
 
-def own_py_spy() -> str:
-    """The py-spy that came with this code, "" if it can't be executed here."""
-    program = Path(__file__).parent / PROGRAM
-    try:
+def py_spy() -> str:
+    """The py-spy that came with this code, else that beside this Python, which Ray brings; "" for none."""
+    came_along = Path(__file__).parent / PROGRAM
+    with contextlib.suppress(OSError):
         # Ray before 2.60 unpacks it without this permission (2.9.1).
-        if not os.access(program, os.X_OK):
-            program.chmod(0o755)
+        if not os.access(came_along, os.X_OK):
+            came_along.chmod(0o755)
+    for program in (came_along, Path(sys.executable).parent / PROGRAM):
+        if os.access(program, os.X_OK) and _is_for_this_machine(program):
+            return str(program)
+    return ""
+
+
+def _is_for_this_machine(program: Path) -> bool:
+    """Whether the processor of `program` is that of this Python: the head may have another one than the nodes."""
+    try:
+        return _processor(program) == _processor(Path(sys.executable))
     except OSError:
-        return ""
-    return str(program) if os.access(program, os.X_OK) else ""
+        return False
+
+
+def _processor(program: Path) -> bytes:
+    """What the header of an ELF file says of its processor, or the beginning of another file."""
+    with program.open("rb") as file:
+        header = file.read(20)
+    return header[4:6] + header[18:20] if header.startswith(b"\x7fELF") else header
 
 
 def _is_driver(pid: int, drivers: Sequence[int], titles: Mapping[int, list[str]]) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import asdict, frozen
 
-from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.features.hangs.collecting.rounds import PAUSE_S, ROUNDS, OnProgress, unheard
 from eagleray.features.hangs.diagnosis import diagnosis
@@ -177,11 +177,7 @@ async def _announced(
                     on_progress(min(done, rounds), rounds)
     state = await dashboard.job_api.state(job)
     output = await dashboard.job_api.logs(job)
-    last = [line for line in output.splitlines() if line.strip()][-1:]
-    why = "".join(last) or state.message
-    raise job_failed(
-        dashboard.address, t("stacks"), why, f"{state.status}: {state.message}\n{output}"
-    )
+    raise job_failed(dashboard.address, t("stacks"), f"{state.status}: {state.message}\n{output}")
 
 
 def _of_line(line: str, mark: str) -> dict[str, Any]:
@@ -203,15 +199,11 @@ async def _file(
         pieces.append(piece)
         size += len(piece)
         if size > LARGEST_ANSWER:
-            raise _broken(dashboard, t("its answer is too large"))
+            raise job_failed(dashboard.address, t("stacks"), "its answer is too large")
     content = b"".join(pieces)
     if hashlib.sha256(content).hexdigest() != announced.get("sha256"):
-        raise _broken(dashboard, t("its answer arrived damaged"))
+        raise job_failed(dashboard.address, t("stacks"), "its answer arrived damaged")
     return content
-
-
-def _broken(dashboard: Dashboard, why: str) -> EaglerayError:
-    return job_failed(dashboard.address, t("stacks"), why)
 
 
 def _silent(row: Any) -> SilentNode:
