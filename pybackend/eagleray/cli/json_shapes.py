@@ -227,6 +227,45 @@ REPORT: Shape = {
     "warnings": Field(f"list of {{{', '.join(WARNING)}}}", "array", WARNING),
 }
 
+_READING = ("kind", "culprits", "confidence", "sentence", "next_step", "group")
+_RANK = ("group", "rank", "role", "pid", "node", "doing", "call", "moves", "cpu", "state")
+PICTURE: Shape = {
+    "version": Field("version of the picture", _INTEGER),
+    "taken_at": Field("seconds since 1970", "number"),
+    "verdict": Field(
+        f"{{{', '.join(_READING)}, readings}}: ranks as text (`0-1,3`), confidence from 0 to 1",
+        "object",
+        (*_READING, "readings"),
+    ),
+    "classes": Field(
+        "processes with the same stack: list of {group, ranks, doing, thread, frames}",
+        "array",
+        ("group", "ranks", "doing", "thread", "frames"),
+    ),
+    "ranks": Field(f"every process: list of {{{', '.join(_RANK)}}}", "array", _RANK),
+    "coverage": Field(
+        "{seen, unseen, nodes}: how many processes were read, and which ranks and nodes were not",
+        "object",
+        ("seen", "unseen", "nodes"),
+    ),
+}
+INSPECTION: Shape = {
+    **_VERSION,
+    "pid": Field("process id", _INTEGER),
+    "how": Field('"inside" (the process answered) or "py-spy" (only its stack was read)'),
+    "why_outside": Field('why the process gave no answer, else ""'),
+    "thread": Field("name of the thread"),
+    "exception": Field('the exception that the thread handles, else ""'),
+    "stack": Field(
+        "list of {function, path, line}, innermost first", "array", ("function", "path", "line")
+    ),
+    "values": Field(
+        "list of {expression, value, error}; value is null after an error",
+        "array",
+        ("expression", "value", "error"),
+    ),
+}
+
 SHAPES: dict[str, tuple[str, Shape]] = {
     "clusters": ("a list of", CLUSTER),
     "slurm": ("a list of", JOB),
@@ -239,6 +278,8 @@ SHAPES: dict[str, tuple[str, Shape]] = {
     "runs": ("a list of", RUN),
     "presets": ("a list of", PRESET),
     "report": ("one", REPORT),
+    "stacks": ("one", PICTURE),
+    "inspect": ("one", INSPECTION),
 }
 
 
