@@ -4,14 +4,14 @@ import json
 
 import pytest
 from eagleray.features.hangs.diagnosis import diagnosis
-from eagleray.features.hangs.evidence import Evidence, evidence
+from eagleray.features.hangs.evidence import HangEvidence, evidence
 from eagleray.sampling import wire
 
 from tests.hangs.ranks import SCENARIOS
 from tests.hangs.record import PAUSE_S, PLACE, RECORDED, REPOSITORY
 
 
-def recorded(scenario: str) -> Evidence:
+def recorded(scenario: str) -> HangEvidence:
     text = (RECORDED / f"{scenario}.json").read_text().replace(PLACE, REPOSITORY)
     return evidence(wire.load(json.loads(text)), PAUSE_S, is_whole=False)
 

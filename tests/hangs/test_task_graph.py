@@ -1,11 +1,11 @@
 """Cycles of `ray.get`: proved from the tasks that Ray 2.60 listed for two actors that call each other."""
 
-from eagleray.features.hangs.task_graph import TaskRow, cycle, without_node
+from eagleray.features.hangs.task_graph import OpenTask, cycle, without_node
 
 LEFT, RIGHT = ("10.0.0.1", 11), ("10.0.0.1", 12)
-CALL = TaskRow("t1", "A.call", "RUNNING", "driver", "a", process=LEFT)
-BACK = TaskRow("t2", "B.back", "RUNNING", "t1", "b", process=RIGHT)
-QUEUED = TaskRow("t3", "A.back", "SUBMITTED_TO_WORKER", "t2", "a")
+CALL = OpenTask("t1", "A.call", "RUNNING", "driver", "a", process=LEFT)
+BACK = OpenTask("t2", "B.back", "RUNNING", "t1", "b", process=RIGHT)
+QUEUED = OpenTask("t3", "A.back", "SUBMITTED_TO_WORKER", "t2", "a")
 BOTH = [LEFT, RIGHT]
 
 
@@ -23,26 +23,26 @@ def test_chain_without_a_way_back_is_no_cycle() -> None:
 
 
 def test_queue_that_has_nothing_to_do_with_the_callers_is_no_cycle() -> None:
-    other = TaskRow("t9", "A.back", "SUBMITTED_TO_WORKER", "driver", "a")
+    other = OpenTask("t9", "A.back", "SUBMITTED_TO_WORKER", "driver", "a")
     assert cycle([CALL, BACK, other], BOTH) == ()
 
 
 def test_actor_that_runs_several_calls_at_once_takes_the_call_back() -> None:
-    running = TaskRow("t3", "A.back", "RUNNING", "t2", "a", process=LEFT)
+    running = OpenTask("t3", "A.back", "RUNNING", "t2", "a", process=LEFT)
     assert cycle([CALL, BACK, running], BOTH) == ()
 
 
 def test_actor_that_calls_itself_is_a_cycle_of_one() -> None:
-    own = TaskRow("t2", "A.back", "SUBMITTED_TO_WORKER", "t1", "a")
+    own = OpenTask("t2", "A.back", "SUBMITTED_TO_WORKER", "t1", "a")
     assert [call.called.name for call in cycle([CALL, own], [LEFT])] == ["A.back"]
 
 
 def test_task_that_no_node_can_take_names_its_caller() -> None:
-    pending = TaskRow("t2", "train", "PENDING_NODE_ASSIGNMENT", "t1", "")
+    pending = OpenTask("t2", "train", "PENDING_NODE_ASSIGNMENT", "t1", "")
     [call] = without_node([CALL, pending], [LEFT])
     assert (call.caller.name, call.called.name) == ("A.call", "train")
 
 
 def test_caller_that_goes_on_does_not_wait_for_a_node() -> None:
-    pending = TaskRow("t2", "train", "PENDING_NODE_ASSIGNMENT", "t1", "")
+    pending = OpenTask("t2", "train", "PENDING_NODE_ASSIGNMENT", "t1", "")
     assert without_node([CALL, pending], [RIGHT]) == []

@@ -1,10 +1,10 @@
 """Merged stacks: the same result however nodes share the work, and a tree that forks where ranks do."""
 
-from eagleray.sampling.frames import Frame
+from eagleray.sampling.frames import PythonFrame
 from eagleray.sampling.merging import (
     Member,
     MergedStack,
-    Stack,
+    ThreadStack,
     TreeNode,
     count,
     merged,
@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 frames = st.builds(
-    Frame, st.sampled_from("abcd"), st.sampled_from(["x.py", "y.py"]), st.integers(1, 3)
+    PythonFrame, st.sampled_from("abcd"), st.sampled_from(["x.py", "y.py"]), st.integers(1, 3)
 )
 stacks = st.builds(
-    Stack, st.sampled_from(["MainThread", "loop"]), st.lists(frames, max_size=5).map(tuple)
+    ThreadStack, st.sampled_from(["MainThread", "loop"]), st.lists(frames, max_size=5).map(tuple)
 )
 samples = st.lists(
     st.tuples(
@@ -58,8 +58,10 @@ def test_children_have_the_ranks_of_their_parent(taken) -> None:
 
 
 def test_tree_forks_where_ranks_differ_and_folds_the_rest() -> None:
-    def stack(*functions: str) -> Stack:
-        return Stack("MainThread", tuple(Frame(name, "trainer.py", 1) for name in functions))
+    def stack(*functions: str) -> ThreadStack:
+        return ThreadStack(
+            "MainThread", tuple(PythonFrame(name, "trainer.py", 1) for name in functions)
+        )
 
     table = merged(
         [
@@ -79,11 +81,11 @@ def test_tree_forks_where_ranks_differ_and_folds_the_rest() -> None:
 
 
 def test_one_process_with_two_threads_counts_once_in_a_shared_frame() -> None:
-    shared = Frame("run", "a.py", 1)
+    shared = PythonFrame("run", "a.py", 1)
     table = merged(
         [
-            (Member("policy", 0), Stack("MainThread", (shared, Frame("x", "a.py", 2)))),
-            (Member("policy", 0), Stack("loop", (shared, Frame("y", "a.py", 3)))),
+            (Member("policy", 0), ThreadStack("MainThread", (shared, PythonFrame("x", "a.py", 2)))),
+            (Member("policy", 0), ThreadStack("loop", (shared, PythonFrame("y", "a.py", 3)))),
         ]
     )
     [root] = tree(table)
@@ -91,7 +93,7 @@ def test_one_process_with_two_threads_counts_once_in_a_shared_frame() -> None:
 
 
 def test_entry_says_which_ranks_have_a_stack() -> None:
-    stack = Stack("MainThread", (Frame("f", "a.py", 1),))
+    stack = ThreadStack("MainThread", (PythonFrame("f", "a.py", 1),))
     assert merged((Member("policy", rank), stack) for rank in (2, 0, 1)) == [
         MergedStack(stack, {"policy": RankSet(((0, 2),))})
     ]
@@ -103,7 +105,7 @@ def _nodes(nodes: list[TreeNode]):
         yield from _nodes(node.children)
 
 
-def _paths(nodes: list[TreeNode], before: tuple[Frame, ...]):
+def _paths(nodes: list[TreeNode], before: tuple[PythonFrame, ...]):
     for node in nodes:
         path = (*before, *node.frames)
         if not node.children:

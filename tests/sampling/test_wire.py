@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 from eagleray.sampling import wire
-from eagleray.sampling.frames import Frame
-from eagleray.sampling.merging import Member, Stack, merged
+from eagleray.sampling.frames import PythonFrame
+from eagleray.sampling.merging import Member, ThreadStack, merged
 from eagleray.sampling.node import NodeSamples, ProcessSample, Round
 from eagleray.sampling.processes import RANK, Described
 from hypothesis import given
 from hypothesis import strategies as st
 
 texts = st.text(max_size=20)
-frames = st.builds(Frame, texts, texts, st.integers(0, 10_000))
-stacks = st.builds(Stack, texts, st.lists(frames, max_size=6).map(tuple))
+frames = st.builds(PythonFrame, texts, texts, st.integers(0, 10_000))
+stacks = st.builds(ThreadStack, texts, st.lists(frames, max_size=6).map(tuple))
 samples = st.builds(
     ProcessSample,
     state=texts,
@@ -58,8 +58,10 @@ def test_samples_survive_the_way(taken: list[NodeSamples]) -> None:
 
 
 def node(host: str, ranks: range, function: str = "all_reduce") -> NodeSamples:
-    stack = Stack("MainThread", tuple(Frame(f"f{depth}", "train.py", depth) for depth in range(40)))
-    leaf = stack._replace(frames=(*stack.frames, Frame(function, "train.py", 7)))
+    stack = ThreadStack(
+        "MainThread", tuple(PythonFrame(f"f{depth}", "train.py", depth) for depth in range(40))
+    )
+    leaf = stack._replace(frames=(*stack.frames, PythonFrame(function, "train.py", 7)))
     found = tuple(Described(rank + 1, 1, RANK, "world", rank, "train.py") for rank in ranks)
     each = ProcessSample("S", "futex", 1.0, "", "py-spy blocking", False)
     table = tuple(merged((Member("world", rank), leaf) for rank in ranks))

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 async def run(app: App, arguments: argparse.Namespace) -> int:
     try:
-        found = await asyncio.to_thread(
+        inspection = await asyncio.to_thread(
             inspect,
             arguments.pid,
             tuple(arguments.expressions),
@@ -47,36 +47,36 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     except NotStarted as error:
         raise errors.not_inspected(arguments.pid, error.reason, str(error)) from error
     if arguments.json or arguments.format:
-        print_json(inspection_json(found))
+        print_json(inspection_json(inspection))
     else:
-        _print(found)
-    return 1 if any(value.error for value in found.values) else 0
+        _print(inspection)
+    return 1 if any(value.error for value in inspection.values) else 0
 
 
-def inspection_json(found: Inspection) -> dict[str, object]:
+def inspection_json(inspection: Inspection) -> dict[str, object]:
     return {
-        "pid": found.pid,
-        "how": found.how,
-        "why_outside": found.why_outside,
-        "thread": found.thread,
-        "exception": found.exception,
+        "pid": inspection.pid,
+        "how": inspection.how,
+        "why_outside": inspection.why_outside,
+        "thread": inspection.thread,
+        "exception": inspection.exception,
         "stack": [
             {"function": frame.function, "path": frame.path, "line": frame.line}
-            for frame in found.stack
+            for frame in inspection.stack
         ],
         "values": [
             {"expression": value.expression, "value": value.value or None, "error": value.error}
-            for value in found.values
+            for value in inspection.values
         ],
     }
 
 
-def _print(found: Inspection) -> None:
-    if found.how == OUTSIDE:
-        print(printable(t("Only the stack can be read: {reason}.", reason=found.why_outside)))
-    for frame in found.stack:
+def _print(inspection: Inspection) -> None:
+    if inspection.how == OUTSIDE:
+        print(printable(t("Only the stack can be read: {reason}.", reason=inspection.why_outside)))
+    for frame in inspection.stack:
         print(printable(f"  {frame.function} ({frame.path}:{frame.line})"))
-    if found.exception:
-        print(printable(t("Handles {exception}", exception=found.exception)))
-    for value in found.values:
+    if inspection.exception:
+        print(printable(t("Handles {exception}", exception=inspection.exception)))
+    for value in inspection.values:
         print(printable(f"{value.expression} = {value.value or value.error}"))

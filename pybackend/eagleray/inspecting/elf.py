@@ -30,25 +30,25 @@ class _Symbol(NamedTuple):
 def addresses(pid: int, names: Iterable[str]) -> dict[str, int]:
     """Where the functions `names` are in the memory of `pid`; those that it doesn't export are missing."""
     wanted = {name.encode() for name in names}
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for path, start in _mapped(pid):
         try:
             for name, value in _exported(Path(f"/proc/{pid}/root{path}"), wanted):
-                found.setdefault(name, start + value)
+                result.setdefault(name, start + value)
         except (OSError, ValueError, struct.error):
             continue
-    return found
+    return result
 
 
 def code_of_python(pid: int) -> list[tuple[int, int]]:
     """Where the code of Python itself is in the memory of `pid`, from and to."""
-    found = []
+    result = []
     for line in _maps(pid):
         place, rights, _offset, _device, _inode, *path = line.split(None, 5)
         if "x" in rights and path and _PYTHON.search(path[0]):
             first, _, last = place.partition("-")
-            found.append((int(first, 16), int(last, 16)))
-    return found
+            result.append((int(first, 16), int(last, 16)))
+    return result
 
 
 def _maps(pid: int) -> list[str]:
@@ -57,12 +57,12 @@ def _maps(pid: int) -> list[str]:
 
 def _mapped(pid: int) -> Iterator[tuple[str, int]]:
     """The files with code that `pid` has mapped, and where each of them begins."""
-    seen = set()
+    read_paths = set()
     for line in _maps(pid):
         place, _rights, offset, _device, _inode, *rest = line.split(None, 5)
         path = rest[0] if rest else ""
-        if path.startswith("/") and path not in seen and int(offset, 16) == 0:
-            seen.add(path)
+        if path.startswith("/") and path not in read_paths and int(offset, 16) == 0:
+            read_paths.add(path)
             if _FILES.search(path):
                 yield path, int(place.partition("-")[0], 16)
 

@@ -26,11 +26,11 @@ def socket_of(pid: int) -> str:
     folder = f"{_SHARED_FOLDER}/eagleray-inspect-{uid}"
     path = f"{folder}/{pid}-{process.started}"
     _make_private(Path(f"/proc/{pid}/root{folder}"), uid)
-    found = Path(f"/proc/{pid}/root{path}")
-    if not found.exists():
+    socket = Path(f"/proc/{pid}/root{path}")
+    if not socket.exists():
         remote_thread.start(pid, _text(path))
-        _wait_for(found, process)
-    return str(found)
+        _wait_for(socket, process)
+    return str(socket)
 
 
 def _checked(pid: int) -> proc.ProcessStat:
@@ -55,8 +55,8 @@ def _make_private(folder: Path, uid: int) -> None:
         os.chown(folder, uid, -1)
     except FileExistsError:
         pass
-    found = folder.lstat()
-    if found.st_uid != uid or found.st_mode & 0o077:
+    status = folder.lstat()
+    if status.st_uid != uid or status.st_mode & 0o077:
         raise NotStarted("folder", f"{folder} belongs to another user, or others may enter it")
 
 

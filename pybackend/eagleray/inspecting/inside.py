@@ -203,8 +203,8 @@ class _Evaluation:
         if isinstance(node.func, ast.Attribute):
             owner = self.value(node.func.value)
             allowed = _TENSOR_METHODS if is_array(owner) else _PLAIN_METHODS
-            is_known = is_array(owner) or type(owner) in (str, bytes, *_CONTAINERS)
-            if not is_known or node.func.attr not in allowed:
+            is_safe = is_array(owner) or type(owner) in (str, bytes, *_CONTAINERS)
+            if not is_safe or node.func.attr not in allowed:
                 raise Refused(f"Calling {node.func.attr}() may change the program or wait")
             function = getattr(owner, node.func.attr)
         else:
@@ -384,11 +384,11 @@ def children(value: Any) -> list[tuple[str, Any]]:
 
 def _frames(top: Any) -> list[Any]:
     """The frames from `top`, the innermost, outwards."""
-    found = []
+    frames = []
     while top is not None:
-        found.append(top)
+        frames.append(top)
         top = top.f_back
-    return found
+    return frames
 
 
 def _frame(frame: Any) -> dict[str, Any]:

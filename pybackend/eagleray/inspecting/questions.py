@@ -6,10 +6,11 @@ import json
 import socket
 from typing import NamedTuple
 
+from eagleray.injected import jsonlines
 from eagleray.inspecting.injection import socket_of
 from eagleray.inspecting.remote_thread import NotStarted
 from eagleray.sampling.dumps import Tools, dump
-from eagleray.sampling.frames import Frame, is_users
+from eagleray.sampling.frames import PythonFrame, is_users
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class InspectedFrame(NamedTuple):
     line: int
 
 
-class Value(NamedTuple):
+class EvaluatedValue(NamedTuple):
     """The value of an expression on one line; `error` says why there is none, and `refused` that it may be forced."""
 
     expression: str
@@ -52,7 +53,7 @@ class Inspection(NamedTuple):
     thread: str
     exception: str
     stack: tuple[InspectedFrame, ...]
-    values: tuple[Value, ...] = ()
+    values: tuple[EvaluatedValue, ...] = ()
 
 
 class Inspected:
@@ -66,12 +67,11 @@ class Inspected:
         except BaseException:
             self._socket.close()
             raise
-        self._stream = self._socket.makefile("rwb")
+        self._stream = self._socket.makefile("rb")
 
     def ask(self, op: str, **question: Any) -> dict[str, Any]:
         """The answer, which has `error` if there is none.  Raises OSError or ValueError if the process doesn't answer."""
-        self._stream.write(json.dumps({"op": op, **question}).encode() + b"\n")
-        self._stream.flush()
+        jsonlines.send(self._socket, {"op": op, **question})
         line = self._stream.readline(_LONGEST_ANSWER)
         answer = json.loads(line) if line.endswith(b"\n") else None
         if not isinstance(answer, dict):
@@ -114,7 +114,7 @@ def _from_inside(
     for expression in expressions:
         answer = inspected.ask("evaluate", frame=number, expression=expression, allow_all=allow_all)
         values.append(
-            Value(
+            EvaluatedValue(
                 expression,
                 answer.get("value", ""),
                 answer.get("error", ""),
@@ -135,7 +135,7 @@ def _from_outside(
         InspectedFrame(number, frame.function, frame.file, frame.line)
         for number, frame in enumerate(reversed(main.frames))
     )
-    values = tuple(Value(expression, "", str(error)) for expression in expressions)
+    values = tuple(EvaluatedValue(expression, "", str(error)) for expression in expressions)
     return Inspection(pid, OUTSIDE, str(error), main.name, "", stack, values)
 
 
@@ -145,7 +145,7 @@ def users_frame(stack: tuple[InspectedFrame, ...]) -> int:
         (
             frame.number
             for frame in stack
-            if is_users(Frame(frame.function, frame.path, frame.line))
+            if is_users(PythonFrame(frame.function, frame.path, frame.line))
         ),
         0,
     )

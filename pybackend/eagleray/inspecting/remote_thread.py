@@ -133,8 +133,8 @@ def start(pid: int, text: str) -> None:
 
 def _candidates(pid: int) -> list[int]:
     """The threads of `pid` that may be borrowed, best first: those that wait, then the main thread."""
-    waiting = sorted(_waiting_threads(pid), key=lambda found: found.preference)
-    return [*dict.fromkeys([*(found.thread for found in waiting[:_MOST_TRIED]), pid])]
+    waiting = sorted(_waiting_threads(pid), key=lambda each: each.preference)
+    return [*dict.fromkeys([*(each.thread for each in waiting[:_MOST_TRIED]), pid])]
 
 
 def _waiting_threads(pid: int) -> Iterator[_Waiting]:

@@ -15,7 +15,7 @@ import subprocess
 from typing import NamedTuple
 
 from . import proc
-from .frames import Frame
+from .frames import PythonFrame
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ class Thread(NamedTuple):
     is_main: bool
     active: bool
     holds_gil: bool
-    frames: tuple[Frame, ...]
+    frames: tuple[PythonFrame, ...]
     peers: tuple[tuple[str, int], ...] = ()
     exceptions: tuple[str, ...] = ()
 
 
-class Dump(NamedTuple):
+class ProcessDump(NamedTuple):
     """The threads of a process in one sample.
 
     `state` is its state before (see `proc`), `how` the way that worked, and `reason` why there are no threads: `ended`,
@@ -69,29 +69,29 @@ class Tools(NamedTuple):
     py_spy: str = ""
 
 
-def dump(pid: int, tools: Tools, *, variables: bool = False) -> Dump:
+def dump(pid: int, tools: Tools, *, variables: bool = False) -> ProcessDump:
     """The stacks of `pid` now, with `peers` and `exceptions` if `variables`.  Takes at most twice `TIME_LIMIT_S`."""
     before = proc.stat(pid)
     if before is None or before.state in "ZX":
-        return Dump(pid, "", "", "ended", ())
+        return ProcessDump(pid, "", "", "ended", ())
     if not tools.py_spy:
-        return Dump(pid, before.state, "", "no-tool", ())
+        return ProcessDump(pid, before.state, "", "no-tool", ())
     taken = _first_readable(before, tools, variables)
     return taken if taken.how else taken._replace(resumed=_resume_if_left_stopped(before))
 
 
-def _first_readable(process: proc.ProcessStat, tools: Tools, variables: bool) -> Dump:
-    ways = ("nonblocking",) if process.state in _STOPPED else ("blocking", "nonblocking")
+def _first_readable(process: proc.ProcessStat, tools: Tools, variables: bool) -> ProcessDump:
+    methods = ("nonblocking",) if process.state in _STOPPED else ("blocking", "nonblocking")
     reason = ""
-    for way in ways:
-        options = ["--nonblocking"] if way == "nonblocking" else []
+    for method in methods:
+        options = ["--nonblocking"] if method == "nonblocking" else []
         options += ["--locals"] if variables else []
         threads, reason = _py_spy(tools.py_spy, process.pid, options)
         if threads is not None:
-            return Dump(process.pid, process.state, f"py-spy {way}", "", threads)
+            return ProcessDump(process.pid, process.state, f"py-spy {method}", "", threads)
         if reason in ("permission", "ended"):
             break
-    return Dump(process.pid, process.state, "", reason, ())
+    return ProcessDump(process.pid, process.state, "", reason, ())
 
 
 def _py_spy(program: str, pid: int, options: list[str]) -> tuple[tuple[Thread, ...] | None, str]:
@@ -152,14 +152,16 @@ def _variables(
             name, value = variable["name"], str(variable["repr"])
             if in_torch and name in _PEERS and re.fullmatch(r"\d{1,9}", value):
                 peers.setdefault(name, int(value))
-            elif found := _EXCEPTION.fullmatch(value):
-                exceptions.setdefault(found[1])
+            elif match := _EXCEPTION.fullmatch(value):
+                exceptions.setdefault(match[1])
     return tuple(peers.items()), tuple(exceptions)
 
 
-def _frame(frame: dict[str, Any]) -> Frame:
+def _frame(frame: dict[str, Any]) -> PythonFrame:
     line = frame["line"]
-    return Frame(str(frame["name"]), str(frame["filename"]), line if isinstance(line, int) else 0)
+    return PythonFrame(
+        str(frame["name"]), str(frame["filename"]), line if isinstance(line, int) else 0
+    )
 
 
 def _resume_if_left_stopped(before: proc.ProcessStat) -> bool:

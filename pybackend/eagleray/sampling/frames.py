@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 
-class Frame(NamedTuple):
+class PythonFrame(NamedTuple):
     """A frame of Python: `function` is qualified where Python knows that (3.11), `line` 0 where lines don't tell frames apart."""
 
     function: str
@@ -34,17 +34,17 @@ _WAITS = re.compile(
 )
 
 
-def is_users(frame: Frame) -> bool:
+def is_users(frame: PythonFrame) -> bool:
     """Whether `frame` is code of the user: not of a library, nor of Python itself."""
     return not (_LIBRARY.search(frame.file) or is_internal(frame.file) or is_noise(frame))
 
 
-def waits_for_debugger(frame: Frame) -> bool:
+def waits_for_debugger(frame: PythonFrame) -> bool:
     """Whether a debugger (debugpy, pdb, Ray's) keeps the thread in `frame`; a thread that it only traces runs on."""
     return _DEBUGGER.search(frame.file) is not None and _WAITS.search(frame.function) is not None
 
 
-def is_collective(frame: Frame) -> bool:
+def is_collective(frame: PythonFrame) -> bool:
     """Whether `frame` is in PyTorch's functions of process groups, which block until their partners come."""
     return frame.file.endswith("torch/distributed/distributed_c10d.py")
 
@@ -54,11 +54,11 @@ def is_internal(file: str) -> bool:
     return _INTERNAL.search(file) is not None
 
 
-def is_noise(frame: Frame) -> bool:
+def is_noise(frame: PythonFrame) -> bool:
     """Whether `frame` only wraps a call of the user's code, or is called by what only wraps."""
     return _NOISE.search(frame.function) is not None or _NOISE_FILES.search(frame.file) is not None
 
 
-def merging_key(frame: Frame) -> Frame:
+def merging_key(frame: PythonFrame) -> PythonFrame:
     """The frame that equal positions share: without its line where lines don't tell ranks apart."""
     return frame._replace(line=0) if is_internal(frame.file) else frame

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from .frames import Frame
+from .frames import PythonFrame
 from .rank_sets import RankSet
 
 TYPE_CHECKING = False
@@ -29,16 +29,16 @@ class Member(NamedTuple):
     rank: int
 
 
-class Stack(NamedTuple):
+class ThreadStack(NamedTuple):
     """The frames of one thread, outermost first."""
 
     thread: str
-    frames: tuple[Frame, ...]
+    frames: tuple[PythonFrame, ...]
 
 
 @dataclass(frozen=True)
 class MergedStack:
-    stack: Stack
+    stack: ThreadStack
     members: Members
 
 
@@ -50,7 +50,7 @@ class TreeNode:
     and a reader opens few branches.
     """
 
-    frames: tuple[Frame, ...]
+    frames: tuple[PythonFrame, ...]
     stacks: list[MergedStack]
     children: list[TreeNode]
 
@@ -59,9 +59,9 @@ class TreeNode:
         return united_members(entry.members for entry in self.stacks)
 
 
-def merged(samples: Iterable[tuple[Member, Stack]]) -> list[MergedStack]:
+def merged(samples: Iterable[tuple[Member, ThreadStack]]) -> list[MergedStack]:
     """Each distinct stack of `samples` once."""
-    ranks: dict[Stack, dict[str, list[int]]] = {}
+    ranks: dict[ThreadStack, dict[str, list[int]]] = {}
     for (group, rank), stack in samples:
         groups = ranks.get(stack)
         if groups is None:
@@ -75,7 +75,7 @@ def merged(samples: Iterable[tuple[Member, Stack]]) -> list[MergedStack]:
 
 def united(tables: Iterable[Iterable[MergedStack]]) -> list[MergedStack]:
     """What `merged` gives for the samples of all `tables` together."""
-    intervals: dict[Stack, dict[str, list[tuple[int, int]]]] = {}
+    intervals: dict[ThreadStack, dict[str, list[tuple[int, int]]]] = {}
     for table in tables:
         for entry in table:
             groups = intervals.setdefault(entry.stack, defaultdict(list))
@@ -105,7 +105,7 @@ def tree(stacks: Iterable[MergedStack]) -> list[TreeNode]:
 
 
 def _branches(stacks: list[MergedStack], depth: int) -> list[TreeNode]:
-    by_frame: dict[Frame, list[MergedStack]] = {}
+    by_frame: dict[PythonFrame, list[MergedStack]] = {}
     for entry in stacks:
         frames = entry.stack.frames
         if len(frames) > depth:

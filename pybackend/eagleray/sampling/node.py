@@ -10,9 +10,9 @@ from functools import partial
 from typing import NamedTuple
 
 from . import proc
-from .dumps import Dump, Thread, Tools, dump
+from .dumps import ProcessDump, Thread, Tools, dump
 from .frames import is_collective, is_users, merging_key, waits_for_debugger
-from .merging import Member, MergedStack, Stack, merged
+from .merging import Member, MergedStack, ThreadStack, merged
 from .processes import Described, described, partners
 
 TYPE_CHECKING = False
@@ -77,14 +77,14 @@ def sample(
     """Samples `pids`, the ranks of their worlds and all processes below them `rounds` times, `pause_s` apart.  `on_round` may raise to cancel."""
     processes = proc.all_processes()
     roots = [*pids, *partners(pids, processes)]
-    found = tuple(described(proc.descendants(roots, processes), processes, host))
+    processes_here = tuple(described(proc.descendants(roots, processes), processes, host))
     taken = []
     for number in range(rounds):
         if number:
             time.sleep(pause_s)
-        taken.append(sample_once(found, tools, is_last=number == rounds - 1))
+        taken.append(sample_once(processes_here, tools, is_last=number == rounds - 1))
         on_round(number + 1)
-    return NodeSamples(host, found, tuple(taken))
+    return NodeSamples(host, processes_here, tuple(taken))
 
 
 def sample_once(processes: Sequence[Described], tools: Tools, *, is_last: bool) -> Round:
@@ -113,7 +113,7 @@ def _weight(thread: Thread) -> tuple[bool, bool, bool, bool, bool, int]:
     )
 
 
-def _round(processes: Sequence[Described], dumps: Sequence[Dump]) -> Round:
+def _round(processes: Sequence[Described], dumps: Sequence[ProcessDump]) -> Round:
     leading, others = [], []
     for process, taken in zip(processes, dumps):
         member = Member(process.group, process.number)
@@ -137,11 +137,11 @@ def _does_something(thread: Thread) -> bool:
     )
 
 
-def stack_of(thread: Thread) -> Stack:
-    return Stack(thread.name, tuple(merging_key(frame) for frame in thread.frames))
+def stack_of(thread: Thread) -> ThreadStack:
+    return ThreadStack(thread.name, tuple(merging_key(frame) for frame in thread.frames))
 
 
-def _sample(taken: Dump, leading: Thread | None) -> ProcessSample:
+def _sample(taken: ProcessDump, leading: Thread | None) -> ProcessSample:
     now = proc.stat(taken.pid)
     holder = next((thread for thread in taken.threads if thread.holds_gil), None)
     return ProcessSample(

@@ -39,8 +39,8 @@ def stat(pid: int) -> ProcessStat | None:
 
 def all_processes() -> dict[int, ProcessStat]:
     """Every process of this machine by its pid."""
-    found = (stat(int(entry.name)) for entry in Path("/proc").iterdir() if entry.name.isdigit())
-    return {process.pid: process for process in found if process is not None}
+    result = (stat(int(entry.name)) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+    return {process.pid: process for process in result if process is not None}
 
 
 def descendants(roots: list[int], processes: Mapping[int, ProcessStat]) -> list[int]:
@@ -48,12 +48,12 @@ def descendants(roots: list[int], processes: Mapping[int, ProcessStat]) -> list[
     children: dict[int, list[int]] = {}
     for process in processes.values():
         children.setdefault(process.parent, []).append(process.pid)
-    found, seen = [pid for pid in roots if pid in processes], set(roots)
-    for pid in found:
-        below = [child for child in sorted(children.get(pid, [])) if child not in seen]
-        seen.update(below)
-        found.extend(below)
-    return found
+    result, visited = [pid for pid in roots if pid in processes], set(roots)
+    for pid in result:
+        below = [child for child in sorted(children.get(pid, [])) if child not in visited]
+        visited.update(below)
+        result.extend(below)
+    return result
 
 
 def command_line(pid: int) -> list[str]:
@@ -84,12 +84,12 @@ def switches(pid: int) -> int:
 
 
 def _fields(text: str, *names: str) -> int:
-    found = 0
+    result = 0
     for line in text.splitlines():
         name, _, value = line.partition(":")
         if name in names and value.strip().isdigit():
-            found += int(value)
-    return found
+            result += int(value)
+    return result
 
 
 def _read(pid: int, name: str) -> str:

@@ -63,11 +63,11 @@ def described(
     2. An actor or driver of Ray is what `named` says of its pid.
     3. The rest is told by the title and the parent.
     """
-    found: dict[int, Described] = {}
+    result: dict[int, Described] = {}
     for pid in pids:
         if pid in processes:
-            found[pid] = _described(processes[pid], found, host, named.get(pid))
-    return list(found.values())
+            result[pid] = _described(processes[pid], result, host, named.get(pid))
+    return list(result.values())
 
 
 def partners(pids: Iterable[int], processes: Mapping[int, proc.ProcessStat]) -> list[int]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 
-from .frames import Frame
-from .merging import MergedStack, Stack
+from .frames import PythonFrame
+from .merging import MergedStack, ThreadStack
 from .node import NodeSamples, ProcessSample, Round
 from .processes import Described
 from .rank_sets import RankSet
@@ -47,7 +47,7 @@ class _Writer:
     def __init__(self) -> None:
         self._texts: dict[str, int] = {}
         self._frames: dict[tuple[int, int, int], int] = {}
-        self._stacks: dict[Stack, int] = {}
+        self._stacks: dict[ThreadStack, int] = {}
         self._stack_rows: list[list[Any]] = []
 
     def written(self, nodes: Iterable[NodeSamples]) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class _Writer:
         members = [[self._text(group), str(ranks)] for group, ranks in entry.members.items()]
         return [self._stack(entry.stack), members]
 
-    def _stack(self, stack: Stack) -> int:
+    def _stack(self, stack: ThreadStack) -> int:
         index = self._stacks.get(stack)
         if index is None:
             index = self._stacks[stack] = len(self._stack_rows)
@@ -115,7 +115,7 @@ class _Writer:
             self._stack_rows.append([self._text(stack.thread), frames])
         return index
 
-    def _frame(self, frame: Frame) -> int:
+    def _frame(self, frame: PythonFrame) -> int:
         key = self._text(frame.function), self._text(frame.file), frame.line
         return self._frames.setdefault(key, len(self._frames))
 
@@ -201,17 +201,19 @@ class _Reader:
             ranks[name] = _ranks(text, members.get(name, set()))
         return MergedStack(_at(self._stacks, stack), ranks)
 
-    def _stack(self, row: Any) -> Stack:
+    def _stack(self, row: Any) -> ThreadStack:
         thread, frames = _row(row, 2)
         if len(_rows(frames)) > DEEPEST_STACK:
             raise ValueError("a stack deeper than Python's")
-        return Stack(
+        return ThreadStack(
             self._shared_text(thread), tuple(_each(frames, lambda at: _at(self._frames, at)))
         )
 
-    def _frame(self, row: Any) -> Frame:
+    def _frame(self, row: Any) -> PythonFrame:
         function, file, line = _row(row, 3)
-        return Frame(self._shared_text(function), self._shared_text(file), _number(line, 2**31))
+        return PythonFrame(
+            self._shared_text(function), self._shared_text(file), _number(line, 2**31)
+        )
 
     def _shared_text(self, index: Any) -> str:
         return _at(self._texts, index)

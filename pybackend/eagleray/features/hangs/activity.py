@@ -9,8 +9,8 @@ from enum import Enum
 from attrs import frozen
 
 from eagleray.features.hangs import source_lines
-from eagleray.sampling.frames import Frame, is_collective, is_users, waits_for_debugger
-from eagleray.sampling.merging import Stack
+from eagleray.sampling.frames import PythonFrame, is_collective, is_users, waits_for_debugger
+from eagleray.sampling.merging import ThreadStack
 from eagleray.sampling.node import ProcessSample
 
 
@@ -42,7 +42,7 @@ class Activity:
 
     doing: Doing
     call: str
-    place: Frame | None
+    place: PythonFrame | None
     handler: str = ""
 
 
@@ -68,7 +68,7 @@ _UNWRAPPED = re.compile(r"(^|\.)_?wrap(per|ped)?\b|<locals>\.")
 _BLOCKING_METHODS = (WAIT, "synchronize", "item", "cpu", "tolist")
 
 
-def activity(sample: ProcessSample, stack: Stack | None) -> Activity:
+def activity(sample: ProcessSample, stack: ThreadStack | None) -> Activity:
     """What a process does whose leading thread has `stack`, None if it could not be read."""
     frames = stack.frames if stack is not None else ()
     place = innermost(frames, is_users)
@@ -94,7 +94,7 @@ def activity(sample: ProcessSample, stack: Stack | None) -> Activity:
 
 
 def _waiting(
-    sample: ProcessSample, frames: Sequence[Frame], place: Frame | None, handler: str
+    sample: ProcessSample, frames: Sequence[PythonFrame], place: PythonFrame | None, handler: str
 ) -> Activity:
     if any(_is_ray_get(frame) for frame in frames):
         return Activity(Doing.IN_RAY_GET, "ray.get", place, handler)
@@ -107,7 +107,7 @@ def _waiting(
     return Activity(Doing.IN_CODE, "", place, handler)
 
 
-def collective_of(frames: Sequence[Frame], place: Frame | None) -> str:
+def collective_of(frames: Sequence[PythonFrame], place: PythonFrame | None) -> str:
     """The collective or message in which `frames` wait: `all_reduce`, `recv`, or `wait` for one that was started earlier."""
     name = outer_name(frames, is_collective)
     if name:
@@ -118,7 +118,7 @@ def collective_of(frames: Sequence[Frame], place: Frame | None) -> str:
     return ""
 
 
-def is_tearing_down(frames: Sequence[Frame]) -> bool:
+def is_tearing_down(frames: Sequence[PythonFrame]) -> bool:
     """Whether `frames` end a process group, an object of the user, or Python itself.
 
     On gloo a process group is ended by its destructor, in the frame after `destroy_process_group` has returned; so the
@@ -131,7 +131,7 @@ def is_tearing_down(frames: Sequence[Frame]) -> bool:
     )
 
 
-def handler_of(frames: Sequence[Frame]) -> str:
+def handler_of(frames: Sequence[PythonFrame]) -> str:
     """In which way out the call of `frames` is: `__exit__`, `finally`, `except`, or "" in none."""
     for frame in reversed(frames):
         if is_users(frame):
@@ -142,11 +142,11 @@ def handler_of(frames: Sequence[Frame]) -> str:
     return ""
 
 
-def is_initializer(frame: Frame) -> bool:
+def is_initializer(frame: PythonFrame) -> bool:
     return _INITIALIZERS.search(frame.function) is not None
 
 
-def outer_name(frames: Sequence[Frame], belongs: Callable[[Frame], bool]) -> str:
+def outer_name(frames: Sequence[PythonFrame], belongs: Callable[[PythonFrame], bool]) -> str:
     """The name of the outermost function that `belongs`: that which the user has called, not what that calls."""
     for frame in frames:
         if belongs(frame) and not _UNWRAPPED.search(frame.function):
@@ -154,9 +154,11 @@ def outer_name(frames: Sequence[Frame], belongs: Callable[[Frame], bool]) -> str
     return ""
 
 
-def innermost(frames: Sequence[Frame], belongs: Callable[[Frame], bool]) -> Frame | None:
+def innermost(
+    frames: Sequence[PythonFrame], belongs: Callable[[PythonFrame], bool]
+) -> PythonFrame | None:
     return next((frame for frame in reversed(frames) if belongs(frame)), None)
 
 
-def _is_ray_get(frame: Frame) -> bool:
+def _is_ray_get(frame: PythonFrame) -> bool:
     return frame.file.endswith("ray/_private/worker.py") and bool(_RAY_GET.search(frame.function))

@@ -23,12 +23,12 @@ class Move:
 def moves(first: Picture, second: Picture) -> list[Move]:
     """The ranks whose stacks differ between the pictures, those that moved alike together."""
     before, after = _by_member(first), _by_member(second)
-    found: dict[tuple[str, StackClass | None, StackClass | None], list[int]] = {}
+    moved: dict[tuple[str, StackClass | None, StackClass | None], list[int]] = {}
     for group, rank in sorted({*before, *after}):
         was, now = before.get((group, rank)), after.get((group, rank))
         if (was and was.frames) != (now and now.frames):
-            found.setdefault((group, was, now), []).append(rank)
-    return [Move(group, RankSet.of(ranks), was, now) for (group, was, now), ranks in found.items()]
+            moved.setdefault((group, was, now), []).append(rank)
+    return [Move(group, RankSet.of(ranks), was, now) for (group, was, now), ranks in moved.items()]
 
 
 def _by_member(taken: Picture) -> Mapping[tuple[str, int], StackClass]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from eagleray.common.l10n import t
-from eagleray.features.hangs.evidence import Evidence, World
+from eagleray.features.hangs.evidence import HangEvidence, World
 from eagleray.features.hangs.rules import RULES, Scene
-from eagleray.features.hangs.verdict import LEAST_CONFIDENCE, Kind, Reading, Verdict
+from eagleray.features.hangs.verdict import LEAST_CONFIDENCE, HangVerdict, Kind, Reading
 from eagleray.sampling.rank_sets import RankSet
 
 
-def diagnosis(evidence: Evidence) -> Verdict:
+def diagnosis(evidence: HangEvidence) -> HangVerdict:
     """The first reading that is sure enough, else `unknown` with the two best.
 
     The rules decide before the worlds: a rank in a debugger explains the hang of every world.
@@ -20,9 +20,9 @@ def diagnosis(evidence: Evidence) -> Verdict:
     ]
     for reading in readings:
         if reading.confidence >= LEAST_CONFIDENCE:
-            return Verdict(reading, tuple(readings))
+            return HangVerdict(reading, tuple(readings))
     best = sorted(readings, key=lambda reading: -reading.confidence)[:2]
-    return Verdict(_unknown(), tuple(best))
+    return HangVerdict(_unknown(), tuple(best))
 
 
 def _unknown() -> Reading:

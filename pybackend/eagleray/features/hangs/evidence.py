@@ -10,9 +10,9 @@ from itertools import pairwise
 from attrs import define, frozen
 
 from eagleray.features.hangs.activity import Activity, Doing, activity
-from eagleray.features.hangs.task_graph import TaskRow
+from eagleray.features.hangs.task_graph import OpenTask
 from eagleray.sampling.frames import is_users
-from eagleray.sampling.merging import MergedStack, Stack
+from eagleray.sampling.merging import MergedStack, ThreadStack
 from eagleray.sampling.node import NodeSamples, ProcessSample, Round
 from eagleray.sampling.processes import ACTOR, RANK, Described
 from eagleray.sampling.rank_sets import RankSet
@@ -24,7 +24,7 @@ _WAKES_PER_S = 10
 
 
 @frozen
-class Seen:
+class SampledProcess:
     """A process in all its samples; `stacks` are those of its leading thread, None where it could not be read.
 
     `moves`: its stack, or what it has read or sent, differs between samples.  `cpu`: cores that it used between them.
@@ -34,7 +34,7 @@ class Seen:
     host: str
     activity: Activity
     samples: tuple[ProcessSample, ...]
-    stacks: tuple[Stack | None, ...]
+    stacks: tuple[ThreadStack | None, ...]
     moves: bool
     cpu: float
     holds_gil: bool
@@ -48,7 +48,7 @@ class Seen:
         return self.samples[-1]
 
     @property
-    def stack(self) -> Stack | None:
+    def stack(self) -> ThreadStack | None:
         """The newest stack that could be read."""
         return next((stack for stack in reversed(self.stacks) if stack is not None), None)
 
@@ -61,67 +61,67 @@ class World:
     """
 
     name: str
-    ranks: tuple[Seen, ...]
+    ranks: tuple[SampledProcess, ...]
     is_whole: bool = True
 
     @cached_property
     def expected(self) -> RankSet:
-        size = max((seen.process.world_size for seen in self.ranks), default=0)
-        seen = RankSet.of(seen.rank for seen in self.ranks)
-        return RankSet.union([seen, RankSet.of(range(size))])
+        size = max((each.process.world_size for each in self.ranks), default=0)
+        sampled = RankSet.of(each.rank for each in self.ranks)
+        return RankSet.union([sampled, RankSet.of(range(size))])
 
     @cached_property
     def missing(self) -> RankSet:
         """The ranks of which no process was found where all of them should be."""
         if not self.is_whole:
             return RankSet()
-        return self.expected.without(RankSet.of(seen.rank for seen in self.ranks))
+        return self.expected.without(RankSet.of(each.rank for each in self.ranks))
 
-    def doing(self, *kinds: Doing) -> tuple[Seen, ...]:
-        return tuple(seen for seen in self.ranks if seen.activity.doing in kinds)
+    def doing(self, *kinds: Doing) -> tuple[SampledProcess, ...]:
+        return tuple(each for each in self.ranks if each.activity.doing in kinds)
 
-    def others(self, ranks: Iterable[Seen]) -> tuple[Seen, ...]:
-        left_out = {id(seen) for seen in ranks}
-        return tuple(seen for seen in self.ranks if id(seen) not in left_out)
+    def others(self, ranks: Iterable[SampledProcess]) -> tuple[SampledProcess, ...]:
+        left_out = {id(each) for each in ranks}
+        return tuple(each for each in self.ranks if id(each) not in left_out)
 
 
 @define(slots=False)
-class Evidence:
+class HangEvidence:
     """All processes that were sampled, and the tasks that Ray has listed all the time."""
 
-    processes: tuple[Seen, ...]
+    processes: tuple[SampledProcess, ...]
     is_whole: bool = True
-    tasks: tuple[TaskRow, ...] = ()
+    tasks: tuple[OpenTask, ...] = ()
 
     @cached_property
     def worlds(self) -> tuple[World, ...]:
-        by_group: dict[str, list[Seen]] = defaultdict(list)
+        by_group: dict[str, list[SampledProcess]] = defaultdict(list)
         # Actors whose rank nobody knows are a world, too, once one of them is in a collective.
         in_groups = {
-            seen.process.group
-            for seen in self.processes
-            if seen.process.role == ACTOR
-            and seen.activity.doing in (Doing.IN_COLLECTIVE, Doing.INITIALIZING)
+            each.process.group
+            for each in self.processes
+            if each.process.role == ACTOR
+            and each.activity.doing in (Doing.IN_COLLECTIVE, Doing.INITIALIZING)
         }
-        for seen in self.processes:
-            if seen.process.role == RANK or (
-                seen.process.role == ACTOR and seen.process.group in in_groups
+        for each in self.processes:
+            if each.process.role == RANK or (
+                each.process.role == ACTOR and each.process.group in in_groups
             ):
-                by_group[seen.process.group].append(seen)
+                by_group[each.process.group].append(each)
         return tuple(
             World(
                 name,
-                tuple(sorted(ranks, key=lambda seen: seen.rank)),
-                self.is_whole or all(seen.process.is_world_here for seen in ranks),
+                tuple(sorted(ranks, key=lambda each: each.rank)),
+                self.is_whole or all(each.process.is_world_here for each in ranks),
             )
             for name, ranks in sorted(by_group.items())
         )
 
-    def children(self, parent: Seen) -> tuple[Seen, ...]:
+    def children(self, parent: SampledProcess) -> tuple[SampledProcess, ...]:
         return tuple(
-            seen
-            for seen in self.processes
-            if seen.process.parent == parent.process.pid and seen.host == parent.host
+            each
+            for each in self.processes
+            if each.process.parent == parent.process.pid and each.host == parent.host
         )
 
 
@@ -129,17 +129,17 @@ def evidence(
     nodes: Iterable[NodeSamples],
     pause_s: float,
     is_whole: bool,
-    tasks: Iterable[TaskRow] = (),
-) -> Evidence:
+    tasks: Iterable[OpenTask] = (),
+) -> HangEvidence:
     """What `nodes` have sampled every `pause_s` seconds; `is_whole`: they are all nodes on which ranks may be."""
-    seen = tuple(seen for node in nodes for seen in _seen_on(node, pause_s))
-    return Evidence(seen, is_whole, tuple(tasks))
+    sampled = tuple(each for node in nodes for each in _sampled_on(node, pause_s))
+    return HangEvidence(sampled, is_whole, tuple(tasks))
 
 
-def _seen_on(node: NodeSamples, pause_s: float) -> list[Seen]:
+def _sampled_on(node: NodeSamples, pause_s: float) -> list[SampledProcess]:
     by_round = [_by_member(taken.leading) for taken in node.rounds]
     threads = [_threads(taken) for taken in node.rounds]
-    found = []
+    sampled = []
     for index, process in enumerate(node.processes):
         member = process.group, process.number
         samples = tuple(taken.processes[index] for taken in node.rounds)
@@ -147,8 +147,8 @@ def _seen_on(node: NodeSamples, pause_s: float) -> list[Seen]:
         newest = next((stack for stack in reversed(stacks) if stack is not None), None)
         doing = activity(samples[-1], newest)
         cpu = _cpu(samples, pause_s)
-        found.append(
-            Seen(
+        sampled.append(
+            SampledProcess(
                 process,
                 node.host,
                 doing,
@@ -159,10 +159,10 @@ def _seen_on(node: NodeSamples, pause_s: float) -> list[Seen]:
                 _keeps_gil(member, samples, threads),
             )
         )
-    return found
+    return sampled
 
 
-def _by_member(table: Iterable[MergedStack]) -> dict[tuple[str, int], Stack]:
+def _by_member(table: Iterable[MergedStack]) -> dict[tuple[str, int], ThreadStack]:
     return {
         (group, rank): entry.stack
         for entry in table
@@ -171,7 +171,7 @@ def _by_member(table: Iterable[MergedStack]) -> dict[tuple[str, int], Stack]:
     }
 
 
-def _threads(taken: Round) -> dict[tuple[str, int, str], Stack]:
+def _threads(taken: Round) -> dict[tuple[str, int, str], ThreadStack]:
     """The stacks of a round by group, number and name of the thread."""
     return {
         (group, rank, entry.stack.thread): entry.stack
@@ -190,7 +190,7 @@ def _cpu(samples: Sequence[ProcessSample], pause_s: float) -> float:
 def _moves(
     doing: Activity,
     samples: Sequence[ProcessSample],
-    stacks: Sequence[Stack | None],
+    stacks: Sequence[ThreadStack | None],
     pause_s: float,
 ) -> bool:
     """Whether the process goes on.
@@ -202,7 +202,9 @@ def _moves(
         return False
     first, last = samples[0], samples[-1]
     read = [stack for stack in stacks if stack is not None]
-    is_elsewhere = any(_users_part(one) != _users_part(two) for one, two in pairwise(read))
+    is_elsewhere = any(
+        _users_part(first) != _users_part(second) for first, second in pairwise(read)
+    )
     if doing.doing is Doing.IN_COLLECTIVE:
         # It sleeps until its partners come: a thread that is woken often takes part in many of them.
         return is_elsewhere or last.switches - first.switches > _WAKES_PER_S * between
@@ -210,14 +212,14 @@ def _moves(
     return (is_elsewhere and works) or last.io_bytes - first.io_bytes > _WORKING_BYTES * between
 
 
-def _users_part(stack: Stack) -> tuple[object, ...]:
+def _users_part(stack: ThreadStack) -> tuple[object, ...]:
     return tuple(frame for frame in stack.frames if is_users(frame))
 
 
 def _keeps_gil(
     member: tuple[str, int],
     samples: Sequence[ProcessSample],
-    threads: Sequence[Mapping[tuple[str, int, str], Stack]],
+    threads: Sequence[Mapping[tuple[str, int, str], ThreadStack]],
 ) -> bool:
     """Whether one thread has held the GIL in each sample at the same place: native code that doesn't let go of it."""
     holders = {sample.gil_holder for sample in samples}

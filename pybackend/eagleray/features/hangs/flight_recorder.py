@@ -1,4 +1,4 @@
-"""PyTorch's flight recorder: which collective each rank has begun and ended last, and where ranks differ.
+"""PyTorch's flight recorder: which collective each rank has started and ended last, and where ranks differ.
 
 Reads the JSON of `_dump_fr_trace_json` (torch 2.13, version 2.10 of the format).  PyTorch's own analyser fails on dumps
 of gloo, whose `pg_config` has no name for the group that the entries name.  On gloo, messages between two ranks are not
@@ -31,9 +31,9 @@ class Collective:
 
 @frozen
 class GroupProgress:
-    """The numbers of the last collectives of a process group that a rank has begun and has ended; 0: none."""
+    """The numbers of the last collectives of a process group that a rank has started and has ended; 0: none."""
 
-    begun: int
+    started: int
     ended: int
 
 
@@ -83,20 +83,20 @@ def groups(records: Mapping[int, RankRecord]) -> list[str]:
 
 
 def behind(records: Mapping[int, RankRecord], group: str) -> dict[int, int]:
-    """The ranks that have begun fewer collectives of `group` than the first, and how many of them they lack."""
-    begun = {
-        rank: record.progress[group].begun
+    """The ranks that have started fewer collectives of `group` than the first, and how many of them they lack."""
+    started = {
+        rank: record.progress[group].started
         for rank, record in records.items()
         if group in record.progress
     }
-    most = max(begun.values(), default=0)
-    return {rank: most - count for rank, count in sorted(begun.items()) if count < most}
+    most = max(started.values(), default=0)
+    return {rank: most - count for rank, count in sorted(started.items()) if count < most}
 
 
 def is_stuck(records: Mapping[int, RankRecord], group: str) -> bool:
-    """Whether a rank has begun a collective of `group` that has not ended."""
+    """Whether a rank has started a collective of `group` that has not ended."""
     return any(
-        progress.begun > progress.ended
+        progress.started > progress.ended
         for record in records.values()
         if (progress := record.progress.get(group)) is not None
     )
@@ -119,9 +119,9 @@ def mismatch(records: Mapping[int, RankRecord], group: str) -> Mismatch | None:
             if (group, number) in record.collectives
         }
         for differs in ("operation", "shapes", "dtypes"):
-            found = _differing(group, number, differs, taking_part)
-            if found is not None:
-                return found
+            differing = _differing(group, number, differs, taking_part)
+            if differing is not None:
+                return differing
     return None
 
 

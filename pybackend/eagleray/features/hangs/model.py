@@ -93,9 +93,9 @@ class SilentNode:
 
 @frozen
 class Coverage:
-    """`seen` counts the processes whose stacks were read."""
+    """`processes` counts those whose stacks were read; in JSON it is `seen`."""
 
-    seen: int
+    processes: int
     unseen: tuple[Unseen, ...]
     nodes: tuple[SilentNode, ...]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from attrs import asdict
 
-from eagleray.features.hangs.evidence import Evidence, Seen
+from eagleray.features.hangs.evidence import HangEvidence, SampledProcess
 from eagleray.features.hangs.model import (
     VERSION,
     Coverage,
@@ -19,24 +19,32 @@ from eagleray.features.hangs.model import (
     Unseen,
     VerdictRow,
 )
-from eagleray.features.hangs.verdict import Reading, Verdict
-from eagleray.sampling.frames import Frame, is_noise
-from eagleray.sampling.merging import Member, MergedStack, Stack, TreeNode, merged, tree, united
+from eagleray.features.hangs.verdict import HangVerdict, Reading
+from eagleray.sampling.frames import PythonFrame, is_noise
+from eagleray.sampling.merging import (
+    Member,
+    MergedStack,
+    ThreadStack,
+    TreeNode,
+    merged,
+    tree,
+    united,
+)
 from eagleray.sampling.processes import RANK
 from eagleray.sampling.rank_sets import RankSet
 
 
 def picture(
-    evidence: Evidence, verdict: Verdict, taken_at: float, silent: Iterable[SilentNode] = ()
+    evidence: HangEvidence, verdict: HangVerdict, taken_at: float, silent: Iterable[SilentNode] = ()
 ) -> Picture:
     return Picture(
         VERSION,
         round(taken_at, 3),
         _verdict(verdict),
-        _classes([seen for seen in evidence.processes if seen.stack is not None]),
-        tuple(_rank(seen) for seen in evidence.processes),
+        _classes([each for each in evidence.processes if each.stack is not None]),
+        tuple(_rank(each) for each in evidence.processes),
         Coverage(
-            sum(seen.stack is not None for seen in evidence.processes),
+            sum(each.stack is not None for each in evidence.processes),
             _unseen(evidence),
             tuple(silent),
         ),
@@ -53,13 +61,13 @@ def tree_of(taken: Picture) -> list[TreeNode]:
     )
 
 
-def _stack(each: StackClass) -> Stack:
-    frames = tuple(Frame(frame.function, frame.path, frame.line) for frame in each.frames)
+def _stack(each: StackClass) -> ThreadStack:
+    frames = tuple(PythonFrame(frame.function, frame.path, frame.line) for frame in each.frames)
     # Threads have names of their own, and the same frames.
-    return Stack("", frames)
+    return ThreadStack("", frames)
 
 
-def _verdict(verdict: Verdict) -> VerdictRow:
+def _verdict(verdict: HangVerdict) -> VerdictRow:
     others = tuple(map(_reading, verdict.readings))
     return VerdictRow(**asdict(_reading(verdict.reading)), readings=others)
 
@@ -75,21 +83,21 @@ def _reading(reading: Reading) -> ReadingRow:
     )
 
 
-def _samples(processes: Iterable[Seen]) -> Iterator[tuple[Member, Stack]]:
-    for seen in processes:
-        if seen.stack is not None:
-            yield Member(seen.process.group, seen.rank), seen.stack
+def _samples(processes: Iterable[SampledProcess]) -> Iterator[tuple[Member, ThreadStack]]:
+    for each in processes:
+        if each.stack is not None:
+            yield Member(each.process.group, each.rank), each.stack
 
 
-def _classes(readable: list[Seen]) -> tuple[StackClass, ...]:
-    by_member = {(seen.process.group, seen.rank): seen for seen in readable}
-    found = [
+def _classes(readable: list[SampledProcess]) -> tuple[StackClass, ...]:
+    by_member = {(each.process.group, each.rank): each for each in readable}
+    by_class = [
         (by_member[group, next(iter(ranks))], group, ranks, entry.stack)
         for entry in merged(_samples(readable))
         for group, ranks in entry.members.items()
     ]
     # Ranks come before the processes around them, and large classes before small ones.
-    found.sort(key=lambda each: (each[0].process.role != RANK, each[1], -len(each[2])))
+    by_class.sort(key=lambda each: (each[0].process.role != RANK, each[1], -len(each[2])))
     return tuple(
         StackClass(
             group,
@@ -98,35 +106,35 @@ def _classes(readable: list[Seen]) -> tuple[StackClass, ...]:
             stack.thread,
             tuple(FrameRow(*frame, hidden=is_noise(frame)) for frame in stack.frames),
         )
-        for first, group, ranks, stack in found
+        for first, group, ranks, stack in by_class
     )
 
 
-def _rank(seen: Seen) -> RankRow:
+def _rank(sampled: SampledProcess) -> RankRow:
     return RankRow(
-        group=seen.process.group,
-        rank=seen.rank,
-        role=seen.process.role,
-        pid=seen.process.pid,
-        node=seen.host,
-        doing=seen.activity.doing.value,
-        call=seen.activity.call,
-        moves=seen.moves,
-        cpu=round(seen.cpu, 2),
-        state=seen.last.state,
+        group=sampled.process.group,
+        rank=sampled.rank,
+        role=sampled.process.role,
+        pid=sampled.process.pid,
+        node=sampled.host,
+        doing=sampled.activity.doing.value,
+        call=sampled.activity.call,
+        moves=sampled.moves,
+        cpu=round(sampled.cpu, 2),
+        state=sampled.last.state,
     )
 
 
-def _unseen(evidence: Evidence) -> tuple[Unseen, ...]:
+def _unseen(evidence: HangEvidence) -> tuple[Unseen, ...]:
     unreadable = [
-        Unseen(seen.process.group, seen.rank, seen.last.reason or "unknown")
-        for seen in evidence.processes
-        if seen.stack is None
+        Unseen(each.process.group, each.rank, each.last.reason or "unknown")
+        for each in evidence.processes
+        if each.stack is None
     ]
     missing = [
         Unseen(world.name, rank, "not-found")
         for world in evidence.worlds
         for rank in world.expected
-        if rank not in RankSet.of(seen.rank for seen in world.ranks)
+        if rank not in RankSet.of(each.rank for each in world.ranks)
     ]
     return (*unreadable, *missing)

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Iterator
 
 from eagleray.common.l10n import t
 from eagleray.features.hangs.activity import Doing
-from eagleray.features.hangs.evidence import Evidence, Seen
-from eagleray.features.hangs.task_graph import Call, Process, TaskRow, cycle, without_node
+from eagleray.features.hangs.evidence import HangEvidence, SampledProcess
+from eagleray.features.hangs.task_graph import Call, OpenTask, Process, cycle, without_node
 from eagleray.features.hangs.verdict import Kind, Reading
 from eagleray.sampling.rank_sets import RankSet
 
@@ -17,7 +17,7 @@ _MOST_CALLS = 4
 _WORKING_CPU = 0.05
 
 
-def ray_get_cycle(evidence: Evidence) -> Iterator[Reading]:
+def ray_get_cycle(evidence: HangEvidence) -> Iterator[Reading]:
     """Actors that call each other in a circle: proved by the tasks, and by stacks that wait in `ray.get`."""
     calls = cycle(evidence.tasks, _in_ray_get(evidence))
     if not calls:
@@ -27,11 +27,11 @@ def ray_get_cycle(evidence: Evidence) -> Iterator[Reading]:
         caller=_task(calls[0].caller),
         called=t(", which waits for ").join(_task(call.called) for call in calls[:_MOST_CALLS]),
     )
-    step = t("Return the value instead of calling back, or set max_concurrency of the actor.")
+    step = t("Return the value instead of calling back, or set max_concurrency.")
     yield _reading(evidence, Kind.RAY_GET_CYCLE, calls, 0.95, text, step)
 
 
-def starvation(evidence: Evidence) -> Iterator[Reading]:
+def starvation(evidence: HangEvidence) -> Iterator[Reading]:
     """Somebody waits in `ray.get` for a task that no node can take, and nothing else works that would make room."""
     calls = without_node(evidence.tasks, _in_ray_get(evidence))
     impossible = [call for call in calls if not call.called.fits]
@@ -50,27 +50,27 @@ def starvation(evidence: Evidence) -> Iterator[Reading]:
         return
     works = any(map(_works, evidence.processes))
     text = t("{caller} waits for {called}, but other tasks hold all {needs}.", **names)
-    step = t("End a task that holds them, or start fewer that wait for others.")
+    step = t("End a task that holds them, or start fewer tasks.")
     yield _reading(evidence, Kind.STARVATION, calls, 0.4 if works else 0.8, text, step)
 
 
-def _works(process: Seen) -> bool:
+def _works(process: SampledProcess) -> bool:
     """Whether `process` may end and make room; an idle actor of Ray uses some CPU, too, but not in code of the user."""
     in_code = process.activity.doing is Doing.IN_CODE and process.activity.place is not None
     return process.moves or (in_code and process.cpu > _WORKING_CPU)
 
 
-def _in_ray_get(evidence: Evidence) -> set[Process]:
+def _in_ray_get(evidence: HangEvidence) -> set[Process]:
     return {
         _id(process) for process in evidence.processes if process.activity.doing is Doing.IN_RAY_GET
     }
 
 
-def _id(process: Seen) -> Process:
+def _id(process: SampledProcess) -> Process:
     return process.host, process.process.pid
 
 
-def _task(task: TaskRow, is_first: bool = False) -> str:
+def _task(task: OpenTask, is_first: bool = False) -> str:
     """`A.call of left`: the method and the actor, if that has a name of its own."""
     if not task.name:
         return t("The driver") if is_first else t("the driver")
@@ -80,7 +80,7 @@ def _task(task: TaskRow, is_first: bool = False) -> str:
 
 
 def _reading(
-    evidence: Evidence,
+    evidence: HangEvidence,
     kind: Kind,
     calls: Iterable[Call],
     confidence: float,
@@ -98,5 +98,5 @@ def _reading(
     )
 
 
-def _of(processes: Iterable[Seen], wanted: Collection[Process]) -> list[Seen]:
+def _of(processes: Iterable[SampledProcess], wanted: Collection[Process]) -> list[SampledProcess]:
     return [process for process in processes if _id(process) in wanted]

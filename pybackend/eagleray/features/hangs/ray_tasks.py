@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from eagleray.common.errors import printable
 from eagleray.features.hangs.ray_names import job_of_driver
-from eagleray.features.hangs.task_graph import RUNNING, TaskRow
-from eagleray.ray.rows import ActorRow, WorkerRow
-from eagleray.ray.rows import TaskRow as ListedTask
+from eagleray.features.hangs.task_graph import RUNNING, OpenTask
+from eagleray.ray.rows import ActorRow, TaskRow, WorkerRow
 
 _CREATION = "ACTOR_CREATION_TASK"
 # Ray lists no task for a driver; its children name this one.
@@ -16,12 +15,12 @@ _DRIVERS_TASK = "f" * 40
 
 
 def rows(
-    tasks: Sequence[ListedTask],
+    tasks: Sequence[TaskRow],
     actors: Iterable[ActorRow],
     workers: Iterable[WorkerRow],
     hosts: Mapping[str, str],
     room: Mapping[str, float],
-) -> tuple[TaskRow, ...]:
+) -> tuple[OpenTask, ...]:
     """The `tasks`, and one that runs for each driver.  `room`: the most that a single node has of each resource."""
     names = {row.actor_id: printable(row.name or row.class_name, 100) for row in actors}
     needs = {task.actor_id: task.resources for task in tasks if task.kind == _CREATION}
@@ -29,7 +28,7 @@ def rows(
     for task in tasks:
         needed = task.resources or needs.get(task.actor_id, {})
         listed.append(
-            TaskRow(
+            OpenTask(
                 task.task_id,
                 printable(task.name, 100),
                 task.state,
@@ -44,7 +43,7 @@ def rows(
     return (*listed, *_drivers(workers, hosts))
 
 
-def steady(before: Iterable[ListedTask], after: Iterable[ListedTask]) -> list[ListedTask]:
+def steady(before: Iterable[TaskRow], after: Iterable[TaskRow]) -> list[TaskRow]:
     """The tasks of `after` that were in the same state `before`: what changes is no part of a hang."""
     earlier = {(task.task_id, task.attempt, task.state) for task in before}
     return [task for task in after if (task.task_id, task.attempt, task.state) in earlier]
@@ -54,9 +53,9 @@ def amounts_text(resources: Mapping[str, float]) -> str:
     return ", ".join(f"{printable(name, 60)}: {amount:g}" for name, amount in resources.items())
 
 
-def _drivers(workers: Iterable[WorkerRow], hosts: Mapping[str, str]) -> list[TaskRow]:
+def _drivers(workers: Iterable[WorkerRow], hosts: Mapping[str, str]) -> list[OpenTask]:
     return [
-        TaskRow(
+        OpenTask(
             _DRIVERS_TASK + job_of_driver(row.worker_id),
             "",
             RUNNING,

@@ -13,7 +13,7 @@ from attrs import frozen
 from eagleray.common.l10n import counted, t
 from eagleray.features.hangs import ray_readings, source_lines, wording
 from eagleray.features.hangs.activity import MESSAGES, WAIT, Doing
-from eagleray.features.hangs.evidence import Evidence, Seen, World
+from eagleray.features.hangs.evidence import HangEvidence, SampledProcess, World
 from eagleray.features.hangs.verdict import Kind, Reading
 from eagleray.sampling.rank_sets import RankSet
 
@@ -22,10 +22,10 @@ WAITS = (Doing.IN_COLLECTIVE, Doing.INITIALIZING)
 
 @frozen
 class Scene:
-    """The world that is looked at, and everything else that was seen."""
+    """The world that is looked at, and everything else that was each."""
 
     world: World
-    evidence: Evidence
+    evidence: HangEvidence
 
     @property
     def is_first(self) -> bool:
@@ -34,11 +34,11 @@ class Scene:
         return not worlds or self.world is worlds[0]
 
     @property
-    def waiting(self) -> tuple[Seen, ...]:
+    def waiting(self) -> tuple[SampledProcess, ...]:
         return self.world.doing(*WAITS)
 
     @property
-    def all_in_collectives(self) -> tuple[Seen, ...]:
+    def all_in_collectives(self) -> tuple[SampledProcess, ...]:
         """All ranks, if each waits in a collective; else none."""
         waiting = self.world.doing(Doing.IN_COLLECTIVE)
         return () if self.world.others(waiting) else waiting
@@ -48,42 +48,42 @@ Rule = Callable[[Scene], Iterator[Reading]]
 
 
 def in_debugger(scene: Scene) -> Iterator[Reading]:
-    kept = scene.world.doing(Doing.IN_DEBUGGER)
-    if kept:
+    stopped_ranks = scene.world.doing(Doing.IN_DEBUGGER)
+    if stopped_ranks:
         text = counted(
-            len(kept),
+            len(stopped_ranks),
             "{Ranks} waits in a debugger{place}.",
             "{Ranks} wait in a debugger{place}.",
-            **_about(scene, kept),
+            **_about(scene, stopped_ranks),
         )
         step = t("Continue in that debugger.")
-        yield _reading(scene, Kind.DEBUGGER, kept, 0.95, text, step)
+        yield _reading(scene, Kind.DEBUGGER, stopped_ranks, 0.95, text, step)
 
 
 def stopped(scene: Scene) -> Iterator[Reading]:
-    kept = scene.world.doing(Doing.STOPPED)
-    if kept:
+    stopped_ranks = scene.world.doing(Doing.STOPPED)
+    if stopped_ranks:
         text = counted(
-            len(kept),
+            len(stopped_ranks),
             "{Ranks} was stopped by a signal.",
             "{Ranks} were stopped by a signal.",
-            **_about(scene, kept),
+            **_about(scene, stopped_ranks),
         )
-        pids = " ".join(str(seen.process.pid) for seen in kept)
+        pids = " ".join(str(each.process.pid) for each in stopped_ranks)
         step = t("Resume with: {command}", command=f"kill -CONT {pids}")
-        yield _reading(scene, Kind.STOPPED, kept, 0.95, text, step)
+        yield _reading(scene, Kind.STOPPED, stopped_ranks, 0.95, text, step)
 
 
 def going_on(scene: Scene) -> Iterator[Reading]:
     """Slow, not hung: a wait has ended between samples, or all that the others wait for are working."""
-    moving = [seen for seen in scene.world.ranks if seen.moves]
+    moving = [each for each in scene.world.ranks if each.moves]
     busy = scene.world.others(scene.waiting)
-    if any(seen.moves for seen in scene.waiting) or (moving and not scene.waiting):
+    if any(each.moves for each in scene.waiting) or (moving and not scene.waiting):
         few = moving if len(moving) <= len(scene.world.ranks) // 2 else ()
-        text = t("Nothing hangs: {ranks} went on between the samples.", **_about(scene, moving))
+        text = t("Nothing hangs: {ranks} moved between the samples.", **_about(scene, moving))
         step = t("Profile the run to see what takes the time.")
         yield _reading(scene, Kind.SLOW, few, 0.85, text, step)
-    elif busy and all(seen.moves for seen in busy):
+    elif busy and all(each.moves for each in busy):
         text = counted(
             len(busy),
             "Nothing hangs: {ranks} still works{place}, and the others wait.",
@@ -96,16 +96,16 @@ def going_on(scene: Scene) -> Iterator[Reading]:
 
 def gil_held(scene: Scene) -> Iterator[Reading]:
     holders = [
-        seen
-        for seen in scene.world.ranks
-        if seen.holds_gil and seen.activity.doing is not Doing.IN_COLLECTIVE
+        each
+        for each in scene.world.ranks
+        if each.holds_gil and each.activity.doing is not Doing.IN_COLLECTIVE
     ]
     if holders:
-        asleep = all(not sample.gil_holder_active for seen in holders for sample in seen.samples)
+        asleep = all(not sample.gil_holder_active for each in holders for sample in each.samples)
         text = counted(
             len(holders),
-            "{Ranks} never lets go of the GIL{place}: native code runs there.",
-            "{Ranks} never let go of the GIL{place}: native code runs there.",
+            "{Ranks} never releases the GIL{place}: native code runs there.",
+            "{Ranks} never release the GIL{place}: native code runs there.",
             **_about(scene, holders),
         )
         step = t("Look at the native frames of this call.")
@@ -116,19 +116,19 @@ def initializing(scene: Scene) -> Iterator[Reading]:
     started = scene.world.doing(Doing.INITIALIZING)
     elsewhere = scene.world.others(started)
     missing = scene.world.missing
-    different = _minority(started, lambda seen: (seen.process.rendezvous, seen.process.world_size))
-    culprits: Sequence[Seen] | RankSet = elsewhere or missing or different
+    different = _minority(started, lambda each: (each.process.rendezvous, each.process.world_size))
+    culprits: Sequence[SampledProcess] | RankSet = elsewhere or missing or different
     confidence = 0.85 if culprits else 0.7
     if not started:
         return
     if elsewhere:
         text = counted(
             len(elsewhere),
-            "{Ranks} has not joined the process group, and stands{place}.",
-            "{Ranks} have not joined the process group, and stand{place}.",
+            "{Ranks} has not joined the process group, and is{place}.",
+            "{Ranks} have not joined the process group, and are{place}.",
             **_about(scene, elsewhere),
         )
-        step = _look_at(elsewhere)
+        step = _inspect_step(elsewhere)
     elif missing:
         text = t("There is no process of {ranks}.", ranks=wording.ranks_of(missing))
         step = t("Check that all ranks were started, and with the same address.")
@@ -148,7 +148,7 @@ def initializing(scene: Scene) -> Iterator[Reading]:
 
 def dead(scene: Scene) -> Iterator[Reading]:
     ended = scene.world.doing(Doing.ENDED)
-    gone = RankSet.union([scene.world.missing, RankSet.of(seen.rank for seen in ended)])
+    gone = RankSet.union([scene.world.missing, RankSet.of(each.rank for each in ended)])
     if gone and len(gone) < len(scene.world.expected):
         text = counted(
             len(gone),
@@ -166,7 +166,7 @@ def tearing_down(scene: Scene) -> Iterator[Reading]:
     if not ending or not left:
         return
     raised = _those_that_raised(ending)
-    exceptions = ", ".join(sorted({name for seen in raised for name in seen.last.exceptions}))
+    exceptions = ", ".join(sorted({name for each in raised for name in each.last.exceptions}))
     values = {**_about(scene, raised), "exceptions": exceptions, "calls": wording.calls(left)}
     if exceptions:
         text = counted(
@@ -188,20 +188,20 @@ def tearing_down(scene: Scene) -> Iterator[Reading]:
 
 def in_handler(scene: Scene) -> Iterator[Reading]:
     """Some ranks wait on the way out of an exception: in `except`, `finally` or `__exit__`, where the others are not."""
-    handling = [seen for seen in scene.world.ranks if seen.activity.handler]
+    handling = [each for each in scene.world.ranks if each.activity.handler]
     if not handling or not scene.world.others(handling):
         return
     raised = _those_that_raised(handling)
-    waits = all(seen.activity.doing is Doing.IN_COLLECTIVE for seen in raised)
-    if not waits and not any(seen.activity.handler == "except" for seen in raised):
+    waits = all(each.activity.doing is Doing.IN_COLLECTIVE for each in raised)
+    if not waits and not any(each.activity.handler == "except" for each in raised):
         return
     text = counted(
         len(raised),
-        "{Ranks} waits in {calls} on the way out of an exception, {others} in {other_calls}.",
-        "{Ranks} wait in {calls} on the way out of an exception, {others} in {other_calls}.",
+        "{Ranks} handles an exception in {calls}. {Others} wait in {other_calls}.",
+        "{Ranks} handle an exception in {calls}. {Others} wait in {other_calls}.",
         **_about(scene, raised),
     )
-    confidence = 0.9 if any(seen.last.exceptions for seen in raised) else 0.75
+    confidence = 0.9 if any(each.last.exceptions for each in raised) else 0.75
     yield _reading(scene, Kind.EXCEPTION_IN_FLIGHT, raised, confidence, text, _read_log(raised))
 
 
@@ -209,7 +209,7 @@ def loading_data(scene: Scene) -> Iterator[Reading]:
     loading = scene.world.doing(Doing.LOADING_DATA)
     if not loading:
         return
-    children = [child for seen in loading for child in scene.evidence.children(seen)]
+    children = [child for each in loading for child in scene.evidence.children(each)]
     place = wording.place([child for child in children if child.activity.place is not None])
     text = t("The data loader of {ranks} delivers nothing.", **_about(scene, loading))
     if place:
@@ -224,17 +224,17 @@ def loading_data(scene: Scene) -> Iterator[Reading]:
 
 def unmatched_messages(scene: Scene) -> Iterator[Reading]:
     """A rank waits for a message of a rank that sends none to it, or sends one that nobody takes."""
-    in_messages = [seen for seen in scene.waiting if seen.activity.call in MESSAGES]
+    in_messages = [each for each in scene.waiting if each.activity.call in MESSAGES]
     if not in_messages or scene.world.others(scene.waiting):
         return
-    by_rank = {seen.rank: seen for seen in scene.world.ranks}
+    by_rank = {each.rank: each for each in scene.world.ranks}
     # A rank that waits for another that waits in a message, too, is only further down the pipeline.
     unmatched = [
-        seen
-        for seen in in_messages
-        if (peer := by_rank.get(_peer(seen))) is not None
-        and not _answers(peer, seen)
-        and (peer not in in_messages or _is_cycle(seen, by_rank))
+        each
+        for each in in_messages
+        if (peer := by_rank.get(_peer(each))) is not None
+        and not _answers(peer, each)
+        and (peer not in in_messages or _is_cycle(each, by_rank))
     ]
     culprits = unmatched or in_messages
     text = counted(
@@ -252,7 +252,7 @@ def different_groups(scene: Scene) -> Iterator[Reading]:
     """All ranks wait in the same collective, but of different process groups."""
     waiting = scene.all_in_collectives
     different = _minority(waiting, _group)
-    if different and len({seen.activity.call for seen in waiting}) == 1:
+    if different and len({each.activity.call for each in waiting}) == 1:
         text = counted(
             len(different),
             "{Ranks} waits in {calls}, in another process group than {others} in {other_calls}.",
@@ -266,8 +266,8 @@ def different_groups(scene: Scene) -> Iterator[Reading]:
 def different_calls(scene: Scene) -> Iterator[Reading]:
     """All ranks wait in collectives, but not in the same."""
     waiting = scene.all_in_collectives
-    by_call = _minority(waiting, lambda seen: seen.activity.call)
-    different = by_call or _minority(waiting, lambda seen: seen.activity.place)
+    by_call = _minority(waiting, lambda each: each.activity.call)
+    different = by_call or _minority(waiting, lambda each: each.activity.place)
     if different:
         text = counted(
             len(different),
@@ -287,9 +287,9 @@ def late(scene: Scene) -> Iterator[Reading]:
     behind = scene.world.others(waiting)
     if not waiting or not behind:
         return
-    if all(seen.activity.doing is Doing.IN_EVENT_LOOP for seen in behind):
+    if all(each.activity.doing is Doing.IN_EVENT_LOOP for each in behind):
         text = t(
-            "All tasks of the event loop of {ranks} wait, and the other ranks wait for them.",
+            "The event loop of {ranks} waits, and the others for it.",
             **_about(scene, behind),
         )
         step = t("Look at what the tasks of the event loop await.")
@@ -298,18 +298,18 @@ def late(scene: Scene) -> Iterator[Reading]:
     confidence = 0.8 if len(behind) <= len(waiting) else 0.6
     text = counted(
         len(behind),
-        "{Others} wait in {other_calls} for {ranks}, which stands still{place}.",
-        "{Others} wait in {other_calls} for {ranks}, which stand still{place}.",
+        "{Others} wait in {other_calls} for {ranks}, which does not move{place}.",
+        "{Others} wait in {other_calls} for {ranks}, which do not move{place}.",
         **_about(scene, behind),
     )
-    yield _reading(scene, Kind.STRAGGLER, behind, confidence, text, _look_at(behind))
+    yield _reading(scene, Kind.STRAGGLER, behind, confidence, text, _inspect_step(behind))
 
 
 def event_loops(scene: Scene) -> Iterator[Reading]:
     """Nobody waits in a collective, and event loops have nothing to do."""
     loops = scene.world.doing(Doing.IN_EVENT_LOOP)
     if loops and not scene.waiting:
-        text = t("All tasks of the event loop of {ranks} wait.", **_about(scene, loops))
+        text = t("The event loop of {ranks} waits.", **_about(scene, loops))
         step = t("Look at what the tasks of the event loop await.")
         yield _reading(scene, Kind.ASYNCIO, loops, 0.7, text, step)
 
@@ -367,18 +367,18 @@ RULES: tuple[Rule, ...] = (
 def _reading(
     scene: Scene,
     kind: Kind,
-    culprits: Iterable[Seen] | RankSet,
+    culprits: Iterable[SampledProcess] | RankSet,
     confidence: float,
     sentence: str,
     next_step: str,
 ) -> Reading:
     ranks = (
-        culprits if isinstance(culprits, RankSet) else RankSet.of(seen.rank for seen in culprits)
+        culprits if isinstance(culprits, RankSet) else RankSet.of(each.rank for each in culprits)
     )
     return Reading(kind, ranks, confidence, sentence, next_step, scene.world.name)
 
 
-def _about(scene: Scene, some: Sequence[Seen]) -> dict[str, str]:
+def _about(scene: Scene, some: Sequence[SampledProcess]) -> dict[str, str]:
     """What sentences say of `some` ranks and of all others."""
     others = scene.world.others(some)
     return {
@@ -392,68 +392,77 @@ def _about(scene: Scene, some: Sequence[Seen]) -> dict[str, str]:
     }
 
 
-def _those_that_raised(ranks: Sequence[Seen]) -> list[Seen]:
+def _those_that_raised(ranks: Sequence[SampledProcess]) -> list[SampledProcess]:
     """Those of `ranks` with an exception in their variables, else all of them."""
-    return [seen for seen in ranks if seen.last.exceptions] or list(ranks)
+    return [each for each in ranks if each.last.exceptions] or list(ranks)
 
 
-def _read_log(ranks: Sequence[Seen]) -> str:
+def _read_log(ranks: Sequence[SampledProcess]) -> str:
     return t("Read the log of {ranks}: an exception there comes first.", ranks=wording.ranks(ranks))
 
 
-def _look_at(ranks: Sequence[Seen]) -> str:
+def _inspect_step(ranks: Sequence[SampledProcess]) -> str:
     return t("Look inside {rank}, and at the end of its log.", rank=wording.ranks(ranks[:1]))
 
 
-def _minority(ranks: Sequence[Seen], key: Callable[[Seen], object]) -> list[Seen]:
+def _minority(
+    ranks: Sequence[SampledProcess], key: Callable[[SampledProcess], object]
+) -> list[SampledProcess]:
     """The ranks whose `key` is not that of most; of two halves, the one with the smallest rank is right."""
-    by_key: dict[object, list[Seen]] = {}
-    for seen in ranks:
-        by_key.setdefault(key(seen), []).append(seen)
+    by_key: dict[object, list[SampledProcess]] = {}
+    for each in ranks:
+        by_key.setdefault(key(each), []).append(each)
     # `max` keeps the order of ranks among equals.
     usual = max(by_key.values(), key=len, default=[])
-    return [seen for seen in ranks if seen not in usual]
+    return [each for each in ranks if each not in usual]
 
 
-def _group(seen: Seen) -> str:
-    place = seen.activity.place
-    return source_lines.group_at(place.file, place.line, seen.activity.call) if place else ""
+def _group(process: SampledProcess) -> str:
+    place = process.activity.place
+    return source_lines.group_at(place.file, place.line, process.activity.call) if place else ""
 
 
-def _branch(some: Sequence[Seen], others: Sequence[Seen]) -> str:
+def _branch(some: Sequence[SampledProcess], others: Sequence[SampledProcess]) -> str:
     """`: the branch at line 86 differs between ranks`, found where the stacks of both fork."""
     first, second = some[0].stack, others[0].stack
     if first is None or second is None:
         return ""
-    for one, two in zip(first.frames, second.frames, strict=False):
-        if one == two:
+    for first_frame, second_frame in zip(first.frames, second.frames, strict=False):
+        if first_frame == second_frame:
             continue
-        same_function = (one.function, one.file) == (two.function, two.file)
-        line = source_lines.branch_between(one.file, one.line, two.line) if same_function else 0
+        same_function = (first_frame.function, first_frame.file) == (
+            second_frame.function,
+            second_frame.file,
+        )
+        line = (
+            source_lines.branch_between(first_frame.file, first_frame.line, second_frame.line)
+            if same_function
+            else 0
+        )
         return t(": the branch at line {line} differs between ranks", line=line) if line else ""
     return ""
 
 
-def _peer(seen: Seen) -> int:
-    peers = dict(seen.last.peers)
+def _peer(each: SampledProcess) -> int:
+    peers = dict(each.last.peers)
     return next(
         (peers[name] for name in ("src", "dst", "group_src", "group_dst") if name in peers), -1
     )
 
 
-def _answers(peer: Seen, seen: Seen) -> bool:
-    """Whether `peer` sends what `seen` waits for, or takes what it sends."""
-    receives = "recv" in seen.activity.call
+def _answers(peer: SampledProcess, each: SampledProcess) -> bool:
+    """Whether `peer` sends what `each` waits for, or takes what it sends."""
+    receives = "recv" in each.activity.call
     wanted = "send" if receives else "recv"
-    return wanted in peer.activity.call and _peer(peer) == seen.rank
+    return wanted in peer.activity.call and _peer(peer) == each.rank
 
 
-def _is_cycle(start: Seen, by_rank: dict[int, Seen]) -> bool:
+def _is_cycle(start: SampledProcess, by_rank: dict[int, SampledProcess]) -> bool:
     """Whether the ranks that `start` waits for lead back to it."""
-    seen, rank = set(), _peer(start)
-    while rank in by_rank and rank not in seen:
+    visited, rank = set(), _peer(start)
+    while rank in by_rank and rank not in visited:
         if rank == start.rank:
             return True
-        seen.add(rank)
+        visited.add(rank)
         rank = _peer(by_rank[rank])
     return False

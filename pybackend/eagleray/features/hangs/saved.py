@@ -8,19 +8,26 @@ from typing import Any
 
 import cattrs
 from cattrs.errors import BaseValidationError
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 from eagleray.common.atomic_file import replace_text
 from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.common.l10n import t
 from eagleray.features.hangs import errors
-from eagleray.features.hangs.model import VERSION, Picture
+from eagleray.features.hangs.model import VERSION, Coverage, Picture
 from eagleray.sampling.rank_sets import RankSet
 
 # A picture grows with its classes: one of 10,000 ranks has some megabytes.
 _LARGEST = 256 * 2**20
 _MOST_RANKS = 10_000_000
 
-_converter = cattrs.Converter(forbid_extra_keys=False)
+_converter = cattrs.Converter()
+_converter.register_unstructure_hook(
+    Coverage, make_dict_unstructure_fn(Coverage, _converter, processes=override(rename="seen"))
+)
+_converter.register_structure_hook(
+    Coverage, make_dict_structure_fn(Coverage, _converter, processes=override(rename="seen"))
+)
 
 
 def as_json(taken: Picture) -> dict[str, Any]:

@@ -18,15 +18,15 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 def handler_at(file: str, line: int) -> str:
     """`except` or `finally` if `line` is in such a block of its function, else ""."""
-    found = ""
+    result = ""
     for node in _around(file, line):
         if isinstance(node, _FUNCTIONS):
-            found = ""
+            result = ""
         elif isinstance(node, ast.ExceptHandler):
-            found = "except"
+            result = "except"
         elif isinstance(node, ast.Try) and _holds(node.finalbody, line):
-            found = "finally"
-    return found
+            result = "finally"
+    return result
 
 
 def branch_between(file: str, first: int, second: int) -> int:
@@ -34,13 +34,13 @@ def branch_between(file: str, first: int, second: int) -> int:
 
     A line after an `if` that returns is in another branch than the lines within it.
     """
-    found = 0
+    result = 0
     for node in _around(file, min(first, second)):
         if isinstance(node, ast.If | ast.Match) and any(
             _holds(body, first) != _holds(body, second) for body in _bodies(node)
         ):
-            found = node.lineno
-    return found
+            result = node.lineno
+    return result
 
 
 def calls_at(file: str, line: int) -> tuple[str, ...]:

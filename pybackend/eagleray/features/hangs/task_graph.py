@@ -20,7 +20,7 @@ Process = tuple[str, int]
 
 
 @frozen
-class TaskRow:
+class OpenTask:
     """A task that has not ended; `actor_id` is "" for a task without an actor, `parent_id` the task that has called it.
 
     `name` is "" for that of a driver.  `actor` is the name of its actor, `process` where it runs, and `needs` the
@@ -42,11 +42,11 @@ class TaskRow:
 class Call:
     """`caller` waits for `called`, which runs on or is queued at `actor_id`."""
 
-    caller: TaskRow
-    called: TaskRow
+    caller: OpenTask
+    called: OpenTask
 
 
-def waits(tasks: Iterable[TaskRow], waiting: Collection[Process]) -> list[Call]:
+def waits(tasks: Iterable[OpenTask], waiting: Collection[Process]) -> list[Call]:
     """Which running task in a process that waits in `ray.get` has called which task that has not ended.
 
     A task may go on without the result of what it has called; so only processes count whose stacks show that they wait.
@@ -61,7 +61,7 @@ def waits(tasks: Iterable[TaskRow], waiting: Collection[Process]) -> list[Call]:
     ]
 
 
-def cycle(tasks: Sequence[TaskRow], waiting: Collection[Process]) -> tuple[Call, ...]:
+def cycle(tasks: Sequence[OpenTask], waiting: Collection[Process]) -> tuple[Call, ...]:
     """The shortest cycle of calls between processes `waiting` in `ray.get`; () if there is none.
 
     A call that runs leads to what it has called itself.  A call that is queued at an actor leads to what the only call
@@ -70,7 +70,7 @@ def cycle(tasks: Sequence[TaskRow], waiting: Collection[Process]) -> tuple[Call,
     by_caller: dict[str, list[Call]] = defaultdict(list)
     for call in waits(tasks, waiting):
         by_caller[call.caller.task_id].append(call)
-    running: dict[str, list[TaskRow]] = defaultdict(list)
+    running: dict[str, list[OpenTask]] = defaultdict(list)
     for task in tasks:
         if task.actor_id and _is_running(task):
             running[task.actor_id].append(task)
@@ -80,7 +80,7 @@ def cycle(tasks: Sequence[TaskRow], waiting: Collection[Process]) -> tuple[Call,
     return _from_outside(min(cycles, key=len, default=()))
 
 
-def without_node(tasks: Iterable[TaskRow], waiting: Collection[Process]) -> list[Call]:
+def without_node(tasks: Iterable[OpenTask], waiting: Collection[Process]) -> list[Call]:
     """The calls of processes `waiting` in `ray.get` for which no node has the resources."""
     return [call for call in waits(tasks, waiting) if call.called.state == NEEDS_NODE]
 
@@ -97,22 +97,22 @@ def _from_outside(path: tuple[Call, ...]) -> tuple[Call, ...]:
 def _path_back(
     start: str,
     by_caller: Mapping[str, Sequence[Call]],
-    running: Mapping[str, Sequence[TaskRow]],
+    running: Mapping[str, Sequence[OpenTask]],
 ) -> tuple[Call, ...]:
     """The shortest way of calls from the task `start` to what waits for itself."""
     paths: list[tuple[Call, ...]] = [(call,) for call in by_caller[start]]
-    seen: set[str] = set()
+    visited: set[str] = set()
     for path in paths:
         next_task = _holder(path[-1].called, running)
         if next_task == start:
             return path
-        if next_task not in seen:
-            seen.add(next_task)
+        if next_task not in visited:
+            visited.add(next_task)
             paths.extend((*path, call) for call in by_caller.get(next_task, []))
     return ()
 
 
-def _holder(called: TaskRow, running: Mapping[str, Sequence[TaskRow]]) -> str:
+def _holder(called: OpenTask, running: Mapping[str, Sequence[OpenTask]]) -> str:
     """The id of the task that has to end first: `called` itself, or what keeps its actor from it."""
     if called.state not in QUEUED_AT_ACTOR:
         return called.task_id
@@ -120,5 +120,5 @@ def _holder(called: TaskRow, running: Mapping[str, Sequence[TaskRow]]) -> str:
     return occupying[0].task_id if len(occupying) == 1 else called.task_id
 
 
-def _is_running(task: TaskRow) -> bool:
+def _is_running(task: OpenTask) -> bool:
     return task.state in (RUNNING, RUNNING_IN_RAY_GET, RUNNING_IN_RAY_WAIT)

@@ -11,7 +11,7 @@ from eagleray.features.hangs import wording
 from eagleray.features.hangs.comparing import Move
 from eagleray.features.hangs.model import Coverage, Picture, StackClass
 from eagleray.features.hangs.picture import tree_of
-from eagleray.sampling.frames import Frame, is_noise, is_users
+from eagleray.sampling.frames import PythonFrame, is_noise, is_users
 from eagleray.sampling.merging import TreeNode
 from eagleray.sampling.rank_sets import RankSet
 
@@ -31,7 +31,9 @@ def lines(taken: Picture) -> Iterator[str]:
     yield from tree_lines(tree_of(taken), taken)
     yield ""
     yield counted(
-        taken.coverage.seen, "{n} process seen in 3 samples.", "{n} processes seen in 3 samples."
+        taken.coverage.processes,
+        "{n} process seen in 3 samples.",
+        "{n} processes seen in 3 samples.",
     )
     yield from _unseen(taken.coverage)
 
@@ -45,10 +47,10 @@ def markdown(taken: Picture) -> str:
 
 
 def comparison(moves: Iterable[Move]) -> Iterator[str]:
-    found = list(moves)
-    if not found:
+    listed = list(moves)
+    if not listed:
         yield t("No rank has moved between the two pictures.")
-    for move in found:
+    for move in listed:
         yield t(
             "{Ranks}: {before} → {after}",
             Ranks=wording.Ranks_of(move.ranks),
@@ -100,7 +102,7 @@ def _unseen(coverage: Coverage) -> Iterator[str]:
         yield t("Not seen: node {node} ({reason})", node=node.node, reason=why)
 
 
-def _folded(frames: Iterable[Frame]) -> list[str]:
+def _folded(frames: Iterable[PythonFrame]) -> list[str]:
     """The frames of a chain that tell something: those of the user, and the last."""
     shown = [frame for frame in frames if not is_noise(frame)]
     return [
@@ -119,5 +121,5 @@ def _members(members: Mapping[str, RankSet], several: bool) -> str:
 def _position(each: StackClass | None) -> str:
     if each is None:
         return t("not seen")
-    frames = [Frame(frame.function, frame.path, frame.line) for frame in each.frames]
+    frames = [PythonFrame(frame.function, frame.path, frame.line) for frame in each.frames]
     return " > ".join(_folded(frames)[-2:])

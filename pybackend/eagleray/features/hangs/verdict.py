@@ -49,7 +49,7 @@ LEAST_CONFIDENCE = 0.5
 
 
 @frozen
-class Verdict:
+class HangVerdict:
     """The best reading, or `unknown` with the two best in `readings`."""
 
     reading: Reading

@@ -8,8 +8,8 @@ from pathlib import PurePosixPath
 
 from eagleray.common.l10n import t
 from eagleray.features.hangs.activity import Doing
-from eagleray.features.hangs.evidence import Seen
-from eagleray.sampling.frames import Frame
+from eagleray.features.hangs.evidence import SampledProcess
+from eagleray.sampling.frames import PythonFrame
 from eagleray.sampling.processes import ACTOR, DRIVER, RANK, Described
 from eagleray.sampling.rank_sets import RankSet
 
@@ -17,10 +17,10 @@ from eagleray.sampling.rank_sets import RankSet
 _MOST_CALLS = 3
 
 
-def ranks(seen: Iterable[Seen]) -> str:
+def ranks(processes: Iterable[SampledProcess]) -> str:
     """The ranks; other processes by what they are: `the driver, Trainer 0-1, process 4711`."""
     by_name: dict[str, list[int]] = defaultdict(list)
-    for each in seen:
+    for each in processes:
         by_name[_kind(each.process)].append(each.rank)
     return ", ".join(_numbered(name, RankSet.of(numbers)) for name, numbers in by_name.items())
 
@@ -37,34 +37,34 @@ def _numbered(name: str, numbers: RankSet) -> str:
     return f"{name} {numbers}"
 
 
-def Ranks(seen: Iterable[Seen]) -> str:
-    return _capital(ranks(seen))
+def Ranks(processes: Iterable[SampledProcess]) -> str:
+    return _capital(ranks(processes))
 
 
-def ranks_of(found: RankSet) -> str:
+def ranks_of(numbers: RankSet) -> str:
     """`rank 2`, `ranks 1 and 3`, `ranks 0-3, 7 and 9`."""
-    if len(found) == 1:
-        return t("rank {rank}", rank=found)
-    parts = str(found).split(",")
+    if len(numbers) == 1:
+        return t("rank {rank}", rank=numbers)
+    parts = str(numbers).split(",")
     if len(parts) == 1:
         return t("ranks {ranks}", ranks=parts[0])
     return t("ranks {ranks} and {last}", ranks=", ".join(parts[:-1]), last=parts[-1])
 
 
-def Ranks_of(found: RankSet) -> str:
-    return _capital(ranks_of(found))
+def Ranks_of(numbers: RankSet) -> str:
+    return _capital(ranks_of(numbers))
 
 
-def calls(seen: Sequence[Seen]) -> str:
+def calls(processes: Sequence[SampledProcess]) -> str:
     """`all_gather (trainer.py:88)` for each different call."""
-    found = dict.fromkeys(_call(each) for each in seen)
-    listed = [text for text in found if text][:_MOST_CALLS]
+    named = dict.fromkeys(_call(each) for each in processes)
+    listed = [text for text in named if text][:_MOST_CALLS]
     return ", ".join(listed) or t("other code")
 
 
-def place(seen: Sequence[Seen]) -> str:
+def place(processes: Sequence[SampledProcess]) -> str:
     """` at load_checkpoint (trainer.py:91)`, "" if there is no code of the user."""
-    frames = dict.fromkeys(each.activity.place for each in seen if each.activity.place)
+    frames = dict.fromkeys(each.activity.place for each in processes if each.activity.place)
     listed = [
         t("{function} ({line})", function=short_function(frame), line=line_of(frame))
         for frame in list(frames)[:_MOST_CALLS]
@@ -72,17 +72,17 @@ def place(seen: Sequence[Seen]) -> str:
     return t(" in {places}", places=", ".join(listed)) if listed else ""
 
 
-def line_of(frame: Frame) -> str:
+def line_of(frame: PythonFrame) -> str:
     name = PurePosixPath(frame.file).name
     return f"{name}:{frame.line}" if frame.line else name
 
 
-def short_function(frame: Frame) -> str:
+def short_function(frame: PythonFrame) -> str:
     return frame.function.rpartition("<locals>.")[2]
 
 
-def _call(seen: Seen) -> str:
-    activity = seen.activity
+def _call(process: SampledProcess) -> str:
+    activity = process.activity
     frame = activity.place
     name = activity.call or (short_function(frame) if frame else "")
     if activity.doing is Doing.IN_KERNEL and frame:
