@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -27,6 +28,9 @@ _NOISE_FILES = re.compile(
 )
 
 
+# A program of ten thousand ranks has no more different frames; each is looked at again for each rank.
+_MOST_FRAMES = 2**16
+
 _LIBRARY = re.compile(r"(^|/)(site-packages|dist-packages|lib(64)?/python3[.\d]*)/|^<frozen ")
 _DEBUGGER = re.compile(r"(^|/)(_pydevd_bundle|pydevd[^/]*|debugpy|pdb\.py|bdb\.py|rpdb\.py)(/|$)")
 _WAITS = re.compile(
@@ -34,16 +38,19 @@ _WAITS = re.compile(
 )
 
 
+@lru_cache(_MOST_FRAMES)
 def is_users(frame: PythonFrame) -> bool:
     """Whether `frame` is code of the user: not of a library, nor of Python itself."""
     return not (_LIBRARY.search(frame.file) or is_internal(frame.file) or is_noise(frame))
 
 
+@lru_cache(_MOST_FRAMES)
 def waits_for_debugger(frame: PythonFrame) -> bool:
     """Whether a debugger (debugpy, pdb, Ray's) keeps the thread in `frame`; a thread that it only traces runs on."""
     return _DEBUGGER.search(frame.file) is not None and _WAITS.search(frame.function) is not None
 
 
+@lru_cache(_MOST_FRAMES)
 def is_collective(frame: PythonFrame) -> bool:
     """Whether `frame` is in PyTorch's functions of process groups, which block until their partners come."""
     return frame.file.endswith("torch/distributed/distributed_c10d.py")
@@ -54,6 +61,7 @@ def is_internal(file: str) -> bool:
     return _INTERNAL.search(file) is not None
 
 
+@lru_cache(_MOST_FRAMES)
 def is_noise(frame: PythonFrame) -> bool:
     """Whether `frame` only wraps a call of the user's code, or is called by what only wraps."""
     return _NOISE.search(frame.function) is not None or _NOISE_FILES.search(frame.file) is not None

@@ -203,7 +203,8 @@ def _moves(
     first, last = samples[0], samples[-1]
     read = [stack for stack in stacks if stack is not None]
     is_elsewhere = any(
-        _users_part(first) != _users_part(second) for first, second in pairwise(read)
+        first is not second and _users_part(first) != _users_part(second)
+        for first, second in pairwise(read)
     )
     if doing.doing is Doing.IN_COLLECTIVE:
         # It sleeps until its partners come: a thread that is woken often takes part in many of them.

@@ -134,7 +134,6 @@ def _unseen(evidence: HangEvidence) -> tuple[Unseen, ...]:
     missing = [
         Unseen(world.name, rank, "not-found")
         for world in evidence.worlds
-        for rank in world.expected
-        if rank not in RankSet.of(each.rank for each in world.ranks)
+        for rank in world.expected.without(RankSet.of(each.rank for each in world.ranks))
     ]
     return (*unreadable, *missing)

@@ -413,8 +413,8 @@ def _minority(
     for each in ranks:
         by_key.setdefault(key(each), []).append(each)
     # `max` keeps the order of ranks among equals.
-    usual = max(by_key.values(), key=len, default=[])
-    return [each for each in ranks if each not in usual]
+    usual = {id(each) for each in max(by_key.values(), key=len, default=[])}
+    return [each for each in ranks if id(each) not in usual]
 
 
 def _group(process: SampledProcess) -> str:

@@ -13,8 +13,9 @@ from eagleray.sampling.frames import PythonFrame
 from eagleray.sampling.processes import ACTOR, DRIVER, RANK, Described
 from eagleray.sampling.rank_sets import RankSet
 
-# More calls than these in a sentence make it a list.
+# More calls, or parts of a set of ranks, than these in a sentence make it a list.
 _MOST_CALLS = 3
+_MOST_PARTS = 8
 
 
 def ranks(processes: Iterable[SampledProcess]) -> str:
@@ -48,6 +49,9 @@ def ranks_of(numbers: RankSet) -> str:
     parts = str(numbers).split(",")
     if len(parts) == 1:
         return t("ranks {ranks}", ranks=parts[0])
+    if len(parts) > _MOST_PARTS:
+        shown = ", ".join(parts[:_MOST_CALLS])
+        return t("{n} ranks ({ranks}, …)", n=len(numbers), ranks=shown)
     return t("ranks {ranks} and {last}", ranks=", ".join(parts[:-1]), last=parts[-1])
 
 
