@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import logging
 import secrets
 import time
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import Any
 
 from attrs import asdict, frozen
 
-from eagleray.common.errors import printable
+from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
 from eagleray.features.hangs.collecting.rounds import PAUSE_S, ROUNDS, OnProgress, unheard
 from eagleray.features.hangs.diagnosis import diagnosis
@@ -27,7 +28,7 @@ from eagleray.ray import logs
 from eagleray.ray.cluster_query import ENTRYPOINT, ClusterQuery
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import job_failed, job_unfinished
-from eagleray.ray.rows import NodeRow
+from eagleray.ray.rows import NodeRow, TaskRow
 from eagleray.sampling import wire
 from eagleray.sampling.node import NodeSamples
 from eagleray.tools.code_copies import sampling_package, zip_package
@@ -36,6 +37,8 @@ from eagleray.tools.pyspy import find_program
 LARGEST_ANSWER = 256 * 2**20
 # Nodes have limits of their own in `in_cluster`; this is for a cluster that starts no job.
 LIMIT_S = 120.0
+
+log = logging.getLogger(__name__)
 
 
 @frozen
@@ -67,11 +70,11 @@ class ClusterPictures:
             dashboard.nodes(),
             dashboard.actors(),
             dashboard.all_workers(),
-            dashboard.unended_tasks(),
+            _tasks(dashboard),
         )
         names = names_of_nodes(nodes, actors, workers)
         answer = await self._sample(dashboard, names, on_progress, rounds, pause_s)
-        tasks = steady(before, await dashboard.unended_tasks())
+        tasks = steady(before, await _tasks(dashboard))
         graph = rows(tasks, actors, workers, hosts_of(nodes), _room(nodes))
         sampled = evidence(answer.nodes, pause_s, is_whole=not answer.silent, tasks=graph)
         return picture(sampled, diagnosis(sampled), time.time(), answer.silent)
@@ -149,6 +152,15 @@ def _archive(py_spy: str) -> tuple[str, str, bytes]:
 def _request(names: Mapping[str, NodeNames], rounds: int, pause_s: float) -> bytes:
     nodes = {node_id: asdict(each, recurse=False) for node_id, each in names.items()}
     return json.dumps({"rounds": rounds, "pause_s": pause_s, "nodes": nodes}).encode()
+
+
+async def _tasks(dashboard: Dashboard) -> list[TaskRow]:
+    """The tasks that have not ended; none where Ray fails to list them, since most verdicts need only stacks."""
+    try:
+        return await dashboard.unended_tasks()
+    except EaglerayError as error:
+        log.info("the tasks of %s are not listed: %s %s", dashboard.address, error, error.detail)
+        return []
 
 
 def _room(nodes: Sequence[NodeRow]) -> dict[str, float]:
