@@ -6,7 +6,16 @@ import { join } from "node:path";
 import { root } from "./paths.mjs";
 import { must } from "./run.mjs";
 
-const SLOW = ["real_ray", "lab", "lab_ray", "old_ray", "nsys", "packaging", "nvim_dap", "torch_ranks"];
+const SLOW = [
+  "real_ray",
+  "lab",
+  "lab_ray",
+  "old_ray",
+  "nsys",
+  "packaging",
+  "nvim_dap",
+  "torch_ranks",
+];
 const FAST = SLOW.map((mark) => `not ${mark}`).join(" and ");
 // They have suites of their own: `check` runs the first two, the others start real debuggers, programs and sshd.
 const CHECKED = ["tests/layers", "tests/documents"];
@@ -64,7 +73,10 @@ export const suites = [
     minutes: 5,
     command: ({ junit }) => [process.execPath, ["scripts/unit.mjs", "--junit", junit]],
   },
-  pytest("real Ray", ["python", "packages", "proofs"], "real_ray", { minutes: 20, secondTry: true }),
+  pytest("real Ray", ["python", "packages", "proofs"], "real_ray", {
+    minutes: 20,
+    secondTry: true,
+  }),
   editor("windows", NEWEST),
   pytest("unit (Python)", ["python", "workers"], FAST, {
     minutes: 15,
