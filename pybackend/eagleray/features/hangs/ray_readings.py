@@ -55,9 +55,11 @@ def starvation(evidence: HangEvidence) -> Iterator[Reading]:
 
 
 def _works(process: SampledProcess) -> bool:
-    """Whether `process` may end and make room; an idle actor of Ray uses some CPU, too, but not in code of the user."""
-    in_code = process.activity.doing is Doing.IN_CODE and process.activity.place is not None
-    return process.moves or (in_code and process.cpu > _WORKING_CPU)
+    """Whether `process` may end and make room; an idle actor of Ray works a little, too, but not in code of the user."""
+    activity = process.activity
+    if activity.place is None or activity.doing is Doing.IN_RAY_GET:
+        return False
+    return process.moves or (activity.doing is Doing.IN_CODE and process.cpu > _WORKING_CPU)
 
 
 def _in_ray_get(evidence: HangEvidence) -> set[Process]:
