@@ -49,7 +49,8 @@ def nodes(draw: st.DrawFn) -> NodeSamples:
         Round(tuple(draw(samples) for _ in found), table(), table())
         for _ in range(draw(st.integers(0, 3)))
     )
-    return NodeSamples(draw(texts), found, rounds)
+    interval_s = draw(st.integers(0, 10_000)) / 1000
+    return NodeSamples(draw(texts), found, rounds, interval_s)
 
 
 @given(st.lists(nodes(), max_size=3))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import proc, ray_node, wire
-from .node import NodeSamples
+from .node import NodeSamples, interval
 from .processes import Named
 
 TYPE_CHECKING = False
@@ -55,6 +55,7 @@ class Node:
     due: float = 0.0
     processes: tuple[Described, ...] | None = None
     rounds: list[Round] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
     reason: str = ""
     detail: str = ""
 
@@ -129,7 +130,13 @@ class Sampling:
         answered = [node for node in self._nodes if node.rounds]
         silent = [node for node in self._nodes if not node.rounds]
         samples = [
-            NodeSamples(node.host, node.processes or (), tuple(node.rounds)) for node in answered
+            NodeSamples(
+                node.host,
+                node.processes or (),
+                tuple(node.rounds),
+                interval(node.times[: len(node.rounds)]),
+            )
+            for node in answered
         ]
         return {
             "samples": wire.dump(samples),
@@ -176,6 +183,7 @@ class Sampling:
             if node.pending is None and node.due <= now:
                 is_last = len(node.rounds) == self._rounds - 1
                 node.pending = node.actor.round.remote(is_last)
+                node.times.append(now)
                 node.until = now + WARM_S
             elif node.pending is not None and node.until <= now:
                 node.reason = "timeout"

@@ -58,11 +58,15 @@ class Round(NamedTuple):
 
 @dataclass(frozen=True)
 class NodeSamples:
-    """The answer of a node: its processes, and the rounds in which they were sampled, in the same order of processes."""
+    """The answer of a node: its processes, and the rounds in which they were sampled, in the same order of processes.
+
+    `interval_s` is the measured time from one round to the next, which is longer than the pause between them.
+    """
 
     host: str
     processes: tuple[Described, ...]
     rounds: tuple[Round, ...]
+    interval_s: float = 0.0
 
 
 def sample(
@@ -78,13 +82,19 @@ def sample(
     processes = proc.all_processes()
     roots = [*pids, *partners(pids, processes)]
     processes_here = tuple(described(proc.descendants(roots, processes), processes, host))
-    taken = []
+    taken, times = [], []
     for number in range(rounds):
         if number:
             time.sleep(pause_s)
+        times.append(time.monotonic())
         taken.append(sample_once(processes_here, tools, is_last=number == rounds - 1))
         on_round(number + 1)
-    return NodeSamples(host, processes_here, tuple(taken))
+    return NodeSamples(host, processes_here, tuple(taken), interval(times))
+
+
+def interval(times: Sequence[float]) -> float:
+    """The mean time between two rounds that began at `times`; 0 for a single round."""
+    return round((times[-1] - times[0]) / (len(times) - 1), 3) if len(times) > 1 else 0.0
 
 
 def sample_once(processes: Sequence[Described], tools: Tools, *, is_last: bool) -> Round:

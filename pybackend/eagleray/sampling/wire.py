@@ -65,6 +65,7 @@ class _Writer:
             node.host,
             [self._process(process) for process in node.processes],
             [self._round(taken) for taken in node.rounds],
+            node.interval_s,
         ]
 
     def _process(self, process: Described) -> list[Any]:
@@ -135,7 +136,7 @@ class _Reader:
         return _each(value, self._node)
 
     def _node(self, row: Any) -> NodeSamples:
-        host, process_rows, rounds = _row(row, 3)
+        host, process_rows, rounds, interval_s = _row(row, 4)
         processes = tuple(_each(process_rows, self._process))
         members: dict[str, set[int]] = {}
         for process in processes:
@@ -143,7 +144,7 @@ class _Reader:
         if len(_rows(rounds)) > MOST_ROUNDS:
             raise ValueError("more rounds than anybody takes")
         taken = _each(rounds, lambda row: self._round(row, len(processes), members))
-        return NodeSamples(_text(host), processes, tuple(taken))
+        return NodeSamples(_text(host), processes, tuple(taken), _seconds(interval_s))
 
     def _process(self, row: Any) -> Described:
         pid, parent, role, group, number, title, world_size, rendezvous, is_here = _row(row, 9)

@@ -131,8 +131,10 @@ def evidence(
     is_whole: bool,
     tasks: Iterable[OpenTask] = (),
 ) -> HangEvidence:
-    """What `nodes` have sampled every `pause_s` seconds; `is_whole`: they are all nodes on which ranks may be."""
-    sampled = tuple(each for node in nodes for each in _sampled_on(node, pause_s))
+    """What `nodes` have sampled every `pause_s` seconds or, on a busy node, less often; `is_whole`: they are all nodes on which ranks may be."""
+    sampled = tuple(
+        each for node in nodes for each in _sampled_on(node, max(pause_s, node.interval_s))
+    )
     return HangEvidence(sampled, is_whole, tuple(tasks))
 
 
