@@ -269,7 +269,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
             later("Find out why a program is stuck"),
             examples=(
                 ("stacks --pids 4711 4712", later("these processes and all of their ranks")),
-                ("stacks --pids $(pgrep -f train.py) --json", later("as JSON")),
+                ("stacks --pids 4711 --save hang.json", later("keep the picture")),
             ),
         ),
         "inspect": Command(

@@ -35,6 +35,8 @@ STEPS: dict[str, str] = {
     "unknown-cluster": later(
         "`eagleray clusters` lists clusters, `eagleray clusters add ADDRESS` adds one."
     ),
+    "not-inspected": later("`eagleray stacks --pids PID` shows its stack."),
+    "no-picture": later("Select a file that `eagleray stacks --save` wrote."),
     "unknown-run": later("`eagleray runs` lists runs."),
     "run-elsewhere": later("Run `eagleray runs stop RUN` on that machine."),
     "unknown-pdb": _PDB,

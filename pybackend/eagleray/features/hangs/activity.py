@@ -49,6 +49,8 @@ class Activity:
 MESSAGES = ("send", "recv", "isend", "irecv", "batch_isend_irecv")
 # Blocks until a collective that was started earlier has ended; torch 2.13 has no Python frame below it.
 WAIT = "wait"
+# The reductions of DDP and FSDP run within the backward pass, where no Python frame tells that they wait (torch 2.13).
+BACKWARD = "backward"
 
 _INITIALIZERS = re.compile(
     r"(^|\.)(init_process_group|init_device_mesh|new_group|new_subgroups|rendezvous|next_rendezvous|_store_based_barrier"
@@ -61,6 +63,7 @@ _TEARDOWN = re.compile(
 )
 _EXIT_OF_PYTHON = re.compile(r"(^|\.)(_shutdown|_python_exit|_exit_function|_run_exitfuncs)$")
 _EXIT_METHODS = re.compile(r"(^|\.)__a?exit__$")
+_BACKWARD = re.compile(r"torch/autograd/(graph|__init__)\.py$")
 _LOADER = re.compile(r"torch/utils/data/dataloader\.py$")
 _RAY_GET = re.compile(r"(^|\.)(get|get_objects|wait)$")
 _UNWRAPPED = re.compile(r"(^|\.)_?wrap(per|ped)?\b|<locals>\.")
@@ -112,6 +115,8 @@ def collective_of(frames: Sequence[PythonFrame], place: PythonFrame | None) -> s
     name = outer_name(frames, is_collective)
     if name:
         return name
+    if _BACKWARD.search(frames[-1].file) and frames[-1].function.endswith("_engine_run_backward"):
+        return BACKWARD
     if place is not None and place is frames[-1]:
         called = source_lines.calls_at(place.file, place.line)
         return WAIT if any(method in called for method in _BLOCKING_METHODS) else ""

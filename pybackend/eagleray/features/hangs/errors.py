@@ -18,21 +18,22 @@ def no_processes(pids: Sequence[int]) -> EaglerayError:
 
 
 def not_inspected(pid: int, reason: str, text: str) -> EaglerayError:
-    steps = {
-        "ended": t("Check the number with `ps`."),
-        "stopped": t("Resume it first, with `kill -CONT {pid}`.", pid=pid),
-        "permission": t("Run this as the user of the process, where ptrace is allowed."),
-    }
-    return EaglerayError(
-        "not-inspected",
-        t("Can't look into process {pid}: {reason}.", pid=pid, reason=text),
-        steps.get(reason, t("Run `eagleray stacks --pids {pid}` for its stack.", pid=pid)),
-    )
+    """`reason` is that of `NotStarted`, and `text` what it says."""
+    code, step = {
+        "ended": ("process-ended", t("Check the number with `ps`.")),
+        "stopped": ("process-stopped", t("Resume it first, with `kill -CONT {pid}`.", pid=pid)),
+        "permission": (
+            "process-not-readable",
+            t("Run this as the user of the process, where ptrace is allowed."),
+        ),
+    }.get(reason, ("not-inspected", t("Sample its stack instead.")))
+    message = t("Can't look into process {pid}: {reason}.", pid=pid, reason=text)
+    return EaglerayError(code, message, step)
 
 
 def no_picture(path: Path, why: str) -> EaglerayError:
     return EaglerayError(
         "no-picture",
         t("Can't read {path}: {why}.", path=printable(str(path)), why=printable(why)),
-        t("Select a file that `eagleray stacks --save` wrote."),
+        t("Select a saved picture of stacks."),
     )

@@ -323,7 +323,7 @@ def same_call(scene: Scene) -> Iterator[Reading]:
     is_unsure = waiting[0].activity.call == WAIT or bool(_group(waiting[0]))
     text = t("All ranks wait in {calls}, at the same line.", calls=wording.calls(waiting))
     step = t("Check the network between the nodes, and the GPUs.")
-    yield _reading(scene, Kind.TRANSPORT, (), 0.55 if is_unsure else 0.75, text, step)
+    yield _reading(scene, Kind.TRANSPORT, (), 0.45 if is_unsure else 0.75, text, step)
     if is_unsure:
         text = t(
             "The ranks wait in {calls}, perhaps in different process groups.",
@@ -331,6 +331,21 @@ def same_call(scene: Scene) -> Iterator[Reading]:
         )
         step = t("Start the run with the flight recorder to see the groups.")
         yield _reading(scene, Kind.WRONG_PROCESS_GROUP, (), 0.45, text, step)
+
+
+def outliers(scene: Scene) -> Iterator[Reading]:
+    """Most ranks are at the same place, no rank moves, and it isn't known for what they wait."""
+    ranks = scene.world.ranks
+    different = _minority(ranks, lambda each: each.activity)
+    if scene.waiting or not different or len(different) * 2 >= len(ranks):
+        return
+    text = counted(
+        len(different),
+        "{Ranks} is elsewhere than the others{place}, and no rank moves.",
+        "{Ranks} are elsewhere than the others{place}, and no rank moves.",
+        **_about(scene, different),
+    )
+    yield _reading(scene, Kind.STRAGGLER, different, 0.55, text, _inspect_step(different))
 
 
 def ray_get_cycle(scene: Scene) -> Iterator[Reading]:
@@ -361,6 +376,7 @@ RULES: tuple[Rule, ...] = (
     late,
     event_loops,
     same_call,
+    outliers,
 )
 
 
