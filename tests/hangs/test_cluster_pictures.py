@@ -15,6 +15,7 @@ import psutil
 import pytest
 from eagleray.features.hangs.collecting.cluster import ClusterPictures
 from eagleray.features.hangs.model import Picture
+from eagleray.features.hangs.ray_names import job_of_driver
 from eagleray.ray.dashboard import Dashboard
 
 from scripts.ray_cluster import MARK, free_ports
@@ -67,9 +68,17 @@ async def take(dashboard: Dashboard, **more: Any) -> Picture:
         await pictures.close()
 
 
-async def shown_tasks(dashboard: Dashboard, name: str, state: str) -> None:
-    """Workers report their tasks to Ray once a second."""
-    while not any(t.name == name and t.state == state for t in await dashboard.unended_tasks()):
+async def shown_tasks(dashboard: Dashboard, program: Program, name: str, state: str) -> None:
+    """Workers report their tasks to Ray once a second; it still lists those of programs that were killed."""
+    while True:
+        jobs = {
+            job_of_driver(row.worker_id)
+            for row in await dashboard.all_workers()
+            if row.pid == program.process.pid
+        }
+        tasks = [task for task in await dashboard.unended_tasks() if task.job_id in jobs]
+        if any((task.name, task.state) == (name, state) for task in tasks):
+            return
         await asyncio.sleep(0.2)
 
 
@@ -106,8 +115,8 @@ async def test_actors_in_different_collectives_are_named_by_rank(
 async def test_actors_that_call_back_are_a_proved_cycle(
     run: Callable[..., Program], dashboard: Dashboard
 ) -> None:
-    run("ray_tasks.py", "cycle")
-    await shown_tasks(dashboard, "Policy.value", "SUBMITTED_TO_WORKER")
+    program = run("ray_tasks.py", "cycle")
+    await shown_tasks(dashboard, program, "Policy.value", "SUBMITTED_TO_WORKER")
     verdict = (await take(dashboard)).verdict
     assert verdict.kind == "ray-get-cycle"
     assert verdict.sentence == (
@@ -119,8 +128,8 @@ async def test_actors_that_call_back_are_a_proved_cycle(
 async def test_task_that_is_too_large_for_every_node_is_named(
     run: Callable[..., Program], dashboard: Dashboard
 ) -> None:
-    run("ray_tasks.py", "too_large")
-    await shown_tasks(dashboard, "train", "PENDING_NODE_ASSIGNMENT")
+    program = run("ray_tasks.py", "too_large")
+    await shown_tasks(dashboard, program, "train", "PENDING_NODE_ASSIGNMENT")
     verdict = (await take(dashboard)).verdict
     assert verdict.kind == "starvation"
     assert verdict.sentence == "ask_for_much waits for train, but no node has CPU: 1000."
@@ -129,8 +138,8 @@ async def test_task_that_is_too_large_for_every_node_is_named(
 async def test_cluster_without_a_free_cpu_is_sampled_and_its_driver_starves(
     run: Callable[..., Program], dashboard: Dashboard
 ) -> None:
-    run("ray_tasks.py", "full")
-    await shown_tasks(dashboard, "train", "PENDING_NODE_ASSIGNMENT")
+    program = run("ray_tasks.py", "full")
+    await shown_tasks(dashboard, program, "train", "PENDING_NODE_ASSIGNMENT")
     verdict = (await take(dashboard)).verdict
     assert verdict.kind == "starvation"
     assert verdict.sentence == "The driver waits for train, but other tasks hold all CPU: 1."
@@ -224,8 +233,8 @@ def _alive(cluster: RayCluster) -> list[dict[str, Any]]:
 async def test_node_whose_raylet_is_stopped_is_reported_and_the_others_are_seen(
     cluster: RayCluster, run: Callable[..., Program], dashboard: Dashboard
 ) -> None:
-    run("ray_tasks.py", "cycle")
-    await shown_tasks(dashboard, "Policy.value", "SUBMITTED_TO_WORKER")
+    program = run("ray_tasks.py", "cycle")
+    await shown_tasks(dashboard, program, "Policy.value", "SUBMITTED_TO_WORKER")
     with second_node(cluster) as raylet:
         raylet.suspend()
         taken = await take(dashboard)
