@@ -36,4 +36,4 @@ def test_silent_node_is_read_without_control_characters() -> None:
 def test_other_answers_are_rejected(content: bytes) -> None:
     with pytest.raises(EaglerayError) as raised:
         answer_of("http://head:8265", content)
-    assert raised.value.code == "job-failed"
+    assert raised.value.code == "unreadable-answer"

@@ -37,3 +37,12 @@ def no_picture(path: Path, why: str) -> EaglerayError:
         t("Can't read {path}: {why}.", path=printable(str(path)), why=printable(why)),
         t("Select a saved picture of stacks."),
     )
+
+
+def unreadable_answer(address: str, why: str = "") -> EaglerayError:
+    return EaglerayError(
+        "unreadable-answer",
+        t("The stacks of {address} arrived damaged.", address=printable(address)),
+        t("Take the picture again."),
+        output=why,
+    )

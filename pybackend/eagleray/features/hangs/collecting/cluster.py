@@ -19,6 +19,7 @@ from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
 from eagleray.features.hangs.collecting.rounds import PAUSE_S, ROUNDS, OnProgress, unheard
 from eagleray.features.hangs.diagnosis import diagnosis
+from eagleray.features.hangs.errors import unreadable_answer
 from eagleray.features.hangs.evidence import evidence
 from eagleray.features.hangs.model import Picture, SilentNode
 from eagleray.features.hangs.picture import picture
@@ -128,7 +129,7 @@ class ClusterPictures:
 
 
 def answer_of(address: str, content: bytes) -> Answer:
-    """The answer in the file of the job; raises `job-failed` for something else."""
+    """The answer in the file of the job; raises `unreadable-answer` for something else."""
     try:
         value = json.loads(content)
         if not isinstance(value, dict):
@@ -139,7 +140,7 @@ def answer_of(address: str, content: bytes) -> Answer:
             raise ValueError("no list of silent nodes")
         return Answer(tuple(nodes), tuple(_silent(row) for row in silent))
     except (ValueError, RecursionError) as error:
-        raise job_failed(address, t("stacks"), str(error)) from error
+        raise unreadable_answer(address, str(error)) from error
 
 
 @cache
@@ -211,10 +212,10 @@ async def _file(
         pieces.append(piece)
         size += len(piece)
         if size > LARGEST_ANSWER:
-            raise job_failed(dashboard.address, t("stacks"), "its answer is too large")
+            raise unreadable_answer(dashboard.address)
     content = b"".join(pieces)
     if hashlib.sha256(content).hexdigest() != announced.get("sha256"):
-        raise job_failed(dashboard.address, t("stacks"), "its answer arrived damaged")
+        raise unreadable_answer(dashboard.address)
     return content
 
 
