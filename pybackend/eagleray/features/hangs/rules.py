@@ -102,6 +102,8 @@ def gil_held(scene: Scene) -> Iterator[Reading]:
     ]
     if holders:
         asleep = all(not sample.gil_holder_active for each in holders for sample in each.samples)
+        # A loop of Python at one line looks the same, until others wait for it.
+        confidence = 0.9 if asleep else 0.75 if scene.waiting else 0.45
         text = counted(
             len(holders),
             "{Ranks} never releases the GIL{place}: native code runs there.",
@@ -109,7 +111,7 @@ def gil_held(scene: Scene) -> Iterator[Reading]:
             **_about(scene, holders),
         )
         step = t("Look at the native frames of this call.")
-        yield _reading(scene, Kind.GIL_HELD, holders, 0.9 if asleep else 0.75, text, step)
+        yield _reading(scene, Kind.GIL_HELD, holders, confidence, text, step)
 
 
 def initializing(scene: Scene) -> Iterator[Reading]:
