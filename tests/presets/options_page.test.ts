@@ -138,6 +138,12 @@ async function choose(...labels: string[]): Promise<void> {
   await settled();
 }
 
+test("the tab is named after the program in its field", async () => {
+  const page = await opened("eagleray.debugWithOptions");
+  await page.send("edit", { file: "/work/evaluate.py" });
+  assert.equal(page.panel.title, "Run options: evaluate.py");
+});
+
 test("“Start” on the page as it is starts the file in the editor", async () => {
   const page = await opened("eagleray.debugWithOptions");
   assert.equal(page.panel.title, "Run options: train.py");

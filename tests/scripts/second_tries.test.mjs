@@ -84,6 +84,7 @@ test("only suites that drive a real editor, cluster or site have a second try", 
     "unit (Python)",
     "processes",
     "pages",
+    "hangs",
     "packaging",
   ]);
 });

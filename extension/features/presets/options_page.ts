@@ -191,6 +191,7 @@ class OptionsPage {
   private async follow(message: FromOptionsPage): Promise<void> {
     if ("form" in message) {
       this.content = { ...this.content, form: message.form };
+      this.panel.title = this.title;
     }
     switch (message.kind) {
       case "check":

@@ -26,6 +26,7 @@ let shown: OptionsContent | undefined;
 class OptionsContent {
   private readonly parts: readonly Part[];
   private readonly folds: ReadonlyMap<OptionsSection, HTMLDetailsElement>;
+  private readonly title = element("h1", { id: "title" });
   private readonly status = element("p", { id: "status" });
   /** What a screen reader says once typed text was checked: the status changes with each key. */
   private readonly spoken = element("p", { id: "spoken", class: "unseen", role: "status" });
@@ -108,7 +109,7 @@ class OptionsContent {
     const root = element(
       "form",
       { "aria-labelledby": "title" },
-      element("h1", { id: "title" }, filled(texts.titleOf, nameOf(form) || texts.command)),
+      this.title,
       ...this.parts.map((part) => part.root),
       element(
         "div",
@@ -253,6 +254,10 @@ class OptionsContent {
     this.view = { ...this.view, problems: this.allProblems() };
     for (const { refresh } of this.parts) {
       refresh(this.view);
+    }
+    const title = filled(this.texts.titleOf, nameOf(this.view.form) || this.texts.command);
+    if (this.title.textContent !== title) {
+      this.title.textContent = title;
     }
     this.startButton.setAttribute("aria-disabled", String(this.isStarting));
     const status = this.statusText();
