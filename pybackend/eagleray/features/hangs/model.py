@@ -12,6 +12,22 @@ VERSION = 1
 
 
 @frozen
+class PictureTarget:
+    """What a picture is taken of; an empty field doesn't restrict it.
+
+    `cluster` is the id of a cluster, `job_id` that of a Ray job in it, `run_id` that of a run.  Without Ray these are
+    `pids` of this machine, the steps of a `slurm_job`, and processes of `hosts` that are reached through ssh.
+    """
+
+    cluster: str = ""
+    job_id: str = ""
+    run_id: str = ""
+    pids: tuple[int, ...] = ()
+    slurm_job: str = ""
+    hosts: tuple[str, ...] = ()
+
+
+@frozen
 class FrameRow:
     """A frame; `hidden` ones only wrap calls of the user's code.  `line` is 0 where lines don't tell ranks apart."""
 
