@@ -29,6 +29,7 @@ from eagleray.features.clusters.node_access import NodeRoutes, Terminals
 from eagleray.features.clusters.stored_lists import StoredHosts
 from eagleray.features.debugging.debugging import Debugging
 from eagleray.features.debugging.hold_reminder import REMIND_AFTER_S
+from eagleray.features.hangs.pictures import Pictures
 from eagleray.features.pdb.pdb import Pdb
 from eagleray.features.presets.debug_runs import DebugRuns
 from eagleray.features.presets.nsys_check import nsys_problems
@@ -125,9 +126,11 @@ class App:
     collectors: ReportCollectorFactory
     profiling: Profiling
     reports: Reports
+    pictures: Pictures
 
     async def close(self) -> None:
         """Ends every connection; workers that are held stay held."""
+        await self.pictures.close()
         await self.pdb.close()
         await self.workers.close()
         self.connection_monitor.close()
@@ -189,8 +192,8 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         connections.routes_to_departed_node,
     )
 
-    async def dashboard(cluster: str) -> Dashboard:
-        return watch.dashboard(await clusters.resolve(cluster))
+    async def dashboard(cluster: str, say: Callable[[str], None] = lambda _: None) -> Dashboard:
+        return watch.dashboard(await clusters.resolve(cluster, say))
 
     return App(
         settings=settings,
@@ -234,4 +237,5 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         collectors=collectors,
         profiling=Profiling(RunProfiles(runs), runs_of_adapter, collectors, dashboard),
         reports=Reports(report_records),
+        pictures=Pictures(dashboard, runs),
     )

@@ -12,9 +12,8 @@ from eagleray.cli.output import print_json, say
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.features.hangs import comparing, saved, texts
-from eagleray.features.hangs.collecting import here, rounds
-from eagleray.features.hangs.collecting.cluster import ClusterPictures
-from eagleray.features.hangs.model import Picture
+from eagleray.features.hangs.collecting import rounds
+from eagleray.features.hangs.model import Picture, PictureTarget
 
 # The exit code for a hang, with --exit-code.
 HANGS = 3
@@ -68,18 +67,17 @@ def check(arguments: argparse.Namespace) -> str:
 
 
 async def run(app: App, arguments: argparse.Namespace) -> int:
-    pictures = ClusterPictures()
     try:
-        return await _run(app, pictures, arguments)
+        return await _run(app, arguments)
     finally:
         # After the output: Ray takes some seconds to forget a job.
         sys.stdout.flush()
-        await pictures.close()
+        await app.pictures.close()
 
 
-async def _run(app: App, pictures: ClusterPictures, arguments: argparse.Namespace) -> int:
+async def _run(app: App, arguments: argparse.Namespace) -> int:
     earlier = saved.load(Path(arguments.compare)) if arguments.compare else None
-    taken = await _picture(app, pictures, arguments)
+    taken = await _picture(app, arguments)
     if arguments.save:
         saved.save(taken, Path(arguments.save))
     if earlier is not None:
@@ -94,14 +92,11 @@ async def _run(app: App, pictures: ClusterPictures, arguments: argparse.Namespac
     return HANGS if arguments.exit_code and taken.verdict.kind not in _GOES_ON else 0
 
 
-async def _picture(app: App, pictures: ClusterPictures, arguments: argparse.Namespace) -> Picture:
+async def _picture(app: App, arguments: argparse.Namespace) -> Picture:
     def on_progress(done: int, all_rounds: int) -> None:
         say(t("Sample {done} of {all} taken", done=done, all=all_rounds))
 
     if arguments.open:
         return saved.load(Path(arguments.open))
-    if arguments.pids:
-        return await here.take(arguments.pids, on_progress, pause_s=arguments.seconds)
-    cluster = await app.clusters.resolve(arguments.cluster, say)
-    dashboard = app.watch.dashboard(cluster)
-    return await pictures.take(dashboard, on_progress, pause_s=arguments.seconds)
+    target = PictureTarget(cluster=arguments.cluster or "", pids=tuple(arguments.pids))
+    return await app.pictures.take(target, on_progress, say, arguments.seconds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from eagleray.app import App, Settings, build_app
 from eagleray.features.clusters import handlers as clusters
 from eagleray.features.debugging import handlers as debugging
+from eagleray.features.hangs import handlers as hangs
 from eagleray.features.pdb import handlers as pdb
 from eagleray.features.presets import handlers as presets
 from eagleray.features.profiling import handlers as profiling
@@ -43,3 +44,4 @@ def register(server: RequestServer, app: App) -> None:
     presets.register(server, app.preparing, app.debug_runs, trusted=app.settings.trusted)
     profiling.register(server, app.profiling, app.runs)
     reports.register(server, app.reports)
+    hangs.register(server, app.pictures)

@@ -27,6 +27,7 @@ FEATURES = (
     "presets",
     "profiling",
     "reports",
+    "hangs",
 )
 
 Declared = Request[Any, Any] | LongRequest[Any, Any] | Notification[Any]

@@ -39,6 +39,32 @@ def no_picture(path: Path, why: str) -> EaglerayError:
     )
 
 
+def not_saved(path: Path, why: str) -> EaglerayError:
+    return EaglerayError(
+        "picture-not-saved",
+        t("Can't write {path}: {why}.", path=printable(str(path)), why=printable(why)),
+        t("Save it in another folder."),
+    )
+
+
+def no_target() -> EaglerayError:
+    return EaglerayError(
+        "no-target", t("Nothing to sample."), t("Select a cluster, a run, or processes.")
+    )
+
+
+def run_not_sampled(is_over: bool) -> EaglerayError:
+    if is_over:
+        return EaglerayError(
+            "run-over", t("The run has ended."), t("Sample a run that is running.")
+        )
+    return EaglerayError(
+        "run-not-sampled",
+        t("The run has no cluster yet, and no program on this machine."),
+        t("Connect to its cluster, and sample that."),
+    )
+
+
 def unreadable_answer(address: str, why: str = "") -> EaglerayError:
     return EaglerayError(
         "unreadable-answer",

@@ -29,12 +29,16 @@ class PictureTarget:
 
 @frozen
 class FrameRow:
-    """A frame; `hidden` ones only wrap calls of the user's code.  `line` is 0 where lines don't tell ranks apart."""
+    """A frame; `hidden` ones only wrap calls of the user's code, `users` are that code.
+
+    `line` is 0 where lines don't tell ranks apart.
+    """
 
     function: str
     path: str
     line: int
     hidden: bool
+    users: bool
 
 
 @frozen

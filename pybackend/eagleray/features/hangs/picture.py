@@ -20,7 +20,7 @@ from eagleray.features.hangs.model import (
     VerdictRow,
 )
 from eagleray.features.hangs.verdict import HangVerdict, Reading
-from eagleray.sampling.frames import PythonFrame, is_noise
+from eagleray.sampling.frames import PythonFrame, is_noise, is_users
 from eagleray.sampling.merging import (
     Member,
     MergedStack,
@@ -104,10 +104,14 @@ def _classes(readable: list[SampledProcess]) -> tuple[StackClass, ...]:
             str(ranks),
             first.activity.doing.value,
             stack.thread,
-            tuple(FrameRow(*frame, hidden=is_noise(frame)) for frame in stack.frames),
+            tuple(map(_frame, stack.frames)),
         )
         for first, group, ranks, stack in by_class
     )
+
+
+def _frame(frame: PythonFrame) -> FrameRow:
+    return FrameRow(*frame, hidden=is_noise(frame), users=is_users(frame))
 
 
 def _rank(sampled: SampledProcess) -> RankRow:

@@ -89,7 +89,7 @@ class ClusterPictures:
         pause_s: float,
     ) -> Answer:
         api, own_id = dashboard.job_api, secrets.token_hex(8)
-        package, name, archive = await asyncio.to_thread(_archive, find_program())
+        package, name, archive = await asyncio.to_thread(lambda: _archive(find_program()))
         # Kept for ten minutes from this request on.
         if not await api.has_package(name):
             await api.put_package(name, archive)

@@ -52,12 +52,13 @@ async def _sample(
 
     try:
         return await asyncio.to_thread(
-            sample,
-            pids,
-            Tools(py_spy=find_program()),
-            rounds=rounds,
-            pause_s=pause_s,
-            on_round=on_round,
+            lambda: sample(
+                pids,
+                Tools(py_spy=find_program()),
+                rounds=rounds,
+                pause_s=pause_s,
+                on_round=on_round,
+            )
         )
     finally:
         is_cancelled.set()

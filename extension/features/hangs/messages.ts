@@ -1,0 +1,149 @@
+// Printed from pybackend/eagleray/features/hangs/messages.py by `npm run messages`; do not edit.
+import { request, type Nothing } from "../../common/wire";
+
+export const PICTURE = request<PictureTarget, Picture>("eagleray/hangs/picture");
+export const SAVE = request<PictureToSave, Nothing>("eagleray/hangs/save");
+export const OPEN = request<PictureFile, Picture>("eagleray/hangs/open");
+export const COMPARE = request<EarlierPicture, PictureChanges>("eagleray/hangs/compare");
+export const MARKDOWN = request<Picture, PictureText>("eagleray/hangs/markdown");
+
+/** A saved picture by its path. */
+export interface PictureFile {
+  readonly path: string;
+}
+
+/** A picture, and the file that is to have it. */
+export interface PictureToSave {
+  readonly path: string;
+  readonly picture: Picture;
+}
+
+/** Compares `picture` with the earlier one in the file `path`. */
+export interface EarlierPicture {
+  readonly path: string;
+  readonly picture: Picture;
+}
+
+/** A sentence for each set of ranks that has moved. */
+export interface PictureChanges {
+  readonly sentences: readonly string[];
+}
+
+/** A picture in Markdown, without secrets. */
+export interface PictureText {
+  readonly text: string;
+}
+
+/**
+ * What a picture is taken of; an empty field doesn't restrict it.
+ *
+ * `cluster` is the id of a cluster, `job_id` that of a Ray job in it, `run_id` that of a run.
+ * Without Ray these are
+ * `pids` of this machine, the steps of a `slurm_job`, and processes of `hosts` that are reached
+ * through ssh.
+ */
+export interface PictureTarget {
+  readonly cluster?: string;
+  readonly job_id?: string;
+  readonly run_id?: string;
+  readonly pids?: readonly number[];
+  readonly slurm_job?: string;
+  readonly hosts?: readonly string[];
+}
+
+/**
+ * A frame; `hidden` ones only wrap calls of the user's code, `users` are that code.
+ *
+ * `line` is 0 where lines don't tell ranks apart.
+ */
+export interface FrameRow {
+  readonly function: string;
+  readonly path: string;
+  readonly line: number;
+  readonly hidden: boolean;
+  readonly users: boolean;
+}
+
+/**
+ * Processes with the same stack, outermost frame first; `group` is their world, or what they have
+ * in common.
+ */
+export interface StackClass {
+  readonly group: string;
+  readonly ranks: string;
+  readonly doing: string;
+  readonly thread: string;
+  readonly frames: readonly FrameRow[];
+}
+
+/**
+ * A process: `cpu` is in cores, `state` the kernel's letter, and `moves` whether it went on
+ * between samples.
+ */
+export interface RankRow {
+  readonly group: string;
+  readonly rank: number;
+  readonly role: string;
+  readonly pid: number;
+  readonly node: string;
+  readonly doing: string;
+  readonly call: string;
+  readonly moves: boolean;
+  readonly cpu: number;
+  readonly state: string;
+}
+
+/** A reading of the picture; `confidence` is between 0 and 1. */
+export interface ReadingRow {
+  readonly kind: string;
+  readonly culprits: string;
+  readonly confidence: number;
+  readonly sentence: string;
+  readonly next_step: string;
+  readonly group: string;
+}
+
+/** The best reading; for the kind `unknown`, `readings` are the two that come next. */
+export interface VerdictRow {
+  readonly kind: string;
+  readonly culprits: string;
+  readonly confidence: number;
+  readonly sentence: string;
+  readonly next_step: string;
+  readonly group: string;
+  readonly readings: readonly ReadingRow[];
+}
+
+/**
+ * A rank that wasn't read: `ended`, `not-found`, `permission`, `timeout`, `no-tool` or `not-
+ * python`.
+ */
+export interface Unseen {
+  readonly group: string;
+  readonly rank: number;
+  readonly reason: string;
+}
+
+/** A node that gave no answer: `timeout`, or `failed` with what Ray said of it as `detail`. */
+export interface SilentNode {
+  readonly node: string;
+  readonly reason: string;
+  readonly detail: string;
+}
+
+/** `processes` counts those whose stacks were read; in JSON it is `seen`. */
+export interface Coverage {
+  readonly processes: number;
+  readonly unseen: readonly Unseen[];
+  readonly nodes: readonly SilentNode[];
+}
+
+/** What was seen at one time, `taken_at` in seconds since 1970. */
+export interface Picture {
+  readonly version: number;
+  readonly taken_at: number;
+  readonly verdict: VerdictRow;
+  readonly classes: readonly StackClass[];
+  readonly ranks: readonly RankRow[];
+  readonly coverage: Coverage;
+}

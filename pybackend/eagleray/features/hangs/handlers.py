@@ -1,0 +1,62 @@
+"""Answers the editor's requests about pictures of hangs."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eagleray.common.errors import printable
+from eagleray.common.l10n import t
+from eagleray.common.off_loop import off_loop
+from eagleray.features.hangs import comparing, errors, messages, saved, texts
+from eagleray.features.hangs.model import Picture, PictureTarget
+from eagleray.features.hangs.pictures import Pictures
+
+if TYPE_CHECKING:
+    from eagleray.wire.requests import ReportProgress, RequestServer
+
+
+def register(server: RequestServer, pictures: Pictures) -> None:
+    """Answers the requests of this feature."""
+    handlers = HangHandlers(pictures)
+    server.on_request(messages.PICTURE, handlers.picture)
+    server.on_request(messages.SAVE, handlers.save)
+    server.on_request(messages.OPEN, handlers.open)
+    server.on_request(messages.COMPARE, handlers.compare)
+    server.on_request(messages.MARKDOWN, handlers.markdown)
+
+
+class HangHandlers:
+    """One method per request about pictures of hangs."""
+
+    def __init__(self, pictures: Pictures) -> None:
+        self._pictures = pictures
+
+    async def picture(self, target: PictureTarget, report: ReportProgress) -> Picture:
+        def on_progress(done: int, all_rounds: int) -> None:
+            sentence = t("Sample {done} of {all} taken", done=done, all=all_rounds)
+            report(sentence, round(100 * done / all_rounds))
+
+        return await self._pictures.take(target, on_progress, report)
+
+    async def save(self, request: messages.PictureToSave) -> None:
+        path = Path(request.path)
+        try:
+            await off_loop(partial(saved.save, request.picture, path))
+        except OSError as error:
+            raise errors.not_saved(path, str(error.strerror)) from error
+
+    async def open(self, request: messages.PictureFile) -> Picture:
+        return await off_loop(partial(saved.load, Path(request.path)))
+
+    async def compare(self, request: messages.EarlierPicture) -> messages.PictureChanges:
+        def sentences() -> list[str]:
+            earlier = saved.load(Path(request.path))
+            moves = comparing.moves(earlier, request.picture)
+            return [printable(line) for line in texts.comparison(moves)]
+
+        return messages.PictureChanges(await off_loop(sentences))
+
+    async def markdown(self, taken: Picture) -> messages.PictureText:
+        return messages.PictureText(await off_loop(partial(texts.markdown, taken)))

@@ -1,0 +1,57 @@
+"""The requests of the feature `hangs` and their records, printed as `extension/features/hangs/messages.ts`.
+
+The editor keeps a picture that it shows and sends it back, so that a restart of the sidecar loses none.
+"""
+
+from __future__ import annotations
+
+from types import NoneType
+
+from attrs import frozen
+
+from eagleray.features.hangs.model import Picture, PictureTarget
+from eagleray.wire.requests import LongRequest, Request
+
+
+@frozen
+class PictureFile:
+    """A saved picture by its path."""
+
+    path: str
+
+
+@frozen
+class PictureToSave:
+    """A picture, and the file that is to have it."""
+
+    path: str
+    picture: Picture
+
+
+@frozen
+class EarlierPicture:
+    """Compares `picture` with the earlier one in the file `path`."""
+
+    path: str
+    picture: Picture
+
+
+@frozen
+class PictureChanges:
+    """A sentence for each set of ranks that has moved."""
+
+    sentences: list[str]
+
+
+@frozen
+class PictureText:
+    """A picture in Markdown, without secrets."""
+
+    text: str
+
+
+PICTURE = LongRequest("eagleray/hangs/picture", PictureTarget, Picture)
+SAVE = Request("eagleray/hangs/save", PictureToSave, NoneType)
+OPEN = Request("eagleray/hangs/open", PictureFile, Picture)
+COMPARE = Request("eagleray/hangs/compare", EarlierPicture, PictureChanges)
+MARKDOWN = Request("eagleray/hangs/markdown", Picture, PictureText)
