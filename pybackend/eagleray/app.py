@@ -237,5 +237,5 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         collectors=collectors,
         profiling=Profiling(RunProfiles(runs), runs_of_adapter, collectors, dashboard),
         reports=Reports(report_records),
-        pictures=Pictures(dashboard, runs),
+        pictures=Pictures(dashboard, runs, commands, slurm, queue),
     )

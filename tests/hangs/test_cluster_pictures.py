@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 import pytest
 from eagleray.features.hangs.collecting.cluster import ClusterPictures
+from eagleray.features.hangs.collecting.ray_jobs import jobs_of
 from eagleray.features.hangs.model import Picture
 from eagleray.features.hangs.ray_names import job_of_driver
 from eagleray.ray.dashboard import Dashboard
@@ -151,6 +152,34 @@ async def test_driver_that_waits_for_a_task_that_computes_is_no_hang(
     run("ray_tasks.py", "working")
     taken = await take(dashboard)
     assert taken.verdict.kind in ("slow", "unknown")
+
+
+async def test_picture_of_a_job_judges_only_that_job(
+    run: Callable[..., Program], dashboard: Dashboard
+) -> None:
+    cycle, other = run("ray_tasks.py", "cycle"), run("ray_tasks.py", "too_large")
+    await shown_tasks(dashboard, cycle, "Policy.value", "SUBMITTED_TO_WORKER")
+    await shown_tasks(dashboard, other, "train", "PENDING_NODE_ASSIGNMENT")
+    of_other, of_cycle = await take_job(dashboard, other), await take_job(dashboard, cycle)
+    assert (of_other.verdict.kind, of_cycle.verdict.kind) == ("starvation", "ray-get-cycle")
+    drivers = {
+        row.pid for taken in (of_other, of_cycle) for row in taken.ranks if row.role == "driver"
+    }
+    assert drivers == {cycle.process.pid, other.process.pid}
+    pids = [{row.pid for row in taken.ranks} for taken in (of_other, of_cycle)]
+    assert not pids[0] & pids[1]
+    assert {row.group for row in of_cycle.ranks} >= {"Policy", "Reward"}
+    assert not {row.group for row in of_other.ranks} & {"Policy", "Reward"}
+
+
+async def take_job(dashboard: Dashboard, program: Program) -> Picture:
+    """The picture of the job whose driver is the program."""
+    [job] = {
+        job_of_driver(row.worker_id)
+        for row in await dashboard.all_workers()
+        if row.pid == program.process.pid
+    }
+    return await take(dashboard, jobs=jobs_of(await dashboard.jobs(), job))
 
 
 async def test_cancelled_picture_stops_its_job_and_leaves_no_process_stopped(

@@ -130,7 +130,7 @@ def test_node_that_falls_silent_keeps_the_rounds_that_it_gave() -> None:
 def test_driver_excludes_its_own_processes_on_its_own_node_only() -> None:
     ray = Ray(2)
     sampling(ray).run()
-    excluded = [arguments[-1] for arguments in ray.created]
+    excluded = [arguments[-3] for arguments in ray.created]
     assert excluded[0] != [] and excluded[1] == []
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from eagleray.app import App
 from eagleray.cli.arguments import add_cluster, add_json, completed
 from eagleray.cli.output import print_json, say
+from eagleray.cli.runs import suggesting_runs
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.features.hangs import comparing, saved, texts
@@ -22,7 +23,36 @@ _GOES_ON = ("slow", "unknown")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    run_id = parser.add_argument(
+        "run",
+        metavar="RUN",
+        nargs="?",
+        default="",
+        help=t("Sample this run, by its ID or the unambiguous beginning of one."),
+    )
+    completed(run_id, "runs")
     add_cluster(parser, t("Sample all workers and drivers of this cluster."))
+    parser.add_argument(
+        "--job",
+        metavar="JOB",
+        default="",
+        help=t("With --cluster, sample only this job of Ray."),
+    )
+    parser.add_argument(
+        "--slurm",
+        metavar="JOB",
+        default="",
+        help=t("Sample this SLURM job, by one step on all of its nodes.")
+        + " "
+        + t("Write {forms}.", forms="JOB or ssh://HOST/slurm://JOB"),
+    )
+    parser.add_argument(
+        "--hosts",
+        metavar="HOST",
+        nargs="+",
+        default=[],
+        help=t("Sample your ranks on these hosts, as in `ssh HOST`."),
+    )
     add_json(parser)
     parser.add_argument(
         "--pids",
@@ -59,8 +89,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check(arguments: argparse.Namespace) -> str:
-    if sum(map(bool, (arguments.cluster, arguments.pids, arguments.open))) != 1:
-        return t("Specify one of --cluster, --pids and --open.")
+    targets = (
+        arguments.run,
+        arguments.cluster,
+        arguments.slurm,
+        arguments.hosts,
+        arguments.pids,
+        arguments.open,
+    )
+    if sum(map(bool, targets)) != 1:
+        return t("Specify one of RUN, --cluster, --slurm, --hosts, --pids and --open.")
+    if arguments.job and not arguments.cluster:
+        return t("--job needs --cluster.")
     if (arguments.json or arguments.format) and arguments.markdown:
         return t("Use only one of --markdown and --json.")
     return ""
@@ -98,5 +138,13 @@ async def _picture(app: App, arguments: argparse.Namespace) -> Picture:
 
     if arguments.open:
         return saved.load(Path(arguments.open))
-    target = PictureTarget(cluster=arguments.cluster or "", pids=tuple(arguments.pids))
-    return await app.pictures.take(target, on_progress, say, arguments.seconds)
+    target = PictureTarget(
+        cluster=arguments.cluster or "",
+        job_id=arguments.job,
+        run_id=arguments.run,
+        pids=tuple(arguments.pids),
+        slurm_job=arguments.slurm,
+        hosts=tuple(arguments.hosts),
+    )
+    with suggesting_runs(app, arguments.run):
+        return await app.pictures.take(target, on_progress, say, arguments.seconds)

@@ -170,7 +170,14 @@ class Sampling:
                 num_cpus=0,
                 max_restarts=0,
                 scheduling_strategy=NodeAffinitySchedulingStrategy(node_id, soft=False),
-            ).remote(host, named, order.get("drivers", []), ours if node_id == own_node else [])
+            ).remote(
+                host,
+                named,
+                order.get("drivers", []),
+                ours if node_id == own_node else [],
+                order.get("workers", []),
+                order.get("jobs", []),
+            )
             yield Node(node_id, host, actor, now + COLD_S, pending=actor.processes.remote())
 
     def _is_active(self, node: Node) -> bool:

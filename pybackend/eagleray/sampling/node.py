@@ -81,15 +81,31 @@ def sample(
     """Samples `pids`, the ranks of their worlds and all processes below them `rounds` times, `pause_s` apart.  `on_round` may raise to cancel."""
     processes = proc.all_processes()
     roots = [*pids, *partners(pids, processes)]
-    processes_here = tuple(described(proc.descendants(roots, processes), processes, host))
+    processes_here = described(proc.descendants(roots, processes), processes, host)
+    return sample_processes(
+        processes_here, tools, rounds=rounds, pause_s=pause_s, host=host, on_round=on_round
+    )
+
+
+def sample_processes(
+    processes: Sequence[Described],
+    tools: Tools,
+    *,
+    rounds: int,
+    pause_s: float,
+    host: str,
+    on_round: Callable[[int], None],
+    wait: Callable[[float], object] = time.sleep,
+) -> NodeSamples:
+    """Samples just these processes `rounds` times; `wait` pauses between them, and may raise to cancel."""
     taken, times = [], []
     for number in range(rounds):
         if number:
-            time.sleep(pause_s)
+            wait(pause_s)
         times.append(time.monotonic())
-        taken.append(sample_once(processes_here, tools, is_last=number == rounds - 1))
+        taken.append(sample_once(processes, tools, is_last=number == rounds - 1))
         on_round(number + 1)
-    return NodeSamples(host, processes_here, tuple(taken), interval(times))
+    return NodeSamples(host, tuple(processes), tuple(taken), interval(times))
 
 
 def interval(times: Sequence[float]) -> float:

@@ -67,6 +67,11 @@ def environment(pid: int) -> dict[str, str]:
     return {name: value for name, equals, value in entries if equals}
 
 
+def cgroup(pid: int) -> str:
+    """The lines with the control groups of `pid`; "" if they can't be read."""
+    return _read(pid, "cgroup")
+
+
 def waits_in(pid: int) -> str:
     """The function of the kernel in which the main thread of `pid` waits; "" if it runs or that is hidden."""
     name = _read(pid, "wchan")

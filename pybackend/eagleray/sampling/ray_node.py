@@ -15,7 +15,7 @@ from .processes import Named, described
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from .node import Round
     from .processes import Described
@@ -36,7 +36,8 @@ class EaglerayNodeSampler:
     """Samples one node, one round a call.
 
     `named` is what Ray knows of processes of the node by their pid, `drivers` those that the raylet has not started, and
-    `excluded` the processes of our own job.
+    `excluded` the processes of our own job.  With `jobs` it samples only processes of these jobs: `named`, `drivers`,
+    `busy`, and those that were started for one of them.
     """
 
     def __init__(
@@ -45,10 +46,19 @@ class EaglerayNodeSampler:
         named: Mapping[int, Named],
         drivers: Sequence[int],
         excluded: Sequence[int],
+        busy: Sequence[int] = (),
+        jobs: Sequence[str] = (),
     ) -> None:
         self._tools = Tools(py_spy=py_spy())
         processes = proc.all_processes()
-        pids = workers(os.getppid(), drivers, {*excluded, os.getpid()}, processes)
+        wanted = {*named, *drivers, *busy}
+        pids = workers(
+            os.getppid(),
+            drivers,
+            {*excluded, os.getpid()},
+            processes,
+            (lambda pid: pid in wanted or _job(pid) in jobs) if jobs else (lambda _: True),
+        )
         self._processes = tuple(described(pids, processes, host, named))
 
     def processes(self) -> tuple[Described, ...]:
@@ -63,14 +73,17 @@ def workers(
     drivers: Sequence[int],
     excluded: Collection[int],
     processes: Mapping[int, proc.ProcessStat],
+    is_wanted: Callable[[int], bool] = lambda pid: True,
 ) -> list[int]:
-    """The workers of the raylet above `parent`, the `drivers`, and what these have started, parents first.
+    """The wanted workers of the raylet above `parent`, the `drivers`, and what these have started, parents first.
 
     A machine may have several clusters: only the children of this raylet are of this one.
     """
     raylet = raylet_above(parent, processes)
     of_raylet = [process.pid for process in processes.values() if process.parent == raylet]
-    roots = [pid for pid in sorted({*of_raylet, *drivers}) if pid not in excluded]
+    roots = [
+        pid for pid in sorted({*of_raylet, *drivers}) if pid not in excluded and is_wanted(pid)
+    ]
     titles = {pid: proc.command_line(pid) for pid in roots}
     roots = [pid for pid in roots if _is_worker(titles[pid]) or _is_driver(pid, drivers, titles)]
     left_out = {*excluded, *(pid for pid in roots if _SUPERVISOR.match(_first(titles[pid])))}
@@ -134,6 +147,11 @@ def _is_driver(pid: int, drivers: Sequence[int], titles: Mapping[int, list[str]]
 
 def _is_worker(arguments: list[str]) -> bool:
     return not _LEFT_OUT.match(_first(arguments)) and any(map(_WORKER.search, arguments[:3]))
+
+
+def _job(pid: int) -> str:
+    """The job for which Ray started a worker; a worker that was started in advance has none."""
+    return proc.environment(pid).get("RAY_JOB_ID", "")
 
 
 def _first(arguments: list[str]) -> str:

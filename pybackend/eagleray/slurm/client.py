@@ -197,10 +197,10 @@ class SlurmClient:
         return values
 
 
-def step_of(job: str, nodes: Sequence[str]) -> list[str]:
+def step_of(job: str, nodes: Sequence[str], limit_s: int = SRUN_S) -> list[str]:
     """Returns the arguments before a command that runs once on each of these nodes of a job."""
     return [
-        *("timeout", str(SRUN_S), "env", *(f"-u{name}" for name in _STEP_SETTINGS)),
+        *("timeout", str(limit_s), "env", *(f"-u{name}" for name in _STEP_SETTINGS)),
         *("srun", "--overlap", "--quiet", f"--jobid={job}", f"--nodelist={','.join(nodes)}"),
         *(f"--nodes={len(nodes)}", f"--ntasks={len(nodes)}", "--ntasks-per-node=1"),
         *("--kill-on-bad-exit=0", "--mpi=none", "--chdir=/"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
+from eagleray.features.hangs.model import SilentNode
 
 
 def no_processes(pids: Sequence[int]) -> EaglerayError:
@@ -14,6 +15,40 @@ def no_processes(pids: Sequence[int]) -> EaglerayError:
         "no-processes",
         t("None of these processes runs: {pids}.", pids=", ".join(map(str, pids))),
         t("Check the numbers with `ps`."),
+    )
+
+
+def no_slurm_job(written: str) -> EaglerayError:
+    return EaglerayError(
+        "no-slurm-job",
+        t("“{text}” is not a SLURM job.", text=printable(written, 80)),
+        t("Write {forms}.", forms="JOB, slurm://JOB or ssh://HOST/slurm://JOB"),
+    )
+
+
+def nothing_in_job(job: str) -> EaglerayError:
+    return EaglerayError(
+        "no-processes",
+        t("None of your Python processes runs in job {job}.", job=printable(job, 40)),
+        t("Check its output. It may not have started its program."),
+    )
+
+
+def no_ranks_on(hosts: Sequence[str]) -> EaglerayError:
+    return EaglerayError(
+        "no-processes",
+        t("None of your ranks runs on {hosts}.", hosts=printable(", ".join(hosts), 200)),
+        t("Ranks have RANK and MASTER_PORT in their environment."),
+    )
+
+
+def hosts_silent(node: SilentNode) -> EaglerayError:
+    """None of the hosts has answered; `node` is the first of them."""
+    return EaglerayError(
+        "hosts-silent",
+        t("{host} sent no stacks.", host=printable(node.node)),
+        t("It needs Python 3.9 or newer as `python3`."),
+        output=node.detail,
     )
 
 

@@ -1,8 +1,8 @@
-"""Takes the picture of a target: of a cluster, of a run, or of processes of this machine."""
+"""Takes the picture of a target: of a cluster, a job or a run in it, of processes here, in a SLURM job or on hosts."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 
 from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import host_name
@@ -10,11 +10,18 @@ from eagleray.features.clusters.job_head import ShowProgress
 from eagleray.features.hangs import errors
 from eagleray.features.hangs.collecting import here
 from eagleray.features.hangs.collecting.cluster import ClusterPictures
+from eagleray.features.hangs.collecting.hosts import HostPictures
+from eagleray.features.hangs.collecting.ray_jobs import jobs_of, jobs_of_run
 from eagleray.features.hangs.collecting.rounds import PAUSE_S, OnProgress, unheard
+from eagleray.features.hangs.collecting.slurm import SlurmPictures
 from eagleray.features.hangs.model import Picture, PictureTarget
 from eagleray.features.runs.model import RunState
 from eagleray.features.runs.runs import Runs
 from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.errors import no_job
+from eagleray.slurm.client import SlurmClient
+from eagleray.slurm.queue import SlurmQueue
+from eagleray.tools.commands import Commands
 
 # The dashboard of a cluster by its id or address; raises the error of one that doesn't answer.
 FindDashboard = Callable[[str, ShowProgress], Awaitable[Dashboard]]
@@ -23,10 +30,19 @@ FindDashboard = Callable[[str, ShowProgress], Awaitable[Dashboard]]
 class Pictures:
     """Shared by the panel and the command line; used from one event loop."""
 
-    def __init__(self, dashboard: FindDashboard, runs: Runs) -> None:
+    def __init__(
+        self,
+        dashboard: FindDashboard,
+        runs: Runs,
+        commands: Commands,
+        slurm: SlurmClient,
+        queue: SlurmQueue,
+    ) -> None:
         self._dashboard = dashboard
         self._runs = runs
         self._of_clusters = ClusterPictures()
+        self._of_slurm_jobs = SlurmPictures(commands, slurm, queue)
+        self._of_hosts = HostPictures(commands)
 
     async def close(self) -> None:
         """Returns when none of our jobs is left in the list of a cluster."""
@@ -42,25 +58,57 @@ class Pictures:
         """The picture of the target; a cancellation ends the sampling.
 
         1. Processes of this machine: they, and all that belong to them.
-        2. A run that has a cluster: that cluster; another: its program, and all that belongs to it.
-        3. A cluster.
+        2. A job of SLURM, by one step of it; hosts, by an ssh session each.
+        3. A run: see `_of_run`.
+        4. A cluster, or only a job of it.
         """
         if target.pids:
             return await here.take(target.pids, on_progress, pause_s=pause_s)
+        if target.slurm_job:
+            return await self._of_slurm_jobs.take(target.slurm_job, on_progress, pause_s=pause_s)
+        if target.hosts:
+            return await self._of_hosts.take(target.hosts, on_progress, pause_s=pause_s)
         if target.run_id:
-            state = await off_loop(lambda: self._runs.load(target.run_id).state)
-            if not state.cluster:
-                return await here.take(_program(state), on_progress, pause_s=pause_s)
-            dashboard = await self._dashboard(state.cluster, say)
-        elif target.cluster:
-            dashboard = await self._dashboard(target.cluster, say)
-        else:
+            return await self._of_run(target.run_id, on_progress, say, pause_s)
+        if not target.cluster:
             raise errors.no_target()
-        return await self._of_clusters.take(dashboard, on_progress, pause_s=pause_s)
+        dashboard = await self._dashboard(target.cluster, say)
+        jobs: Collection[str] = ()
+        if target.job_id:
+            jobs = jobs_of(await dashboard.jobs(), target.job_id)
+            if not jobs:
+                raise no_job(dashboard.address, target.job_id)
+        return await self._of_clusters.take(dashboard, on_progress, pause_s=pause_s, jobs=jobs)
+
+    async def _of_run(
+        self, run_id: str, on_progress: OnProgress, say: ShowProgress, pause_s: float
+    ) -> Picture:
+        """The picture of a run.
+
+        1. A run in a cluster: the jobs of Ray that its program or its drivers are.
+        2. One that was submitted by sbatch and has no Ray: its SLURM job.
+        3. Else its program, and all that belongs to it.
+        """
+        run = await off_loop(lambda: self._runs.load(run_id))
+        state = run.state
+        if state.is_over:
+            raise errors.run_not_sampled(is_over=True)
+        if state.cluster:
+            dashboard = await self._dashboard(state.cluster, say)
+            jobs = jobs_of_run(await dashboard.jobs(), await dashboard.all_workers(), state)
+            if jobs:
+                return await self._of_clusters.take(
+                    dashboard, on_progress, pause_s=pause_s, jobs=jobs
+                )
+        if run.plan.kind == "sbatch" and state.external_id:
+            prefix = f"ssh://{state.ssh}/" if state.ssh else ""
+            job = f"{prefix}slurm://{state.external_id}"
+            return await self._of_slurm_jobs.take(job, on_progress, pause_s=pause_s)
+        return await here.take(_program(state), on_progress, pause_s=pause_s)
 
 
 def _program(state: RunState) -> tuple[int]:
-    """The PID of the program of a run that has no cluster; raises `run-not-sampled` without one on this machine."""
-    if state.is_over or state.program is None or state.host not in ("", host_name()):
-        raise errors.run_not_sampled(is_over=state.is_over)
+    """The PID of the program of a run; raises `run-not-sampled` without one on this machine."""
+    if state.program is None or state.host not in ("", host_name()):
+        raise errors.run_not_sampled(is_over=False)
     return (state.program.pid,)

@@ -21,11 +21,16 @@ _JOB_DIGITS = 8
 
 @frozen
 class NodeNames:
-    """A node: `host` tells it apart from the others, and `named` has its actors and drivers by their pid."""
+    """A node: `host` tells it apart from the others, and `named` has its actors and drivers by their pid.
+
+    With `jobs` only processes of these jobs of Ray are sampled: those in `named`, `drivers` and `workers`.
+    """
 
     host: str
     named: dict[int, Named] = field(factory=dict)
     drivers: tuple[int, ...] = ()
+    workers: tuple[int, ...] = ()
+    jobs: tuple[str, ...] = ()
 
 
 def names_of_nodes(

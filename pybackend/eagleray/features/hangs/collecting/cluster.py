@@ -9,14 +9,15 @@ import json
 import logging
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from attrs import asdict, frozen
+from attrs import asdict, evolve, frozen
 
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
+from eagleray.features.hangs.collecting.ray_jobs import ClusterRows, restricted, with_jobs
 from eagleray.features.hangs.collecting.rounds import PAUSE_S, ROUNDS, OnProgress, unheard
 from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.errors import unreadable_answer
@@ -65,18 +66,17 @@ class ClusterPictures:
         on_progress: OnProgress = unheard,
         rounds: int = ROUNDS,
         pause_s: float = PAUSE_S,
+        jobs: Collection[str] = (),
     ) -> Picture:
-        """The picture of all workers and drivers of the cluster; a cancellation stops the job."""
-        nodes, actors, workers, before = await asyncio.gather(
-            dashboard.nodes(),
-            dashboard.actors(),
-            dashboard.all_workers(),
-            _tasks(dashboard),
-        )
-        names = names_of_nodes(nodes, actors, workers)
+        """The picture of the workers and drivers of these jobs of Ray, of all without any; a cancellation stops our job."""
+        nodes, listed = await asyncio.gather(dashboard.nodes(), _rows(dashboard))
+        part = restricted(listed, jobs)
+        names = names_of_nodes(nodes, part.actors, part.workers)
+        names = with_jobs(names, part.tasks, jobs)
         answer = await self._sample(dashboard, names, on_progress, rounds, pause_s)
-        tasks = steady(before, await _tasks(dashboard))
-        graph = rows(tasks, actors, workers, hosts_of(nodes), _room(nodes))
+        later = restricted(evolve(listed, tasks=tuple(await _tasks(dashboard))), jobs)
+        tasks = steady(part.tasks, later.tasks)
+        graph = rows(tasks, part.actors, part.workers, hosts_of(nodes), _room(nodes))
         sampled = evidence(answer.nodes, pause_s, is_whole=not answer.silent, tasks=graph)
         return picture(sampled, diagnosis(sampled), time.time(), answer.silent)
 
@@ -153,6 +153,13 @@ def _archive(py_spy: str) -> tuple[str, str, bytes]:
 def _request(names: Mapping[str, NodeNames], rounds: int, pause_s: float) -> bytes:
     nodes = {node_id: asdict(each, recurse=False) for node_id, each in names.items()}
     return json.dumps({"rounds": rounds, "pause_s": pause_s, "nodes": nodes}).encode()
+
+
+async def _rows(dashboard: Dashboard) -> ClusterRows:
+    actors, workers, tasks = await asyncio.gather(
+        dashboard.actors(), dashboard.all_workers(), _tasks(dashboard)
+    )
+    return ClusterRows(tuple(actors), tuple(workers), tuple(tasks))
 
 
 async def _tasks(dashboard: Dashboard) -> list[TaskRow]:

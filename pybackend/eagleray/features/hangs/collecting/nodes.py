@@ -1,0 +1,301 @@
+"""What nodes without Ray answer: a process of srun or ssh passes on the lines of `sampling/on_node.py`."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import hashlib
+import json
+import secrets
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from attrs import define, field, frozen
+
+from eagleray.common import tasks
+from eagleray.common.errors import printable
+from eagleray.features.hangs.collecting.rounds import OnProgress
+from eagleray.features.hangs.model import SilentNode
+from eagleray.routes.commands import kill
+from eagleray.sampling import wire
+from eagleray.sampling.node import NodeSamples
+from eagleray.tools.code_copies import sampling_package, zip_package
+from eagleray.tools.pyspy import find_program
+
+# Runs the text in the first line of its input.
+START = (
+    "import json, sys; sys.version_info >= (3, 6) or sys.exit('eagleray: Python ' + sys.version.split()[0]); "
+    "exec(json.loads(sys.stdin.buffer.readline().decode()))"
+)
+PYTHON = ("python3", "-I", "-c", START)
+# A node first starts a Python, and unpacks py-spy.
+COLD_S = 30.0
+WARM_S = 12.0
+# A node ends when its input ends; without that, after this time.
+STAY_S = 120.0
+# A dump that is under way may finish: a py-spy that is killed may leave its process stopped.
+GRACE_S = 6.0
+LARGEST_NODE = 64 * 2**20
+_LONGEST_LINE = 1024
+_LONGEST_STDERR = 2**16
+_AT_ONCE = 2**16
+_TICK_S = 0.2
+# An ended process may still have its reason in the pipe.
+_LAST_OUTPUT_S = 1.0
+
+
+@frozen
+class SamplingOrder:
+    """What each node is to do; `job` is the SLURM job whose processes are sampled, "" for the ranks of this user."""
+
+    rounds: int
+    pause_s: float
+    job: str = ""
+    mark: str = field(factory=lambda: secrets.token_hex(16))
+
+    def input(self, node: str = "") -> bytes:
+        """The input of `PYTHON`; `node` is what the node is called, "" for the name that it gives itself."""
+        package, archive = _archive(find_program())
+        text = _bootstrap()
+        order = {
+            "text": text,
+            "package": package,
+            "size": len(archive),
+            "mark": self.mark,
+            "node": node,
+            "job": self.job,
+            "rounds": self.rounds,
+            "pause_s": self.pause_s,
+            "stay_s": STAY_S,
+        }
+        return b"".join(
+            (json.dumps(text).encode(), b"\n", json.dumps(order).encode(), b"\n", archive)
+        )
+
+
+@define
+class RemoteNode:
+    """How far a node is; `until` is its deadline, and `samples` its answer."""
+
+    until: float
+    rounds: int = 0
+    parts: list[bytes] = field(factory=list)
+    size: int = 0
+    samples: NodeSamples | None = None
+    reason: str = ""
+    detail: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        return self.samples is not None or bool(self.reason)
+
+
+class NodeAnswers:
+    """The answers of all nodes of a picture, each with a deadline of its own.
+
+    Lines come from the nodes and are not trusted: those without the mark, or of other nodes, are dropped.
+    """
+
+    def __init__(
+        self,
+        order: SamplingOrder,
+        nodes: Sequence[str],
+        on_progress: OnProgress,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._order = order
+        self._on_progress = on_progress
+        self._now = now
+        self._reported = 0
+        self._nodes = {node: RemoteNode(now() + COLD_S) for node in nodes}
+
+    @property
+    def is_over(self) -> bool:
+        """Whether each node has answered, failed, or had its time."""
+        are_over = [self.is_over_of(node) for node in self._nodes]
+        return all(are_over)
+
+    def is_over_of(self, node: str) -> bool:
+        """Whether this node has answered, failed, or had its time."""
+        answer = self._nodes[node]
+        if not answer.is_over and answer.until <= self._now():
+            answer.reason = "timeout"
+        self._report()
+        return answer.is_over
+
+    def begin(self, nodes: Sequence[str]) -> None:
+        """Gives these nodes their time from now on."""
+        for node in nodes:
+            self._nodes[node].until = self._now() + COLD_S
+
+    def feed(self, line: bytes) -> None:
+        fields = line.decode("utf-8", "replace").split(" ", 3)
+        if len(fields) != 4 or fields[0] != self._order.mark:
+            return
+        _, node, kind, text = fields
+        answer = self._nodes.get(node)
+        if answer is None or answer.is_over:
+            return
+        answer.until = self._now() + WARM_S + self._order.pause_s
+        if kind == "round" and text.isdecimal():
+            answer.rounds = min(int(text[:6]), self._order.rounds)
+            self._report()
+        elif kind == "part":
+            answer.size += len(text)
+            if answer.size > LARGEST_NODE:
+                self._fail(node, "too large")
+            else:
+                answer.parts.append(text.encode())
+        elif kind == "failed":
+            self._fail(node, text)
+        elif kind == "end":
+            try:
+                answer.samples = _samples(node, b"".join(answer.parts), text)
+            except ValueError as error:
+                self._fail(node, str(error))
+            answer.parts.clear()
+
+    def lose(self, nodes: Sequence[str], detail: str) -> None:
+        """The process that passed the lines of these nodes on has ended."""
+        for node in nodes:
+            if not self._nodes[node].is_over:
+                self._fail(node, detail)
+
+    def samples(self) -> tuple[NodeSamples, ...]:
+        return tuple(each.samples for each in self._nodes.values() if each.samples is not None)
+
+    def silent(self) -> tuple[SilentNode, ...]:
+        return tuple(
+            SilentNode(node, answer.reason, answer.detail)
+            for node, answer in self._nodes.items()
+            if answer.samples is None
+        )
+
+    def _fail(self, node: str, detail: str) -> None:
+        self._nodes[node].reason = "failed"
+        self._nodes[node].detail = printable(detail, 300)
+
+    def _report(self) -> None:
+        """Reports how many rounds all nodes have that are not given up."""
+        done = min((each.rounds for each in self._nodes.values() if not each.reason), default=0)
+        if done > self._reported:
+            self._reported = done
+            self._on_progress(done, self._order.rounds)
+
+
+async def follow(
+    process: asyncio.subprocess.Process,
+    content: bytes,
+    answers: NodeAnswers,
+    is_over: Callable[[], bool],
+) -> str:
+    """Feeds the lines of a process to `answers` until `is_over` or its end, and ends it; returns what it wrote to stderr.
+
+    Each task of a job step reads the whole input, and ends with it: a cancellation leaves nothing behind.
+    """
+    errors = bytearray()
+    reading = tasks.owned(_read_lines(process, answers), "lines of nodes", tasks.only_logged)
+    reading_errors = tasks.owned(_read_errors(process, errors), "stderr", tasks.only_logged)
+    writing = tasks.owned(_write(process, content), "order for nodes", tasks.only_logged)
+    try:
+        while not is_over() and not reading.done():
+            await asyncio.wait([reading], timeout=_TICK_S)
+        if reading.done():
+            await asyncio.wait([reading_errors], timeout=_LAST_OUTPUT_S)
+    finally:
+        writing.cancel()
+        await _end(process)
+        await tasks.end([reading, reading_errors, writing])
+    return errors.decode("utf-8", "replace")
+
+
+async def _write(process: asyncio.subprocess.Process, content: bytes) -> None:
+    assert process.stdin is not None
+    with contextlib.suppress(ConnectionError):
+        process.stdin.write(content)
+        await process.stdin.drain()
+
+
+async def _read_errors(process: asyncio.subprocess.Process, errors: bytearray) -> None:
+    assert process.stderr is not None
+    while part := await process.stderr.read(_AT_ONCE):
+        errors += part
+        del errors[:-_LONGEST_STDERR]
+
+
+async def _read_lines(process: asyncio.subprocess.Process, answers: NodeAnswers) -> None:
+    assert process.stdout is not None
+    rest = b""
+    while part := await process.stdout.read(_AT_ONCE):
+        *lines, rest = (rest + part).split(b"\n")
+        for line in lines:
+            if len(line) <= _LONGEST_LINE:
+                answers.feed(line)
+        # What a profile prints may be of any length.
+        rest = rest[-_LONGEST_LINE - 1 :]
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    assert process.stdin is not None
+    process.stdin.close()
+    try:
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(process.wait(), GRACE_S)
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.terminate()
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(process.wait(), GRACE_S)
+    finally:
+        await kill(process)
+
+
+def _samples(node: str, text: bytes, digest: str) -> NodeSamples:
+    """The samples in the parts of an answer; raises ValueError for anything else."""
+    content = base64.b64decode(text, validate=True)
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise ValueError("the answer arrived damaged")
+    value = _json(_decompressed(content))
+    try:
+        nodes = wire.load(value)
+    except RecursionError as error:
+        raise ValueError("the answer is nested too deep") from error
+    if len(nodes) != 1 or not nodes[0].rounds:
+        raise ValueError("not the samples of one node")
+    samples = nodes[0]
+    return NodeSamples(node, samples.processes, samples.rounds, samples.interval_s)
+
+
+def _json(content: bytes) -> Any:
+    try:
+        return json.loads(content)
+    except RecursionError as error:
+        raise ValueError("the answer is nested too deep") from error
+
+
+def _decompressed(content: bytes) -> bytes:
+    inflating = zlib.decompressobj()
+    try:
+        result = inflating.decompress(content, LARGEST_NODE)
+    except zlib.error as error:
+        raise ValueError("the answer arrived damaged") from error
+    if inflating.unconsumed_tail or not inflating.eof:
+        raise ValueError("too large")
+    return result
+
+
+@cache
+def _bootstrap() -> str:
+    return resources.files("eagleray.remote_scripts").joinpath("sample_node.py").read_text("utf-8")
+
+
+@cache
+def _archive(py_spy: str) -> tuple[str, bytes]:
+    """The name of the package, and its zip; compressing py-spy takes 0.3 s."""
+    package = sampling_package(py_spy)
+    return package.name, zip_package(package)[1]

@@ -1,0 +1,107 @@
+"""Samples a node without Ray, and prints its answer in lines that survive a job step with many tasks.
+
+`remote_scripts/sample_node.py` starts it, through srun or ssh.  SLURM passes lines of up to 1,024 bytes on as a whole,
+and mixes longer ones of different tasks.  It ends when its input ends, after the dumps under way, since a py-spy that is
+killed may leave a process stopped.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import zlib
+
+from . import proc, wire
+from .dumps import Tools
+from .job_processes import of_slurm_job, of_worlds
+from .node import sample_processes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# Of the 1,024 bytes the mark and the name of the node need up to 300.
+PIECE = 640
+
+
+class SamplingEnded(Exception):
+    """The input has ended, or SIGTERM came."""
+
+
+def main(order: dict[str, Any], py_spy: str) -> None:
+    """Never returns."""
+    cancelled = _cancellation()
+    node = order.get("node") or os.environ.get("SLURMD_NODENAME") or socket.gethostname()
+    lines = Lines(str(order["mark"]), node)
+    code = 0
+    try:
+        lines.write("begun")
+        processes = proc.all_processes()
+        job = str(order["job"])
+        wanted = of_slurm_job(job, processes, node) if job else of_worlds(processes, node)
+
+        def wait(seconds: float) -> None:
+            if cancelled.wait(seconds):
+                raise SamplingEnded
+
+        def on_round(done: int) -> None:
+            lines.write("round", str(done))
+            wait(0)
+
+        samples = sample_processes(
+            wanted,
+            Tools(py_spy=py_spy),
+            rounds=int(order["rounds"]),
+            pause_s=float(order["pause_s"]),
+            host=node,
+            on_round=on_round,
+            wait=wait,
+        )
+        lines.answer(wire.dump([samples]))
+        # Its end tells the caller nothing; it only must not cut off the output.
+        cancelled.wait(float(order["stay_s"]))
+    except SamplingEnded:
+        pass
+    except Exception as error:  # The caller shows what it is beside the name of the node.
+        lines.write("failed", f"{type(error).__name__}: {error}".replace("\n", " ")[:300])
+        code = 1
+    sys.stdout.flush()
+    # A thread still waits for the end of the input.
+    os._exit(code)
+
+
+class Lines:
+    """Writes lines `MARK NODE KIND TEXT`, each with one call."""
+
+    def __init__(self, mark: str, node: str) -> None:
+        self._start = f"{mark} {node}"
+
+    def write(self, kind: str, text: str = "") -> None:
+        os.write(1, f"{self._start} {kind} {text}\n".encode("utf-8", "replace"))
+
+    def answer(self, value: Any) -> None:
+        content = zlib.compress(json.dumps(value, separators=(",", ":")).encode())
+        text = base64.b64encode(content).decode()
+        for at in range(0, len(text), PIECE):
+            self.write("part", text[at : at + PIECE])
+        self.write("end", hashlib.sha256(content).hexdigest())
+
+
+def _cancellation() -> threading.Event:
+    cancelled = threading.Event()
+
+    def read() -> None:
+        while os.read(0, 4096):
+            pass
+        cancelled.set()
+
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, lambda *_: cancelled.set())
+    threading.Thread(target=read, daemon=True).start()
+    return cancelled

@@ -1,0 +1,109 @@
+"""Lines of nodes become samples; what is damaged, foreign or late costs only its own node."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import zlib
+from typing import Any
+
+import pytest
+from eagleray.features.hangs.collecting.nodes import COLD_S, WARM_S, NodeAnswers, SamplingOrder
+from eagleray.features.hangs.model import SilentNode
+from eagleray.sampling import wire
+from eagleray.sampling.node import NodeSamples, ProcessSample, Round
+from eagleray.sampling.processes import RANK, Described
+
+ORDER = SamplingOrder(rounds=3, pause_s=0.0)
+PROCESS = Described(100, 1, RANK, "world", 3, "train.py")
+SAMPLE = ProcessSample("S", "", 1.0, "timeout", "", False)
+SAMPLES = NodeSamples("anything", (PROCESS,), (Round((SAMPLE,), (), ()),))
+
+
+class Received:
+    """The answers of two nodes, with a clock of their own."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.progress: list[int] = []
+        self.answers = NodeAnswers(
+            ORDER, ["a", "b"], lambda done, _: self.progress.append(done), lambda: self.now
+        )
+
+    def line(self, node: str, kind: str, text: str = "", mark: str = ORDER.mark) -> None:
+        self.answers.feed(f"{mark} {node} {kind} {text}".encode())
+
+    def answer(self, node: str, value: Any, digest: str = "") -> None:
+        content = zlib.compress(json.dumps(value).encode())
+        text = base64.b64encode(content).decode()
+        for at in range(0, len(text), 100):
+            self.line(node, "part", text[at : at + 100])
+        self.line(node, "end", digest or hashlib.sha256(content).hexdigest())
+
+
+@pytest.fixture
+def received() -> Received:
+    return Received()
+
+
+def test_answers_of_all_nodes_end_the_picture(received: Received) -> None:
+    for node in ("a", "b"):
+        received.answer(node, wire.dump([SAMPLES]))
+    assert received.answers.is_over
+    assert [node.host for node in received.answers.samples()] == ["a", "b"]
+    assert received.answers.silent() == ()
+
+
+def test_round_is_reported_once_all_nodes_have_taken_it(received: Received) -> None:
+    received.line("a", "round", "1")
+    received.line("a", "round", "2")
+    assert received.progress == []
+    received.line("b", "round", "2")
+    assert received.progress == [2]
+
+
+def test_node_without_a_sign_is_silent_and_the_other_has_time(received: Received) -> None:
+    received.now = COLD_S - 1
+    received.line("a", "begun")
+    received.now = COLD_S
+    assert not received.answers.is_over
+    received.now = COLD_S - 1 + WARM_S
+    assert received.answers.is_over
+    assert {each.reason for each in received.answers.silent()} == {"timeout"}
+
+
+def test_failed_and_lost_nodes_keep_their_reason_as_plain_text(received: Received) -> None:
+    received.line("a", "failed", "OSError: \x1b[31mno space")
+    received.answers.lose(["a", "b"], "srun: error: node b is gone")
+    assert received.answers.silent() == (
+        SilentNode("a", "failed", "OSError:  [31mno space"),
+        SilentNode("b", "failed", "srun: error: node b is gone"),
+    )
+
+
+@pytest.mark.parametrize(("node", "mark"), [("a", "0" * 32), ("c", ORDER.mark), ("", ORDER.mark)])
+def test_line_of_anything_else_is_dropped(received: Received, node: str, mark: str) -> None:
+    received.line(node, "failed", "text", mark)
+    received.answers.feed(b"\xff\n")
+    received.answers.feed(b"")
+    assert all(each.reason == "" for each in received.answers.silent())
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, [], wire.dump([]), wire.dump([SAMPLES, SAMPLES]), wire.dump([NodeSamples("a", (), ())])],
+)
+def test_answer_that_is_not_of_one_node_is_a_failure(received: Received, value: Any) -> None:
+    received.answer("a", value)
+    assert received.answers.silent()[0].reason == "failed"
+
+
+def test_damaged_and_oversized_answers_are_failures(
+    received: Received, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    received.answer("a", wire.dump([SAMPLES]), "0" * 64)
+    monkeypatch.setattr("eagleray.features.hangs.collecting.nodes.LARGEST_NODE", 10_000)
+    received.answer("b", " " * 1_000_000)
+    details = [each.detail for each in received.answers.silent()]
+    assert details == ["the answer arrived damaged", "too large"]

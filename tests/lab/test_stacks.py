@@ -1,0 +1,213 @@
+"""Pictures of programs without Ray: in a SLURM job, and on hosts that are reached through ssh."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.lab.eagleray import START, Eagleray
+from tests.lab.hosts import SLURM_NODES
+from tests.lab.many import PROGRAMS
+from tests.lab.site import Site
+from tests.lab.slurm import Job, submitted
+from tests.ray_cluster import wait_for
+
+pytestmark = pytest.mark.timeout(300)
+
+RANKS = str(PROGRAMS / "ranks.py")
+QUICK = ("--seconds", "0.5")
+
+
+@pytest.fixture(scope="module")
+def training(site: Site) -> Iterator[Job]:
+    """Four ranks on two nodes, which only SLURM's variables number."""
+    with submitted(
+        site, "srun", "--overcommit", "--ntasks=4", "python", RANKS, name="training"
+    ) as job:
+        wait_for("the ranks", lambda: len(processes(site, RANKS, *SLURM_NODES)) == 4)
+        yield job
+
+
+def processes(site: Site, argument: str, *hosts: str) -> list[int]:
+    """The processes of these hosts that have the argument."""
+    found = []
+    for host in hosts:
+        for folder in site.processes(host):
+            with contextlib.suppress(OSError):
+                words = (folder / "cmdline").read_bytes().split(b"\0")
+                if argument.encode() in words and words[0].endswith(b"python"):
+                    found.append(int(folder.name))
+    return found
+
+
+def leftovers(site: Site, *hosts: str) -> list[str]:
+    """Our folders and steps on these hosts."""
+    folders = [
+        f"{host}: {path.name}"
+        for host in hosts
+        for place in ("tmp", "dev/shm", "var/tmp")
+        for path in site.path(host, place).glob("eagleray-*")
+    ]
+    sampling = [
+        f"{host}: {folder.name}"
+        for host in hosts
+        for folder in site.processes(host)
+        if b"sys.stdin.buffer.readline" in (folder / "cmdline").read_bytes()
+    ]
+    return folders + sampling
+
+
+def steps(site: Site, job: Job) -> list[str]:
+    """Our steps in the job that run."""
+    command = ["squeue", "-h", "-s", "-j", job.id, "-o", "%j"]
+    return [
+        name for name in site.run_as("login", "alice", command).stdout.split() if name == "eagleray"
+    ]
+
+
+def seen(taken: dict[str, Any]) -> dict[str, str]:
+    """The collective of each class of ranks."""
+    return {
+        each["ranks"]: frame["function"]
+        for each in taken["classes"]
+        for frame in each["frames"]
+        if frame["path"].endswith("distributed_c10d.py")
+    }
+
+
+def test_one_step_samples_all_nodes_of_a_slurm_job(
+    site: Site, training: Job, laptop: Eagleray
+) -> None:
+    taken = laptop.json("stacks", "--slurm", f"ssh://login/slurm://{training.id}", *QUICK)
+    reading = taken["verdict"]
+    assert (reading["kind"], reading["culprits"]) == ("collective-mismatch", "1,3"), reading
+    assert taken["coverage"] == {"seen": 4, "unseen": [], "nodes": []}
+    assert {row["rank"]: row["role"] for row in taken["ranks"]} == dict.fromkeys(range(4), "rank")
+    assert {row["node"] for row in taken["ranks"]} == set(SLURM_NODES)
+    wait_for("the end of the step", lambda: not steps(site, training))
+    assert leftovers(site, *SLURM_NODES) == []
+    assert len(processes(site, RANKS, *SLURM_NODES)) == 4
+
+
+def test_job_is_sampled_on_the_login_node_by_its_number(site: Site, training: Job) -> None:
+    login = Eagleray(site, "login", "/tmp/er-stacks")
+    try:
+        taken = login.json("stacks", "--slurm", training.id, *QUICK)
+    finally:
+        login.end()
+    assert taken["coverage"]["seen"] == 4
+
+
+def test_cancelled_picture_leaves_nothing_in_the_job(
+    site: Site, training: Job, laptop: Eagleray
+) -> None:
+    address = f"ssh://login/slurm://{training.id}"
+    command = ["python", "-u", START, "cli", "stacks", "--slurm", address]
+    running = site.popen(
+        "laptop", "alice", command, laptop.env, stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    try:
+        assert running.stderr
+        for line in running.stderr:
+            if b"1" in line and b"3" in line:
+                break
+        (pid,) = processes(site, "stacks", "laptop")
+        os.kill(pid, signal.SIGINT)
+        running.wait(60)
+    finally:
+        running.kill()
+        running.communicate()
+    wait_for("the end of the step", lambda: not steps(site, training))
+    wait_for("no leftovers", lambda: leftovers(site, *SLURM_NODES) == [])
+    assert len(processes(site, RANKS, *SLURM_NODES)) == 4
+
+
+def test_node_that_is_cut_off_is_named_and_the_others_are_sampled(
+    site: Site, training: Job, laptop: Eagleray
+) -> None:
+    with site.cut_off("node-10"):
+        taken = laptop.json("stacks", "--slurm", f"ssh://login/slurm://{training.id}", *QUICK)
+    assert [row["node"] for row in taken["coverage"]["nodes"]] == ["node-10"]
+    assert {row["node"] for row in taken["ranks"]} == {"node-9"}
+    wait_for("the end of the step", lambda: not steps(site, training))
+
+
+def test_jobs_that_end_or_never_were_are_told_apart(site: Site, laptop: Eagleray) -> None:
+    assert "no longer lists it" in laptop.refusal("stacks", "--slurm", "ssh://login/slurm://987654")
+    with submitted(site, "sleep", "300", begin="now+1hour", name="waits") as job:
+        refusal = laptop.refusal("stacks", "--slurm", f"ssh://login/slurm://{job.id}")
+        assert "is pending" in refusal
+
+
+def test_job_without_python_says_so(site: Site, laptop: Eagleray) -> None:
+    with submitted(site, "sleep", "300", name="sleeps") as job:
+        job.wait_state("RUNNING")
+        refusal = laptop.refusal("stacks", "--slurm", f"ssh://login/slurm://{job.id}", *QUICK)
+    assert "None of your Python processes" in refusal
+
+
+@pytest.fixture
+def ranks_on_hosts(site: Site) -> Iterator[None]:
+    """Two ranks of alice on two hosts, and one of bob with the same rendezvous."""
+    with contextlib.ExitStack() as stack:
+        for number, (host, user) in enumerate(
+            (("node-4", "alice"), ("node-5", "alice"), ("node-5", "bob"))
+        ):
+            env = {
+                "RANK": str(number),
+                "WORLD_SIZE": "2",
+                "LOCAL_WORLD_SIZE": "1",
+                "MASTER_ADDR": "node-4",
+                "MASTER_PORT": "29500",
+            }
+            process = site.popen(
+                host, user, ["python", RANKS], env, stdout=subprocess.PIPE, text=True
+            )
+            stack.callback(process.communicate)
+            stack.callback(process.kill)
+            assert process.stdout
+            assert process.stdout.readline() == f"ready {number}\n"
+        yield
+
+
+@pytest.mark.usefixtures("ranks_on_hosts")
+def test_own_ranks_are_sampled_through_ssh(site: Site, laptop: Eagleray) -> None:
+    taken = laptop.json("stacks", "--hosts", "node-4", "node-5", *QUICK)
+    assert seen(taken) == {"0": "all_reduce", "1": "all_gather"}
+    assert {row["node"] for row in taken["ranks"]} == {"node-4", "node-5"}
+    assert taken["coverage"]["seen"] == 2 and taken["coverage"]["nodes"] == []
+    wait_for("no leftovers", lambda: leftovers(site, "node-4", "node-5") == [])
+
+
+@pytest.mark.usefixtures("ranks_on_hosts")
+def test_host_that_is_not_reached_is_named_and_the_others_are_sampled(laptop: Eagleray) -> None:
+    taken = laptop.json("stacks", "--hosts", "node-4", "no-such-node", *QUICK)
+    assert taken["coverage"]["seen"] == 1
+    assert [(row["node"], row["reason"]) for row in taken["coverage"]["nodes"]] == [
+        ("no-such-node", "failed")
+    ]
+
+
+def test_hosts_without_ranks_say_so(laptop: Eagleray) -> None:
+    assert "None of your ranks runs on node-6" in laptop.refusal("stacks", "--hosts", "node-6")
+
+
+def test_ray_in_a_slurm_job_is_sampled_with_the_same_command(
+    slurm_job: Job, laptop: Eagleray
+) -> None:
+    driver = slurm_job.ray.run("pausing.py")
+    try:
+        slurm_job.ray.wait_paused(2)
+        taken = laptop.json("stacks", "--slurm", f"ssh://login/slurm://{slurm_job.id}", *QUICK)
+    finally:
+        driver.end()
+    assert taken["verdict"]["kind"] == "debugger"
+    titles = json.dumps([row["group"] for row in taken["ranks"]])
+    assert "dashboard" not in titles and "raylet" not in titles

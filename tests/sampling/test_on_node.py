@@ -1,0 +1,190 @@
+"""The code that travels to a node without Ray: real processes are sampled by it, and it leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from eagleray.features.hangs.collecting import nodes
+from eagleray.features.hangs.collecting.nodes import NodeAnswers, SamplingOrder, follow
+from eagleray.sampling import job_processes, proc
+from eagleray.sampling.node import NodeSamples
+from eagleray.sampling.processes import DATA_LOADER, RANK
+
+JOB = "4711"
+WAITING = "print('ready', flush=True); import threading; threading.Event().wait()"
+PARENT = (
+    "import subprocess, sys; child = subprocess.Popen([sys.executable, '-c', sys.argv[1]]);"
+    "child.wait()"
+)
+TASK = {"SLURM_JOB_ID": JOB, "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "2"}
+
+
+@contextmanager
+def python(code: str, *arguments: str, **env: str) -> Iterator[int]:
+    """A process that has printed, as a user of SLURM or torchrun starts it."""
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        env={**os.environ, **env},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        pids = proc.descendants([process.pid], proc.all_processes())
+        try:
+            yield process.pid
+        finally:
+            for pid in reversed(pids):
+                os.kill(pid, 9)
+
+
+async def sampled(job: str, folder: Path) -> NodeSamples:
+    """The answer of the code, started as on a node, whose temporary files go into the folder."""
+    order = SamplingOrder(rounds=2, pause_s=0.1, job=job)
+    answers = NodeAnswers(order, ["node"], lambda *_: None)
+    process = await started(folder)
+    stderr = await follow(process, order.input("node"), answers, lambda: answers.is_over)
+    assert answers.silent() == (), stderr
+    return answers.samples()[0]
+
+
+async def started(folder: Path) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        *nodes.PYTHON[1:],
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(folder)},
+        start_new_session=True,
+    )
+
+
+async def test_tasks_of_a_slurm_step_are_sampled_as_ranks(tmp_path: Path) -> None:
+    with (
+        python(WAITING, **TASK, SLURM_PROCID="0"),
+        python(WAITING, **TASK, SLURM_PROCID="1"),
+        python(WAITING, **{**TASK, "SLURM_JOB_ID": "4712"}, SLURM_PROCID="0"),
+    ):
+        found = await sampled(JOB, tmp_path)
+    assert [(each.role, each.number, each.world_size) for each in found.processes] == [
+        (RANK, 0, 2),
+        (RANK, 1, 2),
+    ]
+    assert [len(found.rounds), {each.how for each in found.rounds[-1].processes}] == [
+        2,
+        {"py-spy blocking"},
+    ]
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_children_of_a_task_are_its_data_loaders(tmp_path: Path) -> None:
+    with python(PARENT, WAITING, **TASK, SLURM_PROCID="1"):
+        found = await sampled(JOB, tmp_path)
+    assert [(each.role, each.group) for each in found.processes][1:] == [
+        (DATA_LOADER, "data loader of rank 1 on node")
+    ]
+
+
+async def test_rank_in_the_environment_wins_over_the_number_of_the_task(tmp_path: Path) -> None:
+    with (
+        python(PARENT, WAITING, **TASK, SLURM_PROCID="0") as launcher,
+        python(WAITING, **TASK, SLURM_PROCID="0", RANK="5", MASTER_PORT="1"),
+    ):
+        found = await sampled(JOB, tmp_path)
+    assert [each.number for each in found.processes if each.role == RANK] == [5]
+    assert launcher in [each.pid for each in found.processes]
+
+
+async def test_own_steps_shells_and_services_are_left_out(tmp_path: Path) -> None:
+    services = tmp_path / "ray" / "dashboard"
+    services.mkdir(parents=True)
+    (services / "dashboard.py").write_text(WAITING)
+    with (
+        python(WAITING, **TASK, SLURM_JOB_NAME=job_processes.STEP_NAME),
+        python(f"import runpy; {WAITING}", **TASK, SLURM_PROCID="0") as training,
+        subprocess.Popen(["sleep", "60"], env={**os.environ, **TASK}) as sleep,
+        subprocess.Popen(
+            [sys.executable, str(services / "dashboard.py")],
+            env={**os.environ, **TASK},
+            stdout=subprocess.PIPE,
+        ) as service,
+    ):
+        assert service.stdout is not None
+        service.stdout.readline()
+        found = await sampled(JOB, tmp_path)
+        sleep.kill()
+        service.kill()
+    assert [each.pid for each in found.processes] == [training]
+
+
+async def test_ranks_of_this_user_are_sampled_without_a_job(tmp_path: Path) -> None:
+    world = {"MASTER_ADDR": "10.1.2.3", "MASTER_PORT": "47114", "WORLD_SIZE": "4"}
+    with python(WAITING, RANK="3", **world) as rank, python(WAITING) as other:
+        found = await sampled("", tmp_path)
+    numbers = {each.pid: each.number for each in found.processes}
+    assert numbers[rank] == 3 and other not in numbers
+
+
+async def test_end_of_the_input_ends_the_sampling_and_removes_the_folder(tmp_path: Path) -> None:
+    order = SamplingOrder(rounds=3, pause_s=60.0, job=JOB)
+    process = await started(tmp_path)
+    rounds: list[int] = []
+    with python(WAITING, **TASK, SLURM_PROCID="0"):
+        answers = NodeAnswers(order, ["node"], lambda done, _: rounds.append(done))
+        await follow(process, order.input("node"), answers, lambda: bool(rounds))
+    assert (process.returncode, list(tmp_path.iterdir())) == (0, [])
+
+
+async def test_input_that_ends_early_leaves_no_folder(tmp_path: Path) -> None:
+    process = await started(tmp_path)
+    content = SamplingOrder(rounds=1, pause_s=0.0).input("node")
+    await process.communicate(content[: len(content) // 2])
+    assert (process.returncode, list(tmp_path.iterdir())) == (0, [])
+
+
+async def test_folder_is_private_while_it_is_there(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        process = await started(Path(folder))
+        content = SamplingOrder(rounds=1, pause_s=0.0, job=JOB).input("node")
+        assert process.stdin is not None
+        process.stdin.write(content)
+        modes = set()
+        while process.returncode is None and not modes:
+            with contextlib.suppress(FileNotFoundError):
+                modes = {each.stat().st_mode for each in Path(folder).glob("eagleray-*")}
+            await asyncio.sleep(0)
+        process.stdin.close()
+        await process.communicate()
+    assert modes == {stat.S_IFDIR | 0o700}
+
+
+def test_process_of_another_name_that_runs_python_is_told_from_the_rest() -> None:
+    with python(WAITING) as pid, subprocess.Popen(["sleep", "60"]) as sleep:
+        assert job_processes.is_python(pid)
+        assert not job_processes.is_python(sleep.pid)
+        sleep.kill()
+
+
+@pytest.mark.parametrize(
+    ("cgroup", "job"),
+    [
+        ("0::/system.slice/slurmstepd.scope/job_12/step_0/user/task_1", "12"),
+        ("4:memory:/slurm/uid_1/job_345/step_batch\n0::/", "345"),
+    ],
+)
+def test_job_is_read_from_the_control_group(
+    cgroup: str, job: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proc, "cgroup", lambda pid: cgroup)
+    assert job_processes.job_of(1) == job
