@@ -1,5 +1,5 @@
 // Measures speed against the plain tools and prints a table: `--json FILE` writes it, `--quick` only checks that the bench
-// works, `--lab` measures the rows that need the lab, `--runs` those of runs.
+// works, `--lab` measures the rows that need the lab, `--runs` those of runs, `--hangs` those of pictures of hangs.
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
@@ -10,9 +10,11 @@ import { endWithChildren, must, run } from "./run.mjs";
 
 endWithChildren();
 const options = process.argv.slice(2);
-const part = ["--lab", "--runs"].find((option) => options.includes(option));
-await Promise.all([makeEnvironment("dev"), part === "--runs" || makeLab()]);
-for (const python of ["3.12", "3.13"]) await makeEnvironment(`worker-${python}`);
+const part = ["--lab", "--runs", "--hangs"].find((option) => options.includes(option));
+const isLocal = part === "--runs" || part === "--hangs";
+await Promise.all([makeEnvironment("dev"), isLocal || makeLab()]);
+if (part !== "--hangs")
+  for (const python of ["3.12", "3.13"]) await makeEnvironment(`worker-${python}`);
 const editor = part ? {} : await measureEditor();
 const args = ["-m", "tests.bench", "--editor", JSON.stringify(editor), ...options];
 const { code } = await run(interpreter("dev"), args, {

@@ -1,0 +1,252 @@
+"""Pictures of hangs: what sampling costs against the guide's shell loop, and how merging scales with ranks."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from eagleray.features.hangs.collecting.cluster import answer_of
+from eagleray.features.hangs.diagnosis import diagnosis
+from eagleray.features.hangs.evidence import evidence
+from eagleray.features.hangs.model import Picture
+from eagleray.features.hangs.picture import picture, tree_of
+from eagleray.sampling import in_cluster, proc, wire
+from eagleray.sampling.dumps import Tools, dump
+from eagleray.sampling.frames import PythonFrame
+from eagleray.sampling.merging import Member, ThreadStack, merged, tree, united
+from eagleray.sampling.node import NodeSamples, ProcessSample, Round, sample_once
+from eagleray.sampling.processes import RANK, Described, described
+from eagleray.tools.pyspy import find_program
+
+from tests.bench.fake_ray import FakeRay
+from tests.bench.rows import Row, at_most, at_most_times, printed
+
+SLEEPER = Path(__file__).with_name("sleeper.py")
+PROCESSES = 64
+DEPTH = 40
+CLASSES = 300
+NODES, RANKS_PER_NODE = 1250, 8
+# How long a node takes for a dump of eight processes, as measured on a machine with two cores.
+CALL_S = 0.3
+WATCHED_S = 1.0
+
+
+def rows(samples: int) -> Iterator[Row]:
+    yield from sampling(min(samples, 5))
+    yield pause(samples)
+    yield from merging(samples)
+    yield from answers()
+    yield gathering()
+
+
+def sampling(samples: int) -> Iterator[Row]:
+    """All processes of a node once, in turn with the loop of the guide."""
+    with sleepers(PROCESSES) as pids:
+        processes = described(pids, proc.all_processes())
+        stacks, variables, loop = [], [], []
+        for _ in range(samples):
+            loop.append(took(lambda: shell_loop(pids)))
+            stacks.append(took(lambda: sampled(processes, is_last=False)))
+            variables.append(took(lambda: sampled(processes, is_last=True)))
+    name = f"stacks of {PROCESSES} processes on a node"
+    yield at_most_times(f"{name} (s)", stacks, loop, 0.6)
+    yield printed(f"{name}, with variables in the last sample (s)", variables, loop)
+
+
+def pause(samples: int) -> Row:
+    """The longest time for which a process that computes stands still while it is sampled once."""
+    program = find_program()
+    plain = [longest_gap(lambda pid: dumped(program, pid)) for _ in range(samples)]
+    ours = [longest_gap(lambda pid: dump(pid, Tools(program))) for _ in range(samples)]
+    milliseconds = [[1000 * gap for gap in gaps] for gaps in (ours, plain)]
+    return at_most_times("longest pause of a process in a sample (ms)", *milliseconds, 1.0)
+
+
+def merging(samples: int) -> Iterator[Row]:
+    for ranks, limit_ms in ((10_000, 60), (100_000, 600)):
+        listed = list(stacks_of(ranks))
+        times = [1000 * took(lambda listed=listed: merged(listed)) for _ in range(samples)]
+        yield at_most(f"merge of {ranks:,} ranks x {DEPTH} frames (ms)", times, limit_ms)
+        tables = [merged(listed[at : at + 8]) for at in range(0, ranks, 8)]
+        times = [1000 * took(lambda tables=tables: tree(united(tables))) for _ in range(samples)]
+        yield at_most(
+            f"merge of the tables of {ranks // 8:,} nodes, and the tree (ms)", times, limit_ms
+        )
+
+
+def answers() -> Iterator[Row]:
+    """How the size of what travels depends on ranks and on classes."""
+    few, many = stacks_size(1_000, 30), stacks_size(10_000, 30)
+    name = "size of the merged stacks in 30 classes: 10,000 ranks against 1,000 (kB)"
+    yield at_most_times(name, [many], [few], 1.5)
+    name = "size of the merged stacks of 10,000 ranks: 300 classes against 30 (kB)"
+    yield printed(name, [stacks_size(10_000, 300)], [many])
+    nodes = [simulated_node(at) for at in range(NODES)]
+    size = len(compact(wire.dump(nodes)))
+    yield at_most(
+        "size of the table of ranks, for each rank (bytes)",
+        [size / len(nodes) / RANKS_PER_NODE],
+        500,
+    )
+
+
+def gathering() -> Row:
+    """Recorded nodes through the driver of the job, the answer's file, and the verdict, with the usual pauses."""
+    recorded = [simulated_node(at) for at in range(NODES)]
+    fake = FakeRay([(node.processes, node.rounds) for node in recorded], CALL_S)
+
+    def whole() -> Picture:
+        request = {"rounds": 3, "pause_s": 2.0, "nodes": {}}
+        with contextlib.redirect_stdout(None):
+            job = in_cluster.Sampling(fake, request, "mark", [False])
+            job.run()
+            content = compact(job.answer())
+        answer = answer_of("http://head:8265", content)
+        found = evidence(answer.nodes, 2.0, is_whole=True)
+        taken = picture(found, diagnosis(found), time.time(), answer.silent)
+        tree_of(taken)
+        return taken
+
+    start = time.perf_counter()
+    taken = whole()
+    seconds = time.perf_counter() - start
+    if taken.coverage.processes != NODES * RANKS_PER_NODE:
+        raise ValueError(f"only {taken.coverage.processes} ranks were sampled")
+    name = f"picture of {NODES:,} simulated nodes with {NODES * RANKS_PER_NODE:,} ranks (s)"
+    return at_most(name, [seconds], 15)
+
+
+@contextlib.contextmanager
+def sleepers(count: int) -> Iterator[list[int]]:
+    """Processes that wait."""
+    with contextlib.ExitStack() as stack:
+        processes = []
+        for _ in range(count):
+            process = started()
+            stack.callback(process.communicate)
+            stack.callback(process.kill)
+            processes.append(process)
+        for process in processes:
+            assert process.stdout is not None
+            process.stdout.readline()
+        yield [process.pid for process in processes]
+
+
+def started(*arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, str(SLEEPER), *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def shell_loop(pids: Sequence[int]) -> None:
+    """The loop of the guides: a file for each process, to be compared by eye."""
+    script = 'for pid in "$@"; do "$PY_SPY" dump --pid $pid > "$FOLDER/$pid.txt"; done'
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(
+            ["bash", "-c", script, "bash", *map(str, pids)],
+            env={"PY_SPY": find_program(), "FOLDER": folder, "PATH": "/usr/bin:/bin"},
+            check=True,
+        )
+
+
+def sampled(processes: Sequence[Described], *, is_last: bool) -> None:
+    taken = sample_once(processes, Tools(find_program()), is_last=is_last)
+    unread = [sample.reason for sample in taken.processes if sample.reason]
+    if unread:
+        raise ValueError(f"processes were not read: {unread}")
+
+
+def longest_gap(look: Callable[[int], Any]) -> float:
+    process = started("gaps", str(WATCHED_S))
+    assert process.stdout is not None
+    process.stdout.readline()
+    time.sleep(WATCHED_S / 4)
+    look(process.pid)
+    output, _ = process.communicate()
+    return float(output)
+
+
+def dumped(program: str, pid: int) -> None:
+    command = [program, "dump", "--json", "--pid", str(pid)]
+    subprocess.run(command, capture_output=True, check=True)
+
+
+def took(call: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def stacks_of(ranks: int, classes: int = CLASSES) -> Iterator[tuple[Member, ThreadStack]]:
+    """A stack for each rank, in objects of its own as a dump gives them; neighbours are in different classes."""
+    for rank in range(ranks):
+        frames = [
+            PythonFrame(f"function_{depth}", f"/opt/project/module_{depth % 7}.py", 10 * depth)
+            for depth in range(DEPTH - 2)
+        ]
+        number = rank % classes
+        frames.append(PythonFrame(f"branch_{number % 20}", "/opt/project/trainer.py", number % 20))
+        frames.append(PythonFrame(f"leaf_{number}", "/opt/project/trainer.py", 100 + number))
+        yield Member("world", rank), ThreadStack("MainThread", tuple(frames))
+
+
+def stacks_size(ranks: int, classes: int) -> float:
+    """The kilobytes of what a node would send for the stacks of all these ranks."""
+    table = merged(contiguous(ranks, classes))
+    value = wire.dump([NodeSamples("node", (), (Round((), tuple(table), ()),))])
+    return len(compact(value)) / 1000
+
+
+def contiguous(ranks: int, classes: int) -> Iterator[tuple[Member, ThreadStack]]:
+    """Ranks whose neighbours are mostly in the same class, as those of a pipeline stage or of a node are."""
+    stacks = [stack for _, stack in stacks_of(classes, classes)]
+    for rank in range(ranks):
+        yield Member("world", rank), stacks[rank * classes // ranks]
+
+
+def simulated_node(at: int) -> NodeSamples:
+    """A node with eight ranks, of which one in a hundred waits elsewhere."""
+    first = at * RANKS_PER_NODE
+    numbers = range(first, first + RANKS_PER_NODE)
+    processes = tuple(
+        Described(
+            1000 + number,
+            1,
+            RANK,
+            "world",
+            number,
+            "train.py",
+            NODES * RANKS_PER_NODE,
+            "head:29500",
+        )
+        for number in numbers
+    )
+    sample = ProcessSample("S", "futex_wait_queue", 12.5, "", "py-spy blocking", False, 10_000, 200)
+    table = tuple(merged((Member("world", number), stack_of_rank(number)) for number in numbers))
+    return NodeSamples(
+        f"node{at}",
+        processes,
+        tuple(Round((sample,) * RANKS_PER_NODE, table, ()) for _ in range(3)),
+        2.3,
+    )
+
+
+def stack_of_rank(number: int) -> ThreadStack:
+    frames = [
+        PythonFrame(f"function_{depth}", f"/opt/project/module_{depth % 7}.py", 10 * depth)
+        for depth in range(DEPTH - 2)
+    ]
+    collective = "all_gather" if number % 100 == 7 else "all_reduce"
+    frames.append(PythonFrame("Trainer.step", "/opt/project/trainer.py", 40 + number % 100 // 50))
+    frames.append(PythonFrame(collective, "/opt/torch/distributed/distributed_c10d.py", 0))
+    return ThreadStack("MainThread", tuple(frames))
+
+
+def compact(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
