@@ -20,6 +20,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
 from eagleray.features.clusters import messages as clusters
 from eagleray.features.debugging import messages as debugging
+from eagleray.features.hangs import messages as hangs
 from eagleray.features.pdb import messages as pdb
 from eagleray.features.presets import messages as presets
 from eagleray.features.profiling import messages as profiling
@@ -220,6 +221,25 @@ async def ask_about_reports(panel: Panel, cluster: str, folder: Path) -> None:
     await panel.ask(profiling.WORKERS, cluster=cluster, patterns=["*"])
 
 
+async def ask_about_hangs(panel: Panel, cluster: str, folder: Path) -> None:
+    path = str(folder / "picture.json")
+    texts = dict.fromkeys(("kind", "culprits", "sentence", "next_step", "group"), "")
+    picture = {
+        "version": 1,
+        "taken_at": 1.0,
+        "verdict": {**texts, "confidence": 0.0, "readings": []},
+        "classes": [],
+        "ranks": [],
+        "coverage": {"processes": 0, "unseen": [], "nodes": []},
+    }
+    await panel.ask(hangs.PICTURE, pids=[2**22 - 1])
+    await panel.ask(hangs.PICTURE, cluster=cluster)
+    await panel.ask(hangs.SAVE, path=path, picture=picture)
+    assert await panel.ask(hangs.OPEN, path=path) == picture
+    await panel.ask(hangs.COMPARE, path=path, picture=picture)
+    await panel.ask(hangs.MARKDOWN, **picture)
+
+
 async def test_no_request_makes_a_file_call_in_the_event_loop(
     panel: Panel, dashboard: FakeDashboard, files: FileCalls, tmp_path: Path
 ) -> None:
@@ -230,6 +250,7 @@ async def test_no_request_makes_a_file_call_in_the_event_loop(
     await ask_about_debugging(panel, cluster, worker, tmp_path)
     await ask_about_runs(panel, tmp_path)
     await ask_about_reports(panel, cluster, tmp_path)
+    await ask_about_hangs(panel, cluster, tmp_path)
     await panel.ask(clusters.REMOVE, cluster=cluster)
     assert all_requests() - panel.asked == set()
     assert "\n".join(files.found) == ""

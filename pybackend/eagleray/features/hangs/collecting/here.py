@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from eagleray.features.hangs import errors
 from eagleray.features.hangs.collecting.rounds import PAUSE_S, ROUNDS, OnProgress, unheard
@@ -13,6 +14,7 @@ from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import evidence
 from eagleray.features.hangs.model import Picture
 from eagleray.features.hangs.picture import picture
+from eagleray.sampling import proc
 from eagleray.sampling.dumps import Tools
 from eagleray.sampling.node import NodeSamples, sample
 from eagleray.tools.pyspy import find_program
@@ -39,6 +41,16 @@ async def take(
     return picture(sampled, diagnosis(sampled), time.time())
 
 
+def _sample_now(
+    pids: Sequence[int], rounds: int, pause_s: float, on_round: Callable[[int], None]
+) -> NodeSamples:
+    """Blocks while it samples; without any process it doesn't wait for the next round."""
+    if not any(proc.stat(pid) for pid in pids):
+        raise errors.no_processes(pids)
+    tools = Tools(py_spy=find_program())
+    return sample(pids, tools, rounds=rounds, pause_s=pause_s, on_round=on_round)
+
+
 async def _sample(
     pids: Sequence[int], on_progress: OnProgress, rounds: int, pause_s: float
 ) -> NodeSamples:
@@ -52,13 +64,7 @@ async def _sample(
 
     try:
         return await asyncio.to_thread(
-            lambda: sample(
-                pids,
-                Tools(py_spy=find_program()),
-                rounds=rounds,
-                pause_s=pause_s,
-                on_round=on_round,
-            )
+            partial(_sample_now, pids, rounds=rounds, pause_s=pause_s, on_round=on_round)
         )
     finally:
         is_cancelled.set()
