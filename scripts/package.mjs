@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -80,10 +81,12 @@ async function pack(target) {
   const vsix = join(folder, `eagleray-${manifest.version}-${target}.vsix`);
   const vsce = join(root, "node_modules", ".bin", "vsce");
   const args = ["--no-dependencies", ...repositoryArguments(repository)];
-  const printed = await must(vsce, ["package", ...args, "--target", target, "--out", vsix], {
+  const part = `${vsix}.part`;
+  const printed = await must(vsce, ["package", ...args, "--target", target, "--out", part], {
     cwd: stage,
   });
   if (/\bwarn/i.test(printed)) throw new Error(`vsce warns:\n${printed}`);
+  renameSync(part, vsix);
   return vsix;
 }
 

@@ -77,7 +77,7 @@ async function look(frameId) {
   await assert.rejects(ask("evaluate", { expression: "nothing_here", frameId, context: "watch" }));
   await assert.rejects(ask("variables", { variablesReference: 99_999 }));
   await assert.rejects(ask("loadedSources"), /not supported/);
-  await assert.rejects(ask("exceptionInfo", { threadId: 99 }), /not stopped/);
+  await assert.rejects(ask("exceptionInfo", { threadId: 99 }), /not paused/);
 }
 
 async function move() {

@@ -117,7 +117,8 @@ async def test_each_change_of_a_worker_is_sent_once_at_most(served: Served) -> N
     reads, silent = await window(), await window()
     await served.attach(MANY)
     await reads.until_all_stopped(MANY)
-    assert reads.rows <= served.changes == 2 * MANY
+    # A session begins, waits for its worker, and has it stopped.
+    assert reads.rows <= served.changes == 3 * MANY
     assert reads.received < served.changes * 1000
     silent.writer.close()
     reads.writer.close()

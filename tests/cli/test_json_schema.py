@@ -94,3 +94,11 @@ async def test_schema_command_prints_schemas_and_their_names(own_home: Path) -> 
         schema = json.loads((await eagleray("schema", name)).out)
         assert schema["$schema"].startswith("https://json-schema.org/")
     assert (await eagleray("schema", "nonsense")).code == 2
+
+
+async def test_unknown_id_removes_no_run(own_home: Path) -> None:
+    plan = RunPlan(kind="program", argv=("python", "a.py"), cwd="/", name="a.py")
+    record = RunRecords(runs()).create(plan, RunState("ended", 1.0, 2.0, 0))
+    removed = await eagleray("runs", "rm", record.id, "nonsense")
+    assert removed.code != 0 and "Unknown run “nonsense”" in removed.err
+    assert record.id in (await eagleray("runs")).out

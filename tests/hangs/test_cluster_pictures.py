@@ -69,8 +69,18 @@ async def take(dashboard: Dashboard, **more: Any) -> Picture:
         await pictures.close()
 
 
-async def shown_tasks(dashboard: Dashboard, program: Program, name: str, state: str) -> None:
-    """Workers report their tasks to Ray once a second; it still lists those of programs that were killed."""
+CYCLE = {
+    "Policy.ask": "RUNNING",
+    "Reward.answer": "RUNNING",
+    "Policy.value": "SUBMITTED_TO_WORKER",
+}
+
+
+async def shown_tasks(dashboard: Dashboard, program: Program, wanted: dict[str, str]) -> None:
+    """Waits for the states `wanted` of tasks, by their names.
+
+    Each worker reports its tasks to Ray once a second; Ray still lists those of programs that were killed.
+    """
     while True:
         jobs = {
             job_of_driver(row.worker_id)
@@ -78,7 +88,7 @@ async def shown_tasks(dashboard: Dashboard, program: Program, name: str, state: 
             if row.pid == program.process.pid
         }
         tasks = [task for task in await dashboard.unended_tasks() if task.job_id in jobs]
-        if any((task.name, task.state) == (name, state) for task in tasks):
+        if wanted.items() <= {task.name: task.state for task in tasks}.items():
             return
         await asyncio.sleep(0.2)
 
@@ -117,9 +127,9 @@ async def test_actors_that_call_back_are_a_proved_cycle(
     run: Callable[..., Program], dashboard: Dashboard
 ) -> None:
     program = run("ray_tasks.py", "cycle")
-    await shown_tasks(dashboard, program, "Policy.value", "SUBMITTED_TO_WORKER")
+    await shown_tasks(dashboard, program, CYCLE)
     verdict = (await take(dashboard)).verdict
-    assert verdict.kind == "ray-get-cycle"
+    assert verdict.kind == "ray-get-cycle", verdict
     assert verdict.sentence == (
         "Policy.ask of left waits for Reward.answer, which waits for Policy.value of left: "
         "none of them can continue."
@@ -130,7 +140,9 @@ async def test_task_that_is_too_large_for_every_node_is_named(
     run: Callable[..., Program], dashboard: Dashboard
 ) -> None:
     program = run("ray_tasks.py", "too_large")
-    await shown_tasks(dashboard, program, "train", "PENDING_NODE_ASSIGNMENT")
+    await shown_tasks(
+        dashboard, program, {"ask_for_much": "RUNNING", "train": "PENDING_NODE_ASSIGNMENT"}
+    )
     verdict = (await take(dashboard)).verdict
     assert verdict.kind == "starvation"
     assert verdict.sentence == "ask_for_much waits for train, but no node has CPU: 1000."
@@ -140,7 +152,7 @@ async def test_cluster_without_a_free_cpu_is_sampled_and_its_driver_starves(
     run: Callable[..., Program], dashboard: Dashboard
 ) -> None:
     program = run("ray_tasks.py", "full")
-    await shown_tasks(dashboard, program, "train", "PENDING_NODE_ASSIGNMENT")
+    await shown_tasks(dashboard, program, {"train": "PENDING_NODE_ASSIGNMENT"})
     verdict = (await take(dashboard)).verdict
     assert verdict.kind == "starvation"
     assert verdict.sentence == "The driver waits for train, but other tasks hold all CPU: 1."
@@ -263,7 +275,7 @@ async def test_node_whose_raylet_is_stopped_is_reported_and_the_others_are_seen(
     cluster: RayCluster, run: Callable[..., Program], dashboard: Dashboard
 ) -> None:
     program = run("ray_tasks.py", "cycle")
-    await shown_tasks(dashboard, program, "Policy.value", "SUBMITTED_TO_WORKER")
+    await shown_tasks(dashboard, program, CYCLE)
     with second_node(cluster) as raylet:
         raylet.suspend()
         taken = await take(dashboard)

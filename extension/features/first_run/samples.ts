@@ -52,14 +52,16 @@ export class Samples {
     }
   }
 
-  /** One copy for each version of the extension; the user's changes to it stay. */
+  /** One copy for each version of the extension, whole or absent; the user's changes to it stay. */
   private async copyOf(name: string): Promise<vscode.Uri> {
     const { extension, extensionUri, globalStorageUri } = this.context;
     const { version } = extension.packageJSON as { version: string };
     const copy = vscode.Uri.joinPath(globalStorageUri, "samples", version, name);
     if (!(await exists(copy))) {
       const source = vscode.Uri.joinPath(extensionUri, "samples", name);
-      await vscode.workspace.fs.copy(source, copy, { overwrite: false });
+      const part = vscode.Uri.joinPath(copy, "..", `${name}.part`);
+      await vscode.workspace.fs.copy(source, part, { overwrite: true });
+      await vscode.workspace.fs.rename(part, copy);
     }
     return copy;
   }

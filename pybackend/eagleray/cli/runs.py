@@ -91,11 +91,17 @@ async def rerun(app: App, arguments: argparse.Namespace) -> int:
 
 
 async def remove(app: App, arguments: argparse.Namespace) -> int:
-    for run in arguments.ids:
-        with suggesting_runs(app, run):
-            await app.runs.forget(run)
-    say(counted(len(arguments.ids), "Removed {n} ended run.", "Removed {n} ended runs."))
+    # A typo in one ID removes none of the others.
+    runs = {_id_of(app, written) for written in arguments.ids}
+    for run in runs:
+        await app.runs.forget(run)
+    say(counted(len(runs), "Removed {n} ended run.", "Removed {n} ended runs."))
     return 0
+
+
+def _id_of(app: App, written: str) -> str:
+    with suggesting_runs(app, written):
+        return app.runs.find(written).id
 
 
 async def clear(app: App, arguments: argparse.Namespace) -> int:

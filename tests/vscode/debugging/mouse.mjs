@@ -126,6 +126,10 @@ export async function withMouse({ stage, window, driver, test }) {
       () => calls[2].returned() && again.returned(),
       "the other worker resumes",
     );
+    await until(
+      async () => !(await paused("p1").or(paused("p2")).first().isVisible()),
+      "their rows are gone",
+    );
     await window.fromMenu(
       paused("p0"),
       "Detach and Resume",

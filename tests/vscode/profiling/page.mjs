@@ -87,7 +87,7 @@ export async function reportPage({ stage, server, window, test }) {
       "the summary is in the clipboard",
     );
     await window.waitFor(
-      report.locator("#announcement", { hasText: "clipboard" }),
+      report.locator("#announcement", { hasText: "Copied the summary." }),
       "that it was copied",
     );
   });

@@ -183,7 +183,10 @@ def this_machine() -> Machine:
 
 
 def _has_run(run: str) -> bool:
-    return re.fullmatch(r"[A-Za-z0-9._-]+", run) is not None and (run_records() / run).is_dir()
+    return (
+        re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", run) is not None
+        and (run_records() / run).is_dir()
+    )
 
 
 def dashboard_processes() -> list[DashboardProcess]:
