@@ -11,6 +11,7 @@ const features = [
   "presets",
   "profiling",
   "reports",
+  "hangs",
   "first_run",
 ];
 

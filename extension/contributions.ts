@@ -78,6 +78,9 @@ export const COMMANDS = {
   finishAndDownload: "eagleray.finishAndDownload",
   downloadReports: "eagleray.downloadReports",
   openReport: "eagleray.openReport",
+  // Hangs
+  whyStuck: "eagleray.whyStuck",
+  openPicture: "eagleray.openPicture",
   // The first run
   openSample: "eagleray.openSample",
   openSampleReport: "eagleray.openSampleReport",
@@ -101,8 +104,8 @@ export const EDITORS = {
   database: "eagleray.nsysDatabase",
 } as const;
 
-/** Pages that aren't editors of a file; each is restored after a reload of the window. */
-export const PANELS = { runOptions: "eagleray.runOptions" } as const;
+/** Pages that aren't editors of a file; the options of a run are restored after a reload of the window. */
+export const PANELS = { runOptions: "eagleray.runOptions", picture: "eagleray.picture" } as const;
 
 export const VIEW_CONTAINER = "eagleray";
 
@@ -161,6 +164,7 @@ export const TITLE_COMMANDS: ReadonlySet<CommandId> = new Set([
   COMMANDS.rerunLast,
   COMMANDS.presets,
   COMMANDS.openReport,
+  COMMANDS.openPicture,
   COMMANDS.clearEndedRuns,
   COMMANDS.connectCluster,
   COMMANDS.groupByNode,

@@ -9,6 +9,7 @@ import { ErrorMessages } from "./error_messages";
 import * as clusters from "./features/clusters";
 import * as debugging from "./features/debugging";
 import * as firstRun from "./features/first_run";
+import * as hangs from "./features/hangs";
 import * as pdb from "./features/pdb";
 import * as presets from "./features/presets";
 import * as profiling from "./features/profiling";
@@ -82,6 +83,7 @@ export function activate(context: vscode.ExtensionContext): Exported {
     ...pdb.register(app),
     ...profiling.register(app),
     ...reports.register(app),
+    ...hangs.register(app),
     ...firstRun.register(app),
     ...debuggingFeature.owned,
     vscode.debug.registerDebugConfigurationProvider(

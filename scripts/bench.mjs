@@ -32,12 +32,18 @@ async function measureEditor() {
   const target = process.arch === "arm64" ? "linux-arm64" : "linux-x64";
   await makePackage(target);
   const packed = join(out, `vsix-${target}`);
-  const script = join(root, "tests", "bench", "activation.mjs");
-  const output = await must("node", [script, packed], { cwd: root, limitMs: 300_000 });
   return {
-    activation: JSON.parse(output.trim().split("\n").at(-1)),
+    activation: await measured("activation.mjs", packed),
     bundle: [kilobytes(join(packed, "dist"))],
+    picture: await measured("picture_page.mjs"),
   };
+}
+
+/** The last line that a script of the bench prints. */
+async function measured(script, ...args) {
+  const path = join(root, "tests", "bench", script);
+  const output = await must("node", [path, ...args], { cwd: root, limitMs: 300_000 });
+  return JSON.parse(output.trim().split("\n").at(-1));
 }
 
 function kilobytes(folder) {

@@ -26,6 +26,7 @@ const steps = [
   ["texts", process.execPath, ["scripts/l10n.mjs", "--check"]],
   ["tsc", inNode("tsc"), ["-p", "."]],
   ["tsc (report page)", inNode("tsc"), ["-p", "extension/features/reports/page"]],
+  ["tsc (picture page)", inNode("tsc"), ["-p", "extension/features/hangs/page"]],
   ["tsc (options page)", inNode("tsc"), ["-p", "extension/features/presets/page"]],
   ["eslint", inNode("eslint"), ["--max-warnings=0", ...(fix ? ["--fix"] : []), "."]],
   ["prettier", inNode("prettier"), [fix ? "--write" : "--check", "--log-level=warn", "."]],

@@ -80,6 +80,7 @@ def editor(measured: dict[str, list[float]]) -> list[Row]:
     goals = {
         "activation": ("extension, activation (ms)", 60),
         "bundle": ("extension, bundle (kB)", 500),
+        "picture": ("page of a picture, 10,000 ranks in 300 classes (ms)", 200),
     }
     return [
         told(at_most(*goals[key][:1], values, goals[key][1])) for key, values in measured.items()

@@ -62,6 +62,8 @@ export const window = {
     }),
   showOpenDialog: (options: Asked["options"]) =>
     editor.ask({ kind: "open", text: String(options["title"]), buttons: [], options }),
+  showSaveDialog: (options: Asked["options"]) =>
+    editor.ask({ kind: "save", text: String(options["title"]), buttons: [], options }),
   createOutputChannel: (name: string) => {
     const channel = new FakeChannel(name);
     editor.channels.set(name, channel);
@@ -144,12 +146,13 @@ export const commands = {
     editor.commands.set(id, handler);
     return { dispose: () => void editor.commands.delete(id) };
   },
+  getCommands: () => Promise.resolve([...editor.commands.keys(), ...editor.builtin.keys()]),
   executeCommand: (command: string, ...args: unknown[]) => {
     if (command === "setContext") {
       editor.contextKeys[String(args[0])] = args[1];
     } else {
       editor.executed.push({ command, args });
-      editor.builtin.get(command)?.();
+      return Promise.resolve(editor.builtin.get(command)?.());
     }
     return Promise.resolve(undefined);
   },
@@ -276,7 +279,7 @@ export const l10n = {
   },
 };
 
-export const ViewColumn = { Active: -1 };
+export const ViewColumn = { Active: -1, Beside: -2 };
 
 export const extensions = { getExtension: () => undefined };
 

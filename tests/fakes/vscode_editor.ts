@@ -13,7 +13,7 @@ import type { FakeEditorProvider, FakeWebviewPanel } from "./vscode_webviews";
 
 /** What a message, box or picker showed, and how the test answers it. */
 export interface Asked {
-  readonly kind: "info" | "warning" | "error" | "input" | "pick" | "open";
+  readonly kind: "info" | "warning" | "error" | "input" | "pick" | "open" | "save";
   readonly text: string;
   readonly buttons: readonly string[];
   readonly options: Record<string, unknown>;
@@ -28,7 +28,7 @@ class Editor {
   executed: { readonly command: string; readonly args: readonly unknown[] }[] = [];
   commands = new Map<string, (...args: unknown[]) => unknown>();
   /** What the editor's own commands do. */
-  builtin = new Map<string, () => void>();
+  builtin = new Map<string, () => unknown>();
   views = new Map<string, FakeTreeView>();
   /** Editors of files, by their ids. */
   editors = new Map<string, FakeEditorProvider>();

@@ -1,5 +1,5 @@
 /**
- * The options page and the page of a report in a browser, in each of their states and in each theme of the editor:
+ * The options page and the pages of a report and of a picture of stacks in a browser, in each of their states and in each theme of the editor:
  * axe-core finds nothing in them, nothing is cut in a narrow tab, nothing moves.
  *
  *     node tests/vscode/pages.mjs [--only STATE]
@@ -8,16 +8,15 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
-import { createRequire } from "node:module";
 import * as os from "node:os";
 import * as path from "node:path";
-import { build } from "esbuild";
 import { assertAccessible, violationsIn } from "./harness/accessibility.mjs";
 import { launch } from "./harness/browser.mjs";
 import { endAll, endWithRun } from "./harness/cleanup.mjs";
 import { python, ROOT } from "./harness/ray.mjs";
 import { options, Results } from "./harness/results.mjs";
 import { shotsFolder } from "./harness/stage.mjs";
+import { pageContents } from "./pages/page_contents.mjs";
 import { documentParts, recordedThemes, ThemedPage, usedVariables } from "./pages/themed.mjs";
 
 const WINDOW = { width: 1500, height: 950 };
@@ -34,10 +33,11 @@ const { themes, style, names } = recordedThemes();
 const [dark] = themes;
 let browser;
 try {
-  const { optionsStates, pageDocument, reportTexts } = await contents();
+  const { optionsStates, pageDocument, pictureStates, reportTexts } = await pageContents(folder);
   const reportStart = { kind: "texts", texts: reportTexts() };
   const states = [
     ...optionsStates().map((state) => ({ ...state, page: "options_page" })),
+    ...pictureStates().map((state) => ({ ...state, page: "picture_page" })),
     ...reportStates(reportStart).map((state) => ({ ...state, page: "report_page" })),
   ].filter(({ name }) => name.includes(only));
   browser = await launch();
@@ -171,23 +171,6 @@ async function test(title, work) {
   }
 }
 
-/** The messages of the editor, from its own texts. */
-async function contents() {
-  const outfile = path.join(folder, "contents.cjs");
-  await build({
-    absWorkingDir: ROOT,
-    entryPoints: ["tests/vscode/pages/contents.ts"],
-    outfile,
-    bundle: true,
-    format: "cjs",
-    platform: "node",
-    target: "node20",
-    alias: { vscode: path.join(ROOT, "tests", "fakes", "vscode.ts") },
-    logLevel: "warning",
-  });
-  return createRequire(import.meta.url)(outfile);
-}
-
 /** A report as the sidecar reads it, and what else the page of a report shows. */
 function reportStates(start) {
   const run = (program, ...args) => execFileSync(program, args, { cwd: ROOT, maxBuffer: 1 << 26 });
@@ -225,7 +208,7 @@ async function wide(page) {
   return await page.evaluate(() => {
     const { clientWidth, scrollWidth } = document.documentElement;
     const found = scrollWidth > clientWidth ? [`the page by ${scrollWidth - clientWidth} px`] : [];
-    const isScrolled = (element) => element.closest(".table, .command") !== null;
+    const isScrolled = (element) => element.closest(".table, .command, .tree") !== null;
     for (const element of document.querySelectorAll("input, select, textarea, button, summary")) {
       const { left, right, width } = element.getBoundingClientRect();
       if (width > 0 && !isScrolled(element) && (left < 0 || right > clientWidth)) {

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import { dotted, plain } from "../../common/texts";
-import { COMMANDS } from "../../contributions";
+import { COMMANDS, type CommandId } from "../../contributions";
 import type { PausedGroup, PausedWorker, Snapshot } from "../workers/messages";
 import { shortPlace, workerName } from "../workers/names";
 import type { WorkerRow } from "../workers/rows";
@@ -21,7 +21,12 @@ interface RunningItem extends vscode.QuickPickItem {
   readonly running: readonly DebuggedWorker[];
 }
 
-type Item = WorkerItem | RunningItem | vscode.QuickPickItem;
+/** Runs a command about all of them. */
+interface CommandItem extends vscode.QuickPickItem {
+  readonly command: CommandId;
+}
+
+type Item = WorkerItem | RunningItem | CommandItem | vscode.QuickPickItem;
 
 const ICONS: Readonly<Record<PausedWorker["state"], string>> = {
   paused: "debug-pause",
@@ -45,9 +50,15 @@ const DETACH: vscode.QuickInputButton = {
   tooltip: vscode.l10n.t("Detach"),
 };
 
+/** Others may wait for workers that are paused. */
+const WHY_STUCK: readonly Item[] = [
+  { kind: vscode.QuickPickItemKind.Separator, label: "" },
+  { label: vscode.l10n.t("$(question) Why Is It Stuck?"), command: COMMANDS.whyStuck },
+];
+
 /**
  * Enter attaches to a paused worker; its buttons continue it or open its line.  Below them are the workers that run
- * with a session.  Without any the view is shown.
+ * with a session, and “Why Is It Stuck?”.  Without any worker the view is shown.
  */
 export async function showPausedWorkers(
   app: App,
@@ -57,9 +68,10 @@ export async function showPausedWorkers(
   const itemsOf = (snapshot: Snapshot): Item[] => [
     ...pausedItems(snapshot),
     ...runningItems(runningOf(sessions.workers, snapshot)),
+    ...WHY_STUCK,
   ];
   const items = itemsOf(app.paused.value);
-  if (items.length === 0) {
+  if (items.length === WHY_STUCK.length) {
     await vscode.commands.executeCommand(COMMANDS.showPanel);
     return;
   }
@@ -112,6 +124,8 @@ async function accept(item: Item, sessions: DebugSessions, commands: DebugComman
     await (only !== undefined && more.length === 0
       ? sessions.show(only)
       : commands.detach(item.running));
+  } else if (isCommand(item)) {
+    await vscode.commands.executeCommand(item.command);
   }
 }
 
@@ -173,6 +187,10 @@ export function runningItems(running: readonly DebuggedWorker[]): Item[] {
 
 function isRunning(item: Item): item is RunningItem {
   return "running" in item;
+}
+
+function isCommand(item: Item): item is CommandItem {
+  return "command" in item;
 }
 
 function isWorker(item: Item): item is WorkerItem {

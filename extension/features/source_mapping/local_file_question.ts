@@ -1,4 +1,4 @@
-/** Asks which local file a worker is stopped in, where the sidecar doesn't know. */
+/** Asks which local file a file of a worker is, where the sidecar doesn't know. */
 
 import { basename, posix } from "node:path";
 
@@ -46,33 +46,48 @@ export class LocalFileQuestion {
     if (this.declined.has(key)) {
       return "";
     }
-    const resolution = await this.resolve(place);
-    if (resolution.how !== "ask") {
-      return resolution.local;
-    }
-    const local = await ask(place.path, resolution.candidates);
+    const local = await localFileOf(this.app, place);
     if (local === undefined) {
       this.declined.add(key);
-      return "";
     }
-    const { cluster, path } = place;
-    await this.app.sidecar.request(SET_FOLDER, { cluster, remote: path, local });
-    return (await this.resolve(place)).local;
-  }
-
-  private resolve({ cluster, worker, path }: StopPlace): Promise<Resolution> {
-    return this.app.sidecar.request(RESOLVE, {
-      cluster,
-      worker_id: worker,
-      path,
-      workspace_folders: workspaceFolders(),
-    });
+    return local ?? "";
   }
 }
 
+/**
+ * The local file for `place`, "" if there is none; undefined where the user was asked and chose none.  The worker is ""
+ * for a process to which nothing is attached: its own file can't be read.
+ */
+export async function localFileOf(app: App, place: StopPlace): Promise<string | undefined> {
+  const resolution = await resolve(app, place);
+  if (resolution.how !== "ask") {
+    return resolution.local;
+  }
+  const { cluster, path, worker } = place;
+  const local = await ask(path, resolution.candidates, worker !== "");
+  if (local === undefined) {
+    return undefined;
+  }
+  await app.sidecar.request(SET_FOLDER, { cluster, remote: path, local });
+  return (await resolve(app, place)).local;
+}
+
+function resolve(app: App, { cluster, worker, path }: StopPlace): Promise<Resolution> {
+  return app.sidecar.request(RESOLVE, {
+    cluster,
+    worker_id: worker,
+    path,
+    workspace_folders: workspaceFolders(),
+  });
+}
+
 /** The local file, or a folder that holds it; undefined when the worker's own text will do. */
-async function ask(remoteFile: string, candidates: readonly string[]): Promise<string | undefined> {
-  const answer = await pickAnswer(remoteFile, candidates);
+async function ask(
+  remoteFile: string,
+  candidates: readonly string[],
+  canReadRemote: boolean,
+): Promise<string | undefined> {
+  const answer = await pickAnswer(remoteFile, candidates, canReadRemote);
   if (answer === undefined || answer === "worker") {
     return undefined;
   }
@@ -82,7 +97,9 @@ async function ask(remoteFile: string, candidates: readonly string[]): Promise<s
 async function pickAnswer(
   remoteFile: string,
   candidates: readonly string[],
+  canReadRemote: boolean,
 ): Promise<FileAnswer | undefined> {
+  const worker: FileAnswer = "worker";
   const items: (vscode.QuickPickItem & { answer: FileAnswer })[] = [
     ...candidates.map((local) => ({
       label: plain(vscode.workspace.asRelativePath(local)),
@@ -90,7 +107,9 @@ async function pickAnswer(
       answer: { local },
     })),
     { label: vscode.l10n.t("Select the folder that contains it…"), answer: "folder" },
-    { label: vscode.l10n.t("Open the worker’s file, read-only"), answer: "worker" },
+    ...(canReadRemote
+      ? [{ label: vscode.l10n.t("Open the worker’s file, read-only"), answer: worker }]
+      : []),
   ];
   const picked = await vscode.window.showQuickPick(items, {
     title: plain(vscode.l10n.t("Select your file for {0} of the worker", basename(remoteFile))),

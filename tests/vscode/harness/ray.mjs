@@ -84,6 +84,17 @@ export function startProgram(cluster, interpreter, file, ...args) {
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (output += data));
   return {
     running: () => child.exitCode === null,
+    /** Waits until it has printed `text`. */
+    prints: (text) =>
+      until(
+        () => {
+          if (child.exitCode !== null)
+            throw new Error(`it ended with ${child.exitCode}: ${output}`);
+          return output.includes(text);
+        },
+        `${path.basename(file)} prints ${text}`,
+        120_000,
+      ),
     /** Waits until it has ended with 0 and has printed `text`. */
     endsSuccessfully: async (text) => {
       await until(() => child.exitCode !== null, `${path.basename(file)} has ended`, 120_000);

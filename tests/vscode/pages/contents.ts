@@ -1,4 +1,6 @@
 /** What the editor sends to its pages, for tests of them in a browser; bundled with the editor's double. */
+import type { ShownPicture, ToPicturePage } from "../../../extension/features/hangs/page_messages";
+import { pictureTexts } from "../../../extension/features/hangs/picture_texts";
 import type { Proposal } from "../../../extension/features/presets/messages";
 import { formOf } from "../../../extension/features/presets/options_drafts";
 import type {
@@ -10,6 +12,7 @@ import type {
 import type { OptionsForm } from "../../../extension/features/presets/options_model";
 import { pageTexts } from "../../../extension/features/presets/options_texts";
 import { PLAIN } from "../../../extension/features/runs/draft";
+import { gathering, largePicture, picture, process, stack, verdict } from "../../hangs/pictures";
 import { FOLDER, proposal, shortened } from "../../runs/samples";
 
 export { reportTexts } from "../../../extension/features/reports/report_texts";
@@ -157,6 +160,76 @@ export function optionsStates(): OptionsState[] {
       ],
     },
     { name: "untrusted", messages: [{ kind: "untrusted", texts: pageTexts() }] },
+  ];
+}
+
+interface PictureState {
+  readonly name: string;
+  readonly messages: readonly ToPicturePage[];
+}
+
+/** The states of the page of a picture. */
+export function pictureStates(): PictureState[] {
+  const reading = { culprits: "1", group: "world", next_step: "Look inside rank 1." };
+  const drivers = [
+    process(9, { group: "driver", role: "driver", pid: 9, node: "node-1", doing: "ray.get" }),
+    process(8, { role: "data loader", pid: 8, doing: "kernel", call: "", state: "D" }),
+  ];
+  const unknown = picture({
+    verdict: verdict({
+      kind: "unknown",
+      culprits: "",
+      confidence: 0.4,
+      sentence: "Why the program is stuck is not clear.",
+      next_step: "",
+      readings: [
+        { ...reading, kind: "straggler", confidence: 0.45, sentence: "Rank 1 is in `load`." },
+        { ...reading, kind: "transport", confidence: 0.3, sentence: "All ranks wait." },
+      ],
+    }),
+    classes: [stack(), gathering(), stack({ group: "driver", ranks: "9", thread: "Thread-1" })],
+    ranks: [...picture().ranks, ...drivers],
+    coverage: {
+      processes: 6,
+      unseen: [4, 5, 6].map((rank) => ({ group: "world", rank, reason: "permission" })),
+      nodes: [{ node: "node-3", reason: "timeout", detail: "" }],
+    },
+  });
+  const empty = picture({ classes: [], ranks: [], verdict: { ...unknown.verdict, readings: [] } });
+  return [
+    { name: "mismatch", messages: shownPicture({ canInspect: true }) },
+    { name: "unknown", messages: shownPicture({ picture: unknown }) },
+    {
+      name: "changes",
+      messages: [
+        ...shownPicture({ canSampleAgain: false }),
+        {
+          kind: "changes",
+          title: "stuck-2026-11-21-20-15-03.json",
+          sentences: ["Ranks 1 and 3: fit (train.py:40) → gather (train.py:61) > all_gather"],
+        },
+        { kind: "announcement", sentence: "Copied the picture." },
+      ],
+    },
+    {
+      name: "sampling",
+      messages: [...shownPicture(), { kind: "sampling", isOn: true }],
+    },
+    { name: "empty", messages: shownPicture({ picture: empty }) },
+  ];
+}
+
+/** A picture of 10,000 ranks in 300 classes, for the bench. */
+export function largePictureMessages(): readonly ToPicturePage[] {
+  return shownPicture({ picture: largePicture(10_000, 300), canInspect: true });
+}
+
+function shownPicture(changes: Partial<ShownPicture> = {}): ToPicturePage[] {
+  const from = "local (8265) · 2026-11-21 20:15:03";
+  const usual = { picture: picture(), from, canSampleAgain: true, canInspect: false };
+  return [
+    { kind: "texts", texts: pictureTexts() },
+    { kind: "picture", ...usual, ...changes },
   ];
 }
 

@@ -1,0 +1,106 @@
+/** The commands about pictures of hangs; read when the first of them is called. */
+
+import { basename } from "node:path";
+
+import * as vscode from "vscode";
+
+import type { App } from "../../app";
+import { plain } from "../../common/texts";
+import { COMMANDS } from "../../contributions";
+import { longWork } from "../../dialogs";
+import type { Row } from "../../panel";
+import type { Cluster } from "../clusters/messages";
+import { OPEN, PICTURE, type PictureTarget } from "./messages";
+import { PicturePanels, selectPicture, type NamedPicture } from "./picture_panel";
+import {
+  ofCluster,
+  parsedPids,
+  targetOf,
+  targetsOf,
+  type NamedTarget,
+  type Sampled,
+} from "./targets_model";
+
+export class StuckCommands {
+  private readonly panels: PicturePanels;
+
+  constructor(private readonly app: App) {
+    this.panels = new PicturePanels(app, (target, name) =>
+      app.errors.shown("sampling stacks", () => this.taken(target, name)),
+    );
+  }
+
+  /** Samples what the row is about; without a row the only target that there is, or the one that the user picks. */
+  async whyStuck(rows: readonly Row[]): Promise<void> {
+    const clusters = this.app.clusters.value;
+    const chosen =
+      targetOf(rows, clusters) ?? (await picked(targetsOf(clusters, await this.app.latestRuns())));
+    const named = chosen === undefined ? undefined : await connected(chosen);
+    if (named !== undefined) {
+      await this.panels.show(await this.taken(named.target, named.name));
+    }
+  }
+
+  async openPicture(): Promise<void> {
+    const path = await selectPicture(vscode.l10n.t("Open a Saved Picture"));
+    if (path !== undefined) {
+      const picture = await this.app.sidecar.request(OPEN, { path });
+      await this.panels.show({ name: basename(path), picture, target: undefined });
+    }
+  }
+
+  private async taken(target: PictureTarget, name: string): Promise<NamedPicture> {
+    const title = vscode.l10n.t("Sampling the stacks of {0}", plain(name));
+    const picture = await longWork(title, (options) =>
+      this.app.sidecar.request(PICTURE, target, options),
+    );
+    return { name, picture, target };
+  }
+}
+
+/** A job whose Ray isn't connected yet is connected first; undefined if that has failed, which was shown. */
+async function connected(chosen: Sampled): Promise<NamedTarget | undefined> {
+  if (!("job" in chosen)) {
+    return chosen;
+  }
+  const row = { row: "job", job: chosen.job, connecting: false };
+  const cluster = await vscode.commands.executeCommand<Cluster | undefined>(
+    COMMANDS.connectJob,
+    row,
+  );
+  return cluster === undefined ? undefined : ofCluster(cluster);
+}
+
+/** The only target, or the one that the user picks: one of these, or processes of this machine. */
+async function picked(targets: readonly NamedTarget[]): Promise<NamedTarget | undefined> {
+  const [only] = targets;
+  if (only !== undefined && targets.length === 1) {
+    return only;
+  }
+  const items = [
+    ...targets.map((named) => ({
+      label: named.name,
+      description:
+        named.target.run_id === undefined ? vscode.l10n.t("cluster") : vscode.l10n.t("run"),
+      named,
+    })),
+    { label: vscode.l10n.t("Processes of This Machine…"), description: "", named: undefined },
+  ];
+  const item = await vscode.window.showQuickPick(items, {
+    title: vscode.l10n.t("Sample the stacks of what?"),
+  });
+  return item === undefined ? undefined : (item.named ?? (await typedProcesses()));
+}
+
+async function typedProcesses(): Promise<NamedTarget | undefined> {
+  const typed = await vscode.window.showInputBox({
+    title: vscode.l10n.t("Processes of This Machine"),
+    prompt: vscode.l10n.t("Enter PIDs. Other ranks and child processes are added."),
+    validateInput: (text) =>
+      parsedPids(text) === undefined ? vscode.l10n.t("Enter PIDs such as 4711 4712.") : undefined,
+  });
+  const pids = parsedPids(typed ?? "");
+  return pids === undefined
+    ? undefined
+    : { name: vscode.l10n.t("PID {0}", pids.join(", ")), target: { pids } };
+}

@@ -1,0 +1,17 @@
+/** Hangs: why a cluster or a run is stuck, as a picture of all its stacks. */
+
+import type { App } from "../../app";
+import { lazily, registerCommands } from "../../commands";
+import type { Disposable } from "../../common/disposables";
+import { COMMANDS } from "../../contributions";
+
+export function register(app: App): Disposable[] {
+  const commands = lazily(async () => {
+    const { StuckCommands } = await import("./commands.js");
+    return new StuckCommands(app);
+  });
+  return registerCommands(app, commands, [
+    [COMMANDS.whyStuck, "sampling stacks", (to, rows) => to.whyStuck(rows)],
+    [COMMANDS.openPicture, "opening a picture", (to) => to.openPicture()],
+  ]);
+}

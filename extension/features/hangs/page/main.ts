@@ -1,0 +1,60 @@
+/** The page of a picture: draws what the editor sends. */
+
+import "@vscode-elements/elements/dist/vscode-badge/index.js";
+import "@vscode-elements/elements/dist/vscode-button/index.js";
+
+import type { ToPicturePage } from "../page_messages";
+import type { PictureTexts } from "../picture_texts";
+import { onMessage, pageState, post, savePageState } from "./editor";
+import "./page.css";
+import { PictureView } from "./picture_view";
+
+/** How long a message such as “Copied the picture.” is shown. */
+const SHOWN_MS = 4000;
+
+const page = document.getElementById("page") ?? document.body;
+const announcement = document.getElementById("announcement") ?? document.body;
+let texts: PictureTexts | undefined;
+let view: PictureView | undefined;
+let forgetting: number | undefined;
+
+onMessage((message) => {
+  if (message.kind === "texts") {
+    ({ texts } = message);
+  } else if (texts !== undefined) {
+    // What comes earlier, while a hidden page is made again, follows the texts once more.
+    take(message, texts);
+  }
+});
+
+window.addEventListener("scrollend", () => {
+  savePageState({ scroll: window.scrollY });
+});
+post({ kind: "ready" });
+
+function take(message: Exclude<ToPicturePage, { kind: "texts" }>, pageTexts: PictureTexts): void {
+  switch (message.kind) {
+    case "picture":
+      view = new PictureView(pageTexts, message);
+      page.replaceChildren(view.root);
+      window.scrollTo(0, pageState().scroll);
+      break;
+    case "changes":
+      view?.verdict.showChanges(message.title, message.sentences);
+      break;
+    case "sampling":
+      view?.verdict.showSampling(message.isOn);
+      break;
+    case "announcement":
+      announce(message.sentence);
+      break;
+  }
+}
+
+function announce(sentence: string): void {
+  announcement.textContent = sentence;
+  window.clearTimeout(forgetting);
+  forgetting = window.setTimeout(() => {
+    announcement.textContent = "";
+  }, SHOWN_MS);
+}

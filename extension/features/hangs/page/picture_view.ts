@@ -1,0 +1,60 @@
+/** A picture from top to bottom: the verdict, the stacks, the processes, and the filters of both. */
+
+import { element } from "../../reports/page/elements";
+import type { RankRow } from "../messages";
+import type { ShownPicture } from "../page_messages";
+import type { PictureTexts } from "../picture_texts";
+import { pageState, savePageState } from "./editor";
+import { FilterBar } from "./filter_bar";
+import { classesWith, isValid, NO_FILTER, shownRanks, type Filter } from "./filters";
+import { RanksView } from "./ranks_view";
+import { classFinder, shownClasses, type ShownClass } from "./stack_tree";
+import { TreeView } from "./tree_view";
+import { VerdictView } from "./verdict_view";
+
+export class PictureView {
+  readonly root: HTMLElement;
+  readonly verdict: VerdictView;
+  private readonly tree: TreeView;
+  private readonly ranks: RanksView;
+  private readonly classes: readonly ShownClass[];
+  private readonly classOf: (row: RankRow) => ShownClass | undefined;
+
+  constructor(
+    texts: PictureTexts,
+    private readonly shown: ShownPicture,
+  ) {
+    const { picture, canInspect } = shown;
+    const hasGroups = new Set(picture.ranks.map(({ group }) => group)).size > 1;
+    this.classes = shownClasses(picture.classes);
+    this.classOf = classFinder(this.classes);
+    this.verdict = new VerdictView(texts, shown);
+    this.tree = new TreeView(texts, hasGroups, canInspect);
+    const classIndex = (row: RankRow): number => this.classOf(row)?.index ?? -1;
+    this.ranks = new RanksView(texts, picture.verdict, classIndex, hasGroups);
+    const stored = pageState().filter;
+    const filter = isValid(stored) ? stored : NO_FILTER;
+    const bar = new FilterBar(texts, picture, filter, (changed) => {
+      savePageState({ filter: changed });
+      this.apply(changed);
+    });
+    const isEmpty = picture.ranks.length === 0;
+    this.root = element(
+      "article",
+      {},
+      this.verdict.root,
+      ...(isEmpty
+        ? [element("p", { class: "nothing" }, texts.nothing)]
+        : [bar.root, this.tree.root, this.ranks.root]),
+    );
+    this.apply(filter);
+  }
+
+  private apply(filter: Filter): void {
+    const { picture } = this.shown;
+    const rows = shownRanks(picture.ranks, filter, (row) => this.classOf(row)?.entry.thread);
+    const isAll = rows.length === picture.ranks.length;
+    this.tree.show(isAll ? this.classes : classesWith(this.classes, rows));
+    this.ranks.show(rows);
+  }
+}

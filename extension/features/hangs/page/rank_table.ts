@@ -1,0 +1,97 @@
+/** The table of processes as values to sort by: culprits first, unless the user has chosen a column. */
+
+import type { RankRow, VerdictRow } from "../messages";
+import { hasRank, parsedRanks } from "./rank_sets";
+
+export type RankColumn =
+  | "rank"
+  | "group"
+  | "class"
+  | "role"
+  | "doing"
+  | "call"
+  | "moves"
+  | "cpu"
+  | "state"
+  | "node"
+  | "pid";
+
+/** The columns from left to right, and which of them hold numbers. */
+export const COLUMNS: readonly { readonly id: RankColumn; readonly isNumber: boolean }[] = [
+  { id: "rank", isNumber: true },
+  { id: "group", isNumber: false },
+  { id: "role", isNumber: false },
+  { id: "class", isNumber: false },
+  { id: "doing", isNumber: false },
+  { id: "call", isNumber: false },
+  { id: "moves", isNumber: false },
+  { id: "cpu", isNumber: true },
+  { id: "state", isNumber: false },
+  { id: "node", isNumber: false },
+  { id: "pid", isNumber: true },
+];
+
+/** A process with the place of its class, -1 for one without a stack. */
+export interface RankEntry {
+  readonly row: RankRow;
+  readonly index: number;
+  readonly isCulprit: boolean;
+}
+
+export interface RankOrder {
+  /** "" for culprits first, then by group and rank. */
+  readonly sort: RankColumn | "";
+  readonly descending: boolean;
+}
+
+export function rankEntries(
+  rows: readonly RankRow[],
+  verdict: VerdictRow,
+  classOf: (row: RankRow) => number,
+): readonly RankEntry[] {
+  const culprits = parsedRanks(verdict.culprits) ?? [];
+  // A cycle has culprits in several groups.
+  const groups = verdict.group.split(", ");
+  return rows.map((row) => ({
+    row,
+    index: classOf(row),
+    isCulprit:
+      (verdict.group === "" || verdict.group === row.group || groups.includes(row.group)) &&
+      hasRank(culprits, row.rank),
+  }));
+}
+
+export function sortedEntries(
+  entries: readonly RankEntry[],
+  { sort, descending }: RankOrder,
+): readonly RankEntry[] {
+  const sign = descending ? -1 : 1;
+  return [...entries].sort((left, right) => {
+    const byColumn =
+      sort === ""
+        ? Number(right.isCulprit) - Number(left.isCulprit)
+        : sign * compared(valueOf(left, sort), valueOf(right, sort));
+    return byColumn || compared(left.row.group, right.row.group) || left.row.rank - right.row.rank;
+  });
+}
+
+function valueOf({ row, index }: RankEntry, column: RankColumn): string | number {
+  switch (column) {
+    case "class":
+      return index;
+    case "moves":
+      return Number(row.moves);
+    default:
+      return row[column];
+  }
+}
+
+function compared(left: string | number, right: string | number): number {
+  return typeof left === "number" && typeof right === "number"
+    ? left - right
+    : left < right
+      ? -1
+      : left > right
+        ? 1
+        : 0;
+}

@@ -1,0 +1,99 @@
+/** The verdict, classes and processes of a picture as display text. */
+
+import { filled } from "../../../common/filled";
+import { singleLine } from "../../reports/page/texts";
+import type { Coverage, FrameRow, Picture, RankRow, ReadingRow } from "../messages";
+import type { PictureTexts } from "../picture_texts";
+import { joined, ranksText, type Ranks } from "./rank_sets";
+import type { Members } from "./stack_tree";
+
+/** More parts of a set of ranks than these make a row hard to read. */
+const MOST_PARTS = 8;
+
+/** "Different collectives · very likely (90 %)". */
+export function kindText(texts: PictureTexts, { kind, confidence }: ReadingRow): string {
+  const name = texts.kinds[kind] ?? singleLine(kind);
+  return kind === "unknown"
+    ? name
+    : filled(texts.sure, name, confidenceWord(texts, confidence), Math.round(100 * confidence));
+}
+
+function confidenceWord(texts: PictureTexts, confidence: number): string {
+  if (confidence >= 0.85) {
+    return texts.veryLikely;
+  }
+  return confidence >= 0.7 ? texts.likely : confidence >= 0.5 ? texts.possible : texts.unlikely;
+}
+
+/** "Ranks 0-3: has ended", one for each reason, then the nodes without an answer. */
+export function unseenTexts(texts: PictureTexts, { unseen, nodes }: Coverage): string[] {
+  const byReason = new Map<string, number[]>();
+  for (const { reason, rank } of unseen) {
+    byReason.set(reason, [...(byReason.get(reason) ?? []), rank]);
+  }
+  const reasonText = (reason: string): string => texts.reasons[reason] ?? singleLine(reason);
+  return [
+    ...[...byReason].map(([reason, ranks]) =>
+      filled(
+        ranks.length === 1 ? texts.unseenRank : texts.unseenRanks,
+        shortRanks(joined(ranks.map((rank) => [rank, rank] as const))),
+        reasonText(reason),
+      ),
+    ),
+    ...nodes.map(({ node, reason, detail }) =>
+      filled(texts.unseenNode, singleLine(node), singleLine(detail) || reasonText(reason)),
+    ),
+  ];
+}
+
+export function processesText(texts: PictureTexts, { coverage }: Picture): string {
+  const { processes } = coverage;
+  return processes === 1 ? texts.aProcess : filled(texts.processes, processes);
+}
+
+/** "A" … "Z", "AA" …: names a class beside its colour. */
+export function classLetter(index: number): string {
+  const letter = String.fromCharCode(65 + (index % 26));
+  return index < 26 ? letter : `${classLetter(Math.floor(index / 26) - 1)}${letter}`;
+}
+
+export function shortRanks(ranks: Ranks): string {
+  return ranksText(ranks, MOST_PARTS);
+}
+
+/** "0-3"; with the groups where the picture has several. */
+export function membersText(members: Members, hasGroups: boolean): string {
+  return [...members]
+    .map(([group, ranks]) =>
+      hasGroups ? `${singleLine(group)} ${shortRanks(ranks)}` : shortRanks(ranks),
+    )
+    .join("; ");
+}
+
+/** "Trainer.fit": the innermost name of a function within others. */
+export function functionText({ function: name }: FrameRow): string {
+  return singleLine(name.split("<locals>.").at(-1) ?? name);
+}
+
+/** "train.py:88". */
+export function placeText({ path, line }: FrameRow): string {
+  const name = singleLine(path.slice(path.lastIndexOf("/") + 1));
+  return line === 0 ? name : `${name}:${line}`;
+}
+
+/** A process in a table: its rank, or nothing for one that is counted by its PID. */
+export function rankText({ rank, pid }: RankRow): string {
+  return rank === pid ? "" : String(rank);
+}
+
+export function doingText(texts: PictureTexts, doing: string): string {
+  return texts.doing[doing] ?? singleLine(doing);
+}
+
+export function stateText(texts: PictureTexts, state: string): string {
+  return texts.states[state] ?? singleLine(state);
+}
+
+export function roleText(texts: PictureTexts, role: string): string {
+  return texts.roles[role] ?? singleLine(role);
+}

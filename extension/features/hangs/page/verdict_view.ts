@@ -1,0 +1,120 @@
+/** The verdict: the sentence, how sure it is, the culprits, the next step, and what was not sampled. */
+
+import { filled } from "../../../common/filled";
+import { button, element, withCode } from "../../reports/page/elements";
+import { singleLine } from "../../reports/page/texts";
+import type { ReadingRow } from "../messages";
+import type { ShownPicture } from "../page_messages";
+import type { PictureTexts } from "../picture_texts";
+import { post } from "./editor";
+import { parsedRanks } from "./rank_sets";
+import { kindText, processesText, shortRanks, unseenTexts } from "./texts";
+
+export class VerdictView {
+  readonly root: HTMLElement;
+  private readonly changes = element("div");
+  private readonly again: HTMLElement;
+
+  constructor(
+    private readonly texts: PictureTexts,
+    { picture, from, canSampleAgain }: ShownPicture,
+  ) {
+    const { verdict } = picture;
+    const act = (kind: "again" | "save" | "compare" | "copyMarkdown") => (): void => {
+      post({ kind });
+    };
+    this.again = button(texts.sampleAgain, act("again"), true);
+    this.root = element(
+      "header",
+      {},
+      element("h1", {}, ...withCode(singleLine(verdict.sentence))),
+      element("p", { class: "kind" }, kindText(texts, verdict)),
+      ...facts(texts, verdict),
+      element("p", { class: "from" }, `${singleLine(from)} · ${processesText(texts, picture)}`),
+      element(
+        "div",
+        { class: "buttons" },
+        ...(canSampleAgain ? [this.again] : []),
+        button(texts.save, act("save")),
+        button(texts.compare, act("compare")),
+        button(texts.copyMarkdown, act("copyMarkdown")),
+      ),
+      ...(verdict.kind === "unknown" ? readings(texts, verdict.readings) : []),
+      ...unseen(texts, unseenTexts(texts, picture.coverage)),
+      this.changes,
+    );
+  }
+
+  showChanges(title: string, sentences: readonly string[]): void {
+    this.changes.replaceChildren(
+      element(
+        "section",
+        { class: "changes", "aria-labelledby": "changes-title" },
+        element(
+          "h2",
+          { id: "changes-title", tabindex: "-1" },
+          filled(this.texts.changesSince, singleLine(title)),
+        ),
+        element("ul", {}, ...sentences.map((each) => element("li", {}, singleLine(each)))),
+      ),
+    );
+    document.getElementById("changes-title")?.focus();
+  }
+
+  /** While a new picture is taken the button is disabled, and its text says why. */
+  showSampling(isOn: boolean): void {
+    this.again.toggleAttribute("disabled", isOn);
+    this.again.textContent = isOn ? this.texts.sampling : this.texts.sampleAgain;
+  }
+}
+
+function facts(texts: PictureTexts, { culprits, next_step, group }: ReadingRow): HTMLElement[] {
+  const ranks = parsedRanks(culprits) ?? [];
+  const rows = [
+    ...(ranks.length === 0
+      ? []
+      : fact(texts.culprits, [[singleLine(group), shortRanks(ranks)].join(" ").trim()])),
+    ...(next_step === "" ? [] : fact(texts.nextStep, withCode(singleLine(next_step)))),
+  ];
+  return rows.length === 0 ? [] : [element("dl", {}, ...rows)];
+}
+
+function fact(name: string, value: readonly (Node | string)[]): HTMLElement[] {
+  return [element("dt", {}, name), element("dd", {}, ...value)];
+}
+
+/** The readings of an unknown verdict, of which none is sure enough. */
+function readings(texts: PictureTexts, rows: readonly ReadingRow[]): HTMLElement[] {
+  const items = rows.map((row) =>
+    element(
+      "li",
+      {},
+      element("strong", {}, kindText(texts, row)),
+      element("p", {}, ...withCode(singleLine(row.sentence))),
+      element("p", { class: "note" }, ...withCode(singleLine(row.next_step))),
+    ),
+  );
+  return items.length === 0
+    ? []
+    : [
+        element(
+          "section",
+          { "aria-label": texts.readings },
+          element("h2", {}, texts.readings),
+          element("ol", {}, ...items),
+        ),
+      ];
+}
+
+function unseen(texts: PictureTexts, sentences: readonly string[]): HTMLElement[] {
+  return sentences.length === 0
+    ? []
+    : [
+        element(
+          "section",
+          { class: "warnings", "aria-label": texts.unseen },
+          element("h2", {}, texts.unseen),
+          element("ul", {}, ...sentences.map((each) => element("li", {}, each))),
+        ),
+      ];
+}

@@ -1,0 +1,256 @@
+/** The tabs of pictures: each shows one, takes it again, saves it, and compares it with an earlier one. */
+
+import { homedir } from "node:os";
+import { basename, join } from "node:path";
+
+import * as vscode from "vscode";
+
+import type { App } from "../../app";
+import { Disposables } from "../../common/disposables";
+import { plain } from "../../common/texts";
+import { PANELS } from "../../contributions";
+import { drawPage } from "../../page_document";
+import { workspaceFolder } from "../../workspace";
+import { COMPARE, MARKDOWN, SAVE, type Picture, type PictureTarget } from "./messages";
+import type { FromPicturePage, ToPicturePage } from "./page_messages";
+import { pictureTexts } from "./picture_texts";
+import { openSourceLine } from "./source_line";
+
+/** Built by the feature that looks inside of processes; without it the page has no such button. */
+const INSPECT = "eagleray.lookInside";
+
+/** A picture with the name of what it is of; `target` is undefined for one from a file. */
+export interface NamedPicture {
+  readonly name: string;
+  readonly picture: Picture;
+  readonly target: PictureTarget | undefined;
+}
+
+/** Takes the picture of a target again; undefined if that was cancelled or has failed, which was shown. */
+export type SampleAgain = (
+  target: PictureTarget,
+  name: string,
+) => Promise<NamedPicture | undefined>;
+
+export class PicturePanels {
+  private readonly open = new Map<string, PicturePanel>();
+
+  constructor(
+    private readonly app: App,
+    private readonly sampleAgain: SampleAgain,
+  ) {}
+
+  /** An open tab of the same target shows the new picture; one from a file gets its own. */
+  async show(named: NamedPicture): Promise<void> {
+    const key = named.target === undefined ? undefined : JSON.stringify(named.target);
+    const present = key === undefined ? undefined : this.open.get(key);
+    if (present !== undefined) {
+      present.fill(named);
+      return;
+    }
+    const commands = await vscode.commands.getCommands(true);
+    const canInspect = commands.includes(INSPECT) && named.target !== undefined;
+    const panel = vscode.window.createWebviewPanel(
+      PANELS.picture,
+      titleOf(named),
+      vscode.ViewColumn.Active,
+      { enableFindWidget: true },
+    );
+    const page = new PicturePanel(this.app, panel, named, canInspect, this.sampleAgain);
+    if (key !== undefined) {
+      this.open.set(key, page);
+    }
+    panel.onDidDispose(() => {
+      page.dispose();
+      if (key !== undefined) {
+        this.open.delete(key);
+      }
+    });
+  }
+}
+
+class PicturePanel implements vscode.Disposable {
+  private readonly owned = new Disposables();
+  private isOver = false;
+  private isSampling = false;
+
+  constructor(
+    private readonly app: App,
+    private readonly panel: vscode.WebviewPanel,
+    private named: NamedPicture,
+    private readonly canInspect: boolean,
+    private readonly sampleAgain: SampleAgain,
+  ) {
+    this.owned.add(
+      panel.webview.onDidReceiveMessage((message: FromPicturePage) => {
+        void app.errors.shown("a picture’s page", () => this.take(message));
+      }),
+    );
+    drawPage(panel.webview, app.context, "picture_page", titleOf(named));
+  }
+
+  fill(named: NamedPicture): void {
+    this.named = named;
+    this.panel.title = titleOf(named);
+    this.panel.reveal();
+    this.sendPicture();
+  }
+
+  dispose(): void {
+    this.isOver = true;
+    this.owned.dispose();
+  }
+
+  private async take(message: FromPicturePage): Promise<void> {
+    switch (message.kind) {
+      case "ready":
+        this.post({ kind: "texts", texts: pictureTexts() });
+        this.sendPicture();
+        break;
+      case "again":
+        await this.again();
+        break;
+      case "save":
+        await this.save();
+        break;
+      case "compare":
+        await this.compare();
+        break;
+      case "copyMarkdown":
+        await this.copyMarkdown();
+        break;
+      case "open":
+        await openSourceLine(this.app, this.cluster, message.path, message.line);
+        break;
+      case "inspect":
+        await this.inspect(message.group, message.rank);
+        break;
+    }
+  }
+
+  /** "" for a picture that isn't of a cluster. */
+  private get cluster(): string {
+    const { target } = this.named;
+    const run = this.app.runs.value.runs.find(({ id }) => id === target?.run_id);
+    return target?.cluster ?? run?.cluster ?? "";
+  }
+
+  private sendPicture(): void {
+    const { picture, target } = this.named;
+    this.post({
+      kind: "picture",
+      picture,
+      from: fromText(this.named),
+      canSampleAgain: target !== undefined,
+      canInspect: this.canInspect,
+    });
+    this.post({ kind: "sampling", isOn: this.isSampling });
+  }
+
+  private async again(): Promise<void> {
+    const { target, name } = this.named;
+    if (target === undefined || this.isSampling) {
+      return;
+    }
+    this.showSampling(true);
+    try {
+      const named = await this.sampleAgain(target, name);
+      if (named !== undefined && !this.isOver) {
+        this.isSampling = false;
+        this.fill(named);
+      }
+    } finally {
+      this.showSampling(false);
+    }
+  }
+
+  private showSampling(isOn: boolean): void {
+    this.isSampling = isOn;
+    this.post({ kind: "sampling", isOn });
+  }
+
+  private async save(): Promise<void> {
+    const { picture } = this.named;
+    const uri = await vscode.window.showSaveDialog({
+      title: vscode.l10n.t("Save the Picture"),
+      defaultUri: vscode.Uri.file(join(workspaceFolder() || homedir(), fileName(picture))),
+      filters: pictureFiles(),
+    });
+    if (uri !== undefined) {
+      await this.app.sidecar.request(SAVE, { path: uri.fsPath, picture });
+      const name = plain(basename(uri.fsPath));
+      this.post({ kind: "announcement", sentence: vscode.l10n.t("Saved as {0}.", name) });
+    }
+  }
+
+  private async compare(): Promise<void> {
+    const path = await selectPicture(vscode.l10n.t("Select the Earlier Picture"));
+    if (path !== undefined) {
+      const { picture } = this.named;
+      const { sentences } = await this.app.sidecar.request(COMPARE, { path, picture });
+      this.post({ kind: "changes", title: plain(basename(path)), sentences });
+    }
+  }
+
+  private async copyMarkdown(): Promise<void> {
+    const { text } = await this.app.sidecar.request(MARKDOWN, this.named.picture);
+    await vscode.env.clipboard.writeText(text);
+    this.post({ kind: "announcement", sentence: vscode.l10n.t("Copied the picture.") });
+  }
+
+  private async inspect(group: string, rank: number): Promise<void> {
+    const { picture } = this.named;
+    const row = picture.ranks.find((each) => each.group === group && each.rank === rank);
+    if (row !== undefined && this.canInspect) {
+      const { pid, node, role } = row;
+      const process = { cluster: this.cluster, group, rank, pid, node, role };
+      await vscode.commands.executeCommand(INSPECT, process);
+    }
+  }
+
+  /** Messages for a page that was closed are dropped. */
+  private post(message: ToPicturePage): void {
+    if (!this.isOver) {
+      void this.panel.webview.postMessage(message);
+    }
+  }
+}
+
+/** The path of a saved picture that the user selects. */
+export async function selectPicture(title: string): Promise<string | undefined> {
+  const [uri] =
+    (await vscode.window.showOpenDialog({
+      title,
+      openLabel: vscode.l10n.t("Open"),
+      canSelectMany: false,
+      filters: pictureFiles(),
+    })) ?? [];
+  return uri?.fsPath;
+}
+
+function pictureFiles(): Record<string, string[]> {
+  return { [vscode.l10n.t("Pictures of stacks")]: ["json"] };
+}
+
+function titleOf({ name }: NamedPicture): string {
+  return vscode.l10n.t("Stuck? {0}", plain(name, 60));
+}
+
+/** "local (8265) · 2026-11-21 20:15:03". */
+function fromText({ name, picture }: NamedPicture): string {
+  return `${plain(name)} · ${localTime(picture)}`;
+}
+
+/** "stuck-2026-11-21-20-15-03.json". */
+function fileName(picture: Picture): string {
+  return `stuck-${localTime(picture).replaceAll(/[ :]/g, "-")}.json`;
+}
+
+/** Without the letters of ISO 8601; a file may have any number as its time. */
+function localTime({ taken_at }: Picture): string {
+  const time = new Date(taken_at * 1000);
+  const shifted = new Date(time.getTime() - time.getTimezoneOffset() * 60_000);
+  return Number.isNaN(shifted.getTime())
+    ? "–"
+    : shifted.toISOString().slice(0, 19).replace("T", " ");
+}

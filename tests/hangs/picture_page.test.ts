@@ -1,0 +1,264 @@
+// The page of a picture: sets of ranks, the tree of stacks, filters, and the table of processes.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  choices,
+  classesWith,
+  isValid,
+  NO_FILTER,
+  shownRanks,
+} from "../../extension/features/hangs/page/filters";
+import {
+  hasRank,
+  intersection,
+  joined,
+  parsedRanks,
+  ranksText,
+  sizeOf,
+} from "../../extension/features/hangs/page/rank_sets";
+import { rankEntries, sortedEntries } from "../../extension/features/hangs/page/rank_table";
+import {
+  classFinder,
+  shownClasses,
+  stackTree,
+  treeRows,
+  type TreeOptions,
+} from "../../extension/features/hangs/page/stack_tree";
+import {
+  classLetter,
+  functionText,
+  kindText,
+  membersText,
+  placeText,
+  rankText,
+  unseenTexts,
+} from "../../extension/features/hangs/page/texts";
+import { pictureTexts } from "../../extension/features/hangs/picture_texts";
+import { frame, largePicture, picture, process, stack, verdict } from "./pictures";
+
+const TEXTS = pictureTexts();
+const OPEN: TreeOptions = { showsAll: false, closed: new Set() };
+
+for (const [text, written] of [
+  ["0-1,3", "0-1,3"],
+  [" 3 , 0 - 1, 2", "0-3"],
+  ["5,5,4-6", "4-6"],
+  ["", ""],
+] as const) {
+  test(`the ranks “${text}” are written as “${written}”`, () => {
+    assert.equal(ranksText(parsedRanks(text) ?? [], Infinity), written);
+  });
+}
+
+for (const text of ["a", "1-", "-1", "3-1", "1.5", "1234567890"]) {
+  test(`“${text}” names no ranks`, () => {
+    assert.equal(parsedRanks(text), undefined);
+  });
+}
+
+test("sets of ranks have what both have, a size, and their members", () => {
+  const left = parsedRanks("0-4,8,10-12") ?? [];
+  const right = parsedRanks("2,4-11") ?? [];
+  assert.equal(ranksText(intersection(left, right)), "2,4,8,10-11");
+  assert.equal(sizeOf(left), 9);
+  assert.deepEqual(
+    [0, 4, 5, 8, 9, 12, 13].filter((rank) => hasRank(left, rank)),
+    [0, 4, 8, 12],
+  );
+  assert.equal(
+    ranksText(
+      joined([
+        [3, 4],
+        [0, 1],
+        [2, 2],
+      ]),
+    ),
+    "0-4",
+  );
+});
+
+test("many intervals are written as the first and an ellipsis", () => {
+  assert.equal(ranksText(parsedRanks("0,2,4,6") ?? [], 2), "0,2,…");
+});
+
+/** The rows of the tree, indented, with ranks and classes. */
+function drawn(options = OPEN, classes = picture().classes): string[] {
+  return treeRows(stackTree(shownClasses(classes)), options).map((row) => {
+    const indent = "  ".repeat(row.level - 1);
+    return row.row === "class"
+      ? `${indent}${classLetter(row.shown.index)}: ${row.shown.entry.doing}`
+      : `${indent}${row.members ? `[${membersText(row.members, false)}] ` : ""}${functionText(row.frame)} ${placeText(row.frame)}`;
+  });
+}
+
+test("the tree merges what stacks share, folds chains and hides wrappers", () => {
+  assert.deepEqual(drawn(), [
+    "[0-3] Trainer.fit train.py:40",
+    "  [0,2] Trainer.reduce train.py:64",
+    "  all_reduce distributed_c10d.py",
+    "    A: collective",
+    "  [1,3] Trainer.gather train.py:61",
+    "  all_gather distributed_c10d.py",
+    "    B: collective",
+  ]);
+});
+
+test("all frames are shown on request", () => {
+  assert.deepEqual(drawn({ ...OPEN, showsAll: true }).slice(0, 4), [
+    "[0-3] _inject_tracing_into_class tracing_helper.py:461",
+    "Trainer.fit train.py:40",
+    "  [0,2] Trainer.reduce train.py:64",
+    "  wrapper c10d_logger.py:83",
+  ]);
+});
+
+test("a closed frame hides what is below it", () => {
+  assert.deepEqual(drawn({ ...OPEN, closed: new Set(["0"]) }), ["[0-3] Trainer.fit train.py:40"]);
+  assert.deepEqual(drawn({ ...OPEN, closed: new Set(["0.1"]) }).slice(-2), [
+    "  [1,3] Trainer.gather train.py:61",
+    "  all_gather distributed_c10d.py",
+  ]);
+});
+
+test("the same frame has the same id whether wrappers are shown or not", () => {
+  const ids = (showsAll: boolean): string[] =>
+    treeRows(stackTree(shownClasses(picture().classes)), { ...OPEN, showsAll }).map(({ id }) => id);
+  const all = new Set(ids(true));
+  assert.equal(all.size, ids(true).length);
+  assert.deepEqual(
+    ids(false).filter((id) => !all.has(id)),
+    [],
+  );
+});
+
+test("a stack that ends within another one has a class of its own there", () => {
+  const short = stack({ ranks: "7", frames: stack().frames.slice(0, 2), doing: "code" });
+  assert.deepEqual(drawn(OPEN, [...picture().classes, short]).slice(0, 2), [
+    "[0-3,7] Trainer.fit train.py:40",
+    "  C: code",
+  ]);
+});
+
+test("equal stacks of several groups share the tree and keep their groups", () => {
+  const classes = shownClasses([stack(), stack({ group: "other", ranks: "0" })]);
+  const [first] = treeRows(stackTree(classes), OPEN);
+  assert.ok(first?.row === "frame" && first.members);
+  assert.equal(membersText(first.members, true), "world 0,2; other 0");
+});
+
+test("the class of a process is found by its group and rank", () => {
+  const find = classFinder(shownClasses(picture().classes));
+  assert.deepEqual(
+    [0, 1, 2, 3, 4].map((rank) => find({ group: "world", rank })?.index),
+    [0, 1, 0, 1, undefined],
+  );
+  assert.equal(find({ group: "other", rank: 0 }), undefined);
+});
+
+test("filters leave the processes that fit, and of each class only these", () => {
+  const shown = picture();
+  const classes = shownClasses(shown.classes);
+  const threadOf = (): string => "MainThread";
+  const left = (changes: Partial<typeof NO_FILTER>): string[] => {
+    const rows = shownRanks(shown.ranks, { ...NO_FILTER, ...changes }, threadOf);
+    return classesWith(classes, rows).map(({ ranks }) => ranksText(ranks));
+  };
+  assert.deepEqual(left({}), ["0,2", "1,3"]);
+  assert.deepEqual(left({ ranks: "1-2" }), ["2", "1"]);
+  assert.deepEqual(left({ node: "node-2" }), ["2", "3"]);
+  assert.deepEqual(left({ ranks: "0", node: "node-2" }), []);
+  assert.deepEqual(left({ role: "driver" }), []);
+  assert.deepEqual(left({ thread: "Thread-2" }), []);
+  assert.ok(!isValid({ ...NO_FILTER, ranks: "x" }));
+});
+
+test("filters offer the values of the picture in their order", () => {
+  const ranks = [process(0, { node: "n10" }), process(1, { node: "n9", role: "driver" })];
+  assert.deepEqual(choices(picture({ ranks })), {
+    role: ["driver", "rank"],
+    node: ["n9", "n10"],
+    thread: ["MainThread"],
+  });
+});
+
+test("culprits come first until a column is chosen", () => {
+  const find = classFinder(shownClasses(picture().classes));
+  const entries = rankEntries(picture().ranks, verdict(), (row) => find(row)?.index ?? -1);
+  const order = (sort: "" | "rank" | "class" | "call", descending = false): number[] =>
+    sortedEntries(entries, { sort, descending }).map(({ row }) => row.rank);
+  assert.deepEqual(order(""), [1, 3, 0, 2]);
+  assert.deepEqual(order("rank", true), [3, 2, 1, 0]);
+  assert.deepEqual(order("class"), [0, 2, 1, 3]);
+  assert.deepEqual(order("call", true), [0, 2, 1, 3]);
+});
+
+test("a rank of another group is no culprit", () => {
+  const [entry] = rankEntries([process(1, { group: "other" })], verdict(), () => -1);
+  assert.equal(entry?.isCulprit, false);
+  const cycle = verdict({ group: "Policy, Reward", culprits: "0" });
+  const rows = ["Reward", "Policy", "driver"].map((each) => process(0, { group: each }));
+  const marked = rankEntries(rows, cycle, () => -1).map(({ isCulprit }) => isCulprit);
+  assert.deepEqual(marked, [true, true, false]);
+});
+
+for (const [confidence, word] of [
+  [0.9, "very likely (90 %)"],
+  [0.75, "likely (75 %)"],
+  [0.5, "possible (50 %)"],
+  [0.3, "unlikely (30 %)"],
+] as const) {
+  test(`a confidence of ${confidence} is “${word}”`, () => {
+    assert.equal(kindText(TEXTS, verdict({ confidence })), `Different collectives · ${word}`);
+  });
+}
+
+test("an unknown verdict has no confidence, and an unlisted kind its name", () => {
+  assert.equal(kindText(TEXTS, verdict({ kind: "unknown", confidence: 0.2 })), "Unknown");
+  assert.equal(
+    kindText(TEXTS, verdict({ kind: "new\u202ekind" })),
+    "new kind · very likely (90 %)",
+  );
+});
+
+test("what was not sampled is said once for each reason, and for each node", () => {
+  const unseen = [3, 0, 1].map((rank) => ({ group: "world", rank, reason: "ended" }));
+  const coverage = {
+    processes: 1,
+    unseen: [...unseen, { group: "world", rank: 7, reason: "permission" }],
+    nodes: [
+      { node: "node-3", reason: "timeout", detail: "" },
+      { node: "node-4", reason: "failed", detail: "no room" },
+    ],
+  };
+  assert.deepEqual(unseenTexts(TEXTS, coverage), [
+    "Ranks 0-1,3: has ended",
+    "Rank 7: reading it isn’t allowed",
+    "Node node-3: no answer in time",
+    "Node node-4: no room",
+  ]);
+});
+
+test("frames and processes are named on one line", () => {
+  assert.equal(functionText(frame("f.<locals>.g.<locals>.step", "/a.py", 1)), "step");
+  assert.equal(functionText(frame("a\nb\u202e", "/a.py", 1)), "a b");
+  assert.equal(placeText(frame("f", "/a/b c.py", 0)), "b c.py");
+  assert.equal(placeText(frame("f", "<frozen runpy>", 88)), "<frozen runpy>:88");
+  assert.equal(rankText(process(3)), "3");
+  assert.equal(rankText(process(3, { pid: 3 })), "");
+  assert.deepEqual([0, 25, 26, 27, 701, 702].map(classLetter), ["A", "Z", "AA", "AB", "ZZ", "AAA"]);
+});
+
+test("a picture of 10,000 ranks in 300 classes has each rank in one class of the tree", () => {
+  const large = largePicture(10_000, 300);
+  const classes = shownClasses(large.classes);
+  const [root] = stackTree(classes);
+  assert.ok(root);
+  assert.equal(root.classes.length, 300);
+  assert.equal(
+    classes.reduce((sum, { ranks }) => sum + sizeOf(ranks), 0),
+    10_000,
+  );
+  const rows = treeRows([root], { showsAll: false, closed: new Set() });
+  assert.equal(rows.filter(({ row }) => row === "class").length, 300);
+});
