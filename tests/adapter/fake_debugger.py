@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from eagleray.adapter.sessions import dap
-from eagleray.adapter.sessions.dap import Message
+from eagleray.protocol import dap
 from eagleray.protocol.control import AttachParams
+from eagleray.protocol.dap import Message
 
 
 class FakeDebugger:

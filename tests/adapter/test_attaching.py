@@ -7,12 +7,13 @@ import socket
 from collections.abc import Awaitable, Callable
 
 import pytest
-from eagleray.adapter.sessions import attaching, dap
+from eagleray.adapter.sessions import attaching
 from eagleray.adapter.sessions.attaching import AttachConversation
 from eagleray.adapter.sessions.link import Link
 from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.adapter.sessions.worker_rpc import WorkerRpc
 from eagleray.common.errors import EaglerayError
+from eagleray.protocol import dap
 from eagleray.protocol.control import AttachParams, AttachResult
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.routes.routes import Routes

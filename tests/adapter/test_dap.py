@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from eagleray.adapter.sessions import dap
+from eagleray.protocol import dap
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from eagleray.adapter.sessions import backpressure, dap, stops
+from eagleray.adapter.sessions import backpressure, stops
 from eagleray.adapter.sessions.backpressure import EventQueue
 from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.adapter.sessions.sources import paths_in
+from eagleray.protocol import dap
 from eagleray.protocol.control import WorkerKey
 
 from tests.adapter.fake_debugger import FakeDebugger

@@ -7,8 +7,9 @@ import socket
 from typing import Any
 
 import pytest
-from eagleray.adapter.sessions import dap, link
+from eagleray.adapter.sessions import link
 from eagleray.adapter.sessions.link import Link, LinkClosed
+from eagleray.protocol import dap
 
 
 class Peer:

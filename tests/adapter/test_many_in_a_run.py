@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from eagleray.adapter.sessions import dap
-from eagleray.adapter.sessions.dap import Message
 from eagleray.injected.debug_proxy import handle
 from eagleray.injected.debugpy.channel import accepted
+from eagleray.protocol import dap
+from eagleray.protocol.dap import Message
 
 from tests.adapter.harness import AdapterProcess, ControlClient, Json, until
 from tests.adapter.proxied import LINE, PUBLIC, RUN, SOURCE, RunClient

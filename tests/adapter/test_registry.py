@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from eagleray.adapter.sessions import dap, registry, worker_session
+from eagleray.adapter.sessions import registry, worker_session
 from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.common import private_socket
 from eagleray.common.errors import EaglerayError
+from eagleray.protocol import dap
 from eagleray.protocol.control import AttachResult, IgnoreParams, WorkerKey
 from eagleray.routes.routes import Routes
 

@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Callable, Iterator
 
 import pytest
-from eagleray.adapter.sessions import dap, debugger
+from eagleray.adapter.sessions import debugger
 from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Backoff
+from eagleray.protocol import dap
 from eagleray.protocol.control import WorkerKey
 
 from tests.adapter.fake_debugger import FakeDebugger

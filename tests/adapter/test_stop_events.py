@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from eagleray.adapter.sessions.dap import Message, event
 from eagleray.adapter.sessions.editor import StopEvents
+from eagleray.protocol.dap import Message, event
 
 
 def stopped(thread: int) -> Message:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from eagleray.adapter.sessions import worker_rpc
-from eagleray.adapter.sessions.dap import Message, event
 from eagleray.adapter.sessions.worker_rpc import WorkerInfo, WorkerRpc
+from eagleray.protocol.dap import Message, event
 
 
 def answer_event(call: Any, answer: Any) -> Message:

@@ -16,8 +16,6 @@ from typing import Any
 import cattrs
 from eagleray.adapter.runs.breakpoint_table import BreakpointTable
 from eagleray.adapter.runs.process_info import mappings, read_process_info
-from eagleray.adapter.sessions import dap
-from eagleray.adapter.sessions.dap import NotDap
 from eagleray.adapter.sessions.record import SessionRecord
 from eagleray.adapter.sessions.sources import PathRules
 from eagleray.adapter.sessions.stacks import FrameOwners, fold, is_noise, take_stacks
@@ -26,8 +24,9 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.file_checks import FileChecks
 from eagleray.features.clusters import messages as clusters
 from eagleray.features.workers import messages as workers
-from eagleray.protocol import route_spec
+from eagleray.protocol import dap, route_spec
 from eagleray.protocol.control import AttachParams, RouteState, WorkerState
+from eagleray.protocol.dap import NotDap
 from eagleray.protocol.records import read
 from eagleray.protocol.runs import AdapterRunState, Breakpoint, LineBreakpoint, RunRegister
 from eagleray.remote_scripts import bridge

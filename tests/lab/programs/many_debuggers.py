@@ -10,7 +10,7 @@ import json
 import sys
 from typing import Any
 
-from eagleray.adapter.sessions import dap
+from eagleray.protocol import dap
 
 
 async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from eagleray.adapter.sessions.dap import Message
+from eagleray.protocol.dap import Message
 from eagleray.protocol.runs import Breakpoint, LineBreakpoint, LineState
 
 # A breakpoint: path and line.

@@ -12,7 +12,7 @@ from eagleray.adapter.runs.process_info import ProcessInfo
 from eagleray.adapter.runs.proxy import ProxyClient
 from eagleray.adapter.runs.proxy_stream import ProxyStream
 from eagleray.adapter.runs.registered_run import RegisteredRun
-from eagleray.adapter.sessions import dap, worker_rpc
+from eagleray.adapter.sessions import worker_rpc
 from eagleray.adapter.sessions.attaching import (
     ATTACH,
     INITIALIZE,
@@ -21,7 +21,6 @@ from eagleray.adapter.sessions.attaching import (
     AttachConversation,
 )
 from eagleray.adapter.sessions.breakpoint_rows import BreakpointRows
-from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.link import Link
 from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.adapter.sessions.worker_rpc import WorkerInfo, WorkerRpc, read_answer
@@ -29,7 +28,9 @@ from eagleray.adapter.sessions.worker_session import WorkerSession
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Clock
 from eagleray.common.worker_errors import worker_gone, worker_silent
+from eagleray.protocol import dap
 from eagleray.protocol.control import AttachParams, WorkerKey, WorkerStop
+from eagleray.protocol.dap import Message
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from eagleray.adapter.sessions import worker_rpc
-from eagleray.adapter.sessions.dap import Body, Message
 from eagleray.adapter.sessions.link import Link
 from eagleray.adapter.sessions.worker_rpc import WorkerInfo, WorkerRpc, read_answer
 from eagleray.common import tasks
@@ -23,6 +22,7 @@ from eagleray.common.worker_errors import (
     worker_unreachable,
 )
 from eagleray.protocol.control import AttachParams
+from eagleray.protocol.dap import Body, Message
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.routes.routes import Routes
 

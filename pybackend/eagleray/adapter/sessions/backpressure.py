@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from eagleray.adapter.sessions import dap
-from eagleray.adapter.sessions.dap import Message
+from eagleray.protocol import dap
+from eagleray.protocol.dap import Message
 
 log = logging.getLogger(__name__)
 

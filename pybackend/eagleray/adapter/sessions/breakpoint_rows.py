@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from eagleray.adapter.sessions.dap import Arguments, Row, Source
 from eagleray.common.breakpoint_rules import problem_of
 from eagleray.common.l10n import counted, t
+from eagleray.protocol.dap import Arguments, Row, Source
 
 # Blank lines, comments and the beginnings of blocks that compile to nothing: debugpy uses the line before them, which
 # may be of another branch or another function.

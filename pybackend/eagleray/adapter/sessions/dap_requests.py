@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Union
 
-from eagleray.adapter.sessions.dap import Arguments, Source
 from eagleray.common.l10n import t
+from eagleray.protocol.dap import Arguments, Source
 
 # A type, a list of a type (`[STRING]`), or an object by its properties, of which optional ones end with "?".
 Kind = Union[str, "list[Kind]", "Mapping[str, Kind]"]

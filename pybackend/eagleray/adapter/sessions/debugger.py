@@ -10,13 +10,13 @@ from typing import Any
 
 from eagleray.adapter.runs.proxy import NOT_A_PROXY, REFUSED
 from eagleray.adapter.sessions.attaching import AttachConversation
-from eagleray.adapter.sessions.dap import Arguments, Body, Message
 from eagleray.adapter.sessions.link import STEERING, Link
 from eagleray.adapter.sessions.worker_rpc import WorkerInfo, WorkerRpc
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Backoff
 from eagleray.common.worker_errors import debugger_gone, debugger_silent
+from eagleray.protocol.dap import Arguments, Body, Message
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)

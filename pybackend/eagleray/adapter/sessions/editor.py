@@ -13,14 +13,14 @@ from collections.abc import Callable, Container, Coroutine
 from enum import Enum
 from typing import Any
 
-from eagleray.adapter.sessions import dap
 from eagleray.adapter.sessions.backpressure import ClientWriter
-from eagleray.adapter.sessions.dap import Arguments, Message
 from eagleray.adapter.sessions.editor_requests import EditorRequests
 from eagleray.adapter.sessions.worker_session import WorkerSession
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import later, t, translated
+from eagleray.protocol import dap
+from eagleray.protocol.dap import Arguments, Message
 
 WENT_WRONG = later("Something in Eagleray went wrong; its log has the details.")
 

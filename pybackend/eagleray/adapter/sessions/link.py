@@ -17,12 +17,12 @@ import socket
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from eagleray.adapter.sessions import dap
-from eagleray.adapter.sessions.dap import Arguments, Message
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.route_errors import link_lost
 from eagleray.common.worker_errors import debugger_gone, worker_lost
+from eagleray.protocol import dap
+from eagleray.protocol.dap import Arguments, Message
 
 log = logging.getLogger(__name__)
 

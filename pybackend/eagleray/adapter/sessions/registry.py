@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from eagleray import __version__
-from eagleray.adapter.sessions import dap
 from eagleray.adapter.sessions.editor import Editor
 from eagleray.adapter.sessions.editor_requests import EditorRequests
 from eagleray.adapter.sessions.worker_session import WorkerSession
@@ -20,6 +19,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.listeners import Listeners
 from eagleray.common.retry import Clock
 from eagleray.common.worker_errors import debugger_gone, unknown_worker, worker_taken
+from eagleray.protocol import dap
 from eagleray.protocol.control import (
     AttachParams,
     AttachResult,

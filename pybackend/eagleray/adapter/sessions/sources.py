@@ -5,9 +5,9 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Iterator
 
-from eagleray.adapter.sessions.dap import Body, Message, Row, Source
 from eagleray.common.file_checks import FileChecks
 from eagleray.protocol.control import PathMapping
+from eagleray.protocol.dap import Body, Message, Row, Source
 
 # debugpy numbers its own references (code without a file) from 1.
 _FIRST_REFERENCE = 1_000_000_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 
-from eagleray.adapter.sessions.dap import Body, Frame, Row, SendRequest
 from eagleray.adapter.sessions.pydevd_patches import STACK
+from eagleray.protocol.dap import Body, Frame, Row, SendRequest
 
 # Parts of the package ray that users read, subclass and set breakpoints in.
 LIBRARIES = ("rllib", "train", "tune", "data", "serve", "llm", "air")

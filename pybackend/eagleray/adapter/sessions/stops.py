@@ -10,11 +10,11 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from eagleray.adapter.sessions.dap import Body, Frame, SendRequest
 from eagleray.adapter.sessions.stacks import Stacks
 from eagleray.common import tasks
 from eagleray.common.errors import printable
 from eagleray.protocol.control import WorkerStop
+from eagleray.protocol.dap import Body, Frame, SendRequest
 
 # The stack usually comes with the stop itself; a worker deep in native code may never answer a request for it.
 LIMIT_S = 5.0

@@ -8,10 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.worker_rpc import WorkerInfo
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import debugger_gone, worker_gone, worker_lost
+from eagleray.protocol.dap import Message
 
 ProcessState = Literal["running", "ended", "unknown"]
 

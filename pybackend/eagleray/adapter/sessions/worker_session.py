@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from eagleray.adapter.sessions import worker_process
 from eagleray.adapter.sessions.attaching import INTERNAL_EVENTS, AttachConversation
 from eagleray.adapter.sessions.backpressure import EventQueue
-from eagleray.adapter.sessions.dap import Arguments, Body, Frame, Message
 from eagleray.adapter.sessions.debugger import LINK_ENDED, Debugger, LinkRenewal
 from eagleray.adapter.sessions.record import SessionRecord
 from eagleray.adapter.sessions.sources import PathRules, Sources, paths_in
@@ -34,6 +33,7 @@ from eagleray.protocol.control import (
     WorkerState,
     WorkerStop,
 )
+from eagleray.protocol.dap import Arguments, Body, Frame, Message
 from eagleray.protocol.records import read
 from eagleray.routes.routes import Routes
 
