@@ -7,6 +7,7 @@ const features = [
   "source_mapping",
   "debugging",
   "pdb",
+  "inspections",
   "runs",
   "presets",
   "profiling",

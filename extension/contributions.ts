@@ -49,6 +49,8 @@ export const COMMANDS = {
   detach: "eagleray.detach",
   skipBreakpoint: "eagleray.skipBreakpoint",
   manageSkipped: "eagleray.manageSkipped",
+  // Inspections
+  inspectWorker: "eagleray.lookInside",
   // Source mapping
   goToLine: "eagleray.goToLine",
   mapSourceFolder: "eagleray.mapSourceFolder",
@@ -257,3 +259,6 @@ export const ROWS = {
 } as const;
 
 export const DEBUG_TYPE = "eagleray";
+
+/** Sessions that show a worker which isn't stopped. */
+export const INSPECTION_TYPE = "eagleray-inspection";

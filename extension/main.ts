@@ -10,6 +10,7 @@ import * as clusters from "./features/clusters";
 import * as debugging from "./features/debugging";
 import * as firstRun from "./features/first_run";
 import * as hangs from "./features/hangs";
+import * as inspections from "./features/inspections";
 import * as pdb from "./features/pdb";
 import * as presets from "./features/presets";
 import * as profiling from "./features/profiling";
@@ -81,6 +82,7 @@ export function activate(context: vscode.ExtensionContext): Exported {
     ...runsFeature.owned,
     ...presetsFeature.owned,
     ...pdb.register(app),
+    ...inspections.register(app),
     ...profiling.register(app),
     ...reports.register(app),
     ...hangs.register(app),

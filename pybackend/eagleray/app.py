@@ -30,6 +30,7 @@ from eagleray.features.clusters.stored_lists import StoredHosts
 from eagleray.features.debugging.debugging import Debugging
 from eagleray.features.debugging.hold_reminder import REMIND_AFTER_S
 from eagleray.features.hangs.pictures import Pictures
+from eagleray.features.inspections.inspections import Inspections
 from eagleray.features.pdb.pdb import Pdb
 from eagleray.features.presets.debug_runs import DebugRuns
 from eagleray.features.presets.nsys_check import nsys_problems
@@ -118,6 +119,7 @@ class App:
     debugging: Debugging
     source_mapping: SourceMapping
     pdb: Pdb
+    inspections: Inspections
     preparing: RunPreparation
     debug_runs: DebugRuns
     cluster_pythons: Callable[[], list[str]]
@@ -131,6 +133,7 @@ class App:
     async def close(self) -> None:
         """Ends every connection; workers that are held stay held."""
         await self.pictures.close()
+        await self.inspections.close()
         await self.pdb.close()
         await self.workers.close()
         self.connection_monitor.close()
@@ -223,6 +226,7 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         pdb=Pdb(
             watch.dashboard, adapters.routes, connections.routes, NodeRoutes(connections).routes
         ),
+        inspections=Inspections(source_mapping, watch.dashboard, connections.is_local),
         preparing=RunPreparation(
             clusters.id_of,
             versions.local,

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from eagleray.protocol.dap_requests import TABLE, Kind
+from eagleray.adapter.sessions.dap_requests import TABLE, Kind
 
 from tests.adapter.harness import PROGRAMS, AdapterProcess, Program
 from tests.dap_client import DapClient

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from eagleray.adapter.sessions.dap_requests import TABLE, Unfit, checked
 from eagleray.adapter.sessions.record import SessionRecord
-from eagleray.protocol.dap_requests import TABLE, Unfit, checked
 
 PASSED: list[tuple[str, Any, Any]] = [
     ("threads", None, {}),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from eagleray.protocol.dap_requests import TABLE
+from eagleray.adapter.sessions.dap_requests import TABLE
 
 from tests.adapter.harness import LIMIT, PROGRAMS, ControlClient, Program
 from tests.dap_client import DapClient

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.protocol.dap_requests import TABLE
+from eagleray.adapter.sessions.dap_requests import TABLE
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

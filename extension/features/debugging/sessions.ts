@@ -120,8 +120,8 @@ const AT_MOST = 64;
  * The editor shows the stop of a session itself, unless it shows that of another.  Walking would also open the Debug
  * Console.
  */
-const PATIENT: Patience = { graceMs: 2000, stepMs: 500, limitMs: 10_000, settleMs: 1000 };
-const AT_ONCE: Patience = { ...PATIENT, graceMs: 0 };
+export const PATIENT: Patience = { graceMs: 2000, stepMs: 500, limitMs: 10_000, settleMs: 1000 };
+export const AT_ONCE: Patience = { ...PATIENT, graceMs: 0 };
 /** VS Code may move the focus back while a session settles; more walks would fight the user. */
 const WALKS = 4;
 /** How many changes or steps to wait until the editor shows a frame of the session in front. */

@@ -10,7 +10,7 @@ from eagleray.cli.arguments import add_json
 from eagleray.cli.output import print_json
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
-from eagleray.features.hangs import errors
+from eagleray.features.inspections import errors
 from eagleray.inspecting.questions import OUTSIDE, Inspection, inspect
 from eagleray.inspecting.remote_thread import NotStarted
 from eagleray.sampling.dumps import Tools
@@ -64,6 +64,9 @@ def inspection_json(inspection: Inspection) -> dict[str, object]:
             {"function": frame.function, "path": frame.path, "line": frame.line}
             for frame in inspection.stack
         ],
+        "variables": [
+            {"name": variable.name, "value": variable.value} for variable in inspection.variables
+        ],
         "values": [
             {"expression": value.expression, "value": value.value or None, "error": value.error}
             for value in inspection.values
@@ -73,10 +76,20 @@ def inspection_json(inspection: Inspection) -> dict[str, object]:
 
 def _print(inspection: Inspection) -> None:
     if inspection.how == OUTSIDE:
-        print(printable(t("Only the stack can be read: {reason}.", reason=inspection.why_outside)))
+        print(
+            printable(
+                t(
+                    "Only py-spy can read it, with variables as text: {reason}.",
+                    reason=inspection.why_outside,
+                )
+            )
+        )
     for frame in inspection.stack:
         print(printable(f"  {frame.function} ({frame.path}:{frame.line})"))
     if inspection.exception:
         print(printable(t("Handles {exception}", exception=inspection.exception)))
+    if not inspection.values:
+        for variable in inspection.variables:
+            print(printable(f"  {variable.name} = {variable.value}"))
     for value in inspection.values:
         print(printable(f"{value.expression} = {value.value or value.error}"))

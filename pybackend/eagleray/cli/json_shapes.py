@@ -252,12 +252,17 @@ PICTURE: Shape = {
 INSPECTION: Shape = {
     **_VERSION,
     "pid": Field("process id", _INTEGER),
-    "how": Field('"inside" (the process answered) or "py-spy" (only its stack was read)'),
+    "how": Field('"inside" (the process answered) or "py-spy" (it was read from outside)'),
     "why_outside": Field('why the process gave no answer, else ""'),
     "thread": Field("name of the thread"),
     "exception": Field('the exception that the thread handles, else ""'),
     "stack": Field(
         "list of {function, path, line}, innermost first", "array", ("function", "path", "line")
+    ),
+    "variables": Field(
+        "list of {name, value}: the local variables of the innermost frame of your own code",
+        "array",
+        ("name", "value"),
     ),
     "values": Field(
         "list of {expression, value, error}; value is null after an error",

@@ -11,6 +11,7 @@ import _thread
 import ast
 import collections
 import contextlib
+import hashlib
 import json
 import operator
 import os
@@ -31,6 +32,13 @@ LONGEST_LINE = 1_000_000
 LONGEST_VALUE = 400
 MOST_ITEMS = 20
 MOST_CHILDREN = 200
+# More than anyone expands by hand; each is held in the memory of the program.
+MOST_VALUES = 20_000
+LONGEST_SOURCE = 2 * 2**20
+_CO_OPTIMIZED = 0x1
+# The variable, the frame, and the argument of `getrefcount`.
+_OURS_AND_THE_FRAMES = 3
+_DEBUGGERS = frozenset(("bdb", "pydevd"))
 
 _BINARY: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -108,6 +116,10 @@ _TENSOR_METHODS = [
 
 class Refused(Exception):
     """An expression that might change the program, or wait for it."""
+
+
+class FrameEnded(Exception):
+    """The thread has returned from the frame since it was listed."""
 
 
 def evaluate(expression: str, global_names: dict[str, Any], local_names: dict[str, Any]) -> Any:
@@ -306,7 +318,11 @@ def _items(value: Any, depth: int) -> str:
 
 
 class Answers:
-    """Answers the questions of one client; values that it has been told of keep their number until it is gone."""
+    """Answers the questions of one client.
+
+    Values that it has been told of keep their number, and stay in the memory of the program, until it says `forget` or is
+    gone.
+    """
 
     def __init__(self) -> None:
         self._values: list[Any] = []
@@ -317,6 +333,8 @@ class Answers:
             return answer
         except Refused as refused:
             return {"error": str(refused), "refused": True}
+        except FrameEnded as ended:
+            return {"error": str(ended), "ended": True}
         except BaseException as error:
             return {"error": f"{type(error).__name__}: {error}"[:LONGEST_VALUE]}
 
@@ -340,14 +358,37 @@ class Answers:
         }
 
     def on_variables(self, question: dict[str, Any]) -> dict[str, Any]:
+        """The local variables of a frame, or its global ones, those with data first."""
         frame = _frame_at(question)
+        if question.get("scope") == "globals":
+            names = _data_first(frame.f_globals)
+        else:
+            names = list(_locals(frame).items())
+        return {"variables": [self._variable(name, value) for name, value in names]}
+
+    def on_forget(self, _question: dict[str, Any]) -> dict[str, Any]:
+        self._values.clear()
+        return {}
+
+    def on_source(self, question: dict[str, Any]) -> dict[str, Any]:
+        """The text of a file whose code runs in some thread, as this process sees it."""
+        path = question["path"]
+        tops = sys._current_frames().values()
+        if not any(frame.f_code.co_filename == path for top in tops for frame in _frames(top)):
+            raise FrameEnded("No thread runs code of this file any more")
+        with open(path, "rb") as file:
+            content = file.read(LONGEST_SOURCE)
         return {
-            "variables": [self._variable(name, value) for name, value in _locals(frame).items()]
+            "text": content.decode("utf-8", "replace"),
+            "sha256": hashlib.sha256(content).hexdigest(),
         }
 
     def on_children(self, question: dict[str, Any]) -> dict[str, Any]:
         value = self._values[question["reference"] - 1]
-        return {"variables": [self._variable(name, child) for name, child in children(value)]}
+        return {
+            "variables": [self._variable(name, child) for name, child in children(value)],
+            "access": _access(value),
+        }
 
     def on_evaluate(self, question: dict[str, Any]) -> dict[str, Any]:
         frame = _frame_at(question)
@@ -360,6 +401,7 @@ class Answers:
 
     def _variable(self, name: str, value: Any) -> dict[str, Any]:
         has_children = next(iter(children(value)), None) is not None
+        has_children = has_children and len(self._values) < MOST_VALUES
         if has_children:
             self._values.append(value)
         return {
@@ -382,6 +424,13 @@ def children(value: Any) -> list[tuple[str, Any]]:
     return [(str(name), item) for name, item in list(values.items())[:MOST_CHILDREN]]
 
 
+def _access(value: Any) -> str:
+    """How an expression names a child of `value`: as an "item", an "attribute", or not at all."""
+    if type(value) in (list, tuple, dict):
+        return "item"
+    return "" if type(value) in (set, frozenset) else "attribute"
+
+
 def _frames(top: Any) -> list[Any]:
     """The frames from `top`, the innermost, outwards."""
     frames = []
@@ -394,6 +443,7 @@ def _frames(top: Any) -> list[Any]:
 def _frame(frame: Any) -> dict[str, Any]:
     code = frame.f_code
     return {
+        "id": id(frame),
         "function": getattr(code, "co_qualname", code.co_name),
         "path": code.co_filename,
         "line": frame.f_lineno or 0,
@@ -401,16 +451,41 @@ def _frame(frame: Any) -> dict[str, Any]:
 
 
 def _frame_at(question: dict[str, Any]) -> Any:
+    """The frame with the `id` that was listed, else that of the number, from the innermost on."""
     thread = question.get("thread") or threading.main_thread().ident or 0
-    top = sys._current_frames().get(thread)
-    frames = _frames(top)
-    if question["frame"] >= len(frames):
-        raise LookupError("The thread has gone on, and this frame has ended")
-    return frames[question["frame"]]
+    frames = _frames(sys._current_frames().get(thread))
+    wanted = question.get("id")
+    if wanted is not None:
+        frames = [frame for frame in frames if id(frame) == wanted]
+    number = 0 if wanted is not None else question["frame"]
+    if number >= len(frames):
+        raise FrameEnded("The thread has returned from this frame")
+    return frames[number]
+
+
+def _data_first(names: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Variables without those of Python itself; modules, classes and functions come last."""
+    code = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
+    own = [(name, value) for name, value in list(names.items()) if not name.startswith("__")]
+    return sorted(own, key=lambda item: isinstance(item[1], code))[:MOST_CHILDREN]
 
 
 def _locals(frame: Any) -> dict[str, Any]:
-    return dict(frame.f_locals)
+    """A copy of the local variables.
+
+    Until Python 3.12 the frame keeps the dictionary that it gives out, and with it the values, so it is emptied.  Not so
+    where the program has that dictionary, from `locals()`, or where a debugger writes it back.
+    """
+    names = frame.f_locals
+    copy = dict(names)
+    is_kept = type(names) is dict and frame.f_code.co_flags & _CO_OPTIMIZED
+    if is_kept and not _is_traced(frame) and sys.getrefcount(names) <= _OURS_AND_THE_FRAMES:
+        names.clear()
+    return copy
+
+
+def _is_traced(frame: Any) -> bool:
+    return frame.f_trace is not None or not _DEBUGGERS.isdisjoint(sys.modules)
 
 
 def _is_own(top: Any) -> bool:

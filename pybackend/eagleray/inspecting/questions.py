@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import socket
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from eagleray.injected import jsonlines
-from eagleray.inspecting.injection import socket_of
-from eagleray.inspecting.remote_thread import NotStarted
-from eagleray.sampling.dumps import Tools, dump
-from eagleray.sampling.frames import PythonFrame, is_users
+from ..sampling.dumps import Tools
+from ..sampling.frames import PythonFrame, is_users
+from . import outside
+from .injection import socket_of
+from .outside import Outside
+from .remote_thread import NotStarted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ ANSWER_S = 10.0
 _LONGEST_ANSWER = 16 * 2**20
 
 # How a process was looked into.
-INSIDE, OUTSIDE = "inside", "py-spy"
+INSIDE, OUTSIDE = "inside", outside.HOW
 
 
 class InspectedFrame(NamedTuple):
@@ -44,7 +45,8 @@ class EvaluatedValue(NamedTuple):
 class Inspection(NamedTuple):
     """What a process does now.  `exception` is what its main thread handles, "" for none.
 
-    `how` is `INSIDE` or `OUTSIDE`, and `why_outside` the reason for the latter.
+    `how` is `INSIDE` or `OUTSIDE`, and `why_outside` the reason for the latter.  `variables` are the local ones of the
+    innermost frame of the user's code.
     """
 
     pid: int
@@ -54,12 +56,37 @@ class Inspection(NamedTuple):
     exception: str
     stack: tuple[InspectedFrame, ...]
     values: tuple[EvaluatedValue, ...] = ()
+    variables: tuple[Variable, ...] = ()
+
+
+class Variable(NamedTuple):
+    """A local variable on one line."""
+
+    name: str
+    value: str
+
+
+class Conversation(Protocol):
+    """Questions to one process: `how` is `INSIDE` or `OUTSIDE`, and `why_outside` the reason for the latter."""
+
+    pid: int
+    how: str
+    why_outside: str
+
+    def ask(self, op: str, **question: Any) -> dict[str, Any]:
+        """The answer, which has `error` if there is none.  Raises OSError or ValueError if the process doesn't answer."""
+
+    def close(self) -> None: ...
 
 
 class Inspected:
     """A conversation with a process; raises NotStarted if it can't be had, and OSError when the process has ended."""
 
+    how = INSIDE
+    why_outside = ""
+
     def __init__(self, pid: int) -> None:
+        self.pid = pid
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.settimeout(ANSWER_S)
         try:
@@ -70,8 +97,7 @@ class Inspected:
         self._stream = self._socket.makefile("rb")
 
     def ask(self, op: str, **question: Any) -> dict[str, Any]:
-        """The answer, which has `error` if there is none.  Raises OSError or ValueError if the process doesn't answer."""
-        jsonlines.send(self._socket, {"op": op, **question})
+        self._socket.sendall(json.dumps({"op": op, **question}).encode() + b"\n")
         line = self._stream.readline(_LONGEST_ANSWER)
         answer = json.loads(line) if line.endswith(b"\n") else None
         if not isinstance(answer, dict):
@@ -83,6 +109,23 @@ class Inspected:
         self._socket.close()
 
 
+def converse(pid: int, tools: Tools) -> Conversation:
+    """A conversation from inside the process, else from outside.  Raises NotStarted if it can't be read at all."""
+    try:
+        return Inspected(pid)
+    except (NotStarted, OSError) as error:
+        outside = Outside(pid, tools, str(error))
+        try:
+            outside.ask("threads")
+        except OSError:
+            raise error if isinstance(error, NotStarted) else _no_answer(error) from error
+        return outside
+
+
+def _no_answer(error: OSError) -> NotStarted:
+    return NotStarted("no-answer", str(error))
+
+
 def inspect(
     pid: int, expressions: tuple[str, ...], tools: Tools, *, allow_all: bool = False
 ) -> Inspection:
@@ -90,29 +133,30 @@ def inspect(
 
     Raises NotStarted if it can't be read at all.
     """
+    conversation = converse(pid, tools)
     try:
-        inspected = Inspected(pid)
-    except (NotStarted, OSError) as error:
-        return _from_outside(pid, expressions, tools, error)
-    try:
-        return _from_inside(pid, inspected, expressions, allow_all)
+        return inspection(conversation, expressions, allow_all=allow_all)
+    except OSError as error:
+        raise _no_answer(error) from error
     finally:
-        inspected.close()
+        conversation.close()
 
 
-def _from_inside(
-    pid: int, inspected: Inspected, expressions: tuple[str, ...], allow_all: bool
+def inspection(
+    conversation: Conversation, expressions: tuple[str, ...], *, allow_all: bool = False
 ) -> Inspection:
-    threads = inspected.ask("threads")["threads"]
-    main = next(thread for thread in threads if thread["is_main"])
+    """What `inspect` returns, by an open conversation; raises what that raises."""
+    threads = conversation.ask("threads")["threads"]
+    main = next((thread for thread in threads if thread["is_main"]), threads[0])
     stack = tuple(
         InspectedFrame(number, frame["function"], frame["path"], frame["line"])
         for number, frame in enumerate(main["stack"])
     )
     number = users_frame(stack)
+    place = {"thread": main["id"], "frame": number}
     values = []
     for expression in expressions:
-        answer = inspected.ask("evaluate", frame=number, expression=expression, allow_all=allow_all)
+        answer = conversation.ask("evaluate", **place, expression=expression, allow_all=allow_all)
         values.append(
             EvaluatedValue(
                 expression,
@@ -121,22 +165,20 @@ def _from_inside(
                 bool(answer.get("refused")),
             )
         )
-    return Inspection(pid, INSIDE, "", main["name"], main["exception"], stack, tuple(values))
-
-
-def _from_outside(
-    pid: int, expressions: tuple[str, ...], tools: Tools, error: Exception
-) -> Inspection:
-    taken = dump(pid, tools)
-    main = next((thread for thread in taken.threads if thread.is_main), None)
-    if main is None:
-        raise error if isinstance(error, NotStarted) else NotStarted("no-answer", str(error))
-    stack = tuple(
-        InspectedFrame(number, frame.function, frame.file, frame.line)
-        for number, frame in enumerate(reversed(main.frames))
+    return Inspection(
+        conversation.pid,
+        conversation.how,
+        conversation.why_outside,
+        main["name"],
+        main["exception"],
+        stack,
+        tuple(values),
+        _variables(conversation.ask("variables", **place)),
     )
-    values = tuple(EvaluatedValue(expression, "", str(error)) for expression in expressions)
-    return Inspection(pid, OUTSIDE, str(error), main.name, "", stack, values)
+
+
+def _variables(answer: dict[str, Any]) -> tuple[Variable, ...]:
+    return tuple(Variable(item["name"], item["value"]) for item in answer.get("variables", ()))
 
 
 def users_frame(stack: tuple[InspectedFrame, ...]) -> int:

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from eagleray.inspecting import elf
+from . import elf
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

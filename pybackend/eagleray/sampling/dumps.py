@@ -76,25 +76,42 @@ def dump(pid: int, tools: Tools, *, variables: bool = False) -> ProcessDump:
         return ProcessDump(pid, "", "", "ended", ())
     if not tools.py_spy:
         return ProcessDump(pid, before.state, "", "no-tool", ())
-    taken = _first_readable(before, tools, variables)
-    return taken if taken.how else taken._replace(resumed=_resume_if_left_stopped(before))
+    listed, how, reason = _first_readable(before, tools, variables)
+    if listed is not None:
+        return ProcessDump(pid, before.state, how, "", parse(pid, listed))
+    return ProcessDump(pid, before.state, "", reason, (), _resume_if_left_stopped(before))
 
 
-def _first_readable(process: proc.ProcessStat, tools: Tools, variables: bool) -> ProcessDump:
+def listed_threads(pid: int, tools: Tools) -> list[dict[str, Any]]:
+    """What py-spy prints of the threads of `pid` and their variables, [] if it can't read them."""
+    before = proc.stat(pid)
+    if before is None or before.state in "ZX" or not tools.py_spy:
+        return []
+    listed, _how, _reason = _first_readable(before, tools, variables=True)
+    if listed is None:
+        _resume_if_left_stopped(before)
+        return []
+    return [thread for thread in listed if thread["pid"] == pid]
+
+
+def _first_readable(
+    process: proc.ProcessStat, tools: Tools, variables: bool
+) -> tuple[list[dict[str, Any]] | None, str, str]:
+    """The threads in the JSON of py-spy, the way that worked, and the reason if none did."""
     methods = ("nonblocking",) if process.state in _STOPPED else ("blocking", "nonblocking")
     reason = ""
     for method in methods:
         options = ["--nonblocking"] if method == "nonblocking" else []
         options += ["--locals"] if variables else []
-        threads, reason = _py_spy(tools.py_spy, process.pid, options)
-        if threads is not None:
-            return ProcessDump(process.pid, process.state, f"py-spy {method}", "", threads)
+        listed, reason = _py_spy(tools.py_spy, process.pid, options)
+        if listed is not None:
+            return listed, f"py-spy {method}", ""
         if reason in ("permission", "ended"):
             break
-    return ProcessDump(process.pid, process.state, "", reason, ())
+    return None, "", reason
 
 
-def _py_spy(program: str, pid: int, options: list[str]) -> tuple[tuple[Thread, ...] | None, str]:
+def _py_spy(program: str, pid: int, options: list[str]) -> tuple[list[dict[str, Any]] | None, str]:
     command = [program, "dump", "--json", *options, "--pid", str(pid)]
     try:
         done = subprocess.run(
@@ -110,7 +127,9 @@ def _py_spy(program: str, pid: int, options: list[str]) -> tuple[tuple[Thread, .
         return None, "no-tool"
     if done.returncode == 0 and len(done.stdout) <= LONGEST_OUTPUT:
         try:
-            return parse(pid, json.loads(done.stdout)), ""
+            listed = json.loads(done.stdout)
+            parse(pid, listed)
+            return listed, ""
         except (ValueError, KeyError, TypeError, AttributeError):
             return None, "not-python"
     return None, failure_reason(done.stderr.decode("utf-8", "replace"))

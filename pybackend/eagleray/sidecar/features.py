@@ -6,6 +6,7 @@ from eagleray.app import App, Settings, build_app
 from eagleray.features.clusters import handlers as clusters
 from eagleray.features.debugging import handlers as debugging
 from eagleray.features.hangs import handlers as hangs
+from eagleray.features.inspections import handlers as inspections
 from eagleray.features.pdb import handlers as pdb
 from eagleray.features.presets import handlers as presets
 from eagleray.features.profiling import handlers as profiling
@@ -40,6 +41,7 @@ def register(server: RequestServer, app: App) -> None:
     source_mapping.register(server, app.source_mapping)
     debugging.register(server, app.debugging, app.adapters.sessions)
     pdb.register(server, app.pdb, app.settings.ssh.program)
+    inspections.register(server, app.inspections, trusted=app.settings.trusted)
     runs.register(server, app.runs, app.preparing, app.cluster_pythons)
     presets.register(server, app.preparing, app.debug_runs, trusted=app.settings.trusted)
     profiling.register(server, app.profiling, app.runs)

@@ -23,6 +23,7 @@ FEATURES = (
     "source_mapping",
     "debugging",
     "pdb",
+    "inspections",
     "runs",
     "presets",
     "profiling",

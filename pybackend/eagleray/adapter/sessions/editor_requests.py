@@ -8,6 +8,7 @@ from itertools import zip_longest
 
 from eagleray.adapter.sessions.attaching import UNCAUGHT
 from eagleray.adapter.sessions.breakpoint_rows import BreakpointRows, FileBreakpoints
+from eagleray.adapter.sessions.dap_requests import TABLE, Unfit, checked
 from eagleray.adapter.sessions.stacks import is_noise, is_own_thread
 from eagleray.adapter.sessions.stops import exception_info
 from eagleray.adapter.sessions.worker_session import WorkerSession
@@ -15,7 +16,6 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
 from eagleray.protocol import dap
 from eagleray.protocol.dap import Arguments, Body, Frame, Message, Row, Source
-from eagleray.protocol.dap_requests import TABLE, Unfit, checked
 
 # Without the worker's file, a breakpoint stays where debugpy has moved it.
 _FILE_S = 5.0

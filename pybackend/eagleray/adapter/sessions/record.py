@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from eagleray.adapter.sessions.breakpoint_rows import BreakpointRows, FileBreakpoints
+from eagleray.adapter.sessions.dap_requests import TABLE
 from eagleray.adapter.sessions.debugger import Debugger
 from eagleray.protocol.dap import Arguments, Body
-from eagleray.protocol.dap_requests import TABLE
 
 # Capabilities of debugpy that aren't requests and that an attached worker has.  `TABLE` lists the requests.
 _FEATURES = frozenset(

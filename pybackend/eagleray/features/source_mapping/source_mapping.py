@@ -6,10 +6,10 @@ import asyncio
 import logging
 import os
 import posixpath
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.errors import EaglerayError, not_a_folder
@@ -88,23 +88,33 @@ class SourceMapping:
         self, cluster: str, worker_id: str, path: str, workspace_folders: list[str]
     ) -> Decision:
         """Finds the local file of `path`; an attached worker's editor shows it from now on."""
-        loop = asyncio.get_running_loop()
-        folders = [local_files.absolute(folder) for folder in workspace_folders]
-
-        def remote_hash() -> str:
-            return asyncio.run_coroutine_threadsafe(
-                self._remote_hash(cluster, worker_id, path), loop
-            ).result()
-
-        await self._stored.refresh()
         mounted = await self._mounted(cluster, worker_id, path)
-        decision = await off_loop(
-            partial(decide, path, self._chosen_mappings(cluster), folders, remote_hash, mounted)
-        )
+        hash_of = partial(self._remote_hash, cluster, worker_id, path)
+        decision = await self.decided(cluster, path, workspace_folders, hash_of, mounted)
         if decision.mapping is not None:
             self._remember(cluster, decision.mapping)
             await self._send_mappings(cluster, worker_id)
         return decision
+
+    async def decided(
+        self,
+        cluster: str,
+        path: str,
+        workspace_folders: list[str],
+        hash_of: Callable[[], Coroutine[Any, Any, str]],
+        mounted: Sequence[mounts.MountedFile] = (),
+    ) -> Decision:
+        """The local file of `path`, of which `hash_of` returns the hash; nothing is remembered."""
+        loop = asyncio.get_running_loop()
+        folders = [local_files.absolute(folder) for folder in workspace_folders]
+
+        def remote_hash() -> str:
+            return asyncio.run_coroutine_threadsafe(hash_of(), loop).result()
+
+        await self._stored.refresh()
+        return await off_loop(
+            partial(decide, path, self._chosen_mappings(cluster), folders, remote_hash, mounted)
+        )
 
     async def set_folder(self, cluster: str, remote: str, local: str) -> list[PathMapping]:
         """Stores the user's answer for the cluster and applies it to its attached workers at once.

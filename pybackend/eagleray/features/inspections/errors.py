@@ -1,0 +1,36 @@
+"""Errors of inspections."""
+
+from __future__ import annotations
+
+from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import t
+
+
+def not_inspected(pid: int, reason: str, text: str) -> EaglerayError:
+    """`reason` is that of `NotStarted`, and `text` what it says."""
+    code, step = {
+        "ended": ("process-ended", t("Check the number with `ps`.")),
+        "stopped": ("process-stopped", t("Resume it first, with `kill -CONT {pid}`.", pid=pid)),
+        "permission": (
+            "process-not-readable",
+            t("Run this as the user of the process, where ptrace is allowed."),
+        ),
+    }.get(reason, ("not-inspected", t("Sample its stack instead.")))
+    message = t("Can't look into process {pid}: {reason}.", pid=pid, reason=text)
+    return EaglerayError(code, message, step)
+
+
+def not_trusted() -> EaglerayError:
+    return EaglerayError(
+        "not-trusted",
+        t("This workspace isn't trusted, so no process is inspected."),
+        t("Trust the workspace first."),
+    )
+
+
+def process_elsewhere(pid: int, node: str) -> EaglerayError:
+    return EaglerayError(
+        "process-elsewhere",
+        t("Process {pid} runs on {node}, or another user owns it.", pid=pid, node=printable(node)),
+        t("Run `eagleray inspect --pid {pid}` there.", pid=pid),
+    )

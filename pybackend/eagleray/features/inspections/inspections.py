@@ -1,0 +1,176 @@
+"""Opens inspections: a conversation with a process, and a socket that shows it as a paused debug session."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from eagleray.common import private_socket, tasks
+from eagleray.common.l10n import t
+from eagleray.common.off_loop import off_loop
+from eagleray.common.paths import run_folder
+from eagleray.common.worker_errors import no_such_worker
+from eagleray.features.inspections.conversations import (
+    InspectedProcess,
+    ProcessEnded,
+    Unanswered,
+    local_process,
+)
+from eagleray.features.inspections.errors import not_inspected, process_elsewhere
+from eagleray.features.inspections.model import InspectionTarget, OpenedInspection
+from eagleray.features.inspections.virtual_stop import VirtualStop
+from eagleray.features.source_mapping.source_mapping import SourceMapping
+from eagleray.inspecting.remote_thread import NotStarted
+from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.rows import NodeRow
+from eagleray.sampling.dumps import Tools
+from eagleray.tools.processes import is_own, local_addresses
+from eagleray.tools.pyspy import find_program
+
+# A client connects at once, or its window has closed.
+UNCONNECTED_S = 60.0
+_LINE_LIMIT = 2**20
+
+
+class Inspections:
+    """Owns the open inspections, each with its conversation and socket; `close` ends all of them."""
+
+    def __init__(
+        self,
+        source_mapping: SourceMapping,
+        dashboard_of: Callable[[str], Dashboard],
+        is_local: Callable[[str], bool],
+    ) -> None:
+        self._source_mapping = source_mapping
+        self._dashboard_of = dashboard_of
+        self._is_local = is_local
+        self._sessions: set[asyncio.Task[None]] = set()
+
+    async def close(self) -> None:
+        running = list(self._sessions)
+        for session in running:
+            session.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    async def open(
+        self, target: InspectionTarget, folders: list[str], report: Callable[[str], None]
+    ) -> OpenedInspection:
+        """Raises an error of the catalogue if the process can't be read at all."""
+        process = await self.process(target, report)
+        try:
+            session = _Session(process, self._source_mapping, target, folders)
+            await session.listen()
+        except BaseException:
+            await process.close()
+            raise
+        running = tasks.owned(session.run(), "inspection", tasks.only_logged)
+        self._sessions.add(running)
+        running.add_done_callback(self._sessions.discard)
+        name = target.name or t("process {pid}", pid=target.pid)
+        return OpenedInspection(str(session.path), name, process.how, process.why_outside)
+
+    async def process(
+        self, target: InspectionTarget, report: Callable[[str], None]
+    ) -> InspectedProcess:
+        """A conversation with the process, which the caller closes.
+
+        1. A process of no cluster is one of this machine.
+        2. So is a process of a cluster whose node is this machine, if it is there and the user's own.
+        3. Any other is out of reach: `process-elsewhere`.
+        """
+        if not target.cluster:
+            return await self._local(target.pid)
+        dashboard = self._dashboard_of(target.cluster)
+        node = await _node_of(dashboard, target)
+        is_here = self._is_local(target.cluster) and node.ip in local_addresses()
+        if is_here and await off_loop(partial(is_own, target.pid)):
+            return await self._local(target.pid)
+        raise process_elsewhere(target.pid, node.name or node.ip)
+
+    async def _local(self, pid: int) -> InspectedProcess:
+        try:
+            return await local_process(pid, Tools(py_spy=find_program()))
+        except NotStarted as error:
+            raise not_inspected(pid, error.reason, str(error)) from error
+
+
+async def _node_of(dashboard: Dashboard, target: InspectionTarget) -> NodeRow:
+    """The node of the process, by its id or by the worker; raises `no-such-worker`."""
+    nodes, workers = await asyncio.gather(dashboard.nodes(), dashboard.all_workers())
+    of_worker = [row for row in workers if target.worker_id and row.worker_id == target.worker_id]
+    by_pid = [row for row in workers if row.pid == target.pid]
+    named = [target.node_id, *(row.node_id for row in of_worker or by_pid)]
+    for node_id in filter(None, named):
+        for node in nodes:
+            if node.node_id == node_id and node.alive:
+                return node
+    raise no_such_worker(target.name or str(target.pid))
+
+
+class _Session:
+    """The socket of one inspection; it serves one client, then the inspection is over."""
+
+    def __init__(
+        self,
+        process: InspectedProcess,
+        source_mapping: SourceMapping,
+        target: InspectionTarget,
+        folders: list[str],
+    ) -> None:
+        self.path: Path = run_folder() / f"inspection-{secrets.token_hex(4)}.sock"
+        self._process = process
+        self._source_mapping = source_mapping
+        self._target = target
+        self._folders = folders
+        self._is_connected = False
+        self._over = asyncio.Event()
+
+    async def listen(self) -> None:
+        self._served = await private_socket.serve(self.path, self._serve, limit=_LINE_LIMIT)
+
+    async def run(self) -> None:
+        """Returns when the client has left, or none has come."""
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(UNCONNECTED_S, self._end_unused)
+        try:
+            await self._over.wait()
+        finally:
+            timer.cancel()
+            self._served.stop()
+            await self._process.close()
+
+    def _end_unused(self) -> None:
+        if not self._is_connected:
+            self._over.set()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._is_connected:
+            writer.close()
+            return
+        self._is_connected = True
+        try:
+            await VirtualStop(
+                self._process,
+                self._local_file,
+                reader,
+                writer,
+                pausable=self._target.pausable,
+            ).run()
+        finally:
+            self._over.set()
+
+    async def _local_file(self, path: str) -> str:
+        cluster = self._target.cluster
+        decision = await self._source_mapping.decided(
+            cluster, path, self._folders, partial(self._hash, path)
+        )
+        return decision.local
+
+    async def _hash(self, path: str) -> str:
+        with contextlib.suppress(ProcessEnded, Unanswered):
+            return str((await self._process.ask("source", path=path)).get("sha256", ""))
+        return ""

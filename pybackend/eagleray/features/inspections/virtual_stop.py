@@ -1,0 +1,510 @@
+"""A debug session (DAP) that shows a process that runs or hangs as paused: its threads, frames, variables and values.
+
+The process isn't stopped, so nothing steps; what the session shows is how the process was when it was read last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import posixpath
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from eagleray.common import tasks
+from eagleray.common.errors import printable
+from eagleray.common.l10n import later, t, translated
+from eagleray.features.inspections.conversations import (
+    InspectedProcess,
+    ProcessEnded,
+    Unanswered,
+)
+from eagleray.features.inspections.stacks import InspectedThread, StackFrame, threads_of
+from eagleray.inspecting.questions import INSIDE
+from eagleray.protocol import dap
+from eagleray.protocol.dap import Arguments, Body, Message
+
+# Without a request of the client for so long, nobody sees the stacks any more.
+UNUSED_S = 600.0
+# A stack that changes more often belongs to a worker that runs: its views would never be still.
+MOST_CHANGES = 3
+_FORCED = "!"
+
+STOPPED = later("Looking inside")
+_KEEPS_RUNNING = later("The worker keeps running.")
+_NO_STEP = later("This worker isn't stopped, so it can't step.")
+_NO_BREAKPOINT = later("This worker isn't debugged, so it can't stop here.")
+_START_WITH_US = later("To step, start the program with Debug on Ray.")
+_PAUSE_IT = later("For a real stop, select Pause in its row.")
+_RUNS = later("The worker was never stopped; it keeps running. Pause shows its stack again.")
+_KEEPS_CHANGING = later(
+    "The worker runs: its stack keeps changing. Restart shows the current stack."
+)
+_FRAME_ENDED = later("This frame has returned. Restart shows the current stack.")
+_HOW_TO_FORCE = later("To evaluate it anyway, begin it with ! in the Debug Console.")
+_NO_ANSWER = later("The process gave no answer in time. Try again.")
+_ENDED = later("The process has ended.")
+_INSIDE = later("Eagleray looks inside process {pid}, which keeps running.")
+_LIMITED = later(
+    "By default an expression can't change the program. ! before it allows everything."
+)
+_OUTSIDE = later("Only py-spy can read process {pid}: {reason}.")
+_TEXT_ONLY = later("Local variables are text, and expressions aren't evaluated.")
+
+log = logging.getLogger(__name__)
+
+# Returns the local file of a path of the process, "" if there is none.
+FindLocalFile = Callable[[str], Awaitable[str]]
+
+CAPABILITIES: Body = {
+    "supportsConfigurationDoneRequest": True,
+    "supportsEvaluateForHovers": True,
+    "supportsRestartRequest": True,
+    "supportsDelayedStackTraceLoading": True,
+    "supportTerminateDebuggee": False,
+    "supportSuspendDebuggee": False,
+}
+
+
+class _Rejected(Exception):
+    """The request fails with this text; `shown`: the client shows it as a message, else where the answer would be."""
+
+    def __init__(self, text: str, shown: bool = False) -> None:
+        super().__init__(text)
+        self.shown = shown
+
+
+@frozen
+class _Scope:
+    """The variables of a frame: "locals" or "globals"."""
+
+    thread: InspectedThread
+    frame: StackFrame
+    name: str
+
+
+@frozen
+class _Children:
+    """What a value consists of; `reference` is its number in the process, `name` the expression for it, "" for none."""
+
+    reference: int
+    name: str
+
+
+class VirtualStop:
+    """Serves one client until it disconnects or the process ends; owns neither the process nor its conversation.
+
+    `pausable`: another debugger of ours can really stop the worker; `on_pause` is then requested by the client.
+    """
+
+    def __init__(
+        self,
+        process: InspectedProcess,
+        find_local_file: FindLocalFile,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        *,
+        pausable: bool = False,
+    ) -> None:
+        self._process = process
+        self._find_local_file = find_local_file
+        self._reader = reader
+        self._writer = writer
+        self._pausable = pausable
+        self._sequence = itertools.count(1)
+        self._threads: tuple[InspectedThread, ...] = ()
+        # Numbers are never used again: a client may ask for what it was shown before.
+        self._ids = itertools.count(1)
+        self._frames: dict[int, tuple[InspectedThread, StackFrame]] = {}
+        self._references: dict[int, _Scope | _Children] = {}
+        self._files: dict[str, str] = {}
+        self._sources: list[str] = []
+        self._numbers: dict[int, int] = {}
+        self._changes = 0
+        self._is_shown = False
+        self._invalidates = False
+        self._has_ended = False
+        self._last_request = 0.0
+        self._answering: set[asyncio.Task[None]] = set()
+        self._watching: asyncio.Task[None] | None = None
+
+    async def run(self) -> None:
+        try:
+            while (message := await dap.read(self._reader)) is not None:
+                if message["type"] != "request":
+                    continue
+                self._last_request = asyncio.get_running_loop().time()
+                if message.get("command") in ("disconnect", "terminate"):
+                    self._send(dap.success(message))
+                    if message.get("command") == "terminate":
+                        self._send(dap.event("terminated"))
+                        continue
+                    return
+                self._start_answer(message)
+        except (OSError, dap.NotDap) as error:
+            log.info("the client of process %s: %r", self._process.pid, error)
+        finally:
+            running = [*self._answering, *([self._watching] if self._watching else [])]
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+            self._writer.close()
+
+    def _start_answer(self, request: Message) -> None:
+        task = tasks.owned(self._answer(request), "request", tasks.only_logged)
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
+
+    async def _answer(self, request: Message) -> None:
+        arguments = request.get("arguments")
+        try:
+            command = str(request.get("command"))
+            handler = _HANDLERS.get(command)
+            if handler is None:
+                raise _Rejected(
+                    t("This session doesn't support {request}.", request=printable(command, 60))
+                )
+            body = await handler(self, arguments if isinstance(arguments, dict) else {})
+        except _Rejected as rejected:
+            self._send(dap.failure(request, str(rejected), show=rejected.shown))
+        except Unanswered as error:
+            log.info("process %s gave no answer: %s", self._process.pid, error)
+            self._send(dap.failure(request, translated(_NO_ANSWER)))
+        except ProcessEnded:
+            self._send(dap.failure(request, translated(_ENDED)))
+            self._end()
+        except (KeyError, TypeError, ValueError) as error:
+            # Bodies are never logged: they contain values of the user's program.
+            log.info(
+                "request %s of process %s: %r", request.get("command"), self._process.pid, error
+            )
+            self._send(dap.failure(request, t("The request or the answer to it is invalid.")))
+        else:
+            self._send(dap.success(request, body))
+            await self._after(str(request.get("command")))
+
+    async def _after(self, command: str) -> None:
+        if command in ("attach", "launch"):
+            self._send(dap.event("initialized"))
+        elif command in ("configurationDone", "pause", "restart"):
+            self._announce_stop()
+
+    # The beginning and the end
+
+    async def _initialize(self, arguments: Arguments) -> Body:
+        self._invalidates = arguments.get("supportsInvalidatedEvent") is True
+        return CAPABILITIES
+
+    async def _attach(self, _arguments: Arguments) -> Body:
+        return {}
+
+    async def _configuration_done(self, _arguments: Arguments) -> Body:
+        process = self._process
+        if process.how == INSIDE:
+            self._print("console", translated(_INSIDE, pid=process.pid), translated(_LIMITED))
+        else:
+            reason = printable(process.why_outside, 300)
+            first = translated(_OUTSIDE, pid=process.pid, reason=reason)
+            self._print("important", first, translated(_TEXT_ONLY))
+        await self._read()
+        self._watching = tasks.owned(self._watch(), "virtual stop", tasks.only_logged)
+        return {}
+
+    def _end(self) -> None:
+        if not self._has_ended:
+            self._has_ended = True
+            self._print("important", translated(_ENDED))
+            self._send(dap.event("terminated"))
+
+    # The stacks
+
+    async def _read(self) -> None:
+        """Reads the stacks; what was shown before is forgotten."""
+        await self._process.ask("forget")
+        self._show(threads_of(await self._process.ask("threads")))
+
+    def _show(self, threads: tuple[InspectedThread, ...]) -> None:
+        self._threads = threads
+        self._frames = {
+            next(self._ids): (thread, frame) for thread in threads for frame in thread.frames
+        }
+        self._references = {}
+
+    def _announce_stop(self) -> None:
+        self._is_shown = True
+        if not self._threads:
+            return
+        main = self._threads[0]
+        body: Body = {
+            "reason": "pause",
+            "description": translated(STOPPED),
+            "text": translated(_KEEPS_RUNNING),
+            "threadId": self._number(main),
+            "allThreadsStopped": True,
+        }
+        if main.exception:
+            body["text"] += " " + t(
+                "It handles {exception}.", exception=printable(main.exception, 300)
+            )
+        self._send(dap.event("stopped", body))
+
+    async def _watch(self) -> None:
+        """Compares the stacks while a client uses them, and notices the end of the process."""
+        loop = asyncio.get_running_loop()
+        while (interval := self._process.check_s) is not None:
+            await asyncio.sleep(interval)
+            if loop.time() - self._last_request > UNUSED_S:
+                continue
+            try:
+                threads = threads_of(await self._process.ask("threads"))
+            except ProcessEnded:
+                self._end()
+                return
+            except (Unanswered, ValueError) as error:
+                log.info("process %s gave no answer: %s", self._process.pid, error)
+                continue
+            if not self._is_shown or threads == self._threads:
+                continue
+            self._changes += 1
+            if self._changes <= MOST_CHANGES:
+                await self._process.ask("forget")
+                self._show(threads)
+                if self._invalidates:
+                    self._send(dap.event("invalidated", {"areas": ["all"]}))
+                else:
+                    self._announce_stop()
+            elif self._changes == MOST_CHANGES + 1:
+                self._print("console", translated(_KEEPS_CHANGING))
+
+    async def _refresh(self, _arguments: Arguments) -> Body:
+        self._changes = 0
+        await self._read()
+        return {}
+
+    async def _pause(self, arguments: Arguments) -> Body:
+        body = await self._refresh(arguments)
+        if self._pausable:
+            self._send(dap.event("eagleray.pause"))
+        return body
+
+    async def _continue(self, _arguments: Arguments) -> Body:
+        self._is_shown = False
+        await self._process.ask("forget")
+        self._print("important", translated(_RUNS))
+        return {"allThreadsContinued": True}
+
+    async def _step(self, _arguments: Arguments) -> Body:
+        step = translated(_PAUSE_IT) if self._pausable else translated(_START_WITH_US)
+        raise _Rejected(f"{translated(_NO_STEP)} {step}", shown=True)
+
+    async def _list_threads(self, _arguments: Arguments) -> Body:
+        return {
+            "threads": [
+                {
+                    "id": self._number(thread),
+                    "name": printable(thread.name, 200)
+                    or t("Thread {number}", number=thread.token),
+                }
+                for thread in self._threads
+            ]
+        }
+
+    async def _stack_trace(self, arguments: Arguments) -> Body:
+        number = arguments["threadId"]
+        listed = [
+            (identifier, frame)
+            for identifier, (thread, frame) in self._frames.items()
+            if self._number(thread) == number
+        ]
+        start = int(arguments.get("startFrame") or 0)
+        levels = int(arguments.get("levels") or 0) or len(listed)
+        shown = listed[start : start + levels]
+        return {
+            "stackFrames": [await self._stack_frame(*item) for item in shown],
+            "totalFrames": len(listed),
+        }
+
+    async def _stack_frame(self, identifier: int, frame: StackFrame) -> Body:
+        source: Body = {"name": posixpath.basename(frame.path)}
+        if local := await self._local(frame.path):
+            source["path"] = local
+        elif frame.path.startswith("/"):
+            source |= {"path": frame.path, "sourceReference": self._source_number(frame.path)}
+        if not frame.is_users:
+            source["presentationHint"] = "deemphasize"
+        return {
+            "id": identifier,
+            "name": printable(frame.function, 300),
+            "source": source,
+            "line": frame.line,
+            "column": 1,
+            "presentationHint": "normal" if frame.is_users else "subtle",
+        }
+
+    async def _local(self, path: str) -> str:
+        if path not in self._files:
+            self._files[path] = await self._find_local_file(path)
+        return self._files[path]
+
+    def _source_number(self, path: str) -> int:
+        if path not in self._sources:
+            self._sources.append(path)
+        return self._sources.index(path) + 1
+
+    async def _source(self, arguments: Arguments) -> Body:
+        number = int(arguments.get("sourceReference") or arguments["source"]["sourceReference"])
+        answer = self._checked(await self._process.ask("source", path=self._sources[number - 1]))
+        return {"content": str(answer["text"]), "mimeType": "text/x-python"}
+
+    # Variables and values
+
+    async def _scopes(self, arguments: Arguments) -> Body:
+        thread, frame = self._frame(arguments["frameId"])
+        names = {"locals": t("Locals"), "globals": t("Globals")}
+        if self._process.how != INSIDE:
+            del names["globals"]
+        return {
+            "scopes": [
+                {
+                    "name": title,
+                    "variablesReference": self._reference(_Scope(thread, frame, name)),
+                    "expensive": name == "globals",
+                    **({"presentationHint": "locals"} if name == "locals" else {}),
+                }
+                for name, title in names.items()
+            ]
+        }
+
+    async def _variables(self, arguments: Arguments) -> Body:
+        holder = self._references.get(int(arguments["variablesReference"]))
+        if holder is None:
+            raise _Rejected(translated(_FRAME_ENDED))
+        if isinstance(holder, _Scope):
+            place = _place(holder.thread, holder.frame)
+            answer = await self._process.ask("variables", scope=holder.name, **place)
+            expression = "{name}"
+        else:
+            answer = await self._process.ask("children", reference=holder.reference)
+            access = {"item": "[{name}]", "attribute": ".{name}"}.get(str(answer.get("access")), "")
+            expression = (
+                holder.name
+                and access
+                and holder.name.replace("{", "{{").replace("}", "}}") + access
+            )
+        return {
+            "variables": [
+                self._variable(item, expression.format(name=item["name"]) if expression else "")
+                for item in self._checked(answer)["variables"]
+            ]
+        }
+
+    def _variable(self, item: Mapping[str, Any], expression: str) -> Body:
+        reference = int(item["reference"])
+        children = self._reference(_Children(reference, expression)) if reference else 0
+        return {
+            "name": str(item["name"]),
+            "value": str(item["value"]),
+            "type": str(item["type"]),
+            "variablesReference": children,
+            **({"evaluateName": expression} if expression else {}),
+        }
+
+    async def _evaluate(self, arguments: Arguments) -> Body:
+        expression = str(arguments["expression"]).strip()
+        is_console = arguments.get("context") == "repl"
+        is_forced = is_console and expression.startswith(_FORCED)
+        if is_forced:
+            expression = expression.removeprefix(_FORCED).strip()
+        frame_id = arguments.get("frameId")
+        place = _place(*(self._users_frame() if frame_id is None else self._frame(frame_id)))
+        answer = await self._process.ask(
+            "evaluate", expression=expression, allow_all=is_forced, **place
+        )
+        if answer.get("refused") and is_console:
+            raise _Rejected(f"{_error(answer)}. {translated(_HOW_TO_FORCE)}")
+        shown = self._variable(self._checked(answer), expression)
+        return {
+            "result": shown["value"],
+            "type": shown["type"],
+            "variablesReference": shown["variablesReference"],
+        }
+
+    def _checked(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """The answer; raises _Rejected with the error that it has."""
+        if answer.get("ended"):
+            raise _Rejected(translated(_FRAME_ENDED))
+        if "error" in answer:
+            raise _Rejected(_error(answer))
+        return answer
+
+    async def _set_breakpoints(self, arguments: Arguments) -> Body:
+        requested = arguments.get("breakpoints") or arguments.get("lines") or []
+        rejected = {"verified": False, "message": translated(_NO_BREAKPOINT)}
+        return {"breakpoints": [rejected for _ in requested]}
+
+    async def _nothing(self, _arguments: Arguments) -> Body:
+        return {}
+
+    def _users_frame(self) -> tuple[InspectedThread, StackFrame]:
+        for thread in self._threads:
+            if frame := thread.users_frame:
+                return thread, frame
+        raise _Rejected(translated(_FRAME_ENDED))
+
+    def _frame(self, identifier: object) -> tuple[InspectedThread, StackFrame]:
+        listed = self._frames.get(identifier) if isinstance(identifier, int) else None
+        if listed is None:
+            raise _Rejected(translated(_FRAME_ENDED))
+        return listed
+
+    def _reference(self, holder: _Scope | _Children) -> int:
+        number = next(self._ids)
+        self._references[number] = holder
+        return number
+
+    def _number(self, thread: InspectedThread) -> int:
+        """A small number, since those of Python exceed 32 bits."""
+        return self._numbers.setdefault(thread.token, len(self._numbers) + 1)
+
+    def _print(self, category: str, *lines: str) -> None:
+        for line in lines:
+            self._send(dap.event("output", {"category": category, "output": line + "\n"}))
+
+    def _send(self, message: Message) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(dap.encode({**message, "seq": next(self._sequence)}))
+
+
+def _place(thread: InspectedThread, frame: StackFrame) -> dict[str, int]:
+    return {"thread": thread.token, "frame": frame.number, "id": frame.token}
+
+
+def _error(answer: Mapping[str, Any]) -> str:
+    return printable(str(answer.get("error")), 600)
+
+
+_Handler = Callable[[VirtualStop, Arguments], Awaitable[Body]]
+_HANDLERS: dict[str, _Handler] = {
+    "initialize": VirtualStop._initialize,
+    "attach": VirtualStop._attach,
+    "launch": VirtualStop._attach,
+    "configurationDone": VirtualStop._configuration_done,
+    "threads": VirtualStop._list_threads,
+    "stackTrace": VirtualStop._stack_trace,
+    "scopes": VirtualStop._scopes,
+    "variables": VirtualStop._variables,
+    "evaluate": VirtualStop._evaluate,
+    "source": VirtualStop._source,
+    "pause": VirtualStop._pause,
+    "restart": VirtualStop._refresh,
+    "continue": VirtualStop._continue,
+    "setBreakpoints": VirtualStop._set_breakpoints,
+    "setFunctionBreakpoints": VirtualStop._set_breakpoints,
+    "setExceptionBreakpoints": VirtualStop._nothing,
+    **dict.fromkeys(
+        ("next", "stepIn", "stepOut", "stepBack", "reverseContinue", "goto"), VirtualStop._step
+    ),
+}
