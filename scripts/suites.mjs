@@ -96,6 +96,7 @@ export const suites = [
   pytest("hangs", ["python", "proofs"], "torch_ranks", { minutes: 10 }),
   editor("panel", NEWEST),
   editor("translations", NEWEST),
+  editor("inspecting", NEWEST),
   editor("keys", NEWEST),
   editor("debugging", NEWEST),
   editor("debugging", OLDEST),

@@ -254,7 +254,7 @@ async def test_two_sessions_look_into_one_process_at_once(opened: Inspections) -
     loop = asyncio.get_running_loop()
     with python(program(WAYS["read"])) as process:
         await shown(opened, process.pid, first)
-        wait_until(lambda: thread_count(process.pid) == 2)
+        await asyncio.to_thread(wait_until, lambda: thread_count(process.pid) == 2)
         assert ends(process)[0] == 0
 
 

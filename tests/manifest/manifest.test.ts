@@ -10,6 +10,7 @@ import {
   TITLE_COMMANDS,
   CONTEXT_KEYS,
   DEBUG_TYPE,
+  INSPECTION_TYPE,
   EDITORS,
   ROWS,
   SETTINGS,
@@ -272,7 +273,7 @@ test("what the issue asks of the manifest", () => {
   assert.deepEqual(contributes.breakpoints, [{ language: "python" }]);
   assert.deepEqual(
     contributes.debuggers.map((one) => one.type),
-    [DEBUG_TYPE],
+    [DEBUG_TYPE, INSPECTION_TYPE],
   );
   const keys = contributes.keybindings.map((one) => one.command);
   assert.ok(keys.includes(COMMANDS.attachNext));

@@ -21,6 +21,7 @@ from eagleray.common.off_loop import off_loop
 from eagleray.features.clusters import messages as clusters
 from eagleray.features.debugging import messages as debugging
 from eagleray.features.hangs import messages as hangs
+from eagleray.features.inspections import messages as inspections
 from eagleray.features.pdb import messages as pdb
 from eagleray.features.presets import messages as presets
 from eagleray.features.profiling import messages as profiling
@@ -139,6 +140,11 @@ async def ask_about_workers(panel: Panel, cluster: str, worker: str) -> None:
     )
     await panel.ask(pdb.LIST, cluster=cluster)
     await panel.ask(pdb.TERMINAL, cluster=cluster, id="1")
+    of_cluster = {"pid": 1, "cluster": cluster, "node_id": "", "worker_id": "w", "name": "w"}
+    for target in (of_cluster, {**of_cluster, "cluster": "", "pid": os.getpid()}):
+        await panel.ask(
+            inspections.OPEN, target={**target, "pausable": False}, workspace_folders=[]
+        )
 
 
 async def ask_about_debugging(panel: Panel, cluster: str, worker: str, folder: Path) -> None:

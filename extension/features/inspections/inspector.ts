@@ -20,7 +20,7 @@ import {
   ofArgument,
   sessionName,
   typedPid,
-  type Choice,
+  type InspectionChoice,
   type Inspectable,
 } from "./target_model";
 
@@ -129,7 +129,7 @@ export class Inspector implements Disposable {
       const live = lists.flatMap((list) => (list.status === "fulfilled" ? list.value : []));
       return choicesOf(this.app.runs.value.runs, live);
     });
-    const items = choices.then((listed): (Partial<Choice> & vscode.QuickPickItem)[] => [
+    const items = choices.then((listed): (Partial<InspectionChoice> & vscode.QuickPickItem)[] => [
       ...listed,
       typed,
     ]);

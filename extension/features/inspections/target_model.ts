@@ -15,7 +15,7 @@ export interface Inspectable {
   readonly run: string;
 }
 
-export interface Choice {
+export interface InspectionChoice {
   readonly label: string;
   readonly description: string;
   readonly inspectable: Inspectable;
@@ -80,7 +80,10 @@ export function typedPid(typed: string): number | undefined {
 }
 
 /** Workers for the picker, those of runs first; a worker that both lists have is offered once. */
-export function choicesOf(runs: readonly Run[], live: readonly LiveWorker[]): readonly Choice[] {
+export function choicesOf(
+  runs: readonly Run[],
+  live: readonly LiveWorker[],
+): readonly InspectionChoice[] {
   const ofRuns = runs.flatMap((run) =>
     run.workers.flatMap((worker) =>
       ofRun(run, worker).map((inspectable) =>
@@ -108,7 +111,7 @@ export function keyOf({ target }: Inspectable): string {
   return `${target.cluster ?? ""} ${target.node_id ?? ""} ${target.pid}`;
 }
 
-function choice(inspectable: Inspectable, ...description: readonly string[]): Choice {
+function choice(inspectable: Inspectable, ...description: readonly string[]): InspectionChoice {
   return {
     label: inspectable.target.name ?? "",
     description: dotted(...description),

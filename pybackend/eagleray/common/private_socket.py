@@ -10,6 +10,7 @@ import struct
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from eagleray.common.errors import unsafe_folder
 from eagleray.common.l10n import t
@@ -34,13 +35,21 @@ def peer_uid(sock: socket.socket) -> int:
     return int(struct.unpack_from("II", raw)[1])
 
 
+class Bound(NamedTuple):
+    """A socket that is bound to a file, and the identity of the file."""
+
+    sock: socket.socket
+    path: Path
+    identity: FileIdentity | None
+
+
 class Served:
     """A listening socket and its file, which other processes may remove or replace."""
 
-    def __init__(self, server: asyncio.Server, path: Path) -> None:
-        self.path = path
+    def __init__(self, server: asyncio.Server, bound: Bound) -> None:
+        self.path = bound.path
         self._server = server
-        self._identity = identity(path)
+        self._identity = bound.identity
 
     def is_reachable(self) -> bool:
         """Whether its file still exists."""
@@ -48,13 +57,25 @@ class Served:
 
     def stop(self) -> None:
         """Stops listening and removes the file; accepted connections stay as they are."""
+        self.close()
+        self.remove_file()
+
+    def close(self) -> None:
+        """Only stops listening; `remove_file` may then be called beside the event loop."""
         self._server.close()
+
+    def remove_file(self) -> None:
         if self.is_reachable():
             self.path.unlink(missing_ok=True)
 
 
 async def serve(path: Path, client: Client, limit: int = _LINE_LIMIT) -> Served:
-    """Listens on `path`, replacing a stale socket; drops peers of other users silently.
+    """As `serve_bound`; binds the socket to `path` first, replacing a stale one."""
+    return await serve_bound(bound(path), client, limit)
+
+
+async def serve_bound(to: Bound, client: Client, limit: int = _LINE_LIMIT) -> Served:
+    """Listens on a socket, which it owns from now on; drops peers of other users silently.
 
     `client` owns its writer.  The caller ends the server with `stop`.
     """
@@ -67,8 +88,8 @@ async def serve(path: Path, client: Client, limit: int = _LINE_LIMIT) -> Served:
         with contextlib.suppress(asyncio.CancelledError):
             await client(reader, writer)
 
-    server = await asyncio.start_unix_server(accepted, sock=bind(path), limit=limit)
-    return Served(server, path)
+    server = await asyncio.start_unix_server(accepted, sock=to.sock, limit=limit)
+    return Served(server, to)
 
 
 async def connect(
@@ -114,6 +135,12 @@ def is_listened_on(path: Path) -> bool:
         except OSError:
             return True
     return True
+
+
+def bound(path: Path) -> Bound:
+    """Binds a socket to `path`, as `bind`; blocks for a moment."""
+    sock = bind(path)
+    return Bound(sock, path, identity(path))
 
 
 def bind(path: Path) -> socket.socket:

@@ -478,8 +478,8 @@ def _locals(frame: Any) -> dict[str, Any]:
     """
     names = frame.f_locals
     copy = dict(names)
-    is_kept = type(names) is dict and frame.f_code.co_flags & _CO_OPTIMIZED
-    if is_kept and not _is_traced(frame) and sys.getrefcount(names) <= _OURS_AND_THE_FRAMES:
+    is_cached = type(names) is dict and frame.f_code.co_flags & _CO_OPTIMIZED
+    if is_cached and not _is_traced(frame) and sys.getrefcount(names) <= _OURS_AND_THE_FRAMES:
         names.clear()
     return copy
 

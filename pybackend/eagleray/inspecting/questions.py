@@ -6,6 +6,7 @@ import json
 import socket
 from typing import NamedTuple, Protocol
 
+from ..injected import jsonlines
 from ..sampling.dumps import Tools
 from ..sampling.frames import PythonFrame, is_users
 from . import outside
@@ -56,10 +57,10 @@ class Inspection(NamedTuple):
     exception: str
     stack: tuple[InspectedFrame, ...]
     values: tuple[EvaluatedValue, ...] = ()
-    variables: tuple[Variable, ...] = ()
+    variables: tuple[LocalVariable, ...] = ()
 
 
-class Variable(NamedTuple):
+class LocalVariable(NamedTuple):
     """A local variable on one line."""
 
     name: str
@@ -97,7 +98,7 @@ class Inspected:
         self._stream = self._socket.makefile("rb")
 
     def ask(self, op: str, **question: Any) -> dict[str, Any]:
-        self._socket.sendall(json.dumps({"op": op, **question}).encode() + b"\n")
+        jsonlines.send(self._socket, {"op": op, **question})
         line = self._stream.readline(_LONGEST_ANSWER)
         answer = json.loads(line) if line.endswith(b"\n") else None
         if not isinstance(answer, dict):
@@ -177,8 +178,8 @@ def inspection(
     )
 
 
-def _variables(answer: dict[str, Any]) -> tuple[Variable, ...]:
-    return tuple(Variable(item["name"], item["value"]) for item in answer.get("variables", ()))
+def _variables(answer: dict[str, Any]) -> tuple[LocalVariable, ...]:
+    return tuple(LocalVariable(item["name"], item["value"]) for item in answer.get("variables", ()))
 
 
 def users_frame(stack: tuple[InspectedFrame, ...]) -> int:

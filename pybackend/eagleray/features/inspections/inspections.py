@@ -48,13 +48,12 @@ class Inspections:
         self._source_mapping = source_mapping
         self._dashboard_of = dashboard_of
         self._is_local = is_local
-        self._sessions: set[asyncio.Task[None]] = set()
+        self._sessions: dict[asyncio.Task[None], _Session] = {}
 
     async def close(self) -> None:
-        running = list(self._sessions)
-        for session in running:
-            session.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        for session in self._sessions.values():
+            session.end()
+        await asyncio.gather(*self._sessions, return_exceptions=True)
 
     async def open(
         self, target: InspectionTarget, folders: list[str], report: Callable[[str], None]
@@ -63,15 +62,15 @@ class Inspections:
         process = await self.process(target, report)
         try:
             session = _Session(process, self._source_mapping, target, folders)
-            await session.listen()
+            socket = await session.listen()
         except BaseException:
             await process.close()
             raise
         running = tasks.owned(session.run(), "inspection", tasks.only_logged)
-        self._sessions.add(running)
-        running.add_done_callback(self._sessions.discard)
+        self._sessions[running] = session
+        running.add_done_callback(self._sessions.pop)
         name = target.name or t("process {pid}", pid=target.pid)
-        return OpenedInspection(str(session.path), name, process.how, process.why_outside)
+        return OpenedInspection(str(socket), name, process.how, process.why_outside)
 
     async def process(
         self, target: InspectionTarget, report: Callable[[str], None]
@@ -111,6 +110,10 @@ async def _node_of(dashboard: Dashboard, target: InspectionTarget) -> NodeRow:
     raise no_such_worker(target.name or str(target.pid))
 
 
+def _bound_socket() -> private_socket.Bound:
+    return private_socket.bound(run_folder() / f"inspection-{secrets.token_hex(4)}.sock")
+
+
 class _Session:
     """The socket of one inspection; it serves one client, then the inspection is over."""
 
@@ -121,7 +124,6 @@ class _Session:
         target: InspectionTarget,
         folders: list[str],
     ) -> None:
-        self.path: Path = run_folder() / f"inspection-{secrets.token_hex(4)}.sock"
         self._process = process
         self._source_mapping = source_mapping
         self._target = target
@@ -129,8 +131,11 @@ class _Session:
         self._is_connected = False
         self._over = asyncio.Event()
 
-    async def listen(self) -> None:
-        self._served = await private_socket.serve(self.path, self._serve, limit=_LINE_LIMIT)
+    async def listen(self) -> Path:
+        """Returns the path of the socket."""
+        bound = await off_loop(_bound_socket)
+        self._served = await private_socket.serve_bound(bound, self._serve, limit=_LINE_LIMIT)
+        return bound.path
 
     async def run(self) -> None:
         """Returns when the client has left, or none has come."""
@@ -140,12 +145,16 @@ class _Session:
             await self._over.wait()
         finally:
             timer.cancel()
-            self._served.stop()
+            self._served.close()
+            await off_loop(self._served.remove_file)
             await self._process.close()
+
+    def end(self) -> None:
+        self._over.set()
 
     def _end_unused(self) -> None:
         if not self._is_connected:
-            self._over.set()
+            self.end()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._is_connected:

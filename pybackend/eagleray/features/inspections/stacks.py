@@ -11,10 +11,10 @@ from eagleray.sampling.frames import PythonFrame, is_users
 
 @frozen
 class StackFrame:
-    """A frame; `token` names it to the process, and `number` is its place from the innermost, 0, on."""
+    """A frame; `ident` names it to the process, and `number` is its place from the innermost, 0, on."""
 
     number: int
-    token: int
+    ident: int
     function: str
     path: str
     line: int
@@ -29,7 +29,7 @@ class StackFrame:
 class InspectedThread:
     """A thread, innermost frame first; `exception` is what it handles, "" for none."""
 
-    token: int
+    ident: int
     name: str
     is_main: bool
     exception: str

@@ -306,7 +306,7 @@ class VirtualStop:
                 {
                     "id": self._number(thread),
                     "name": printable(thread.name, 200)
-                    or t("Thread {number}", number=thread.token),
+                    or t("Thread {number}", number=thread.ident),
                 }
                 for thread in self._threads
             ]
@@ -467,7 +467,7 @@ class VirtualStop:
 
     def _number(self, thread: InspectedThread) -> int:
         """A small number, since those of Python exceed 32 bits."""
-        return self._numbers.setdefault(thread.token, len(self._numbers) + 1)
+        return self._numbers.setdefault(thread.ident, len(self._numbers) + 1)
 
     def _print(self, category: str, *lines: str) -> None:
         for line in lines:
@@ -479,7 +479,7 @@ class VirtualStop:
 
 
 def _place(thread: InspectedThread, frame: StackFrame) -> dict[str, int]:
-    return {"thread": thread.token, "frame": frame.number, "id": frame.token}
+    return {"thread": thread.ident, "frame": frame.number, "id": frame.ident}
 
 
 def _error(answer: Mapping[str, Any]) -> str:
