@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import subprocess
 import sys
@@ -104,7 +105,7 @@ def gathering() -> Row:
 
     def whole() -> Picture:
         request = {"rounds": 3, "pause_s": 2.0, "nodes": {}}
-        with contextlib.redirect_stdout(None):
+        with contextlib.redirect_stdout(io.StringIO()):
             job = in_cluster.Sampling(fake, request, "mark", [False])
             job.run()
             content = compact(job.answer())
@@ -184,16 +185,22 @@ def took(call: Callable[[], Any]) -> float:
 
 
 def stacks_of(ranks: int, classes: int = CLASSES) -> Iterator[tuple[Member, ThreadStack]]:
-    """A stack for each rank, in objects of its own as a dump gives them; neighbours are in different classes."""
+    """A stack for each rank, of frames that they share as those of an answer do; neighbours are in different classes."""
+    shared = [
+        PythonFrame(f"function_{depth}", f"/opt/project/module_{depth % 7}.py", 10 * depth)
+        for depth in range(DEPTH - 2)
+    ]
+    branches = [
+        PythonFrame(f"branch_{number}", "/opt/project/trainer.py", number) for number in range(20)
+    ]
+    leaves = [
+        PythonFrame(f"leaf_{number}", "/opt/project/trainer.py", 100 + number)
+        for number in range(classes)
+    ]
     for rank in range(ranks):
-        frames = [
-            PythonFrame(f"function_{depth}", f"/opt/project/module_{depth % 7}.py", 10 * depth)
-            for depth in range(DEPTH - 2)
-        ]
         number = rank % classes
-        frames.append(PythonFrame(f"branch_{number % 20}", "/opt/project/trainer.py", number % 20))
-        frames.append(PythonFrame(f"leaf_{number}", "/opt/project/trainer.py", 100 + number))
-        yield Member("world", rank), ThreadStack("MainThread", tuple(frames))
+        frames = (*shared, branches[number % 20], leaves[number])
+        yield Member("world", rank), ThreadStack("MainThread", frames)
 
 
 def stacks_size(ranks: int, classes: int) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from .frames import PythonFrame
 from .rank_sets import RankSet
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     # Ranks by their group.
     Members = Mapping[str, RankSet]
+
+
+T = TypeVar("T")
 
 
 class Member(NamedTuple):
@@ -62,11 +65,9 @@ class TreeNode:
 def merged(samples: Iterable[tuple[Member, ThreadStack]]) -> list[MergedStack]:
     """Each distinct stack of `samples` once."""
     ranks: dict[ThreadStack, dict[str, list[int]]] = {}
+    same = _SameStacks(ranks)
     for (group, rank), stack in samples:
-        groups = ranks.get(stack)
-        if groups is None:
-            groups = ranks[stack] = defaultdict(list)
-        groups[group].append(rank)
+        same.groups(stack)[group].append(rank)
     return _sorted(
         MergedStack(stack, {group: RankSet.of(groups[group]) for group in sorted(groups)})
         for stack, groups in ranks.items()
@@ -76,15 +77,38 @@ def merged(samples: Iterable[tuple[Member, ThreadStack]]) -> list[MergedStack]:
 def united(tables: Iterable[Iterable[MergedStack]]) -> list[MergedStack]:
     """What `merged` gives for the samples of all `tables` together."""
     intervals: dict[ThreadStack, dict[str, list[tuple[int, int]]]] = {}
+    same = _SameStacks(intervals)
     for table in tables:
         for entry in table:
-            groups = intervals.setdefault(entry.stack, defaultdict(list))
+            groups = same.groups(entry.stack)
             for group, ranks in entry.members.items():
                 groups[group].extend(ranks.intervals)
     return _sorted(
         MergedStack(stack, {group: RankSet.joined(groups[group]) for group in sorted(groups)})
         for stack, groups in intervals.items()
     )
+
+
+class _SameStacks(Generic[T]):
+    """The groups of each distinct stack in `by_stack`.
+
+    To hash a stack takes longer than all other work on it, and what was read from one answer shares its stacks: an
+    object that came before is found by its identity.
+    """
+
+    def __init__(self, by_stack: dict[ThreadStack, dict[str, list[T]]]) -> None:
+        self._by_stack = by_stack
+        # A reference to the stack, so that no other object gets its identity.
+        self._by_id: dict[int, tuple[ThreadStack, dict[str, list[T]]]] = {}
+
+    def groups(self, stack: ThreadStack) -> dict[str, list[T]]:
+        entry = self._by_id.get(id(stack))
+        if entry is None:
+            groups = self._by_stack.get(stack)
+            if groups is None:
+                groups = self._by_stack[stack] = defaultdict(list)
+            entry = self._by_id[id(stack)] = stack, groups
+        return entry[1]
 
 
 def count(members: Members) -> int:

@@ -20,7 +20,19 @@ class RankSet:
 
     @classmethod
     def of(cls, ranks: Iterable[int]) -> RankSet:
-        return cls.joined((rank, rank) for rank in ranks)
+        result: list[tuple[int, int]] = []
+        first = last = None
+        # Not by `joined`: numbers are sorted and compared in a third of the time of pairs.
+        for rank in sorted(set(ranks)):
+            if first is None or last is None:
+                first = rank
+            elif rank != last + 1:
+                result.append((first, last))
+                first = rank
+            last = rank
+        if first is not None and last is not None:
+            result.append((first, last))
+        return cls(tuple(result))
 
     @classmethod
     def joined(cls, intervals: Iterable[tuple[int, int]]) -> RankSet:
