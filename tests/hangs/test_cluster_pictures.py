@@ -20,7 +20,7 @@ from eagleray.features.hangs.ray_names import job_of_driver
 from eagleray.ray.dashboard import Dashboard
 
 from scripts.ray_cluster import MARK, free_ports
-from tests.ray_cluster import Program, RayCluster, wait_for
+from tests.ray_cluster import Program, RayCluster, start_cluster, wait_for
 
 pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("torch"), pytest.mark.timeout(300)]
 
@@ -182,6 +182,27 @@ async def test_picture_of_a_job_judges_only_that_job(
     assert not pids[0] & pids[1]
     assert {row.group for row in of_cycle.ranks} >= {"Policy", "Reward"}
     assert not {row.group for row in of_other.ranks} & {"Policy", "Reward"}
+
+
+async def test_other_cluster_of_the_machine_is_left_out(
+    run: Callable[..., Program], dashboard: Dashboard
+) -> None:
+    program = run("ray_tasks.py", "cycle")
+    await shown_tasks(dashboard, program, "Policy.value", "SUBMITTED_TO_WORKER")
+    with start_cluster() as neighbour:
+        other = neighbour.run("hangs/ray_tasks.py", "too_large")
+        wait_for("ready", lambda: "ready" in other.output())
+        beside = Dashboard(neighbour.address)
+        try:
+            await shown_tasks(beside, other, "train", "PENDING_NODE_ASSIGNMENT")
+            of_other, of_own = await take(beside), await take(dashboard)
+        finally:
+            await beside.close()
+            other.end()
+    assert (of_other.verdict.kind, of_own.verdict.kind) == ("starvation", "ray-get-cycle")
+    assert not {row.pid for row in of_other.ranks} & {row.pid for row in of_own.ranks}
+    drivers = [row.pid for row in (*of_other.ranks, *of_own.ranks) if row.role == "driver"]
+    assert sorted(drivers) == sorted([program.process.pid, other.process.pid])
 
 
 async def take_job(dashboard: Dashboard, program: Program) -> Picture:

@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,9 @@ from eagleray.sampling import proc
 from eagleray.sampling.dumps import Tools
 from eagleray.tools.pyspy import find_program
 
-from tests.hangs.ranks import SCENARIOS, hanging
+from scripts.ray_cluster import free_ports
+from tests.hangs.ranks import PROGRAM, SCENARIOS, TORCH_PYTHON, hanging
+from tests.ray_cluster import wait_for
 
 pytestmark = [pytest.mark.torch_ranks, pytest.mark.timeout(300)]
 
@@ -46,6 +50,35 @@ def test_rank_that_raised_tells_its_exception_from_its_cleanup(tmp_path: Path) -
         assert found.exception == "ValueError('shape of microbatch 3 does not fit')"
         assert float(found.values[0].value) == 1000
         assert [states(pid) for pid in pids] == before
+
+
+def test_pid_of_torchrun_shows_its_ranks_and_their_data_loaders(tmp_path: Path) -> None:
+    [port] = free_ports(1)
+    with subprocess.Popen(
+        [
+            *(TORCH_PYTHON, "-m", "torch.distributed.run"),
+            *("--nproc-per-node=4", f"--master-port={port}"),
+            *("--log-dir", tmp_path, "--redirects=3", PROGRAM, "data_loader"),
+        ],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stderr=subprocess.DEVNULL,
+    ) as torchrun:
+        try:
+            wait_for("ranks", lambda: len(ready(tmp_path)) == 4)
+            taken = asyncio.run(here.take([torchrun.pid], pause_s=0.5))
+        finally:
+            # It ends its ranks.
+            torchrun.terminate()
+    expected = SCENARIOS["data_loader"]
+    assert (taken.verdict.kind, taken.verdict.culprits) == (expected.kind, expected.culprits)
+    roles = Counter(row.role for row in taken.ranks)
+    assert (roles["launcher"], roles["rank"], roles["data loader"]) == (1, 4, 1)
+    assert {row.pid for row in taken.ranks if row.role == "launcher"} == {torchrun.pid}
+
+
+def ready(folder: Path) -> list[Path]:
+    """The outputs of ranks that are about to hang."""
+    return [path for path in folder.rglob("stdout.log") if "ready" in path.read_text()]
 
 
 def test_rank_that_was_killed_is_named_and_counted_as_unseen(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.lab.eagleray import START, Eagleray
-from tests.lab.hosts import SLURM_NODES
+from tests.lab.eagleray import START, Eagleray, eagleray_on
+from tests.lab.hosts import BOB, SLURM_NODES
 from tests.lab.many import PROGRAMS
 from tests.lab.site import Site
 from tests.lab.slurm import Job, submitted
@@ -97,11 +97,8 @@ def test_one_step_samples_all_nodes_of_a_slurm_job(
 
 
 def test_job_is_sampled_on_the_login_node_by_its_number(site: Site, training: Job) -> None:
-    login = Eagleray(site, "login", "/tmp/er-stacks")
-    try:
+    with eagleray_on(site, "login") as login:
         taken = login.json("stacks", "--slurm", training.id, *QUICK)
-    finally:
-        login.end()
     assert taken["coverage"]["seen"] == 4
 
 
@@ -197,6 +194,16 @@ def test_host_that_is_not_reached_is_named_and_the_others_are_sampled(laptop: Ea
 
 def test_hosts_without_ranks_say_so(laptop: Eagleray) -> None:
     assert "None of your ranks runs on node-6" in laptop.refusal("stacks", "--hosts", "node-6")
+
+
+@pytest.mark.usefixtures("ranks_on_hosts")
+def test_process_of_another_user_is_listed_as_not_readable(site: Site) -> None:
+    command = ["pgrep", "-u", str(BOB), "-f", RANKS]
+    pid = site.run_as("node-5", "alice", command).stdout.strip()
+    with eagleray_on(site, "node-5") as there:
+        taken = there.json("stacks", "--pids", pid, *QUICK)
+    assert [row["reason"] for row in taken["coverage"]["unseen"]] == ["permission"]
+    assert (taken["verdict"]["kind"], taken["classes"]) == ("unknown", [])
 
 
 def test_ray_in_a_slurm_job_is_sampled_with_the_same_command(

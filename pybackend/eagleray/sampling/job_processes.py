@@ -33,7 +33,6 @@ _SERVICES = re.compile(
     r"|/ray/(?:dashboard|_private|autoscaler|util/client/server)/(?!workers/default_worker\.py)"
     r"|/bin/ray$|(?:^|/)eagleray_start\.py$"
 )
-_LAUNCHER = re.compile(r"torchrun|torch\.distributed\.(?:run|launch)|accelerate|deepspeed|ray::")
 
 
 def of_slurm_job(job: str, processes: Mapping[int, proc.ProcessStat], host: str) -> list[Described]:
@@ -100,7 +99,7 @@ def with_tasks_as_ranks(processes: Iterable[Described], host: str) -> list[Descr
         elif (
             each.role == OTHER
             and _step(environment) not in ("", *with_ranks)
-            and not _LAUNCHER.search(" ".join(proc.command_line(each.pid)[:4]))
+            and not each.title.startswith("ray::")
             and (task := _task(environment)) is not None
         ):
             number, size = task

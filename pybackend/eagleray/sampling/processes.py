@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 RANK, ACTOR, DRIVER = "rank", "actor", "driver"
-DATA_LOADER, ENGINE, OTHER = "data loader", "engine", "process"
+DATA_LOADER, ENGINE, LAUNCHER, OTHER = "data loader", "engine", "launcher", "process"
 
 _ENGINE = re.compile(r"vllm|sglang|EngineCore|llama", re.IGNORECASE)
+# What starts the ranks of a node and waits for them.
+_LAUNCHER = re.compile(
+    r"(?:^|[/ ])(?:torchrun|torch[./]distributed[./](?:run|launch)(?:\.py)?|accelerate|deepspeed)(?: |$)"
+)
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 # What a program may set itself before it joins a process group, as Ray Train and OpenRLHF do.
 _SET_LATE = ("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "WG_PREFIX")
@@ -149,7 +153,7 @@ def _role(title: str, is_child_of_rank: bool) -> str:
         return ENGINE
     if is_child_of_rank:
         return DATA_LOADER
-    return OTHER
+    return LAUNCHER if _LAUNCHER.search(title[:1000]) else OTHER
 
 
 def _number(text: str) -> int | None:

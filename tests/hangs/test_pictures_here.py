@@ -1,0 +1,151 @@
+"""Pictures of processes of this machine that are hard to read: gone, stopped, with very many threads, or without py-spy."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from eagleray.common.errors import EaglerayError
+from eagleray.features.hangs.collecting import here
+from eagleray.features.hangs.diagnosis import diagnosis
+from eagleray.features.hangs.evidence import evidence
+from eagleray.features.hangs.model import Picture
+from eagleray.features.hangs.picture import picture
+from eagleray.sampling import proc
+from eagleray.sampling.dumps import Tools
+from eagleray.sampling.node import sample_processes
+from eagleray.sampling.processes import described
+from eagleray.tools.pyspy import find_program
+
+from scripts.ray_cluster import free_ports
+
+WAITING = """
+import threading, time
+def wait_for_partner():
+    print("ready", flush=True)
+    threading.Event().wait()
+wait_for_partner()
+"""
+THREADS = """
+import threading
+def work(event):
+    event.wait()
+def fit():
+    event = threading.Event()
+    for _ in range(200):
+        threading.Thread(target=work, args=(event,), daemon=True).start()
+    print("ready", flush=True)
+    threading.Event().wait()
+fit()
+"""
+
+
+@contextmanager
+def ranks(code: str, count: int) -> Iterator[list[subprocess.Popen[str]]]:
+    """Ranks of a world of this machine, which have printed."""
+    [port] = free_ports(1)
+    world = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(count)}
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", code],
+            env={**os.environ, **world, "RANK": str(rank)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(count)
+    ]
+    try:
+        for process in started:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+        yield started
+    finally:
+        for process in started:
+            process.kill()
+        for process in started:
+            process.communicate()
+
+
+def take(pids: list[int], **more: object) -> Picture:
+    return asyncio.run(here.take(pids, pause_s=0.1, **more))  # type: ignore[arg-type]
+
+
+def test_rank_that_exits_between_listing_and_dump_is_not_seen_and_the_others_are() -> None:
+    with ranks(WAITING, 3) as started:
+        processes = proc.all_processes()
+        listed = described([process.pid for process in started], processes)
+        started[1].kill()
+        started[1].wait()
+        node = sample_processes(
+            listed,
+            Tools(py_spy=find_program()),
+            rounds=2,
+            pause_s=0.1,
+            host="",
+            on_round=lambda done: None,
+        )
+    assert [each.reason for each in node.rounds[-1].processes] == ["", "ended", ""]
+    sampled = evidence([node], 0.1, is_whole=True)
+    taken = picture(sampled, diagnosis(sampled), 0.0)
+    assert [row.ranks for row in taken.classes] == ["0,2"]
+    assert [(each.rank, each.reason) for each in taken.coverage.unseen] == [(1, "ended")]
+    assert (taken.verdict.kind, taken.verdict.culprits) == ("rank-dead", "1")
+
+
+def test_rank_that_exits_during_the_picture_is_named() -> None:
+    with ranks(WAITING, 3) as started:
+
+        def end_one(done: int, _all: int) -> None:
+            started[1].kill()
+            started[1].wait()
+
+        taken = take([started[0].pid], on_progress=end_one)
+    assert (taken.verdict.kind, taken.verdict.culprits) == ("rank-dead", "1")
+
+
+def test_process_with_two_hundred_threads_is_one_row_and_goes_on() -> None:
+    with ranks(THREADS, 1) as [process]:
+        taken = take([process.pid])
+        assert len(os.listdir(f"/proc/{process.pid}/task")) == 201  # noqa: PTH208
+        now = proc.stat(process.pid)
+        assert now is not None and now.state == "S"
+    [row], [stack] = taken.ranks, taken.classes
+    assert (row.pid, stack.thread) == (process.pid, "MainThread")
+    assert "fit" in [frame.function for frame in stack.frames]
+
+
+def test_stopped_rank_is_named_and_stays_stopped() -> None:
+    with ranks(WAITING, 3) as started:
+        started[2].send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, started[2].pid, os.WSTOPPED | os.WNOWAIT)
+        taken = take([started[0].pid])
+        now = proc.stat(started[2].pid)
+        assert now is not None and now.state == "T"
+    assert (taken.verdict.kind, taken.verdict.culprits) == ("stopped", "2")
+    assert taken.coverage.processes == 3
+
+
+def test_without_py_spy_every_rank_is_listed_as_not_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(here, "find_program", lambda: "")
+    with ranks(WAITING, 2) as started:
+        taken = take([started[0].pid])
+    assert [(each.rank, each.reason) for each in taken.coverage.unseen] == [
+        (0, "no-tool"),
+        (1, "no-tool"),
+    ]
+    assert (taken.coverage.processes, taken.verdict.kind) == (0, "unknown")
+
+
+def test_process_that_is_gone_before_the_picture_is_an_error() -> None:
+    with ranks(WAITING, 1) as [process]:
+        process.kill()
+        process.wait()
+        with pytest.raises(EaglerayError) as raised:
+            take([process.pid])
+    assert raised.value.code == "no-processes"
