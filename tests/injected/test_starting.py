@@ -30,3 +30,18 @@ def test_process_is_classified_by_its_command(
     words: list[str], environ: dict[str, str], kind: str
 ) -> None:
     assert starting.kind_of(words, environ) == kind
+
+
+@pytest.mark.parametrize(
+    ("environ", "recorded"),
+    [
+        ({}, "2000"),
+        ({"TORCH_FR_BUFFER_SIZE": "0"}, "0"),
+        ({"TORCH_NCCL_TRACE_BUFFER_SIZE": "10"}, None),
+    ],
+)
+def test_flight_recorder_is_on_unless_the_user_has_set_its_size(
+    environ: dict[str, str], recorded: str | None
+) -> None:
+    starting.record_collectives(environ)
+    assert environ.get("TORCH_FR_BUFFER_SIZE") == recorded

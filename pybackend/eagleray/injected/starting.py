@@ -13,7 +13,7 @@ from .guard import never_raise, set_purpose
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, MutableMapping
     from types import ModuleType
 
     from .hooks.creations import CreationHook
@@ -31,6 +31,9 @@ SERVICES = (
 )
 # Set for a worker that nsys is to record, and once nsys records it.
 PROFILED = ("EAGLERAY_PROFILE", "EAGLERAY_NSYS_SOCKET")
+# The size of the recorder in collectives: its name, its earlier name, and a number that PyTorch's documents advise.
+FLIGHT_RECORDER = ("TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE")
+RECORDED_COLLECTIVES = "2000"
 WORKER = "/ray/_private/workers/default_worker.py"
 # Ray's modules of the actor that starts the driver of a submitted job; the second one is that of older versions.
 JOB_SUPERVISORS = (
@@ -53,6 +56,8 @@ def start(site: str) -> None:
     if settings is None:
         return
     set_purpose(settings.purpose)
+    if settings.profile is None:
+        record_collectives(os.environ)
     if kind == "worker" and any(os.environ.get(name) for name in PROFILED):
         from .nsys.launch import begin
 
@@ -66,6 +71,15 @@ def start(site: str) -> None:
         start_driver(settings, import_hook)
     elif settings.children and os.environ.get(INSIDE) != "debugged":
         start_driver(settings, import_hook, "child")
+
+
+def record_collectives(environ: MutableMapping[str, str]) -> None:
+    """Switches PyTorch's flight recorder on, unless the user has set its size: its counters tell who is late.
+
+    It is read when torch is imported.  A profiled run goes without, since it would be measured.
+    """
+    if not any(name in environ for name in FLIGHT_RECORDER):
+        environ[FLIGHT_RECORDER[0]] = RECORDED_COLLECTIVES
 
 
 def kind_of(argv: list[str], environ: Mapping[str, str]) -> str:
