@@ -43,6 +43,7 @@ const FULL: Draft = {
   preset: "verl",
   answers: { steps: "5" },
   python: "/usr/bin/python3",
+  watchMinutes: 2.5,
   profile: {
     ...NEW_PROFILE,
     workers: ["*P*"],
@@ -75,6 +76,7 @@ const MISTAKES: readonly (readonly [Partial<OptionsForm>, string, string])[] = [
   [{ args: "'a" }, "args", "openQuote"],
   [{ kind: "command", args: " " }, "args", "noCommand"],
   [{ env: "A=1\nB" }, "env", "badVariable"],
+  [{ watchMinutes: "-1" }, "watchMinutes", "badMinutes"],
   [{ ranks: "x" }, "ranks", "badRanks"],
   [{ record: true }, "recordWorkers", "noRecordWorkers"],
   [{ record: true, recordWorkers: "*", when: "steps" }, "steps", "badSteps"],

@@ -166,6 +166,7 @@ test("all fields of the page reach the request", async () => {
     ranks: "0-1",
     breakOnFailure: true,
     children: true,
+    watchMinutes: "5",
   } as const;
   await page.send("start", changes);
   const { path, args, kind, python, options } = lastAsked();
@@ -180,6 +181,7 @@ test("all fields of the page reach the request", async () => {
     ],
   );
   assert.deepEqual([options.post_mortem, options.children], [true, true]);
+  assert.equal(options.watch_minutes, 5);
 });
 
 test("an edit is checked with one request, which saves no file and starts nothing", async () => {

@@ -20,6 +20,7 @@ test("a program with all options is read", () => {
     ranks: [0, 2],
     breakOnFailure: true,
     children: true,
+    watchMinutes: 5,
     preset: "verl",
     profile: { workers: ["*Policy*"], seconds: 5, ranks: [0], nsys: "/opt/bin/nsys" },
   };
@@ -46,6 +47,7 @@ test("a program with all options is read", () => {
       ranks: [0],
       nsys: "/opt/bin/nsys",
     },
+    watchMinutes: 5,
   });
 });
 

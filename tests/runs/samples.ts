@@ -53,6 +53,7 @@ export function aRun(changes: Partial<Run> = {}): Run {
     python: "",
     can_restart: true,
     confirm_stop: "",
+    picture: null,
     ...changes,
   };
 }

@@ -20,6 +20,7 @@ export interface Options {
   readonly overrides?: readonly string[];
   readonly answers?: Readonly<Record<string, string>>;
   readonly profile?: ProfilePlan | null;
+  readonly watch_minutes?: number;
 }
 
 /**

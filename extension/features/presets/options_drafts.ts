@@ -3,7 +3,13 @@
 import { NO_PRESET, PLAIN, type Draft, type Profile, type RunKind } from "../runs/draft";
 import { NEW_PROFILE, secondsOf, stepsOf, traceOf } from "../runs/profile_options";
 import { argsOf, patternsOf, ranksOf, textOf } from "./parse_input";
-import { nsysOptionsOf, variablesOf, variablesText, type OptionsForm } from "./options_model";
+import {
+  minutesOf,
+  nsysOptionsOf,
+  variablesOf,
+  variablesText,
+  type OptionsForm,
+} from "./options_model";
 
 /** `file`: the file that the page is for. */
 export function formOf(draft: Draft, file = draft.path): OptionsForm {
@@ -23,6 +29,7 @@ export function formOf(draft: Draft, file = draft.path): OptionsForm {
     ranks: (draft.ranks ?? []).join(", "),
     breakOnFailure: draft.breakOnFailure,
     children: draft.children,
+    watchMinutes: draft.watchMinutes === 0 ? "" : String(draft.watchMinutes),
     shorten: draft.preset !== NO_PRESET,
     preset: draft.preset === NO_PRESET ? "" : draft.preset,
     answers: draft.answers,
@@ -64,6 +71,7 @@ export function draftOfForm(form: OptionsForm): Draft {
     python: form.python.trim(),
     stops: form.stops,
     profile: form.record ? profileOf(form) : null,
+    watchMinutes: minutesOf(form.watchMinutes) ?? 0,
   };
 }
 
@@ -106,6 +114,7 @@ export function configurationOf(draft: Draft, name: string): Record<string, unkn
     ...(draft.children && { children: true }),
     ...(draft.preset !== NO_PRESET && { preset: draft.preset || "debug" }),
     ...(Object.keys(draft.answers).length > 0 && { answers: draft.answers }),
+    ...(draft.watchMinutes > 0 && { watchMinutes: draft.watchMinutes }),
     ...(profile !== null && { profile: profileAttribute(profile) }),
   };
 }

@@ -175,6 +175,7 @@ const CHECKS: Readonly<Record<keyof OptionsForm, (value: unknown) => boolean>> =
   ranks: isText,
   breakOnFailure: isTruth,
   children: isTruth,
+  watchMinutes: isText,
   shorten: isTruth,
   preset: isText,
   answers: (value) => isRecord(value) && areTexts(Object.entries(value).flat()),

@@ -1,6 +1,6 @@
 /** The fields of the options page: their texts as typed, what is wrong with them, and how they depend on one another. */
 
-import type { Profile, RunKind } from "../runs/draft";
+import { MAX_WATCH_MINUTES, type Profile, type RunKind } from "../runs/draft";
 import { isNsysPath, secondsOf, stepsOf } from "../runs/profile_options";
 import { argsOf, patternsOf, ranksOf } from "./parse_input";
 
@@ -21,6 +21,8 @@ export interface OptionsForm {
   readonly ranks: string;
   readonly breakOnFailure: boolean;
   readonly children: boolean;
+  /** "" takes no picture. */
+  readonly watchMinutes: string;
   /** Whether a preset shortens the run; `preset` "" is the one that fits. */
   readonly shorten: boolean;
   readonly preset: string;
@@ -50,6 +52,7 @@ export type Mistake =
   | "noProgram"
   | "badRanks"
   | "badVariable"
+  | "badMinutes"
   | "noRecordWorkers"
   | "badSteps"
   | "badSeconds"
@@ -64,6 +67,7 @@ export function mistakesOf(form: OptionsForm): ReadonlyMap<Field, Mistake> {
     ["path", form.kind !== "command" && form.path.trim() === "" ? "noProgram" : undefined],
     ["args", args === undefined ? "openQuote" : isNoCommand(form, args) ? "noCommand" : undefined],
     ["env", variablesOf(form.env) === undefined ? "badVariable" : undefined],
+    ["watchMinutes", minutesOf(form.watchMinutes) === undefined ? "badMinutes" : undefined],
     ["ranks", !form.record && ranksOf(form.ranks) === undefined ? "badRanks" : undefined],
     ...(form.record ? recordMistakes(form) : []),
   ];
@@ -89,6 +93,12 @@ function recordMistakes(form: OptionsForm): (readonly [Field, Mistake | undefine
     ["nsys", isNsysPath(form.nsys) ? undefined : "badNsys"],
     ["nsysOptions", nsysOptionsOf(form.nsysOptions) === undefined ? "badNsysOption" : undefined],
   ];
+}
+
+/** 0 for an empty text; undefined for an invalid one. */
+export function minutesOf(text: string): number | undefined {
+  const minutes = Number(text.trim().replace(",", "."));
+  return minutes >= 0 && minutes <= MAX_WATCH_MINUTES ? minutes : undefined;
 }
 
 /** The variables of lines NAME=value; undefined where a line is none.  Empty lines are ignored. */

@@ -36,7 +36,12 @@ export interface Draft {
   readonly stops: boolean;
   /** What nsys records; null: nothing. */
   readonly profile: Profile | null;
+  /** After so many minutes without output a picture of all stacks is saved; 0: never. */
+  readonly watchMinutes: number;
 }
+
+/** More than a day without output is no sign of a hang. */
+export const MAX_WATCH_MINUTES = 1440;
 
 /** The name for no preset. */
 export const NO_PRESET = "none";
@@ -57,6 +62,7 @@ export const PLAIN: Draft = {
   python: "",
   stops: true,
   profile: null,
+  watchMinutes: 0,
 };
 
 /** The request for a draft with the breakpoints of the gutter; one that is profiled stops nowhere, which would be measured. */
@@ -74,7 +80,11 @@ export function prepareOf(
   return {
     ...{ path, args, cwd, kind, cluster, preset, python },
     workspace: draft.stops ? workspace : "",
-    options: { ...stopping, workers, ranks, env, answers, profile },
+    options: {
+      ...stopping,
+      ...{ workers, ranks, env, answers, profile },
+      watch_minutes: draft.watchMinutes,
+    },
   };
 }
 

@@ -4,7 +4,7 @@ import { l10n } from "vscode";
 
 import { EaglerayError } from "../../common/errors";
 import { plain } from "../../common/texts";
-import { PLAIN, type Draft, type Profile, type RunKind } from "./draft";
+import { MAX_WATCH_MINUTES, PLAIN, type Draft, type Profile, type RunKind } from "./draft";
 import { isNsysPath, NEW_PROFILE, stepsOf, WHENS } from "./profile_options";
 
 /** Exactly one of these attributes names what is run. */
@@ -46,7 +46,20 @@ export function draftOfLaunch(config: Config, folder: string): Draft {
     preset: text(config, "preset") || PLAIN.preset,
     stops: !truth(config, "noDebug"),
     profile: profileOf(config),
+    watchMinutes: watchMinutes(config),
   };
+}
+
+/** 0 without this attribute. */
+function watchMinutes(config: Config): number {
+  const value = config["watchMinutes"] ?? 0;
+  if (typeof value !== "number" || !(value >= 0 && value <= MAX_WATCH_MINUTES)) {
+    throw wrong(
+      l10n.t("“{0}” must be a number up to {1}.", "watchMinutes", MAX_WATCH_MINUTES),
+      example("5"),
+    );
+  }
+  return value;
 }
 
 /** null without this attribute; throws an error of the catalogue for invalid values. */

@@ -16,7 +16,8 @@ export const OUTPUT = request<OutputFrom, OutputPiece>("eagleray/runs/output");
 
 /**
  * `arguments`: those of the program; `started` and `ended` (0: not yet) are seconds since 1970;
- * `reason`: why it failed; `output`: the file of its output; `confirm_stop`: asked before a stop.
+ * `reason`: why it failed; `output`: the file of its output; `confirm_stop`: asked before a stop;
+ * `picture`: the last that was taken because nothing was printed.
  */
 export interface Run {
   readonly id: string;
@@ -41,6 +42,7 @@ export interface Run {
   readonly python: string;
   readonly can_restart: boolean;
   readonly confirm_stop: string;
+  readonly picture: RunPicture | null;
 }
 
 /** All stored runs, the newest first. */
@@ -158,6 +160,20 @@ export interface InterpreterFacts {
   readonly path: string;
   readonly version: string;
   readonly ray: string;
+}
+
+/**
+ * A picture of the stacks of a run, taken at `taken_at` because nothing was printed: its file, and
+ * its verdict.
+ *
+ * `is_stuck`: nothing was printed since.
+ */
+export interface RunPicture {
+  readonly path: string;
+  readonly taken_at: number;
+  readonly kind: string;
+  readonly sentence: string;
+  readonly is_stuck: boolean;
 }
 
 /**

@@ -211,6 +211,7 @@ function runTexts(view: RunsView, { run }: RunRow): RowTexts {
   const since = recordings.since(run.id);
   const recording = runRecording(profiled, run, since === undefined ? since : now_s - since);
   // A worker that pauses is of more weight.
+  const stuck = stuckText(run, now_s);
   const isRecording = run.state === "running" && recording.context === ROWS.recording;
   const python = run.python === "" ? "" : l10n.t("Python: {0}", run.python);
   const progress = dotted(recording.text, isRecording ? "" : state, took);
@@ -218,7 +219,7 @@ function runTexts(view: RunsView, { run }: RunRow): RowTexts {
     id: `run ${run.id}`,
     label: runName(run, isLive(run) ? labelRoom(progress, RUN_LEVEL) : undefined),
     description: isLive(run)
-      ? dotted(progress, isJob ? where : "", note)
+      ? dotted(stuck, progress, isJob ? where : "", note)
       : dotted(started, endText(run, reason, took), recording.text, note === reason ? "" : note),
     tooltip: lines(
       run.command,
@@ -229,12 +230,14 @@ function runTexts(view: RunsView, { run }: RunRow): RowTexts {
       l10n.t("Started: {0}", started),
       `${state}, ${took}`,
       recording.sentence,
+      pictureText(run, now_s),
       run.note,
       ...run.tail.split("\n"),
     ),
     spoken: spokenText(
       l10n.t("run {0}", plain(`${run.name} ${run.arguments}`.trim())),
       state,
+      stuck,
       reason,
       recording.text,
       took,
@@ -247,6 +250,24 @@ function runTexts(view: RunsView, { run }: RunRow): RowTexts {
     context: (isLive(run) ? ROWS.run.live : ROWS.run.ended) + recording.context,
     children: childrenOf(view, run),
   };
+}
+
+/** "Stuck? Picture of 14:02" while nothing was printed since. */
+function stuckText({ picture }: Run, now_s: number): string {
+  return picture?.is_stuck === true
+    ? l10n.t("Stuck? Picture of {0}", startTime(picture.taken_at, now_s))
+    : "";
+}
+
+/** The sentence of the last picture that was taken because nothing was printed. */
+function pictureText({ picture }: Run, now_s: number): string {
+  return picture === null
+    ? ""
+    : l10n.t(
+        "Picture of {0}: {1}",
+        startTime(picture.taken_at, now_s),
+        plain(picture.sentence, 400),
+      );
 }
 
 /** Why a run failed, in one line; the icon of its row says that it did. */

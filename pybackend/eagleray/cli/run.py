@@ -61,6 +61,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--post-mortem", action="store_true", help=t("Pause workers on uncaught exceptions.")
     )
     parser.add_argument(
+        "--watch",
+        metavar="MINUTES",
+        type=float,
+        default=0.0,
+        help=t("Save all stacks once nothing was printed for so long."),
+    )
+    parser.add_argument(
         "--children", action="store_true", help=t("Debug child processes of workers, too.")
     )
     add_start(parser)
@@ -127,6 +134,7 @@ async def _plan(app: App, arguments: argparse.Namespace, profile: ProfilePlan | 
             cluster=arguments.cluster or "",
             env=dict(arguments.env),
             profile=profile,
+            watch_minutes=getattr(arguments, "watch", 0.0),
             **(_stops(arguments, cwd) if profile is None else {}),
         )
     )

@@ -15,7 +15,7 @@ from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import counted, later, t, translated
 from eagleray.common.redact import redact_text
 from eagleray.features.runs.errors import stop_failed
-from eagleray.features.runs.model import ProfileState, WorkerProfile
+from eagleray.features.runs.model import ProfileState, RunPicture, WorkerProfile
 from eagleray.features.runs.output import follow as follow_output
 from eagleray.features.runs.records import RunRecord, StoredRun, load_if_readable
 from eagleray.features.runs.run_status import is_remote, with_current_state
@@ -77,6 +77,7 @@ class Follower:
         self._paused: set[tuple[int, str, int]] = set()
         self._is_stopping = False
         self._note = ""
+        self._picture = ""
         self._progress = Progress()
         self._tasks: set[asyncio.Task[None]] = set()
         self.left = False
@@ -110,6 +111,7 @@ class Follower:
         self._print_stops(now)
         for line in self._progress.lines(now.state.profile):
             say(line)
+        self._print_picture(now.state.picture)
         if now.state.note != self._note:
             self._note = now.state.note
             self._print_note()
@@ -134,6 +136,16 @@ class Follower:
             say(redact_text(translated(self._note)))
         if self._note == KEEPS_RUNNING:
             self._is_stopping = False
+
+    def _print_picture(self, picture: RunPicture | None) -> None:
+        if picture is None or picture.path == self._picture:
+            return
+        self._picture = picture.path
+        for line in (
+            printable(picture.sentence, 400),
+            t("Show the stacks: `{command}`", command=f"eagleray stacks --open {picture.path}"),
+        ):
+            say(f"[eagleray] {line}")
 
     def _print_stops(self, now: StoredRun) -> None:
         """Prints each worker once for each of its stops."""

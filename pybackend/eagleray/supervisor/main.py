@@ -26,6 +26,7 @@ from eagleray.features.runs.supervisor_process import ALREADY_SUPERVISED
 from eagleray.ray.dashboard import Dashboard
 from eagleray.supervisor.launchers.factory import LauncherFactory
 from eagleray.supervisor.run_watch import RunWatch
+from eagleray.supervisor.stuck_watch import RunPictures, StuckWatch
 from eagleray.supervisor.supervisor import RunSupervisor
 from eagleray.tools.processes import born
 
@@ -54,11 +55,12 @@ async def _supervise(record: RunRecord, access: dict[str, Any]) -> None:
     parts = build_app(Settings.read({"discovery": "off"}, dict(os.environ)))
     parts.tokens.set_access(record.plan().cluster, **access)
     output = Output(record.output)
+    home, plan = _home(parts, record), record.plan()
+    pictures = RunPictures(lambda: home.resolved.dashboard if home.resolved else None)
     try:
         factory = LauncherFactory(
             parts.watch.dashboard, parts.clusters, parts.commands, own_dashboards, parts.queue
         )
-        home, plan = _home(parts, record), record.plan()
         watch = RunWatch(
             record,
             plan,
@@ -73,6 +75,7 @@ async def _supervise(record: RunRecord, access: dict[str, Any]) -> None:
             lambda: factory.create(record, output, dict(os.environ)),
             watch,
             reports=_reports(parts, record, plan, home),
+            stuck=_stuck_watch(record, plan, output, pictures),
         )
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, supervisor.stop)
         ours = ProcessIdentity(os.getpid(), born(os.getpid()))
@@ -80,6 +83,7 @@ async def _supervise(record: RunRecord, access: dict[str, Any]) -> None:
         await supervisor.run()
     finally:
         output.close()
+        await pictures.close()
         await parts.close()
 
 
@@ -99,6 +103,15 @@ def _home(parts: App, record: RunRecord) -> HomeCluster:
         own_dashboards,
         lambda: joined_in(record.folder),
     )
+
+
+def _stuck_watch(
+    record: RunRecord, plan: RunPlan, output: Output, pictures: RunPictures
+) -> StuckWatch | None:
+    if not plan.watch_minutes:
+        return None
+    quiet_s, earlier = plan.watch_minutes * 60, record.state().picture
+    return StuckWatch(record.pictures, quiet_s, output.size, pictures.take, earlier)
 
 
 def _reports(

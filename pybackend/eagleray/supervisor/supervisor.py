@@ -22,6 +22,7 @@ from eagleray.features.runs.supervisor_process import HEARTBEAT_INTERVAL_S
 from eagleray.supervisor.launchers.launcher import Launcher, ProgramEnd
 from eagleray.supervisor.report_collection import GuardedCollector
 from eagleray.supervisor.run_watch import RunWatch
+from eagleray.supervisor.stuck_watch import StuckWatch
 
 STATUS_INTERVAL_S = 0.5
 # How often the run's folder is checked: for a request to stop from another machine, and for the size of the output.
@@ -50,6 +51,7 @@ class RunSupervisor:
         watch: RunWatch,
         now: Callable[[], float] = time.time,
         reports: MatchingCollector | None = None,
+        stuck: StuckWatch | None = None,
     ) -> None:
         self._record = record
         self._output = output
@@ -57,6 +59,7 @@ class RunSupervisor:
         self._watch = watch
         self._now = now
         self._reports = None if reports is None else GuardedCollector(reports)
+        self._stuck = stuck
         self._is_over = False
         self._was_left_running = False
         self._logged_failure = ""
@@ -102,6 +105,8 @@ class RunSupervisor:
         finally:
             await tasks.end(running)
             await self._watch.close()
+            if self._stuck is not None:
+                await self._stuck.close()
             if self._reports is not None:
                 await self._reports.close()
 
@@ -212,6 +217,8 @@ class RunSupervisor:
             self._folder_checked_at = now
             self._check_folder()
         state = self._with_reports(self._watch.update(self._state))
+        if self._stuck is not None and not self._is_over:
+            state = self._stuck.update(state)
         if self._state.workers and not state.workers:
             self._launcher.workers_ended()
         self._write(state)
@@ -244,6 +251,7 @@ class RunSupervisor:
                 code=end.code,
                 note=note or state.note,
                 workers=(),
+                picture=state.picture and evolve(state.picture, is_stuck=False),
             )
         )
 

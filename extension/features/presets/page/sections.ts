@@ -94,10 +94,16 @@ export function programSection(texts: PageTexts, acts: Acts): Part {
     },
   );
   const env = textField("env", { label: texts.env, hint: texts.envHint, lines: 1 }, change);
-  env.root.classList.add("two-thirds");
+  env.root.classList.add("wide");
+  const watch = textField(
+    "watchMinutes",
+    { label: texts.watchMinutes, hint: texts.watchMinutesHint },
+    change,
+  );
+  watch.root.classList.add("two-thirds");
   kind.root.classList.add("third");
   cluster.root.classList.add("third");
-  const fields = [path, kind, args, python, cwd, cluster, env];
+  const fields = [path, kind, args, python, cwd, cluster, watch, env];
   return {
     root: element(
       "section",

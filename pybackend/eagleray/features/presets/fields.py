@@ -22,6 +22,7 @@ _FIELDS = {
     "unmatched-workers": "workers",
     "unknown-preset": "preset",
     "bad-profile": "recordWorkers",
+    "bad-watch": "watchMinutes",
     "no-nsys": "nsys",
 }
 

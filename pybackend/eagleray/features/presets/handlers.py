@@ -152,4 +152,5 @@ def _run_request(request: messages.Prepare) -> RunRequest:
         env=options.env,
         overrides=options.overrides,
         profile=None if options.profile is None else validate_profile(options.profile),
+        watch_minutes=options.watch_minutes,
     )

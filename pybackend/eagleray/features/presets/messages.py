@@ -25,6 +25,7 @@ class Options:
     overrides: tuple[str, ...] = ()
     answers: dict[str, str] = field(factory=dict)
     profile: ProfilePlan | None = None
+    watch_minutes: float = 0.0
 
 
 @frozen

@@ -420,6 +420,14 @@ def bad_profile(why: str, next_step: str) -> EaglerayError:
     )
 
 
+def bad_watch(minutes: float, most: float) -> EaglerayError:
+    return EaglerayError(
+        "bad-watch",
+        t("A picture can't be taken after {minutes} minutes.", minutes=f"{minutes:g}"),
+        t("Use more than 0, and at most {most}. 0 takes none.", most=f"{most:g}"),
+    )
+
+
 def remote_folder_failed(folder: str, why: str = "", output: str = "") -> EaglerayError:
     """`why` is the error of the system there."""
     where = printable(folder, 300)

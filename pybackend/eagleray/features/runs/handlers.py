@@ -167,6 +167,7 @@ def wire_run(run: StoredRun) -> messages.Run:
         confirm_stop=t("Cancel SLURM job {job}?", job=state.external_id)
         if plan.kind == "sbatch" and state.external_id and not state.is_over
         else "",
+        picture=state.picture,
     )
 
 

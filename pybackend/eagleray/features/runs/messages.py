@@ -11,6 +11,7 @@ from eagleray.features.runs.model import (
     InterpreterFacts,
     Kind,
     Phase,
+    RunPicture,
     RunWorkerStatus,
 )
 from eagleray.protocol.runs import Breakpoint
@@ -19,7 +20,7 @@ from eagleray.wire.requests import Notification, Request
 
 @frozen
 class Run:
-    """`arguments`: those of the program; `started` and `ended` (0: not yet) are seconds since 1970; `reason`: why it failed; `output`: the file of its output; `confirm_stop`: asked before a stop."""
+    """`arguments`: those of the program; `started` and `ended` (0: not yet) are seconds since 1970; `reason`: why it failed; `output`: the file of its output; `confirm_stop`: asked before a stop; `picture`: the last that was taken because nothing was printed."""
 
     id: str
     name: str
@@ -43,6 +44,7 @@ class Run:
     python: str
     can_restart: bool
     confirm_stop: str
+    picture: RunPicture | None = None
 
 
 @frozen

@@ -70,6 +70,10 @@ class InterpreterFacts:
     ray: str
 
 
+# Longer than any time-out of a collective.
+MOST_WATCH_MINUTES = 24 * 60.0
+
+
 @frozen
 class RunPlan:
     """A start of the user's program.
@@ -81,6 +85,7 @@ class RunPlan:
     folder of the window that started it, "" for a terminal.  With `copy_text` a copy of the script `copy_of`, with
     that text, runs in its place; it starts the `inner_copies` by their numbers.  `profile`: workers that nsys records.
     `python` is the interpreter whose environment a program of this machine finds active, "" for the current one.
+    After `watch_minutes` without output, a picture of all stacks is taken; 0: never.
     """
 
     kind: Kind
@@ -103,6 +108,7 @@ class RunPlan:
     inner_copies: tuple[ScriptCopy, ...] = ()
     profile: ProfilePlan | None = None
     python: str = ""
+    watch_minutes: float = 0.0
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -156,6 +162,20 @@ class ProfileState:
 
 
 @frozen
+class RunPicture:
+    """A picture of the stacks of a run, taken at `taken_at` because nothing was printed: its file, and its verdict.
+
+    `is_stuck`: nothing was printed since.
+    """
+
+    path: str
+    taken_at: float
+    kind: str
+    sentence: str
+    is_stuck: bool
+
+
+@frozen
 class ProcessIdentity:
     """A process: its id is used again later, but not with the same time of birth."""
 
@@ -202,7 +222,7 @@ class RunState:
     `started` and `ended` are seconds since 1970, `ended` 0.0 while it lives.  `supervisor` and `program` are processes of
     the machine `host`.  `cluster` is the cluster of its workers, "" while that is not known.  `external_id` is the id of
     its Ray job or SLURM job, and `ssh` the host on which SLURM's commands are run.  `profile` is the status of its
-    nsys reports.
+    nsys reports, and `picture` the last that was taken because nothing was printed.
     """
 
     phase: Phase
@@ -220,6 +240,7 @@ class RunState:
     workers: tuple[RunWorkerStatus, ...] = ()
     lines: tuple[BreakpointStatus, ...] = ()
     profile: ProfileState | None = None
+    picture: RunPicture | None = None
 
     @property
     def is_over(self) -> bool:

@@ -98,6 +98,10 @@ class Output:
             if before is not None:
                 before.path.unlink(missing_ok=True)
 
+    def size(self) -> int:
+        """Changes with each output, also where the beginning is removed."""
+        return os.fstat(self.fd).st_size
+
     def close(self) -> None:
         os.close(self.fd)
 

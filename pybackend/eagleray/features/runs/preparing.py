@@ -16,6 +16,7 @@ from eagleray.common.off_loop import off_loop
 from eagleray.features.runs import kinds
 from eagleray.features.runs.errors import (
     bad_profile,
+    bad_watch,
     missing_folder,
     narrow_export,
     no_ray,
@@ -23,7 +24,7 @@ from eagleray.features.runs.errors import (
     other_python,
     plan_expired,
 )
-from eagleray.features.runs.model import Kind, ProfilePlan, RunPlan
+from eagleray.features.runs.model import MOST_WATCH_MINUTES, Kind, ProfilePlan, RunPlan
 from eagleray.features.runs.program_python import (
     RayCheck,
     environment_of,
@@ -60,6 +61,7 @@ class RunRequest:
     env: dict[str, str] | None = None
     overrides: tuple[str, ...] = ()
     profile: ProfilePlan | None = None
+    watch_minutes: float = 0.0
 
 
 # The minor versions of Python ("3.11") of an interpreter here, and of a cluster; "" where it is not known.
@@ -135,6 +137,7 @@ class RunPreparation:
             workspace=request.workspace,
             profile=request.profile,
             python=request.python,
+            watch_minutes=valid_watch(request.watch_minutes),
         )
         script = kinds.script_at(start.command_kind, start.argv)
         return await off_loop(partial(_with_plain_line_ends, plan, script))
@@ -240,6 +243,13 @@ def _with_plain_line_ends(plan: RunPlan, script: str) -> RunPlan:
     except (OSError, UnicodeDecodeError):
         return plan
     return evolve(plan, copy_of=script, copy_text=with_own_place(text))
+
+
+def valid_watch(minutes: float) -> float:
+    """The minutes; raises `bad-watch` unless a picture may be taken after so many."""
+    if not 0 <= minutes <= MOST_WATCH_MINUTES:
+        raise bad_watch(minutes, MOST_WATCH_MINUTES)
+    return minutes
 
 
 _STEP = re.compile(r"\d{1,9}")

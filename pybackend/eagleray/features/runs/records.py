@@ -52,6 +52,11 @@ class RunRecord:
         return self.folder / "reports"
 
     @property
+    def pictures(self) -> Path:
+        """Where pictures of its stacks are saved."""
+        return self.folder / "pictures"
+
+    @property
     def stop_request(self) -> Path:
         """A file that requests a stop from the supervisor; written on another machine."""
         return self.folder / "stop"

@@ -1,0 +1,129 @@
+"""Takes a picture of a run that has printed nothing for long, before a time-out of its collectives ends the evidence."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from attrs import evolve
+
+from eagleray.common import tasks
+from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.paths import private_folder
+from eagleray.features.hangs import saved
+from eagleray.features.hangs.collecting import here
+from eagleray.features.hangs.collecting.cluster import ClusterPictures
+from eagleray.features.hangs.model import Picture
+from eagleray.features.hangs.verdict import Kind
+from eagleray.features.runs.model import RunPicture, RunState
+from eagleray.ray.dashboard import Dashboard
+
+# A picture of many ranks has some megabytes.
+MOST_PICTURES = 10
+
+log = logging.getLogger(__name__)
+
+
+class StuckWatch:
+    """Belongs to the supervisor of a run, which calls `update` in each of its rounds; raises nothing there.
+
+    Progress is output: the file of it changes its size.  After `quiet_s` without any, one picture is taken.  If its
+    samples don't move it is saved in `folder` and becomes part of the state, and the next is only taken once output has
+    gone on.  If they do, the program only prints little, and gets as long again.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        quiet_s: float,
+        output_size: Callable[[], int],
+        take: Callable[[RunState], Awaitable[Picture | None]],
+        picture: RunPicture | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._folder = folder
+        self._quiet_s = quiet_s
+        self._output_size = output_size
+        self._take = take
+        self._now = now
+        self._size = -1
+        self._quiet_since = now()
+        self._taking: asyncio.Task[None] | None = None
+        self._picture = picture
+
+    def update(self, state: RunState) -> RunState:
+        """Returns the state with the last picture, and starts one that is due."""
+        size = self._output_size()
+        # A worker at a breakpoint keeps all others waiting, and a run that ends prints little.
+        if size != self._size or state.phase != "running":
+            self._size, self._quiet_since = size, self._now()
+            self._cancel()
+            if self._picture is not None:
+                self._picture = evolve(self._picture, is_stuck=False)
+        is_due = self._now() - self._quiet_since >= self._quiet_s
+        is_taken = self._picture is not None and self._picture.is_stuck
+        if is_due and not is_taken and not self.is_taking:
+            self._taking = tasks.owned(self._taken(state), "picture", tasks.only_logged)
+        return state if self._picture is None else evolve(state, picture=self._picture)
+
+    @property
+    def is_taking(self) -> bool:
+        return self._taking is not None and not self._taking.done()
+
+    async def close(self) -> None:
+        if self._taking is not None:
+            await tasks.end([self._taking])
+
+    def _cancel(self) -> None:
+        if self._taking is not None:
+            self._taking.cancel()
+
+    async def _taken(self, state: RunState) -> None:
+        try:
+            picture = await self._take(state)
+            if picture is None or picture.verdict.kind == Kind.SLOW.value:
+                return
+            path = await asyncio.to_thread(self._saved, picture)
+            self._picture = RunPicture(
+                str(path),
+                picture.taken_at,
+                picture.verdict.kind,
+                printable(picture.verdict.sentence, 400),
+                is_stuck=True,
+            )
+        except EaglerayError as error:
+            log.info("no picture of the run: %s %s", error, error.logged)
+        finally:
+            self._quiet_since = self._now()
+
+    def _saved(self, picture: Picture) -> Path:
+        folder = private_folder(self._folder)
+        moment = time.strftime("%Y%m%d-%H%M%S", time.localtime(picture.taken_at))
+        path = folder / f"{moment}.json"
+        saved.save(picture, path)
+        for old in sorted(folder.glob("*.json"))[:-MOST_PICTURES]:
+            old.unlink(missing_ok=True)
+        return path
+
+
+class RunPictures:
+    """Takes pictures of the processes of a run: those of its cluster, else its program on this machine and all below it."""
+
+    def __init__(self, home: Callable[[], Dashboard | None]) -> None:
+        self._home = home
+        self._of_clusters = ClusterPictures()
+
+    async def take(self, state: RunState) -> Picture | None:
+        """None while nothing of the run can be sampled from here, such as a SLURM job that waits in its queue."""
+        dashboard = self._home()
+        if dashboard is not None:
+            return await self._of_clusters.take(dashboard)
+        if state.program is None:
+            return None
+        return await here.take([state.program.pid])
+
+    async def close(self) -> None:
+        await self._of_clusters.close()
