@@ -59,6 +59,7 @@ export function process(rank: number, changes: Partial<RankRow> = {}): RankRow {
     moves: false,
     cpu: 0.01,
     state: "S",
+    collectives: [],
     ...changes,
   };
 }
@@ -85,6 +86,7 @@ export function picture(changes: Partial<Picture> = {}): Picture {
     classes: [stack(), gathering()],
     ranks: [0, 1, 2, 3].map((rank) => process(rank)),
     coverage: { processes: 4, unseen: [], nodes: [] },
+    inside: [],
     ...changes,
   };
 }

@@ -34,9 +34,35 @@ SCENARIOS: Mapping[str, Expected] = {
     "wrong_group": Expected("wrong-process-group", "3", "another process group"),
     "pipeline": Expected("pipeline-mismatch", "2", "recv"),
     "rollouts": Expected("asyncio", "1", "event loop"),
+    "generations": Expected("asyncio", "1", "event loop"),
+    "swallowed": Expected("straggler", "1", "Trainer.try_again"),
+    "group_in_variable": Expected("unknown", "", "No known kind"),
     "killed": Expected("rank-dead", "0", "has ended"),
     "paused": Expected("debugger", "2", "debugger"),
     "slow": Expected("slow", "", "Nothing hangs"),
+}
+
+# What the verdict is once processes have been read from inside, where that differs.
+INSIDE: Mapping[str, Expected] = {
+    "mismatch": Expected(
+        "collective-mismatch", "1,3", "all_gather (trainer.py:61) as collective 4 of default_pg"
+    ),
+    "straggler": Expected("straggler", "2", "not started collective 4 (all_reduce)"),
+    "cleanup": Expected(
+        "cleanup-deadlock", "0-1", "ValueError('shape of microbatch 3 does not fit') (trainer.py:"
+    ),
+    "exception_in_flight": Expected(
+        "exception-in-flight", "0-1", "ValueError('no target for sample 7') (trainer.py:"
+    ),
+    "wrong_group": Expected("wrong-process-group", "3", "of group 2"),
+    "pipeline": Expected("pipeline-mismatch", "2", "recv"),
+    "generations": Expected(
+        "asyncio", "1", "All 11 tasks wait, 9 of them in Trainer.generate (trainer.py:"
+    ),
+    "swallowed": Expected(
+        "straggler", "1", "RuntimeError('CUDA error: device-side assert triggered') (trainer.py:"
+    ),
+    "group_in_variable": Expected("wrong-process-group", "3", "of group 2"),
 }
 
 
@@ -68,6 +94,8 @@ def _start(rank: int, port: int, scenario: str, log: IO[bytes]) -> subprocess.Po
         "LOCAL_WORLD_SIZE": str(WORLD),
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(port),
+        # As in a run of Eagleray.
+        "TORCH_FR_BUFFER_SIZE": "2000",
     }
     # pdb waits for an input that stays open.
     return subprocess.Popen(

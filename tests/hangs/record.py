@@ -6,12 +6,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+from eagleray.inspecting.readings import raw_reading
 from eagleray.sampling import wire
 from eagleray.sampling.dumps import Tools
 from eagleray.sampling.node import sample
 from eagleray.tools.pyspy import find_program
 
-from tests.hangs.ranks import SCENARIOS, hanging
+from tests.hangs.ranks import INSIDE, SCENARIOS, hanging
 
 RECORDED = Path(__file__).parent / "recorded"
 REPOSITORY = str(Path(__file__).parents[2])
@@ -23,11 +24,21 @@ PAUSE_S = 1.0
 def record(scenario: str) -> None:
     with tempfile.TemporaryDirectory() as folder, hanging(scenario, Path(folder)) as pids:
         taken = sample(pids[1:], Tools(py_spy=find_program()), pause_s=PAUSE_S)
-    text = json.dumps(wire.dump([taken]), separators=(",", ":"))
+        # As a picture would: native code that holds the GIL keeps a process from answering.
+        asked = pids if scenario in INSIDE else []
+        readings = {str(rank): raw_reading(pid) for rank, pid in enumerate(asked)}
+    write(RECORDED / f"{scenario}.json", wire.dump([taken]))
+    if readings:
+        write(RECORDED / "inside" / f"{scenario}.json", readings)
+
+
+def write(path: Path, value: object) -> None:
+    text = json.dumps(value, separators=(",", ":"))
     text = re.sub(
         r'"[^"]*/lib/python3', '"/opt/python/lib/python3', text.replace(REPOSITORY, PLACE)
     )
-    (RECORDED / f"{scenario}.json").write_text(text + "\n")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text + "\n")
 
 
 if __name__ == "__main__":

@@ -237,6 +237,7 @@ async def ask_about_hangs(panel: Panel, cluster: str, folder: Path) -> None:
         "classes": [],
         "ranks": [],
         "coverage": {"processes": 0, "unseen": [], "nodes": []},
+        "inside": [],
     }
     await panel.ask(hangs.PICTURE, pids=[2**22 - 1])
     await panel.ask(hangs.PICTURE, cluster=cluster)

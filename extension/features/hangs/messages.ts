@@ -41,6 +41,7 @@ export interface PictureText {
  * Without Ray these are
  * `pids` of this machine, the steps of a `slurm_job`, and processes of `hosts` that are reached
  * through ssh.
+ * `inside`: a thread in some of the processes reads exceptions, awaited tasks and collectives.
  */
 export interface PictureTarget {
   readonly cluster?: string;
@@ -49,6 +50,7 @@ export interface PictureTarget {
   readonly pids?: readonly number[];
   readonly slurm_job?: string;
   readonly hosts?: readonly string[];
+  readonly inside?: boolean;
 }
 
 /**
@@ -77,8 +79,21 @@ export interface StackClass {
 }
 
 /**
+ * The last collectives of a process group that a rank has started and ended, by their numbers;
+ * `call` is the last.
+ */
+export interface CollectiveRow {
+  readonly group: string;
+  readonly started: number;
+  readonly ended: number;
+  readonly call: string;
+}
+
+/**
  * A process: `cpu` is in cores, `state` the kernel's letter, and `moves` whether it went on
  * between samples.
+ *
+ * `collectives` are those of its flight recorder, none where that is off or wasn't read.
  */
 export interface RankRow {
   readonly group: string;
@@ -91,6 +106,7 @@ export interface RankRow {
   readonly moves: boolean;
   readonly cpu: number;
   readonly state: string;
+  readonly collectives: readonly CollectiveRow[];
 }
 
 /** A reading of the picture; `confidence` is between 0 and 1. */
@@ -138,7 +154,45 @@ export interface Coverage {
   readonly nodes: readonly SilentNode[];
 }
 
-/** What was seen at one time, `taken_at` in seconds since 1970. */
+/**
+ * An exception that a process handles, with `variable` "", or holds in that variable; `frames` are
+ * its traceback.
+ *
+ * `text` is its type with its arguments, and `first` that of the exception which came first, ""
+ * for itself.
+ */
+export interface ExceptionRow {
+  readonly text: string;
+  readonly first: string;
+  readonly variable: string;
+  readonly frames: readonly FrameRow[];
+}
+
+/**
+ * Tasks of event loops that await the same: `state` is `waits`, `runs` or `ready`, `waits_for`
+ * what they await.
+ */
+export interface AwaitRow {
+  readonly state: string;
+  readonly count: number;
+  readonly names: readonly string[];
+  readonly frames: readonly FrameRow[];
+  readonly waits_for: string;
+}
+
+/** What a process says of itself; `reason` is why it doesn't, "" if it does. */
+export interface InsideRow {
+  readonly group: string;
+  readonly rank: number;
+  readonly reason: string;
+  readonly exceptions: readonly ExceptionRow[];
+  readonly awaits: readonly AwaitRow[];
+}
+
+/**
+ * What was seen at one time, `taken_at` in seconds since 1970; `inside` of those processes that
+ * were asked.
+ */
 export interface Picture {
   readonly version: number;
   readonly taken_at: number;
@@ -146,4 +200,5 @@ export interface Picture {
   readonly classes: readonly StackClass[];
   readonly ranks: readonly RankRow[];
   readonly coverage: Coverage;
+  readonly inside: readonly InsideRow[];
 }

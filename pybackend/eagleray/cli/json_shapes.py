@@ -172,6 +172,7 @@ RUN_WORKER = (
     "python",
 )
 _RUN_LINE = ("path", "line", "state", "moved_to", "workers", "reason")
+_RUN_PICTURE = ("path", "taken_at", "kind", "sentence", "is_stuck")
 RUN: Shape = {
     **_VERSION,
     "id": Field("what `eagleray runs` takes"),
@@ -198,6 +199,11 @@ RUN: Shape = {
     "python": Field('its interpreter, "" if it isn\'t a Python program'),
     "can_restart": Field("whether it can be started again", "boolean"),
     "confirm_stop": Field('question before it is stopped, "" for none'),
+    "picture": Field(
+        f"{{{', '.join(_RUN_PICTURE)}}}: taken because nothing was printed, null for none",
+        "object or null",
+        _RUN_PICTURE,
+    ),
 }
 PRESET: Shape = {
     **_VERSION,
@@ -228,7 +234,20 @@ REPORT: Shape = {
 }
 
 _READING = ("kind", "culprits", "confidence", "sentence", "next_step", "group")
-_RANK = ("group", "rank", "role", "pid", "node", "doing", "call", "moves", "cpu", "state")
+_RANK = (
+    "group",
+    "rank",
+    "role",
+    "pid",
+    "node",
+    "doing",
+    "call",
+    "moves",
+    "cpu",
+    "state",
+    "collectives",
+)
+_INSIDE = ("group", "rank", "reason", "exceptions", "awaits")
 PICTURE: Shape = {
     "version": Field("version of the picture", _INTEGER),
     "taken_at": Field("seconds since 1970", "number"),
@@ -247,6 +266,11 @@ PICTURE: Shape = {
         "{seen, unseen, nodes}: how many processes were read, and which ranks and nodes were not",
         "object",
         ("seen", "unseen", "nodes"),
+    ),
+    "inside": Field(
+        f"what processes say of themselves, with --inside: list of {{{', '.join(_INSIDE)}}}",
+        "array",
+        _INSIDE,
     ),
 }
 INSPECTION: Shape = {

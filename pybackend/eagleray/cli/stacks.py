@@ -73,6 +73,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--save", metavar="FILE", default="", help=t("Save the picture in this file.")
     )
+    parser.add_argument(
+        "--inside",
+        action="store_true",
+        help=t("Read exceptions, awaited tasks and collectives, by a thread in some processes."),
+    )
     parser.add_argument("--markdown", action="store_true", help=t("Print Markdown."))
     parser.add_argument(
         "--seconds",
@@ -101,6 +106,8 @@ def check(arguments: argparse.Namespace) -> str:
         return t("Specify one of RUN, --cluster, --slurm, --hosts, --pids and --open.")
     if arguments.job and not arguments.cluster:
         return t("--job needs --cluster.")
+    if arguments.inside and not arguments.pids:
+        return t("--inside needs --pids.")
     if (arguments.json or arguments.format) and arguments.markdown:
         return t("Use only one of --markdown and --json.")
     return ""
@@ -145,6 +152,7 @@ async def _picture(app: App, arguments: argparse.Namespace) -> Picture:
         pids=tuple(arguments.pids),
         slurm_job=arguments.slurm,
         hosts=tuple(arguments.hosts),
+        inside=arguments.inside,
     )
     with suggesting_runs(app, arguments.run):
         return await app.pictures.take(target, on_progress, say, arguments.seconds)

@@ -11,6 +11,7 @@ import _thread
 import ast
 import collections
 import contextlib
+import gc
 import hashlib
 import json
 import operator
@@ -39,6 +40,16 @@ _CO_OPTIMIZED = 0x1
 # The variable, the frame, and the argument of `getrefcount`.
 _OURS_AND_THE_FRAMES = 3
 _DEBUGGERS = frozenset(("bdb", "pydevd"))
+MOST_EXCEPTIONS = 50
+MOST_CAUSES = 5
+MOST_FRAMES = 40
+# Of an event loop: tasks that are read, and kinds of them that are told apart.
+MOST_TASKS = 5000
+MOST_CHAINS = 50
+MOST_NAMES = 5
+# Of the flight recorder of PyTorch, the newest.
+MOST_COLLECTIVES = 100
+MOST_GROUPS = 200
 
 _BINARY: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -289,9 +300,10 @@ def described(value: Any, depth: int = 0) -> str:
         return _array(value)
     if kind in (list, tuple, set, frozenset, dict):
         return _items(value, depth)
-    if isinstance(value, BaseException):
+    # Not `isinstance`, which asks the object for its class.
+    if issubclass(kind, BaseException):
         return f"{kind.__name__}({', '.join(described(part, depth + 1) for part in value.args)})"
-    if isinstance(value, (type, types.FunctionType, types.ModuleType, types.BuiltinFunctionType)):
+    if issubclass(kind, (type, types.FunctionType, types.ModuleType, types.BuiltinFunctionType)):
         return f"<{kind.__name__} {getattr(value, '__qualname__', value.__name__)}>"
     return f"<{kind.__module__}.{kind.__qualname__} at {id(value):#x}>"
 
@@ -340,7 +352,7 @@ class Answers:
 
     def on_threads(self, _question: dict[str, Any]) -> dict[str, Any]:
         names = {thread.ident: thread.name for thread in threading.enumerate()}
-        main = threading.main_thread().ident
+        main = main_ident()
         own = threading.get_ident()
         exceptions = sys._current_exceptions() if hasattr(sys, "_current_exceptions") else {}
         return {
@@ -399,6 +411,15 @@ class Answers:
             value = evaluate(expression, frame.f_globals, names)
         return self._variable(expression, value)
 
+    def on_exceptions(self, _question: dict[str, Any]) -> dict[str, Any]:
+        return {"exceptions": held_exceptions()}
+
+    def on_awaits(self, _question: dict[str, Any]) -> dict[str, Any]:
+        return {"awaits": awaits()}
+
+    def on_collectives(self, _question: dict[str, Any]) -> dict[str, Any]:
+        return {"record": flight_record()}
+
     def _variable(self, name: str, value: Any) -> dict[str, Any]:
         has_children = next(iter(children(value)), None) is not None
         has_children = has_children and len(self._values) < MOST_VALUES
@@ -452,7 +473,7 @@ def _frame(frame: Any) -> dict[str, Any]:
 
 def _frame_at(question: dict[str, Any]) -> Any:
     """The frame with the `id` that was listed, else that of the number, from the innermost on."""
-    thread = question.get("thread") or threading.main_thread().ident or 0
+    thread = question.get("thread") or main_ident()
     frames = _frames(sys._current_frames().get(thread))
     wanted = question.get("id")
     if wanted is not None:
@@ -496,6 +517,228 @@ def _exception(current: Any) -> str:
     """What is being handled in a thread: an exception, or in Python 3.9 and 3.10 its triple."""
     error = current[1] if isinstance(current, tuple) else current
     return described(error) if error is not None else ""
+
+
+def main_ident() -> int:
+    """The main thread.  `threading` takes that which imports it first for it, which may be ours."""
+    taken = threading.main_thread().ident or 0
+    tops = sys._current_frames()
+    if taken in tops and not _is_own(tops[taken]):
+        return taken
+    for ident, top in tops.items():
+        if not _is_own(top) and _frames(top)[-1].f_globals.get("__name__") == "__main__":
+            return ident
+    return taken
+
+
+def held_exceptions() -> list[dict[str, Any]]:
+    """The exceptions that threads handle, with an empty `variable`, and those in variables of their frames."""
+    handled = sys._current_exceptions() if hasattr(sys, "_current_exceptions") else {}
+    main = main_ident()
+    rows = []
+    for ident, top in sys._current_frames().items():
+        if ident == threading.get_ident() or _is_own(top):
+            continue
+        current = handled.get(ident)
+        error = current[1] if isinstance(current, tuple) else current
+        listed = [("", top, error)] if error is not None else []
+        for frame in _frames(top):
+            listed += [(name, frame, value) for name, value in _exceptions_of(frame)]
+        shown = set()
+        for name, frame, value in listed:
+            if id(value) not in shown:
+                shown.add(id(value))
+                rows.append(
+                    {
+                        "is_main": ident == main,
+                        "variable": name,
+                        "frame": _frame(frame),
+                        "causes": [_raised(cause) for cause in _causes(value)],
+                    }
+                )
+    return sorted(rows, key=lambda row: not row["is_main"])[:MOST_EXCEPTIONS]
+
+
+def _exceptions_of(frame: Any) -> list[tuple[str, BaseException]]:
+    """The variables of a frame, and the attributes of its `self`, that are exceptions."""
+    names = _locals(frame)
+    attributes = getattr(names.get("self"), "__dict__", None)
+    if type(attributes) is dict:
+        names.update({f"self.{name}": value for name, value in list(attributes.items())})
+    # Not `isinstance`, which asks the object for its class.
+    return [
+        (name, value) for name, value in names.items() if issubclass(type(value), BaseException)
+    ]
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """`error`, what it was raised from or during, and so on."""
+    causes: list[BaseException] = []
+    current: BaseException | None = error
+    # Not `in`, which may call `__eq__` of the program.
+    while current is not None and all(current is not cause for cause in causes):
+        if len(causes) == MOST_CAUSES:
+            break
+        causes.append(current)
+        current = current.__cause__ or (
+            None if current.__suppress_context__ else current.__context__
+        )
+    return causes
+
+
+def _raised(error: BaseException) -> dict[str, Any]:
+    frames = []
+    step = error.__traceback__
+    while step is not None:
+        frames.append({**_frame(step.tb_frame), "line": step.tb_lineno or 0})
+        step = step.tb_next
+    return {
+        "type": type(error).__name__,
+        "text": described(error)[:LONGEST_VALUE],
+        "frames": frames[-MOST_FRAMES:],
+    }
+
+
+def awaits() -> list[dict[str, Any]]:
+    """What the tasks of all event loops of the process await: tasks that await the same are one entry.
+
+    `state` is `waits`, `runs` or `ready`, and `waits_for` the task or future at the end of the chain.
+    """
+    entries: dict[Any, dict[str, Any]] = {}
+    for task in _tasks():
+        coroutine = task.get_coro()
+        frames = _awaited_frames(coroutine)
+        waiter = getattr(task, "_fut_waiter", None)
+        runs = bool(getattr(coroutine, "cr_running", getattr(coroutine, "gi_running", False)))
+        state = "runs" if runs else "ready" if waiter is None else "waits"
+        key = (state, tuple((frame["path"], frame["function"], frame["line"]) for frame in frames))
+        entry = entries.setdefault(
+            key,
+            {
+                "state": state,
+                "frames": frames,
+                "waits_for": _future(waiter),
+                "count": 0,
+                "names": [],
+            },
+        )
+        entry["count"] += 1
+        if len(entry["names"]) < MOST_NAMES:
+            entry["names"].append(str(task.get_name())[:LONGEST_VALUE])
+    return sorted(entries.values(), key=lambda entry: -entry["count"])[:MOST_CHAINS]
+
+
+def _tasks() -> list[Any]:
+    """The tasks that have not ended; from outside their threads no function of asyncio lists them all."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None:
+        return []
+    listed: dict[int, Any] = {}
+    # Up to 3.11 the first, since 3.12 the others; since 3.14 those of C are only listed by loop.
+    for name in ("_all_tasks", "_scheduled_tasks", "_eager_tasks"):
+        for task in _copied(getattr(asyncio.tasks, name, ())):
+            listed[id(task)] = task
+    for loop in _loops():
+        with contextlib.suppress(Exception):
+            listed.update((id(task), task) for task in asyncio.all_tasks(loop))
+    tasks = [task for task in listed.values() if issubclass(type(task), asyncio.Task)]
+    return [task for task in tasks if not asyncio.Future.done(task)][:MOST_TASKS]
+
+
+def _copied(tasks: Any) -> list[Any]:
+    """A copy of a set to which other threads add meanwhile."""
+    for _attempt in range(1000):
+        with contextlib.suppress(RuntimeError):
+            return list(tasks)
+    return []
+
+
+def _loops() -> list[Any]:
+    return [
+        loop
+        for top in sys._current_frames().values()
+        for frame in _frames(top)
+        if frame.f_code.co_name == "run_forever"
+        and (loop := frame.f_locals.get("self")) is not None
+    ]
+
+
+def _awaited_frames(coroutine: Any) -> list[dict[str, Any]]:
+    """The frames of a coroutine and of what it awaits, outermost first."""
+    frames: list[dict[str, Any]] = []
+    while coroutine is not None and len(frames) < MOST_FRAMES:
+        kind = type(coroutine)
+        if kind is types.CoroutineType:
+            frame, coroutine = coroutine.cr_frame, coroutine.cr_await
+        elif kind is types.GeneratorType:
+            frame, coroutine = coroutine.gi_frame, coroutine.gi_yieldfrom
+        elif kind is types.AsyncGeneratorType:
+            frame, coroutine = coroutine.ag_frame, coroutine.ag_await
+        elif kind.__name__ in (
+            "async_generator_asend",
+            "async_generator_athrow",
+            "coroutine_wrapper",
+        ):
+            # Objects of C, which name what they run only to the garbage collector.
+            frame, coroutine = None, _referred(coroutine)
+        else:
+            break
+        if frame is not None:
+            frames.append(_frame(frame))
+    return frames
+
+
+def _referred(value: Any) -> Any:
+    generators = (types.CoroutineType, types.AsyncGeneratorType)
+    return next((item for item in gc.get_referents(value) if type(item) in generators), None)
+
+
+def _future(future: Any) -> str:
+    if future is None:
+        return ""
+    task = getattr(sys.modules.get("asyncio"), "Task", None)
+    if task is not None and issubclass(type(future), task):
+        return str(future.get_name())[:LONGEST_VALUE]
+    return type(future).__name__.lstrip("_")
+
+
+def flight_record() -> dict[str, Any]:
+    """The newest collectives in PyTorch's flight recorder and its counters; {} without one.
+
+    Reads only memory of the process: no rank and no GPU is asked.
+    """
+    module = sys.modules.get("torch._C._distributed_c10d")
+    best: dict[str, Any] = {}
+    # That of NCCL is separate, where PyTorch was built with it.
+    for name in ("_dump_nccl_trace_json", "_dump_fr_trace_json"):
+        function = getattr(module, name, None)
+        if function is None:
+            continue
+        record = json.loads(function(True, False))
+        entries = record.get("entries", [])[-MOST_COLLECTIVES:]
+        if entries or not best:
+            best = {
+                "version": str(record.get("version", "")),
+                "pg_status": record.get("pg_status", {}),
+                "entries": entries,
+            }
+        if entries:
+            break
+    if best:
+        best["groups"] = _joined_groups()
+    return best
+
+
+def _joined_groups() -> list[list[str]]:
+    """The names and descriptions of the process groups that this rank has joined: the recorder has only those that it used."""
+    world = getattr(sys.modules.get("torch.distributed.distributed_c10d"), "_world", None)
+    names = getattr(world, "pg_names", None)
+    if type(names) is not dict:
+        return []
+    return [
+        [str(name)[:LONGEST_VALUE], str(getattr(group, "group_desc", ""))[:LONGEST_VALUE]]
+        for group, name in list(names.items())[:MOST_GROUPS]
+    ]
 
 
 def serve(path: str) -> None:

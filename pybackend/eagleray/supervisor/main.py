@@ -15,6 +15,8 @@ from eagleray.app import App, Settings, build_app
 from eagleray.common import l10n
 from eagleray.common.bounded_log import logging_to
 from eagleray.common.paths import host_name, runs
+from eagleray.features.hangs.model import Picture, PictureTarget
+from eagleray.features.hangs.pictures import Pictures
 from eagleray.features.profiling.class_matches import MatchingCollector
 from eagleray.features.profiling.store import output_folder
 from eagleray.features.runs.model import ProcessIdentity, RunPlan, RunState
@@ -26,7 +28,7 @@ from eagleray.features.runs.supervisor_process import ALREADY_SUPERVISED
 from eagleray.ray.dashboard import Dashboard
 from eagleray.supervisor.launchers.factory import LauncherFactory
 from eagleray.supervisor.run_watch import RunWatch
-from eagleray.supervisor.stuck_watch import RunPictures, StuckWatch
+from eagleray.supervisor.stuck_watch import StuckWatch
 from eagleray.supervisor.supervisor import RunSupervisor
 from eagleray.tools.processes import born
 
@@ -55,12 +57,11 @@ async def _supervise(record: RunRecord, access: dict[str, Any]) -> None:
     parts = build_app(Settings.read({"discovery": "off"}, dict(os.environ)))
     parts.tokens.set_access(record.plan().cluster, **access)
     output = Output(record.output)
-    home, plan = _home(parts, record), record.plan()
-    pictures = RunPictures(lambda: home.resolved.dashboard if home.resolved else None)
     try:
         factory = LauncherFactory(
             parts.watch.dashboard, parts.clusters, parts.commands, own_dashboards, parts.queue
         )
+        home, plan = _home(parts, record), record.plan()
         watch = RunWatch(
             record,
             plan,
@@ -75,7 +76,7 @@ async def _supervise(record: RunRecord, access: dict[str, Any]) -> None:
             lambda: factory.create(record, output, dict(os.environ)),
             watch,
             reports=_reports(parts, record, plan, home),
-            stuck=_stuck_watch(record, plan, output, pictures),
+            stuck=_stuck_watch(record, plan, output, parts.pictures),
         )
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, supervisor.stop)
         ours = ProcessIdentity(os.getpid(), born(os.getpid()))
@@ -83,7 +84,6 @@ async def _supervise(record: RunRecord, access: dict[str, Any]) -> None:
         await supervisor.run()
     finally:
         output.close()
-        await pictures.close()
         await parts.close()
 
 
@@ -106,12 +106,19 @@ def _home(parts: App, record: RunRecord) -> HomeCluster:
 
 
 def _stuck_watch(
-    record: RunRecord, plan: RunPlan, output: Output, pictures: RunPictures
+    record: RunRecord, plan: RunPlan, output: Output, pictures: Pictures
 ) -> StuckWatch | None:
     if not plan.watch_minutes:
         return None
+
+    async def take(state: RunState) -> Picture | None:
+        # No step of a SLURM job is started without a click, and none would start while the job waits in its queue.
+        if plan.kind == "sbatch" and not state.cluster:
+            return None
+        return await pictures.take(PictureTarget(run_id=record.id))
+
     quiet_s, earlier = plan.watch_minutes * 60, record.state().picture
-    return StuckWatch(record.pictures, quiet_s, output.size, pictures.take, earlier)
+    return StuckWatch(record.pictures, quiet_s, output.size, take, earlier)
 
 
 def _reports(

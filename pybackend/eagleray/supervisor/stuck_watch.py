@@ -14,12 +14,9 @@ from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.paths import private_folder
 from eagleray.features.hangs import saved
-from eagleray.features.hangs.collecting import here
-from eagleray.features.hangs.collecting.cluster import ClusterPictures
 from eagleray.features.hangs.model import Picture
 from eagleray.features.hangs.verdict import Kind
 from eagleray.features.runs.model import RunPicture, RunState
-from eagleray.ray.dashboard import Dashboard
 
 # A picture of many ranks has some megabytes.
 MOST_PICTURES = 10
@@ -107,23 +104,3 @@ class StuckWatch:
         for old in sorted(folder.glob("*.json"))[:-MOST_PICTURES]:
             old.unlink(missing_ok=True)
         return path
-
-
-class RunPictures:
-    """Takes pictures of the processes of a run: those of its cluster, else its program on this machine and all below it."""
-
-    def __init__(self, home: Callable[[], Dashboard | None]) -> None:
-        self._home = home
-        self._of_clusters = ClusterPictures()
-
-    async def take(self, state: RunState) -> Picture | None:
-        """None while nothing of the run can be sampled from here, such as a SLURM job that waits in its queue."""
-        dashboard = self._home()
-        if dashboard is not None:
-            return await self._of_clusters.take(dashboard)
-        if state.program is None:
-            return None
-        return await here.take([state.program.pid])
-
-    async def close(self) -> None:
-        await self._of_clusters.close()

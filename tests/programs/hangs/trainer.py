@@ -129,6 +129,42 @@ class Trainer:
     async def answers(self) -> None:
         await asyncio.Queue().get()
 
+    def generations(self) -> None:
+        """The answers of rank 1 wait for an engine that gives none."""
+        if RANK == 1:
+            asyncio.run(self.generate_all())
+        self.reduce()
+
+    async def generate_all(self) -> None:
+        tokens, rewards = asyncio.Queue(), asyncio.Queue()
+        await asyncio.gather(*(self.generate(tokens) for _ in range(9)), self.score(rewards))
+
+    async def generate(self, tokens: asyncio.Queue) -> None:
+        await tokens.get()
+
+    async def score(self, rewards: asyncio.Queue) -> None:
+        await rewards.get()
+
+    def swallowed(self) -> None:
+        """Rank 1 has swallowed an exception, and never comes back."""
+        if RANK == 1:
+            self.try_again()
+        self.reduce()
+
+    def try_again(self) -> None:
+        try:
+            raise RuntimeError("CUDA error: device-side assert triggered")
+        except RuntimeError as error:
+            last_error = error
+        threading.Event().wait()
+        print(last_error)
+
+    def group_in_variable(self) -> None:
+        """At one line, rank 3 is in another group than the others."""
+        groups = [dist.new_group([0, 1, 2, 3]), dist.new_group([0, 1, 2, 3])]
+        group = groups[RANK == 3]
+        dist.all_reduce(self.gradient, group=group)
+
     def killed(self) -> None:
         """Rank 0 is killed, and the others wait for the file that it was to write."""
         if RANK == 0:

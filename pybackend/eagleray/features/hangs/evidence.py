@@ -11,6 +11,7 @@ from attrs import define, frozen
 
 from eagleray.features.hangs.activity import Activity, Doing, activity
 from eagleray.features.hangs.task_graph import OpenTask
+from eagleray.inspecting.readings import HeldException, ProcessReading
 from eagleray.sampling.frames import is_users
 from eagleray.sampling.merging import MergedStack, ThreadStack
 from eagleray.sampling.node import NodeSamples, ProcessSample, Round
@@ -22,12 +23,19 @@ _WORKING_CPU = 0.05
 _WORKING_BYTES = 100_000
 _WAKES_PER_S = 10
 
+# Exceptions with which Python and its libraries say that something is over or not there yet.
+_OF_CONTROL = (
+    *("StopIteration", "StopAsyncIteration", "GeneratorExit", "CancelledError"),
+    *("Empty", "Full", "BlockingIOError", "InterruptedError"),
+)
+
 
 @frozen
 class SampledProcess:
     """A process in all its samples; `stacks` are those of its leading thread, None where it could not be read.
 
     `moves`: its stack, or what it has read or sent, differs between samples.  `cpu`: cores that it used between them.
+    `reading` is what it has answered from inside, None if it wasn't asked.
     """
 
     process: Described
@@ -38,6 +46,7 @@ class SampledProcess:
     moves: bool
     cpu: float
     holds_gil: bool
+    reading: ProcessReading | None = None
 
     @property
     def rank(self) -> int:
@@ -51,6 +60,23 @@ class SampledProcess:
     def stack(self) -> ThreadStack | None:
         """The newest stack that could be read."""
         return next((stack for stack in reversed(self.stacks) if stack is not None), None)
+
+    @property
+    def raised(self) -> tuple[HeldException, ...]:
+        """The exceptions that it handles, or holds in variables of the user's code, best first."""
+        held = self.reading.exceptions if self.reading else ()
+        held_by_user = [
+            each
+            for each in held
+            if each.causes[0].kind not in _OF_CONTROL
+            and (not each.variable or is_users(each.frame))
+        ]
+        # Of equals, that of the main thread, which comes first.
+        return tuple(sorted(held_by_user, key=lambda each: bool(each.variable)))
+
+    @property
+    def has_raised(self) -> bool:
+        return bool(self.raised or self.last.exceptions)
 
 
 @define(slots=False)

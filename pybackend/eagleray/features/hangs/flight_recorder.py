@@ -58,7 +58,10 @@ class Mismatch:
 
 
 def parse(text: bytes | str) -> RankRecord | None:
-    """The record in a dump; None if `text` is none."""
+    """The record in a dump; None if `text` is none.
+
+    `groups`, which `inspecting/inside.py` adds, are those that the rank has joined, also without a collective in them.
+    """
     try:
         value = json.loads(text)
         entries = [_collective(entry) for entry in value["entries"] if not entry["is_p2p"]]
@@ -66,7 +69,8 @@ def parse(text: bytes | str) -> RankRecord | None:
         names = {
             str(entry["pg_id"]): _group(entry) for entry in value["entries"] if "pg_id" in entry
         }
-        progress = {
+        joined = [_label(name, description) for name, description in value.get("groups") or []]
+        progress = dict.fromkeys(joined, GroupProgress(0, 0)) | {
             names.get(number, number): GroupProgress(
                 _number(counts["last_enqueued_collective"]),
                 _number(counts["last_completed_collective"]),
@@ -161,9 +165,12 @@ def _collective(entry: Mapping[str, Any]) -> Collective:
 
 
 def _group(entry: Mapping[str, Any]) -> str:
-    """The description of the group, which users choose, else its name."""
-    name, description = (str(part) for part in entry["process_group"])
-    return description or name
+    return _label(*entry["process_group"])
+
+
+def _label(name: Any, description: Any) -> str:
+    """The description of a group, which users choose, else its name.  PyTorch calls those without one `undefined`."""
+    return str(name if description in ("", "undefined", None) else description)
 
 
 def _listed(values: Iterable[Any]) -> str:

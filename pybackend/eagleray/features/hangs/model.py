@@ -17,6 +17,7 @@ class PictureTarget:
 
     `cluster` is the id of a cluster, `job_id` that of a Ray job in it, `run_id` that of a run.  Without Ray these are
     `pids` of this machine, the steps of a `slurm_job`, and processes of `hosts` that are reached through ssh.
+    `inside`: a thread in some of the processes reads exceptions, awaited tasks and collectives.
     """
 
     cluster: str = ""
@@ -25,6 +26,7 @@ class PictureTarget:
     pids: tuple[int, ...] = ()
     slurm_job: str = ""
     hosts: tuple[str, ...] = ()
+    inside: bool = False
 
 
 @frozen
@@ -53,8 +55,21 @@ class StackClass:
 
 
 @frozen
+class CollectiveRow:
+    """The last collectives of a process group that a rank has started and ended, by their numbers; `call` is the last."""
+
+    group: str
+    started: int
+    ended: int
+    call: str
+
+
+@frozen
 class RankRow:
-    """A process: `cpu` is in cores, `state` the kernel's letter, and `moves` whether it went on between samples."""
+    """A process: `cpu` is in cores, `state` the kernel's letter, and `moves` whether it went on between samples.
+
+    `collectives` are those of its flight recorder, none where that is off or wasn't read.
+    """
 
     group: str
     rank: int
@@ -66,6 +81,7 @@ class RankRow:
     moves: bool
     cpu: float
     state: str
+    collectives: tuple[CollectiveRow, ...] = ()
 
 
 @frozen
@@ -121,8 +137,43 @@ class Coverage:
 
 
 @frozen
+class ExceptionRow:
+    """An exception that a process handles, with `variable` "", or holds in that variable; `frames` are its traceback.
+
+    `text` is its type with its arguments, and `first` that of the exception which came first, "" for itself.
+    """
+
+    text: str
+    first: str
+    variable: str
+    frames: tuple[FrameRow, ...]
+
+
+@frozen
+class AwaitRow:
+    """Tasks of event loops that await the same: `state` is `waits`, `runs` or `ready`, `waits_for` what they await."""
+
+    state: str
+    count: int
+    names: tuple[str, ...]
+    frames: tuple[FrameRow, ...]
+    waits_for: str
+
+
+@frozen
+class InsideRow:
+    """What a process says of itself; `reason` is why it doesn't, "" if it does."""
+
+    group: str
+    rank: int
+    reason: str
+    exceptions: tuple[ExceptionRow, ...]
+    awaits: tuple[AwaitRow, ...]
+
+
+@frozen
 class Picture:
-    """What was seen at one time, `taken_at` in seconds since 1970."""
+    """What was seen at one time, `taken_at` in seconds since 1970; `inside` of those processes that were asked."""
 
     version: int
     taken_at: float
@@ -130,3 +181,4 @@ class Picture:
     classes: tuple[StackClass, ...]
     ranks: tuple[RankRow, ...]
     coverage: Coverage
+    inside: tuple[InsideRow, ...] = ()

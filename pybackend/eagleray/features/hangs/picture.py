@@ -6,11 +6,18 @@ from collections.abc import Iterable, Iterator
 
 from attrs import asdict
 
+from eagleray.common.errors import printable
+from eagleray.common.redact import redact_text
+from eagleray.features.hangs.counter_readings import record_of
 from eagleray.features.hangs.evidence import HangEvidence, SampledProcess
 from eagleray.features.hangs.model import (
     VERSION,
+    AwaitRow,
+    CollectiveRow,
     Coverage,
+    ExceptionRow,
     FrameRow,
+    InsideRow,
     Picture,
     RankRow,
     ReadingRow,
@@ -20,6 +27,7 @@ from eagleray.features.hangs.model import (
     VerdictRow,
 )
 from eagleray.features.hangs.verdict import HangVerdict, Reading
+from eagleray.inspecting.readings import AwaitChain, HeldException, ProcessReading
 from eagleray.sampling.frames import PythonFrame, is_noise, is_users
 from eagleray.sampling.merging import (
     Member,
@@ -48,6 +56,7 @@ def picture(
             _unseen(evidence),
             tuple(silent),
         ),
+        tuple(_inside(each) for each in evidence.processes if each.reading is not None),
     )
 
 
@@ -126,7 +135,56 @@ def _rank(sampled: SampledProcess) -> RankRow:
         moves=sampled.moves,
         cpu=round(sampled.cpu, 2),
         state=sampled.last.state,
+        collectives=_collectives(sampled),
     )
+
+
+def _collectives(sampled: SampledProcess) -> tuple[CollectiveRow, ...]:
+    record = record_of(sampled)
+    if record is None:
+        return ()
+    calls = {name: each.operation for (name, _), each in sorted(record.collectives.items())}
+    return tuple(
+        CollectiveRow(
+            printable(group), progress.started, progress.ended, printable(calls.get(group, ""))
+        )
+        for group, progress in sorted(record.progress.items())
+    )
+
+
+def _inside(sampled: SampledProcess) -> InsideRow:
+    reading = sampled.reading or ProcessReading("no-answer")
+    return InsideRow(
+        sampled.process.group,
+        sampled.rank,
+        reading.reason,
+        tuple(_exception(held) for held in sampled.raised),
+        tuple(_await(chain) for chain in reading.awaits),
+    )
+
+
+def _exception(held: HeldException) -> ExceptionRow:
+    raised, first = held.causes[0], held.causes[-1]
+    return ExceptionRow(
+        _plain(raised.text),
+        _plain(first.text) if first is not raised else "",
+        printable(held.variable),
+        tuple(_frame(frame) for frame in first.frames),
+    )
+
+
+def _await(chain: AwaitChain) -> AwaitRow:
+    return AwaitRow(
+        chain.state,
+        chain.tasks,
+        tuple(map(printable, chain.names)),
+        tuple(_frame(frame) for frame in chain.frames),
+        printable(chain.waits_for),
+    )
+
+
+def _plain(text: str) -> str:
+    return redact_text(printable(text, 500))
 
 
 def _unseen(evidence: HangEvidence) -> tuple[Unseen, ...]:

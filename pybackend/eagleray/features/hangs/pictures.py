@@ -63,7 +63,7 @@ class Pictures:
         4. A cluster, or only a job of it.
         """
         if target.pids:
-            return await here.take(target.pids, on_progress, pause_s=pause_s)
+            return await here.take(target.pids, on_progress, pause_s=pause_s, inside=target.inside)
         if target.slurm_job:
             return await self._of_slurm_jobs.take(target.slurm_job, on_progress, pause_s=pause_s)
         if target.hosts:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from attrs import frozen
 
 from eagleray.common.l10n import counted, t
-from eagleray.features.hangs import ray_readings, source_lines, wording
+from eagleray.features.hangs import counter_readings, ray_readings, source_lines, wording
 from eagleray.features.hangs.activity import MESSAGES, WAIT, Doing
 from eagleray.features.hangs.evidence import HangEvidence, SampledProcess, World
 from eagleray.features.hangs.verdict import Kind, Reading
@@ -168,7 +168,7 @@ def tearing_down(scene: Scene) -> Iterator[Reading]:
     if not ending or not left:
         return
     raised = _those_that_raised(ending)
-    exceptions = ", ".join(sorted({name for each in raised for name in each.last.exceptions}))
+    exceptions = wording.exceptions(raised)
     values = {**_about(scene, raised), "exceptions": exceptions, "calls": wording.calls(left)}
     if exceptions:
         text = counted(
@@ -184,7 +184,7 @@ def tearing_down(scene: Scene) -> Iterator[Reading]:
             "{Ranks} clean up{place}, and the others wait in {calls}.",
             **values,
         )
-    confidence = 0.9 if exceptions else 0.8
+    confidence = _confidence(raised, 0.95, 0.9, 0.8)
     yield _reading(scene, Kind.CLEANUP_DEADLOCK, raised, confidence, text, _read_log(raised))
 
 
@@ -199,11 +199,12 @@ def in_handler(scene: Scene) -> Iterator[Reading]:
         return
     text = counted(
         len(raised),
-        "{Ranks} handles an exception in {calls}. {Others} wait in {other_calls}.",
-        "{Ranks} handle an exception in {calls}. {Others} wait in {other_calls}.",
+        "{Ranks} handles {exceptions} in {calls}. {Others} wait in {other_calls}.",
+        "{Ranks} handle {exceptions} in {calls}. {Others} wait in {other_calls}.",
         **_about(scene, raised),
+        exceptions=wording.exceptions(raised) or t("an exception"),
     )
-    confidence = 0.9 if any(each.last.exceptions for each in raised) else 0.75
+    confidence = _confidence(raised, 0.95, 0.9, 0.75)
     yield _reading(scene, Kind.EXCEPTION_IN_FLIGHT, raised, confidence, text, _read_log(raised))
 
 
@@ -276,7 +277,7 @@ def different_calls(scene: Scene) -> Iterator[Reading]:
             "{Ranks} waits in {calls} while {others} wait in {other_calls}{branch}.",
             "{Ranks} wait in {calls} while {others} wait in {other_calls}{branch}.",
             **_about(scene, different),
-            branch=_branch(different, scene.world.others(different)),
+            branch=wording.branch(different, scene.world.others(different)),
         )
         step = t("Make all ranks call the same collectives in the same order.")
         confidence = 0.9 if by_call else 0.7
@@ -294,8 +295,7 @@ def late(scene: Scene) -> Iterator[Reading]:
             "The event loop of {ranks} waits, and the others for it.",
             **_about(scene, behind),
         )
-        step = t("Look at what the tasks of the event loop await.")
-        yield _reading(scene, Kind.ASYNCIO, behind, 0.8, text, step)
+        yield _event_loop(scene, behind, 0.8, text)
         return
     confidence = 0.8 if len(behind) <= len(waiting) else 0.6
     text = counted(
@@ -304,7 +304,21 @@ def late(scene: Scene) -> Iterator[Reading]:
         "{Others} wait in {other_calls} for {ranks}, which do not move{place}.",
         **_about(scene, behind),
     )
+    if not_started := counter_readings.not_started(scene.world, behind):
+        text, confidence = f"{text} {not_started}", 0.9
+    text += _held_text(behind)
     yield _reading(scene, Kind.STRAGGLER, behind, confidence, text, _inspect_step(behind))
+
+
+def _event_loop(
+    scene: Scene, loops: Sequence[SampledProcess], confidence: float, text: str
+) -> Reading:
+    """The reading `text`, with what the tasks of the loops await if they have told that."""
+    awaited = wording.awaited(loops)
+    if awaited:
+        text, confidence = f"{text} {awaited}.", 0.9
+    step = t("Look at what the tasks of the event loop await.")
+    return _reading(scene, Kind.ASYNCIO, loops, confidence, text, step)
 
 
 def event_loops(scene: Scene) -> Iterator[Reading]:
@@ -312,8 +326,7 @@ def event_loops(scene: Scene) -> Iterator[Reading]:
     loops = scene.world.doing(Doing.IN_EVENT_LOOP)
     if loops and not scene.waiting:
         text = t("The event loop of {ranks} waits.", **_about(scene, loops))
-        step = t("Look at what the tasks of the event loop await.")
-        yield _reading(scene, Kind.ASYNCIO, loops, 0.7, text, step)
+        yield _event_loop(scene, loops, 0.7, text)
 
 
 def same_call(scene: Scene) -> Iterator[Reading]:
@@ -347,7 +360,13 @@ def outliers(scene: Scene) -> Iterator[Reading]:
         "{Ranks} are elsewhere than the others{place}, and no rank moves.",
         **_about(scene, different),
     )
+    text += _held_text(different)
     yield _reading(scene, Kind.STRAGGLER, different, 0.55, text, _inspect_step(different))
+
+
+def counters(scene: Scene) -> Iterator[Reading]:
+    """What the flight recorders of the ranks say: numbers decide where stacks leave a doubt."""
+    yield from counter_readings.counters(scene.world)
 
 
 def ray_get_cycle(scene: Scene) -> Iterator[Reading]:
@@ -373,6 +392,7 @@ RULES: tuple[Rule, ...] = (
     dead,
     loading_data,
     unmatched_messages,
+    counters,
     different_groups,
     different_calls,
     late,
@@ -411,8 +431,31 @@ def _about(scene: Scene, some: Sequence[SampledProcess]) -> dict[str, str]:
 
 
 def _those_that_raised(ranks: Sequence[SampledProcess]) -> list[SampledProcess]:
-    """Those of `ranks` with an exception in their variables, else all of them."""
-    return [each for each in ranks if each.last.exceptions] or list(ranks)
+    """Those of `ranks` with an exception, else all of them."""
+    return [each for each in ranks if each.has_raised] or list(ranks)
+
+
+def _confidence(
+    ranks: Sequence[SampledProcess], with_exception: float, with_type: float, without: float
+) -> float:
+    """A rank that has told its exception itself leaves less doubt than a variable with its type."""
+    if any(each.raised for each in ranks):
+        return with_exception
+    return with_type if any(each.last.exceptions for each in ranks) else without
+
+
+def _held_text(ranks: Sequence[SampledProcess]) -> str:
+    """A sentence on the exceptions that `ranks` have swallowed."""
+    raised = [each for each in ranks if each.raised]
+    if not raised:
+        return ""
+    return " " + counted(
+        len(raised),
+        "{Ranks} holds {exceptions}.",
+        "{Ranks} hold {exceptions}.",
+        Ranks=wording.Ranks(raised),
+        exceptions=wording.exceptions(raised),
+    )
 
 
 def _read_log(ranks: Sequence[SampledProcess]) -> str:
@@ -438,27 +481,6 @@ def _minority(
 def _group(process: SampledProcess) -> str:
     place = process.activity.place
     return source_lines.group_at(place.file, place.line, process.activity.call) if place else ""
-
-
-def _branch(some: Sequence[SampledProcess], others: Sequence[SampledProcess]) -> str:
-    """`: the branch at line 86 differs between ranks`, found where the stacks of both fork."""
-    first, second = some[0].stack, others[0].stack
-    if first is None or second is None:
-        return ""
-    for first_frame, second_frame in zip(first.frames, second.frames, strict=False):
-        if first_frame == second_frame:
-            continue
-        same_function = (first_frame.function, first_frame.file) == (
-            second_frame.function,
-            second_frame.file,
-        )
-        line = (
-            source_lines.branch_between(first_frame.file, first_frame.line, second_frame.line)
-            if same_function
-            else 0
-        )
-        return t(": the branch at line {line} differs between ranks", line=line) if line else ""
-    return ""
 
 
 def _peer(each: SampledProcess) -> int:

@@ -35,6 +35,13 @@ def as_json(taken: Picture) -> dict[str, Any]:
     return plain
 
 
+def structured(value: Any) -> Picture:
+    """The picture in a value of `as_json`.  Raises one of cattrs' errors, TypeError, KeyError or ValueError."""
+    taken = _converter.structure(value, Picture)
+    _check_ranks(taken)
+    return taken
+
+
 def save(taken: Picture, path: Path) -> None:
     """Writes the picture.  Raises OSError."""
     replace_text(path, json.dumps(as_json(taken), indent=1) + "\n")
@@ -48,8 +55,7 @@ def load(path: Path) -> Picture:
         value = json.loads(path.read_bytes())
         if not isinstance(value, dict) or value.get("version") != VERSION:
             raise errors.no_picture(path, t("it is not a picture of this version"))
-        taken = _converter.structure(value, Picture)
-        _check_ranks(taken)
+        taken = structured(value)
     except OSError as error:
         raise errors.no_picture(path, str(error.strerror)) from error
     except (*UNREADABLE_JSON, BaseValidationError, TypeError, KeyError) as error:

@@ -9,10 +9,11 @@ from eagleray.common.l10n import counted, later, t, translated
 from eagleray.common.redact import redact_text
 from eagleray.features.hangs import wording
 from eagleray.features.hangs.comparing import Move
-from eagleray.features.hangs.model import Coverage, Picture, StackClass
+from eagleray.features.hangs.model import AwaitRow, Coverage, FrameRow, Picture, RankRow, StackClass
 from eagleray.features.hangs.picture import tree_of
 from eagleray.sampling.frames import PythonFrame, is_noise, is_users
 from eagleray.sampling.merging import TreeNode
+from eagleray.sampling.processes import RANK
 from eagleray.sampling.rank_sets import RankSet
 
 REASONS = {
@@ -22,6 +23,23 @@ REASONS = {
     "timeout": later("reading it took too long"),
     "no-tool": later("py-spy is missing"),
     "not-python": later("is not a Python process"),
+}
+
+INSIDE_REASONS = {
+    "ended": later("has ended"),
+    "stopped": later("is stopped"),
+    "permission": later("ptrace is not allowed"),
+    "gil-held": later("native code holds the GIL"),
+    "busy": later("all threads run native code"),
+    "not-python": later("is not a Python process"),
+    "processor": later("this works on x86-64 only"),
+    "timeout": later("it did not answer in time"),
+    "no-answer": later("it gave no answer"),
+}
+STATES = {
+    "waits": (later("waits"), later("wait")),
+    "runs": (later("runs"), later("run")),
+    "ready": (later("is ready"), later("are ready")),
 }
 
 
@@ -36,13 +54,14 @@ def lines(taken: Picture) -> Iterator[str]:
         "{n} processes seen in 3 samples.",
     )
     yield from _unseen(taken.coverage)
+    yield from inside_lines(taken)
 
 
 def markdown(taken: Picture) -> str:
     """The picture for an issue of the user's project: secrets in arguments of commands are hidden."""
     verdict, *rest = _verdict(taken)
     parts = [f"**{verdict}**", *rest, "```text", *tree_lines(tree_of(taken), taken), "```"]
-    parts += [f"- {line}" for line in _unseen(taken.coverage)]
+    parts += [f"- {line}" for line in (*_unseen(taken.coverage), *inside_lines(taken))]
     return redact_text("\n\n".join(parts[:1]) + "\n\n" + "\n".join(parts[1:]) + "\n")
 
 
@@ -85,6 +104,73 @@ def _verdict(taken: Picture) -> Iterator[str]:
         yield t(
             "{kind}, {percent} % sure", kind=verdict.kind, percent=round(100 * verdict.confidence)
         )
+
+
+def inside_lines(taken: Picture) -> Iterator[str]:
+    """What processes have said of themselves: exceptions, awaited tasks and collectives."""
+    roles = {(each.group, each.rank): each for each in taken.ranks}
+    for inside in sorted(taken.inside, key=lambda each: (each.group, each.rank)):
+        row = roles.get((inside.group, inside.rank))
+        name = _name(row) if row else str(inside.rank)
+        if inside.reason:
+            reason = INSIDE_REASONS.get(inside.reason)
+            yield t(
+                "Not read inside: {name} ({reason})",
+                name=name,
+                reason=translated(reason) if reason else inside.reason,
+            )
+        for held in inside.exceptions:
+            if held.variable:
+                yield t(
+                    "{name} holds {exception} in {variable}{chain}",
+                    name=name,
+                    exception=held.first or held.text,
+                    variable=held.variable,
+                    chain=_chain(held.frames),
+                )
+            else:
+                yield t(
+                    "{name} handles {exception}{chain}",
+                    name=name,
+                    exception=held.first or held.text,
+                    chain=_chain(held.frames),
+                )
+        for chain in inside.awaits:
+            yield counted(
+                chain.count,
+                "{name}: task {tasks} {state}{chain}",
+                "{name}: {n} tasks {state} ({tasks}){chain}",
+                name=name,
+                tasks=", ".join(chain.names) + (", …" if chain.count > len(chain.names) else ""),
+                state=_state(chain),
+                chain=_chain(chain.frames, chain.waits_for),
+            )
+        for each in row.collectives if row else ():
+            yield t(
+                "{name}: {group} started {started}, ended {ended} ({call})",
+                name=name,
+                group=each.group,
+                started=each.started,
+                ended=each.ended,
+                call=each.call,
+            )
+
+
+def _state(chain: AwaitRow) -> str:
+    singular, plural = STATES.get(chain.state, (chain.state, chain.state))
+    return translated(singular if chain.count == 1 else plural)
+
+
+def _name(row: RankRow) -> str:
+    if row.role == RANK:
+        return wording.Ranks_of(RankSet.of([row.rank]))
+    return f"{row.role} {row.rank}"
+
+
+def _chain(frames: Iterable[FrameRow], end: str = "") -> str:
+    plain = [PythonFrame(frame.function, frame.path, frame.line) for frame in frames]
+    steps = [*_folded(plain), *([end] if end else [])]
+    return f": {' > '.join(steps)}" if steps else ""
 
 
 def _unseen(coverage: Coverage) -> Iterator[str]:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
-from eagleray.common.l10n import t
+from eagleray.common.errors import printable
+from eagleray.common.l10n import counted, t
+from eagleray.common.redact import redact_text
+from eagleray.features.hangs import source_lines
 from eagleray.features.hangs.activity import Doing
 from eagleray.features.hangs.evidence import SampledProcess
-from eagleray.sampling.frames import PythonFrame
+from eagleray.inspecting.readings import WAITS, AwaitChain, HeldException
+from eagleray.sampling.frames import PythonFrame, is_users
 from eagleray.sampling.processes import ACTOR, DRIVER, RANK, Described
 from eagleray.sampling.rank_sets import RankSet
 
 # More calls, or parts of a set of ranks, than these in a sentence make it a list.
 _MOST_CALLS = 3
 _MOST_PARTS = 8
+_LONGEST_EXCEPTION = 160
 
 
 def ranks(processes: Iterable[SampledProcess]) -> str:
@@ -74,6 +79,70 @@ def place(processes: Sequence[SampledProcess]) -> str:
         for frame in list(frames)[:_MOST_CALLS]
     ]
     return t(" in {places}", places=", ".join(listed)) if listed else ""
+
+
+def exceptions(processes: Sequence[SampledProcess]) -> str:
+    """`ValueError('shape 3') (trainer.py:88)` for each different exception; only types where only those are known."""
+    texts = dict.fromkeys(raised_text(process.raised[0]) for process in processes if process.raised)
+    names = sorted({name for process in processes for name in process.last.exceptions})
+    return ", ".join(list(texts)[:_MOST_CALLS] or names)
+
+
+def raised_text(held: HeldException) -> str:
+    """The exception that came first of its causes, and the line of the user that raised it.
+
+    What follows in a cleanup is often only a consequence.
+    """
+    first = held.causes[-1]
+    text = redact_text(printable(first.text, _LONGEST_EXCEPTION))
+    place = next((frame for frame in reversed(first.frames) if is_users(frame)), None)
+    return f"{text} ({line_of(place)})" if place else text
+
+
+def awaited(processes: Sequence[SampledProcess]) -> str:
+    """`All 12 tasks wait, 10 of them in Rollout.generate (rollout.py:41)`; "" if the tasks are not known, or not all wait."""
+    chains = [chain for each in processes if each.reading for chain in each.reading.awaits]
+    # The task that runs an event loop for ever waits like others.
+    if not chains or any(chain.state != WAITS for chain in chains):
+        return ""
+    counts: Counter[str] = Counter()
+    for chain in chains:
+        counts[_awaited_place(chain)] += chain.tasks
+    count = sum(counts.values())
+    place, most = counts.most_common(1)[0]
+    if not place:
+        return counted(count, "Its task waits", "All {n} tasks wait")
+    if most == count:
+        return counted(
+            count, "Its task waits in {place}", "All {n} tasks wait in {place}", place=place
+        )
+    return t("All {n} tasks wait, {most} of them in {place}", n=count, most=most, place=place)
+
+
+def _awaited_place(chain: AwaitChain) -> str:
+    frame = next((frame for frame in reversed(chain.frames) if is_users(frame)), None)
+    return f"{short_function(frame)} ({line_of(frame)})" if frame else ""
+
+
+def branch(some: Sequence[SampledProcess], others: Sequence[SampledProcess]) -> str:
+    """`: the branch at line 86 differs between ranks`, found where the stacks of both fork."""
+    first, second = some[0].stack, others[0].stack
+    if first is None or second is None:
+        return ""
+    for first_frame, second_frame in zip(first.frames, second.frames, strict=False):
+        if first_frame == second_frame:
+            continue
+        same_function = (first_frame.function, first_frame.file) == (
+            second_frame.function,
+            second_frame.file,
+        )
+        line = (
+            source_lines.branch_between(first_frame.file, first_frame.line, second_frame.line)
+            if same_function
+            else 0
+        )
+        return t(": the branch at line {line} differs between ranks", line=line) if line else ""
+    return ""
 
 
 def line_of(frame: PythonFrame) -> str:

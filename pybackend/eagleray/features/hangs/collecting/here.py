@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from eagleray.features.hangs import errors
+from eagleray.features.hangs.collecting.inside_here import read_inside
 from eagleray.features.hangs.collecting.rounds import PAUSE_S, ROUNDS, OnProgress, unheard
 from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import evidence
@@ -29,16 +30,23 @@ async def take(
     on_progress: OnProgress = unheard,
     rounds: int = ROUNDS,
     pause_s: float = PAUSE_S,
+    *,
+    inside: bool = False,
 ) -> Picture:
     """The picture of `pids`, of the ranks of their worlds and of what they have started.
 
+    `inside`: a thread in some of the processes, for two minutes, reads exceptions, awaited tasks and collectives.
     Raises EaglerayError if none of them runs.
     """
     node = await _sample(pids, on_progress, rounds, pause_s)
     if not node.processes:
         raise errors.no_processes(pids)
     sampled = evidence([node], pause_s, is_whole=False)
-    return picture(sampled, diagnosis(sampled), time.time())
+    verdict = diagnosis(sampled)
+    if inside:
+        sampled = await read_inside(sampled, verdict)
+        verdict = diagnosis(sampled)
+    return picture(sampled, verdict, time.time())
 
 
 def _sample_now(

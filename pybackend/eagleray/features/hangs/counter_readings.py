@@ -1,0 +1,232 @@
+"""Readings of the flight recorders of ranks: which collective each has started and ended last decides whose fault it is.
+
+Only collectives that have not ended count: ranks may give different shapes to one that has worked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from eagleray.common.errors import printable
+from eagleray.common.l10n import counted, t
+from eagleray.features.hangs import flight_recorder, wording
+from eagleray.features.hangs.activity import Doing
+from eagleray.features.hangs.evidence import SampledProcess, World
+from eagleray.features.hangs.flight_recorder import Mismatch, RankRecord
+from eagleray.features.hangs.verdict import Kind, Reading
+from eagleray.sampling.rank_sets import RankSet
+
+Records = Mapping[int, RankRecord]
+
+_parsed = lru_cache(1024)(flight_recorder.parse)
+
+
+def record_of(process: SampledProcess) -> RankRecord | None:
+    """What the flight recorder of a rank has recorded; None if it is off, or wasn't read."""
+    text = process.reading.record if process.reading else ""
+    return _parsed(text) if text else None
+
+
+def counters(world: World) -> Iterator[Reading]:
+    """The first of these that fits a group whose collectives don't end.
+
+    1. Ranks are in different collectives of the same number: a mismatch.
+    2. A rank is late in this group while it waits in another, where a partner of it is late: the wrong group.
+    3. Ranks have started fewer collectives than others, and wait, too, as in a later call on a GPU: the stragglers.
+       Of one that doesn't wait its stack says more, and the number is added to that.
+    4. All ranks have started the same collective, and all were read: it is the transport.
+    """
+    records = _records(world)
+    if len(records) < 2:
+        return
+    stuck = [
+        group
+        for group in flight_recorder.groups(records)
+        if flight_recorder.is_stuck(records, group)
+    ]
+    for group in stuck:
+        differing = flight_recorder.mismatch(records, group)
+        if differing is not None and _has_not_ended(records, differing):
+            yield _mismatch(world, records, differing)
+            return
+    if len(stuck) > 1 and (wrong := _in_other_group(records, stuck)):
+        yield _wrong_group(world, records, wrong)
+        return
+    for group in stuck:
+        late = flight_recorder.behind(records, group)
+        if late:
+            slow = [each for each in world.ranks if each.rank in late]
+            if all(each.activity.doing is Doing.IN_COLLECTIVE for each in slow):
+                yield _straggler(world, records, group, slow)
+            return
+    if len(stuck) == 1 and len(records) == len(world.expected):
+        yield _transport(world, records, stuck[0])
+
+
+def pending(record: RankRecord) -> list[str]:
+    """The groups of which a rank has started a collective that has not ended."""
+    return sorted(
+        group for group, progress in record.progress.items() if progress.started > progress.ended
+    )
+
+
+def _has_not_ended(records: Records, differing: Mismatch) -> bool:
+    return any(
+        (group := record.progress.get(differing.group)) is not None
+        and group.ended < differing.number
+        for record in records.values()
+    )
+
+
+def _in_other_group(records: Records, stuck: list[str]) -> list[int]:
+    """The ranks whose pending collective is in another group than that of most, though they are members of that."""
+    by_group = {
+        group: [rank for rank, record in records.items() if group in pending(record)]
+        for group in stuck
+    }
+    usual = max(stuck, key=lambda group: len(by_group[group]))
+    late = flight_recorder.behind(records, usual)
+    return [rank for rank in late if pending(records[rank]) and rank not in by_group[usual]]
+
+
+def _mismatch(world: World, records: Records, differing: Mismatch) -> Reading:
+    some = [each for each in world.ranks if each.rank in differing.ranks]
+    others = [
+        each for each in world.ranks if each.rank in records and each.rank not in differing.ranks
+    ]
+    theirs, usual = differing.theirs, differing.others
+    values = {
+        "Ranks": wording.Ranks(some),
+        "others": wording.ranks(others),
+        "number": differing.number,
+        "group": _name(differing.group),
+        "branch": wording.branch(some, others),
+    }
+    if differing.differs == "operation":
+        text = counted(
+            len(some),
+            "{Ranks} calls {theirs} as collective {number} of {group}, {others} {usual}{branch}.",
+            "{Ranks} call {theirs} as collective {number} of {group}, {others} {usual}{branch}.",
+            theirs=_call(some, theirs.operation),
+            usual=_call(others, usual.operation),
+            **values,
+        )
+    else:
+        is_shape = differing.differs == "shapes"
+        text = counted(
+            len(some),
+            "{Ranks} gives {theirs} to collective {number} of {group} ({call}), {others} {usual}.",
+            "{Ranks} give {theirs} to collective {number} of {group} ({call}), {others} {usual}.",
+            theirs=_name(theirs.shapes if is_shape else theirs.dtypes),
+            usual=_name(usual.shapes if is_shape else usual.dtypes),
+            call=_name(usual.operation),
+            **values,
+        )
+    step = t("Make all ranks call the same collectives in the same order.")
+    ranks = RankSet.of(differing.ranks)
+    return Reading(Kind.COLLECTIVE_MISMATCH, ranks, 0.95, text, step, world.name)
+
+
+def _call(processes: Sequence[SampledProcess], operation: str) -> str:
+    """The operation, with its line in the program if the stacks have it."""
+    calls = wording.calls(processes)
+    return calls if calls.startswith(f"{operation} (") else _name(operation)
+
+
+def _wrong_group(world: World, records: Records, wrong: Sequence[int]) -> Reading:
+    some = [each for each in world.ranks if each.rank in wrong]
+    others = [each for each in world.ranks if each.rank in records and each.rank not in wrong]
+    text = counted(
+        len(some),
+        "{Ranks} waits in {calls} of group {theirs}, {others} in {other_calls} of {usual}.",
+        "{Ranks} wait in {calls} of group {theirs}, {others} in {other_calls} of {usual}.",
+        Ranks=wording.Ranks(some),
+        calls=wording.calls(some),
+        theirs=_groups(records, some),
+        others=wording.ranks(others),
+        other_calls=wording.calls(others),
+        usual=_groups(records, others),
+    )
+    step = t("Use the same process group on all ranks.")
+    return Reading(Kind.WRONG_PROCESS_GROUP, RankSet.of(wrong), 0.9, text, step, world.name)
+
+
+def _groups(records: Records, ranks: Iterable[SampledProcess]) -> str:
+    """The groups in which `ranks` wait."""
+    return ", ".join(
+        sorted({_name(group) for each in ranks for group in pending(records[each.rank])})
+    )
+
+
+def not_started(world: World, late: Sequence[SampledProcess]) -> str:
+    """`Rank 2 has not started collective 4 (all_reduce) of default_pg.` if counters say so of all of `late`, else ""."""
+    records = _records(world)
+    for group in flight_recorder.groups(records):
+        behind = flight_recorder.behind(records, group)
+        if flight_recorder.is_stuck(records, group) and all(each.rank in behind for each in late):
+            return _not_started(records, group, late)
+    return ""
+
+
+def _not_started(records: Records, group: str, late: Sequence[SampledProcess]) -> str:
+    number = _newest(records, group)
+    return counted(
+        len(late),
+        "{Ranks} has not started collective {number} ({call}) of {group}.",
+        "{Ranks} have not started collective {number} ({call}) of {group}.",
+        Ranks=wording.Ranks(late),
+        number=number,
+        call=_operation(records, group, number),
+        group=_name(group),
+    )
+
+
+def _straggler(
+    world: World, records: Records, group: str, late: Sequence[SampledProcess]
+) -> Reading:
+    waits = counted(
+        len(late), "It waits in {calls}.", "They wait in {calls}.", calls=wording.calls(late)
+    )
+    text = f"{_not_started(records, group, late)} {waits}"
+    step = t("Look inside {rank}, and at the end of its log.", rank=wording.ranks(late[:1]))
+    ranks = RankSet.of(each.rank for each in late)
+    return Reading(Kind.STRAGGLER, ranks, 0.9, text, step, world.name)
+
+
+def _transport(world: World, records: Records, group: str) -> Reading:
+    number = _newest(records, group)
+    text = t(
+        "All ranks have started collective {number} ({call}) of {group}, which doesn't end.",
+        number=number,
+        call=_operation(records, group, number),
+        group=_name(group),
+    )
+    step = t("Check the network between the nodes, and the GPUs.")
+    return Reading(Kind.TRANSPORT, RankSet(), 0.9, text, step, world.name)
+
+
+def _newest(records: Records, group: str) -> int:
+    """The number of the last collective of `group` that a rank has started."""
+    return max(
+        record.progress[group].started for record in records.values() if group in record.progress
+    )
+
+
+def _records(world: World) -> Records:
+    return {each.rank: record for each in world.ranks if (record := record_of(each))}
+
+
+def _operation(records: Records, group: str, number: int) -> str:
+    return next(
+        (
+            _name(record.collectives[group, number].operation)
+            for record in records.values()
+            if (group, number) in record.collectives
+        ),
+        "?",
+    )
+
+
+def _name(text: str) -> str:
+    return printable(text, 60)

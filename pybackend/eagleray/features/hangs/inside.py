@@ -1,0 +1,72 @@
+"""Which processes of a picture are read from inside, and what their answers add to its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from attrs import evolve
+
+from eagleray.features.hangs.activity import Doing
+from eagleray.features.hangs.evidence import HangEvidence, SampledProcess
+from eagleray.features.hangs.verdict import HangVerdict, Kind, Reading
+from eagleray.inspecting.readings import ProcessReading
+
+# Each of them gets a thread for two minutes.
+MOST_PROCESSES = 32
+
+# What keeps a process from answering, before it is asked; and verdicts to which no process can add anything.
+_SILENT = (Doing.ENDED, Doing.STOPPED, Doing.IN_DEBUGGER)
+_SETTLED = (Kind.SLOW, Kind.DEBUGGER, Kind.STOPPED, Kind.RAY_GET_CYCLE, Kind.STARVATION)
+
+# A process by its host and pid.
+Place = tuple[str, int]
+
+
+def chosen(evidence: HangEvidence, verdict: HangVerdict) -> list[SampledProcess]:
+    """The processes to read, at most `MOST_PROCESSES`.
+
+    1. None for a verdict to which they add nothing.
+    2. The culprits of the verdict; for `unknown`, those of the two likeliest readings.
+    3. One process of each thing that is done, then all others: counters of collectives say more the more ranks have them.
+    """
+    if verdict.reading.kind in _SETTLED:
+        return []
+    readings = verdict.readings if verdict.reading.kind is Kind.UNKNOWN else (verdict.reading,)
+    askable = [each for each in evidence.processes if can_answer(each)]
+    ordered = [
+        *(each for reading in readings for each in _culprits(askable, reading)),
+        *_representatives(askable),
+        *(each for world in evidence.worlds for each in world.ranks if can_answer(each)),
+    ]
+    return list({place_of(each): each for each in ordered}.values())[:MOST_PROCESSES]
+
+
+def can_answer(process: SampledProcess) -> bool:
+    """Native code that holds the GIL would keep our thread waiting."""
+    return process.activity.doing not in _SILENT and not process.holds_gil
+
+
+def place_of(process: SampledProcess) -> Place:
+    return process.host, process.process.pid
+
+
+def with_readings(evidence: HangEvidence, readings: Mapping[Place, ProcessReading]) -> HangEvidence:
+    """The evidence with what processes have answered."""
+    return HangEvidence(
+        tuple(evolve(each, reading=readings.get(place_of(each))) for each in evidence.processes),
+        evidence.is_whole,
+        evidence.tasks,
+    )
+
+
+def _culprits(processes: Iterable[SampledProcess], reading: Reading) -> Iterator[SampledProcess]:
+    for each in processes:
+        if each.rank in reading.culprits and reading.world in ("", each.process.group):
+            yield each
+
+
+def _representatives(processes: Iterable[SampledProcess]) -> list[SampledProcess]:
+    by_activity: dict[object, SampledProcess] = {}
+    for each in processes:
+        by_activity.setdefault((each.process.group, each.activity), each)
+    return list(by_activity.values())

@@ -1,0 +1,164 @@
+"""What a process says of itself beyond its stacks: exceptions, awaited tasks, and PyTorch's flight recorder.
+
+`raw_reading` asks a process of this machine; its answer is plain JSON, which may travel.  `reading_of` reads that: what
+comes from a process is not trusted, so every value is checked and bounded.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from eagleray.inspecting.questions import Inspected
+from eagleray.inspecting.remote_thread import NotStarted
+from eagleray.sampling.frames import PythonFrame
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
+
+WAITS, RUNS, READY = "waits", "runs", "ready"
+_STATES = (WAITS, RUNS, READY)
+
+LONGEST_TEXT = 1000
+# More than `inside.py` sends of anything.
+MOST_ROWS = 1000
+_LARGEST = 2**31
+
+
+class RaisedException(NamedTuple):
+    """An exception: `text` is its type with its arguments, `frames` its traceback, outermost first."""
+
+    kind: str
+    text: str
+    frames: tuple[PythonFrame, ...]
+
+
+class HeldException(NamedTuple):
+    """What a thread handles, with `variable` "", or holds in a variable of `frame`.
+
+    `causes` begin with the exception itself; the last is that which came first.
+    """
+
+    is_main: bool
+    variable: str
+    frame: PythonFrame
+    causes: tuple[RaisedException, ...]
+
+
+class AwaitChain(NamedTuple):
+    """`tasks` tasks of event loops that await the same, outermost frame first; `names` are those of some of them.
+
+    `state` is WAITS, RUNS or READY (it waits for nothing but its turn); `waits_for` is the task or future at the end.
+    """
+
+    state: str
+    tasks: int
+    names: tuple[str, ...]
+    frames: tuple[PythonFrame, ...]
+    waits_for: str
+
+
+class ProcessReading(NamedTuple):
+    """The answer of a process; `reason` says why there is none, as `NotStarted.reason` or `no-answer`.
+
+    `record` is the JSON of the flight recorder, "" without one.
+    """
+
+    reason: str = ""
+    exceptions: tuple[HeldException, ...] = ()
+    awaits: tuple[AwaitChain, ...] = ()
+    record: str = ""
+
+
+def raw_reading(pid: int) -> dict[str, Any]:
+    """What `pid` answers, as JSON values; `reason` alone if it doesn't."""
+    try:
+        inspected = Inspected(pid)
+    except NotStarted as error:
+        return {"reason": error.reason}
+    except OSError:
+        return {"reason": "no-answer"}
+    try:
+        return {
+            key: inspected.ask(op).get(key)
+            for op, key in (
+                ("exceptions", "exceptions"),
+                ("awaits", "awaits"),
+                ("collectives", "record"),
+            )
+        }
+    except (OSError, ValueError):
+        return {"reason": "no-answer"}
+    finally:
+        inspected.close()
+
+
+def reading_of(value: Any) -> ProcessReading:
+    """The reading in a value of `raw_reading`; one with a reason for every other value."""
+    try:
+        if "reason" in value:
+            return ProcessReading(_text(value["reason"]) or "no-answer")
+        record = value.get("record")
+        return ProcessReading(
+            "",
+            tuple(_each(value.get("exceptions") or [], _held)),
+            tuple(_each(value.get("awaits") or [], _chain)),
+            json.dumps(record) if record else "",
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return ProcessReading("no-answer")
+
+
+def _held(row: Any) -> HeldException:
+    causes = tuple(_each(row["causes"], _raised))
+    if not causes:
+        raise ValueError("an exception without itself")
+    return HeldException(
+        bool(row["is_main"]), _text(row["variable"]), _python_frame(row["frame"]), causes
+    )
+
+
+def _raised(row: Any) -> RaisedException:
+    return RaisedException(_text(row["type"]), _text(row["text"]), _frames(row["frames"]))
+
+
+def _chain(row: Any) -> AwaitChain:
+    if row["state"] not in _STATES:
+        raise ValueError("no state of a task")
+    return AwaitChain(
+        row["state"],
+        _number(row["count"]),
+        tuple(_each(row["names"], _text)),
+        _frames(row["frames"]),
+        _text(row["waits_for"]),
+    )
+
+
+def _frames(rows: Any) -> tuple[PythonFrame, ...]:
+    return tuple(_each(rows, _python_frame))
+
+
+def _python_frame(row: Any) -> PythonFrame:
+    return PythonFrame(_text(row["function"]), _text(row["path"]), _number(row["line"]))
+
+
+def _each(rows: Any, read: Callable[[Any], T]) -> list[T]:
+    if not isinstance(rows, list) or len(rows) > MOST_ROWS:
+        raise ValueError("not a list, or a very long one")
+    return [read(row) for row in rows]
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return value[:LONGEST_TEXT]
+
+
+def _number(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < _LARGEST:
+        raise ValueError("not a number, or one that is too large")
+    return value
