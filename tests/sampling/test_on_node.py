@@ -188,3 +188,15 @@ def test_job_is_read_from_the_control_group(
 ) -> None:
     monkeypatch.setattr(proc, "cgroup", lambda pid: cgroup)
     assert job_processes.job_of(1) == job
+
+
+async def test_old_python_hands_over_to_one_that_a_process_of_the_user_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # There is no Python 3.6 here; the check of the version is all that would differ.
+    text = nodes._bootstrap().replace("sys.version_info < NEEDED", "True")
+    monkeypatch.setattr(nodes, "_bootstrap", lambda: text)
+    with python(WAITING, **TASK, SLURM_PROCID="0") as rank:
+        found = await sampled(JOB, tmp_path)
+    assert [each.pid for each in found.processes] == [rank]
+    assert list(tmp_path.iterdir()) == []

@@ -5,8 +5,6 @@ What is read comes from a cluster and is not trusted: every value is checked, an
 
 from __future__ import annotations
 
-import math
-
 from .frames import PythonFrame
 from .merging import MergedStack, ThreadStack
 from .node import NodeSamples, ProcessSample, Round
@@ -269,7 +267,8 @@ def _number(value: Any, end: int = _LARGEST) -> int:
 
 
 def _seconds(value: Any) -> float:
-    if type(value) not in (int, float) or not math.isfinite(value) or value < 0:
+    # Not a number is not between any numbers.
+    if type(value) not in (int, float) or not 0 <= value < _LARGEST:
         raise ValueError("not a number of seconds")
     return float(value)
 

@@ -165,6 +165,8 @@ def evidence(
 
 
 def _sampled_on(node: NodeSamples, pause_s: float) -> list[SampledProcess]:
+    if not node.rounds:
+        return []
     by_round = [_by_member(taken.leading) for taken in node.rounds]
     threads = [_threads(taken) for taken in node.rounds]
     sampled = []

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
+from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, later, t, translated
 from eagleray.common.redact import redact_text
 from eagleray.features.hangs import wording
@@ -16,6 +18,7 @@ from eagleray.sampling.merging import TreeNode
 from eagleray.sampling.processes import RANK
 from eagleray.sampling.rank_sets import RankSet
 
+_LONGEST_LINE = 10_000
 REASONS = {
     "ended": later("has ended"),
     "not-found": later("has no process here"),
@@ -59,9 +62,11 @@ def lines(taken: Picture) -> Iterator[str]:
 
 def markdown(taken: Picture) -> str:
     """The picture for an issue of the user's project: secrets in arguments of commands are hidden."""
-    verdict, *rest = _verdict(taken)
-    parts = [f"**{verdict}**", *rest, "```text", *tree_lines(tree_of(taken), taken), "```"]
-    parts += [f"- {line}" for line in (*_unseen(taken.coverage), *inside_lines(taken))]
+    verdict, *rest = map(_escaped, _verdict(taken))
+    tree = (printable(line, _LONGEST_LINE) for line in tree_lines(tree_of(taken), taken))
+    # A line of the tree begins with a bracket, so that none of them ends the block.
+    parts = [f"**{verdict}**", *rest, "```text", *tree, "```"]
+    parts += [f"- {_escaped(line)}" for line in (*_unseen(taken.coverage), *inside_lines(taken))]
     return redact_text("\n\n".join(parts[:1]) + "\n\n" + "\n".join(parts[1:]) + "\n")
 
 
@@ -171,6 +176,11 @@ def _chain(frames: Iterable[FrameRow], end: str = "") -> str:
     plain = [PythonFrame(frame.function, frame.path, frame.line) for frame in frames]
     steps = [*_folded(plain), *([end] if end else [])]
     return f": {' > '.join(steps)}" if steps else ""
+
+
+def _escaped(line: str) -> str:
+    """A line with names from the program, which are neither Markdown nor HTML."""
+    return re.sub(r"[\\`*<>\[\]|]", r"\\\g<0>", printable(line, _LONGEST_LINE))
 
 
 def _unseen(coverage: Coverage) -> Iterator[str]:

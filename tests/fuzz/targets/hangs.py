@@ -1,0 +1,118 @@
+"""Parsers of what nodes say when their stacks are sampled: the wire of samples, lines of job steps, py-spy, saved pictures."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import tempfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+from eagleray.common.errors import EaglerayError, printable
+from eagleray.features.hangs import saved
+from eagleray.features.hangs.collecting.nodes import NodeAnswers, SamplingOrder
+from eagleray.features.hangs.diagnosis import diagnosis
+from eagleray.features.hangs.evidence import evidence
+from eagleray.features.hangs.picture import picture
+from eagleray.features.hangs.texts import lines, markdown
+from eagleray.sampling import dumps, wire
+from eagleray.sampling.rank_sets import RankSet
+
+from tests.fuzz.target import Target
+
+RECORDED = Path(__file__).parents[2] / "hangs" / "recorded"
+SAMPLES = [json.loads((RECORDED / f"{name}.json").read_text()) for name in ("mismatch", "killed")]
+ORDER = SamplingOrder(rounds=3, pause_s=0.0, mark="0123456789abcdef")
+DUMP = [
+    {
+        "pid": 1,
+        "thread_name": None,
+        "os_thread_id": 1,
+        "active": True,
+        "owns_gil": False,
+        "frames": [
+            {
+                "name": "recv",
+                "filename": "/x/torch/distributed/distributed_c10d.py",
+                "line": 7,
+                "locals": [
+                    {"name": "src", "repr": "3"},
+                    {"name": "e", "repr": "<ValueError at 0x1>"},
+                ],
+            }
+        ],
+    }
+]
+
+
+def samples(value: Any) -> None:
+    """Whatever is read makes a picture, whose texts can be printed."""
+    nodes = wire.load(value)
+    found = evidence(nodes, 1.0, is_whole=True)
+    taken = picture(found, diagnosis(found), 1.0)
+    json.dumps(saved.as_json(taken))
+    text = "".join(map(printable, lines(taken))) + markdown(taken)
+    assert not set(text) & set("\x1b\x07\x9b")
+    # The only block is that of the tree.
+    assert [line for line in markdown(taken).splitlines() if line.startswith("```")] == [
+        "```text",
+        "```",
+    ]
+
+
+def step_lines(content: bytes) -> None:
+    """A node is answered for once, whatever else it sends."""
+    answers = NodeAnswers(ORDER, ["node-1"], lambda *_: None, lambda: 0.0)
+    for line in content.split(b"\n"):
+        answers.feed(line)
+    assert len(answers.samples()) + len(answers.silent()) == 1
+    assert all(node.host == "node-1" for node in answers.samples())
+
+
+def lines_of_node(value: Any) -> bytes:
+    content = zlib.compress(json.dumps(value).encode())
+    parts = [("begun", ""), ("round", "1"), ("part", base64.b64encode(content).decode())]
+    parts.append(("end", hashlib.sha256(content).hexdigest()))
+    return "\n".join(f"{ORDER.mark} node-1 {kind} {text}" for kind, text in parts).encode()
+
+
+def py_spy(value: Any) -> None:
+    for thread in dumps.parse(1, value):
+        json.dumps(str(thread))
+
+
+def saved_picture(content: bytes) -> None:
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(content)
+        file.flush()
+        taken = saved.load(Path(file.name))
+    json.dumps(saved.as_json(taken))
+
+
+def ranks(text: str) -> None:
+    assert str(RankSet.parse(str(RankSet.parse(text)))) == str(RankSet.parse(text))
+
+
+def picture_file() -> bytes:
+    found = evidence(wire.load(SAMPLES[0]), 1.0, is_whole=True)
+    return json.dumps(saved.as_json(picture(found, diagnosis(found), 1.0))).encode()
+
+
+TARGETS = (
+    Target("stack-samples", "value", samples, SAMPLES, (ValueError,)),
+    Target(
+        "node-lines",
+        "bytes",
+        step_lines,
+        [lines_of_node(wire.dump([])), f"{ORDER.mark} node-1 failed OSError: x".encode()],
+        (),
+        (ORDER.mark, "node-1", "part", "end", "failed", "round"),
+    ),
+    Target(
+        "py-spy-dump", "value", py_spy, [DUMP], (KeyError, TypeError, AttributeError, ValueError)
+    ),
+    Target("saved-pictures", "bytes", saved_picture, [picture_file()], (EaglerayError,)),
+    Target("ranks", "text", ranks, ["0-1,3", "", "7"], (ValueError,), ("-", ",", "0", "999999999")),
+)
