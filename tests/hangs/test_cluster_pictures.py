@@ -20,7 +20,15 @@ from eagleray.features.hangs.ray_names import job_of_driver
 from eagleray.ray.dashboard import Dashboard
 
 from scripts.ray_cluster import MARK, free_ports
-from tests.ray_cluster import Program, RayCluster, start_cluster, wait_for
+from tests.ray_cluster import (
+    PROGRAMS,
+    Program,
+    RayCluster,
+    start_cluster,
+    temporary_home,
+    wait_for,
+)
+from tests.real_ray.command import Command
 
 pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("torch"), pytest.mark.timeout(300)]
 
@@ -74,6 +82,7 @@ CYCLE = {
     "Reward.answer": "RUNNING",
     "Policy.value": "SUBMITTED_TO_WORKER",
 }
+TOO_LARGE = {"ask_for_much": "RUNNING", "train": "PENDING_NODE_ASSIGNMENT"}
 
 
 async def shown_tasks(dashboard: Dashboard, program: Program, wanted: dict[str, str]) -> None:
@@ -140,9 +149,7 @@ async def test_task_that_is_too_large_for_every_node_is_named(
     run: Callable[..., Program], dashboard: Dashboard
 ) -> None:
     program = run("ray_tasks.py", "too_large")
-    await shown_tasks(
-        dashboard, program, {"ask_for_much": "RUNNING", "train": "PENDING_NODE_ASSIGNMENT"}
-    )
+    await shown_tasks(dashboard, program, TOO_LARGE)
     verdict = (await take(dashboard)).verdict
     assert verdict.kind == "starvation"
     assert verdict.sentence == "ask_for_much waits for train, but no node has CPU: 1000."
@@ -170,8 +177,8 @@ async def test_picture_of_a_job_judges_only_that_job(
     run: Callable[..., Program], dashboard: Dashboard
 ) -> None:
     cycle, other = run("ray_tasks.py", "cycle"), run("ray_tasks.py", "too_large")
-    await shown_tasks(dashboard, cycle, "Policy.value", "SUBMITTED_TO_WORKER")
-    await shown_tasks(dashboard, other, "train", "PENDING_NODE_ASSIGNMENT")
+    await shown_tasks(dashboard, cycle, CYCLE)
+    await shown_tasks(dashboard, other, TOO_LARGE)
     of_other, of_cycle = await take_job(dashboard, other), await take_job(dashboard, cycle)
     assert (of_other.verdict.kind, of_cycle.verdict.kind) == ("starvation", "ray-get-cycle")
     drivers = {
@@ -184,17 +191,44 @@ async def test_picture_of_a_job_judges_only_that_job(
     assert not {row.group for row in of_other.ranks} & {"Policy", "Reward"}
 
 
+async def test_run_is_judged_without_the_other_programs_of_its_cluster(
+    cluster: RayCluster, run: Callable[..., Program], dashboard: Dashboard
+) -> None:
+    other = run("ray_tasks.py", "too_large")
+    await shown_tasks(dashboard, other, TOO_LARGE)
+    with temporary_home() as home:
+        command = Command({**cluster.eagleray_env(home), "RAY_ADDRESS": cluster.gcs_address})
+        program = str(PROGRAMS / "hangs" / "ray_tasks.py")
+        started = command.run("run", "--detach", "--", cluster.python, program, "cycle")
+        assert started.returncode == 0, started.stderr
+        run_id = started.stdout.strip()
+        try:
+            output = home / "runs" / run_id / "output.log"
+            wait_for("ready", lambda: output.exists() and "ready" in output.read_text())
+            taken = wait_for("its tasks", lambda: cycle_of(command, run_id), every_s=1)
+        finally:
+            command.run("runs", "stop", run_id)
+    drivers = [row["pid"] for row in taken["ranks"] if row["role"] == "driver"]
+    assert len(drivers) == 1 and other.process.pid not in drivers
+
+
+def cycle_of(command: Command, run_id: str) -> dict[str, Any] | None:
+    """The picture of the run once its workers have reported their tasks."""
+    taken: dict[str, Any] = command.json("stacks", run_id, "--seconds", "0.5")
+    return taken if taken["verdict"]["kind"] == "ray-get-cycle" else None
+
+
 async def test_other_cluster_of_the_machine_is_left_out(
     run: Callable[..., Program], dashboard: Dashboard
 ) -> None:
     program = run("ray_tasks.py", "cycle")
-    await shown_tasks(dashboard, program, "Policy.value", "SUBMITTED_TO_WORKER")
+    await shown_tasks(dashboard, program, CYCLE)
     with start_cluster() as neighbour:
         other = neighbour.run("hangs/ray_tasks.py", "too_large")
         wait_for("ready", lambda: "ready" in other.output())
         beside = Dashboard(neighbour.address)
         try:
-            await shown_tasks(beside, other, "train", "PENDING_NODE_ASSIGNMENT")
+            await shown_tasks(beside, other, TOO_LARGE)
             of_other, of_own = await take(beside), await take(dashboard)
         finally:
             await beside.close()
