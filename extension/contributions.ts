@@ -251,6 +251,8 @@ export const ROWS = {
   anyWorker: "anyWorker",
   anyGroup: "anyGroup",
   run: { live: "run.live", ended: "run.ended" },
+  /** Ends that of a run of which a picture was saved. */
+  picture: ".picture",
   runWorker: "runWorker",
   runLine: "runLine",
   runReport: "runReport",

@@ -17,7 +17,11 @@ import {
   ranksText,
   sizeOf,
 } from "../../extension/features/hangs/page/rank_sets";
-import { rankEntries, sortedEntries } from "../../extension/features/hangs/page/rank_table";
+import {
+  collectivesText,
+  rankEntries,
+  sortedEntries,
+} from "../../extension/features/hangs/page/rank_table";
 import {
   classFinder,
   shownClasses,
@@ -28,6 +32,7 @@ import {
 import {
   classLetter,
   functionText,
+  insideTexts,
   kindText,
   membersText,
   placeText,
@@ -261,4 +266,41 @@ test("a picture of 10,000 ranks in 300 classes has each rank in one class of the
   );
   const rows = treeRows([root], { showsAll: false, closed: new Set() });
   assert.equal(rows.filter(({ row }) => row === "class").length, 300);
+});
+
+test("what processes say of themselves are sentences with their frames", () => {
+  const fit = frame("Trainer.fit", "/w/train.py", 88);
+  const library = frame("Queue.get", "/s/asyncio/queues.py", 158, { users: false });
+  const exception = { text: "ConnectionError()", first: "ValueError('shape 3')", variable: "" };
+  const task = { state: "waits", count: 9, names: ["Task-2"], waits_for: "Future" };
+  const told = picture({
+    inside: [
+      {
+        group: "world",
+        rank: 0,
+        reason: "",
+        exceptions: [
+          { ...exception, frames: [fit] },
+          { ...exception, first: "", variable: "last\nerror", frames: [] },
+        ],
+        awaits: [{ ...task, frames: [fit, library] }],
+      },
+      { group: "world", rank: 2, reason: "gil-held", exceptions: [], awaits: [] },
+    ],
+  });
+  assert.deepEqual(insideTexts(TEXTS, told), [
+    "Rank 0 handles ValueError('shape 3'): Trainer.fit (train.py:88)",
+    "Rank 0 holds ConnectionError() in last error",
+    "Rank 0: 9 tasks wait: Trainer.fit (train.py:88) > Queue.get (queues.py:158) > Future",
+    "Rank 2 was not read: native code holds the GIL",
+  ]);
+});
+
+test("collectives are counted by process group", () => {
+  const collectives = [
+    { group: "default_pg", started: 4, ended: 3, call: "all_reduce" },
+    { group: "tp\n0", started: 9, ended: 9, call: "all_gather" },
+  ];
+  assert.equal(collectivesText(process(0, { collectives })), "default_pg 4/3, tp 0 9/9");
+  assert.equal(collectivesText(process(0)), "");
 });

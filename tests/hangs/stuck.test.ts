@@ -217,6 +217,38 @@ test("a saved picture opens without a target that could be sampled again", async
   assert.deepEqual(fake.sidecar.sentTo(PICTURE), []);
 });
 
+test("the row of a run with a picture opens that picture", async () => {
+  fake.sidecar.on(OPEN, () => picture());
+  const path = "/h/runs/0123456789ab/pictures/20261123-120300.json";
+  const saved = { path, taken_at: 1, kind: "straggler", sentence: "x", is_stuck: false };
+  await editor.run("eagleray.openPicture", { row: "run", run: aRun({ picture: saved }) });
+  assert.deepEqual(fake.sidecar.sentTo(OPEN), [{ path }]);
+  assert.deepEqual(editor.asked, []);
+  assert.match(editor.panels.at(-1)?.title ?? "", /^Stuck\? train\.py/);
+});
+
+test("processes of this machine are read from inside once, on request", async () => {
+  fake.sidecar.notify(CLUSTERS, clustersOf([]));
+  editor.answer = ({ kind, options }) =>
+    kind === "pick" ? (options["items"] as unknown[])[0] : "4711";
+  const panel = await opened();
+  assert.equal(shown(panel, "picture")?.canReadInside, true);
+  const asked = { group: "world", rank: 1, reason: "", exceptions: [], awaits: [] };
+  fake.sidecar.on(PICTURE, () => picture({ inside: [asked] }));
+  await says(panel, { kind: "readInside" });
+  assert.deepEqual(fake.sidecar.sentTo(PICTURE).at(-1), { pids: [4711], inside: true });
+  assert.equal(shown(panel, "picture")?.canReadInside, false);
+  await says(panel, { kind: "again" });
+  assert.deepEqual(fake.sidecar.sentTo(PICTURE).at(-1), { pids: [4711] });
+});
+
+test("a run on this machine can be read from inside, a cluster can't", async () => {
+  const run = await opened({ row: "run", run: aRun() }, undefined);
+  assert.equal(shown(run, "picture")?.canReadInside, true);
+  const panel = await opened({ row: "cluster", cluster: CLUSTER }, undefined);
+  assert.equal(shown(panel, "picture")?.canReadInside, false);
+});
+
 function resolution(how: Resolution["how"], local = ""): Resolution {
   return { how, local, candidates: ["/w/b/train.py"] };
 }

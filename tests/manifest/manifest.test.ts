@@ -240,6 +240,7 @@ const CONTEXTS = [
   ...[...Object.values(ROWS.run), ...WORKER_STATES.map((state) => `${ROWS.runWorker}.${state}`)]
     // nsys may be with it or not.
     .flatMap((context) => [context, context + ROWS.profiled, context + ROWS.recording]),
+  ...Object.values(ROWS.run).map((context) => context + ROWS.picture),
   ROWS.runLine,
   ROWS.runReport,
 ];

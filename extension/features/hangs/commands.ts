@@ -10,6 +10,7 @@ import { COMMANDS } from "../../contributions";
 import { longWork } from "../../dialogs";
 import type { Row } from "../../panel";
 import type { Cluster } from "../clusters/messages";
+import { runName } from "../runs/worker_names";
 import { OPEN, PICTURE, type PictureTarget } from "./messages";
 import { PicturePanels, selectPicture, type NamedPicture } from "./picture_panel";
 import {
@@ -41,11 +42,14 @@ export class StuckCommands {
     }
   }
 
-  async openPicture(): Promise<void> {
-    const path = await selectPicture(vscode.l10n.t("Open a Saved Picture"));
+  /** Opens the last picture of the run of the row; without a row the user selects a file. */
+  async openPicture(rows: readonly Row[]): Promise<void> {
+    const [run] = rows.flatMap((row) => (row.row === "run" ? [row.run] : []));
+    const path = run?.picture?.path ?? (await selectPicture(vscode.l10n.t("Open a Saved Picture")));
     if (path !== undefined) {
       const picture = await this.app.sidecar.request(OPEN, { path });
-      await this.panels.show({ name: basename(path), picture, target: undefined });
+      const name = run === undefined ? basename(path) : runName(run);
+      await this.panels.show({ name, picture, target: undefined });
     }
   }
 

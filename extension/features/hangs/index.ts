@@ -12,6 +12,6 @@ export function register(app: App): Disposable[] {
   });
   return registerCommands(app, commands, [
     [COMMANDS.whyStuck, "sampling stacks", (to, rows) => to.whyStuck(rows)],
-    [COMMANDS.openPicture, "opening a picture", (to) => to.openPicture()],
+    [COMMANDS.openPicture, "opening a picture", (to, rows) => to.openPicture(rows)],
   ]);
 }

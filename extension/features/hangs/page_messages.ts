@@ -9,6 +9,8 @@ export interface ShownPicture {
   /** Where and when it was taken, or the file that it was read from. */
   readonly from: string;
   readonly canSampleAgain: boolean;
+  /** Whether a thread in some processes may read more; not once it has. */
+  readonly canReadInside: boolean;
   readonly canInspect: boolean;
 }
 
@@ -24,6 +26,6 @@ export type ToPicturePage =
   | { readonly kind: "announcement"; readonly sentence: string };
 
 export type FromPicturePage =
-  | { readonly kind: "ready" | "again" | "save" | "compare" | "copyMarkdown" }
+  | { readonly kind: "ready" | "again" | "readInside" | "save" | "compare" | "copyMarkdown" }
   | { readonly kind: "open"; readonly path: string; readonly line: number }
   | { readonly kind: "inspect"; readonly group: string; readonly rank: number };

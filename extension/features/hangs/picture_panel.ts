@@ -110,6 +110,9 @@ class PicturePanel implements vscode.Disposable {
       case "again":
         await this.again();
         break;
+      case "readInside":
+        await this.again({ inside: true });
+        break;
       case "save":
         await this.save();
         break;
@@ -135,6 +138,12 @@ class PicturePanel implements vscode.Disposable {
     return target?.cluster ?? run?.cluster ?? "";
   }
 
+  /** Whether it is of processes of this machine. */
+  private get isHere(): boolean {
+    const { target } = this.named;
+    return (target?.pids ?? []).length > 0 || (target?.run_id !== undefined && this.cluster === "");
+  }
+
   private sendPicture(): void {
     const { picture, target } = this.named;
     this.post({
@@ -142,22 +151,24 @@ class PicturePanel implements vscode.Disposable {
       picture,
       from: fromText(this.named),
       canSampleAgain: target !== undefined,
+      canReadInside: this.isHere && picture.inside.length === 0,
       canInspect: this.canInspect,
     });
     this.post({ kind: "sampling", isOn: this.isSampling });
   }
 
-  private async again(): Promise<void> {
+  /** With `inside` a thread in some of the processes, for two minutes, reads what stacks don't show. */
+  private async again(more: { readonly inside?: boolean } = {}): Promise<void> {
     const { target, name } = this.named;
     if (target === undefined || this.isSampling) {
       return;
     }
     this.showSampling(true);
     try {
-      const named = await this.sampleAgain(target, name);
+      const named = await this.sampleAgain({ ...target, ...more }, name);
       if (named !== undefined && !this.isOver) {
         this.isSampling = false;
-        this.fill(named);
+        this.fill({ ...named, target });
       }
     } finally {
       this.showSampling(false);

@@ -75,6 +75,7 @@ export function register(app: App, tracker: StopTracker): RunsFeature {
     new RayPrograms(),
     runsView(app),
     failures(app, started),
+    stuckRuns(app, started),
     ...registerCommands(app, commands, COMMANDS_OF_RUNS),
   ];
   return { owned, starting };
@@ -138,6 +139,22 @@ function failures(app: App, started: ReadonlySet<string>): Disposable {
   });
   return app.runs.onChanged(({ runs }) => {
     if (runs.some(({ state, ended }) => state === "failed" && ended >= opened_s)) {
+      void notifier().then((messages) => {
+        messages.update(runs);
+      });
+    }
+  });
+}
+
+/** Announces runs of this window that print nothing; the message is read when the first does. */
+function stuckRuns(app: App, started: ReadonlySet<string>): Disposable {
+  const opened_s = Date.now() / 1000;
+  const notifier = lazily(async () => {
+    const { StuckMessages } = await import("./stuck_messages.js");
+    return new StuckMessages(started, opened_s);
+  });
+  return app.runs.onChanged(({ runs }) => {
+    if (runs.some(({ picture }) => picture?.is_stuck === true)) {
       void notifier().then((messages) => {
         messages.update(runs);
       });

@@ -247,7 +247,9 @@ function runTexts(view: RunsView, { run }: RunRow): RowTexts {
     ),
     icon,
     ...(color === undefined ? {} : { color }),
-    context: (isLive(run) ? ROWS.run.live : ROWS.run.ended) + recording.context,
+    context:
+      (isLive(run) ? ROWS.run.live : ROWS.run.ended) +
+      (recording.context || (run.picture === null ? "" : ROWS.picture)),
     children: childrenOf(view, run),
   };
 }

@@ -106,8 +106,6 @@ def check(arguments: argparse.Namespace) -> str:
         return t("Specify one of RUN, --cluster, --slurm, --hosts, --pids and --open.")
     if arguments.job and not arguments.cluster:
         return t("--job needs --cluster.")
-    if arguments.inside and not arguments.pids:
-        return t("--inside needs --pids.")
     if (arguments.json or arguments.format) and arguments.markdown:
         return t("Use only one of --markdown and --json.")
     return ""

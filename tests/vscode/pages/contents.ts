@@ -226,7 +226,13 @@ export function largePictureMessages(): readonly ToPicturePage[] {
 
 function shownPicture(changes: Partial<ShownPicture> = {}): ToPicturePage[] {
   const from = "local (8265) · 2026-11-21 20:15:03";
-  const usual = { picture: picture(), from, canSampleAgain: true, canInspect: false };
+  const usual = {
+    picture: picture(),
+    from,
+    canSampleAgain: true,
+    canReadInside: true,
+    canInspect: false,
+  };
   return [
     { kind: "texts", texts: pictureTexts() },
     { kind: "picture", ...usual, ...changes },

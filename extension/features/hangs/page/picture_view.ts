@@ -31,7 +31,10 @@ export class PictureView {
     this.verdict = new VerdictView(texts, shown);
     this.tree = new TreeView(texts, hasGroups, canInspect);
     const classIndex = (row: RankRow): number => this.classOf(row)?.index ?? -1;
-    this.ranks = new RanksView(texts, picture.verdict, classIndex, hasGroups);
+    this.ranks = new RanksView(texts, picture.verdict, classIndex, {
+      groups: hasGroups,
+      collectives: picture.ranks.some(({ collectives }) => collectives.length > 0),
+    });
     const stored = pageState().filter;
     const filter = isValid(stored) ? stored : NO_FILTER;
     const bar = new FilterBar(texts, picture, filter, (changed) => {

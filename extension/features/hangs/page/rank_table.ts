@@ -1,5 +1,6 @@
 /** The table of processes as values to sort by: culprits first, unless the user has chosen a column. */
 
+import { singleLine } from "../../reports/page/texts";
 import type { RankRow, VerdictRow } from "../messages";
 import { hasRank, parsedRanks } from "./rank_sets";
 
@@ -10,6 +11,7 @@ export type RankColumn =
   | "role"
   | "doing"
   | "call"
+  | "collectives"
   | "moves"
   | "cpu"
   | "state"
@@ -24,6 +26,7 @@ export const COLUMNS: readonly { readonly id: RankColumn; readonly isNumber: boo
   { id: "class", isNumber: false },
   { id: "doing", isNumber: false },
   { id: "call", isNumber: false },
+  { id: "collectives", isNumber: false },
   { id: "moves", isNumber: false },
   { id: "cpu", isNumber: true },
   { id: "state", isNumber: false },
@@ -81,9 +84,18 @@ function valueOf({ row, index }: RankEntry, column: RankColumn): string | number
       return index;
     case "moves":
       return Number(row.moves);
+    case "collectives":
+      return collectivesText(row);
     default:
       return row[column];
   }
+}
+
+/** "default_pg 4/3": by process group the last collective that was started, and the last that has ended. */
+export function collectivesText({ collectives }: RankRow): string {
+  return collectives
+    .map(({ group, started, ended }) => `${singleLine(group)} ${started}/${ended}`)
+    .join(", ");
 }
 
 function compared(left: string | number, right: string | number): number {

@@ -8,6 +8,7 @@ import type { VerdictRow, RankRow } from "../messages";
 import type { PictureTexts } from "../picture_texts";
 import { pageState, savePageState } from "./editor";
 import {
+  collectivesText,
   COLUMNS,
   rankEntries,
   sortedEntries,
@@ -34,9 +35,11 @@ export class RanksView {
     private readonly texts: PictureTexts,
     private readonly verdict: VerdictRow,
     private readonly classOf: (row: RankRow) => number,
-    hasGroups: boolean,
+    has: { readonly groups: boolean; readonly collectives: boolean },
   ) {
-    this.columns = COLUMNS.filter(({ id }) => hasGroups || id !== "group");
+    this.columns = COLUMNS.filter(
+      ({ id }) => (has.groups || id !== "group") && (has.collectives || id !== "collectives"),
+    );
     this.root = element(
       "section",
       { "aria-labelledby": "ranks-title" },
@@ -132,6 +135,8 @@ export class RanksView {
         return [row.moves ? this.texts.yes : this.texts.no];
       case "cpu":
         return [row.cpu.toFixed(2)];
+      case "collectives":
+        return [collectivesText(row)];
       case "state":
         return [stateText(this.texts, row.state)];
       default:

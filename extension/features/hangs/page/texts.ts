@@ -46,6 +46,40 @@ export function unseenTexts(texts: PictureTexts, { unseen, nodes }: Coverage): s
   ];
 }
 
+/** What processes say of themselves: "Rank 0 handles ValueError('shape 3'): Trainer.fit (train.py:88)". */
+export function insideTexts(texts: PictureTexts, { inside }: Picture): string[] {
+  return inside.flatMap(({ rank, reason, exceptions, awaits }) => {
+    const name = filled(texts.rankName, rank);
+    return [
+      ...(reason === ""
+        ? []
+        : [filled(texts.notRead, name, texts.reasons[reason] ?? singleLine(reason))]),
+      ...exceptions.map(({ text, first, variable, frames }) => {
+        const exception = singleLine(first || text);
+        const sentence =
+          variable === ""
+            ? filled(texts.handles, name, exception)
+            : filled(texts.holds, name, exception, singleLine(variable));
+        return chainText(sentence, frames);
+      }),
+      ...awaits.map(({ state, count, frames, waits_for }) => {
+        const usual = state === "runs" ? texts.tasksRun : texts.tasksReady;
+        const sentence = filled(state === "waits" ? texts.tasksWait : usual, name, count);
+        return chainText(sentence, frames, waits_for);
+      }),
+    ];
+  });
+}
+
+/** "SENTENCE: generate (rollout.py:41) > Queue.get (queues.py:158)": the frames that are the user's, and the last. */
+function chainText(sentence: string, frames: readonly FrameRow[], end = ""): string {
+  const shown = frames
+    .filter(({ users }, index) => users || index === frames.length - 1)
+    .map((frame) => `${functionText(frame)} (${placeText(frame)})`);
+  const steps = [...shown, ...(end === "" ? [] : [singleLine(end)])].join(" > ");
+  return steps === "" ? sentence : `${sentence}: ${steps}`;
+}
+
 export function processesText(texts: PictureTexts, { coverage }: Picture): string {
   const { processes } = coverage;
   return processes === 1 ? texts.aProcess : filled(texts.processes, processes);

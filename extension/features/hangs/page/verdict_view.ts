@@ -8,7 +8,7 @@ import type { ShownPicture } from "../page_messages";
 import type { PictureTexts } from "../picture_texts";
 import { post } from "./editor";
 import { parsedRanks } from "./rank_sets";
-import { kindText, processesText, shortRanks, unseenTexts } from "./texts";
+import { insideTexts, kindText, processesText, shortRanks, unseenTexts } from "./texts";
 
 export class VerdictView {
   readonly root: HTMLElement;
@@ -17,12 +17,13 @@ export class VerdictView {
 
   constructor(
     private readonly texts: PictureTexts,
-    { picture, from, canSampleAgain }: ShownPicture,
+    { picture, from, canSampleAgain, canReadInside }: ShownPicture,
   ) {
     const { verdict } = picture;
-    const act = (kind: "again" | "save" | "compare" | "copyMarkdown") => (): void => {
-      post({ kind });
-    };
+    const act =
+      (kind: "again" | "readInside" | "save" | "compare" | "copyMarkdown") => (): void => {
+        post({ kind });
+      };
     this.again = button(texts.sampleAgain, act("again"), true);
     this.root = element(
       "header",
@@ -35,12 +36,14 @@ export class VerdictView {
         "div",
         { class: "buttons" },
         ...(canSampleAgain ? [this.again] : []),
+        ...(canReadInside ? readInside(texts, verdict.kind, act("readInside")) : []),
         button(texts.save, act("save")),
         button(texts.compare, act("compare")),
         button(texts.copyMarkdown, act("copyMarkdown")),
       ),
       ...(verdict.kind === "unknown" ? readings(texts, verdict.readings) : []),
-      ...unseen(texts, unseenTexts(texts, picture.coverage)),
+      ...listed(texts.inside, "inside", insideTexts(texts, picture)),
+      ...listed(texts.unseen, "warnings", unseenTexts(texts, picture.coverage)),
       this.changes,
     );
   }
@@ -66,6 +69,28 @@ export class VerdictView {
     this.again.toggleAttribute("disabled", isOn);
     this.again.textContent = isOn ? this.texts.sampling : this.texts.sampleAgain;
   }
+}
+
+/** The verdicts to which answers from inside add something, and what that is. */
+const INSIDE: Readonly<Record<string, "readExceptions" | "readTasks" | "readCounters">> = {
+  "cleanup-deadlock": "readExceptions",
+  "exception-in-flight": "readExceptions",
+  asyncio: "readTasks",
+  straggler: "readCounters",
+  transport: "readCounters",
+  "collective-mismatch": "readCounters",
+  "wrong-process-group": "readCounters",
+  unknown: "readCounters",
+};
+
+function readInside(texts: PictureTexts, kind: string, pressed: () => void): HTMLElement[] {
+  const name = INSIDE[kind];
+  if (name === undefined) {
+    return [];
+  }
+  const made = button(texts[name], pressed);
+  made.title = texts.readInsideHint;
+  return [made];
 }
 
 function facts(texts: PictureTexts, { culprits, next_step, group }: ReadingRow): HTMLElement[] {
@@ -106,14 +131,14 @@ function readings(texts: PictureTexts, rows: readonly ReadingRow[]): HTMLElement
       ];
 }
 
-function unseen(texts: PictureTexts, sentences: readonly string[]): HTMLElement[] {
+function listed(title: string, name: string, sentences: readonly string[]): HTMLElement[] {
   return sentences.length === 0
     ? []
     : [
         element(
           "section",
-          { class: "warnings", "aria-label": texts.unseen },
-          element("h2", {}, texts.unseen),
+          { class: name, "aria-label": title },
+          element("h2", {}, title),
           element("ul", {}, ...sentences.map((each) => element("li", {}, each))),
         ),
       ];

@@ -64,12 +64,14 @@ class Pictures:
         """
         if target.pids:
             return await here.take(target.pids, on_progress, pause_s=pause_s, inside=target.inside)
+        if target.inside and not target.run_id:
+            raise errors.inside_elsewhere()
         if target.slurm_job:
             return await self._of_slurm_jobs.take(target.slurm_job, on_progress, pause_s=pause_s)
         if target.hosts:
             return await self._of_hosts.take(target.hosts, on_progress, pause_s=pause_s)
         if target.run_id:
-            return await self._of_run(target.run_id, on_progress, say, pause_s)
+            return await self._of_run(target, on_progress, say, pause_s)
         if not target.cluster:
             raise errors.no_target()
         dashboard = await self._dashboard(target.cluster, say)
@@ -81,7 +83,7 @@ class Pictures:
         return await self._of_clusters.take(dashboard, on_progress, pause_s=pause_s, jobs=jobs)
 
     async def _of_run(
-        self, run_id: str, on_progress: OnProgress, say: ShowProgress, pause_s: float
+        self, target: PictureTarget, on_progress: OnProgress, say: ShowProgress, pause_s: float
     ) -> Picture:
         """The picture of a run.
 
@@ -89,22 +91,26 @@ class Pictures:
         2. One that was submitted by sbatch and has no Ray: its SLURM job.
         3. Else its program, and all that belongs to it.
         """
-        run = await off_loop(lambda: self._runs.load(run_id))
+        run = await off_loop(lambda: self._runs.load(target.run_id))
         state = run.state
         if state.is_over:
             raise errors.run_not_sampled(is_over=True)
         if state.cluster:
             dashboard = await self._dashboard(state.cluster, say)
             jobs = jobs_of_run(await dashboard.jobs(), await dashboard.all_workers(), state)
+            if jobs and target.inside:
+                raise errors.inside_elsewhere()
             if jobs:
                 return await self._of_clusters.take(
                     dashboard, on_progress, pause_s=pause_s, jobs=jobs
                 )
         if run.plan.kind == "sbatch" and state.external_id:
+            if target.inside:
+                raise errors.inside_elsewhere()
             prefix = f"ssh://{state.ssh}/" if state.ssh else ""
             job = f"{prefix}slurm://{state.external_id}"
             return await self._of_slurm_jobs.take(job, on_progress, pause_s=pause_s)
-        return await here.take(_program(state), on_progress, pause_s=pause_s)
+        return await here.take(_program(state), on_progress, pause_s=pause_s, inside=target.inside)
 
 
 def _program(state: RunState) -> tuple[int]:
