@@ -183,10 +183,14 @@ async def _streamed(
     try:
         while True:
             piece = asyncio.ensure_future(anext(stream))
-            await asyncio.wait([piece, ended], return_when=asyncio.FIRST_COMPLETED)
-            if not piece.done():
-                piece.cancel()
-                await asyncio.gather(piece, return_exceptions=True)
+            try:
+                await asyncio.wait([piece, ended], return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                # Also when the follower is cancelled: a stream that is being read can't be closed.
+                if not piece.done():
+                    piece.cancel()
+                    await asyncio.gather(piece, return_exceptions=True)
+            if piece.cancelled():
                 return
             yield piece.result()
     except StopAsyncIteration:

@@ -24,7 +24,9 @@ PROGRAM = "py-spy"
 RAYLET = "raylet"
 
 # Workers of Ray that do nothing, its agents, and our own actors.
-_LEFT_OUT = re.compile(r"ray::(IDLE|DashboardAgent|RuntimeEnvAgent|EaglerayNodeSampler)")
+_LEFT_OUT = re.compile(
+    r"ray::(IDLE|DashboardAgent|RuntimeEnvAgent|EaglerayNodeSampler|EaglerayInspector)"
+)
 _WORKER = re.compile(r"ray::|(^|/)default_worker\.py$")
 # They start drivers, and do nothing else.
 _SUPERVISOR = re.compile(r"ray::(_?JobSupervisor)")

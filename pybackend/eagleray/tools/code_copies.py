@@ -29,6 +29,14 @@ ENTRY = "eagleray_start.py"
 INJECTED = SOURCE / "eagleray" / "injected"
 SAMPLING = SOURCE / "eagleray" / "sampling"
 SAMPLING_NAME = "_eagleray_sampling_"
+INSPECTING_NAME = "_eagleray_inspecting_"
+# With the sampling code, which it uses, and what that needs of ours.
+INSPECTING_FILES = (
+    "inspecting/*.py",
+    "sampling/*.py",
+    "injected/__init__.py",
+    "injected/jsonlines.py",
+)
 # Every Python whose path has this folder imports the `sitecustomize` in it.
 SITE = "site"
 NAME = "_eagleray_run_"
@@ -117,6 +125,24 @@ def sampling_package(py_spy: str) -> Package:
     digest = hashlib.sha256(code.name.encode() + hashlib.sha256(program).digest())
     name = f"{SAMPLING_NAME}{digest.hexdigest()[:8]}"
     return Package(name, {**code.files, "py-spy": program})
+
+
+def inspecting_package(py_spy: str) -> Package:
+    """Returns the code that inspects processes, with the program `py_spy`; both travel to a node of a cluster."""
+    package = SOURCE / "eagleray"
+    files = {
+        path.relative_to(package).as_posix(): path.read_bytes()
+        for pattern in INSPECTING_FILES
+        for path in sorted(package.glob(pattern))
+    }
+    files["__init__.py"] = b""
+    if py_spy:
+        files["sampling/py-spy"] = Path(py_spy).read_bytes()
+    digest = hashlib.sha256()
+    for name, content in sorted(files.items()):
+        digest.update(f"{name}\0{len(content)}\0".encode())
+        digest.update(content)
+    return Package(f"{INSPECTING_NAME}{digest.hexdigest()[:8]}", files)
 
 
 def detached_command(*arguments: str, isolated: bool = False) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
+import socket
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -14,16 +15,13 @@ from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import run_folder
 from eagleray.common.worker_errors import no_such_worker
-from eagleray.features.inspections.conversations import (
-    InspectedProcess,
-    ProcessEnded,
-    Unanswered,
-    local_process,
-)
+from eagleray.features.inspections.cluster_processes import ClusterProcesses
+from eagleray.features.inspections.conversations import InspectedProcess, local_process
 from eagleray.features.inspections.errors import not_inspected, process_elsewhere
 from eagleray.features.inspections.model import InspectionTarget, OpenedInspection
 from eagleray.features.inspections.virtual_stop import VirtualStop
 from eagleray.features.source_mapping.source_mapping import SourceMapping
+from eagleray.inspecting.asking import ProcessEnded, Unanswered
 from eagleray.inspecting.remote_thread import NotStarted
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.rows import NodeRow
@@ -48,12 +46,14 @@ class Inspections:
         self._source_mapping = source_mapping
         self._dashboard_of = dashboard_of
         self._is_local = is_local
+        self._cluster_processes = ClusterProcesses()
         self._sessions: dict[asyncio.Task[None], _Session] = {}
 
     async def close(self) -> None:
         for session in self._sessions.values():
             session.end()
         await asyncio.gather(*self._sessions, return_exceptions=True)
+        await self._cluster_processes.close()
 
     async def open(
         self, target: InspectionTarget, folders: list[str], report: Callable[[str], None]
@@ -62,7 +62,7 @@ class Inspections:
         process = await self.process(target, report)
         try:
             session = _Session(process, self._source_mapping, target, folders)
-            socket = await session.listen()
+            path = await session.listen()
         except BaseException:
             await process.close()
             raise
@@ -70,7 +70,7 @@ class Inspections:
         self._sessions[running] = session
         running.add_done_callback(self._sessions.pop)
         name = target.name or t("process {pid}", pid=target.pid)
-        return OpenedInspection(str(socket), name, process.how, process.why_outside)
+        return OpenedInspection(str(path), name, process.how, process.why_outside)
 
     async def process(
         self, target: InspectionTarget, report: Callable[[str], None]
@@ -79,16 +79,18 @@ class Inspections:
 
         1. A process of no cluster is one of this machine.
         2. So is a process of a cluster whose node is this machine, if it is there and the user's own.
-        3. Any other is out of reach: `process-elsewhere`.
+        3. Any other is asked through a job that is pinned to its node.
         """
         if not target.cluster:
+            if target.node_id not in ("", socket.gethostname(), *local_addresses()):
+                raise process_elsewhere(target.pid, target.node_id)
             return await self._local(target.pid)
         dashboard = self._dashboard_of(target.cluster)
         node = await _node_of(dashboard, target)
         is_here = self._is_local(target.cluster) and node.ip in local_addresses()
         if is_here and await off_loop(partial(is_own, target.pid)):
             return await self._local(target.pid)
-        raise process_elsewhere(target.pid, node.name or node.ip)
+        return await self._cluster_processes.process(dashboard, node, target.pid, report)
 
     async def _local(self, pid: int) -> InspectedProcess:
         try:
@@ -105,7 +107,8 @@ async def _node_of(dashboard: Dashboard, target: InspectionTarget) -> NodeRow:
     named = [target.node_id, *(row.node_id for row in of_worker or by_pid)]
     for node_id in filter(None, named):
         for node in nodes:
-            if node.node_id == node_id and node.alive:
+            # Pictures name nodes by their hosts.
+            if node_id in (node.node_id, node.name, node.ip) and node.alive:
                 return node
     raise no_such_worker(target.name or str(target.pid))
 

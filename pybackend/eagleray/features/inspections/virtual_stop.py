@@ -17,12 +17,9 @@ from attrs import frozen
 from eagleray.common import tasks
 from eagleray.common.errors import printable
 from eagleray.common.l10n import later, t, translated
-from eagleray.features.inspections.conversations import (
-    InspectedProcess,
-    ProcessEnded,
-    Unanswered,
-)
+from eagleray.features.inspections.conversations import InspectedProcess
 from eagleray.features.inspections.stacks import InspectedThread, StackFrame, threads_of
+from eagleray.inspecting.asking import ProcessEnded, Unanswered
 from eagleray.inspecting.questions import INSIDE
 from eagleray.protocol import dap
 from eagleray.protocol.dap import Arguments, Body, Message

@@ -1,0 +1,166 @@
+"""Workers of real clusters of Ray are asked through a job on their node, which leaves nothing behind (real_ray)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from eagleray.features.inspections import cluster_processes, inspections
+from eagleray.features.inspections.cluster_processes import ClusterProcess
+from eagleray.features.inspections.inspections import Inspections
+from eagleray.features.inspections.model import InspectionTarget
+from eagleray.features.inspections.stacks import InspectedThread, StackFrame, threads_of
+from eagleray.features.source_mapping.source_mapping import SourceMapping
+from eagleray.inspecting.asking import ProcessEnded
+from eagleray.ray.dashboard import Dashboard
+
+from scripts.ray_cluster import free_ports
+from tests.dap_client import DapClient
+from tests.ray_cluster import Program, RayCluster, wait_for
+
+pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("torch"), pytest.mark.timeout(300)]
+
+
+@pytest.fixture
+def trainers(cluster: RayCluster) -> Iterator[Program]:
+    """Two ranks of gloo in actors, which hang in different collectives."""
+    [port] = free_ports(1)
+    program = cluster.run("hangs/ray_trainers.py", "arguments", "2", str(port))
+    wait_for(
+        f"the hang: {program.output()}",
+        lambda: program.process.poll() is not None or "ready" in program.output(),
+    )
+    assert program.process.poll() is None, program.output()
+    yield program
+    program.end()
+
+
+@pytest.fixture
+async def dashboard(cluster: RayCluster) -> AsyncIterator[Dashboard]:
+    opened = Dashboard(cluster.address)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def opened(
+    cluster: RayCluster, dashboard: Dashboard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Inspections]:
+    """Inspections for which no process is on this machine."""
+    monkeypatch.setattr(inspections, "run_folder", lambda: tmp_path)
+    mapping = SourceMapping(None, tmp_path)  # type: ignore[arg-type]
+    made = Inspections(mapping, lambda _: dashboard, lambda _: False)
+    yield made
+    await made.close()
+    assert [job.submission_id for job in await dashboard.jobs() if job.submission_id] == []
+    logs = cluster.folder / "ray" / "session_latest" / "logs"
+    assert list(logs.glob("eagleray-inspection-*")) == []
+
+
+async def target_of(dashboard: Dashboard, number: int = 0) -> InspectionTarget:
+    actors = [row for row in await dashboard.actors() if row.class_name == "Trainer"]
+    actor = sorted(actors, key=lambda row: row.name)[number]
+    return InspectionTarget(actor.pid, dashboard.address, actor.node_id, name=actor.name)
+
+
+async def process_of(opened: Inspections, target: InspectionTarget) -> ClusterProcess:
+    process = await opened.process(target, lambda text: None)
+    assert isinstance(process, ClusterProcess)
+    return process
+
+
+async def users_place(process: ClusterProcess) -> tuple[InspectedThread, StackFrame]:
+    main = threads_of(await process.ask("threads"))[0]
+    assert main.users_frame is not None
+    return main, main.users_frame
+
+
+async def test_rank_that_hangs_in_a_collective_answers_with_its_stack_and_its_tensor(
+    opened: Inspections, dashboard: Dashboard, trainers: Program
+) -> None:
+    process = await process_of(opened, await target_of(dashboard))
+    try:
+        assert process.how == "inside"
+        thread, frame = await users_place(process)
+        assert Path(frame.path).name == "ray_trainers.py"
+        place = {"thread": thread.ident, "frame": frame.number, "id": frame.ident}
+        answer = await process.ask("variables", scope="locals", **place)
+        assert [item["name"] for item in answer["variables"]][0] == "self"
+        value = await process.ask("evaluate", expression="self.gradient.sum().item()", **place)
+        assert value["value"] == "200.0"
+        refused = await process.ask("evaluate", expression="dist.get_rank()", **place)
+        assert refused["refused"]
+        key = f"{process._order['key']}_{process._number}.zip"
+        assert not await dashboard.job_api.has_package(key)
+    finally:
+        await process.close()
+    assert trainers.process.poll() is None
+    assert psutil.Process(process.pid).status() != "stopped"
+
+
+async def test_worker_of_a_cluster_is_shown_as_paused(
+    opened: Inspections, dashboard: Dashboard, trainers: Program
+) -> None:
+    inspection = await opened.open(await target_of(dashboard), [], lambda text: None)
+
+    def story() -> None:
+        client = DapClient.unix(inspection.socket)
+        client.attach()
+        client.wait_for("stopped")
+        main = client.request("threads")["threads"][0]
+        frames = client.stack(main["id"])
+        users = next(
+            frame for frame in frames if frame.get("source", {}).get("name") == "ray_trainers.py"
+        )
+        assert "self" in client.variables(users["id"])
+        assert client.evaluate("1 + 1", users["id"]) == "2"
+        client.leave()
+
+    await asyncio.to_thread(story)
+
+
+async def test_process_that_is_killed_ends_the_conversation(
+    opened: Inspections, dashboard: Dashboard, trainers: Program
+) -> None:
+    process = await process_of(opened, await target_of(dashboard, 1))
+    try:
+        await process.ask("threads")
+        psutil.Process(process.pid).kill()
+        with pytest.raises(ProcessEnded):
+            while True:
+                await process.ask("threads")
+    finally:
+        await process.close()
+
+
+async def test_job_ends_when_nobody_asks(
+    opened: Inspections,
+    dashboard: Dashboard,
+    trainers: Program,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cluster_processes, "UNASKED_S", 1.0)
+    process = await process_of(opened, await target_of(dashboard))
+    try:
+        await process.ask("threads")
+        while not (await dashboard.job_api.state(process._job)).ended:
+            await asyncio.sleep(0.1)
+        while not process._has_ended:
+            await asyncio.sleep(0.1)
+        with pytest.raises(ProcessEnded):
+            await process.ask("threads")
+    finally:
+        await process.close()
+
+
+async def test_worker_that_is_not_there_is_an_error_of_the_catalogue(
+    opened: Inspections, dashboard: Dashboard
+) -> None:
+    from eagleray.common.errors import EaglerayError
+
+    with pytest.raises(EaglerayError) as failed:
+        await opened.process(InspectionTarget(1, dashboard.address, name="gone"), lambda text: None)
+    assert failed.value.code == "no-such-worker"
