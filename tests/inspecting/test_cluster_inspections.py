@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from eagleray.inspecting.asking import ProcessEnded
 from eagleray.ray.dashboard import Dashboard
 
 from scripts.ray_cluster import free_ports
+from tests.asked import ask
 from tests.dap_client import DapClient
 from tests.ray_cluster import Program, RayCluster, wait_for
 
@@ -88,7 +90,7 @@ async def test_rank_that_hangs_in_a_collective_answers_with_its_stack_and_its_te
         assert Path(frame.path).name == "ray_trainers.py"
         place = {"thread": thread.ident, "frame": frame.number, "id": frame.ident}
         answer = await process.ask("variables", scope="locals", **place)
-        assert [item["name"] for item in answer["variables"]][0] == "self"
+        assert answer["variables"][0]["name"] == "self"
         value = await process.ask("evaluate", expression="self.gradient.sum().item()", **place)
         assert value["value"] == "200.0"
         refused = await process.ask("evaluate", expression="dist.get_rank()", **place)
@@ -164,3 +166,33 @@ async def test_worker_that_is_not_there_is_an_error_of_the_catalogue(
     with pytest.raises(EaglerayError) as failed:
         await opened.process(InspectionTarget(1, dashboard.address, name="gone"), lambda text: None)
     assert failed.value.code == "no-such-worker"
+
+
+async def test_values_are_read_through_the_job(
+    opened: Inspections, dashboard: Dashboard, trainers: Program
+) -> None:
+    target = await target_of(dashboard)
+    expressions = ("self.rank + 1", "self.hang()")
+    inspection = await opened.read(target, expressions, allow_all=False)
+    assert (inspection.pid, inspection.how) == (target.pid, "inside")
+    assert [(value.value, value.refused) for value in inspection.values] == [
+        ("1", False),
+        ("", True),
+    ]
+    assert "reduce" in " ".join(frame.function for frame in inspection.stack)
+
+
+@pytest.mark.parametrize("named", ["trainer-1", "Trainer:1", "rank 1", "PID"])
+async def test_command_takes_a_worker_as_other_commands_do(
+    cluster: RayCluster, dashboard: Dashboard, trainers: Program, tmp_path: Path, named: str
+) -> None:
+    target = await target_of(dashboard, 1)
+    worker = str(target.pid) if named == "PID" else named
+    home = tmp_path / "home"
+    arguments = ("inspect", worker, "self.rank * 7", "--json")
+    done = await asyncio.to_thread(ask, cluster.eagleray_env(home), *arguments)
+    assert done.returncode == 0, done.stderr
+    printed = json.loads(done.stdout)
+    assert (printed["pid"], printed["how"]) == (target.pid, "inside")
+    assert printed["values"] == [{"expression": "self.rank * 7", "value": "7", "error": ""}]
+    assert any(frame["function"].endswith("gather") for frame in printed["stack"])

@@ -39,7 +39,7 @@ def of_the_cluster(file: Path) -> set[str]:
     """What code may use that runs in a worker, where it is there: injected/, and what the adapter sends."""
     if file.parts[0] == "injected":
         return OF_DEBUGPY | {"ray", "sitecustomize"}
-    if file == Path("sampling/in_cluster.py"):
+    if file in (Path("sampling/in_cluster.py"), Path("inspecting/in_cluster.py")):
         return {"ray"}
     if file == Path("adapter/sessions/pydevd_patches.py"):
         return OF_DEBUGPY

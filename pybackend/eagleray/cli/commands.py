@@ -280,8 +280,8 @@ GROUPS: dict[str, dict[str, Entry]] = {
             "inspect",
             later("Look into a process that runs or hangs, without stopping it"),
             examples=(
-                ("inspect --pid 4711", later("its stack")),
-                ("inspect --pid 4711 self.step 'loss.item()'", later("values in your own code")),
+                ("inspect policy-3 self.step 'loss.item()'", later("values in a worker")),
+                ("inspect --pid 4711", later("the stack of a process of this machine")),
             ),
         ),
         "workers": WORKERS,

@@ -1,26 +1,32 @@
-"""`eagleray inspect`: the stack and values of a process that runs or hangs, without stopping it."""
+"""`eagleray inspect`: the stack and values of a worker or process that runs or hangs, without stopping it."""
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 
 from eagleray.app import App
-from eagleray.cli.arguments import add_json
+from eagleray.cli.arguments import add_cluster, add_json, completed
 from eagleray.cli.output import print_json
+from eagleray.cli.targets import cluster_ids, live_worker
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
-from eagleray.features.inspections import errors
-from eagleray.inspecting.questions import OUTSIDE, Inspection, inspect
-from eagleray.inspecting.remote_thread import NotStarted
-from eagleray.sampling.dumps import Tools
-from eagleray.tools.pyspy import find_program
+from eagleray.features.inspections.model import InspectionTarget
+from eagleray.inspecting.questions import OUTSIDE, Inspection
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_cluster(parser)
     add_json(parser)
+    worker = parser.add_argument(
+        "worker",
+        metavar="WORKER",
+        nargs="?",
+        default="",
+        help=t("A worker by its name, ID, class, `rank N` or PID."),
+    )
+    completed(worker, "workers")
     parser.add_argument(
-        "--pid", metavar="PID", type=int, required=True, help=t("Inspect this process.")
+        "--pid", metavar="PID", type=int, default=0, help=t("Inspect this process of this machine.")
     )
     parser.add_argument(
         "expressions",
@@ -35,17 +41,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def check(arguments: argparse.Namespace) -> str:
+    if not arguments.worker and not arguments.pid:
+        return t("Specify a WORKER, or a process by --pid.")
+    return ""
+
+
 async def run(app: App, arguments: argparse.Namespace) -> int:
-    try:
-        inspection = await asyncio.to_thread(
-            inspect,
-            arguments.pid,
-            tuple(arguments.expressions),
-            Tools(py_spy=find_program()),
-            allow_all=arguments.allow_all,
+    expressions = list(arguments.expressions)
+    if arguments.pid:
+        # Then the first argument is an expression already.
+        expressions[:0] = [arguments.worker] if arguments.worker else []
+        target = InspectionTarget(arguments.pid)
+    else:
+        ids = await cluster_ids(app, arguments)
+        worker = await live_worker(app, ids, arguments.worker)
+        target = InspectionTarget(
+            worker.pid, worker.cluster, worker.node_id, worker.worker_id, worker.name
         )
-    except NotStarted as error:
-        raise errors.not_inspected(arguments.pid, error.reason, str(error)) from error
+    inspection = await app.inspections.read(
+        target, tuple(expressions), allow_all=arguments.allow_all
+    )
     if arguments.json or arguments.format:
         print_json(inspection_json(inspection))
     else:

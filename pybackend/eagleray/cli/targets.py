@@ -12,7 +12,8 @@ from eagleray.cli.output import say
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
 from eagleray.common.worker_errors import ambiguous_worker, no_such_worker, unknown_worker
-from eagleray.features.workers.model import PausedWorker, all_workers
+from eagleray.features.workers.live_workers import fetch_live_workers
+from eagleray.features.workers.model import LiveWorker, PausedWorker, all_workers
 from eagleray.ray.errors import no_clusters
 
 
@@ -55,6 +56,30 @@ async def chosen(app: App, ids: Sequence[str], arguments: argparse.Namespace) ->
         waiting = all_workers(await app.workers.refresh(ids))
         return [worker for worker in waiting if worker.state not in ("running", "gone")]
     return [await find(app, ids, worker) for worker in arguments.workers]
+
+
+async def live_worker(app: App, ids: Sequence[str], text: str) -> LiveWorker:
+    """The worker with a process that `text` names: as `fitting`, else by class, `rank N` or `CLASS:N`, else by PID."""
+    live: list[LiveWorker] = []
+    for cluster in ids:
+        live += [w for w in await fetch_live_workers(app.watch.dashboard(cluster)) if w.pid]
+    named = fitting([(w.worker_id, w.name) for w in live], text)
+    chosen = [worker for worker in live if worker.worker_id in named]
+    for name_of in (_names, lambda worker: {str(worker.pid)}):
+        chosen = chosen or [worker for worker in live if text in name_of(worker)]
+    if len(chosen) > 1:
+        raise ambiguous_worker(text, len(chosen))
+    if not chosen:
+        raise suggesting(no_such_worker(text), text, (worker.name for worker in live))
+    return chosen[0]
+
+
+def _names(worker: LiveWorker) -> set[str]:
+    if worker.kind == "idle":
+        return set()
+    ranks = () if worker.rank is None else (f"rank {worker.rank}", f"rank{worker.rank}")
+    of_class = {worker.class_name, f"{worker.class_name}:{worker.rank}"}
+    return {*of_class, *ranks}
 
 
 def fitting(workers: Sequence[tuple[str, str]], text: str) -> list[str]:

@@ -23,7 +23,7 @@ class Unanswered(Exception):
     """The process gave no answer in time; it may answer the next question."""
 
 
-class AskedProcess:
+class QueriedProcess:
     """A process of this machine; one question at a time.  Raises NotStarted if it can't be read at all."""
 
     def __init__(self, pid: int, tools: Tools) -> None:

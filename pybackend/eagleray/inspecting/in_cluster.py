@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-from ..sampling.in_cluster import logs_folder, write
+from ..sampling.in_cluster import Ended, logs_folder, write
 from .ray_node import EaglerayInspector
 
 TYPE_CHECKING = False
@@ -29,10 +29,6 @@ ANSWER_S = 25.0
 POLL_S = 0.02
 # A key that rarely comes is looked for less often.
 IDLE_AFTER_S, IDLE_POLL_S = 5.0, 0.2
-
-
-class Ended(Exception):
-    """SIGTERM came, or nobody asks any more."""
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ from .remote_thread import NotStarted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from typing import Any
 
 ANSWER_S = 10.0
@@ -135,19 +136,33 @@ def inspect(
     Raises NotStarted if it can't be read at all.
     """
     conversation = converse(pid, tools)
+    reading = steps(conversation, expressions, allow_all=allow_all)
     try:
-        return inspection(conversation, expressions, allow_all=allow_all)
+        op, question = next(reading)
+        while True:
+            op, question = reading.send(conversation.ask(op, **question))
+    except StopIteration as done:
+        inspection: Inspection = done.value
+        return inspection
     except OSError as error:
         raise _no_answer(error) from error
     finally:
         conversation.close()
 
 
-def inspection(
-    conversation: Conversation, expressions: tuple[str, ...], *, allow_all: bool = False
-) -> Inspection:
-    """What `inspect` returns, by an open conversation; raises what that raises."""
-    threads = conversation.ask("threads")["threads"]
+class HowInspected(Protocol):
+    """What is needed of a conversation besides its answers."""
+
+    pid: int
+    how: str
+    why_outside: str
+
+
+def steps(
+    process: HowInspected, expressions: tuple[str, ...], *, allow_all: bool = False
+) -> Generator[tuple[str, dict[str, Any]], dict[str, Any], Inspection]:
+    """Yields the questions of an inspection, is sent the answers, and returns what `inspect` returns."""
+    threads = (yield "threads", {})["threads"]
     main = next((thread for thread in threads if thread["is_main"]), threads[0])
     stack = tuple(
         InspectedFrame(number, frame["function"], frame["path"], frame["line"])
@@ -157,7 +172,8 @@ def inspection(
     place = {"thread": main["id"], "frame": number}
     values = []
     for expression in expressions:
-        answer = conversation.ask("evaluate", **place, expression=expression, allow_all=allow_all)
+        question = {**place, "expression": expression, "allow_all": allow_all}
+        answer = yield "evaluate", question
         values.append(
             EvaluatedValue(
                 expression,
@@ -167,14 +183,14 @@ def inspection(
             )
         )
     return Inspection(
-        conversation.pid,
-        conversation.how,
-        conversation.why_outside,
+        process.pid,
+        process.how,
+        process.why_outside,
         main["name"],
         main["exception"],
         stack,
         tuple(values),
-        _variables(conversation.ask("variables", **place)),
+        _variables((yield "variables", place)),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..sampling.dumps import Tools
 from ..sampling.ray_node import py_spy
-from .asking import AskedProcess, ProcessEnded, Unanswered
+from .asking import ProcessEnded, QueriedProcess, Unanswered
 from .remote_thread import NotStarted
 
 TYPE_CHECKING = False
@@ -18,12 +18,12 @@ class EaglerayInspector:
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._process: AskedProcess | None = None
+        self._process: QueriedProcess | None = None
 
     def open(self) -> dict[str, Any]:
         """How the process answers, or why it can't be read at all."""
         try:
-            self._process = AskedProcess(self._pid, Tools(py_spy=py_spy()))
+            self._process = QueriedProcess(self._pid, Tools(py_spy=py_spy()))
         except NotStarted as error:
             return {"failed": error.reason, "text": str(error)}
         return {"how": self._process.how, "why_outside": self._process.why_outside}

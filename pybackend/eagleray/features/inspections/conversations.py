@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from eagleray.common.off_loop import off_loop
-from eagleray.inspecting.asking import AskedProcess
+from eagleray.inspecting.asking import QueriedProcess
 from eagleray.inspecting.questions import INSIDE
 from eagleray.sampling.dumps import Tools
 
@@ -36,24 +36,24 @@ class InspectedProcess(Protocol):
 class LocalProcess:
     """A process of this machine; its blocking conversation runs in threads."""
 
-    def __init__(self, asked: AskedProcess) -> None:
-        self.pid = asked.pid
-        self.how = asked.how
-        self.why_outside = asked.why_outside
+    def __init__(self, queried: QueriedProcess) -> None:
+        self.pid = queried.pid
+        self.how = queried.how
+        self.why_outside = queried.why_outside
         self.check_s = LOCAL_CHECK_S if self.how == INSIDE else None
-        self._asked = asked
+        self._queried = queried
         self._lock = asyncio.Lock()
 
     async def ask(self, op: str, **question: Any) -> dict[str, Any]:
         async with self._lock:
-            return await off_loop(partial(self._asked.ask, op, **question))
+            return await off_loop(partial(self._queried.ask, op, **question))
 
     async def close(self) -> None:
-        await off_loop(self._asked.close)
+        await off_loop(self._queried.close)
 
 
 async def local_process(pid: int, tools: Tools) -> LocalProcess:
     """Raises NotStarted."""
     return LocalProcess(
-        await off_loop(partial(AskedProcess, pid, tools), lambda asked: asked.close())
+        await off_loop(partial(QueriedProcess, pid, tools), lambda queried: queried.close())
     )

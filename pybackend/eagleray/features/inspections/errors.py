@@ -32,5 +32,5 @@ def process_elsewhere(pid: int, node: str) -> EaglerayError:
     return EaglerayError(
         "process-elsewhere",
         t("Process {pid} runs on {node}, or another user owns it.", pid=pid, node=printable(node)),
-        t("Run `eagleray inspect --pid {pid}` there.", pid=pid),
+        t("Look inside it on that machine."),
     )

@@ -22,6 +22,7 @@ from eagleray.features.inspections.model import InspectionTarget, OpenedInspecti
 from eagleray.features.inspections.virtual_stop import VirtualStop
 from eagleray.features.source_mapping.source_mapping import SourceMapping
 from eagleray.inspecting.asking import ProcessEnded, Unanswered
+from eagleray.inspecting.questions import Inspection, steps
 from eagleray.inspecting.remote_thread import NotStarted
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.rows import NodeRow
@@ -71,6 +72,26 @@ class Inspections:
         running.add_done_callback(self._sessions.pop)
         name = target.name or t("process {pid}", pid=target.pid)
         return OpenedInspection(str(path), name, process.how, process.why_outside)
+
+    async def read(
+        self, target: InspectionTarget, expressions: tuple[str, ...], *, allow_all: bool
+    ) -> Inspection:
+        """The stack of the main thread of the process, and values in its innermost frame of the user's code."""
+        process = await self.process(target, lambda text: None)
+        try:
+            reading = steps(process, expressions, allow_all=allow_all)
+            op, question = next(reading)
+            while True:
+                op, question = reading.send(await process.ask(op, **question))
+        except StopIteration as done:
+            inspection: Inspection = done.value
+            return inspection
+        except ProcessEnded as error:
+            raise not_inspected(target.pid, "ended", t("it has ended")) from error
+        except Unanswered as error:
+            raise not_inspected(target.pid, "no-answer", str(error)) from error
+        finally:
+            await process.close()
 
     async def process(
         self, target: InspectionTarget, report: Callable[[str], None]
