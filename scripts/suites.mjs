@@ -98,6 +98,7 @@ export const suites = [
   editor("translations", NEWEST),
   editor("inspecting", NEWEST),
   editor("keys", NEWEST),
+  editor("stuck", NEWEST),
   editor("debugging", NEWEST),
   editor("debugging", OLDEST),
   pytest("packaging", ["python", "vsix", "editor 1.139"], "packaging", { minutes: 10 }),

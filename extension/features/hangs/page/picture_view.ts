@@ -28,7 +28,7 @@ export class PictureView {
     const hasGroups = new Set(picture.ranks.map(({ group }) => group)).size > 1;
     this.classes = shownClasses(picture.classes);
     this.classOf = classFinder(this.classes);
-    this.verdict = new VerdictView(texts, shown);
+    this.verdict = new VerdictView(texts, shown, hasGroups);
     this.tree = new TreeView(texts, hasGroups, canInspect);
     const classIndex = (row: RankRow): number => this.classOf(row)?.index ?? -1;
     this.ranks = new RanksView(texts, picture.verdict, classIndex, {

@@ -19,7 +19,9 @@ import {
 import { letter } from "./tree_view";
 import { doingText, rankText, roleText, stateText } from "./texts";
 
-const FIRST_ROWS = 200;
+/** More rows are drawn on request only. */
+const FIRST_ROWS = 100;
+const MORE_ROWS = 500;
 
 export class RanksView {
   readonly root: HTMLElement;
@@ -42,7 +44,7 @@ export class RanksView {
     );
     this.root = element(
       "section",
-      { "aria-labelledby": "ranks-title" },
+      { class: "ranks", "aria-labelledby": "ranks-title" },
       element("h2", { id: "ranks-title" }, texts.ranks, " ", this.count),
       this.body,
     );
@@ -60,8 +62,8 @@ export class RanksView {
     const left = sorted.length - shown.length;
     const hadFocus = this.body.contains(document.activeElement);
     this.count.textContent = String(sorted.length);
-    const more = button(filled(this.texts.showMore, Math.min(left, FIRST_ROWS), left), () => {
-      this.limit += FIRST_ROWS;
+    const more = button(filled(this.texts.showMore, Math.min(left, MORE_ROWS), left), () => {
+      this.limit += MORE_ROWS;
       this.draw();
     });
     this.body.replaceChildren(this.grid(shown, sorted.length), ...(left > 0 ? [more] : []));

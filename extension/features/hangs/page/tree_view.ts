@@ -16,9 +16,10 @@ import {
 import { classLetter, doingText, functionText, membersText, placeText, shortRanks } from "./texts";
 
 /** More rows are drawn on request only. */
-const FIRST_ROWS = 500;
+const FIRST_ROWS = 200;
+const MORE_ROWS = 500;
 /** As many colours as the style has. */
-const COLORS = 6;
+const COLORS = 5;
 
 export class TreeView {
   readonly root: HTMLElement;
@@ -53,7 +54,8 @@ export class TreeView {
       this.click(event);
     });
     this.body.addEventListener("focusin", ({ target }) => {
-      const id = (target as HTMLElement).closest<HTMLElement>("[data-id]")?.dataset["id"];
+      // A button of a row has the Tab key itself.
+      const id = (target as HTMLElement).dataset["id"];
       if (id !== undefined) {
         this.moveTo(id, false);
       }
@@ -85,8 +87,8 @@ export class TreeView {
     }
     const shown = this.rows.slice(0, this.limit);
     const left = this.rows.length - shown.length;
-    const more = button(filled(this.texts.showMore, Math.min(left, FIRST_ROWS), left), () => {
-      this.limit += FIRST_ROWS;
+    const more = button(filled(this.texts.showMore, Math.min(left, MORE_ROWS), left), () => {
+      this.limit += MORE_ROWS;
       this.draw();
     });
     const empty = element("p", { class: "nothing" }, this.texts.noMatch);

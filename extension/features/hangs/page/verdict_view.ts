@@ -18,6 +18,7 @@ export class VerdictView {
   constructor(
     private readonly texts: PictureTexts,
     { picture, from, canSampleAgain, canReadInside }: ShownPicture,
+    hasGroups: boolean,
   ) {
     const { verdict } = picture;
     const act =
@@ -30,7 +31,7 @@ export class VerdictView {
       {},
       element("h1", {}, ...withCode(singleLine(verdict.sentence))),
       element("p", { class: "kind" }, kindText(texts, verdict)),
-      ...facts(texts, verdict),
+      ...facts(texts, verdict, hasGroups),
       element("p", { class: "from" }, `${singleLine(from)} · ${processesText(texts, picture)}`),
       element(
         "div",
@@ -93,12 +94,15 @@ function readInside(texts: PictureTexts, kind: string, pressed: () => void): HTM
   return [made];
 }
 
-function facts(texts: PictureTexts, { culprits, next_step, group }: ReadingRow): HTMLElement[] {
+function facts(
+  texts: PictureTexts,
+  { culprits, next_step, group }: ReadingRow,
+  hasGroups: boolean,
+): HTMLElement[] {
   const ranks = parsedRanks(culprits) ?? [];
+  const names = [hasGroups ? singleLine(group) : "", shortRanks(ranks)];
   const rows = [
-    ...(ranks.length === 0
-      ? []
-      : fact(texts.culprits, [[singleLine(group), shortRanks(ranks)].join(" ").trim()])),
+    ...(ranks.length === 0 ? [] : fact(texts.culprits, [names.join(" ").trim()])),
     ...(next_step === "" ? [] : fact(texts.nextStep, withCode(singleLine(next_step)))),
   ];
   return rows.length === 0 ? [] : [element("dl", {}, ...rows)];

@@ -1,0 +1,160 @@
+/**
+ * “Why Is It Stuck?” on a real cluster whose actors wait for each other: from its row to the sentence, the stacks, a line
+ * of the source, a saved picture, and Markdown.
+ *
+ *     node tests/vscode/stuck.mjs [--vscode 1.139|1.105]
+ */
+
+import assert from "node:assert/strict";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { assertAccessible, frameOf } from "./harness/accessibility.mjs";
+import { python, ROOT, startProgram } from "./harness/ray.mjs";
+import { browserRun } from "./harness/run.mjs";
+import { setStage } from "./harness/stage.mjs";
+import { until } from "./harness/until.mjs";
+
+const SENTENCE =
+  /Policy\.ask of left waits for Reward\.answer, which waits for Policy\.value of left/;
+const PROGRAM = path.join(ROOT, "tests", "programs", "hangs");
+
+await browserRun(
+  "stuck",
+  async ({ stage, window, test }) => {
+    const { page } = window;
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    const shown = page
+      .frameLocator("iframe.webview.ready >> visible=true")
+      .frameLocator("#active-frame");
+    const sentence = shown.locator("h1", { hasText: SENTENCE });
+    const frame = (name) => shown.locator('[role="treeitem"].frame', { hasText: name });
+    const button = (name) => shown.locator("vscode-button", { hasText: name });
+    const announced = (text) => shown.locator("#announcement", { hasText: text });
+    const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
+    const tab = (name) => page.locator(".tab.active", { hasText: name });
+    const file = path.join(stage.workspace, "ray_tasks.py");
+    const saved = path.join(stage.base, "saved", "picture.json");
+    fs.mkdirSync(path.join(stage.base, "saved", "picture.json listed"), { recursive: true });
+    const lineOf = (text) =>
+      fs
+        .readFileSync(file, "utf8")
+        .split("\n")
+        .findIndex((line) => line.includes(text)) + 1;
+
+    /** Types the path of a file into the editor's dialog, which lists the folder of the path before it takes Enter. */
+    const choose = async (open, effect, what) => {
+      await window.gesture(open, () => window.quickInput().isVisible(), `the dialog for ${what}`);
+      const rows = page.locator(".quick-input-list .monaco-list-row");
+      // The dialog fills in the folder of the workspace, then lists it.
+      await until(
+        async () => (await window.quickInput().inputValue()).includes(stage.workspace),
+        "the dialog has its first folder",
+      );
+      await window.waitFor(rows, "the rows of the folder");
+      await window.quickInput().fill(saved);
+      const listed = rows.filter({ hasText: "listed" });
+      await window.waitFor(listed, "the folder");
+      await window.gesture(() => page.keyboard.press("Enter"), effect, what);
+    };
+
+    const bell = page.locator('[id="status.notifications"] .codicon-bell-dot');
+    const program = startProgram(stage.cluster, python(), file, "cycle");
+
+    await test("a program whose actors wait for each other runs", async () => {
+      await program.prints("ready");
+      await window.waitFor(window.icon(), "the extension");
+      await window.openPanel();
+      await window.waitFor(window.rowOf("Clusters", /workers/), "the cluster with its workers");
+    });
+
+    await test("the row of the cluster leads to the sentence that says why", async () => {
+      await window.fromMenu(
+        window.rowOf("Clusters", /workers/),
+        "Why Is It Stuck?",
+        () => bell.first().isVisible(),
+        "the progress is announced",
+      );
+      await window.waitForMessage(/Sample \d of 3 taken/, "the progress");
+      await window.shot("sampling");
+      await window.waitFor(sentence, "the sentence");
+      await window.waitFor(shown.getByText("Cycle of ray.get · very likely"), "how sure it is");
+      await window.waitFor(frame("Policy.ask"), "the stacks");
+      assert.equal(await shown.locator(".inside").count(), 0, "nothing looks inside of a worker");
+      await window.shot("picture");
+      await assertAccessible(await frameOf(shown.locator("body")));
+    });
+
+    await test("a filter leaves the driver, and the next one all processes", async () => {
+      const role = shown.locator("#filter-role");
+      await role.selectOption({ label: "driver" });
+      await window.waitForNone(frame("Policy.ask"), "the stack of another role");
+      await role.selectOption({ label: "All" });
+      await window.waitFor(frame("Policy.ask"), "the stack of the actor");
+    });
+
+    await test("a click on a frame opens its line in the user's file", async () => {
+      const line = lineOf("self.other.answer.remote()");
+      const cursor = page.locator(".statusbar-item", { hasText: `Ln ${line}, Col` });
+      await window.click(
+        frame("Policy.ask"),
+        () => cursor.first().isVisible(),
+        `the file is open at line ${line}`,
+      );
+      await window.waitFor(tab("ray_tasks.py"), "the file");
+      await window.shot("source");
+    });
+
+    await test("the picture is saved, compared, and copied as Markdown", async () => {
+      await choose(
+        () => button("Save…").click(),
+        () => fs.existsSync(saved),
+        "the saved picture",
+      );
+      await window.waitFor(announced("Saved as picture.json"), "that it was saved");
+      assert.equal(JSON.parse(fs.readFileSync(saved, "utf8")).verdict.kind, "ray-get-cycle");
+      await choose(
+        () => button("Compare With…").click(),
+        () => shown.getByText("No rank has moved between the two pictures.").isVisible(),
+        "the comparison",
+      );
+      await window.click(
+        button("Copy as Markdown"),
+        async () => (await clipboard()).startsWith("**Policy.ask of left"),
+        "Markdown is in the clipboard",
+      );
+      assert.match(await clipboard(), /```text\n/);
+      await window.shot("compared");
+    });
+
+    await test("a new sample can be cancelled, and the picture stays", async () => {
+      await window.click(
+        button("Sample Again"),
+        () => bell.first().isVisible(),
+        "a new picture is taken",
+      );
+      const isOver = async () => (await button("Sampling…").count()) === 0;
+      await window.answerMessage(/Sampling the stacks of/, "Cancel", isOver, "the progress");
+      await until(
+        async () => (await button("Sample Again").getAttribute("disabled")) === null,
+        "another can be taken",
+      );
+      await window.waitFor(sentence, "the earlier picture");
+    });
+
+    await test("a saved picture opens as a page that has no cluster", async () => {
+      await window.command(
+        "View: Close All Editors",
+        async () => (await page.locator(".tab").count()) === 0,
+      );
+      await choose(
+        () => window.command("Eagleray: Open Saved Picture", () => window.quickInput().isVisible()),
+        () => tab("picture.json").isVisible(),
+        "the saved picture is open",
+      );
+      await window.waitFor(sentence, "the sentence");
+      assert.equal(await button("Sample Again").count(), 0);
+      await window.shot("opened");
+    });
+  },
+  { driver: false, stage: () => setStage({ program: PROGRAM }) },
+);
