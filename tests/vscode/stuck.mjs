@@ -79,8 +79,11 @@ await browserRun(
       await window.waitFor(sentence, "the sentence");
       await window.waitFor(shown.getByText("Cycle of ray.get · very likely"), "how sure it is");
       await window.waitFor(frame("Policy.ask"), "the stacks");
-      assert.equal(await shown.locator(".inside").count(), 0, "nothing looks inside of a worker");
+      assert.equal(await shown.locator(".inside").count(), 3, "one button for each class");
       await window.shot("picture");
+      if (process.env.EAGLERAY_PICTURES) {
+        await page.screenshot({ path: path.join(ROOT, "docs", "pictures", "stuck.png") });
+      }
       await assertAccessible(await frameOf(shown.locator("body")));
     });
 
@@ -141,6 +144,18 @@ await browserRun(
       await window.waitFor(sentence, "the earlier picture");
     });
 
+    await test("“Look Inside” opens the smallest rank of a class as a session", async () => {
+      await window.click(
+        shown.locator(".inside").first(),
+        () => window.toolbar().isVisible(),
+        "the session is open",
+      );
+      const frames = page.locator(".debug-call-stack .monaco-list-row", { hasText: "Policy.ask" });
+      await window.waitFor(frames, "the stack of the actor");
+      await window.shot("inside");
+      await window.command("Debug: Disconnect", async () => !(await window.toolbar().isVisible()));
+    });
+
     await test("a saved picture opens as a page that has no cluster", async () => {
       await window.command(
         "View: Close All Editors",
@@ -153,6 +168,7 @@ await browserRun(
       );
       await window.waitFor(sentence, "the sentence");
       assert.equal(await button("Sample Again").count(), 0);
+      assert.equal(await shown.locator(".inside").count(), 0, "its processes may have ended");
       await window.shot("opened");
     });
   },

@@ -49,7 +49,7 @@ export class PicturePanels {
       return;
     }
     const commands = await vscode.commands.getCommands(true);
-    const canInspect = commands.includes(INSPECT) && named.target !== undefined;
+    const canInspect = commands.includes(INSPECT) && isInReach(this.app, named.target);
     const panel = vscode.window.createWebviewPanel(
       PANELS.picture,
       titleOf(named),
@@ -225,6 +225,14 @@ class PicturePanel implements vscode.Disposable {
       void this.panel.webview.postMessage(message);
     }
   }
+}
+
+/** Whether the processes of a picture are of a cluster, or of this machine: PIDs of other machines mean nothing here. */
+function isInReach({ runs }: App, target: PictureTarget | undefined): boolean {
+  const run = runs.value.runs.find(({ id }) => id === target?.run_id);
+  return run === undefined
+    ? target?.cluster !== undefined || target?.pids !== undefined
+    : run.cluster !== "" || (run.kind !== "sbatch" && run.kind !== "job");
 }
 
 /** The path of a saved picture that the user selects. */

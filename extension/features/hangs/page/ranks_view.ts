@@ -124,8 +124,8 @@ export class RanksView {
     switch (column) {
       case "rank":
         return [
-          rankText(row),
           ...(isCulprit ? [element("span", { class: "mark" }, this.texts.culprit)] : []),
+          rankText(row),
         ];
       case "class":
         return index < 0 ? [] : [letter({ index })];
