@@ -2,14 +2,9 @@
 
 import { NO_PRESET, PLAIN, type Draft, type Profile, type RunKind } from "../runs/draft";
 import { NEW_PROFILE, secondsOf, stepsOf, traceOf } from "../runs/profile_options";
+import { minutesOf } from "../runs/watch_minutes";
 import { argsOf, patternsOf, ranksOf, textOf } from "./parse_input";
-import {
-  minutesOf,
-  nsysOptionsOf,
-  variablesOf,
-  variablesText,
-  type OptionsForm,
-} from "./options_model";
+import { nsysOptionsOf, variablesOf, variablesText, type OptionsForm } from "./options_model";
 
 /** `file`: the file that the page is for. */
 export function formOf(draft: Draft, file = draft.path): OptionsForm {

@@ -1,7 +1,8 @@
 /** The fields of the options page: their texts as typed, what is wrong with them, and how they depend on one another. */
 
-import { MAX_WATCH_MINUTES, type Profile, type RunKind } from "../runs/draft";
+import type { Profile, RunKind } from "../runs/draft";
 import { isNsysPath, secondsOf, stepsOf } from "../runs/profile_options";
+import { minutesOf } from "../runs/watch_minutes";
 import { argsOf, patternsOf, ranksOf } from "./parse_input";
 
 /** The fields as typed, so that an invalid one can be kept, and corrected. */
@@ -93,12 +94,6 @@ function recordMistakes(form: OptionsForm): (readonly [Field, Mistake | undefine
     ["nsys", isNsysPath(form.nsys) ? undefined : "badNsys"],
     ["nsysOptions", nsysOptionsOf(form.nsysOptions) === undefined ? "badNsysOption" : undefined],
   ];
-}
-
-/** 0 for an empty text; undefined for an invalid one. */
-export function minutesOf(text: string): number | undefined {
-  const minutes = Number(text.trim().replace(",", "."));
-  return minutes >= 0 && minutes <= MAX_WATCH_MINUTES ? minutes : undefined;
 }
 
 /** The variables of lines NAME=value; undefined where a line is none.  Empty lines are ignored. */

@@ -40,9 +40,6 @@ export interface Draft {
   readonly watchMinutes: number;
 }
 
-/** More than a day without output is no sign of a hang. */
-export const MAX_WATCH_MINUTES = 1440;
-
 /** The name for no preset. */
 export const NO_PRESET = "none";
 

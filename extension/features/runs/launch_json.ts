@@ -4,7 +4,8 @@ import { l10n } from "vscode";
 
 import { EaglerayError } from "../../common/errors";
 import { plain } from "../../common/texts";
-import { MAX_WATCH_MINUTES, PLAIN, type Draft, type Profile, type RunKind } from "./draft";
+import { PLAIN, type Draft, type Profile, type RunKind } from "./draft";
+import { MAX_WATCH_MINUTES } from "./watch_minutes";
 import { isNsysPath, NEW_PROFILE, stepsOf, WHENS } from "./profile_options";
 
 /** Exactly one of these attributes names what is run. */
