@@ -79,3 +79,15 @@ async def test_hostile_names_are_one_printable_line() -> None:
     dashboard.actor_rows = [actor_row(pid=3, class_name="A\x1b]0;x\x07", name="evil\n$(bug) **x**")]
     (worker,) = await live(dashboard)
     assert (worker.name, worker.class_name) == ("evil $(bug) **x**", "A ]0;x")
+
+
+async def test_workers_of_our_own_jobs_are_not_listed() -> None:
+    dashboard = FakeDashboard()
+    dashboard.workers = [
+        worker_row("ours", pid=3),
+        worker_row("driver", pid=4, kind="driver"),
+        worker_row("program", pid=5, kind="driver"),
+    ]
+    dashboard.actor_rows = [actor_row(pid=3, class_name="EaglerayInspector")]
+    dashboard.job_rows = [job_row(driver_pid=4, submission_id="eagleray_0a1b")]
+    assert [worker.worker_id for worker in await live(dashboard)] == ["program"]

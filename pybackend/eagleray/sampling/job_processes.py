@@ -29,7 +29,7 @@ _OF_JOB = re.compile(r"/job_(\d+)(?:/|$)", re.MULTILINE)
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*[a-z]?$")
 # Ray's own processes, its idle workers, and what starts the ranks of a node: none of them trains.
 _SERVICES = re.compile(
-    r"ray::(?:IDLE|DashboardAgent|RuntimeEnvAgent|EaglerayNodeSampler|_?JobSupervisor)"
+    r"ray::(?:IDLE|DashboardAgent|RuntimeEnvAgent|EaglerayNodeSampler|EaglerayInspector|_?JobSupervisor)"
     r"|/ray/(?:dashboard|_private|autoscaler|util/client/server)/(?!workers/default_worker\.py)"
     r"|/bin/ray$|(?:^|/)eagleray_start\.py$"
 )

@@ -14,7 +14,7 @@ from eagleray.sampling.processes import ACTOR, DRIVER, Named
 
 ALIVE = "ALIVE"
 # Actors of Ray itself and of ours.
-_NOT_OF_PROGRAMS = re.compile(r"_?JobSupervisor$|EaglerayNodeSampler$")
+_NOT_OF_PROGRAMS = re.compile(r"_?JobSupervisor$|EaglerayNodeSampler$|EaglerayInspector$")
 _LAST_NUMBER = re.compile(r"(\d{1,9})$")
 _JOB_DIGITS = 8
 

@@ -123,15 +123,20 @@ class Inspections:
 async def _node_of(dashboard: Dashboard, target: InspectionTarget) -> NodeRow:
     """The node of the process, by its id or by the worker; raises `no-such-worker`."""
     nodes, workers = await asyncio.gather(dashboard.nodes(), dashboard.all_workers())
-    of_worker = [row for row in workers if target.worker_id and row.worker_id == target.worker_id]
-    by_pid = [row for row in workers if row.pid == target.pid]
-    named = [target.node_id, *(row.node_id for row in of_worker or by_pid)]
-    for node_id in filter(None, named):
-        for node in nodes:
-            # Pictures name nodes by their hosts.
-            if node_id in (node.node_id, node.name, node.ip) and node.alive:
-                return node
-    raise no_such_worker(target.name or str(target.pid))
+    alive = [node for node in nodes if node.alive]
+    named = [node for node in alive if target.node_id and target.node_id in _names(node)]
+    of_worker = {row.node_id for row in workers if row.worker_id == target.worker_id}
+    by_pid = {row.node_id for row in workers if row.pid == target.pid}
+    fitting = named or [node for node in alive if node.node_id in (of_worker or by_pid)]
+    # The same PID may exist on several nodes.
+    if len(fitting) != 1:
+        raise no_such_worker(target.name or str(target.pid))
+    return fitting[0]
+
+
+def _names(node: NodeRow) -> tuple[str, ...]:
+    """Its names; pictures of stacks name nodes of one address by the beginnings of their ids, too."""
+    return node.node_id, node.name, node.ip, f"{node.ip} {node.node_id[:6]}"
 
 
 def _bound_socket() -> private_socket.Bound:

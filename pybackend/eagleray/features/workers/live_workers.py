@@ -10,6 +10,9 @@ from eagleray.features.workers.worker_facts import ClusterLists, clean, describe
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.rows import ActorRow, TaskRow, WorkerRow
 
+_OUR_ACTORS = ("EaglerayInspector", "EaglerayNodeSampler")
+_OUR_JOBS = "eagleray_"
+
 
 async def fetch_live_workers(dashboard: Dashboard) -> list[LiveWorker]:
     """All live workers of one cluster; an error of any of its lists is raised."""
@@ -33,11 +36,25 @@ async def fetch_live_nodes(dashboard: Dashboard) -> list[LiveNode]:
 def live_workers(
     cluster: str, workers: Sequence[WorkerRow], actors: Sequence[ActorRow], lists: ClusterLists
 ) -> list[LiveWorker]:
-    """Sorted by kind, class, rank and name; actors that wait for a worker are listed with their class."""
-    started = [_live(cluster, row, lists) for row in workers if row.kind != "other"]
+    """Sorted by kind, class, rank and name, without our own; actors that wait for a worker are listed with their class."""
+    actors = [actor for actor in actors if actor.class_name not in _OUR_ACTORS]
+    started = [
+        _live(cluster, row, lists)
+        for row in workers
+        if row.kind != "other" and not _is_ours(row, lists)
+    ]
     shown = {worker.actor_id for worker in started if worker.actor_id}
     pending = [_pending(cluster, actor) for actor in actors if actor.actor_id not in shown]
     return sorted([*started, *pending], key=_order)
+
+
+def _is_ours(row: WorkerRow, lists: ClusterLists) -> bool:
+    """Whether a job of ours has started it, for a picture of stacks or an inspection."""
+    if row.kind == "driver":
+        job = lists.job(row)
+        return job is not None and job.submission_id.startswith(_OUR_JOBS)
+    actor = lists.actor(row, lists.tasks(row.worker_id, row))
+    return actor is not None and actor.class_name in _OUR_ACTORS
 
 
 def _live(cluster: str, row: WorkerRow, lists: ClusterLists) -> LiveWorker:

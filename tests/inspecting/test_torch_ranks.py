@@ -1,0 +1,89 @@
+"""A rank that hangs in a collective of gloo is looked into, and goes on when its partner arrives (torch_ranks)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from eagleray.features.inspections import inspections
+from eagleray.features.inspections.inspections import Inspections
+from eagleray.features.source_mapping.source_mapping import SourceMapping
+
+from scripts.ray_cluster import free_ports
+from tests.dap_client import DapClient, RequestFailed
+from tests.hangs.ranks import TORCH_PYTHON
+from tests.inspecting.test_virtual_stop import frame_named, shown
+
+pytestmark = [pytest.mark.torch_ranks, pytest.mark.timeout(200)]
+
+PROGRAM = """
+import os, sys, torch
+import torch.distributed as dist
+def fit(rank):
+    dist.init_process_group("gloo")
+    gradient = torch.arange(4.0)
+    model = torch.nn.Linear(3, 2)
+    print("ready", flush=True)
+    if rank == 1:
+        sys.stdin.readline()
+    dist.all_reduce(gradient)
+    print("reduced to", gradient.tolist(), flush=True)
+fit(int(os.environ["RANK"]))
+"""
+
+
+@contextlib.contextmanager
+def ranks() -> Iterator[list[subprocess.Popen[str]]]:
+    [port] = free_ports(1)
+    started = []
+    for rank in range(2):
+        env = {**os.environ, "RANK": str(rank), "WORLD_SIZE": "2"}
+        env |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+        started.append(
+            subprocess.Popen(
+                [str(TORCH_PYTHON), "-c", PROGRAM],
+                env=env,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        )
+    try:
+        for process in started:
+            assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        yield started
+    finally:
+        for process in started:
+            process.kill()
+            process.communicate()
+
+
+async def test_rank_in_all_reduce_shows_its_tensors_and_goes_on_with_its_partner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def story(client: DapClient) -> None:
+        names = [frame["name"] for frame in client.stack(1)]
+        assert "all_reduce" in names
+        frame = frame_named(client, "fit")
+        assert "shape=(4,)" in client.variables(frame["id"])["gradient"]
+        assert client.evaluate("gradient.sum().item()", frame["id"]) == "6.0"
+        assert client.evaluate("model.weight.shape[0]", frame["id"]) == "2"
+        for expression in ("dist.barrier()", "model(gradient)", "gradient.add_(1)"):
+            with pytest.raises(RequestFailed, match="may change the program or wait"):
+                client.evaluate(expression, frame["id"])
+
+    monkeypatch.setattr(inspections, "run_folder", lambda: tmp_path)
+    mapping = SourceMapping(None, tmp_path)  # type: ignore[arg-type]
+    opened = Inspections(mapping, lambda _: None, lambda _: True)  # type: ignore[arg-type,return-value]
+    with ranks() as (waiting, partner):
+        await shown(opened, waiting.pid, story)
+        output, _ = partner.communicate("\n", timeout=60)
+        assert output == "reduced to [0.0, 2.0, 4.0, 6.0]\n"
+        assert waiting.stdout is not None
+        assert waiting.stdout.readline() == output
+        assert waiting.wait(timeout=60) == 0
+    await opened.close()
