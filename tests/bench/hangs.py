@@ -36,8 +36,7 @@ CLASSES = 300
 NODES, RANKS_PER_NODE = 1250, 8
 # How long a node takes for a dump of eight processes, as measured on a machine with two cores.
 CALL_S = 0.3
-# The kernel lets no process with a real-time priority run for a whole second.
-WATCHED_S = 0.6
+BLOCKING = "py-spy blocking"
 
 
 def rows(samples: int) -> Iterator[Row]:
@@ -65,10 +64,11 @@ def sampling(samples: int) -> Iterator[Row]:
 def pause(samples: int) -> Row:
     """The longest time for which a process that computes stands still while it is sampled once."""
     program = find_program()
+    tools = Tools(program)
     plain, ours = [], []
     for _ in range(samples):
         plain.append(1000 * longest_gap(lambda pid: dumped(program, pid)))
-        ours.append(1000 * longest_gap(lambda pid: dump(pid, Tools(program))))
+        ours.append(1000 * longest_gap(lambda pid: dump(pid, tools).how == BLOCKING))
     # It is the same program that stops the process; the rest is what both measurements vary by.
     return least_at_most_times("longest pause of a process in a sample (ms)", ours, plain, 1.1)
 
@@ -145,7 +145,7 @@ def sleepers(count: int) -> Iterator[list[int]]:
 
 def started(*arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, str(SLEEPER), *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def shell_loop(pids: Sequence[int]) -> None:
@@ -166,20 +166,21 @@ def sampled(processes: Sequence[Described], *, is_last: bool) -> None:
         raise ValueError(f"processes were not read: {unread}")
 
 
-def longest_gap(look: Callable[[int], Any]) -> float:
-    process = started("gaps", str(WATCHED_S))
-    assert process.stdout is not None
-    process.stdout.readline()
-    time.sleep(WATCHED_S / 4)
-    look(process.pid)
-    output, _ = process.communicate()
-    return float(output)
+def longest_gap(look: Callable[[int], bool]) -> float:
+    """The longest pause of a process in a dump that succeeds; one in fifty dumps of a busy process fails."""
+    while True:
+        process = started("gaps")
+        assert process.stdout is not None
+        process.stdout.readline()
+        has_succeeded = look(process.pid)
+        output, _ = process.communicate("\n")
+        if has_succeeded:
+            return float(output)
 
 
-def dumped(program: str, pid: int) -> None:
+def dumped(program: str, pid: int) -> bool:
     command = [program, "dump", "--json", "--pid", str(pid)]
-    # One in fifty dumps of a busy process fails, after it was paused.
-    subprocess.run(command, capture_output=True, check=False)
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def took(call: Callable[[], Any]) -> float:

@@ -102,6 +102,31 @@ def test_job_is_sampled_on_the_login_node_by_its_number(site: Site, training: Jo
     assert taken["coverage"]["seen"] == 4
 
 
+def test_run_of_sbatch_is_sampled_in_its_job(site: Site) -> None:
+    site.path("login", "/home/alice/ranks.sub").write_text(
+        f"#!/bin/sh\n#SBATCH --nodes=2\nsrun --overcommit --ntasks=2 python {RANKS} of-run\n"
+    )
+    with eagleray_on(site, "login") as login:
+        started = login.run("run", "--yes", "--detach", "--", "sbatch", "ranks.sub")
+        assert started.returncode == 0, started.stderr
+        run = started.stdout.strip()
+        try:
+            wait_for("the ranks", lambda: len(processes(site, "of-run", *SLURM_NODES)) == 2)
+            taken = wait_for("its job", lambda: picture_of_run(login, run), every_s=1)
+        finally:
+            login.run("runs", "stop", run, "--yes")
+            wait_for("the end", lambda: not processes(site, "of-run", *SLURM_NODES))
+    assert taken["coverage"]["seen"] == 2
+    assert seen(taken) == {"0": "all_reduce", "1": "all_gather"}
+
+
+def picture_of_run(eagleray: Eagleray, run: str) -> dict[str, Any] | None:
+    """Its supervisor learns of the job after the job has started."""
+    done = eagleray.run("stacks", run, "--json", *QUICK)
+    taken: dict[str, Any] | None = json.loads(done.stdout) if done.returncode == 0 else None
+    return taken
+
+
 def test_cancelled_picture_leaves_nothing_in_the_job(
     site: Site, training: Job, laptop: Eagleray
 ) -> None:
