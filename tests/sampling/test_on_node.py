@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from eagleray.features.hangs.collecting import nodes
 from eagleray.features.hangs.collecting.nodes import NodeAnswers, SamplingOrder, follow
+from eagleray.remote_scripts import sample_node
 from eagleray.sampling import job_processes, proc
 from eagleray.sampling.node import NodeSamples
 from eagleray.sampling.processes import DATA_LOADER, RANK
@@ -188,6 +189,19 @@ def test_job_is_read_from_the_control_group(
 ) -> None:
     monkeypatch.setattr(proc, "cgroup", lambda pid: cgroup)
     assert job_processes.job_of(1) == job
+
+
+async def test_old_python_without_a_newer_one_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = nodes._bootstrap().replace("NEEDED = (3, 9)", "NEEDED = (3, 99)")
+    monkeypatch.setattr(nodes, "_bootstrap", lambda: text)
+    process = await started(tmp_path)
+    content = SamplingOrder(rounds=1, pause_s=0.0, job=JOB).input("node")
+    _, stderr = await process.communicate(content)
+    version = ".".join(map(str, sys.version_info[:3]))
+    assert stderr.decode().strip() == f"{sample_node.TOO_OLD}{version}"
+    assert (process.returncode, list(tmp_path.iterdir())) == (1, [])
 
 
 async def test_old_python_hands_over_to_one_that_a_process_of_the_user_runs(

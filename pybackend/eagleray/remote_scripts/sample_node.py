@@ -21,6 +21,8 @@ from pathlib import Path
 NEEDED = (3, 9)
 PROGRAM = "py-spy"
 ORDER = "order.json"
+# Begins the message of a Python that is too old, and finds no other.
+TOO_OLD = "eagleray: too old for sampling: Python "
 
 
 def main(arguments: "list[str]") -> None:
@@ -105,7 +107,7 @@ def hand_over(folder: str, text: str) -> None:
         version = re.search(r"/python3\.([0-9]+)$", program)
         if is_own and version and (3, int(version.group(1))) >= NEEDED:
             os.execv(program, [program, "-I", "-c", text, folder])  # noqa: S606
-    sys.exit("eagleray: Python " + sys.version.split()[0])
+    sys.exit(TOO_OLD + sys.version.split()[0])
 
 
 if __name__ == "__main__":

@@ -34,6 +34,14 @@ def nothing_in_job(job: str) -> EaglerayError:
     )
 
 
+def python_too_old(version: str) -> EaglerayError:
+    return EaglerayError(
+        "python-too-old",
+        t("`python3` there is {version}; sampling needs 3.9.", version=printable(version, 40)),
+        t("Run your program with Python 3.9 or newer."),
+    )
+
+
 def no_ranks_on(hosts: Sequence[str]) -> EaglerayError:
     return EaglerayError(
         "no-processes",

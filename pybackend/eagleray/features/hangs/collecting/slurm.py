@@ -24,6 +24,7 @@ from eagleray.features.hangs.evidence import evidence
 from eagleray.features.hangs.model import Picture
 from eagleray.features.hangs.picture import picture
 from eagleray.protocol.route_spec import RouteSpec, checked
+from eagleray.remote_scripts.sample_node import TOO_OLD
 from eagleray.routes.srun.stderr import explain
 from eagleray.sampling.job_processes import STEP_NAME
 from eagleray.slurm.client import SlurmClient, step_of
@@ -32,6 +33,7 @@ from eagleray.tools.commands import EXIT_NO_COMMAND, Commands
 
 # The first one, and others without the nodes on which it couldn't be started.
 MOST_STEPS = 3
+_TOO_OLD = re.compile(re.escape(TOO_OLD) + r"([0-9.]+)")
 _NOT_STARTED = re.compile(r"Task launch for \S+ failed on node ([\w.-]+): (.{0,200})")
 
 
@@ -58,6 +60,8 @@ class SlurmPictures:
         answers = NodeAnswers(order, nodes, on_progress)
         stderr = await self._sample(ssh, job, nodes, content, answers)
         samples = answers.samples()
+        if not samples and (version := _TOO_OLD.search(stderr)):
+            raise errors.python_too_old(version[1])
         if not samples:
             raise explain(RouteSpec(ssh=ssh, job=job, node=", ".join(nodes[:3])), stderr)
         if not any(node.processes for node in samples):
