@@ -311,6 +311,34 @@ await browserRun(
       await window.shot("paused");
     });
 
+    await test("Look Inside shows a running worker, and Pause really stops it there", async () => {
+      await disconnect();
+      await window.openPanel();
+      await window.fromMenu(
+        run(/policy-\d.*running/),
+        "Look Inside",
+        () => window.toolbar().isVisible(),
+        "a session is open",
+      );
+      const callStack = page.locator(".debug-call-stack .monaco-list-row");
+      const inside = callStack.filter({ hasText: /Looking inside/i });
+      await window.waitFor(inside, "the worker that isn’t stopped");
+      await window.waitFor(variables, "its variables");
+      await window.click(
+        window.button("Continue"),
+        () => window.button("Pause").first().isVisible(),
+        "it is shown as running",
+      );
+      await window.click(
+        window.button("Pause"),
+        async () =>
+          (await callStack.filter({ hasText: "Paused on pause" }).first().isVisible()) &&
+          (await inside.count()) === 0,
+        "the debugger has stopped it",
+      );
+      await window.shot("inside-then-paused");
+    });
+
     await test("a closed output stops nothing, and a button reopens it", async () => {
       await disconnect();
       await window.command(

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
 import { EaglerayError } from "../../common/errors";
-import { COMMANDS, INSPECTION_TYPE } from "../../contributions";
+import { COMMANDS, DEBUG_TYPE, INSPECTION_TYPE } from "../../contributions";
 import { longWork } from "../../dialogs";
 import type { Row } from "../../panel";
 import { askForTrust, workspaceFolders } from "../../workspace";
@@ -40,6 +40,8 @@ export class Inspector implements Disposable {
         if (session.type === INSPECTION_TYPE) {
           this.open.set(String(session.configuration["inspected"]), session);
           void this.bring(session, true);
+        } else if (session.type === DEBUG_TYPE) {
+          void this.endFor(session.configuration["worker"]);
         }
       }),
       vscode.debug.onDidTerminateDebugSession((session) => {
@@ -103,6 +105,15 @@ export class Inspector implements Disposable {
       },
       { suppressSaveBeforeStart: true, suppressDebugStatusbar: true },
     );
+  }
+
+  /** A worker that is really stopped is shown by its own session alone. */
+  private async endFor(worker: unknown): Promise<void> {
+    for (const session of this.open.values()) {
+      if (session.configuration["worker"] === worker && worker !== "") {
+        await vscode.debug.stopDebugging(session);
+      }
+    }
   }
 
   private bring(session: vscode.DebugSession, isNew: boolean): Promise<void> {
