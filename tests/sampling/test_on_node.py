@@ -49,9 +49,9 @@ def python(code: str, *arguments: str, **env: str) -> Iterator[int]:
                 os.kill(pid, 9)
 
 
-async def sampled(job: str, folder: Path) -> NodeSamples:
+async def sampled(job: str, folder: Path, matching: str = "") -> NodeSamples:
     """The answer of the code, started as on a node, whose temporary files go into the folder."""
-    order = SamplingOrder(rounds=2, pause_s=0.1, job=job)
+    order = SamplingOrder(rounds=2, pause_s=0.1, job=job, matching=matching)
     answers = NodeAnswers(order, ["node"], lambda *_: None)
     process = await started(folder)
     stderr = await follow(process, order.input("node"), answers, lambda: answers.is_over)
@@ -135,6 +135,12 @@ async def test_ranks_of_this_user_are_sampled_without_a_job(tmp_path: Path) -> N
         found = await sampled("", tmp_path)
     numbers = {each.pid: each.number for each in found.processes}
     assert numbers[rank] == 3 and other not in numbers
+
+
+async def test_processes_are_found_by_their_command(tmp_path: Path) -> None:
+    with python(WAITING, "serve-rollouts-47115") as server, python(WAITING):
+        found = await sampled("", tmp_path, matching="serve-rollouts-47115")
+    assert [each.pid for each in found.processes] == [server]
 
 
 async def test_end_of_the_input_ends_the_sampling_and_removes_the_folder(tmp_path: Path) -> None:

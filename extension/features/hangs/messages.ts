@@ -40,7 +40,8 @@ export interface PictureText {
  * `cluster` is the id of a cluster, `job_id` that of a Ray job in it, `run_id` that of a run.
  * Without Ray these are
  * `pids` of this machine, the steps of a `slurm_job`, and processes of `hosts` that are reached
- * through ssh.
+ * through ssh: ranks, or
+ * those with the text `matching` in their command line.
  * `inside`: a thread in some of the processes reads exceptions, awaited tasks and collectives.
  */
 export interface PictureTarget {
@@ -50,6 +51,7 @@ export interface PictureTarget {
   readonly pids?: readonly number[];
   readonly slurm_job?: string;
   readonly hosts?: readonly string[];
+  readonly matching?: string;
   readonly inside?: boolean;
 }
 

@@ -53,6 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help=t("Sample your ranks on these hosts, as in `ssh HOST`."),
     )
+    parser.add_argument(
+        "--match",
+        metavar="TEXT",
+        default="",
+        help=t("With --hosts, sample your processes with this text in their command."),
+    )
     add_json(parser)
     parser.add_argument(
         "--pids",
@@ -106,6 +112,8 @@ def check(arguments: argparse.Namespace) -> str:
         return t("Specify one of RUN, --cluster, --slurm, --hosts, --pids and --open.")
     if arguments.job and not arguments.cluster:
         return t("--job needs --cluster.")
+    if arguments.match and not arguments.hosts:
+        return t("--match needs --hosts.")
     if (arguments.json or arguments.format) and arguments.markdown:
         return t("Use only one of --markdown and --json.")
     return ""
@@ -150,6 +158,7 @@ async def _picture(app: App, arguments: argparse.Namespace) -> Picture:
         pids=tuple(arguments.pids),
         slurm_job=arguments.slurm,
         hosts=tuple(arguments.hosts),
+        matching=arguments.match,
         inside=arguments.inside,
     )
     with suggesting_runs(app, arguments.run):

@@ -50,13 +50,21 @@ def of_slurm_job(job: str, processes: Mapping[int, proc.ProcessStat], host: str)
     return with_tasks_as_ranks(described(_in_order(pids, processes), processes, host), host)
 
 
-def of_worlds(processes: Mapping[int, proc.ProcessStat], host: str) -> list[Described]:
-    """The ranks of this user on this machine, and all that they have started."""
+def of_user(
+    processes: Mapping[int, proc.ProcessStat], host: str, matching: str = ""
+) -> list[Described]:
+    """The ranks of this user on this machine, or the processes with a text in their command, and all that they have started."""
     own = _lineage(os.getpid(), processes)
+
+    def is_wanted(pid: int) -> bool:
+        if matching:
+            return matching in " ".join(proc.command_line(pid))
+        return bool(rendezvous(environment_of(pid)))
+
     ranks = [
         pid
         for pid in sorted(processes)
-        if pid not in own and _is_own(pid) and is_python(pid) and rendezvous(environment_of(pid))
+        if pid not in own and _is_own(pid) and is_python(pid) and is_wanted(pid)
     ]
     return described(_in_order(proc.descendants(ranks, processes), processes), processes, host)
 

@@ -19,7 +19,7 @@ import zlib
 
 from . import proc, wire
 from .dumps import Tools
-from .job_processes import of_slurm_job, of_worlds
+from .job_processes import of_slurm_job, of_user
 from .node import sample_processes
 
 TYPE_CHECKING = False
@@ -44,7 +44,11 @@ def main(order: dict[str, Any], py_spy: str) -> None:
         lines.write("begun")
         processes = proc.all_processes()
         job = str(order["job"])
-        wanted = of_slurm_job(job, processes, node) if job else of_worlds(processes, node)
+        wanted = (
+            of_slurm_job(job, processes, node)
+            if job
+            else of_user(processes, node, str(order["matching"]))
+        )
 
         def wait(seconds: float) -> None:
             if cancelled.wait(seconds):

@@ -42,7 +42,17 @@ def python_too_old(version: str) -> EaglerayError:
     )
 
 
-def no_ranks_on(hosts: Sequence[str]) -> EaglerayError:
+def no_ranks_on(hosts: Sequence[str], matching: str) -> EaglerayError:
+    if matching:
+        return EaglerayError(
+            "no-processes",
+            t(
+                "None of your Python processes on {hosts} has “{text}” in its command.",
+                hosts=printable(", ".join(hosts), 200),
+                text=printable(matching, 80),
+            ),
+            t("Check their commands with `ps -ef`."),
+        )
     return EaglerayError(
         "no-processes",
         t("None of your ranks runs on {hosts}.", hosts=printable(", ".join(hosts), 200)),

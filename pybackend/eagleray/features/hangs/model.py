@@ -16,7 +16,8 @@ class PictureTarget:
     """What a picture is taken of; an empty field doesn't restrict it.
 
     `cluster` is the id of a cluster, `job_id` that of a Ray job in it, `run_id` that of a run.  Without Ray these are
-    `pids` of this machine, the steps of a `slurm_job`, and processes of `hosts` that are reached through ssh.
+    `pids` of this machine, the steps of a `slurm_job`, and processes of `hosts` that are reached through ssh: ranks, or
+    those with the text `matching` in their command line.
     `inside`: a thread in some of the processes reads exceptions, awaited tasks and collectives.
     """
 
@@ -26,6 +27,7 @@ class PictureTarget:
     pids: tuple[int, ...] = ()
     slurm_job: str = ""
     hosts: tuple[str, ...] = ()
+    matching: str = ""
     inside: bool = False
 
 

@@ -69,7 +69,9 @@ class Pictures:
         if target.slurm_job:
             return await self._of_slurm_jobs.take(target.slurm_job, on_progress, pause_s=pause_s)
         if target.hosts:
-            return await self._of_hosts.take(target.hosts, on_progress, pause_s=pause_s)
+            return await self._of_hosts.take(
+                target.hosts, target.matching, on_progress, pause_s=pause_s
+            )
         if target.run_id:
             return await self._of_run(target, on_progress, say, pause_s)
         if not target.cluster:

@@ -30,13 +30,17 @@ class HostPictures:
     async def take(
         self,
         hosts: Sequence[str],
+        matching: str = "",
         on_progress: OnProgress = unheard,
         rounds: int = ROUNDS,
         pause_s: float = PAUSE_S,
     ) -> Picture:
-        """The picture of the ranks of this user on all `hosts`; a cancellation ends all sessions."""
+        """The picture of the ranks of this user on all `hosts`, or of processes by their command line.
+
+        A cancellation ends all sessions.
+        """
         names = [checked(RouteSpec(ssh=host)).ssh for host in dict.fromkeys(hosts)]
-        order = SamplingOrder(rounds, pause_s)
+        order = SamplingOrder(rounds, pause_s, matching=matching)
         answers = NodeAnswers(order, names, on_progress)
         slots = asyncio.Semaphore(AT_ONCE)
         failures = await asyncio.gather(
@@ -49,7 +53,7 @@ class HostPictures:
         if not samples:
             raise errors.hosts_silent(answers.silent()[0])
         if not any(node.processes for node in samples):
-            raise errors.no_ranks_on(names)
+            raise errors.no_ranks_on(names, matching)
         sampled = evidence(samples, pause_s, is_whole=False)
         return picture(sampled, diagnosis(sampled), time.time(), answers.silent())
 

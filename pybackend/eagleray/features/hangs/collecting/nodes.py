@@ -51,11 +51,16 @@ _LAST_OUTPUT_S = 1.0
 
 @frozen
 class SamplingOrder:
-    """What each node is to do; `job` is the SLURM job whose processes are sampled, "" for the ranks of this user."""
+    """What each node is to do.
+
+    `job` is the SLURM job whose processes are sampled; without one they are the ranks of this user, or those with the
+    text `matching` in their command line.
+    """
 
     rounds: int
     pause_s: float
     job: str = ""
+    matching: str = ""
     mark: str = field(factory=lambda: secrets.token_hex(16))
 
     def input(self, node: str = "") -> bytes:
@@ -69,6 +74,7 @@ class SamplingOrder:
             "mark": self.mark,
             "node": node,
             "job": self.job,
+            "matching": self.matching,
             "rounds": self.rounds,
             "pause_s": self.pause_s,
             "stay_s": STAY_S,
