@@ -43,7 +43,7 @@ SCENARIOS: Mapping[str, Expected] = {
 }
 
 # What the verdict is once processes have been read from inside, where that differs.
-INSIDE: Mapping[str, Expected] = {
+FROM_INSIDE: Mapping[str, Expected] = {
     "mismatch": Expected(
         "collective-mismatch", "1,3", "all_gather (trainer.py:61) as collective 4 of default_pg"
     ),

@@ -12,7 +12,7 @@ from eagleray.sampling.dumps import Tools
 from eagleray.sampling.node import sample
 from eagleray.tools.pyspy import find_program
 
-from tests.hangs.ranks import INSIDE, SCENARIOS, hanging
+from tests.hangs.ranks import FROM_INSIDE, SCENARIOS, hanging
 
 RECORDED = Path(__file__).parent / "recorded"
 REPOSITORY = str(Path(__file__).parents[2])
@@ -25,7 +25,7 @@ def record(scenario: str) -> None:
     with tempfile.TemporaryDirectory() as folder, hanging(scenario, Path(folder)) as pids:
         taken = sample(pids[1:], Tools(py_spy=find_program()), pause_s=PAUSE_S)
         # As a picture would: native code that holds the GIL keeps a process from answering.
-        asked = pids if scenario in INSIDE else []
+        asked = pids if scenario in FROM_INSIDE else []
         readings = {str(rank): raw_reading(pid) for rank, pid in enumerate(asked)}
     write(RECORDED / f"{scenario}.json", wire.dump([taken]))
     if readings:

@@ -12,7 +12,7 @@ from eagleray.features.hangs.inside import MOST_PROCESSES, chosen, place_of, wit
 from eagleray.features.hangs.picture import picture
 from eagleray.inspecting.readings import ProcessReading, reading_of
 
-from tests.hangs.ranks import INSIDE
+from tests.hangs.ranks import FROM_INSIDE
 from tests.hangs.record import PLACE, RECORDED, REPOSITORY
 from tests.hangs.test_rules import recorded
 
@@ -40,10 +40,10 @@ def read_inside(scenario: str) -> HangEvidence:
     return read(recorded(scenario), readings)
 
 
-@pytest.mark.parametrize("scenario", INSIDE)
+@pytest.mark.parametrize("scenario", FROM_INSIDE)
 def test_recorded_hang_is_named_with_what_its_ranks_answer(scenario: str) -> None:
     reading = diagnosis(read_inside(scenario)).reading
-    expected = INSIDE[scenario]
+    expected = FROM_INSIDE[scenario]
     assert expected.words in reading.sentence
     assert (reading.kind.value, str(reading.culprits)) == (expected.kind, expected.culprits)
 

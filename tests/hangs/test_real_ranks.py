@@ -16,7 +16,7 @@ from eagleray.sampling.dumps import Tools
 from eagleray.tools.pyspy import find_program
 
 from scripts.ray_cluster import free_ports
-from tests.hangs.ranks import PROGRAM, SCENARIOS, TORCH_PYTHON, hanging
+from tests.hangs.ranks import FROM_INSIDE, PROGRAM, SCENARIOS, TORCH_PYTHON, hanging
 from tests.ray_cluster import wait_for
 
 pytestmark = [pytest.mark.torch_ranks, pytest.mark.timeout(300)]
@@ -79,6 +79,27 @@ def test_pid_of_torchrun_shows_its_ranks_and_their_data_loaders(tmp_path: Path) 
 def ready(folder: Path) -> list[Path]:
     """The outputs of ranks that are about to hang."""
     return [path for path in folder.rglob("stdout.log") if "ready" in path.read_text()]
+
+
+@pytest.mark.parametrize("scenario", ["cleanup", "generations", "group_in_variable"])
+def test_ranks_tell_from_inside_why_they_hang_and_stay_as_they_are(
+    scenario: str, tmp_path: Path
+) -> None:
+    expected = FROM_INSIDE[scenario]
+    with hanging(scenario, tmp_path) as pids:
+        before = [states(pid) for pid in pids]
+        taken = asyncio.run(here.take(pids[:1], pause_s=0.5, inside=True))
+        assert [states(pid) for pid in pids] == before
+    assert (taken.verdict.kind, taken.verdict.culprits) == (expected.kind, expected.culprits)
+    assert expected.words in taken.verdict.sentence
+    assert [each.reason for each in taken.inside] == [""] * 4
+
+
+def test_rank_that_keeps_the_gil_is_not_asked(tmp_path: Path) -> None:
+    with hanging("gil", tmp_path) as pids:
+        taken = asyncio.run(here.take(pids, pause_s=0.5, inside=True))
+    assert taken.verdict.culprits == SCENARIOS["gil"].culprits
+    assert sorted(each.rank for each in taken.inside) == [0, 2, 3]
 
 
 def test_rank_that_was_killed_is_named_and_counted_as_unseen(tmp_path: Path) -> None:

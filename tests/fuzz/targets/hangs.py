@@ -15,8 +15,10 @@ from eagleray.features.hangs import saved
 from eagleray.features.hangs.collecting.nodes import NodeAnswers, SamplingOrder
 from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import evidence
+from eagleray.features.hangs.inside import place_of, with_readings
 from eagleray.features.hangs.picture import picture
 from eagleray.features.hangs.texts import lines, markdown
+from eagleray.inspecting.readings import reading_of
 from eagleray.sampling import dumps, wire
 from eagleray.sampling.rank_sets import RankSet
 
@@ -45,6 +47,25 @@ DUMP = [
         ],
     }
 ]
+
+
+ANSWERS = [
+    answer
+    for name in ("cleanup", "generations", "wrong_group")
+    for answer in json.loads((RECORDED / "inside" / f"{name}.json").read_text()).values()
+]
+
+
+def inside_answer(value: Any) -> None:
+    """Whatever a process says of itself beside a partner that answers makes a picture, whose texts can be printed."""
+    found = evidence(wire.load(SAMPLES[0]), 1.0, is_whole=True)
+    readings = [reading_of(value), *map(reading_of, ANSWERS[:3])]
+    places = map(place_of, found.processes)
+    read = with_readings(found, dict(zip(places, readings, strict=False)))
+    taken = picture(read, diagnosis(read), 1.0)
+    json.dumps(saved.as_json(taken))
+    text = "".join(map(printable, lines(taken))) + markdown(taken)
+    assert not set(text) & set("\x1b\x07\x9b")
 
 
 def samples(value: Any) -> None:
@@ -113,6 +134,7 @@ TARGETS = (
     Target(
         "py-spy-dump", "value", py_spy, [DUMP], (KeyError, TypeError, AttributeError, ValueError)
     ),
+    Target("inside-answers", "value", inside_answer, ANSWERS, ()),
     Target("saved-pictures", "bytes", saved_picture, [picture_file()], (EaglerayError,)),
     Target("ranks", "text", ranks, ["0-1,3", "", "7"], (ValueError,), ("-", ",", "0", "999999999")),
 )
