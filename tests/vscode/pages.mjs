@@ -233,7 +233,7 @@ function moving() {
 async function controls(page) {
   return await page.evaluate(() => {
     const reached =
-      'input, select, textarea, button, summary, a[href], vscode-button, vscode-textfield, [tabindex="0"]';
+      'input, select, textarea, button, summary, a[href], vscode-textfield, [tabindex="0"]';
     const all = [...document.querySelectorAll(reached)];
     return all
       .filter((element) => element.checkVisibility() && !element.disabled)

@@ -28,7 +28,7 @@ await browserRun(
       .frameLocator("#active-frame");
     const sentence = shown.locator("h1", { hasText: SENTENCE });
     const frame = (name) => shown.locator('[role="treeitem"].frame', { hasText: name });
-    const button = (name) => shown.locator("vscode-button", { hasText: name });
+    const button = (name) => shown.locator("button.button", { hasText: name });
     const announced = (text) => shown.locator("#announcement", { hasText: text });
     const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
     const tab = (name) => page.locator(".tab.active", { hasText: name });
@@ -79,7 +79,7 @@ await browserRun(
       await window.waitFor(sentence, "the sentence");
       await window.waitFor(shown.getByText("Cycle of ray.get · very likely"), "how sure it is");
       await window.waitFor(frame("Policy.ask"), "the stacks");
-      assert.equal(await shown.locator(".inside").count(), 3, "one button for each class");
+      assert.equal(await shown.locator("button.inspect").count(), 3, "one button for each class");
       await window.shot("picture");
       if (process.env.EAGLERAY_PICTURES) {
         await page.screenshot({ path: path.join(ROOT, "docs", "pictures", "stuck.png") });
@@ -146,7 +146,7 @@ await browserRun(
 
     await test("“Look Inside” opens the smallest rank of a class as a session", async () => {
       await window.click(
-        shown.locator(".inside").first(),
+        shown.locator("button.inspect").first(),
         () => window.toolbar().isVisible(),
         "the session is open",
       );
@@ -168,7 +168,11 @@ await browserRun(
       );
       await window.waitFor(sentence, "the sentence");
       assert.equal(await button("Sample Again").count(), 0);
-      assert.equal(await shown.locator(".inside").count(), 0, "its processes may have ended");
+      assert.equal(
+        await shown.locator("button.inspect").count(),
+        0,
+        "its processes may have ended",
+      );
       await window.shot("opened");
     });
   },

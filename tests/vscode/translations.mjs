@@ -138,7 +138,7 @@ await browserRun(
       await openFile(window, stage.workspace, "policy.nsys-rep", () => kernels.first().isVisible());
       await window.shot("report");
       await assertTranslated("body", "the report", await frameOf(kernels.first()));
-      const again = report.locator("section.state vscode-button").first();
+      const again = report.locator("section.state button").first();
       await openFile(window, stage.workspace, "empty.nsys-rep", () => again.isVisible());
       await window.shot("no-report");
       await assertTranslated("body", "why a report is not shown", await frameOf(again));

@@ -8,7 +8,7 @@ export function locatorsOf(window, stage) {
   const report = page
     .frameLocator("iframe.webview.ready >> visible=true")
     .frameLocator("#active-frame");
-  const button = (name) => report.locator("vscode-button", { hasText: name });
+  const button = (name) => report.locator("button", { hasText: name });
   const pane = (title) =>
     page.locator(".pane", { has: page.locator(`.pane-header[aria-label^="${title}"]`) });
   return {

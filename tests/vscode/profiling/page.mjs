@@ -15,7 +15,7 @@ export async function reportPage({ stage, server, window, test }) {
   const kernels = section("kernels");
   const firstRow = kernels.locator("tbody tr").first();
   const heading = (title) => kernels.locator("th", { hasText: title });
-  const total = kernels.locator("vscode-badge");
+  const total = kernels.locator(".badge");
   const search = kernels.locator("vscode-textfield");
   const focused = () => report.locator("td:focus, th:focus").first();
 
@@ -69,7 +69,7 @@ export async function reportPage({ stage, server, window, test }) {
   });
 
   await test("the buttons copy tables and the whole page", async () => {
-    const copy = (title) => kernels.locator("vscode-button", { hasText: title });
+    const copy = (title) => kernels.locator("button", { hasText: title });
     await window.click(
       copy("Copy as CSV"),
       async () => (await clipboard()).startsWith("kernel,count,total_ns,"),
@@ -107,7 +107,7 @@ export async function reportPage({ stage, server, window, test }) {
     assert.match(await focused().textContent(), /Kernel/);
     await page.keyboard.press("Shift+Tab");
     await page.keyboard.press("Shift+Tab");
-    const button = kernels.locator("vscode-button:focus", { hasText: "Copy as Markdown" });
+    const button = kernels.locator("button:focus", { hasText: "Copy as Markdown" });
     await window.waitFor(button, "the button before the table");
   });
 
@@ -135,7 +135,7 @@ export async function reportPage({ stage, server, window, test }) {
   });
 
   await test("a missing Nsight Systems is reported with the path to copy", async () => {
-    await report.locator("vscode-button", { hasText: "Open in Nsight Systems" }).click();
+    await report.locator("button", { hasText: "Open in Nsight Systems" }).click();
     await window.answerMessage(
       /Nsight Systems/,
       "Copy Path",
@@ -156,7 +156,7 @@ export async function reportPage({ stage, server, window, test }) {
       "eagleray.profiling.nsightSystems": program,
     });
     await window.gesture(
-      () => report.locator("vscode-button", { hasText: "Open in Nsight Systems" }).click(),
+      () => report.locator("button", { hasText: "Open in Nsight Systems" }).click(),
       () => existsSync(argumentsFile),
       "the program runs",
     );
@@ -182,10 +182,7 @@ export async function reportPage({ stage, server, window, test }) {
   await test("a file that isn't a report shows an error and the next step", async () => {
     await openFile("empty.nsys-rep", () => state.isVisible());
     await window.waitFor(state.getByText("is empty"), "what is wrong");
-    await window.waitFor(
-      state.locator("vscode-button", { hasText: "Read It Again" }),
-      "the next step",
-    );
+    await window.waitFor(state.locator("button", { hasText: "Read It Again" }), "the next step");
     await window.shot("empty");
   });
 }

@@ -1,8 +1,5 @@
 /** The page of a picture: draws what the editor sends. */
 
-import "@vscode-elements/elements/dist/vscode-badge/index.js";
-import "@vscode-elements/elements/dist/vscode-button/index.js";
-
 import type { ToPicturePage } from "../page_messages";
 import type { PictureTexts } from "../picture_texts";
 import { onMessage, pageState, post, savePageState } from "./editor";

@@ -2,6 +2,7 @@
 
 import { filled } from "../../../common/filled";
 import { button, element } from "../../reports/page/elements";
+
 import { movedTo, type CellPosition } from "../../reports/page/grid";
 import { singleLine } from "../../reports/page/texts";
 import type { VerdictRow, RankRow } from "../messages";
@@ -26,7 +27,7 @@ const MORE_ROWS = 500;
 export class RanksView {
   readonly root: HTMLElement;
   private readonly body = element("div", { class: "table" });
-  private readonly count = element("vscode-badge");
+  private readonly count = element("span", { class: "badge" });
   private entries: readonly RankEntry[] = [];
   private order: RankOrder = pageState().order;
   private limit = FIRST_ROWS;

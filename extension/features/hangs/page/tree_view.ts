@@ -2,6 +2,7 @@
 
 import { filled } from "../../../common/filled";
 import { button, element } from "../../reports/page/elements";
+
 import type { PictureTexts } from "../picture_texts";
 import { pageState, post, savePageState } from "./editor";
 import {
@@ -160,20 +161,19 @@ export class TreeView {
   /** For the representative of a class: its smallest rank. */
   private inspect(group: string, rank: number): HTMLElement {
     const name = filled(this.texts.inspectRank, rank);
-    const made = element("button", { type: "button", class: "inside" }, this.texts.inspect);
-    made.setAttribute("aria-label", name);
-    made.title = name;
-    made.addEventListener("click", (event) => {
-      event.stopPropagation();
+    const made = button(this.texts.inspect, () => {
       post({ kind: "inspect", group, rank });
     });
+    made.classList.add("inspect");
+    made.setAttribute("aria-label", name);
+    made.title = name;
     return made;
   }
 
   private click({ target }: MouseEvent): void {
     const made = (target as HTMLElement).closest<HTMLElement>("[data-id]");
     const row = this.rows.find(({ id }) => id === made?.dataset["id"]);
-    if (row === undefined) {
+    if (row === undefined || (target as HTMLElement).closest("button") !== null) {
       return;
     }
     this.moveTo(row.id, true);

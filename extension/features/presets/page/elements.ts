@@ -20,3 +20,8 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   made.append(...children);
   return made;
 }
+
+/** Shows text between backticks, a command, as code. */
+export function withCode(text: string): Child[] {
+  return text.split("`").map((part, at) => (at % 2 === 0 ? part : element("code", {}, part)));
+}

@@ -1,17 +1,13 @@
-/** Elements of the page of a report. */
+/** Elements of the pages of reports and pictures. */
 
-import { element, type Child } from "../../presets/page/elements";
+import { element, withCode } from "../../presets/page/elements";
 
-export { element };
+export { element, withCode };
 
-/** A button of the editor's own look; `pressed` runs on a click, on Enter and on Space. */
-export function button(title: string, pressed: () => void, isMain = false): HTMLElement {
-  const made = element("vscode-button", isMain ? {} : { secondary: "" }, title);
+/** The browser's own button, in the editor's look; `pressed` runs on a click, on Enter and on Space. */
+export function button(title: string, pressed: () => void, isMain = false): HTMLButtonElement {
+  const made = element("button", { type: "button", class: "button" }, title);
+  made.classList.toggle("main", isMain);
   made.addEventListener("click", pressed);
   return made;
-}
-
-/** Shows text between backticks, a command, as code. */
-export function withCode(text: string): Child[] {
-  return text.split("`").map((part, at) => (at % 2 === 0 ? part : element("code", {}, part)));
 }

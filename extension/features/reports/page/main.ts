@@ -1,8 +1,5 @@
 /** The page of a report: draws what the editor sends, its progress, or why the report can't be read. */
 
-import "@vscode-elements/elements/dist/vscode-badge/index.js";
-import "@vscode-elements/elements/dist/vscode-button/index.js";
-import type { VscodeButton } from "@vscode-elements/elements/dist/vscode-button/index.js";
 import "@vscode-elements/elements/dist/vscode-progress-bar/index.js";
 import "@vscode-elements/elements/dist/vscode-textfield/index.js";
 
@@ -78,14 +75,8 @@ function show(root: HTMLElement): void {
   page.replaceChildren(root);
   if (hadFocus) {
     // After a button was pressed by a key, the keyboard focus continues at the next one.
-    void focusOn(root.querySelector("vscode-button"));
+    root.querySelector("button")?.focus({ preventScroll: true });
   }
-}
-
-/** It takes the focus once it has drawn itself. */
-async function focusOn(button: VscodeButton | null): Promise<void> {
-  await button?.updateComplete;
-  button?.focus({ preventScroll: true });
 }
 
 function announce(sentence: string): void {

@@ -25,7 +25,7 @@ export class TableView {
   /** Why the requested rows are not available. */
   private reason = "";
   private readonly body = element("div", { class: "table" });
-  private readonly count = element("vscode-badge");
+  private readonly count = element("span", { class: "badge" });
   private readonly field: VscodeTextfield;
 
   constructor(
