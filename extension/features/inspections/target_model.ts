@@ -62,7 +62,8 @@ export function ofArgument(argument: unknown): Inspectable | undefined {
     return undefined;
   }
   const process = l10n.t("process {0}", pid);
-  const byRank = typeof rank === "number" || text(rank) !== "" ? `rank ${String(rank)}` : process;
+  const hasRank = typeof rank === "number" || text(rank) !== "";
+  const byRank = hasRank ? l10n.t("rank {0}", String(rank)) : process;
   return {
     target: {
       pid,

@@ -256,25 +256,28 @@ class VirtualStop:
             if loop.time() - self._last_request > UNUSED_S:
                 continue
             try:
-                threads = threads_of(await self._process.ask("threads"))
+                await self._compare()
             except ProcessEnded:
                 self._end()
                 return
             except (Unanswered, ValueError) as error:
                 log.info("process %s gave no answer: %s", self._process.pid, error)
-                continue
-            if not self._is_shown or threads == self._threads:
-                continue
-            self._changes += 1
-            if self._changes <= MOST_CHANGES:
-                await self._process.ask("forget")
-                self._show(threads)
-                if self._invalidates:
-                    self._send(dap.event("invalidated", {"areas": ["all"]}))
-                else:
-                    self._announce_stop()
-            elif self._changes == MOST_CHANGES + 1:
-                self._print("console", translated(_KEEPS_CHANGING))
+
+    async def _compare(self) -> None:
+        """Shows the stacks again if they have changed, unless they do so all the time."""
+        threads = threads_of(await self._process.ask("threads"))
+        if not self._is_shown or threads == self._threads:
+            return
+        self._changes += 1
+        if self._changes <= MOST_CHANGES:
+            await self._process.ask("forget")
+            self._show(threads)
+            if self._invalidates:
+                self._send(dap.event("invalidated", {"areas": ["all"]}))
+            else:
+                self._announce_stop()
+        elif self._changes == MOST_CHANGES + 1:
+            self._print("console", translated(_KEEPS_CHANGING))
 
     async def _refresh(self, _arguments: Arguments) -> Body:
         self._changes = 0
