@@ -21,7 +21,10 @@ from eagleray.sampling import job_processes, proc
 from eagleray.sampling.node import NodeSamples
 from eagleray.sampling.processes import DATA_LOADER, RANK
 
-JOB = "4711"
+# Other checkouts may run the same tests on this machine at the same time.
+JOB = str(900_000_000 + os.getpid())
+OTHER_JOB = str(800_000_000 + os.getpid())
+SERVER = f"serve-rollouts-{os.getpid()}"
 WAITING = "print('ready', flush=True); import threading; threading.Event().wait()"
 PARENT = (
     "import subprocess, sys; child = subprocess.Popen([sys.executable, '-c', sys.argv[1]]);"
@@ -75,7 +78,7 @@ async def test_tasks_of_a_slurm_step_are_sampled_as_ranks(tmp_path: Path) -> Non
     with (
         python(WAITING, **TASK, SLURM_PROCID="0"),
         python(WAITING, **TASK, SLURM_PROCID="1"),
-        python(WAITING, **{**TASK, "SLURM_JOB_ID": "4712"}, SLURM_PROCID="0"),
+        python(WAITING, **{**TASK, "SLURM_JOB_ID": OTHER_JOB}, SLURM_PROCID="0"),
     ):
         found = await sampled(JOB, tmp_path)
     assert [(each.role, each.number, each.world_size) for each in found.processes] == [
@@ -138,8 +141,8 @@ async def test_ranks_of_this_user_are_sampled_without_a_job(tmp_path: Path) -> N
 
 
 async def test_processes_are_found_by_their_command(tmp_path: Path) -> None:
-    with python(WAITING, "serve-rollouts-47115") as server, python(WAITING):
-        found = await sampled("", tmp_path, matching="serve-rollouts-47115")
+    with python(WAITING, SERVER) as server, python(WAITING):
+        found = await sampled("", tmp_path, matching=SERVER)
     assert [each.pid for each in found.processes] == [server]
 
 
