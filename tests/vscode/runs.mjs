@@ -551,6 +551,44 @@ await browserRun(
       await window.waitForNone(terminals, "the terminal of each run");
       await window.shot("cleared");
     });
+
+    await test("a run that prints nothing is announced with a picture of its stacks", async () => {
+      await openFile("quiet.py");
+      await window.command("Eagleray: Debug on Ray with Options", () => options.isOpen());
+      await options.fill("Save stacks after", "x");
+      await window.waitFor(options.problem("Enter a number of minutes."), "the wrong minutes");
+      await options.fill("Save stacks after", "0.05");
+      await window.waitFor(options.status("Ready to start"), "that it can start");
+      await window.shot("watch-options");
+      await window.click(
+        options.button("Start"),
+        async () => (await run(/quiet\.py/).count()) > 0,
+        "the run is listed",
+      );
+      const message = /quiet\.py.*prints nothing:/;
+      await window.waitFor(run(/quiet\.py.*Stuck\? Picture of \d\d:\d\d/), "the mark of its row");
+      await window.waitForMessage(message, "the message about the silent run");
+      await window.shot("stuck-run");
+      await window.answerMessage(
+        message,
+        "Open Picture",
+        () => tab(/Stuck\? quiet\.py/).isVisible(),
+        "the picture is open",
+      );
+      const frame = page
+        .frameLocator("iframe.webview.ready >> visible=true")
+        .frameLocator("#active-frame");
+      await window.waitFor(frame.getByText("wait_for_engine").first(), "its stack");
+      await window.shot("stuck-picture");
+      await closeEditors();
+      await window.clearMessages();
+      await inline(
+        run(/quiet\.py/),
+        "Stop Run",
+        async () => (await run(/quiet\.py.*cancelled/).count()) === 1,
+        "the run is over",
+      );
+    });
   },
   { stage: async () => withPictures(await setStageWithoutCluster()), driver: false },
 );
