@@ -1,4 +1,5 @@
 /** What the editor sends to its pages, for tests of them in a browser; bundled with the editor's double. */
+import type { Picture } from "../../../extension/features/hangs/messages";
 import type { ShownPicture, ToPicturePage } from "../../../extension/features/hangs/page_messages";
 import { pictureTexts } from "../../../extension/features/hangs/picture_texts";
 import type { Proposal } from "../../../extension/features/presets/messages";
@@ -216,7 +217,30 @@ export function pictureStates(): PictureState[] {
       messages: [...shownPicture(), { kind: "sampling", isOn: true }],
     },
     { name: "empty", messages: shownPicture({ picture: empty }) },
+    {
+      name: "inside",
+      messages: shownPicture({ picture: readInside(), canReadInside: false }),
+    },
   ];
+}
+
+/** A picture whose processes have said more than their stacks. */
+function readInside(): Picture {
+  const counters = { group: "default_pg", started: 4, ended: 3, call: "all_reduce" };
+  const [fit] = stack().frames.filter(({ users }) => users);
+  const frames = fit === undefined ? [] : [fit];
+  const text = "ValueError('shape of microbatch 3 does not fit')";
+  return picture({
+    ranks: [0, 1, 2, 3].map((rank) => process(rank, { collectives: [counters] })),
+    inside: [
+      {
+        ...{ group: "world", rank: 1, reason: "" },
+        exceptions: [{ text, first: "", variable: "", frames }],
+        awaits: [{ state: "waits", count: 9, names: ["Task-2"], frames, waits_for: "Future" }],
+      },
+      { group: "world", rank: 3, reason: "gil-held", exceptions: [], awaits: [] },
+    ],
+  });
 }
 
 /** A picture of 10,000 ranks in 300 classes, for the bench. */
