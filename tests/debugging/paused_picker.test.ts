@@ -31,6 +31,8 @@ describe("the list of workers behind the status bar", () => {
       "$(debug-pause) p-c",
       "— Running, with a debug session",
       "$(debug-alt) p-b (rank 0)",
+      "— ",
+      "$(question) Why Is It Stuck?",
     ]);
     assert.equal(pick.items[4]?.description, "running");
     pick.hide();
