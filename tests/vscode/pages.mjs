@@ -120,6 +120,7 @@ try {
           path: path.join(shots, `${state.page}-${state.name}-${theme.kind.split(" ")[0]}.png`),
           fullPage: true,
         });
+        await showWhole(shown.page);
         await assertAccessible(shown.page, theme.theme);
         await shown.close();
       }
@@ -169,6 +170,12 @@ async function test(title, work) {
   } catch (error) {
     results.failed(title, error.stack);
   }
+}
+
+/** A bar that stays at the bottom hides parts of what can be scrolled, which has no size then. */
+async function showWhole(page) {
+  const height = await page.evaluate(() => document.documentElement.scrollHeight);
+  await page.setViewportSize({ ...WINDOW, height: Math.max(WINDOW.height, height) });
 }
 
 /** A report as the sidecar reads it, and what else the page of a report shows. */
