@@ -4,6 +4,9 @@
 // it.  For a server without a language none does anything, so objects that answer just that take their place: a third of
 // the client is not shipped and not read.  Documents, configuration, folders and progress are as the library has them,
 // since the client itself calls them.
+//
+// The client's own test of the editor's version is left out, too, with the library that it needs: `engines` in
+// package.json asks for a newer editor than the client does.
 
 /** The modules of features that a server gets only by naming a capability of a language, a notebook or file operations. */
 const FEATURES = [
@@ -50,9 +53,13 @@ class Absent {
 module.exports = new Proxy({}, { get: () => Absent });
 `;
 
+/** What `semver` answers to the client: the editor's version is fine. */
+const FINE = "module.exports = () => true;";
+
 export const withoutLanguageFeatures = {
   name: "vscode-languageclient without the features of a language",
   setup: ({ onLoad }) => {
     onLoad({ filter }, () => ({ contents: ABSENT }));
+    onLoad({ filter: /\/semver\/functions\/(?:parse|satisfies)\.js$/ }, () => ({ contents: FINE }));
   },
 };
