@@ -5,10 +5,10 @@ import { interpreter, makeEnvironment } from "./environments.mjs";
 import { root } from "./paths.mjs";
 import { endWithChildren, run } from "./run.mjs";
 
-export async function runModule(name) {
+export async function runModule(name, ownArgs = process.argv.slice(2)) {
   endWithChildren();
   await makeEnvironment("dev");
-  const args = ["-m", name, ...process.argv.slice(2)];
+  const args = ["-m", name, ...ownArgs];
   const { code } = await run(interpreter("dev"), args, {
     cwd: root,
     env: { PYTHONPATH: join(root, "pybackend"), PYTHONUNBUFFERED: "1" },

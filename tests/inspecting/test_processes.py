@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from eagleray.inspecting import injection
-from eagleray.inspecting.questions import INSIDE, OUTSIDE, Inspected, Inspection, inspect
+from eagleray.inspecting.questions import INSIDE, OUTSIDE, Inspected, Inspection, inspect, steps
 from eagleray.inspecting.remote_thread import NotStarted
 from eagleray.sampling import proc
 from eagleray.sampling.dumps import Tools
@@ -96,6 +96,26 @@ def test_expression_is_evaluated_in_the_users_own_frame() -> None:
         assert "no attribute" in values["step.missing"].error
         assert values["fit(8)"].refused
         assert "print" in values["print(1)"].error
+        assert ends(process) == (0, "went on 7\n", "")
+
+
+def test_expression_is_evaluated_in_the_frame_that_was_listed_though_the_thread_calls_meanwhile() -> (
+    None
+):
+    calls = "def deeper(): print('deeper', flush=True); sys.stdin.readline()\nsys.stdin.readline(); deeper()"
+    with python(program(calls)) as process:
+        conversation = Inspected(process.pid)
+        try:
+            reading = steps(conversation, ("step",))
+            op, question = next(reading)
+            op, question = reading.send(conversation.ask(op, **question))
+            assert process.stdin is not None and process.stdout is not None
+            process.stdin.write("\n")
+            process.stdin.flush()
+            assert process.stdout.readline() == "deeper\n"
+            assert conversation.ask(op, **question)["value"] == "7"
+        finally:
+            conversation.close()
         assert ends(process) == (0, "went on 7\n", "")
 
 

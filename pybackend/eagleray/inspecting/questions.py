@@ -170,6 +170,9 @@ def steps(
     )
     number = users_frame(stack)
     place = {"thread": main["id"], "frame": number}
+    if stack:
+        # The number alone would be another frame's by then, if the thread runs.
+        place["id"] = main["stack"][number]["id"]
     values = []
     for expression in expressions:
         question = {**place, "expression": expression, "allow_all": allow_all}

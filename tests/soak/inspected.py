@@ -1,0 +1,156 @@
+"""Looks into two ranks for hours and tests that they are unharmed: `python -m tests.soak.inspected [--hours N]`.
+
+Rank 0 hangs in all_reduce, rank 1 computes.  Every few seconds both are inspected, read and sampled, as by *Look Inside*
+and *Why Is It Stuck?*.  Nothing of them may grow, no question may fail, and at the end both finish with the right sum.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from eagleray.inspecting.questions import INSIDE, inspect
+from eagleray.inspecting.readings import raw_reading
+from eagleray.sampling.dumps import Tools, dump
+from eagleray.tools.pyspy import find_program
+
+from scripts.ray_cluster import free_ports
+from tests.hangs.ranks import TORCH_PYTHON
+from tests.soak import sampling, verdict
+from tests.soak.sampling import Sample
+
+PROGRAM = Path(__file__).parents[1] / "programs" / "inspecting" / "checked_ranks.py"
+BETWEEN_S = 4.0
+EXPECTED = {
+    0: {"gradient.sum().item()": "6.0", "gradient.shape[0]": "4"},
+    1: {"steps - right <= 1": "True"},
+}
+CYCLES_OF_A_SAMPLE = 10
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--hours", type=float, default=1.0, help="how long (default: 1)")
+    parser.add_argument("--json", type=Path, help="where samples and verdicts are kept")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="er-soak-", dir="/tmp") as folder, ranks() as started:
+        samples, failed, cycles = soak(started, options.hours, Path(folder))
+        failed += outcome(started)
+    rows = verdict.rows(samples)
+    if options.json:
+        said = {"verdicts": verdict.plain(rows), "failed": failed, "cycles": cycles}
+        options.json.write_text(
+            json.dumps({**said, "samples": [asdict(sample) for sample in samples]}, indent=1)
+        )
+    print(f"\n{cycles} cycles\n{verdict.table(rows)}\n")
+    for what in failed:
+        print(f"FAILED {what}")
+    wrong = len(failed) + sum(not row.passed for row in rows)
+    print(f"{cycles + len(rows) - wrong} passed, {wrong} failed")
+    sys.exit(1 if wrong else 0)
+
+
+def soak(
+    started: list[subprocess.Popen[str]], hours: float, folder: Path
+) -> tuple[list[Sample], list[str], int]:
+    samples: list[Sample] = []
+    failed: list[str] = []
+    begun, cycle = time.monotonic(), 0
+    while time.monotonic() - begun < hours * 3600:
+        cycle += 1
+        for rank, process in enumerate(started):
+            failed += [
+                f"cycle {cycle}, rank {rank}: {what}" for what in wrong_of(rank, process.pid)
+            ]
+        if cycle % CYCLES_OF_A_SAMPLE == 0:
+            samples.append(sample(started, cycle, (time.monotonic() - begun) / 3600, folder))
+            print(f"{samples[-1].hours:.2f} h, cycle {cycle}, {len(failed)} failed", flush=True)
+        time.sleep(BETWEEN_S)
+    return samples, failed, cycle
+
+
+def wrong_of(rank: int, pid: int) -> Iterator[str]:
+    """What is wrong with the answers of one rank."""
+    tools = Tools(py_spy=find_program())
+    inspection = inspect(pid, tuple(EXPECTED[rank]), tools)
+    if inspection.how != INSIDE:
+        yield f"was read from outside: {inspection.why_outside}"
+    if not any(frame.path == str(PROGRAM) for frame in inspection.stack):
+        yield f"has the stack {inspection.stack}"
+    for value in inspection.values:
+        if value.value != EXPECTED[rank][value.expression]:
+            yield f"answers {value}"
+    if reason := raw_reading(pid).get("reason", ""):
+        yield f"could not be read: {reason}"
+    if not dump(pid, tools).threads:
+        yield "could not be sampled"
+
+
+def sample(started: list[subprocess.Popen[str]], cycle: int, hours: float, folder: Path) -> Sample:
+    values: dict[str, float] = {}
+    lives = {}
+    for rank, process in enumerate(started):
+        role = f"rank{rank}"
+        lives[role] = str(process.pid)
+        of_rank, _ = sampling.of_process(process.pid, folder)
+        values |= {f"{role} {name}": value for name, value in of_rank.items()}
+    return Sample(hours, cycle, lives, values, {})
+
+
+def outcome(started: list[subprocess.Popen[str]]) -> list[str]:
+    """Lets rank 1 arrive; what is wrong with how the two end."""
+    wrong = []
+    _, partner = started
+    assert partner.stdin is not None
+    partner.stdin.close()
+    for rank, process in enumerate(started):
+        assert process.stdout is not None
+        output = process.stdout.read().strip()
+        code = process.wait(timeout=60)
+        print(f"rank {rank} ended with {code}: {output}", flush=True)
+        found = re.fullmatch(
+            r"(\d+) of (\d+) steps right, reduced to \[0.0, 2.0, 4.0, 6.0\]", output
+        )
+        if code != 0 or found is None or found[1] != found[2]:
+            wrong.append(f"rank {rank} ended with {code}: {output}")
+    return wrong
+
+
+@contextlib.contextmanager
+def ranks() -> Iterator[list[subprocess.Popen[str]]]:
+    [port] = free_ports(1)
+    started = []
+    for rank in range(2):
+        env = {**os.environ, "RANK": str(rank), "WORLD_SIZE": "2", "PYTHONPATH": ""}
+        env |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+        started.append(
+            subprocess.Popen(
+                [str(TORCH_PYTHON), str(PROGRAM)],
+                env=env,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        )
+    try:
+        for process in started:
+            assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        yield started
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+if __name__ == "__main__":
+    main()
