@@ -7,7 +7,10 @@ const INSPECTED = "--inspected";
 const args = process.argv.slice(2);
 if (args.includes(INSPECTED)) {
   await makeEnvironment("proofs");
-  await runModule("tests.soak.inspected", args.filter((arg) => arg !== INSPECTED));
+  await runModule(
+    "tests.soak.inspected",
+    args.filter((arg) => arg !== INSPECTED),
+  );
 } else {
   await runModule("tests.soak", args);
 }
