@@ -122,6 +122,7 @@ async def test_cluster_that_has_just_been_started_is_asked_again(
     jobs.not_yet = 3
     with pytest.raises(EaglerayError) as raised:
         await dashboard.job_api.submit("true", runtime_env={}, metadata={})
+    assert raised.value.code == "no-job-agent"
     assert "No available agent" in raised.value.output
 
 

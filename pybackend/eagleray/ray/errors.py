@@ -348,6 +348,16 @@ def job_refused(address: str, output: str) -> EaglerayError:
     )
 
 
+def no_job_agent(address: str, output: str) -> EaglerayError:
+    """The dashboard has no agent of a node that would start jobs, though it was asked for a minute."""
+    return EaglerayError(
+        "no-job-agent",
+        t("{address} starts no jobs now: no job agent answers.", address=printable(address)),
+        t("Try again in a minute. `dashboard_agent.log` on the head says what its agent does."),
+        output=output,
+    )
+
+
 def no_job(address: str, job: str) -> EaglerayError:
     return EaglerayError(
         "no-job",

@@ -14,7 +14,7 @@ from attrs import frozen
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.ray import rows
-from eagleray.ray.errors import job_refused, no_job
+from eagleray.ray.errors import job_refused, no_job, no_job_agent
 from eagleray.ray.http import RayHttp, Reply
 
 # The first job of a cluster takes the dashboard half a second; a machine may be busy.
@@ -69,8 +69,10 @@ class RayJobs:
         body = json.dumps(request).encode()
         for pause in (*AGAIN_S, None):
             reply = await self._http.send("POST", "/api/jobs/", body, seconds=SECONDS)
-            if pause is None or _NOT_YET not in reply.text:
+            if _NOT_YET not in reply.text:
                 break
+            if pause is None:
+                raise no_job_agent(self._address, reply.text)
             await asyncio.sleep(pause)
         value = self._value(reply)
         taken = rows.text(value, "submission_id") or rows.text(value, "job_id")
