@@ -235,8 +235,10 @@ test("what was not sampled is said once for each reason, and for each node", () 
       { node: "node-3", reason: "timeout", detail: "" },
       { node: "node-4", reason: "failed", detail: "no room" },
     ],
+    workers: "Policy.train",
   };
   assert.deepEqual(unseenTexts(TEXTS, coverage), [
+    "Workers other than Policy.train",
     "Ranks 0-1,3: has ended",
     "Rank 7: reading it isn’t allowed",
     "Node node-3: no answer in time",

@@ -67,7 +67,7 @@ const group = (worker = pausedWorker()): Row => ({
 
 const ROWS: readonly (readonly [string, Row, object])[] = [
   ["cluster", { row: "cluster", cluster: CLUSTER }, { cluster: CLUSTER.id }],
-  ["group of paused workers", group(), { cluster: CLUSTER.id }],
+  ["group of paused workers", group(), { cluster: CLUSTER.id, workers: "train" }],
   ["run", { row: "run", run: aRun() }, { run_id: aRun().id }],
 ];
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import psutil
 import pytest
+from eagleray.common.errors import EaglerayError
 from eagleray.features.hangs.collecting.cluster import ClusterPictures
 from eagleray.features.hangs.collecting.ray_jobs import jobs_of
 from eagleray.features.hangs.model import Picture
@@ -143,6 +144,11 @@ async def test_actors_that_call_back_are_a_proved_cycle(
         "Policy.ask of left waits for Reward.answer, which waits for Policy.value of left: "
         "none of them can continue."
     )
+    part = await take(dashboard, workers="Policy.ask")
+    assert {each.group for each in part.ranks} == {"Policy"}
+    assert part.coverage.workers == "Policy.ask"
+    with pytest.raises(EaglerayError, match=r"No running worker of .* matches"):
+        await take(dashboard, workers="Critic")
 
 
 async def test_task_that_is_too_large_for_every_node_is_named(

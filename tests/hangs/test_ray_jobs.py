@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from eagleray.features.hangs.collecting.ray_jobs import (
     ClusterRows,
     jobs_of,
     jobs_of_run,
+    of_workers,
     restricted,
     with_jobs,
 )
@@ -66,6 +68,51 @@ def test_node_samples_the_workers_that_run_tasks_of_the_job() -> None:
     assert (part["n"].workers, part["n"].jobs) == ((12,), ("02000000",))
     assert (part["m"].workers, part["m"].jobs) == ((), ("02000000",))
     assert with_jobs(names, listed().tasks, []) == names
+
+
+@pytest.mark.parametrize(
+    ("written", "actors", "drivers", "tasks"),
+    [
+        ("Policy", ["p0", "p1"], 0, []),
+        ("Policy.train", ["p0", "p1"], 0, []),
+        ("*olicy*", ["p0", "p1"], 0, []),
+        ("reward-0, policy-1", ["p1", "r0"], 0, []),
+        ("Driver", [], 1, []),
+        ("driver", [], 1, []),
+        ("load[0]", [], 0, ["t1"]),
+        ("critic", [], 0, []),
+    ],
+)
+def test_title_of_a_group_or_patterns_choose_workers(
+    written: str, actors: list[str], drivers: int, tasks: list[str]
+) -> None:
+    named = [
+        ("p0", "Policy", "policy-0"),
+        ("p1", "Policy", "policy-1"),
+        ("r0", "Reward", "reward-0"),
+    ]
+    rows_of_cluster = ClusterRows(
+        tuple(
+            rows.actor({"actor_id": actor_id, "class_name": class_name, "name": name})
+            for actor_id, class_name, name in named
+        ),
+        listed().workers[:1],
+        (
+            rows.task({"task_id": "t1", "name": "load[0]"}),
+            rows.task({"task_id": "t2", "name": "Policy.train", "actor_id": "p0"}),
+        ),
+    )
+    part = of_workers(rows_of_cluster, written)
+    assert [row.actor_id for row in part.actors] == actors
+    assert len(part.workers) == drivers
+    assert [row.task_id for row in part.tasks] == tasks
+
+
+def test_node_samples_only_the_chosen_workers() -> None:
+    names = {"n": NodeNames("10.0.0.1"), "m": NodeNames("10.0.0.2")}
+    part = with_jobs(names, listed().tasks[:1], [], is_part=True)
+    assert (part["n"].workers, part["n"].is_part) == ((11,), True)
+    assert (part["m"].workers, part["m"].is_part) == ((), True)
 
 
 def test_jobs_of_a_run_are_its_submission_and_its_drivers() -> None:

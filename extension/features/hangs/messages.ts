@@ -37,10 +37,11 @@ export interface PictureText {
 /**
  * What a picture is taken of; an empty field doesn't restrict it.
  *
- * `cluster` is the id of a cluster, `job_id` that of a Ray job in it, `run_id` that of a run.
- * Without Ray these are
- * `pids` of this machine, the steps of a `slurm_job`, and processes of `hosts` that are reached
- * through ssh: ranks, or
+ * `cluster` is the id of a cluster, `job_id` that of a Ray job in it, `workers` the title of a
+ * group of workers in it or
+ * patterns for their names, `run_id` the id of a run.  Without Ray these are `pids` of this
+ * machine, the steps of a `slurm_job`, and processes of `hosts` that are reached through ssh:
+ * ranks, or
  * those with the text `matching` in their command line.
  * `inside`: a thread in some of the processes reads exceptions, awaited tasks and collectives.
  */
@@ -53,6 +54,7 @@ export interface PictureTarget {
   readonly hosts?: readonly string[];
   readonly matching?: string;
   readonly inside?: boolean;
+  readonly workers?: string;
 }
 
 /**
@@ -149,11 +151,16 @@ export interface SilentNode {
   readonly detail: string;
 }
 
-/** `processes` counts those whose stacks were read; in JSON it is `seen`. */
+/**
+ * `processes` counts those whose stacks were read; in JSON it is `seen`.
+ *
+ * `workers` is the title or pattern of the workers that alone were sampled, "" for all.
+ */
 export interface Coverage {
   readonly processes: number;
   readonly unseen: readonly Unseen[];
   readonly nodes: readonly SilentNode[];
+  readonly workers: string;
 }
 
 /**

@@ -38,6 +38,7 @@ export function pictureTexts() {
     unseenRank: vscode.l10n.t("Rank {0}: {1}"),
     unseenRanks: vscode.l10n.t("Ranks {0}: {1}"),
     unseenNode: vscode.l10n.t("Node {0}: {1}"),
+    unseenOthers: vscode.l10n.t("Workers other than {0}"),
     processes: vscode.l10n.t("{0} processes sampled 3 times"),
     aProcess: vscode.l10n.t("1 process sampled 3 times"),
     nothing: vscode.l10n.t("No process was sampled. Start your program, then sample again."),

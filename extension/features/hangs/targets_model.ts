@@ -1,6 +1,6 @@
 /** What a picture is taken of: from the row of a view, or chosen from all that can be sampled. */
 
-import { plain } from "../../common/texts";
+import { dotted, plain } from "../../common/texts";
 import type { Row } from "../../panel";
 import type { Cluster, Clusters, Job } from "../clusters/messages";
 import { clusterIdOf } from "../clusters/rows";
@@ -29,8 +29,11 @@ export function targetOf(rows: readonly Row[], { clusters }: Clusters): Sampled 
     }
     const id = clusterOf(row);
     if (id !== undefined) {
-      const name = clusters.find((cluster) => cluster.id === id)?.name ?? id;
-      return { name: plain(name), target: { cluster: id } };
+      const name = plain(clusters.find((cluster) => cluster.id === id)?.name ?? id);
+      const workers = groupOf(row);
+      return workers === ""
+        ? { name, target: { cluster: id } }
+        : { name: dotted(plain(workers), name), target: { cluster: id, workers } };
     }
   }
   return undefined;
@@ -65,6 +68,11 @@ function clusterOf(row: Row): string | undefined {
     default:
       return clusterIdOf(row);
   }
+}
+
+/** The title of a group of workers that do the same; "" for any other row. */
+function groupOf(row: Row): string {
+  return row.row === "group" || (row.row === "anyGroup" && row.kind === "class") ? row.title : "";
 }
 
 /** The PIDs of a text such as "4711 4712"; undefined for a text that has others, or none. */

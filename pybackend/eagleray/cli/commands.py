@@ -271,6 +271,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
                 ("stacks --pids 4711 4712", later("these processes and all of their ranks")),
                 ("stacks 3f9c", later("a run")),
                 ("stacks --cluster head:8265 --job 02000000", later("one job of a cluster")),
+                ("stacks --cluster head:8265 --workers 'Policy*'", later("some of its workers")),
                 ("stacks --slurm ssh://login/slurm://12345", later("all nodes of a SLURM job")),
                 ("stacks --hosts gpu-1 gpu-2", later("your ranks on hosts, through ssh")),
                 ("stacks --pids 4711 --save hang.json", later("keep the picture")),

@@ -263,9 +263,10 @@ PICTURE: Shape = {
     ),
     "ranks": Field(f"every process: list of {{{', '.join(_RANK)}}}", "array", _RANK),
     "coverage": Field(
-        "{seen, unseen, nodes}: how many processes were read, and which ranks and nodes were not",
+        "{seen, unseen, nodes, workers}: how many processes were read, which ranks and nodes were not, "
+        "and with --workers its pattern",
         "object",
-        ("seen", "unseen", "nodes"),
+        ("seen", "unseen", "nodes", "workers"),
     ),
     "inside": Field(
         f"what processes say of themselves, with --inside: list of {{{', '.join(_INSIDE)}}}",

@@ -39,6 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=t("With --cluster, sample only this job of Ray."),
     )
     parser.add_argument(
+        "--workers",
+        metavar="PATTERN",
+        default="",
+        help=t("With --cluster, sample only workers of this class, function or actor."),
+    )
+    parser.add_argument(
         "--slurm",
         metavar="JOB",
         default="",
@@ -112,6 +118,8 @@ def check(arguments: argparse.Namespace) -> str:
         return t("Specify one of RUN, --cluster, --slurm, --hosts, --pids and --open.")
     if arguments.job and not arguments.cluster:
         return t("--job needs --cluster.")
+    if arguments.workers and not arguments.cluster:
+        return t("--workers needs --cluster.")
     if arguments.match and not arguments.hosts:
         return t("--match needs --hosts.")
     if (arguments.json or arguments.format) and arguments.markdown:
@@ -154,6 +162,7 @@ async def _picture(app: App, arguments: argparse.Namespace) -> Picture:
     target = PictureTarget(
         cluster=arguments.cluster or "",
         job_id=arguments.job,
+        workers=arguments.workers,
         run_id=arguments.run,
         pids=tuple(arguments.pids),
         slurm_job=arguments.slurm,

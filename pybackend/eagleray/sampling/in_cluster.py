@@ -164,6 +164,9 @@ class Sampling:
             if not row.get("Alive"):
                 continue
             order = self._names.get(node_id, {})
+            is_part = bool(order.get("is_part"))
+            if is_part and not any(order.get(key) for key in ("named", "drivers", "workers")):
+                continue
             host = order.get("host") or row.get("NodeManagerAddress", "")
             named = {int(pid): Named(*names) for pid, names in order.get("named", {}).items()}
             actor = sampler.options(
@@ -177,6 +180,7 @@ class Sampling:
                 ours if node_id == own_node else [],
                 order.get("workers", []),
                 order.get("jobs", []),
+                is_part,
             )
             yield Node(node_id, host, actor, now + COLD_S, pending=actor.processes.remote())
 

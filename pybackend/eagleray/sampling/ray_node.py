@@ -39,7 +39,7 @@ class EaglerayNodeSampler:
 
     `named` is what Ray knows of processes of the node by their pid, `drivers` those that the raylet has not started, and
     `excluded` the processes of our own job.  With `jobs` it samples only processes of these jobs: `named`, `drivers`,
-    `busy`, and those that were started for one of them.
+    `busy`, and those that were started for one of them.  `is_part`: only `named`, `drivers` and `busy`.
     """
 
     def __init__(
@@ -50,17 +50,16 @@ class EaglerayNodeSampler:
         excluded: Sequence[int],
         busy: Sequence[int] = (),
         jobs: Sequence[str] = (),
+        is_part: bool = False,
     ) -> None:
         self._tools = Tools(py_spy=py_spy())
         processes = proc.all_processes()
         wanted = {*named, *drivers, *busy}
-        pids = workers(
-            os.getppid(),
-            drivers,
-            {*excluded, os.getpid()},
-            processes,
-            (lambda pid: pid in wanted or _job(pid) in jobs) if jobs else (lambda _: True),
-        )
+
+        def is_wanted(pid: int) -> bool:
+            return pid in wanted or (not is_part and (not jobs or _job(pid) in jobs))
+
+        pids = workers(os.getppid(), drivers, {*excluded, os.getpid()}, processes, is_wanted)
         self._processes = tuple(described(pids, processes, host, named))
 
     def processes(self) -> tuple[Described, ...]:

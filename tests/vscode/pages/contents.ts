@@ -194,6 +194,7 @@ export function pictureStates(): PictureState[] {
       processes: 6,
       unseen: [4, 5, 6].map((rank) => ({ group: "world", rank, reason: "permission" })),
       nodes: [{ node: "node-3", reason: "timeout", detail: "" }],
+      workers: "Policy.train",
     },
   });
   const empty = picture({ classes: [], ranks: [], verdict: { ...unknown.verdict, readings: [] } });

@@ -26,13 +26,14 @@ function confidenceWord(texts: PictureTexts, confidence: number): string {
 }
 
 /** "Ranks 0-3: has ended", one for each reason, then the nodes without an answer. */
-export function unseenTexts(texts: PictureTexts, { unseen, nodes }: Coverage): string[] {
+export function unseenTexts(texts: PictureTexts, { unseen, nodes, workers }: Coverage): string[] {
   const byReason = new Map<string, number[]>();
   for (const { reason, rank } of unseen) {
     byReason.set(reason, [...(byReason.get(reason) ?? []), rank]);
   }
   const reasonText = (reason: string): string => texts.reasons[reason] ?? singleLine(reason);
   return [
+    ...(workers === "" ? [] : [filled(texts.unseenOthers, singleLine(workers))]),
     ...[...byReason].map(([reason, ranks]) =>
       filled(
         ranks.length === 1 ? texts.unseenRank : texts.unseenRanks,

@@ -78,6 +78,18 @@ def no_picture(path: Path, why: str) -> EaglerayError:
     )
 
 
+def no_workers(address: str, written: str) -> EaglerayError:
+    return EaglerayError(
+        "no-workers",
+        t(
+            "No running worker of {address} matches “{text}”.",
+            address=printable(address),
+            text=printable(written, 80),
+        ),
+        t("Check the name in the list of workers."),
+    )
+
+
 def not_saved(path: Path, why: str) -> EaglerayError:
     return EaglerayError(
         "picture-not-saved",

@@ -113,11 +113,15 @@ class World:
 
 @define(slots=False)
 class HangEvidence:
-    """All processes that were sampled, and the tasks that Ray has listed all the time."""
+    """All processes that were sampled, and the tasks that Ray has listed all the time.
+
+    `workers` names those of a cluster that alone were sampled, "" for all.
+    """
 
     processes: tuple[SampledProcess, ...]
     is_whole: bool = True
     tasks: tuple[OpenTask, ...] = ()
+    workers: str = ""
 
     @cached_property
     def worlds(self) -> tuple[World, ...]:
@@ -156,12 +160,13 @@ def evidence(
     pause_s: float,
     is_whole: bool,
     tasks: Iterable[OpenTask] = (),
+    workers: str = "",
 ) -> HangEvidence:
     """What `nodes` have sampled every `pause_s` seconds or, on a busy node, less often; `is_whole`: they are all nodes on which ranks may be."""
     sampled = tuple(
         each for node in nodes for each in _sampled_on(node, max(pause_s, node.interval_s))
     )
-    return HangEvidence(sampled, is_whole, tuple(tasks))
+    return HangEvidence(sampled, is_whole, tuple(tasks), workers)
 
 
 def _sampled_on(node: NodeSamples, pause_s: float) -> list[SampledProcess]:

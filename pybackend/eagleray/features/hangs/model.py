@@ -15,8 +15,8 @@ VERSION = 1
 class PictureTarget:
     """What a picture is taken of; an empty field doesn't restrict it.
 
-    `cluster` is the id of a cluster, `job_id` that of a Ray job in it, `run_id` that of a run.  Without Ray these are
-    `pids` of this machine, the steps of a `slurm_job`, and processes of `hosts` that are reached through ssh: ranks, or
+    `cluster` is the id of a cluster, `job_id` that of a Ray job in it, `workers` the title of a group of workers in it or
+    patterns for their names, `run_id` the id of a run.  Without Ray these are `pids` of this machine, the steps of a `slurm_job`, and processes of `hosts` that are reached through ssh: ranks, or
     those with the text `matching` in their command line.
     `inside`: a thread in some of the processes reads exceptions, awaited tasks and collectives.
     """
@@ -29,6 +29,7 @@ class PictureTarget:
     hosts: tuple[str, ...] = ()
     matching: str = ""
     inside: bool = False
+    workers: str = ""
 
 
 @frozen
@@ -131,11 +132,15 @@ class SilentNode:
 
 @frozen
 class Coverage:
-    """`processes` counts those whose stacks were read; in JSON it is `seen`."""
+    """`processes` counts those whose stacks were read; in JSON it is `seen`.
+
+    `workers` is the title or pattern of the workers that alone were sampled, "" for all.
+    """
 
     processes: int
     unseen: tuple[Unseen, ...]
     nodes: tuple[SilentNode, ...]
+    workers: str = ""
 
 
 @frozen

@@ -55,6 +55,7 @@ def picture(
             sum(each.stack is not None for each in evidence.processes),
             _unseen(evidence),
             tuple(silent),
+            printable(evidence.workers, 100),
         ),
         tuple(_inside(each) for each in evidence.processes if each.reading is not None),
     )

@@ -60,7 +60,7 @@ class Pictures:
         1. Processes of this machine: they, and all that belong to them.
         2. A job of SLURM, by one step of it; hosts, by an ssh session each.
         3. A run: see `_of_run`.
-        4. A cluster, or only a job of it.
+        4. A cluster, or only a job or some workers of it.
         """
         if target.pids:
             return await here.take(target.pids, on_progress, pause_s=pause_s, inside=target.inside)
@@ -82,7 +82,9 @@ class Pictures:
             jobs = jobs_of(await dashboard.jobs(), target.job_id)
             if not jobs:
                 raise no_job(dashboard.address, target.job_id)
-        return await self._of_clusters.take(dashboard, on_progress, pause_s=pause_s, jobs=jobs)
+        return await self._of_clusters.take(
+            dashboard, on_progress, pause_s=pause_s, jobs=jobs, workers=target.workers
+        )
 
     async def _of_run(
         self, target: PictureTarget, on_progress: OnProgress, say: ShowProgress, pause_s: float

@@ -23,7 +23,8 @@ _JOB_DIGITS = 8
 class NodeNames:
     """A node: `host` tells it apart from the others, and `named` has its actors and drivers by their pid.
 
-    With `jobs` only processes of these jobs of Ray are sampled: those in `named`, `drivers` and `workers`.
+    With `jobs` only processes of these jobs of Ray are sampled: those in `named`, `drivers` and `workers`.  `is_part`:
+    only these three, and none of a node that has none of them.
     """
 
     host: str
@@ -31,6 +32,7 @@ class NodeNames:
     drivers: tuple[int, ...] = ()
     workers: tuple[int, ...] = ()
     jobs: tuple[str, ...] = ()
+    is_part: bool = False
 
 
 def names_of_nodes(

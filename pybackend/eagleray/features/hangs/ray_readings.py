@@ -48,7 +48,8 @@ def starvation(evidence: HangEvidence) -> Iterator[Reading]:
         step = t("Ask for less, or add a node that has it.")
         yield _reading(evidence, Kind.STARVATION, impossible, 0.9, text, step)
         return
-    works = any(map(_works, evidence.processes))
+    # What was not sampled may work, too.
+    works = bool(evidence.workers) or any(map(_works, evidence.processes))
     text = t("{caller} waits for {called}, but other tasks hold all {needs}.", **names)
     step = t("End a task that holds them, or start fewer tasks.")
     yield _reading(evidence, Kind.STARVATION, calls, 0.4 if works else 0.8, text, step)

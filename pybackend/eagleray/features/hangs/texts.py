@@ -193,6 +193,8 @@ def _unseen(coverage: Coverage) -> Iterator[str]:
             ranks=wording.ranks_of(RankSet.of(ranks)),
             reason=translated(REASONS[reason]) if reason in REASONS else reason,
         )
+    if coverage.workers:
+        yield t("Not seen: workers other than {name}", name=coverage.workers)
     for node in coverage.nodes:
         why = t("it did not answer in time") if node.reason == "timeout" else node.detail
         yield t("Not seen: node {node} ({reason})", node=node.node, reason=why)

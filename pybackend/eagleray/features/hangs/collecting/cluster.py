@@ -17,10 +17,15 @@ from attrs import asdict, evolve, frozen
 
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
-from eagleray.features.hangs.collecting.ray_jobs import ClusterRows, restricted, with_jobs
+from eagleray.features.hangs.collecting.ray_jobs import (
+    ClusterRows,
+    of_workers,
+    restricted,
+    with_jobs,
+)
 from eagleray.features.hangs.collecting.rounds import PAUSE_S, ROUNDS, OnProgress, unheard
 from eagleray.features.hangs.diagnosis import diagnosis
-from eagleray.features.hangs.errors import unreadable_answer
+from eagleray.features.hangs.errors import no_workers, unreadable_answer
 from eagleray.features.hangs.evidence import evidence
 from eagleray.features.hangs.model import Picture, SilentNode
 from eagleray.features.hangs.picture import picture
@@ -67,17 +72,24 @@ class ClusterPictures:
         rounds: int = ROUNDS,
         pause_s: float = PAUSE_S,
         jobs: Collection[str] = (),
+        workers: str = "",
     ) -> Picture:
-        """The picture of the workers and drivers of these jobs of Ray, of all without any; a cancellation stops our job."""
+        """The picture of the workers and drivers of these jobs of Ray, of all without any; a cancellation stops our job.
+
+        With `workers` only of those that this names (see `of_workers`), and of what they have started.
+        """
         nodes, listed = await asyncio.gather(dashboard.nodes(), _rows(dashboard))
         part = restricted(listed, jobs)
-        names = names_of_nodes(nodes, part.actors, part.workers)
-        names = with_jobs(names, part.tasks, jobs)
+        names = part_of(nodes, part, jobs, workers)
+        if workers and not any(each.named or each.workers for each in names.values()):
+            raise no_workers(dashboard.address, workers)
         answer = await self._sample(dashboard, names, on_progress, rounds, pause_s)
         later = restricted(evolve(listed, tasks=tuple(await _tasks(dashboard))), jobs)
         tasks = steady(part.tasks, later.tasks)
         graph = rows(tasks, part.actors, part.workers, hosts_of(nodes), _room(nodes))
-        sampled = evidence(answer.nodes, pause_s, is_whole=not answer.silent, tasks=graph)
+        sampled = evidence(
+            answer.nodes, pause_s, is_whole=not answer.silent, tasks=graph, workers=workers
+        )
         return picture(sampled, diagnosis(sampled), time.time(), answer.silent)
 
     async def _sample(
@@ -126,6 +138,15 @@ class ClusterPictures:
         finally:
             # The job deletes its file and ends when it is stopped.
             self._jobs.remove(dashboard, job, ended=False)
+
+
+def part_of(
+    nodes: Sequence[NodeRow], listed: ClusterRows, jobs: Collection[str], workers: str
+) -> dict[str, NodeNames]:
+    """What each node samples of these jobs and workers."""
+    part = of_workers(listed, workers)
+    names = names_of_nodes(nodes, part.actors, part.workers)
+    return with_jobs(names, part.tasks, jobs, is_part=bool(workers))
 
 
 def answer_of(address: str, content: bytes) -> Answer:

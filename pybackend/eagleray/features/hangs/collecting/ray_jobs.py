@@ -1,4 +1,4 @@
-"""The part of a cluster that belongs to jobs of Ray: a picture of a job or of a run shows only that."""
+"""The part of a cluster that belongs to jobs of Ray, or to some workers: a picture of these shows only that."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from attrs import evolve, frozen
 
 from eagleray.features.hangs.ray_names import NodeNames, job_of_driver
 from eagleray.features.runs.model import RunState
+from eagleray.features.workers.model import DRIVER
+from eagleray.features.workers.worker_facts import clean
+from eagleray.injected.worker_patterns import first_match, matchable_names, split_patterns
 from eagleray.ray.rows import ActorRow, JobRow, TaskRow, WorkerRow
 
 _RUNNING = "RUNNING"
@@ -61,17 +64,54 @@ def restricted(rows: ClusterRows, jobs: Collection[str]) -> ClusterRows:
     )
 
 
+def of_workers(rows: ClusterRows, written: str) -> ClusterRows:
+    """The rows of the workers that `written` names; all of them for "".
+
+    It is the title of a group ("Policy.train", "Driver"), or patterns for the names of a class, function or actor.
+    """
+    if not written:
+        return rows
+    return ClusterRows(
+        tuple(row for row in rows.actors if _is_named(written, row.class_name, row.name)),
+        tuple(row for row in rows.workers if row.kind == "driver" and _is_named(written, DRIVER)),
+        tuple(
+            row
+            for row in rows.tasks
+            if not row.actor_id and _is_named(written, row.name or row.function)
+        ),
+    )
+
+
+def _is_named(written: str, name: str, actor: str = "") -> bool:
+    """Whether `written` names the class or function `name`; a group of actors that call a method has both in its title."""
+    if written in (title := clean(name), actor) or written.rpartition(".")[0] == title:
+        return True
+    names = [*matchable_names("", name, actor), title.lower()]
+    return bool(first_match(split_patterns([written]), names)[0])
+
+
 def with_jobs(
-    names: Mapping[str, NodeNames], tasks: Sequence[TaskRow], jobs: Collection[str]
+    names: Mapping[str, NodeNames],
+    tasks: Sequence[TaskRow],
+    jobs: Collection[str],
+    is_part: bool = False,
 ) -> dict[str, NodeNames]:
-    """The nodes, which then sample only processes of these jobs; all processes without any."""
-    if not jobs:
+    """The nodes, which then sample only processes of these jobs; all processes without any.
+
+    `is_part`: they sample only the named processes, and those of `tasks`.
+    """
+    if not jobs and not is_part:
         return dict(names)
     workers: dict[str, set[int]] = defaultdict(set)
     for task in tasks:
         if task.state == _RUNNING and task.pid:
             workers[task.node_id].add(task.pid)
     return {
-        node_id: evolve(each, workers=tuple(sorted(workers[node_id])), jobs=tuple(sorted(jobs)))
+        node_id: evolve(
+            each,
+            workers=tuple(sorted(workers[node_id])),
+            jobs=tuple(sorted(jobs)),
+            is_part=is_part,
+        )
         for node_id, each in names.items()
     }
