@@ -127,10 +127,20 @@ def test_node_that_falls_silent_keeps_the_rounds_that_it_gave() -> None:
     assert [len(node.rounds) for node in wire.load(answer["samples"])] == [3, 1]
 
 
+def test_node_without_a_chosen_worker_starts_no_sampler() -> None:
+    job = sampling(
+        Ray(2),
+        node0={"is_part": True, "named": {}},
+        node1={"is_part": True, "named": {"101": [RANK, "g", 1, "t"]}},
+    )
+    job.run()
+    assert job.answer()["nodes"] == ["node1"]
+
+
 def test_driver_excludes_its_own_processes_on_its_own_node_only() -> None:
     ray = Ray(2)
     sampling(ray).run()
-    excluded = [arguments[-3] for arguments in ray.created]
+    excluded = [arguments[3] for arguments in ray.created]
     assert excluded[0] != [] and excluded[1] == []
 
 
