@@ -251,7 +251,7 @@ export const ROWS = {
   anyWorker: "anyWorker",
   anyGroup: "anyGroup",
   run: { live: "run.live", ended: "run.ended" },
-  /** Ends that of a run of which a picture was saved. */
+  /** Comes next in that of a run of which a picture was saved. */
   picture: ".picture",
   runWorker: "runWorker",
   runLine: "runLine",

@@ -102,22 +102,37 @@ def test_job_is_sampled_on_the_login_node_by_its_number(site: Site, training: Jo
     assert taken["coverage"]["seen"] == 4
 
 
-def test_run_of_sbatch_is_sampled_in_its_job(site: Site) -> None:
+def test_run_of_sbatch_is_sampled_in_its_job_on_request_and_when_it_prints_nothing(
+    site: Site,
+) -> None:
     site.path("login", "/home/alice/ranks.sub").write_text(
         f"#!/bin/sh\n#SBATCH --nodes=2\nsrun --overcommit --ntasks=2 python {RANKS} of-run\n"
     )
     with eagleray_on(site, "login") as login:
-        started = login.run("run", "--yes", "--detach", "--", "sbatch", "ranks.sub")
+        command = ("--yes", "--detach", "--watch", "0.1", "--", "sbatch", "ranks.sub")
+        started = login.run("run", *command)
         assert started.returncode == 0, started.stderr
         run = started.stdout.strip()
         try:
             wait_for("the ranks", lambda: len(processes(site, "of-run", *SLURM_NODES)) == 2)
+            saved = wait_for("the picture of the watch", lambda: watched(login, run), every_s=1)
             taken = wait_for("its job", lambda: picture_of_run(login, run), every_s=1)
         finally:
             login.run("runs", "stop", run, "--yes")
             wait_for("the end", lambda: not processes(site, "of-run", *SLURM_NODES))
     assert taken["coverage"]["seen"] == 2
     assert seen(taken) == {"0": "all_reduce", "1": "all_gather"}
+    assert saved["kind"] == "collective-mismatch"
+    opened = login.json("stacks", "--open", saved["path"])
+    assert seen(opened) == {"0": "all_reduce", "1": "all_gather"}
+    assert {row["node"] for row in opened["ranks"]} == set(SLURM_NODES)
+
+
+def watched(eagleray: Eagleray, run: str) -> dict[str, Any] | None:
+    """The picture that the supervisor has saved while the run prints nothing."""
+    (row,) = [row for row in eagleray.json("runs") if row["id"] == run]
+    picture: dict[str, Any] | None = row["picture"]
+    return picture if picture is not None and picture["is_stuck"] else None
 
 
 def picture_of_run(eagleray: Eagleray, run: str) -> dict[str, Any] | None:

@@ -237,10 +237,12 @@ const CONTEXTS = [
   ROWS.anyWorker,
   `${ROWS.anyWorker}.paused`,
   ROWS.anyGroup,
-  ...[...Object.values(ROWS.run), ...WORKER_STATES.map((state) => `${ROWS.runWorker}.${state}`)]
+  ...[
+    ...Object.values(ROWS.run).flatMap((context) => [context, context + ROWS.picture]),
+    ...WORKER_STATES.map((state) => `${ROWS.runWorker}.${state}`),
+  ]
     // nsys may be with it or not.
     .flatMap((context) => [context, context + ROWS.profiled, context + ROWS.recording]),
-  ...Object.values(ROWS.run).map((context) => context + ROWS.picture),
   ROWS.runLine,
   ROWS.runReport,
 ];
@@ -264,6 +266,27 @@ test("every clause about a row fits some row, and every row has a menu", () => {
       clauses.some((clause) => fits(clause, context)),
       context,
     );
+  }
+});
+
+test("a picture of a run adds one menu to those of its row, also while nsys records", () => {
+  const commandsOf = (context: string): (string | undefined)[] =>
+    menus
+      .filter(({ when = "" }) =>
+        [...when.matchAll(/viewItem =~ \/(.*?[^\\])\//g)].some(([, pattern = ""]) =>
+          new RegExp(pattern).test(context),
+        ),
+      )
+      .map(({ command }) => command);
+  for (const base of Object.values(ROWS.run)) {
+    for (const nsys of ["", ROWS.profiled, ROWS.recording]) {
+      const without = commandsOf(base + nsys);
+      const added = commandsOf(base + ROWS.picture + nsys).filter(
+        (each) => !without.includes(each),
+      );
+      assert.deepEqual(added, [COMMANDS.openPicture]);
+      assert.equal(commandsOf(base + ROWS.picture + nsys).length, without.length + 1);
+    }
   }
 });
 

@@ -193,6 +193,24 @@ async def test_job_outlives_a_long_outage_of_slurm(at_once: None, output: Output
     assert (await starter.ended()).code == 3
 
 
+@pytest.mark.parametrize(
+    ("word", "is_waiting"), [("PENDING", True), ("SUSPENDED", True), ("RUNNING", False)]
+)
+async def test_job_that_slurm_does_not_run_is_waiting(
+    at_once: None, output: Output, word: str, is_waiting: bool
+) -> None:
+    slurm = FakeSlurm([f"JobState={word}"])
+    starter = batch(slurm, output)
+    await starter.start()
+    assert starter.is_waiting
+    ended = asyncio.create_task(starter.ended())
+    while not slurm.calls_of("scontrol"):
+        await asyncio.sleep(0)
+    assert starter.is_waiting == is_waiting
+    ended.cancel()
+    await asyncio.gather(ended, return_exceptions=True)
+
+
 async def test_forgotten_job_ends_with_an_unknown_outcome(at_once: None, output: Output) -> None:
     starter = batch(FakeSlurm(["JobState=RUNNING ExitCode=0:0", None]), output)
     await starter.start()

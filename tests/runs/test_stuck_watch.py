@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 from eagleray.common.errors import EaglerayError
+from eagleray.common.retry import WATCHED_JOB, PollSchedule
 from eagleray.features.hangs import saved
 from eagleray.features.hangs.model import VERSION, Coverage, Picture, VerdictRow
 from eagleray.features.runs.model import RunState
@@ -33,15 +34,16 @@ def picture(kind: str = "straggler", taken_at: float = 1000.0) -> Picture:
 class Site:
     """The output, the clock and the pictures of a run that is watched."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, again: PollSchedule | None = None) -> None:
         self.size = 0
         self.now = 0.0
         self.state = STATE
+        self.is_waiting = False
         self.taken: list[RunState] = []
         self.answer: Callable[[], Awaitable[Picture | None]] = self.stuck
         self.folder = folder / "pictures"
         self.watch = StuckWatch(
-            self.folder, QUIET_S, lambda: self.size, self.take, now=lambda: self.now
+            self.folder, QUIET_S, lambda: self.size, self.take, None, again, lambda: self.now
         )
 
     async def stuck(self) -> Picture:
@@ -55,10 +57,10 @@ class Site:
         """The state after so long, in which the run has printed so much."""
         self.now += seconds
         self.size += printed
-        self.watch.update(self.state)
+        self.watch.update(self.state, is_waiting=self.is_waiting)
         while self.watch.is_taking:
             await asyncio.sleep(0.001)
-        self.state = self.watch.update(self.state)
+        self.state = self.watch.update(self.state, is_waiting=self.is_waiting)
         return self.state
 
 
@@ -107,6 +109,37 @@ async def test_run_that_only_prints_little_is_not_called_stuck(site: Site) -> No
     assert not site.folder.exists()
 
 
+async def test_steps_of_a_slurm_job_become_rare_until_it_prints_again(tmp_path: Path) -> None:
+    site = Site(tmp_path, WATCHED_JOB)
+
+    async def slow() -> Picture:
+        return picture("slow")
+
+    site.answer = slow
+    times: list[float] = []
+    await site.after(0)
+    while site.now < 4 * 3600:
+        before = len(site.taken)
+        await site.after(60)
+        times += [site.now] * (len(site.taken) - before)
+    assert times[:11] == [QUIET_S * each for each in range(1, 12)]
+    assert [time - times[10] for time in times[11:]] == [3600, 2 * 3600, 3 * 3600]
+    await site.after(60, printed=1)
+    taken = len(site.taken)
+    await site.after(QUIET_S)
+    assert len(site.taken) == taken + 1
+
+
+async def test_time_in_a_queue_is_not_counted(site: Site) -> None:
+    site.is_waiting = True
+    await site.after(10 * QUIET_S)
+    site.is_waiting = False
+    await site.after(QUIET_S - 1)
+    assert site.taken == []
+    await site.after(1)
+    assert len(site.taken) == 1
+
+
 async def test_worker_at_a_breakpoint_is_no_reason_for_a_picture(site: Site) -> None:
     site.state = evolve(STATE, phase="paused")
     await site.after(0)
@@ -125,10 +158,26 @@ async def test_failed_picture_is_tried_again_after_as_long(site: Site, error: Ex
 
     site.answer = fails
     await site.after(0)
-    assert (await site.after(QUIET_S)).picture is None
+    failed = await site.after(QUIET_S)
+    assert failed.picture is None
+    if isinstance(error, EaglerayError):
+        assert failed.note == "No picture of the stacks: The cluster is gone."
     site.answer = site.stuck
     assert (await site.after(QUIET_S - 1)).picture is None
-    assert (await site.after(1)).picture is not None
+    stuck = await site.after(1)
+    assert (stuck.picture is None, stuck.note) == (False, "")
+
+
+async def test_note_of_a_failed_picture_replaces_no_other_and_ends_with_the_run(site: Site) -> None:
+    async def fails() -> Picture:
+        raise EaglerayError("unreachable", "The cluster is gone.")
+
+    site.answer = fails
+    await site.after(0)
+    failed = await site.after(QUIET_S)
+    assert failed.note and site.watch.last_state(failed).note == ""
+    site.state = evolve(failed, note="Something else.")
+    assert (await site.after(QUIET_S)).note == "Something else."
 
 
 async def test_output_ends_a_picture_that_is_being_taken(site: Site) -> None:

@@ -89,6 +89,8 @@ def test_script_copy_does_not_overwrite_files_of_the_run(record: RunRecord, name
 class FakeProgram:
     """A program that ends when it is told to, or by itself, with this code; nobody looks for its processes."""
 
+    is_waiting = False
+
     def __init__(self, code: int, *, by_itself: bool) -> None:
         self._code = code
         self._over = asyncio.Event()

@@ -31,6 +31,8 @@ def record(tmp_path: Path) -> RunRecord:
 class World:
     """The program, what watches it and what gathers its reports; `story` is what happened, in order."""
 
+    is_waiting = False
+
     def __init__(self) -> None:
         self.story: list[str] = []
         self.over = asyncio.Event()

@@ -249,7 +249,8 @@ function runTexts(view: RunsView, { run }: RunRow): RowTexts {
     ...(color === undefined ? {} : { color }),
     context:
       (isLive(run) ? ROWS.run.live : ROWS.run.ended) +
-      (recording.context || (run.picture === null ? "" : ROWS.picture)),
+      (run.picture === null ? "" : ROWS.picture) +
+      recording.context,
     children: childrenOf(view, run),
   };
 }

@@ -65,6 +65,8 @@ RAY_IN_JOB = PollSchedule(((60.0, 5.0), (600.0, 15.0), (3600.0, 60.0)), 600.0)
 WORKER_TABLE = PollSchedule(((30.0, 0.25), (120.0, 1.0), (600.0, 2.0)), 5.0)
 # The same for a run in which no worker stops.
 UNSTOPPED_WORKERS = PollSchedule(((30.0, 0.25), (120.0, 1.0), (600.0, 10.0)), 30.0)
+# Pictures of a watched SLURM job that prints nothing, though its ranks move, since its last output.  Each is a job step.
+WATCHED_JOB = PollSchedule(((3600.0, 300.0),), 3600.0)
 # The workers of a cluster that are counted for the panel.
 WORKER_COUNT = PollSchedule(((60.0, 5.0), (600.0, 15.0)), 30.0)
 # The folders of runs, for changes that inotify doesn't report: those by another machine with the same home.

@@ -15,6 +15,7 @@ from eagleray.app import App, Settings, build_app
 from eagleray.common import l10n
 from eagleray.common.bounded_log import logging_to
 from eagleray.common.paths import host_name, runs
+from eagleray.common.retry import WATCHED_JOB
 from eagleray.features.hangs.model import Picture, PictureTarget
 from eagleray.features.hangs.pictures import Pictures
 from eagleray.features.profiling.class_matches import MatchingCollector
@@ -112,13 +113,11 @@ def _stuck_watch(
         return None
 
     async def take(state: RunState) -> Picture | None:
-        # No step of a SLURM job is started without a click, and none would start while the job waits in its queue.
-        if plan.kind == "sbatch" and not state.cluster:
-            return None
         return await pictures.take(PictureTarget(run_id=record.id))
 
+    again = WATCHED_JOB if plan.kind == "sbatch" else None
     quiet_s, earlier = plan.watch_minutes * 60, record.state().picture
-    return StuckWatch(record.pictures, quiet_s, output.size, take, earlier)
+    return StuckWatch(record.pictures, quiet_s, output.size, take, earlier, again)
 
 
 def _reports(

@@ -218,7 +218,7 @@ class RunSupervisor:
             self._check_folder()
         state = self._with_reports(self._watch.update(self._state))
         if self._stuck is not None and not self._is_over:
-            state = self._stuck.update(state)
+            state = self._stuck.update(state, is_waiting=self._launcher.is_waiting)
         if self._state.workers and not state.workers:
             self._launcher.workers_ended()
         self._write(state)
@@ -238,6 +238,8 @@ class RunSupervisor:
         except Exception as error:
             # The outcome of the program is known without it.
             tasks.log_failure("last poll", error)
+        if self._stuck is not None:
+            state = self._stuck.last_state(state)
         if state.phase == "stopping":
             phase: Phase = "cancelled"
         else:
@@ -251,7 +253,6 @@ class RunSupervisor:
                 code=end.code,
                 note=note or state.note,
                 workers=(),
-                picture=state.picture and evolve(state.picture, is_stuck=False),
             )
         )
 

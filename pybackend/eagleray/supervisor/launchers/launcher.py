@@ -30,6 +30,10 @@ class ProgramEnd:
 class Launcher(Protocol):
     """One program; used by one supervisor on one event loop, in this order."""
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether nothing of it runs now: it waits in a queue, or is suspended."""
+
     async def start(self) -> LaunchedProgram:
         """Starts the program; after an error nothing runs."""
 

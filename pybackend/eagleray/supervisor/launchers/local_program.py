@@ -18,6 +18,8 @@ from eagleray.tools.processes import born
 class LocalProgram:
     """A process in a session of its own that writes to `output` itself, so that no reader is needed."""
 
+    is_waiting = False
+
     def __init__(
         self, command: Sequence[str], cwd: str, environ: Mapping[str, str], output: int
     ) -> None:

@@ -29,6 +29,8 @@ class RayJob:
     `environ` are the variables of the program and of its workers.
     """
 
+    is_waiting = False
+
     def __init__(
         self,
         dashboard: Dashboard,

@@ -84,6 +84,7 @@ class Sbatch:
         self._is_listed = True
         self._listing: object = None
         self._changed_at = float("-inf")
+        self.is_waiting = True
 
     async def start(self) -> LaunchedProgram:
         if self._job:
@@ -197,6 +198,7 @@ class Sbatch:
 
     def _update(self, job: Mapping[str, str]) -> None:
         """Follows the output files, and notes a restart; errors have a file of their own if the script or user wants that."""
+        self.is_waiting = job["JobState"] != "RUNNING"
         for path in (job.get("StdOut"), job.get("StdErr")):
             if path:
                 self._files.add(path)
