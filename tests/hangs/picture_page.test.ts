@@ -32,6 +32,7 @@ import {
 import {
   classLetter,
   functionText,
+  gpusText,
   insideTexts,
   kindText,
   membersText,
@@ -296,6 +297,15 @@ test("what processes say of themselves are sentences with their frames", () => {
     "Rank 0: 9 tasks wait: Trainer.fit (train.py:88) > Queue.get (queues.py:158) > Future",
     "Rank 2 was not read: native code holds the GIL",
   ]);
+});
+
+test("a GPU has its use at both samples, and the memory of the process", () => {
+  const gpu = (first: number, last: number, memory_mib: number): string =>
+    gpusText(TEXTS, process(0, { gpus: [{ number: 3, first, last, memory_mib }] }));
+  assert.equal(gpu(97, 97, 62_464), "GPU 3 · 97 % · 61 GB");
+  assert.equal(gpu(0, 97, 1536), "GPU 3 · 0 → 97 % · 1.5 GB");
+  assert.equal(gpu(-1, -1, -1), "GPU 3");
+  assert.equal(gpusText(TEXTS, process(0)), "");
 });
 
 test("collectives are counted by process group", () => {

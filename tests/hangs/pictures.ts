@@ -60,6 +60,7 @@ export function process(rank: number, changes: Partial<RankRow> = {}): RankRow {
     cpu: 0.01,
     state: "S",
     collectives: [],
+    gpus: [],
     ...changes,
   };
 }

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from eagleray.sampling import wire
 from eagleray.sampling.frames import PythonFrame
+from eagleray.sampling.gpus import GpuUse
 from eagleray.sampling.merging import Member, ThreadStack, merged
 from eagleray.sampling.node import NodeSamples, ProcessSample, Round
 from eagleray.sampling.processes import RANK, Described
@@ -30,6 +31,10 @@ samples = st.builds(
     gil_holder_active=st.booleans(),
     peers=st.lists(st.tuples(texts, st.integers(0, 99)), max_size=2).map(tuple),
     exceptions=st.lists(texts, max_size=2).map(tuple),
+    gpus=st.lists(
+        st.builds(GpuUse, st.integers(0, 15), st.integers(-1, 100), st.integers(-1, 2**20)),
+        max_size=2,
+    ).map(tuple),
 )
 
 

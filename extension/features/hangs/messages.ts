@@ -94,10 +94,26 @@ export interface CollectiveRow {
 }
 
 /**
+ * A GPU that a process uses, by its `number` on the node.
+ *
+ * `first` and `last` are the percent of time in which any process kept it busy at the first and at
+ * the last sample, and
+ * `memory_mib` is what this process holds; -1 where nvidia-smi doesn't say it.
+ */
+export interface GpuRow {
+  readonly number: number;
+  readonly first: number;
+  readonly last: number;
+  readonly memory_mib: number;
+}
+
+/**
  * A process: `cpu` is in cores, `state` the kernel's letter, and `moves` whether it went on
  * between samples.
  *
- * `collectives` are those of its flight recorder, none where that is off or wasn't read.
+ * `collectives` are those of its flight recorder, none where that is off or wasn't read; `gpus`
+ * those that it uses, none
+ * without nvidia-smi.
  */
 export interface RankRow {
   readonly group: string;
@@ -111,6 +127,7 @@ export interface RankRow {
   readonly cpu: number;
   readonly state: string;
   readonly collectives: readonly CollectiveRow[];
+  readonly gpus: readonly GpuRow[];
 }
 
 /** A reading of the picture; `confidence` is between 0 and 1. */

@@ -246,6 +246,7 @@ _RANK = (
     "cpu",
     "state",
     "collectives",
+    "gpus",
 )
 _INSIDE = ("group", "rank", "reason", "exceptions", "awaits")
 PICTURE: Shape = {

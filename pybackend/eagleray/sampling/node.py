@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+from . import gpus as gpu_uses
 from . import proc
 from .dumps import ProcessDump, Thread, Tools, dump
 from .frames import is_collective, is_users, merging_key, waits_for_debugger
+from .gpus import GpuUse
 from .merging import Member, MergedStack, ThreadStack, merged
 from .processes import Described, described, partners
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 # A dump is a process of its own and takes some milliseconds of a core: more at once than cores is no faster.
 AT_ONCE = max(2, min(8, os.cpu_count() or 2))
@@ -29,6 +31,7 @@ class ProcessSample(NamedTuple):
 
     `io_bytes` is what it has read and written, `switches` how often its main thread has waited in the kernel.
     `gil_holder` is the name of the thread that held the GIL, and `gil_holder_active` whether that one was running.
+    `gpus` are those that it uses, in the first and last round only.
     """
 
     state: str
@@ -43,6 +46,7 @@ class ProcessSample(NamedTuple):
     gil_holder_active: bool = False
     peers: tuple[tuple[str, int], ...] = ()
     exceptions: tuple[str, ...] = ()
+    gpus: tuple[GpuUse, ...] = ()
 
 
 class Round(NamedTuple):
@@ -99,11 +103,17 @@ def sample_processes(
 ) -> NodeSamples:
     """Samples just these processes `rounds` times; `wait` pauses between them, and may raise to cancel."""
     taken, times = [], []
+    gpus = gpu_uses.Gpus(gpu_uses.find_program())
     for number in range(rounds):
         if number:
             wait(pause_s)
         times.append(time.monotonic())
-        taken.append(sample_once(processes, tools, is_last=number == rounds - 1))
+        is_last = number == rounds - 1
+        taken.append(
+            sample_once(
+                processes, tools, is_last=is_last, gpus=gpus if is_last or not number else None
+            )
+        )
         on_round(number + 1)
     return NodeSamples(host, tuple(processes), tuple(taken), interval(times))
 
@@ -113,13 +123,20 @@ def interval(times: Sequence[float]) -> float:
     return round((times[-1] - times[0]) / (len(times) - 1), 3) if len(times) > 1 else 0.0
 
 
-def sample_once(processes: Sequence[Described], tools: Tools, *, is_last: bool) -> Round:
-    """One round of `processes`."""
+def sample_once(
+    processes: Sequence[Described],
+    tools: Tools,
+    *,
+    is_last: bool,
+    gpus: gpu_uses.Gpus | None = None,
+) -> Round:
+    """One round of `processes`, with the use of GPUs if `gpus` is given."""
+    table = gpus.ask() if gpus else None
     # Variables cost as much again as the stacks; once is enough, since what hangs keeps them.
     take = partial(dump, tools=tools, variables=is_last)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         dumps = list(pool.map(take, [process.pid for process in processes]))
-    return _round(processes, dumps)
+    return _round(processes, dumps, gpu_uses.uses(table.result(), processes) if table else {})
 
 
 def leading_thread(threads: Sequence[Thread]) -> Thread | None:
@@ -139,7 +156,11 @@ def _weight(thread: Thread) -> tuple[bool, bool, bool, bool, bool, int]:
     )
 
 
-def _round(processes: Sequence[Described], dumps: Sequence[ProcessDump]) -> Round:
+def _round(
+    processes: Sequence[Described],
+    dumps: Sequence[ProcessDump],
+    gpus: Mapping[int, tuple[GpuUse, ...]],
+) -> Round:
     leading, others = [], []
     for process, taken in zip(processes, dumps):
         member = Member(process.group, process.number)
@@ -149,7 +170,9 @@ def _round(processes: Sequence[Described], dumps: Sequence[ProcessDump]) -> Roun
                 leading.append((member, stack_of(thread)))
             elif _does_something(thread):
                 others.append((member, stack_of(thread)))
-    samples = tuple(_sample(taken, leading_thread(taken.threads)) for taken in dumps)
+    samples = tuple(
+        _sample(taken, leading_thread(taken.threads), gpus.get(taken.pid, ())) for taken in dumps
+    )
     return Round(samples, tuple(merged(leading)), tuple(merged(others)))
 
 
@@ -167,7 +190,7 @@ def stack_of(thread: Thread) -> ThreadStack:
     return ThreadStack(thread.name, tuple(merging_key(frame) for frame in thread.frames))
 
 
-def _sample(taken: ProcessDump, leading: Thread | None) -> ProcessSample:
+def _sample(taken: ProcessDump, leading: Thread | None, gpus: tuple[GpuUse, ...]) -> ProcessSample:
     now = proc.stat(taken.pid)
     holder = next((thread for thread in taken.threads if thread.holds_gil), None)
     return ProcessSample(
@@ -183,4 +206,5 @@ def _sample(taken: ProcessDump, leading: Thread | None) -> ProcessSample:
         bool(holder and holder.active),
         leading.peers if leading else (),
         leading.exceptions if leading else (),
+        gpus,
     )

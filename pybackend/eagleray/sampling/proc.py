@@ -72,6 +72,11 @@ def cgroup(pid: int) -> str:
     return _read(pid, "cgroup")
 
 
+def maps(pid: int) -> str:
+    """The files and devices that `pid` has in its memory; "" if that can't be read."""
+    return _read(pid, "maps")
+
+
 def waits_in(pid: int) -> str:
     """The function of the kernel in which the main thread of `pid` waits; "" if it runs or that is hidden."""
     name = _read(pid, "wchan")

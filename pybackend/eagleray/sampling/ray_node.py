@@ -10,6 +10,7 @@ from pathlib import Path
 
 from . import proc
 from .dumps import Tools
+from .gpus import Gpus, find_program
 from .node import sample_once
 from .processes import Named, described
 
@@ -53,6 +54,8 @@ class EaglerayNodeSampler:
         is_part: bool = False,
     ) -> None:
         self._tools = Tools(py_spy=py_spy())
+        self._gpus = Gpus(find_program())
+        self._is_first = True
         processes = proc.all_processes()
         wanted = {*named, *drivers, *busy}
 
@@ -66,7 +69,9 @@ class EaglerayNodeSampler:
         return self._processes
 
     def round(self, is_last: bool) -> Round:
-        return sample_once(self._processes, self._tools, is_last=is_last)
+        gpus = self._gpus if self._is_first or is_last else None
+        self._is_first = False
+        return sample_once(self._processes, self._tools, is_last=is_last, gpus=gpus)
 
 
 def workers(

@@ -6,6 +6,7 @@ What is read comes from a cluster and is not trusted: every value is checked, an
 from __future__ import annotations
 
 from .frames import PythonFrame
+from .gpus import UNKNOWN, GpuUse
 from .merging import MergedStack, ThreadStack
 from .node import NodeSamples, ProcessSample, Round
 from .processes import Described
@@ -100,6 +101,8 @@ class _Writer:
             sample.gil_holder_active,
             [[self._text(name), number] for name, number in sample.peers],
             [self._text(name) for name in sample.exceptions],
+            # Most nodes have none, and older recordings.
+            *([[list(use) for use in sample.gpus]] if sample.gpus else []),
         ]
 
     def _merged(self, entry: MergedStack) -> list[Any]:
@@ -170,8 +173,9 @@ class _Reader:
         )
 
     def _sample(self, row: Any) -> ProcessSample:
-        (state, waits_in, cpu_s, reason, how, resumed) = _row(row, 12)[:6]
-        (io_bytes, switches, holder, is_active, peers, exceptions) = row[6:]
+        has_gpus = isinstance(row, list) and len(row) == 13
+        (state, waits_in, cpu_s, reason, how, resumed) = _row(row, 13 if has_gpus else 12)[:6]
+        (io_bytes, switches, holder, is_active, peers, exceptions) = row[6:12]
         return ProcessSample(
             self._shared_text(state),
             self._shared_text(waits_in),
@@ -185,6 +189,7 @@ class _Reader:
             _flag(is_active),
             tuple(_each(peers, self._peer)),
             tuple(_each(exceptions, self._shared_text)),
+            tuple(_each(row[12], _gpu)) if has_gpus else (),
         )
 
     def _peer(self, row: Any) -> tuple[str, int]:
@@ -271,6 +276,17 @@ def _seconds(value: Any) -> float:
     if type(value) not in (int, float) or not 0 <= value < _LARGEST:
         raise ValueError("not a number of seconds")
     return float(value)
+
+
+def _gpu(row: Any) -> GpuUse:
+    number, percent, memory_mib = _row(row, 3)
+    return GpuUse(
+        _number(number, 2**16), _number_or_unknown(percent), _number_or_unknown(memory_mib)
+    )
+
+
+def _number_or_unknown(value: Any) -> int:
+    return UNKNOWN if type(value) is int and value == UNKNOWN else _number(value)
 
 
 def _flag(value: Any) -> bool:

@@ -232,7 +232,12 @@ function readInside(): Picture {
   const frames = fit === undefined ? [] : [fit];
   const text = "ValueError('shape of microbatch 3 does not fit')";
   return picture({
-    ranks: [0, 1, 2, 3].map((rank) => process(rank, { collectives: [counters] })),
+    ranks: [0, 1, 2, 3].map((rank) =>
+      process(rank, {
+        collectives: [counters],
+        gpus: [{ number: rank, first: rank * 33, last: 99, memory_mib: 62_464 }],
+      }),
+    ),
     inside: [
       {
         ...{ group: "world", rank: 1, reason: "" },

@@ -7,6 +7,7 @@ import type { PictureTexts } from "../picture_texts";
 import { pageState, savePageState } from "./editor";
 import { FilterBar } from "./filter_bar";
 import { classesWith, isValid, NO_FILTER, shownRanks, type Filter } from "./filters";
+import type { RankColumn } from "./rank_table";
 import { RanksView } from "./ranks_view";
 import { classFinder, shownClasses, type ShownClass } from "./stack_tree";
 import { TreeView } from "./tree_view";
@@ -31,10 +32,10 @@ export class PictureView {
     this.verdict = new VerdictView(texts, shown, hasGroups);
     this.tree = new TreeView(texts, hasGroups, canInspect);
     const classIndex = (row: RankRow): number => this.classOf(row)?.index ?? -1;
-    this.ranks = new RanksView(texts, picture.verdict, classIndex, {
-      groups: hasGroups,
-      collectives: picture.ranks.some(({ collectives }) => collectives.length > 0),
-    });
+    const hidden: RankColumn[] = hasGroups ? [] : ["group"];
+    const optional = ["collectives", "gpus"] as const;
+    hidden.push(...optional.filter((id) => picture.ranks.every((row) => row[id].length === 0)));
+    this.ranks = new RanksView(texts, picture.verdict, classIndex, new Set(hidden));
     const stored = pageState().filter;
     const filter = isValid(stored) ? stored : NO_FILTER;
     const bar = new FilterBar(texts, picture, filter, (changed) => {

@@ -14,6 +14,7 @@ export type RankColumn =
   | "collectives"
   | "moves"
   | "cpu"
+  | "gpus"
   | "state"
   | "node"
   | "pid";
@@ -29,6 +30,7 @@ export const COLUMNS: readonly { readonly id: RankColumn; readonly isNumber: boo
   { id: "collectives", isNumber: false },
   { id: "moves", isNumber: false },
   { id: "cpu", isNumber: true },
+  { id: "gpus", isNumber: false },
   { id: "state", isNumber: false },
   { id: "node", isNumber: false },
   { id: "pid", isNumber: true },
@@ -86,6 +88,8 @@ function valueOf({ row, index }: RankEntry, column: RankColumn): string | number
       return Number(row.moves);
     case "collectives":
       return collectivesText(row);
+    case "gpus":
+      return Math.max(-1, ...row.gpus.map(({ last }) => last));
     default:
       return row[column];
   }

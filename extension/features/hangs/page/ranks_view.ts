@@ -18,7 +18,7 @@ import {
   type RankOrder,
 } from "./rank_table";
 import { letter } from "./tree_view";
-import { doingText, rankText, roleText, stateText } from "./texts";
+import { doingText, gpusText, rankText, roleText, stateText } from "./texts";
 
 /** More rows are drawn on request only. */
 const FIRST_ROWS = 100;
@@ -38,11 +38,9 @@ export class RanksView {
     private readonly texts: PictureTexts,
     private readonly verdict: VerdictRow,
     private readonly classOf: (row: RankRow) => number,
-    has: { readonly groups: boolean; readonly collectives: boolean },
+    hidden: ReadonlySet<RankColumn>,
   ) {
-    this.columns = COLUMNS.filter(
-      ({ id }) => (has.groups || id !== "group") && (has.collectives || id !== "collectives"),
-    );
+    this.columns = COLUMNS.filter(({ id }) => !hidden.has(id));
     this.root = element(
       "section",
       { class: "ranks", "aria-labelledby": "ranks-title" },
@@ -140,6 +138,8 @@ export class RanksView {
         return [row.cpu.toFixed(2)];
       case "collectives":
         return [collectivesText(row)];
+      case "gpus":
+        return [gpusText(this.texts, row)];
       case "state":
         return [stateText(this.texts, row.state)];
       default:

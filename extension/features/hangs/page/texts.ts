@@ -125,6 +125,21 @@ export function doingText(texts: PictureTexts, doing: string): string {
   return texts.doing[doing] ?? singleLine(doing);
 }
 
+/** "GPU 3 · 97 % · 61 GB": how busy it was at the first and at the last sample, and the memory of the process. */
+export function gpusText(texts: PictureTexts, { gpus }: RankRow): string {
+  return gpus
+    .map(({ number, first, last, memory_mib }) => {
+      const percent = first < 0 || first === last ? `${last}` : `${first} → ${last}`;
+      const memory = (memory_mib / 1024).toFixed(memory_mib < 10_240 ? 1 : 0);
+      return [
+        filled(texts.gpu, number),
+        ...(last < 0 ? [] : [filled(texts.percent, percent)]),
+        ...(memory_mib < 0 ? [] : [filled(texts.gigabytes, memory)]),
+      ].join(" · ");
+    })
+    .join(", ");
+}
+
 export function stateText(texts: PictureTexts, state: string): string {
   return texts.states[state] ?? singleLine(state);
 }

@@ -68,10 +68,25 @@ class CollectiveRow:
 
 
 @frozen
+class GpuRow:
+    """A GPU that a process uses, by its `number` on the node.
+
+    `first` and `last` are the percent of time in which any process kept it busy at the first and at the last sample, and
+    `memory_mib` is what this process holds; -1 where nvidia-smi doesn't say it.
+    """
+
+    number: int
+    first: int
+    last: int
+    memory_mib: int
+
+
+@frozen
 class RankRow:
     """A process: `cpu` is in cores, `state` the kernel's letter, and `moves` whether it went on between samples.
 
-    `collectives` are those of its flight recorder, none where that is off or wasn't read.
+    `collectives` are those of its flight recorder, none where that is off or wasn't read; `gpus` those that it uses, none
+    without nvidia-smi.
     """
 
     group: str
@@ -85,6 +100,7 @@ class RankRow:
     cpu: float
     state: str
     collectives: tuple[CollectiveRow, ...] = ()
+    gpus: tuple[GpuRow, ...] = ()
 
 
 @frozen

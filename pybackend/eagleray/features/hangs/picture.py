@@ -17,6 +17,7 @@ from eagleray.features.hangs.model import (
     Coverage,
     ExceptionRow,
     FrameRow,
+    GpuRow,
     InsideRow,
     Picture,
     RankRow,
@@ -29,6 +30,7 @@ from eagleray.features.hangs.model import (
 from eagleray.features.hangs.verdict import HangVerdict, Reading
 from eagleray.inspecting.readings import AwaitChain, HeldException, ProcessReading
 from eagleray.sampling.frames import PythonFrame, is_noise, is_users
+from eagleray.sampling.gpus import UNKNOWN
 from eagleray.sampling.merging import (
     Member,
     MergedStack,
@@ -137,6 +139,15 @@ def _rank(sampled: SampledProcess) -> RankRow:
         cpu=round(sampled.cpu, 2),
         state=sampled.last.state,
         collectives=_collectives(sampled),
+        gpus=_gpus(sampled),
+    )
+
+
+def _gpus(sampled: SampledProcess) -> tuple[GpuRow, ...]:
+    first = {use.number: use.percent for use in sampled.samples[0].gpus}
+    return tuple(
+        GpuRow(use.number, first.get(use.number, UNKNOWN), use.percent, use.memory_mib)
+        for use in sampled.last.gpus
     )
 
 

@@ -11,6 +11,7 @@ from eagleray.common.l10n import counted, later, t, translated
 from eagleray.common.redact import redact_text
 from eagleray.features.hangs import wording
 from eagleray.features.hangs.comparing import Move
+from eagleray.features.hangs.gpu_texts import gpu_lines
 from eagleray.features.hangs.model import AwaitRow, Coverage, FrameRow, Picture, RankRow, StackClass
 from eagleray.features.hangs.picture import tree_of
 from eagleray.sampling.frames import PythonFrame, is_noise, is_users
@@ -57,6 +58,7 @@ def lines(taken: Picture) -> Iterator[str]:
         "{n} processes seen in 3 samples.",
     )
     yield from _unseen(taken.coverage)
+    yield from gpu_lines(taken.ranks)
     yield from inside_lines(taken)
 
 
@@ -66,7 +68,8 @@ def markdown(taken: Picture) -> str:
     tree = (printable(line, _LONGEST_LINE) for line in tree_lines(tree_of(taken), taken))
     # A line of the tree begins with a bracket, so that none of them ends the block.
     parts = [f"**{verdict}**", *rest, "```text", *tree, "```"]
-    parts += [f"- {_escaped(line)}" for line in (*_unseen(taken.coverage), *inside_lines(taken))]
+    facts = (*_unseen(taken.coverage), *gpu_lines(taken.ranks), *inside_lines(taken))
+    parts += [f"- {_escaped(line)}" for line in facts]
     return redact_text("\n\n".join(parts[:1]) + "\n\n" + "\n".join(parts[1:]) + "\n")
 
 
