@@ -32,6 +32,19 @@ def wait_for_partner():
     threading.Event().wait()
 wait_for_partner()
 """
+FORKING = """
+import os, threading, time
+def tokenize():
+    threading.Event().wait()
+def wait_for_partner():
+    if os.environ["RANK"] == "1":
+        for _ in range(2):
+            if not os.fork():
+                tokenize()
+    print("ready", flush=True)
+    threading.Event().wait()
+wait_for_partner()
+"""
 THREADS = """
 import threading
 def work(event):
@@ -107,6 +120,23 @@ def test_rank_that_exits_during_the_picture_is_named() -> None:
 
         taken = take([started[0].pid], on_progress=end_one)
     assert (taken.verdict.kind, taken.verdict.culprits) == ("rank-dead", "1")
+
+
+def test_children_of_a_rank_that_has_ended_are_not_that_rank() -> None:
+    with ranks(FORKING, 3) as started:
+        processes = proc.all_processes()
+        children = [pid for pid, each in processes.items() if each.parent == started[1].pid]
+        started[1].kill()
+        started[1].wait()
+        try:
+            taken = take([started[0].pid])
+        finally:
+            for pid in children:
+                os.kill(pid, signal.SIGKILL)
+    assert (taken.verdict.kind, taken.verdict.culprits) == ("rank-dead", "1")
+    assert {row.pid: row.group for row in taken.ranks if row.pid in children} == dict.fromkeys(
+        children, "data loader of rank 1"
+    )
 
 
 def test_process_with_two_hundred_threads_is_one_row_and_goes_on() -> None:

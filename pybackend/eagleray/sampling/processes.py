@@ -21,6 +21,8 @@ _ENGINE = re.compile(r"vllm|sglang|EngineCore|llama", re.IGNORECASE)
 _LAUNCHER = re.compile(
     r"(?:^|[/ ])(?:torchrun|torch[./]distributed[./](?:run|launch)(?:\.py)?|accelerate|deepspeed)(?: |$)"
 )
+# They take over processes whose parent has ended: `init`, and that of a user's session.
+_INIT, _REAPER = 1, "systemd"
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 # What a program may set itself before it joins a process group, as Ray Train and OpenRLHF do.
 _SET_LATE = ("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "WG_PREFIX")
@@ -63,7 +65,7 @@ def described(
 ) -> list[Described]:
     """What the processes `pids` are; parents come before their children.  `host` tells pids of nodes apart.
 
-    1. A process with RANK in its environment is that rank, unless a rank has started it.
+    1. A process with RANK in its environment is that rank, unless a rank has started it, one that has ended included.
     2. An actor or driver of Ray is what `named` says of its pid.
     3. The rest is told by the title and the parent.
     """
@@ -71,6 +73,8 @@ def described(
     for pid in pids:
         if pid in processes:
             result[pid] = _described(processes[pid], result, host, named.get(pid))
+    for orphan in _orphans(list(result.values()), processes):
+        result[orphan.pid] = _child(orphan.pid, orphan.parent, orphan.title, orphan.number, host)
     return list(result.values())
 
 
@@ -129,10 +133,32 @@ def _described(
         return Described(
             process.pid, process.parent, named.role, named.group, named.number, named.title
         )
-    role = _role(title, is_child)
+    owner = parent.number if is_child and parent is not None else None
+    return _child(process.pid, process.parent, title, owner, host)
+
+
+def _child(pid: int, parent: int, title: str, owner: int | None, host: str) -> Described:
+    """A process that is no rank itself; `owner` is the rank that has started it, None for others."""
+    role = _role(title, owner is not None)
+    of_rank = "" if owner is None else f" of rank {owner}"
     place = f" on {host}" if host else ""
-    owner = f" of rank {parent.number}" if is_child and parent is not None else ""
-    return Described(process.pid, process.parent, role, f"{role}{owner}{place}", process.pid, title)
+    return Described(pid, parent, role, f"{role}{of_rank}{place}", pid, title)
+
+
+def _orphans(found: list[Described], processes: Mapping[int, proc.ProcessStat]) -> list[Described]:
+    """Those that only inherited RANK: the rank that started them has ended, so that `init` has them now.
+
+    The ranks of a world on one node have the same kind of parent, a launcher or a shell, unless that has ended as well.
+    """
+    ranks = [each for each in found if each.role == RANK and each.rendezvous]
+    left = [
+        each
+        for each in ranks
+        if each.parent == _INIT
+        or (each.parent in processes and processes[each.parent].name == _REAPER)
+    ]
+    started = {each.rendezvous for each in ranks if each not in left}
+    return [each for each in left if each.rendezvous in started]
 
 
 def world(environment: Mapping[str, str], title: str, named: Named | None = None) -> str:
