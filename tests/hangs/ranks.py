@@ -40,6 +40,7 @@ SCENARIOS: Mapping[str, Expected] = {
     "killed": Expected("rank-dead", "0", "has ended"),
     "paused": Expected("debugger", "2", "debugger"),
     "slow": Expected("slow", "", "Nothing hangs"),
+    "long_steps": Expected("slow", "", "Nothing hangs"),
 }
 
 # What the verdict is once processes have been read from inside, where that differs.

@@ -35,6 +35,7 @@ samples = st.builds(
         st.builds(GpuUse, st.integers(0, 15), st.integers(-1, 100), st.integers(-1, 2**20)),
         max_size=2,
     ).map(tuple),
+    switches_before=st.integers(0, 2**50),
 )
 
 

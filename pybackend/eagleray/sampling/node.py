@@ -21,6 +21,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+# A thread whose stack was read is back in its wait after this.
+SETTLE_S = 0.05
 # A dump is a process of its own and takes some milliseconds of a core: more at once than cores is no faster.
 AT_ONCE = max(2, min(8, os.cpu_count() or 2))
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -29,7 +31,8 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 class ProcessSample(NamedTuple):
     """What one round saw of a process besides its stacks; `cpu_s`: seconds of CPU that it has used since its start.
 
-    `io_bytes` is what it has read and written, `switches` how often its main thread has waited in the kernel.
+    `io_bytes` is what it has read and written.  `switches` is how often its main thread has waited in the kernel, once it
+    had gone on after its stack was read, and `switches_before` that before: reading a stack wakes a thread.
     `gil_holder` is the name of the thread that held the GIL, and `gil_holder_active` whether that one was running.
     `gpus` are those that it uses, in the first and last round only.
     """
@@ -46,6 +49,7 @@ class ProcessSample(NamedTuple):
     gil_holder_active: bool = False
     peers: tuple[tuple[str, int], ...] = ()
     exceptions: tuple[str, ...] = ()
+    switches_before: int = 0
     gpus: tuple[GpuUse, ...] = ()
 
 
@@ -134,9 +138,13 @@ def sample_once(
     table = gpus.ask() if gpus else None
     # Variables cost as much again as the stacks; once is enough, since what hangs keeps them.
     take = partial(dump, tools=tools, variables=is_last)
+    pids = [process.pid for process in processes]
+    before = [proc.switches(pid) for pid in pids]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        dumps = list(pool.map(take, [process.pid for process in processes]))
-    return _round(processes, dumps, gpu_uses.uses(table.result(), processes) if table else {})
+        dumps = list(pool.map(take, pids))
+    time.sleep(SETTLE_S)
+    uses = gpu_uses.uses(table.result(), processes) if table else {}
+    return _round(processes, dumps, before, uses)
 
 
 def leading_thread(threads: Sequence[Thread]) -> Thread | None:
@@ -159,6 +167,7 @@ def _weight(thread: Thread) -> tuple[bool, bool, bool, bool, bool, int]:
 def _round(
     processes: Sequence[Described],
     dumps: Sequence[ProcessDump],
+    before: Sequence[int],
     gpus: Mapping[int, tuple[GpuUse, ...]],
 ) -> Round:
     leading, others = [], []
@@ -171,7 +180,8 @@ def _round(
             elif _does_something(thread):
                 others.append((member, stack_of(thread)))
     samples = tuple(
-        _sample(taken, leading_thread(taken.threads), gpus.get(taken.pid, ())) for taken in dumps
+        _sample(taken, leading_thread(taken.threads), switches, gpus.get(taken.pid, ()))
+        for taken, switches in zip(dumps, before)
     )
     return Round(samples, tuple(merged(leading)), tuple(merged(others)))
 
@@ -190,7 +200,9 @@ def stack_of(thread: Thread) -> ThreadStack:
     return ThreadStack(thread.name, tuple(merging_key(frame) for frame in thread.frames))
 
 
-def _sample(taken: ProcessDump, leading: Thread | None, gpus: tuple[GpuUse, ...]) -> ProcessSample:
+def _sample(
+    taken: ProcessDump, leading: Thread | None, switches_before: int, gpus: tuple[GpuUse, ...]
+) -> ProcessSample:
     now = proc.stat(taken.pid)
     holder = next((thread for thread in taken.threads if thread.holds_gil), None)
     return ProcessSample(
@@ -206,5 +218,6 @@ def _sample(taken: ProcessDump, leading: Thread | None, gpus: tuple[GpuUse, ...]
         bool(holder and holder.active),
         leading.peers if leading else (),
         leading.exceptions if leading else (),
+        switches_before,
         gpus,
     )

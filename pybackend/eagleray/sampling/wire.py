@@ -101,7 +101,8 @@ class _Writer:
             sample.gil_holder_active,
             [[self._text(name), number] for name, number in sample.peers],
             [self._text(name) for name in sample.exceptions],
-            # Most nodes have none, and older recordings.
+            sample.switches_before,
+            # Most nodes have none.
             *([[list(use) for use in sample.gpus]] if sample.gpus else []),
         ]
 
@@ -173,9 +174,9 @@ class _Reader:
         )
 
     def _sample(self, row: Any) -> ProcessSample:
-        has_gpus = isinstance(row, list) and len(row) == 13
-        (state, waits_in, cpu_s, reason, how, resumed) = _row(row, 13 if has_gpus else 12)[:6]
-        (io_bytes, switches, holder, is_active, peers, exceptions) = row[6:12]
+        has_gpus = isinstance(row, list) and len(row) == 14
+        (state, waits_in, cpu_s, reason, how, resumed) = _row(row, 14 if has_gpus else 13)[:6]
+        (io_bytes, switches, holder, is_active, peers, exceptions, before) = row[6:13]
         return ProcessSample(
             self._shared_text(state),
             self._shared_text(waits_in),
@@ -189,7 +190,8 @@ class _Reader:
             _flag(is_active),
             tuple(_each(peers, self._peer)),
             tuple(_each(exceptions, self._shared_text)),
-            tuple(_each(row[12], _gpu)) if has_gpus else (),
+            _number(before),
+            tuple(_each(row[13], _gpu)) if has_gpus else (),
         )
 
     def _peer(self, row: Any) -> tuple[str, int]:

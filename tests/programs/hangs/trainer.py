@@ -182,6 +182,16 @@ class Trainer:
             self.train_step(step)
             time.sleep(0.01)
 
+    def long_steps(self) -> None:
+        """Rank 2 computes for longer than the others, in one call of native code each time."""
+        while True:
+            if RANK == 2:
+                self.simulate()
+            self.reduce()
+
+    def simulate(self) -> None:
+        torch.ones(2500, 2500) @ torch.ones(2500, 2500)
+
 
 if __name__ == "__main__":
     torch.set_num_threads(1)

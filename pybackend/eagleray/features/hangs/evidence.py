@@ -34,7 +34,8 @@ _OF_CONTROL = (
 class SampledProcess:
     """A process in all its samples; `stacks` are those of its leading thread, None where it could not be read.
 
-    `moves`: its stack, or what it has read or sent, differs between samples.  `cpu`: cores that it used between them.
+    `moves`: its stack, or what it has read or sent, differs between samples.  `wakes`: how often its main thread was woken
+    between them, as once for each collective that ends.  `cpu`: cores that it used between them.
     `reading` is what it has answered from inside, None if it wasn't asked.
     """
 
@@ -44,6 +45,7 @@ class SampledProcess:
     samples: tuple[ProcessSample, ...]
     stacks: tuple[ThreadStack | None, ...]
     moves: bool
+    wakes: int
     cpu: float
     holds_gil: bool
     reading: ProcessReading | None = None
@@ -190,6 +192,7 @@ def _sampled_on(node: NodeSamples, pause_s: float) -> list[SampledProcess]:
                 samples,
                 stacks,
                 _moves(doing, samples, stacks, pause_s),
+                _wakes(samples),
                 cpu,
                 _keeps_gil(member, samples, threads),
             )
@@ -243,9 +246,16 @@ def _moves(
     )
     if doing.doing is Doing.IN_COLLECTIVE:
         # It sleeps until its partners come: a thread that is woken often takes part in many of them.
-        return is_elsewhere or last.switches - first.switches > _WAKES_PER_S * between
+        return is_elsewhere or _wakes(samples) > _WAKES_PER_S * between
     works = last.cpu_s - first.cpu_s > _WORKING_CPU * between
     return (is_elsewhere and works) or last.io_bytes - first.io_bytes > _WORKING_BYTES * between
+
+
+def _wakes(samples: Sequence[ProcessSample]) -> int:
+    """Those by the reading of stacks don't count."""
+    return sum(
+        max(0, second.switches_before - first.switches) for first, second in pairwise(samples)
+    )
 
 
 def _users_part(stack: ThreadStack) -> tuple[object, ...]:

@@ -78,7 +78,11 @@ def going_on(scene: Scene) -> Iterator[Reading]:
     """Slow, not hung: a wait has ended between samples, or all that the others wait for are working."""
     moving = [each for each in scene.world.ranks if each.moves]
     busy = scene.world.others(scene.waiting)
-    if any(each.moves for each in scene.waiting) or (moving and not scene.waiting):
+    # One of many may be woken by something else; most are only when what they wait for has ended.
+    woken = [each for each in scene.waiting if each.wakes]
+    have_gone_on = 2 * len(woken) > len(scene.waiting) or any(each.moves for each in scene.waiting)
+    if have_gone_on or (moving and not scene.waiting):
+        moving = moving or woken
         few = moving if len(moving) <= len(scene.world.ranks) // 2 else ()
         text = t("Nothing hangs: {ranks} moved between the samples.", **_about(scene, moving))
         step = t("Profile the run to see what takes the time.")
