@@ -47,9 +47,11 @@ fit(7)
 
 
 @contextmanager
-def python(code: str, **settings: object) -> Iterator[subprocess.Popen[str]]:
+def python(
+    code: str, interpreter: str = sys.executable, **settings: object
+) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
-        [sys.executable, "-c", code],
+        [interpreter, "-c", code],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -123,6 +125,18 @@ def test_exception_that_is_handled_is_told_with_its_message() -> None:
     way = "try: raise ValueError('shape of microbatch 3')\nfinally:\n  sys.stdin.readline(); os._exit(0)"
     with python(program(way)) as process:
         assert look(process.pid).exception == "ValueError('shape of microbatch 3')"
+
+
+def test_program_without_threading_ends_while_it_is_looked_into() -> None:
+    code = "import sys\nprint('ready', flush=True)\nsys.stdin.readline()\nprint('threading' in sys.modules)"
+    with python(code) as process:
+        inspected = Inspected(process.pid)
+        try:
+            [thread] = inspected.ask("threads")["threads"]
+            assert (thread["name"], thread["is_main"]) == ("MainThread", True)
+            assert ends(process) == (0, "False\n", "")
+        finally:
+            inspected.close()
 
 
 def test_second_look_uses_the_thread_of_the_first() -> None:

@@ -20,7 +20,6 @@ import signal
 import socket
 import struct
 import sys
-import threading
 import types
 
 TYPE_CHECKING = False
@@ -351,9 +350,9 @@ class Answers:
             return {"error": f"{type(error).__name__}: {error}"[:LONGEST_VALUE]}
 
     def on_threads(self, _question: dict[str, Any]) -> dict[str, Any]:
-        names = {thread.ident: thread.name for thread in threading.enumerate()}
+        names = _thread_names()
         main = main_ident()
-        own = threading.get_ident()
+        own = _thread.get_ident()
         exceptions = sys._current_exceptions() if hasattr(sys, "_current_exceptions") else {}
         return {
             "threads": [
@@ -520,15 +519,32 @@ def _exception(current: Any) -> str:
 
 
 def main_ident() -> int:
-    """The main thread.  `threading` takes that which imports it first for it, which may be ours."""
-    taken = threading.main_thread().ident or 0
-    tops = sys._current_frames()
-    if taken in tops and not _is_own(tops[taken]):
-        return taken
+    """The main thread.  Another tool may have imported `threading` in a thread of its own, which then counts as it."""
+    tops = {ident: top for ident, top in sys._current_frames().items() if not _is_own(top)}
+    threading = _threading()
+    named: int = threading.main_thread().ident or 0 if threading is not None else 0
+    if named in tops:
+        return named
     for ident, top in tops.items():
-        if not _is_own(top) and _frames(top)[-1].f_globals.get("__name__") == "__main__":
+        if any(frame.f_globals.get("__name__") == "__main__" for frame in _frames(top)):
             return ident
-    return taken
+    # The newest thread comes first.
+    return list(tops)[-1] if tops else named
+
+
+def _thread_names() -> dict[int, str]:
+    """The names of threads by number, read without the lock that a thread of the program may have."""
+    threads = getattr(_threading(), "_active", {})
+    names = {ident: thread.name for ident, thread in list(threads.items())}
+    return names or {main_ident(): "MainThread"}
+
+
+def _threading() -> Any:
+    """The module, if the program has imported it.
+
+    Python takes the thread that imports it first for the main thread, and waits at the end until that has ended.
+    """
+    return sys.modules.get("threading")
 
 
 def held_exceptions() -> list[dict[str, Any]]:
@@ -537,7 +553,7 @@ def held_exceptions() -> list[dict[str, Any]]:
     main = main_ident()
     rows = []
     for ident, top in sys._current_frames().items():
-        if ident == threading.get_ident() or _is_own(top):
+        if ident == _thread.get_ident() or _is_own(top):
             continue
         current = handled.get(ident)
         error = current[1] if isinstance(current, tuple) else current
