@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ import pytest
 from eagleray.features.inspections import conversations, inspections
 from eagleray.features.inspections.inspections import Inspections
 from eagleray.features.inspections.model import InspectionTarget, OpenedInspection
+from eagleray.features.inspections.virtual_stop import STOP_REQUEST
 from eagleray.features.source_mapping.source_mapping import SourceMapping
 from eagleray.inspecting import injection
 
 from tests.dap_client import DapClient, RequestFailed
 from tests.inspecting.test_processes import WAYS, ends, program, python, thread_count, wait_until
+from tests.inspecting.test_real_stop import says
 
 HELD = "ctypes.PyDLL(None).sleep(4)\nsys.stdin.readline()"
 
@@ -148,7 +151,7 @@ async def test_refused_expression_says_why_and_is_allowed_by_an_exclamation_mark
 async def test_steps_and_breakpoints_are_refused_with_the_reason(opened: Inspections) -> None:
     def story(client: DapClient) -> None:
         with pytest.raises(
-            RequestFailed, match=r"isn't stopped, so it can't step\. To step,"
+            RequestFailed, match=r"isn't stopped, so it can't step\. To stop it,"
         ) as failed:
             client.request("next", threadId=1)
         assert failed.value.response["body"]["error"]["showUser"] is True
@@ -185,6 +188,92 @@ async def test_stop_of_a_pausable_worker_is_requested_from_the_editor(opened: In
     with python(program(WAYS["read"])) as process:
         await shown(opened, process.pid, story, pausable=True)
         assert ends(process)[0] == 0
+
+
+async def test_thread_that_waits_in_c_is_really_stopped_when_it_returns(
+    opened: Inspections,
+) -> None:
+    def story(client: DapClient) -> None:
+        with pytest.raises(RequestFailed, match="select Pause at Next Line"):
+            client.request("next", threadId=1)
+        client.request(STOP_REQUEST, threadId=1)
+        assert "stops at its next line of Python" in output(client)
+        # Until then the virtual stop shows where it waits.
+        assert client.evaluate("step", frame_named(client, "fit")["id"]) == "7"
+        says(process)
+        stopped = client.wait_for("stopped")["body"]
+        assert (stopped["reason"], stopped["allThreadsStopped"]) == ("pause", False)
+        line = client.stack(1)[0]["line"]
+        client.request("next", threadId=1)
+        assert client.wait_for("stopped")["body"]["reason"] == "step"
+        frame = client.stack(1)[0]
+        assert frame["line"] == line + 1
+        assert client.variables(frame["id"])["first"] == "8"
+        assert client.evaluate("first * 2", frame["id"]) == "16"
+        client.request("stepIn", threadId=1)
+        client.wait_for("stopped")
+        assert client.stack(1)[0]["name"].endswith("double")
+        client.request("stepOut", threadId=1)
+        client.wait_for("stopped")
+        assert client.stack(1)[0]["line"] == line + 2
+        client.request("restart")
+        assert client.wait_for("stopped", lambda body: body["reason"] == "pause")
+        time.sleep(0.2)
+        assert process.poll() is None
+
+    way = "def double(x): return 2 * x\nsys.stdin.readline()\nfirst = step + 1\nsecond = double(first)\npass"
+    with python(program(way)) as process:
+        # The end of the session releases the thread.
+        await shown(opened, process.pid, story)
+        assert ends(process) == (0, "went on 7\n", "")
+
+
+async def test_continue_ends_the_stop_and_pause_stops_again(opened: Inspections) -> None:
+    def story(client: DapClient) -> None:
+        client.request(STOP_REQUEST)
+        client.wait_for("stopped", lambda body: not body["allThreadsStopped"])
+        with pytest.raises(RequestFailed, match="Only thread MainThread is stopped"):
+            client.request("next", threadId=2)
+        for _ in range(2):
+            client.request("continue", threadId=1)
+            turns = client.evaluate("turns")
+            wait_until(lambda: client.evaluate("turns") != turns)  # noqa: B023
+            client.request("pause", threadId=1)
+            client.wait_for("stopped", lambda body: not body["allThreadsStopped"])
+            turns = client.evaluate("turns")
+            time.sleep(0.1)
+            assert client.evaluate("turns") == turns
+        assert "Pause stops it again" in output(client)
+
+    way = (
+        "turns = 0\nother = threading.Thread(target=lambda: sys.stdin.readline())\nother.start()\n"
+        "while other.is_alive(): turns += 1\nassert sys.gettrace() is None"
+    )
+    with python(program(way)) as process:
+        await shown(opened, process.pid, story)
+        assert ends(process) == (0, "went on 7\n", "")
+
+
+async def test_process_that_releases_the_thread_is_shown_as_running(
+    opened: Inspections, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversations, "LOCAL_CHECK_S", 0.05)
+
+    def story(client: DapClient) -> None:
+        client.request(STOP_REQUEST)
+        client.wait_for("stopped", lambda body: not body["allThreadsStopped"])
+        # Raises in the line where it is stopped, as it does without a debugger.
+        process.send_signal(signal.SIGUSR1)
+        client.wait_for("continued")
+        assert "isn't stopped any more" in output(client)
+
+    way = (
+        "def handler(*_): raise ValueError\nsignal.signal(signal.SIGUSR1, handler)\n"
+        "try:\n  while True: time.sleep(0.01)\nexcept ValueError: sys.stdin.readline()"
+    )
+    with python(program(way)) as process:
+        await shown(opened, process.pid, story)
+        assert ends(process) == (0, "went on 7\n", "")
 
 
 async def test_stack_that_changes_is_shown_again_and_old_frames_say_so(

@@ -39,6 +39,8 @@ _CO_OPTIMIZED = 0x1
 # The variable, the frame, and the argument of `getrefcount`.
 _OURS_AND_THE_FRAMES = 3
 _DEBUGGERS = frozenset(("bdb", "pydevd"))
+# Of the code that stops a thread, whose frames are ours.
+STOP_FILE = "<eagleray stop>"
 MOST_EXCEPTIONS = 50
 MOST_CAUSES = 5
 MOST_FRAMES = 40
@@ -332,11 +334,17 @@ class Answers:
     """Answers the questions of one client.
 
     Values that it has been told of keep their number, and stay in the memory of the program, until it says `forget` or is
-    gone.
+    gone.  A thread that it has stopped is released when it is gone.
     """
 
     def __init__(self) -> None:
         self._values: list[Any] = []
+        self._stop: Any = None
+
+    def close(self) -> None:
+        if self._stop is not None:
+            self._stop.release()
+            self._stop = None
 
     def answer(self, question: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -410,6 +418,34 @@ class Answers:
             value = evaluate(expression, frame.f_globals, names)
         return self._variable(expression, value)
 
+    def on_stop(self, question: dict[str, Any]) -> dict[str, Any]:
+        """Stops a thread, by default the main thread, at its next line of Python code; `code` is that of `stopping.py`."""
+        self.close()
+        names: dict[str, Any] = {"__name__": "eagleray_stop"}
+        exec(compile(question["code"], STOP_FILE, "exec"), names)  # noqa: S102 -- our own code
+        stop = names["ThreadStop"](question.get("thread") or main_ident())
+        stop.begin()
+        self._stop = stop
+        return self.on_stop_state(question)
+
+    def on_stop_state(self, _question: dict[str, Any]) -> dict[str, Any]:
+        """Whether the thread is `stopped`, and whether the stop is `pending`: neither means that it is released."""
+        if self._stop is None:
+            return {"stopped": False, "pending": False}
+        state: dict[str, Any] = self._stop.state()
+        return state
+
+    def on_step(self, question: dict[str, Any]) -> dict[str, Any]:
+        """Lets the stopped thread run to its next line: `kind` is "over", "in" or "out"."""
+        if self._stop is None:
+            return {"stopped": False, "pending": False}
+        self._stop.step(question["kind"], question.get("skipped", ""))
+        return self.on_stop_state(question)
+
+    def on_release(self, _question: dict[str, Any]) -> dict[str, Any]:
+        self.close()
+        return {}
+
     def on_exceptions(self, _question: dict[str, Any]) -> dict[str, Any]:
         return {"exceptions": held_exceptions()}
 
@@ -452,8 +488,10 @@ def _access(value: Any) -> str:
 
 
 def _frames(top: Any) -> list[Any]:
-    """The frames from `top`, the innermost, outwards."""
+    """The frames from `top`, the innermost, outwards, without those that stop the thread."""
     frames = []
+    while top is not None and top.f_code.co_filename == STOP_FILE:
+        top = top.f_back
     while top is not None:
         frames.append(top)
         top = top.f_back
@@ -801,3 +839,5 @@ def _converse(connection: socket.socket) -> None:
     except (OSError, ValueError):
         # The client is gone, or isn't one.
         pass
+    finally:
+        answers.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from ..injected import jsonlines
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 ANSWER_S = 10.0
 _LONGEST_ANSWER = 16 * 2**20
+# The process gets it only when the user wants to stop it.
+_STOPPING = Path(__file__).parent / "stopping.py"
 
 # How a process was looked into.
 INSIDE, OUTSIDE = "inside", outside.HOW
@@ -99,6 +102,8 @@ class Inspected:
         self._stream = self._socket.makefile("rb")
 
     def ask(self, op: str, **question: Any) -> dict[str, Any]:
+        if op == "stop":
+            question["code"] = _STOPPING.read_text("utf-8")
         jsonlines.send(self._socket, {"op": op, **question})
         line = self._stream.readline(_LONGEST_ANSWER)
         answer = json.loads(line) if line.endswith(b"\n") else None

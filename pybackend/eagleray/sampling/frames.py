@@ -32,10 +32,15 @@ _NOISE_FILES = re.compile(
 _MOST_FRAMES = 2**16
 
 _LIBRARY = re.compile(r"(^|/)(site-packages|dist-packages|lib(64)?/python3[.\d]*)/|^<frozen ")
-_DEBUGGER = re.compile(r"(^|/)(_pydevd_bundle|pydevd[^/]*|debugpy|pdb\.py|bdb\.py|rpdb\.py)(/|$)")
-_WAITS = re.compile(
-    r"(^|\.)_?(do_wait_suspend|wait_for_client|wait_for_attach|interaction|cmdloop|listen)$"
+_DEBUGGER = re.compile(
+    r"(^|/)(_pydevd_bundle|pydevd[^/]*|debugpy|pdb\.py|bdb\.py|rpdb\.py)(/|$)|^<eagleray stop>$"
 )
+_WAITS = re.compile(
+    r"(^|\.)_?(do_wait_suspend|wait_for_client|wait_for_attach|interaction|cmdloop|listen"
+    r"|wait_until_resumed)$"
+)
+# Files of code that isn't the user's, for programs to which no more than a pattern travels.
+NOT_USERS = "|".join(each.pattern for each in (_LIBRARY, _INTERNAL, _NOISE_FILES))
 
 
 @lru_cache(_MOST_FRAMES)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import Any, Protocol
 
-from eagleray.common.off_loop import off_loop
+from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.inspecting.asking import QueriedProcess
 from eagleray.inspecting.questions import INSIDE
 from eagleray.sampling.dumps import Tools
@@ -42,14 +41,14 @@ class LocalProcess:
         self.why_outside = queried.why_outside
         self.check_s = LOCAL_CHECK_S if self.how == INSIDE else None
         self._queried = queried
-        self._lock = asyncio.Lock()
+        # The answer to a cancelled question is read, too, so that the next question doesn't get it.
+        self._questions = InOrder()
 
     async def ask(self, op: str, **question: Any) -> dict[str, Any]:
-        async with self._lock:
-            return await off_loop(partial(self._queried.ask, op, **question))
+        return await self._questions.run(partial(self._queried.ask, op, **question))
 
     async def close(self) -> None:
-        await off_loop(self._queried.close)
+        await self._questions.run(self._queried.close)
 
 
 async def local_process(pid: int, tools: Tools) -> LocalProcess:

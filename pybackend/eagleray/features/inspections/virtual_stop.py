@@ -1,11 +1,13 @@
 """A debug session (DAP) that shows a process that runs or hangs as paused: its threads, frames, variables and values.
 
-The process isn't stopped, so nothing steps; what the session shows is how the process was when it was read last.
+The process isn't stopped, so nothing steps; what the session shows is how the process was when it was read last.  On
+request one thread is really stopped at its next line of Python code, and then steps (`real_stop.py`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import logging
 import posixpath
@@ -18,6 +20,7 @@ from eagleray.common import tasks
 from eagleray.common.errors import printable
 from eagleray.common.l10n import later, t, translated
 from eagleray.features.inspections.conversations import InspectedProcess
+from eagleray.features.inspections.real_stop import STEPS, NotStopped, RealStop
 from eagleray.features.inspections.stacks import InspectedThread, StackFrame, threads_of
 from eagleray.inspecting.asking import ProcessEnded, Unanswered
 from eagleray.inspecting.questions import INSIDE
@@ -28,14 +31,21 @@ from eagleray.protocol.dap import Arguments, Body, Message
 UNUSED_S = 600.0
 # A stack that changes more often belongs to a worker that runs: its views would never be still.
 MOST_CHANGES = 3
+# Longer than a release takes through a job; the client waits for it.
+RELEASE_S = 2.0
 _FORCED = "!"
+# A requested stop is looked for more often than changes of the stacks.
+_POLLS = 0.2
+# The request that our own client sends; DAP has none.
+STOP_REQUEST = "eagleray.pauseAtNextLine"
 
 STOPPED = later("Looking inside")
 _KEEPS_RUNNING = later("The worker keeps running.")
 _NO_STEP = later("This worker isn't stopped, so it can't step.")
 _NO_BREAKPOINT = later("This worker isn't debugged, so it can't stop here.")
-_START_WITH_US = later("To step, start the program with Debug on Ray.")
+_REQUEST_STOP = later("To stop it, select Pause at Next Line in the debug toolbar.")
 _PAUSE_IT = later("For a real stop, select Pause in its row.")
+_READ_ONLY = later("Only py-spy can read it.")
 _RUNS = later("The worker was never stopped; it keeps running. Pause shows its stack again.")
 _KEEPS_CHANGING = later(
     "The worker runs: its stack keeps changing. Restart shows the current stack."
@@ -44,6 +54,12 @@ _FRAME_ENDED = later("This frame has returned. Restart shows the current stack."
 _HOW_TO_FORCE = later("To evaluate it anyway, begin it with ! in the Debug Console.")
 _NO_ANSWER = later("The process gave no answer in time. Try again.")
 _ENDED = later("The process has ended.")
+_OTHERS_RUN = later("Other threads keep running.")
+_TRACED = later("Eagleray traces thread {name} until you continue or disconnect.")
+_PENDING = later("It runs native code now. It stops at its next line of Python code.")
+_OTHER_THREAD = later("Only thread {name} is stopped.")
+_RESUMED = later("The worker continues. Pause stops it again.")
+_RELEASED = later("The worker isn't stopped any more, and continues.")
 _INSIDE = later("Eagleray looks inside process {pid}, which keeps running.")
 _LIMITED = later(
     "By default an expression can't change the program. ! before it allows everything."
@@ -127,6 +143,8 @@ class VirtualStop:
         self._last_request = 0.0
         self._answering: set[asyncio.Task[None]] = set()
         self._watching: asyncio.Task[None] | None = None
+        self._stop = RealStop(process)
+        self._following: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         try:
@@ -135,6 +153,9 @@ class VirtualStop:
                     continue
                 self._last_request = asyncio.get_running_loop().time()
                 if message.get("command") in ("disconnect", "terminate"):
+                    # Without an answer the process releases the thread at the end of its conversation.
+                    with contextlib.suppress(asyncio.TimeoutError):
+                        await asyncio.wait_for(self._stop.release(), RELEASE_S)
                     self._send(dap.success(message))
                     if message.get("command") == "terminate":
                         self._send(dap.event("terminated"))
@@ -144,7 +165,8 @@ class VirtualStop:
         except (OSError, dap.NotDap) as error:
             log.info("the client of process %s: %r", self._process.pid, error)
         finally:
-            running = [*self._answering, *([self._watching] if self._watching else [])]
+            optional = [self._watching, self._following]
+            running = [*self._answering, *(task for task in optional if task)]
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
@@ -167,6 +189,8 @@ class VirtualStop:
             body = await handler(self, arguments if isinstance(arguments, dict) else {})
         except _Rejected as rejected:
             self._send(dap.failure(request, str(rejected), show=rejected.shown))
+        except NotStopped as error:
+            self._send(dap.failure(request, f"{printable(str(error), 600)}.", show=True))
         except Unanswered as error:
             log.info("process %s gave no answer: %s", self._process.pid, error)
             self._send(dap.failure(request, translated(_NO_ANSWER)))
@@ -186,8 +210,20 @@ class VirtualStop:
     async def _after(self, command: str) -> None:
         if command in ("attach", "launch"):
             self._send(dap.event("initialized"))
-        elif command in ("configurationDone", "pause", "restart"):
+        elif command in ("configurationDone", "restart"):
             self._announce_stop()
+            if self._stop.is_stopped:
+                self._announce_real_stop("pause")
+        elif command == "pause":
+            if not self._stop.is_stopped:
+                self._announce_stop()
+            self._follow("pause")
+        elif command == STOP_REQUEST:
+            if not self._stop.is_stopped:
+                self._print("console", translated(_PENDING))
+            self._follow("pause")
+        elif command in STEPS:
+            self._follow("step")
 
     # The beginning and the end
 
@@ -223,6 +259,15 @@ class VirtualStop:
         await self._process.ask("forget")
         self._show(threads_of(await self._process.ask("threads")))
 
+    async def _read_stopped(self) -> None:
+        """Reads the stack of the stopped thread; of the others the client keeps what it shows."""
+        await self._process.ask("forget")
+        stopped = self._stop.thread
+        others = {id_: item for id_, item in self._frames.items() if item[0].ident != stopped}
+        self._show(threads_of(await self._process.ask("threads")))
+        own = {id_: item for id_, item in self._frames.items() if item[0].ident == stopped}
+        self._frames = {**others, **own}
+
     def _show(self, threads: tuple[InspectedThread, ...]) -> None:
         self._threads = threads
         self._frames = {
@@ -248,20 +293,67 @@ class VirtualStop:
             )
         self._send(dap.event("stopped", body))
 
+    def _announce_real_stop(self, reason: str) -> None:
+        self._is_shown = True
+        # Without a description the client names the reason, as in any other session.
+        body: Body = {
+            "reason": reason,
+            "text": translated(_OTHERS_RUN),
+            "threadId": self._number_of(self._stop.thread),
+            "allThreadsStopped": False,
+        }
+        self._send(dap.event("stopped", body))
+
+    def _follow(self, reason: str) -> None:
+        """Shows the requested stop as soon as the thread has reached it."""
+        if self._following is not None:
+            self._following.cancel()
+        self._following = tasks.owned(self._reach(reason), "real stop", tasks.only_logged)
+
+    async def _reach(self, reason: str) -> None:
+        interval = (self._process.check_s or 0) * _POLLS
+        try:
+            while not self._stop.is_stopped:
+                if not self._stop.is_pending:
+                    return
+                await asyncio.sleep(interval)
+                await self._refresh_stop()
+            await self._read_stopped()
+        except ProcessEnded:
+            self._end()
+        except (Unanswered, ValueError) as error:
+            log.info("process %s gave no answer: %s", self._process.pid, error)
+            self._print("important", translated(_NO_ANSWER))
+        else:
+            self._announce_real_stop(reason)
+
+    async def _refresh_stop(self) -> None:
+        """Says so if the process has released the thread, as after the end of its conversation."""
+        await self._stop.refresh()
+        if not self._stop.is_pending:
+            self._print("important", translated(_RELEASED))
+
     async def _watch(self) -> None:
         """Compares the stacks while a client uses them, and notices the end of the process."""
         loop = asyncio.get_running_loop()
         while (interval := self._process.check_s) is not None:
             await asyncio.sleep(interval)
-            if loop.time() - self._last_request > UNUSED_S:
-                continue
             try:
-                await self._compare()
+                if self._stop.is_stopped:
+                    await self._check_stop()
+                elif loop.time() - self._last_request <= UNUSED_S:
+                    await self._compare()
             except ProcessEnded:
                 self._end()
                 return
             except (Unanswered, ValueError) as error:
                 log.info("process %s gave no answer: %s", self._process.pid, error)
+
+    async def _check_stop(self) -> None:
+        await self._refresh_stop()
+        if not self._stop.is_stopped and not self._stop.is_pending:
+            self._is_shown = False
+            self._send(dap.event("continued", {"threadId": self._number_of(self._stop.thread)}))
 
     async def _compare(self) -> None:
         """Shows the stacks again if they have changed, unless they do so all the time."""
@@ -285,28 +377,62 @@ class VirtualStop:
         return {}
 
     async def _pause(self, arguments: Arguments) -> Body:
+        """The virtual stop; also a real one, after the user has requested one in this session."""
         body = await self._refresh(arguments)
         if self._pausable:
             self._send(dap.event("eagleray.pause"))
+        elif self._stop.thread:
+            await self._stop.request(self._stop.thread)
         return body
+
+    async def _request_stop(self, arguments: Arguments) -> Body:
+        """Not in DAP: stops the thread, by default the first, at its next line of Python code."""
+        thread = self._thread(arguments.get("threadId"))
+        if self._process.how != INSIDE:
+            raise NotStopped(self._process.why_outside)
+        if not self._stop.is_stopped:
+            await self._stop.request(thread.ident)
+            self._print("console", translated(_TRACED, name=_name(thread)))
+        return {}
 
     async def _continue(self, _arguments: Arguments) -> Body:
         self._is_shown = False
+        resumed = self._stop.is_stopped or self._stop.is_pending
+        if self._following is not None:
+            self._following.cancel()
+        await self._stop.release()
         await self._process.ask("forget")
-        self._print("important", translated(_RUNS))
+        self._print("important", translated(_RESUMED if resumed else _RUNS))
         return {"allThreadsContinued": True}
 
-    async def _step(self, _arguments: Arguments) -> Body:
-        step = translated(_PAUSE_IT) if self._pausable else translated(_START_WITH_US)
-        raise _Rejected(f"{translated(_NO_STEP)} {step}", shown=True)
+    async def _step(self, command: str, arguments: Arguments) -> Body:
+        stop = self._stop
+        if not stop.is_stopped:
+            raise _Rejected(f"{translated(_NO_STEP)} {self._how_to_stop()}", shown=True)
+        stopped = self._number_of(stop.thread)
+        if arguments.get("threadId", stopped) != stopped:
+            name = _name(self._thread(stopped))
+            raise _Rejected(translated(_OTHER_THREAD, name=name), shown=True)
+        top = next(
+            (frame for thread, frame in self._frames.values() if thread.ident == stop.thread), None
+        )
+        await stop.step(command, skips_libraries=top is not None and top.is_users)
+        return {}
+
+    async def _no_step(self, _arguments: Arguments) -> Body:
+        raise _Rejected(t("The debugger doesn't support this step."), shown=True)
+
+    def _how_to_stop(self) -> str:
+        if self._process.how != INSIDE:
+            return translated(_READ_ONLY)
+        return translated(_PAUSE_IT if self._pausable else _REQUEST_STOP)
 
     async def _list_threads(self, _arguments: Arguments) -> Body:
         return {
             "threads": [
                 {
                     "id": self._number(thread),
-                    "name": printable(thread.name, 200)
-                    or t("Thread {number}", number=thread.ident),
+                    "name": _name(thread),
                 }
                 for thread in self._threads
             ]
@@ -460,14 +586,26 @@ class VirtualStop:
             raise _Rejected(translated(_FRAME_ENDED))
         return listed
 
+    def _thread(self, number: object) -> InspectedThread:
+        """The thread with this number in the session, else the first."""
+        for thread in self._threads:
+            if number is not None and self._number(thread) == number:
+                return thread
+        if not self._threads:
+            raise _Rejected(translated(_FRAME_ENDED))
+        return self._threads[0]
+
     def _reference(self, holder: _Scope | _Children) -> int:
         number = next(self._ids)
         self._references[number] = holder
         return number
 
     def _number(self, thread: InspectedThread) -> int:
+        return self._number_of(thread.ident)
+
+    def _number_of(self, ident: int) -> int:
         """A small number, since those of Python exceed 32 bits."""
-        return self._numbers.setdefault(thread.ident, len(self._numbers) + 1)
+        return self._numbers.setdefault(ident, len(self._numbers) + 1)
 
     def _print(self, category: str, *lines: str) -> None:
         for line in lines:
@@ -478,12 +616,20 @@ class VirtualStop:
             self._writer.write(dap.encode({**message, "seq": next(self._sequence)}))
 
 
+def _name(thread: InspectedThread) -> str:
+    return printable(thread.name, 200) or t("Thread {number}", number=thread.ident)
+
+
 def _place(thread: InspectedThread, frame: StackFrame) -> dict[str, int]:
     return {"thread": thread.ident, "frame": frame.number, "id": frame.ident}
 
 
 def _error(answer: Mapping[str, Any]) -> str:
     return printable(str(answer.get("error")), 600)
+
+
+def _step_handler(command: str) -> _Handler:
+    return lambda session, arguments: session._step(command, arguments)
 
 
 _Handler = Callable[[VirtualStop, Arguments], Awaitable[Body]]
@@ -504,7 +650,7 @@ _HANDLERS: dict[str, _Handler] = {
     "setBreakpoints": VirtualStop._set_breakpoints,
     "setFunctionBreakpoints": VirtualStop._set_breakpoints,
     "setExceptionBreakpoints": VirtualStop._nothing,
-    **dict.fromkeys(
-        ("next", "stepIn", "stepOut", "stepBack", "reverseContinue", "goto"), VirtualStop._step
-    ),
+    STOP_REQUEST: VirtualStop._request_stop,
+    **{command: _step_handler(command) for command in STEPS},
+    **dict.fromkeys(("stepBack", "reverseContinue", "goto"), VirtualStop._no_step),
 }
