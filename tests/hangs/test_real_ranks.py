@@ -36,7 +36,7 @@ def test_command_names_the_mismatch_from_one_pid(tmp_path: Path) -> None:
         SCENARIOS["mismatch"].culprits,
     )
     assert sorted(each["ranks"] for each in printed["classes"]) == ["0,2", "1,3"]
-    assert printed["coverage"] == {"seen": 4, "unseen": [], "nodes": []}
+    assert printed["coverage"] == {"seen": 4, "unseen": [], "nodes": [], "workers": ""}
 
 
 def test_rank_that_raised_tells_its_exception_from_its_cleanup(tmp_path: Path) -> None:

@@ -118,10 +118,10 @@ def outcome(started: list[subprocess.Popen[str]]) -> list[str]:
         output = process.stdout.read().strip()
         code = process.wait(timeout=60)
         print(f"rank {rank} ended with {code}: {output}", flush=True)
-        found = re.fullmatch(
+        finished = re.fullmatch(
             r"(\d+) of (\d+) steps right, reduced to \[0.0, 2.0, 4.0, 6.0\]", output
         )
-        if code != 0 or found is None or found[1] != found[2]:
+        if code != 0 or finished is None or finished[1] != finished[2]:
             wrong.append(f"rank {rank} ended with {code}: {output}")
     return wrong
 

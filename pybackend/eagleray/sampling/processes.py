@@ -145,12 +145,14 @@ def _child(pid: int, parent: int, title: str, owner: int | None, host: str) -> D
     return Described(pid, parent, role, f"{role}{of_rank}{place}", pid, title)
 
 
-def _orphans(found: list[Described], processes: Mapping[int, proc.ProcessStat]) -> list[Described]:
+def _orphans(
+    of_node: list[Described], processes: Mapping[int, proc.ProcessStat]
+) -> list[Described]:
     """Those that only inherited RANK: the rank that started them has ended, so that `init` has them now.
 
     The ranks of a world on one node have the same kind of parent, a launcher or a shell, unless that has ended as well.
     """
-    ranks = [each for each in found if each.role == RANK and each.rendezvous]
+    ranks = [each for each in of_node if each.role == RANK and each.rendezvous]
     left = [
         each
         for each in ranks
