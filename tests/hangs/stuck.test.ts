@@ -214,6 +214,7 @@ test("a saved picture opens without a target that could be sampled again", async
   assert.deepEqual(fake.sidecar.sentTo(OPEN), [{ path: "/w/first.json" }]);
   assert.equal(panel.title, "Stuck? first.json");
   assert.equal(shown(panel, "picture")?.canSampleAgain, false);
+  assert.equal(shown(panel, "picture")?.canReadInside, false);
   assert.deepEqual(fake.sidecar.sentTo(PICTURE), []);
 });
 
@@ -242,11 +243,13 @@ test("processes of this machine are read from inside once, on request", async ()
   assert.deepEqual(fake.sidecar.sentTo(PICTURE).at(-1), { pids: [4711] });
 });
 
-test("a run on this machine can be read from inside, a cluster can't", async () => {
+test("a run and a cluster can be read from inside", async () => {
   const run = await opened({ row: "run", run: aRun() }, undefined);
   assert.equal(shown(run, "picture")?.canReadInside, true);
   const panel = await opened({ row: "cluster", cluster: CLUSTER }, undefined);
-  assert.equal(shown(panel, "picture")?.canReadInside, false);
+  assert.equal(shown(panel, "picture")?.canReadInside, true);
+  await says(panel, { kind: "readInside" });
+  assert.deepEqual(fake.sidecar.sentTo(PICTURE).at(-1), { cluster: CLUSTER.id, inside: true });
 });
 
 function resolution(how: Resolution["how"], local = ""): Resolution {

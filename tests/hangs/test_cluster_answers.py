@@ -29,6 +29,8 @@ def test_silent_node_is_read_without_control_characters() -> None:
         b"[" * 100_000,
         answer(samples=None),
         answer(silent=None),
+        answer(nodes=None),
+        answer(nodes=["a"]),
         answer(silent=[1]),
         answer(silent=[{**SILENT, "reason": "<b>"}]),
     ],

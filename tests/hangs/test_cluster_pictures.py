@@ -108,26 +108,47 @@ def leftovers(cluster: RayCluster) -> list[str]:
     return [path.name for path in logs.glob("eagleray-stacks-*")]
 
 
-@pytest.mark.parametrize(("how", "size", "culprits"), [("late", 4, "1,3"), ("arguments", 2, "1")])
-async def test_actors_in_different_collectives_are_named_by_rank(
-    cluster: RayCluster,
-    run: Callable[..., Program],
-    dashboard: Dashboard,
-    how: str,
-    size: int,
-    culprits: str,
+async def test_actors_answer_from_inside_through_the_job(
+    cluster: RayCluster, run: Callable[..., Program], dashboard: Dashboard
 ) -> None:
     [port] = free_ports(1)
-    run("ray_trainers.py", how, str(size), str(port))
+    run("ray_trainers.py", "arguments", "2", str(port))
+    taken = await take(dashboard, inside=True)
+    verdict = taken.verdict
+    assert (verdict.kind, verdict.culprits) == ("collective-mismatch", "1")
+    assert "all_gather (ray_trainers.py:" in verdict.sentence
+    assert "as collective 2 of default_pg" in verdict.sentence
+    ranks = {row.rank: row for row in taken.ranks if row.group == "Trainer"}
+    assert sorted(each.ranks for each in taken.classes if each.group == "Trainer") == ["0", "1"]
+    counters = {rank: row.collectives[0] for rank, row in ranks.items()}
+    assert {rank: (each.started, each.ended) for rank, each in counters.items()} == {
+        0: (2, 1),
+        1: (2, 1),
+    }
+    assert {each.rank: each.reason for each in taken.inside if each.group == "Trainer"} == {
+        0: "",
+        1: "",
+    }
+    assert leftovers(cluster) == []
+    assert [job.submission_id for job in await dashboard.jobs() if job.submission_id] == []
+    states = {psutil.Process(row.pid).status() for row in ranks.values()}
+    assert "stopped" not in states
+
+
+async def test_actors_in_different_collectives_are_named_by_rank(
+    cluster: RayCluster, run: Callable[..., Program], dashboard: Dashboard
+) -> None:
+    [port] = free_ports(1)
+    run("ray_trainers.py", "late", "4", str(port))
     rounds: list[int] = []
     taken = await take(dashboard, on_progress=lambda done, _: rounds.append(done))
     verdict = taken.verdict
-    assert (verdict.kind, verdict.culprits) == ("collective-mismatch", culprits)
+    assert (verdict.kind, verdict.culprits) == ("collective-mismatch", "1,3")
     assert "all_gather (ray_trainers.py:" in verdict.sentence
     assert verdict.group == "Trainer"
     assert rounds == [1, 2, 3]
     classes = sorted(each.ranks for each in taken.classes if each.group == "Trainer")
-    assert classes == (["0,2", "1,3"] if size == 4 else ["0", "1"])
+    assert classes == ["0,2", "1,3"]
     assert taken.coverage.unseen == () and taken.coverage.nodes == ()
     assert leftovers(cluster) == []
     assert [job.submission_id for job in await dashboard.jobs() if job.submission_id] == []

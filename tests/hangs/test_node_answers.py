@@ -9,7 +9,14 @@ import zlib
 from typing import Any
 
 import pytest
-from eagleray.features.hangs.collecting.nodes import COLD_S, WARM_S, NodeAnswers, SamplingOrder
+from eagleray.features.hangs.collecting.hosts import SharedQuestion
+from eagleray.features.hangs.collecting.nodes import (
+    COLD_S,
+    READ_S,
+    WARM_S,
+    NodeAnswers,
+    SamplingOrder,
+)
 from eagleray.features.hangs.model import SilentNode
 from eagleray.sampling import wire
 from eagleray.sampling.node import NodeSamples, ProcessSample, Round
@@ -97,6 +104,53 @@ def test_line_of_anything_else_is_dropped(received: Received, node: str, mark: s
 def test_answer_that_is_not_of_one_node_is_a_failure(received: Received, value: Any) -> None:
     received.answer("a", value)
     assert received.answers.silent()[0].reason == "failed"
+
+
+def asked(received: Received) -> bytes:
+    """The question to both nodes, which have sampled their process."""
+    for node in ("a", "b"):
+        received.answer(node, wire.dump([SAMPLES]))
+    line = received.answers.ask([("a", 100), ("b", 100)])
+    assert not received.answers.is_over
+    return line
+
+
+def test_nodes_are_asked_for_more_than_stacks(received: Received) -> None:
+    assert json.loads(asked(received)) == {"a": [100], "b": [100]}
+    received.answer("a", [[100, {"exceptions": [], "awaits": [], "record": {}}]])
+    received.answer("b", [[101, {}]])
+    assert received.answers.is_over
+    reasons = {place: each.reason for place, each in received.answers.readings().items()}
+    assert reasons == {("a", 100): "", ("b", 100): "ended"}
+
+
+def test_node_that_gives_no_answers_keeps_its_samples(received: Received) -> None:
+    asked(received)
+    received.line("a", "failed", "MemoryError: ")
+    received.now += READ_S
+    assert received.answers.is_over
+    assert {each.reason for each in received.answers.readings().values()} == {"no-answer"}
+    assert len(received.answers.samples()) == 2 and received.answers.silent() == ()
+
+
+@pytest.mark.parametrize("rows", ["text", {}, [1], [["100", {}]], [[100]], [[100, "text"]]])
+def test_answers_that_are_none_are_not_believed(received: Received, rows: Any) -> None:
+    asked(received)
+    received.answer("a", rows)
+    assert received.answers.readings()["a", 100].reason in ("ended", "no-answer")
+
+
+def test_nothing_is_sent_when_no_process_is_asked(received: Received) -> None:
+    assert received.answers.ask([]) == b""
+
+
+async def test_hosts_share_a_question_made_once_all_are_sampled() -> None:
+    made: list[bytes] = []
+    question = SharedQuestion(2, lambda: made.append(b"{}") or b"line")
+    question.arrive()
+    assert made == []
+    question.arrive()
+    assert [await question.get(), await question.get(), len(made)] == [b"line", b"line", 1]
 
 
 def test_damaged_and_oversized_answers_are_failures(

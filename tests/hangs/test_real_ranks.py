@@ -7,9 +7,11 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from eagleray.features.hangs.collecting import here
+from eagleray.features.hangs.collecting.hosts import HostPictures
 from eagleray.inspecting.questions import INSIDE, inspect
 from eagleray.sampling import proc
 from eagleray.sampling.dumps import Tools
@@ -17,10 +19,12 @@ from eagleray.tools.pyspy import find_program
 
 from scripts.ray_cluster import free_ports
 from tests.hangs.ranks import FROM_INSIDE, PROGRAM, SCENARIOS, TORCH_PYTHON, hanging
+from tests.hangs.test_slurm_pictures import FakeSite
 from tests.ray_cluster import wait_for
 
 pytestmark = [pytest.mark.torch_ranks, pytest.mark.timeout(300)]
 
+CUT_OFF = PROGRAM.with_name("cut_off.py")
 COMMAND = Path(sys.executable).parent / "eagleray"
 
 
@@ -93,6 +97,29 @@ def test_ranks_tell_from_inside_why_they_hang_and_stay_as_they_are(
     assert (taken.verdict.kind, taken.verdict.culprits) == (expected.kind, expected.culprits)
     assert expected.words in taken.verdict.sentence
     assert [each.reason for each in taken.inside] == [""] * 4
+
+
+def test_counters_of_ranks_on_a_host_whose_network_is_cut_prove_the_transport() -> None:
+    # Other checkouts may run the same test on this machine at the same time.
+    mark = f"of-{os.getpid()}"
+    network = ["unshare", "--net"]
+    tried = subprocess.run([*network, "true"], capture_output=True, check=False)
+    if tried.returncode:
+        pytest.skip(f"no network of its own is allowed here: {tried.stderr.decode().strip()}")
+    command = [*network, sys.executable, CUT_OFF, TORCH_PYTHON, PROGRAM, mark]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as ranks:
+        assert ranks.stdout and ranks.stdout.readline() == b"cut\n"
+        site: Any = FakeSite("")
+        pictures = HostPictures(site)
+        taking = pictures.take(["host"], f"cut_off {mark}", pause_s=0.5, inside=True)
+        taken = asyncio.run(taking)
+        assert ranks.stdin
+        ranks.stdin.close()
+    assert (taken.verdict.kind, taken.verdict.culprits) == ("transport", "")
+    assert "started collective 4 (all_reduce) of default_pg" in taken.verdict.sentence
+    assert [(each.rank, each.reason) for each in taken.inside] == [(0, ""), (1, "")]
 
 
 def test_rank_that_keeps_the_gil_is_not_asked(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from eagleray.remote_scripts.sample_node import TOO_OLD
 from eagleray.slurm.jobs import SlurmJob
 from eagleray.slurm.queue import JobQueue
 
-from tests.sampling.test_on_node import JOB, TASK, WAITING, python
+from tests.sampling.test_on_node import FAILING, JOB, TASK, WAITING, python
 
 FAILED = (
     "srun: error: Task launch for StepId=1.0 failed on node n2: Communication connection failure\n"
@@ -56,8 +56,9 @@ class FakeSite:
         )
 
 
-async def taken(site: Any, written: str = JOB) -> Any:
-    return await SlurmPictures(site, site, site).take(written, rounds=2, pause_s=0.1)
+async def taken(site: Any, written: str = JOB, *, inside: bool = False) -> Any:
+    pictures = SlurmPictures(site, site, site)
+    return await pictures.take(written, rounds=2, pause_s=0.1, inside=inside)
 
 
 async def test_second_step_runs_without_the_node_that_srun_names() -> None:
@@ -68,6 +69,15 @@ async def test_second_step_runs_without_the_node_that_srun_names() -> None:
     assert [(row.node, row.rank) for row in found.ranks] == [("n1", 0)]
     nodelists = [word for argv in site.commands for word in argv if "--nodelist" in word]
     assert nodelists == ["--nodelist=n1,n2", "--nodelist=n1"]
+
+
+async def test_step_that_sampled_also_asks_the_processes() -> None:
+    site = FakeSite(FAILED, "")
+    with python(FAILING, **TASK, SLURM_PROCID="0"):
+        found = await taken(site, inside=True)
+    assert [each.reason for each in found.inside] == [""]
+    assert found.inside[0].exceptions[0].text == "ValueError('no target for sample 7')"
+    assert len(site.commands) == 2
 
 
 @pytest.mark.parametrize(

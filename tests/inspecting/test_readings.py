@@ -12,7 +12,14 @@ from typing import Any
 
 import pytest
 from eagleray.inspecting import inside
-from eagleray.inspecting.readings import READY, WAITS, ProcessReading, raw_reading, reading_of
+from eagleray.inspecting.readings import (
+    READY,
+    WAITS,
+    ProcessReading,
+    raw_reading,
+    raw_readings,
+    reading_of,
+)
 from eagleray.sampling import proc
 
 
@@ -183,6 +190,33 @@ def test_process_answers_with_its_exception() -> None:
         told = reading_of(raw_reading(pid))
     assert [held.causes[0].text for held in told.exceptions] == ["ValueError('shape 3')"]
     assert told.exceptions[0].is_main
+
+
+HOLDING = "import re; print('ready', flush=True); re.match('(a+)+$', 'a' * 60 + 'b')"
+
+
+@pytest.fixture
+def holding() -> Iterator[int]:
+    """A process whose native code never releases the GIL."""
+    with subprocess.Popen([sys.executable, "-c", HOLDING], stdout=subprocess.PIPE) as process:
+        assert process.stdout and process.stdout.readline() == b"ready\n"
+        yield process.pid
+        process.kill()
+
+
+def test_process_that_takes_too_long_costs_only_its_own_answer(holding: int) -> None:
+    answers = raw_readings([holding, 2**30], limit_s=0.2)
+    assert answers == [{"reason": "timeout"}, {"reason": "ended"}]
+
+
+def test_cancelled_readings_leave_no_thread_borrowed(holding: int) -> None:
+    def wait(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        raw_readings([holding], wait)
+    process = proc.stat(holding)
+    assert process is not None and process.state == "R"
 
 
 def test_process_that_has_ended_gives_a_reason() -> None:

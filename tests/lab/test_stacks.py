@@ -48,12 +48,13 @@ def processes(site: Site, argument: str, *hosts: str) -> list[int]:
 
 
 def leftovers(site: Site, *hosts: str) -> list[str]:
-    """Our folders and steps on these hosts."""
+    """Our folders and steps on these hosts, without the folder for sockets of processes that have answered."""
     folders = [
         f"{host}: {path.name}"
         for host in hosts
         for place in ("tmp", "dev/shm", "var/tmp")
         for path in site.path(host, place).glob("eagleray-*")
+        if not path.name.startswith("eagleray-inspect-")
     ]
     sampling = [
         f"{host}: {folder.name}"
@@ -94,6 +95,30 @@ def test_one_step_samples_all_nodes_of_a_slurm_job(
     wait_for("the end of the step", lambda: not steps(site, training))
     assert leftovers(site, *SLURM_NODES) == []
     assert len(processes(site, RANKS, *SLURM_NODES)) == 4
+
+
+def test_ranks_of_a_slurm_job_answer_from_inside_in_the_same_step(
+    site: Site, training: Job, laptop: Eagleray
+) -> None:
+    address = f"ssh://login/slurm://{training.id}"
+    taken = laptop.json("stacks", "--slurm", address, "--inside", *QUICK)
+    assert held(taken) == {
+        rank: [f"ConnectionError('attempt of rank {rank}')"] for rank in range(4)
+    }
+    assert (taken["verdict"]["kind"], taken["verdict"]["culprits"]) == (
+        "collective-mismatch",
+        "1,3",
+    )
+    wait_for("the end of the step", lambda: not steps(site, training))
+    assert leftovers(site, *SLURM_NODES) == []
+    assert len(processes(site, RANKS, *SLURM_NODES)) == 4
+
+
+def held(taken: dict[str, Any]) -> dict[int, list[str]]:
+    """The exceptions that ranks hold."""
+    return {
+        each["rank"]: [error["text"] for error in each["exceptions"]] for each in taken["inside"]
+    }
 
 
 def test_job_is_sampled_on_the_login_node_by_its_number(site: Site, training: Job) -> None:
@@ -216,8 +241,11 @@ def ranks_on_hosts(site: Site) -> Iterator[None]:
 
 @pytest.mark.usefixtures("ranks_on_hosts")
 def test_own_ranks_are_sampled_through_ssh(site: Site, laptop: Eagleray) -> None:
-    taken = laptop.json("stacks", "--hosts", "node-4", "node-5", *QUICK)
+    taken = laptop.json("stacks", "--hosts", "node-4", "node-5", "--inside", *QUICK)
     assert seen(taken) == {"0": "all_reduce", "1": "all_gather"}
+    assert held(taken) == {
+        rank: [f"ConnectionError('attempt of rank {rank}')"] for rank in range(2)
+    }
     assert {row["node"] for row in taken["ranks"]} == {"node-4", "node-5"}
     assert taken["coverage"]["seen"] == 2 and taken["coverage"]["nodes"] == []
     wait_for("no leftovers", lambda: leftovers(site, "node-4", "node-5") == [])

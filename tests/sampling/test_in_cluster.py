@@ -70,6 +70,7 @@ class Ray:
         return SimpleNamespace(
             processes=SimpleNamespace(remote=lambda: call((process,))),
             round=SimpleNamespace(remote=lambda is_last: call(Round((SAMPLE,), (), ()))),
+            answers=SimpleNamespace(remote=lambda pids: call([[pid, host] for pid in pids])),
         )
 
 
@@ -90,6 +91,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, strategies.__name__, strategies)
     monkeypatch.setattr(in_cluster, "COLD_S", 0.3)
     monkeypatch.setattr(in_cluster, "WARM_S", 0.3)
+    monkeypatch.setattr(in_cluster, "READ_S", 0.3)
 
 
 def sampling(ray: Ray, ended: list[bool] | None = None, **nodes: Any) -> Sampling:
@@ -147,6 +149,22 @@ def test_driver_excludes_its_own_processes_on_its_own_node_only() -> None:
 def test_cancelled_job_ends_without_an_answer() -> None:
     with pytest.raises(Ended):
         sampling(Ray(1), ended=[True]).run()
+
+
+def test_processes_are_asked_on_their_nodes_and_silent_nodes_are_left_out() -> None:
+    job = sampling(Ray(4, broken=(1,), silent={2: 4}))
+    job.run()
+    answers = job.answers({f"node{at}": [100 + at, 7] for at in range(3)})
+    assert answers == {"node0": [[100, "10.0.0.0"], [7, "10.0.0.0"]]}
+
+
+def test_cancelled_job_ends_while_processes_are_asked() -> None:
+    ended = [False]
+    job = sampling(Ray(1, silent={0: 4}), ended)
+    job.run()
+    ended[0] = True
+    with pytest.raises(Ended):
+        job.answers({"node0": [100]})
 
 
 def test_answer_is_written_as_a_whole_and_for_its_owner_alone(tmp_path: Path) -> None:

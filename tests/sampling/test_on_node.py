@@ -9,13 +9,14 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from eagleray.features.hangs.collecting import nodes
 from eagleray.features.hangs.collecting.nodes import NodeAnswers, SamplingOrder, follow
+from eagleray.features.hangs.collecting.readings import Readings
 from eagleray.remote_scripts import sample_node
 from eagleray.sampling import job_processes, proc
 from eagleray.sampling.node import NodeSamples
@@ -26,6 +27,15 @@ JOB = str(900_000_000 + os.getpid())
 OTHER_JOB = str(800_000_000 + os.getpid())
 SERVER = f"serve-rollouts-{os.getpid()}"
 WAITING = "print('ready', flush=True); import threading; threading.Event().wait()"
+FAILING = """
+import threading
+try:
+    raise ValueError("no target for sample 7")
+except ValueError:
+    print("ready", flush=True)
+    threading.Event().wait()
+"""
+HOLDING = "import re; print('ready', flush=True); re.match('(a+)+$', 'a' * 60 + 'b')"
 PARENT = (
     "import subprocess, sys; child = subprocess.Popen([sys.executable, '-c', sys.argv[1]]);"
     "child.wait()"
@@ -72,6 +82,54 @@ async def started(folder: Path) -> asyncio.subprocess.Process:
         env={**os.environ, "TMPDIR": str(folder)},
         start_new_session=True,
     )
+
+
+async def answering(
+    folder: Path,
+    asked: Sequence[int],
+    is_over: Callable[[], bool] = lambda: False,
+    on_question: Callable[[int], object] = lambda _: None,
+) -> Readings:
+    """What processes answer after they were sampled, by code that was started as on a node."""
+    order = SamplingOrder(rounds=1, pause_s=0.1, job=JOB, inside=True)
+    answers = NodeAnswers(order, ["node"], lambda *_: None)
+
+    async def further() -> bytes:
+        assert list(folder.iterdir()) == []
+        on_question(len(asked))
+        return answers.ask([("node", pid) for pid in asked])
+
+    def is_done() -> bool:
+        return answers.is_over or is_over()
+
+    process = await started(folder)
+    stderr = await follow(process, order.input("node"), answers, is_done, further)
+    assert answers.silent() == (), stderr
+    assert (process.returncode, list(folder.iterdir())) == (0, [])
+    return answers.readings()
+
+
+async def test_sampled_processes_answer_from_inside_when_no_file_is_left(tmp_path: Path) -> None:
+    with (
+        python(FAILING, **TASK, SLURM_PROCID="0") as failing,
+        python(WAITING, **TASK, SLURM_PROCID="1") as waiting,
+        python(WAITING) as other,
+    ):
+        readings = await answering(tmp_path, [failing, waiting, other])
+    by_pid = {pid: reading for (_, pid), reading in readings.items()}
+    assert {pid: each.reason for pid, each in by_pid.items()} == {
+        failing: "",
+        waiting: "",
+        other: "ended",
+    }
+    assert by_pid[failing].exceptions[0].causes[0].text == "ValueError('no target for sample 7')"
+
+
+async def test_end_of_the_input_ends_the_reading(tmp_path: Path) -> None:
+    asked: list[int] = []
+    with python(HOLDING, **TASK, SLURM_PROCID="0") as holding:
+        readings = await answering(tmp_path, [holding], lambda: bool(asked), asked.append)
+    assert [each.reason for each in readings.values()] == ["no-answer"]
 
 
 async def test_tasks_of_a_slurm_step_are_sampled_as_ranks(tmp_path: Path) -> None:

@@ -138,12 +138,6 @@ class PicturePanel implements vscode.Disposable {
     return target?.cluster ?? run?.cluster ?? "";
   }
 
-  /** Whether it is of processes of this machine. */
-  private get isHere(): boolean {
-    const { target } = this.named;
-    return (target?.pids ?? []).length > 0 || (target?.run_id !== undefined && this.cluster === "");
-  }
-
   private sendPicture(): void {
     const { picture, target } = this.named;
     this.post({
@@ -151,7 +145,7 @@ class PicturePanel implements vscode.Disposable {
       picture,
       from: fromText(this.named),
       canSampleAgain: target !== undefined,
-      canReadInside: this.isHere && picture.inside.length === 0,
+      canReadInside: target !== undefined && picture.inside.length === 0,
       canInspect: this.canInspect,
     });
     this.post({ kind: "sampling", isOn: this.isSampling });

@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-from ..sampling.in_cluster import Ended, logs_folder, write
+from ..sampling.in_cluster import Ended, logs_folder, taken, write
 from .ray_node import EaglerayInspector
 
 TYPE_CHECKING = False
@@ -101,7 +101,7 @@ class Asking:
     def clean_up(self) -> None:
         self._remove_file()
         with contextlib.suppress(Exception):
-            _take(self._key())
+            taken(self._key())
 
     def _result(self, pending: Any, seconds: float) -> dict[str, Any]:
         end = time.monotonic() + seconds
@@ -119,7 +119,7 @@ class Asking:
         while (waited := time.monotonic() - since) < self._order["unasked_s"]:
             if self._ended[0]:
                 raise Ended
-            if value := _take(self._key()):
+            if value := taken(self._key()):
                 question: dict[str, Any] = json.loads(value)
                 return question
             time.sleep(POLL_S if waited < IDLE_AFTER_S else IDLE_POLL_S)
@@ -144,13 +144,3 @@ class Asking:
     def _print(self, value: dict[str, Any]) -> None:
         sys.stdout.write(f"{self._order['mark']}{json.dumps(value)}\n")
         sys.stdout.flush()
-
-
-def _take(key: str) -> Any:
-    """The value of a key of the store of packages, where it is removed; None if there is none."""
-    from ray.experimental.internal_kv import _internal_kv_del, _internal_kv_get
-
-    value = _internal_kv_get(key.encode())
-    if value is not None:
-        _internal_kv_del(key.encode())
-    return value

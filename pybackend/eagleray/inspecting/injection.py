@@ -16,7 +16,8 @@ OPENING_S = 10.0
 
 # The folder in it is made by us alone, and checked; see `_make_private`.
 _SHARED_FOLDER = "/tmp"  # noqa: S108
-_INSIDE = Path(__file__).parent / "inside.py"
+# Read at once: on a node our files are removed before a process is asked.
+_SOURCE = (Path(__file__).parent / "inside.py").read_text("utf-8")
 
 
 def socket_of(pid: int) -> str:
@@ -61,19 +62,15 @@ def _make_private(folder: Path, uid: int) -> None:
         raise NotStarted("folder", f"{folder} belongs to another user, or others may enter it")
 
 
-def _source() -> str:
-    return _INSIDE.read_text("utf-8")
-
-
 def _version() -> str:
     """Tells our code from that of another version, which may still answer in the process."""
-    return hashlib.sha256(_source().encode()).hexdigest()[:8]
+    return hashlib.sha256(_SOURCE.encode()).hexdigest()[:8]
 
 
 def _text(socket: str) -> str:
     """One expression, since its names would be those of the program's main module."""
     return (
-        f"(lambda names: (exec(compile({_source()!r}, '<eagleray>', 'exec'), names), "
+        f"(lambda names: (exec(compile({_SOURCE!r}, '<eagleray>', 'exec'), names), "
         f"names['serve']({socket!r})))({{'__name__': 'eagleray_inside', '__file__': '<eagleray>'}})\n"
     )
 

@@ -1,27 +1,37 @@
 """What a process says of itself beyond its stacks: exceptions, awaited tasks, and PyTorch's flight recorder.
 
-`raw_reading` asks a process of this machine; its answer is plain JSON, which may travel.  `reading_of` reads that: what
+`raw_readings` asks processes of this machine; an answer is plain JSON, which may travel.  `reading_of` reads that: what
 comes from a process is not trusted, so every value is checked and bounded.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import threading
+import time
 from typing import NamedTuple
 
-from eagleray.inspecting.questions import Inspected
-from eagleray.inspecting.remote_thread import NotStarted
-from eagleray.sampling.frames import PythonFrame
+from ..sampling.frames import PythonFrame
+from .injection import OPENING_S
+from .questions import Inspected
+from .remote_thread import NotStarted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any, TypeVar
 
     T = TypeVar("T")
 
 WAITS, RUNS, READY = "waits", "runs", "ready"
 _STATES = (WAITS, RUNS, READY)
+
+# For one process; longer than the time after which a process with a held GIL is given up, which tells more.
+LIMIT_S = OPENING_S + 4.0
+# A thread of a process is borrowed for milliseconds.
+_GIVING_BACK_S = 1.0
+_TICK_S = 0.02
 
 LONGEST_TEXT = 1000
 # More than `inside.py` sends of anything.
@@ -72,6 +82,36 @@ class ProcessReading(NamedTuple):
     exceptions: tuple[HeldException, ...] = ()
     awaits: tuple[AwaitChain, ...] = ()
     record: str = ""
+
+
+def raw_readings(
+    pids: Sequence[int], wait: Callable[[float], object] = time.sleep, limit_s: float = LIMIT_S
+) -> list[dict[str, Any]]:
+    """What the processes answer, all at the same time; `timeout` for one that takes longer than the limit.
+
+    `wait` may raise to cancel.  Then no process is left with a borrowed thread.
+    """
+    answers: dict[int, dict[str, Any]] = {}
+
+    def read(pid: int) -> None:
+        with contextlib.suppress(Exception):
+            answers[pid] = raw_reading(pid)
+        # Whatever went wrong costs only the answer of this process.
+        answers.setdefault(pid, {"reason": "no-answer"})
+
+    threads = [threading.Thread(target=read, args=(pid,), daemon=True) for pid in pids]
+    for thread in threads:
+        thread.start()
+    until = time.monotonic() + limit_s
+    try:
+        while len(answers) < len(threads) and time.monotonic() < until:
+            wait(_TICK_S)
+    except BaseException:
+        until = time.monotonic() + _GIVING_BACK_S
+        for thread in threads:
+            thread.join(max(0.0, until - time.monotonic()))
+        raise
+    return [answers.get(pid, {"reason": "timeout"}) for pid in pids]
 
 
 def raw_reading(pid: int) -> dict[str, Any]:

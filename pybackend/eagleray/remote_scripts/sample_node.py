@@ -1,7 +1,7 @@
 """Unpacks the code that samples a node, starts it, and leaves no file behind.
 
-Sent as text to `python3 -I -c`, by srun or ssh.  Its input is a line of JSON and a zip of the package `sampling` with
-py-spy.  It needs only Python 3.6; `sampling` needs 3.9, so with an older one it hands over to a Python that a process of
+Sent as text to `python3 -I -c`, by srun or ssh.  Its input is a line of JSON and a zip of the packages `sampling` and
+`inspecting` with py-spy.  It needs only Python 3.6; `sampling` needs 3.9, so with an older one it hands over to a Python that a process of
 this user runs.  The folder is private, and removed before the first sample: what is open is used further.
 """
 
@@ -19,7 +19,7 @@ import zipfile
 from pathlib import Path
 
 NEEDED = (3, 9)
-PROGRAM = "py-spy"
+PROGRAM = "sampling/py-spy"
 ORDER = "order.json"
 # Begins the message of a Python that is too old, and finds no other.
 TOO_OLD = "eagleray: too old for sampling: Python "
@@ -43,12 +43,15 @@ def main(arguments: "list[str]") -> None:
         order = json.loads(Path(folder, ORDER).read_text())
         sys.path.insert(0, folder)
         sys.dont_write_bytecode = True
-        module = importlib.import_module(order["package"] + ".on_node")
+        module = importlib.import_module(order["package"] + ".sampling.on_node")
+        read = None
+        if order["inside"]:
+            read = importlib.import_module(order["package"] + ".inspecting.readings").raw_readings
         program = opened(Path(folder, order["package"], PROGRAM))
     finally:
         if folder:
             shutil.rmtree(folder, ignore_errors=True)
-    module.main(order, program)
+    module.main(order, program, read)
 
 
 def unpacked(archive: bytes) -> str:

@@ -1,5 +1,8 @@
 """The driver of a job of Ray that samples all nodes: one actor a node, a deadline for each, and one file as the answer.
 
+With a function that asks processes for more than stacks, the same actors do that for those that Ray's store then names,
+and a second file has their answers.
+
 It ends by SIGTERM, which Ray sends to a job that is stopped: when its answer was read, or when nobody wants it any more.
 Before it ends it lets the dumps finish that are under way, since a py-spy that is killed may leave a process stopped.
 """
@@ -25,18 +28,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from .node import Round
+    from .node import ReadProcesses, Round
     from .processes import Described
 
 VARIABLE = "EAGLERAY_ASKED"
 # A node first starts a worker and unpacks our code.
 COLD_S = 20.0
 WARM_S = 12.0
+# Longer than a process may take for its answers.
+READ_S = 20.0
 # Until then somebody has read the answer, or nobody will.
 UNREAD_S = 60.0
 # Ray kills a job three seconds after it has told it to end.
 GRACE_S = 2.0
 TICK_S = 0.25
+POLL_S = 0.05
 
 
 class Ended(Exception):
@@ -60,32 +66,37 @@ class Node:
     detail: str = ""
 
 
-def main() -> None:
+def main(read: ReadProcesses | None = None) -> None:
     """Takes what it is asked for from the variable and from Ray's store, and never returns."""
     order = json.loads(os.environ.pop(VARIABLE))
     ended = [False]
+    written: list[Path] = []
+
+    def give(name: str, answer: dict[str, Any]) -> None:
+        written.append(logs_folder() / name)
+        content = json.dumps(answer, separators=(",", ":")).encode()
+        write(written[-1], content)
+        digest = hashlib.sha256(content).hexdigest()
+        _print(order["mark"], {"file": name, "size": len(content), "sha256": digest})
 
     def end(_signal: int, _frame: object) -> None:
         ended[0] = True
 
     code = 1
-    answer: Path | None = None
     try:
         import ray
 
         ray.init(log_to_driver=False)
         # After `ray.init`, which has a handler of its own.
         signal.signal(signal.SIGTERM, end)
-        request = _request(order["key"])
-        job = Sampling(ray, request, order["mark"], ended)
+        request = taken(order["key"])
+        if request is None:
+            raise ValueError("Ray lost what was asked for")
+        job = Sampling(ray, json.loads(request), order["mark"], ended, read)
         job.run()
-        answer = logs_folder() / order["answer"]
-        content = json.dumps(job.answer(), separators=(",", ":")).encode()
-        write(answer, content)
-        _print(
-            order["mark"],
-            {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()},
-        )
+        give(order["answer"], job.answer())
+        if read and (question := _question(order["question"], ended)):
+            give(order["readings"], job.answers(question))
         _wait(ended, UNREAD_S)
         code = 0
     except Ended:
@@ -95,9 +106,9 @@ def main() -> None:
     ) as error:  # What it is stands in the log of the job, and this is the last line of it.
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
     finally:
-        if answer is not None:
+        for path in written:
             with contextlib.suppress(OSError):
-                answer.unlink()
+                path.unlink()
         sys.stdout.flush()
         sys.stderr.flush()
         # Python's own way out waits 0.7 s for threads of Ray.
@@ -107,8 +118,16 @@ def main() -> None:
 class Sampling:
     """Drives the actors of all nodes through their rounds."""
 
-    def __init__(self, ray: Any, request: dict[str, Any], mark: str, ended: list[bool]) -> None:
+    def __init__(
+        self,
+        ray: Any,
+        request: dict[str, Any],
+        mark: str,
+        ended: list[bool],
+        read: ReadProcesses | None = None,
+    ) -> None:
         self._ray = ray
+        self._read = read
         self._rounds = int(request["rounds"])
         self._pause_s = float(request["pause_s"])
         self._names = request["nodes"]
@@ -152,6 +171,27 @@ class Sampling:
             ],
         }
 
+    def answers(self, wanted: dict[str, list[int]]) -> dict[str, list[Any]]:
+        """Pid and answer of each wanted process by the id of its node; without nodes that don't answer in time."""
+        pending = {
+            node.actor.answers.remote(wanted[node.node_id]): node.node_id
+            for node in self._nodes
+            if node.node_id in wanted and node.rounds
+        }
+        until = time.monotonic() + READ_S
+        answers = {}
+        while pending and time.monotonic() < until:
+            if self._ended[0]:
+                self._ray.wait(list(pending), num_returns=len(pending), timeout=GRACE_S)
+                raise Ended
+            ready, _ = self._ray.wait(list(pending), num_returns=1, timeout=TICK_S)
+            for each in ready:
+                node_id = pending.pop(each)
+                # A node that is gone must not cost the answers of the others.
+                with contextlib.suppress(Exception):
+                    answers[node_id] = self._ray.get(each)
+        return answers
+
     def _started(self) -> Iterator[Node]:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -181,6 +221,7 @@ class Sampling:
                 order.get("workers", []),
                 order.get("jobs", []),
                 is_part,
+                self._read,
             )
             yield Node(node_id, host, actor, now + COLD_S, pending=actor.processes.remote())
 
@@ -250,16 +291,28 @@ def write(path: Path, content: bytes) -> None:
     part.rename(path)
 
 
-def _request(key: str) -> dict[str, Any]:
-    """What is asked for, from the store of packages, where it is removed: an argument or variable can't be as long."""
+def taken(key: str) -> Any:
+    """The value of a key of Ray's store of packages, where it is removed; None if there is none.
+
+    An argument or a variable can't be as long.
+    """
     from ray.experimental.internal_kv import _internal_kv_del, _internal_kv_get
 
     value = _internal_kv_get(key.encode())
-    if value is None:
-        raise ValueError("Ray lost what was asked for")
-    _internal_kv_del(key.encode())
-    request: dict[str, Any] = json.loads(value)
-    return request
+    if value is not None:
+        _internal_kv_del(key.encode())
+    return value
+
+
+def _question(key: str, ended: list[bool]) -> dict[str, list[int]] | None:
+    """The processes to ask, by the id of their node; None if nobody wants to."""
+    until = time.monotonic() + UNREAD_S
+    while not ended[0] and time.monotonic() < until:
+        if value := taken(key):
+            question: dict[str, list[int]] = json.loads(value)
+            return question
+        time.sleep(POLL_S)
+    return None
 
 
 def _wait(ended: list[bool], seconds: float) -> None:

@@ -19,7 +19,11 @@ from .processes import Described, described, partners
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from typing import Any
+
+    # Asks processes, by their pids, for more than stacks; called with a function that waits, and may raise to cancel.
+    ReadProcesses = Callable[[Sequence[int], Callable[[float], object]], Sequence[Any]]
 
 # A thread whose stack was read is back in its wait after this.
 SETTLE_S = 0.05
@@ -145,6 +149,17 @@ def sample_once(
     time.sleep(SETTLE_S)
     uses = gpu_uses.uses(table.result(), processes) if table else {}
     return _round(processes, dumps, before, uses)
+
+
+def answers_of(
+    processes: Sequence[Described],
+    wanted: Collection[int],
+    read: ReadProcesses,
+    wait: Callable[[float], object] = time.sleep,
+) -> list[list[Any]]:
+    """Pid and answer of each wanted process; only one that was sampled is asked."""
+    pids = [each.pid for each in processes if each.pid in wanted]
+    return [[pid, answer] for pid, answer in zip(pids, read(pids, wait))]
 
 
 def leading_thread(threads: Sequence[Thread]) -> Thread | None:

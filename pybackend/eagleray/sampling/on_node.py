@@ -2,7 +2,8 @@
 
 `remote_scripts/sample_node.py` starts it, through srun or ssh.  SLURM passes lines of up to 1,024 bytes on as a whole,
 and mixes longer ones of different tasks.  It ends when its input ends, after the dumps under way, since a py-spy that is
-killed may leave a process stopped.
+killed may leave a process stopped.  With a function that asks processes for more than stacks, it does so for those that a
+further line of its input names.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import base64
 import hashlib
 import json
 import os
+import queue
 import signal
 import socket
 import sys
@@ -20,11 +22,13 @@ import zlib
 from . import proc, wire
 from .dumps import Tools
 from .job_processes import of_slurm_job, of_user
-from .node import sample_processes
+from .node import answers_of, sample_processes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from .node import ReadProcesses
 
 # Of the 1,024 bytes the mark and the name of the node need up to 300.
 PIECE = 640
@@ -34,9 +38,9 @@ class SamplingEnded(Exception):
     """The input has ended, or SIGTERM came."""
 
 
-def main(order: dict[str, Any], py_spy: str) -> None:
+def main(order: dict[str, Any], py_spy: str, read: ReadProcesses | None = None) -> None:
     """Never returns."""
-    cancelled = _cancellation()
+    caller = Caller()
     node = order.get("node") or os.environ.get("SLURMD_NODENAME") or socket.gethostname()
     lines = Lines(str(order["mark"]), node)
     code = 0
@@ -50,13 +54,9 @@ def main(order: dict[str, Any], py_spy: str) -> None:
             else of_user(processes, node, str(order["matching"]))
         )
 
-        def wait(seconds: float) -> None:
-            if cancelled.wait(seconds):
-                raise SamplingEnded
-
         def on_round(done: int) -> None:
             lines.write("round", str(done))
-            wait(0)
+            caller.wait(0)
 
         samples = sample_processes(
             wanted,
@@ -65,11 +65,16 @@ def main(order: dict[str, Any], py_spy: str) -> None:
             pause_s=float(order["pause_s"]),
             host=node,
             on_round=on_round,
-            wait=wait,
+            wait=caller.wait,
         )
         lines.answer(wire.dump([samples]))
+        stay_s = float(order["stay_s"])
+        if read:
+            pids = caller.question(stay_s).get(node, [])
+            if pids:
+                lines.answer(answers_of(samples.processes, pids, read, caller.wait))
         # Its end tells the caller nothing; it only must not cut off the output.
-        cancelled.wait(float(order["stay_s"]))
+        caller.wait(stay_s)
     except SamplingEnded:
         pass
     except Exception as error:  # The caller shows what it is beside the name of the node.
@@ -97,15 +102,40 @@ class Lines:
         self.write("end", hashlib.sha256(content).hexdigest())
 
 
-def _cancellation() -> threading.Event:
-    cancelled = threading.Event()
+class Caller:
+    """Who has started this, at the other end of the input, which may end at any time; so may SIGTERM come."""
 
-    def read() -> None:
-        while os.read(0, 4096):
-            pass
-        cancelled.set()
+    def __init__(self) -> None:
+        self._ended = threading.Event()
+        self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            signal.signal(number, lambda *_: self._end())
+        threading.Thread(target=self._read, daemon=True).start()
 
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        signal.signal(number, lambda *_: cancelled.set())
-    threading.Thread(target=read, daemon=True).start()
-    return cancelled
+    def wait(self, seconds: float) -> None:
+        """Raises SamplingEnded when the caller is gone."""
+        if self._ended.wait(seconds):
+            raise SamplingEnded
+
+    def question(self, seconds: float) -> dict[str, list[int]]:
+        """The processes to ask, by node; raises SamplingEnded if none comes in this time."""
+        try:
+            line = self._lines.get(timeout=seconds)
+        except queue.Empty:
+            raise SamplingEnded from None
+        self.wait(0)
+        question: dict[str, list[int]] = json.loads(line)
+        return question
+
+    def _read(self) -> None:
+        rest = b""
+        while part := os.read(0, 4096):
+            *lines, rest = (rest + part).split(b"\n")
+            for line in lines:
+                self._lines.put(line)
+        self._end()
+
+    def _end(self) -> None:
+        self._ended.set()
+        # Nobody waits for a question any more.
+        self._lines.put(b"")

@@ -11,14 +11,15 @@ from pathlib import Path
 from . import proc
 from .dumps import Tools
 from .gpus import Gpus, find_program
-from .node import sample_once
+from .node import answers_of, sample_once
 from .processes import Named, described
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
+    from typing import Any
 
-    from .node import Round
+    from .node import ReadProcesses, Round
     from .processes import Described
 
 PROGRAM = "py-spy"
@@ -40,7 +41,8 @@ class EaglerayNodeSampler:
 
     `named` is what Ray knows of processes of the node by their pid, `drivers` those that the raylet has not started, and
     `excluded` the processes of our own job.  With `jobs` it samples only processes of these jobs: `named`, `drivers`,
-    `busy`, and those that were started for one of them.  `is_part`: only `named`, `drivers` and `busy`.
+    `busy`, and those that were started for one of them.  `is_part`: only `named`, `drivers` and `busy`.  `read` asks
+    processes, by their pids, for more than stacks.
     """
 
     def __init__(
@@ -52,10 +54,12 @@ class EaglerayNodeSampler:
         busy: Sequence[int] = (),
         jobs: Sequence[str] = (),
         is_part: bool = False,
+        read: ReadProcesses | None = None,
     ) -> None:
         self._tools = Tools(py_spy=py_spy())
         self._gpus = Gpus(find_program())
         self._is_first = True
+        self._read = read
         processes = proc.all_processes()
         wanted = {*named, *drivers, *busy}
 
@@ -72,6 +76,10 @@ class EaglerayNodeSampler:
         gpus = self._gpus if self._is_first or is_last else None
         self._is_first = False
         return sample_once(self._processes, self._tools, is_last=is_last, gpus=gpus)
+
+    def answers(self, pids: Sequence[int]) -> list[list[Any]]:
+        assert self._read is not None
+        return answers_of(self._processes, pids, self._read)
 
 
 def workers(

@@ -16,6 +16,8 @@ import shutil
 import sys
 import time
 import zipfile
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from attrs import frozen
@@ -27,16 +29,15 @@ from eagleray.remote_scripts import package_copies
 SOURCE = Path(__file__).resolve().parents[2]
 ENTRY = "eagleray_start.py"
 INJECTED = SOURCE / "eagleray" / "injected"
-SAMPLING = SOURCE / "eagleray" / "sampling"
-SAMPLING_NAME = "_eagleray_sampling_"
-INSPECTING_NAME = "_eagleray_inspecting_"
-# With the sampling code, which it uses, and what that needs of ours.
-INSPECTING_FILES = (
+NODE_NAME = "_eagleray_node_"
+# What samples and inspects processes, and what that needs of ours.
+NODE_FILES = (
     "inspecting/*.py",
     "sampling/*.py",
     "injected/__init__.py",
     "injected/jsonlines.py",
 )
+PY_SPY = "sampling/py-spy"
 # Every Python whose path has this folder imports the `sitecustomize` in it.
 SITE = "site"
 NAME = "_eagleray_run_"
@@ -72,11 +73,7 @@ def read_package(
     matches = (path for pattern in patterns for path in source.rglob(pattern))
     paths = sorted(path for path in matches if path.is_file())
     files = {path.relative_to(source).as_posix(): path.read_bytes() for path in paths}
-    digest = hashlib.sha256()
-    for name, content in files.items():
-        digest.update(f"{name}\0{len(content)}\0".encode())
-        digest.update(content)
-    return Package(f"{prefix}{digest.hexdigest()[:8]}", files)
+    return Package(f"{prefix}{_digest(files)}", files)
 
 
 def deliver(of: Package, into: Path | None = None) -> Path:
@@ -116,33 +113,33 @@ def zip_package(of: Package) -> tuple[str, bytes]:
     return f"_ray_pkg_{digest}.zip", content
 
 
-def sampling_package(py_spy: str) -> Package:
-    """Returns the code that samples stacks, with the program `py_spy` beside it; both travel to the nodes of a cluster."""
-    code = read_package(SAMPLING, SAMPLING_NAME)
-    if not py_spy:
-        return code
-    program = Path(py_spy).read_bytes()
-    digest = hashlib.sha256(code.name.encode() + hashlib.sha256(program).digest())
-    name = f"{SAMPLING_NAME}{digest.hexdigest()[:8]}"
-    return Package(name, {**code.files, "py-spy": program})
-
-
-def inspecting_package(py_spy: str) -> Package:
-    """Returns the code that inspects processes, with the program `py_spy`; both travel to a node of a cluster."""
+def node_package(py_spy: str) -> Package:
+    """Returns the code that samples and inspects processes, with the program `py_spy`; both travel to nodes."""
     package = SOURCE / "eagleray"
     files = {
         path.relative_to(package).as_posix(): path.read_bytes()
-        for pattern in INSPECTING_FILES
+        for pattern in NODE_FILES
         for path in sorted(package.glob(pattern))
     }
     files["__init__.py"] = b""
     if py_spy:
-        files["sampling/py-spy"] = Path(py_spy).read_bytes()
+        files[PY_SPY] = Path(py_spy).read_bytes()
+    return Package(f"{NODE_NAME}{_digest(files)}", files)
+
+
+@cache
+def zipped_node_package(py_spy: str) -> tuple[str, str, bytes]:
+    """Returns the name of that package, and its zip with the name of that; compressing py-spy takes 0.3 s."""
+    package = node_package(py_spy)
+    return (package.name, *zip_package(package))
+
+
+def _digest(files: Mapping[str, bytes]) -> str:
     digest = hashlib.sha256()
     for name, content in sorted(files.items()):
         digest.update(f"{name}\0{len(content)}\0".encode())
         digest.update(content)
-    return Package(f"{INSPECTING_NAME}{digest.hexdigest()[:8]}", files)
+    return digest.hexdigest()[:8]
 
 
 def detached_command(*arguments: str, isolated: bool = False) -> list[str]:

@@ -15,6 +15,8 @@ import torch.distributed as dist
 class Trainer:
     def __init__(self, how: str, rank: int, world: int, port: str) -> None:
         torch.set_num_threads(1)
+        # As in a run of Eagleray.
+        os.environ["TORCH_FR_BUFFER_SIZE"] = "2000"
         self.rank, self.world = rank, world
         self.gradient = torch.ones(100)
         if how == "late":

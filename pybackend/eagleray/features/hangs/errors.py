@@ -116,14 +116,6 @@ def run_not_sampled(is_over: bool) -> EaglerayError:
     )
 
 
-def inside_elsewhere() -> EaglerayError:
-    return EaglerayError(
-        "inside-elsewhere",
-        t("Only processes of this machine can be read from inside."),
-        t("Take the picture without that, or on the node of the processes."),
-    )
-
-
 def unreadable_answer(address: str, why: str = "") -> EaglerayError:
     return EaglerayError(
         "unreadable-answer",

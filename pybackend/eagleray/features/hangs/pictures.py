@@ -64,13 +64,17 @@ class Pictures:
         """
         if target.pids:
             return await here.take(target.pids, on_progress, pause_s=pause_s, inside=target.inside)
-        if target.inside and not target.run_id:
-            raise errors.inside_elsewhere()
         if target.slurm_job:
-            return await self._of_slurm_jobs.take(target.slurm_job, on_progress, pause_s=pause_s)
+            return await self._of_slurm_jobs.take(
+                target.slurm_job, on_progress, pause_s=pause_s, inside=target.inside
+            )
         if target.hosts:
             return await self._of_hosts.take(
-                target.hosts, target.matching, on_progress, pause_s=pause_s
+                target.hosts,
+                target.matching,
+                on_progress,
+                pause_s=pause_s,
+                inside=target.inside,
             )
         if target.run_id:
             return await self._of_run(target, on_progress, say, pause_s)
@@ -83,7 +87,12 @@ class Pictures:
             if not jobs:
                 raise no_job(dashboard.address, target.job_id)
         return await self._of_clusters.take(
-            dashboard, on_progress, pause_s=pause_s, jobs=jobs, workers=target.workers
+            dashboard,
+            on_progress,
+            pause_s=pause_s,
+            jobs=jobs,
+            workers=target.workers,
+            inside=target.inside,
         )
 
     async def _of_run(
@@ -102,18 +111,16 @@ class Pictures:
         if state.cluster:
             dashboard = await self._dashboard(state.cluster, say)
             jobs = jobs_of_run(await dashboard.jobs(), await dashboard.all_workers(), state)
-            if jobs and target.inside:
-                raise errors.inside_elsewhere()
             if jobs:
                 return await self._of_clusters.take(
-                    dashboard, on_progress, pause_s=pause_s, jobs=jobs
+                    dashboard, on_progress, pause_s=pause_s, jobs=jobs, inside=target.inside
                 )
         if run.plan.kind == "sbatch" and state.external_id:
-            if target.inside:
-                raise errors.inside_elsewhere()
             prefix = f"ssh://{state.ssh}/" if state.ssh else ""
             job = f"{prefix}slurm://{state.external_id}"
-            return await self._of_slurm_jobs.take(job, on_progress, pause_s=pause_s)
+            return await self._of_slurm_jobs.take(
+                job, on_progress, pause_s=pause_s, inside=target.inside
+            )
         return await here.take(_program(state), on_progress, pause_s=pause_s, inside=target.inside)
 
 

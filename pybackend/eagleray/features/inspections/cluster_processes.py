@@ -9,7 +9,6 @@ import json
 import logging
 import secrets
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from eagleray.common import tasks
@@ -24,7 +23,7 @@ from eagleray.ray.cluster_query import ENTRYPOINT, ClusterQuery
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import job_failed, job_unfinished
 from eagleray.ray.rows import NodeRow
-from eagleray.tools.code_copies import inspecting_package, zip_package
+from eagleray.tools.code_copies import zipped_node_package
 from eagleray.tools.pyspy import find_program
 
 # The node starts a worker first, on a busy machine slowly.
@@ -56,7 +55,7 @@ class ClusterProcesses:
         """Raises an error of the catalogue if the process can't be read at all."""
         report(t("Starting a job on node {node}", node=node.name or node.ip))
         api, own_id = dashboard.job_api, secrets.token_hex(8)
-        package, name, archive = await off_loop(_archive)
+        package, name, archive = await off_loop(lambda: zipped_node_package(find_program()))
         # Kept for ten minutes from this request on.
         if not await api.has_package(name):
             await api.put_package(name, archive)
@@ -222,10 +221,3 @@ class ClusterProcess:
         output = await self._dashboard.job_api.logs(self._job)
         detail = f"{state.status}: {state.message}\n{output}"
         return job_failed(self._dashboard.address, t("inspection"), detail)
-
-
-@cache
-def _archive() -> tuple[str, str, bytes]:
-    """The name of the package, and its zip with the name of that; compressing py-spy takes 0.3 s."""
-    package = inspecting_package(find_program())
-    return (package.name, *zip_package(package))

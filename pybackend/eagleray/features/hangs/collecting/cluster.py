@@ -8,12 +8,11 @@ import hashlib
 import json
 import logging
 import secrets
-import time
-from collections.abc import Collection, Mapping, Sequence
-from functools import cache
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from attrs import asdict, evolve, frozen
+from attrs import asdict, evolve, field, frozen
 
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
@@ -23,12 +22,17 @@ from eagleray.features.hangs.collecting.ray_jobs import (
     restricted,
     with_jobs,
 )
+from eagleray.features.hangs.collecting.readings import (
+    Readings,
+    answered,
+    completed,
+    readings_of,
+)
 from eagleray.features.hangs.collecting.rounds import PAUSE_S, ROUNDS, OnProgress, unheard
-from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.errors import no_workers, unreadable_answer
 from eagleray.features.hangs.evidence import evidence
+from eagleray.features.hangs.inside import Place
 from eagleray.features.hangs.model import Picture, SilentNode
-from eagleray.features.hangs.picture import picture
 from eagleray.features.hangs.ray_names import NodeNames, hosts_of, names_of_nodes
 from eagleray.features.hangs.ray_tasks import rows, steady
 from eagleray.ray import logs
@@ -38,21 +42,24 @@ from eagleray.ray.errors import job_failed, job_unfinished
 from eagleray.ray.rows import NodeRow, TaskRow
 from eagleray.sampling import wire
 from eagleray.sampling.node import NodeSamples
-from eagleray.tools.code_copies import sampling_package, zip_package
+from eagleray.tools.code_copies import zipped_node_package
 from eagleray.tools.pyspy import find_program
 
 LARGEST_ANSWER = 256 * 2**20
 # Nodes have limits of their own in `in_cluster`; this is for a cluster that starts no job.
 LIMIT_S = 120.0
+# Nodes give up after 20 seconds.
+READ_LIMIT_S = 30.0
 
 log = logging.getLogger(__name__)
 
 
 @frozen
 class Answer:
-    """What a cluster answered: the samples of its nodes, and those that were silent."""
+    """What a cluster answered: the samples of its nodes, whose ids are in the same order, and those that were silent."""
 
     nodes: tuple[NodeSamples, ...]
+    node_ids: tuple[str, ...]
     silent: tuple[SilentNode, ...]
 
 
@@ -73,71 +80,149 @@ class ClusterPictures:
         pause_s: float = PAUSE_S,
         jobs: Collection[str] = (),
         workers: str = "",
+        *,
+        inside: bool = False,
     ) -> Picture:
         """The picture of the workers and drivers of these jobs of Ray, of all without any; a cancellation stops our job.
 
-        With `workers` only of those that this names (see `of_workers`), and of what they have started.
+        With `workers` only of those that this names (see `of_workers`), and of what they have started.  `inside`: a thread in some of the processes, for two minutes, reads exceptions, awaited tasks and collectives.
         """
         nodes, listed = await asyncio.gather(dashboard.nodes(), _rows(dashboard))
         part = restricted(listed, jobs)
         names = part_of(nodes, part, jobs, workers)
         if workers and not any(each.named or each.workers for each in names.values()):
             raise no_workers(dashboard.address, workers)
-        answer = await self._sample(dashboard, names, on_progress, rounds, pause_s)
-        later = restricted(evolve(listed, tasks=tuple(await _tasks(dashboard))), jobs)
-        tasks = steady(part.tasks, later.tasks)
-        graph = rows(tasks, part.actors, part.workers, hosts_of(nodes), _room(nodes))
-        sampled = evidence(
-            answer.nodes, pause_s, is_whole=not answer.silent, tasks=graph, workers=workers
-        )
-        return picture(sampled, diagnosis(sampled), time.time(), answer.silent)
+        async with self._job(dashboard, _request(names, rounds, pause_s), inside) as job:
+            answer = await job.answer(on_progress, rounds, LIMIT_S + rounds * pause_s)
+            later = restricted(evolve(listed, tasks=tuple(await _tasks(dashboard))), jobs)
+            tasks = steady(part.tasks, later.tasks)
+            graph = rows(tasks, part.actors, part.workers, hosts_of(nodes), _room(nodes))
+            sampled = evidence(
+                answer.nodes, pause_s, is_whole=not answer.silent, tasks=graph, workers=workers
+            )
+            if inside:
+                sampled = await answered(sampled, lambda places: job.ask(places, answer))
+            return completed(sampled, answer.silent)
 
-    async def _sample(
-        self,
-        dashboard: Dashboard,
-        names: Mapping[str, NodeNames],
-        on_progress: OnProgress,
-        rounds: int,
-        pause_s: float,
-    ) -> Answer:
+    @contextlib.asynccontextmanager
+    async def _job(
+        self, dashboard: Dashboard, request: bytes, inside: bool
+    ) -> AsyncGenerator[SamplingJob]:
+        """Starts the job, which deletes its files and ends when it is stopped."""
         api, own_id = dashboard.job_api, secrets.token_hex(8)
-        package, name, archive = await asyncio.to_thread(lambda: _archive(find_program()))
+        package, name, archive = await asyncio.to_thread(
+            lambda: zipped_node_package(find_program())
+        )
         # Kept for ten minutes from this request on.
         if not await api.has_package(name):
             await api.put_package(name, archive)
-        request = f"_ray_pkg_eagleray_request_{own_id}.zip"
-        await api.put_package(request, _request(names, rounds, pause_s))
-        order = {
-            "key": f"gcs://{request}",
-            "answer": f"eagleray-stacks-{own_id}.json",
-            "mark": secrets.token_hex(16),
-        }
+        order = SamplingJobOrder(own_id)
+        await api.put_package(order.request, request)
         job = await api.submit(
             ENTRYPOINT,
             runtime_env={
                 "py_modules": [f"gcs://{name}"],
                 "env_vars": {
-                    "EAGLERAY_TEXT": f"from {package}.in_cluster import main; main()",
-                    "EAGLERAY_ASKED": json.dumps(order),
+                    "EAGLERAY_TEXT": _text(package, inside),
+                    "EAGLERAY_ASKED": order.text(),
                 },
             },
             metadata={"name": "Eagleray: stacks"},
             submission_id=f"eagleray_{own_id}",
         )
         try:
-            limit_s = LIMIT_S + rounds * pause_s
-            try:
-                announced = await asyncio.wait_for(
-                    _announced(dashboard, job, order["mark"], on_progress, rounds), limit_s
-                )
-            except asyncio.TimeoutError:
-                raise job_unfinished(dashboard.address, t("stacks"), limit_s) from None
-            state = await api.state(job)
-            content = await _file(dashboard, state.driver_node_id, order["answer"], announced)
-            return await asyncio.to_thread(answer_of, dashboard.address, content)
+            yield SamplingJob(dashboard, job, order)
         finally:
-            # The job deletes its file and ends when it is stopped.
             self._jobs.remove(dashboard, job, ended=False)
+
+
+@frozen
+class SamplingJobOrder:
+    """The names of what a job of ours reads and writes, which nobody else can guess."""
+
+    own_id: str
+    mark: str = field(factory=lambda: secrets.token_hex(16))
+
+    @property
+    def request(self) -> str:
+        return f"_ray_pkg_eagleray_request_{self.own_id}.zip"
+
+    @property
+    def question(self) -> str:
+        return f"_ray_pkg_eagleray_question_{self.own_id}.zip"
+
+    @property
+    def answer(self) -> str:
+        return f"eagleray-stacks-{self.own_id}.json"
+
+    @property
+    def readings(self) -> str:
+        return f"eagleray-stacks-{self.own_id}-inside.json"
+
+    def text(self) -> str:
+        return json.dumps(
+            {
+                "key": f"gcs://{self.request}",
+                "answer": self.answer,
+                "question": f"gcs://{self.question}",
+                "readings": self.readings,
+                "mark": self.mark,
+            }
+        )
+
+
+class SamplingJob:
+    """The running job of a picture."""
+
+    def __init__(self, dashboard: Dashboard, job: str, order: SamplingJobOrder) -> None:
+        self._dashboard = dashboard
+        self._job = job
+        self._order = order
+
+    async def answer(self, on_progress: OnProgress, rounds: int, limit_s: float) -> Answer:
+        """The samples of all nodes; raises an error of the catalogue."""
+
+        def report(done: object) -> None:
+            if isinstance(done, int):
+                on_progress(min(done, rounds), rounds)
+
+        content = await self._content(self._order.answer, limit_s, report)
+        return await asyncio.to_thread(answer_of, self._dashboard.address, content)
+
+    async def ask(self, places: Sequence[Place], answer: Answer) -> Readings:
+        """What these processes answer; a failure costs none of the samples."""
+        node_of = {
+            (node.host, process.pid): node_id
+            for node, node_id in zip(answer.nodes, answer.node_ids, strict=True)
+            for process in node.processes
+        }
+        by_node: dict[str, list[Place]] = defaultdict(list)
+        for place in places:
+            by_node[node_of[place]].append(place)
+        question = {node_id: [pid for _, pid in each] for node_id, each in by_node.items()}
+        rows: Any = None
+        try:
+            await self._dashboard.job_api.put_package(
+                self._order.question, json.dumps(question).encode()
+            )
+            rows = json.loads(await self._content(self._order.readings, READ_LIMIT_S))
+        except (EaglerayError, ValueError, RecursionError) as error:
+            log.info("no answers from inside at %s: %s", self._dashboard.address, error)
+        rows = rows if isinstance(rows, dict) else {}
+        readings = (readings_of(each, rows.get(node_id)) for node_id, each in by_node.items())
+        return {place: reading for each in readings for place, reading in each.items()}
+
+    async def _content(
+        self, name: str, limit_s: float, report: Callable[[object], None] = lambda _: None
+    ) -> bytes:
+        """The file of this name, once the job has announced it."""
+        announced = _announced(self._dashboard, self._job, self._order.mark, name, report)
+        try:
+            values = await asyncio.wait_for(announced, limit_s)
+        except asyncio.TimeoutError:
+            raise job_unfinished(self._dashboard.address, t("stacks"), limit_s) from None
+        state = await self._dashboard.job_api.state(self._job)
+        return await _file(self._dashboard, state.driver_node_id, name, values)
 
 
 def part_of(
@@ -159,16 +244,23 @@ def answer_of(address: str, content: bytes) -> Answer:
         silent = value.get("silent")
         if not isinstance(silent, list):
             raise ValueError("no list of silent nodes")
-        return Answer(tuple(nodes), tuple(_silent(row) for row in silent))
+        node_ids = value.get("nodes")
+        if not isinstance(node_ids, list) or len(node_ids) != len(nodes):
+            raise ValueError("no list of nodes")
+        return Answer(
+            tuple(nodes), tuple(map(str, node_ids)), tuple(_silent(row) for row in silent)
+        )
     except (ValueError, RecursionError) as error:
         raise unreadable_answer(address, str(error)) from error
 
 
-@cache
-def _archive(py_spy: str) -> tuple[str, str, bytes]:
-    """The name of the package, and its zip with the name of that; compressing py-spy takes 0.3 s."""
-    package = sampling_package(py_spy)
-    return (package.name, *zip_package(package))
+def _text(package: str, inside: bool) -> str:
+    if not inside:
+        return f"from {package}.sampling.in_cluster import main; main()"
+    return (
+        f"from {package}.sampling.in_cluster import main; "
+        f"from {package}.inspecting.readings import raw_readings; main(raw_readings)"
+    )
 
 
 def _request(names: Mapping[str, NodeNames], rounds: int, pause_s: float) -> bytes:
@@ -202,20 +294,18 @@ def _room(nodes: Sequence[NodeRow]) -> dict[str, float]:
 
 
 async def _announced(
-    dashboard: Dashboard, job: str, mark: str, on_progress: OnProgress, rounds: int
+    dashboard: Dashboard, job: str, mark: str, name: str, report: Callable[[object], None]
 ) -> dict[str, Any]:
-    """What the job has printed of its answer, once that is there; raises `job-failed` if it ends before."""
+    """What the job has printed of the file, once that is there; raises `job-failed` if it ends before."""
     text = ""
     async with contextlib.aclosing(logs.follow(dashboard, job)) as pieces:
         async for piece in pieces:
             *lines, text = (text + piece).split("\n")
             for line in lines:
                 announced = _of_line(line, mark)
-                if "size" in announced:
+                if announced.get("file") == name:
                     return announced
-                done = announced.get("round")
-                if isinstance(done, int):
-                    on_progress(min(done, rounds), rounds)
+                report(announced.get("round"))
     state = await dashboard.job_api.state(job)
     output = await dashboard.job_api.logs(job)
     raise job_failed(dashboard.address, t("stacks"), f"{state.status}: {state.message}\n{output}")

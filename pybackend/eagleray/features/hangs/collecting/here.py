@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from eagleray.features.hangs import errors
-from eagleray.features.hangs.collecting.inside_here import read_inside
+from eagleray.features.hangs.collecting.readings import Readings, answered, completed
 from eagleray.features.hangs.collecting.rounds import PAUSE_S, ROUNDS, OnProgress, unheard
-from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import evidence
+from eagleray.features.hangs.inside import Place
 from eagleray.features.hangs.model import Picture
-from eagleray.features.hangs.picture import picture
+from eagleray.inspecting.readings import raw_readings, reading_of
 from eagleray.sampling import proc
 from eagleray.sampling.dumps import Tools
 from eagleray.sampling.node import NodeSamples, sample
@@ -42,11 +41,12 @@ async def take(
     if not node.processes:
         raise errors.no_processes(pids)
     sampled = evidence([node], pause_s, is_whole=False)
-    verdict = diagnosis(sampled)
-    if inside:
-        sampled = await read_inside(sampled, verdict)
-        verdict = diagnosis(sampled)
-    return picture(sampled, verdict, time.time())
+    return completed(await answered(sampled, _ask) if inside else sampled)
+
+
+async def _ask(places: Sequence[Place]) -> Readings:
+    answers = await asyncio.to_thread(raw_readings, [pid for _, pid in places])
+    return dict(zip(places, map(reading_of, answers), strict=True))
 
 
 def _sample_now(

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 
 from eagleray.common.errors import EaglerayError, last_line
 from eagleray.features.hangs import errors
 from eagleray.features.hangs.collecting.nodes import PYTHON, NodeAnswers, SamplingOrder, follow
+from eagleray.features.hangs.collecting.readings import completed, to_ask
 from eagleray.features.hangs.collecting.rounds import PAUSE_S, ROUNDS, OnProgress, unheard
-from eagleray.features.hangs.diagnosis import diagnosis
-from eagleray.features.hangs.evidence import evidence
+from eagleray.features.hangs.evidence import HangEvidence, evidence
+from eagleray.features.hangs.inside import with_readings
 from eagleray.features.hangs.model import Picture
-from eagleray.features.hangs.picture import picture
 from eagleray.protocol.route_spec import RouteSpec, checked
 from eagleray.tools.commands import Commands
 
@@ -34,17 +34,27 @@ class HostPictures:
         on_progress: OnProgress = unheard,
         rounds: int = ROUNDS,
         pause_s: float = PAUSE_S,
+        *,
+        inside: bool = False,
     ) -> Picture:
         """The picture of the ranks of this user on all `hosts`, or of processes by their command line.
 
         A cancellation ends all sessions.
         """
         names = [checked(RouteSpec(ssh=host)).ssh for host in dict.fromkeys(hosts)]
-        order = SamplingOrder(rounds, pause_s, matching=matching)
+        order = SamplingOrder(rounds, pause_s, matching=matching, inside=inside)
         answers = NodeAnswers(order, names, on_progress)
+
+        def sampled() -> HangEvidence:
+            return evidence(answers.samples(), pause_s, is_whole=False)
+
+        question = SharedQuestion(len(names), lambda: answers.ask(to_ask(sampled())))
         slots = asyncio.Semaphore(AT_ONCE)
         failures = await asyncio.gather(
-            *(self._sample(host, order, answers, slots) for host in names)
+            *(
+                self._sample(host, order, answers, slots, question if inside else None)
+                for host in names
+            )
         )
         samples = answers.samples()
         problem = next((error for error in failures if error is not None), None)
@@ -54,14 +64,29 @@ class HostPictures:
             raise errors.hosts_silent(answers.silent()[0])
         if not any(node.processes for node in samples):
             raise errors.no_ranks_on(names, matching)
-        sampled = evidence(samples, pause_s, is_whole=False)
-        return picture(sampled, diagnosis(sampled), time.time(), answers.silent())
+        return completed(with_readings(sampled(), answers.readings()), answers.silent())
 
     async def _sample(
-        self, host: str, order: SamplingOrder, answers: NodeAnswers, slots: asyncio.Semaphore
+        self,
+        host: str,
+        order: SamplingOrder,
+        answers: NodeAnswers,
+        slots: asyncio.Semaphore,
+        question: SharedQuestion | None,
     ) -> EaglerayError | None:
         """The error of a host that can't be reached; what it answers goes into `answers`."""
-        async with slots:
+        async with AsyncExitStack() as sampling:
+            if question is not None:
+                sampling.callback(question.arrive)
+            await sampling.enter_async_context(slots)
+
+            async def further() -> bytes:
+                if question is None:
+                    return b""
+                # A host that waits for the others holds none of them up.
+                await sampling.aclose()
+                return await question.get()
+
             try:
                 content = await asyncio.to_thread(order.input, host)
                 process = await self._commands.start(host, list(PYTHON))
@@ -69,6 +94,31 @@ class HostPictures:
                 answers.lose([host], str(error))
                 return error
             answers.begin([host])
-            stderr = await follow(process, content, answers, lambda: answers.is_over_of(host))
+            stderr = await follow(
+                process, content, answers, lambda: answers.is_over_of(host), further
+            )
             answers.lose([host], last_line(stderr))
             return None
+
+
+class SharedQuestion:
+    """The further input of all hosts, made once each of them is sampled or given up."""
+
+    def __init__(self, hosts: int, make: Callable[[], bytes]) -> None:
+        self._missing = hosts
+        self._make = make
+        self._made = asyncio.Event()
+        self._question = b""
+
+    def arrive(self) -> None:
+        """To be called once for each host."""
+        self._missing -= 1
+        if self._missing == 0:
+            try:
+                self._question = self._make()
+            finally:
+                self._made.set()
+
+    async def get(self) -> bytes:
+        await self._made.wait()
+        return self._question

@@ -10,7 +10,7 @@ import json
 import secrets
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -19,12 +19,15 @@ from attrs import define, field, frozen
 
 from eagleray.common import tasks
 from eagleray.common.errors import printable
+from eagleray.features.hangs.collecting.readings import Readings, readings_of
 from eagleray.features.hangs.collecting.rounds import OnProgress
+from eagleray.features.hangs.inside import Place
 from eagleray.features.hangs.model import SilentNode
+from eagleray.protocol import jsonlines
 from eagleray.routes.commands import kill
 from eagleray.sampling import wire
 from eagleray.sampling.node import NodeSamples
-from eagleray.tools.code_copies import sampling_package, zip_package
+from eagleray.tools.code_copies import zipped_node_package
 from eagleray.tools.pyspy import find_program
 
 # Runs the text in the first line of its input.
@@ -36,6 +39,8 @@ PYTHON = ("python3", "-I", "-c", START)
 # A node first starts a Python, and unpacks py-spy.
 COLD_S = 30.0
 WARM_S = 12.0
+# A process that doesn't answer takes 14 seconds.
+READ_S = 20.0
 # A node ends when its input ends; without that, after this time.
 STAY_S = 120.0
 # A dump that is under way may finish: a py-spy that is killed may leave its process stopped.
@@ -49,23 +54,28 @@ _TICK_S = 0.2
 _LAST_OUTPUT_S = 1.0
 
 
+# What nodes read once they are sampled, b"" for nothing.
+Further = Callable[[], Awaitable[bytes]]
+
+
 @frozen
 class SamplingOrder:
     """What each node is to do.
 
     `job` is the SLURM job whose processes are sampled; without one they are the ranks of this user, or those with the
-    text `matching` in their command line.
+    text `matching` in their command line.  With `inside`, a node may then be asked for more than stacks.
     """
 
     rounds: int
     pause_s: float
     job: str = ""
     matching: str = ""
+    inside: bool = False
     mark: str = field(factory=lambda: secrets.token_hex(16))
 
     def input(self, node: str = "") -> bytes:
         """The input of `PYTHON`; `node` is what the node is called, "" for the name that it gives itself."""
-        package, archive = _archive(find_program())
+        package, _, archive = zipped_node_package(find_program())
         text = _bootstrap()
         order = {
             "text": text,
@@ -77,6 +87,7 @@ class SamplingOrder:
             "matching": self.matching,
             "rounds": self.rounds,
             "pause_s": self.pause_s,
+            "inside": self.inside,
             "stay_s": STAY_S,
         }
         return b"".join(
@@ -86,7 +97,10 @@ class SamplingOrder:
 
 @define
 class RemoteNode:
-    """How far a node is; `until` is its deadline, and `samples` its answer."""
+    """How far a node is; `until` is its deadline, and `samples` its answer.
+
+    `queried` are processes that it is to ask for more, and `rows` their answers once they are there.
+    """
 
     until: float
     rounds: int = 0
@@ -95,10 +109,19 @@ class RemoteNode:
     samples: NodeSamples | None = None
     reason: str = ""
     detail: str = ""
+    queried: list[Place] = field(factory=list)
+    is_queried: bool = False
+    rows: Any = None
 
     @property
     def is_over(self) -> bool:
-        return self.samples is not None or bool(self.reason)
+        return bool(self.reason) or (self.samples is not None and not self.is_queried)
+
+    def fail(self, reason: str, detail: str = "") -> None:
+        """Gives it up; what it has sampled stays."""
+        self.is_queried = False
+        if self.samples is None:
+            self.reason, self.detail = reason, printable(detail, 300)
 
 
 class NodeAnswers:
@@ -130,7 +153,7 @@ class NodeAnswers:
         """Whether this node has answered, failed, or had its time."""
         answer = self._nodes[node]
         if not answer.is_over and answer.until <= self._now():
-            answer.reason = "timeout"
+            answer.fail("timeout")
         self._report()
         return answer.is_over
 
@@ -138,6 +161,16 @@ class NodeAnswers:
         """Gives these nodes their time from now on."""
         for node in nodes:
             self._nodes[node].until = self._now() + COLD_S
+
+    def ask(self, places: Iterable[Place]) -> bytes:
+        """The further line of the input of the nodes that have these processes; each then has time for its answers."""
+        pids: dict[str, list[int]] = {}
+        for place in places:
+            node = self._nodes[place[0]]
+            node.queried.append(place)
+            node.is_queried, node.until, node.size = True, self._now() + READ_S, 0
+            pids.setdefault(place[0], []).append(place[1])
+        return jsonlines.encode(pids) if pids else b""
 
     def feed(self, line: bytes) -> None:
         fields = line.decode("utf-8", "replace").split(" ", 3)
@@ -147,30 +180,35 @@ class NodeAnswers:
         answer = self._nodes.get(node)
         if answer is None or answer.is_over:
             return
-        answer.until = self._now() + WARM_S + self._order.pause_s
+        if not answer.is_queried:
+            answer.until = self._now() + WARM_S + self._order.pause_s
         if kind == "round" and text.isdecimal():
             answer.rounds = min(int(text[:6]), self._order.rounds)
             self._report()
         elif kind == "part":
             answer.size += len(text)
             if answer.size > LARGEST_NODE:
-                self._fail(node, "too large")
+                answer.fail("failed", "too large")
             else:
                 answer.parts.append(text.encode())
         elif kind == "failed":
-            self._fail(node, text)
+            answer.fail("failed", text)
         elif kind == "end":
             try:
-                answer.samples = _samples(node, b"".join(answer.parts), text)
+                value = _value(b"".join(answer.parts), text)
+                if answer.is_queried:
+                    answer.rows, answer.is_queried = value, False
+                else:
+                    answer.samples = _samples(node, value)
             except ValueError as error:
-                self._fail(node, str(error))
+                answer.fail("failed", str(error))
             answer.parts.clear()
 
     def lose(self, nodes: Sequence[str], detail: str) -> None:
         """The process that passed the lines of these nodes on has ended."""
         for node in nodes:
             if not self._nodes[node].is_over:
-                self._fail(node, detail)
+                self._nodes[node].fail("failed", detail)
 
     def samples(self) -> tuple[NodeSamples, ...]:
         return tuple(each.samples for each in self._nodes.values() if each.samples is not None)
@@ -182,9 +220,10 @@ class NodeAnswers:
             if answer.samples is None
         )
 
-    def _fail(self, node: str, detail: str) -> None:
-        self._nodes[node].reason = "failed"
-        self._nodes[node].detail = printable(detail, 300)
+    def readings(self) -> Readings:
+        """What the processes that were asked have answered, or why they have not."""
+        by_node = (readings_of(each.queried, each.rows) for each in self._nodes.values())
+        return {place: reading for readings in by_node for place, reading in readings.items()}
 
     def _report(self) -> None:
         """Reports how many rounds all nodes have that are not given up."""
@@ -199,18 +238,22 @@ async def follow(
     content: bytes,
     answers: NodeAnswers,
     is_over: Callable[[], bool],
+    further: Further | None = None,
 ) -> str:
     """Feeds the lines of a process to `answers` until `is_over` or its end, and ends it; returns what it wrote to stderr.
 
-    Each task of a job step reads the whole input, and ends with it: a cancellation leaves nothing behind.
+    `further` is what the process reads then, after which `answers` are fed again.  Each task of a job step reads the whole
+    input, and ends with it: a cancellation leaves nothing behind.
     """
     errors = bytearray()
     reading = tasks.owned(_read_lines(process, answers), "lines of nodes", tasks.only_logged)
     reading_errors = tasks.owned(_read_errors(process, errors), "stderr", tasks.only_logged)
     writing = tasks.owned(_write(process, content), "order for nodes", tasks.only_logged)
     try:
-        while not is_over() and not reading.done():
-            await asyncio.wait([reading], timeout=_TICK_S)
+        await _until(is_over, reading)
+        if further is not None and (more := await further()):
+            await _write(process, more)
+            await _until(is_over, reading)
         if reading.done():
             await asyncio.wait([reading_errors], timeout=_LAST_OUTPUT_S)
     finally:
@@ -218,6 +261,11 @@ async def follow(
         await _end(process)
         await tasks.end([reading, reading_errors, writing])
     return errors.decode("utf-8", "replace")
+
+
+async def _until(is_over: Callable[[], bool], reading: asyncio.Task[None]) -> None:
+    while not is_over() and not reading.done():
+        await asyncio.wait([reading], timeout=_TICK_S)
 
 
 async def _write(process: asyncio.subprocess.Process, content: bytes) -> None:
@@ -261,12 +309,16 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         await kill(process)
 
 
-def _samples(node: str, text: bytes, digest: str) -> NodeSamples:
-    """The samples in the parts of an answer; raises ValueError for anything else."""
+def _value(text: bytes, digest: str) -> Any:
+    """The value in the parts of an answer; raises ValueError for anything else."""
     content = base64.b64decode(text, validate=True)
     if hashlib.sha256(content).hexdigest() != digest:
         raise ValueError("the answer arrived damaged")
-    value = _json(_decompressed(content))
+    return _json(_decompressed(content))
+
+
+def _samples(node: str, value: Any) -> NodeSamples:
+    """The samples in an answer; raises ValueError for anything else."""
     try:
         nodes = wire.load(value)
     except RecursionError as error:
@@ -298,10 +350,3 @@ def _decompressed(content: bytes) -> bytes:
 @cache
 def _bootstrap() -> str:
     return resources.files("eagleray.remote_scripts").joinpath("sample_node.py").read_text("utf-8")
-
-
-@cache
-def _archive(py_spy: str) -> tuple[str, bytes]:
-    """The name of the package, and its zip; compressing py-spy takes 0.3 s."""
-    package = sampling_package(py_spy)
-    return package.name, zip_package(package)[1]

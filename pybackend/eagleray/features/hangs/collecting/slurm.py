@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 
 from eagleray.common.errors import last_line
 from eagleray.common.slurm_errors import job_over, job_waits, no_srun
@@ -14,15 +13,16 @@ from eagleray.features.hangs import errors
 from eagleray.features.hangs.collecting.nodes import (
     PYTHON,
     STAY_S,
+    Further,
     NodeAnswers,
     SamplingOrder,
     follow,
 )
+from eagleray.features.hangs.collecting.readings import completed, to_ask
 from eagleray.features.hangs.collecting.rounds import PAUSE_S, ROUNDS, OnProgress, unheard
-from eagleray.features.hangs.diagnosis import diagnosis
-from eagleray.features.hangs.evidence import evidence
+from eagleray.features.hangs.evidence import HangEvidence, evidence
+from eagleray.features.hangs.inside import with_readings
 from eagleray.features.hangs.model import Picture
-from eagleray.features.hangs.picture import picture
 from eagleray.protocol.route_spec import RouteSpec, checked
 from eagleray.remote_scripts.sample_node import TOO_OLD
 from eagleray.routes.srun.stderr import explain
@@ -51,14 +51,23 @@ class SlurmPictures:
         on_progress: OnProgress = unheard,
         rounds: int = ROUNDS,
         pause_s: float = PAUSE_S,
+        *,
+        inside: bool = False,
     ) -> Picture:
         """The picture of all processes of this user in the job that the user wrote; a cancellation ends the step."""
         ssh, job = parse_job(written)
         nodes = await self._nodes(ssh, job)
-        order = SamplingOrder(rounds, pause_s, job)
+        order = SamplingOrder(rounds, pause_s, job, inside=inside)
         content = await asyncio.to_thread(order.input)
         answers = NodeAnswers(order, nodes, on_progress)
-        stderr = await self._sample(ssh, job, nodes, content, answers)
+
+        def sampled() -> HangEvidence:
+            return evidence(answers.samples(), pause_s, is_whole=not answers.silent())
+
+        async def further() -> bytes:
+            return answers.ask(to_ask(sampled()))
+
+        stderr = await self._sample(ssh, job, nodes, content, answers, further if inside else None)
         samples = answers.samples()
         if not samples and (version := _TOO_OLD.search(stderr)):
             raise errors.python_too_old(version[1])
@@ -66,8 +75,7 @@ class SlurmPictures:
             raise explain(RouteSpec(ssh=ssh, job=job, node=", ".join(nodes[:3])), stderr)
         if not any(node.processes for node in samples):
             raise errors.nothing_in_job(job)
-        sampled = evidence(samples, pause_s, is_whole=not answers.silent())
-        return picture(sampled, diagnosis(sampled), time.time(), answers.silent())
+        return completed(with_readings(sampled(), answers.readings()), answers.silent())
 
     async def _nodes(self, ssh: str, job: str) -> list[str]:
         """The nodes of a running job; raises the reason if it doesn't run."""
@@ -82,7 +90,13 @@ class SlurmPictures:
         return nodes
 
     async def _sample(
-        self, ssh: str, job: str, nodes: list[str], content: bytes, answers: NodeAnswers
+        self,
+        ssh: str,
+        job: str,
+        nodes: list[str],
+        content: bytes,
+        answers: NodeAnswers,
+        further: Further | None,
     ) -> str:
         """Runs a step on all nodes; returns what the last srun wrote to stderr.
 
@@ -97,7 +111,7 @@ class SlurmPictures:
             ]
             process = await self._commands.start(ssh, command)
             answers.begin(nodes)
-            stderr = await follow(process, content, answers, lambda: answers.is_over)
+            stderr = await follow(process, content, answers, lambda: answers.is_over, further)
             if process.returncode == EXIT_NO_COMMAND and not answers.samples():
                 raise no_srun(ssh)
             failed = {name: why for name, why in _NOT_STARTED.findall(stderr) if name in nodes}
