@@ -56,9 +56,8 @@ class FakeSite:
         )
 
 
-async def taken(site: Any, written: str = JOB, *, inside: bool = False) -> Any:
-    pictures = SlurmPictures(site, site, site)
-    return await pictures.take(written, rounds=2, pause_s=0.1, inside=inside)
+async def taken(site: Any, written: str = JOB, **more: Any) -> Any:
+    return await SlurmPictures(site, site, site).take(written, rounds=2, pause_s=0.1, **more)
 
 
 async def test_second_step_runs_without_the_node_that_srun_names() -> None:
@@ -73,8 +72,10 @@ async def test_second_step_runs_without_the_node_that_srun_names() -> None:
 
 async def test_step_that_sampled_also_asks_the_processes() -> None:
     site = FakeSite(FAILED, "")
+    said: list[str] = []
     with python(FAILING, **TASK, SLURM_PROCID="0"):
-        found = await taken(site, inside=True)
+        found = await taken(site, inside=True, say=said.append)
+    assert said == ["Reading 1 process from inside"]
     assert [each.reason for each in found.inside] == [""]
     assert found.inside[0].exceptions[0].text == "ValueError('no target for sample 7')"
     assert len(site.commands) == 2

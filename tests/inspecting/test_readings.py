@@ -156,6 +156,25 @@ def test_tasks_that_await_the_same_are_one_chain() -> None:
     assert functions == ["collected", "streamed", "get"]
 
 
+class Compiled:
+    """A coroutine of Cython, whose attributes are C."""
+
+    __slots__ = ("cr_await",)
+
+
+async def test_coroutine_behind_compiled_code_is_read() -> None:
+    tokens: asyncio.Queue[int] = asyncio.Queue()
+    coroutine = generate(tokens)
+    outer, unset = Compiled(), Compiled()
+    outer.cr_await = coroutine.__await__()
+    coroutine.send(None)
+    frames = [frame["function"] for frame in inside._awaited_frames(outer)]
+    assert frames[0] == "generate" and len(frames) > 1
+    outer.cr_await = outer
+    assert inside._awaited_frames(outer) == inside._awaited_frames(unset) == []
+    coroutine.close()
+
+
 def test_task_that_waits_only_for_its_turn_is_ready() -> None:
     async def busy(ready: Callable[[], None], end: threading.Event) -> None:
         turn = asyncio.create_task(asyncio.sleep(0), name="turn")

@@ -720,7 +720,9 @@ def _loops() -> list[Any]:
 def _awaited_frames(coroutine: Any) -> list[dict[str, Any]]:
     """The frames of a coroutine and of what it awaits, outermost first."""
     frames: list[dict[str, Any]] = []
-    while coroutine is not None and len(frames) < MOST_FRAMES:
+    for _step in range(2 * MOST_FRAMES):
+        if coroutine is None or len(frames) == MOST_FRAMES:
+            break
         kind = type(coroutine)
         if kind is types.CoroutineType:
             frame, coroutine = coroutine.cr_frame, coroutine.cr_await
@@ -735,11 +737,22 @@ def _awaited_frames(coroutine: Any) -> list[dict[str, Any]]:
         ):
             # Objects of C, which name what they run only to the garbage collector.
             frame, coroutine = None, _referred(coroutine)
+        elif type(kind.__dict__.get("cr_await")) is types.MemberDescriptorType:
+            # Compiled by Cython, as that is which runs the methods of an async actor of Ray.
+            frame, coroutine = None, _member(coroutine, "cr_await")
         else:
             break
         if frame is not None:
             frames.append(_frame(frame))
     return frames
+
+
+def _member(value: Any, name: str) -> Any:
+    """The value of an attribute of C, which runs no code of the program; None if it has none."""
+    try:
+        return type(value).__dict__[name].__get__(value)
+    except AttributeError:
+        return None
 
 
 def _referred(value: Any) -> Any:

@@ -63,10 +63,12 @@ class Pictures:
         4. A cluster, or only a job or some workers of it.
         """
         if target.pids:
-            return await here.take(target.pids, on_progress, pause_s=pause_s, inside=target.inside)
+            return await here.take(
+                target.pids, on_progress, pause_s=pause_s, inside=target.inside, say=say
+            )
         if target.slurm_job:
             return await self._of_slurm_jobs.take(
-                target.slurm_job, on_progress, pause_s=pause_s, inside=target.inside
+                target.slurm_job, on_progress, pause_s=pause_s, inside=target.inside, say=say
             )
         if target.hosts:
             return await self._of_hosts.take(
@@ -75,6 +77,7 @@ class Pictures:
                 on_progress,
                 pause_s=pause_s,
                 inside=target.inside,
+                say=say,
             )
         if target.run_id:
             return await self._of_run(target, on_progress, say, pause_s)
@@ -93,6 +96,7 @@ class Pictures:
             jobs=jobs,
             workers=target.workers,
             inside=target.inside,
+            say=say,
         )
 
     async def _of_run(
@@ -113,15 +117,22 @@ class Pictures:
             jobs = jobs_of_run(await dashboard.jobs(), await dashboard.all_workers(), state)
             if jobs:
                 return await self._of_clusters.take(
-                    dashboard, on_progress, pause_s=pause_s, jobs=jobs, inside=target.inside
+                    dashboard,
+                    on_progress,
+                    pause_s=pause_s,
+                    jobs=jobs,
+                    inside=target.inside,
+                    say=say,
                 )
         if run.plan.kind == "sbatch" and state.external_id:
             prefix = f"ssh://{state.ssh}/" if state.ssh else ""
             job = f"{prefix}slurm://{state.external_id}"
             return await self._of_slurm_jobs.take(
-                job, on_progress, pause_s=pause_s, inside=target.inside
+                job, on_progress, pause_s=pause_s, inside=target.inside, say=say
             )
-        return await here.take(_program(state), on_progress, pause_s=pause_s, inside=target.inside)
+        return await here.take(
+            _program(state), on_progress, pause_s=pause_s, inside=target.inside, say=say
+        )
 
 
 def _program(state: RunState) -> tuple[int]:

@@ -28,7 +28,14 @@ from eagleray.features.hangs.collecting.readings import (
     completed,
     readings_of,
 )
-from eagleray.features.hangs.collecting.rounds import PAUSE_S, ROUNDS, OnProgress, unheard
+from eagleray.features.hangs.collecting.rounds import (
+    PAUSE_S,
+    ROUNDS,
+    OnProgress,
+    Say,
+    unheard,
+    unsaid,
+)
 from eagleray.features.hangs.errors import no_workers, unreadable_answer
 from eagleray.features.hangs.evidence import evidence
 from eagleray.features.hangs.inside import Place
@@ -82,6 +89,7 @@ class ClusterPictures:
         workers: str = "",
         *,
         inside: bool = False,
+        say: Say = unsaid,
     ) -> Picture:
         """The picture of the workers and drivers of these jobs of Ray, of all without any; a cancellation stops our job.
 
@@ -101,7 +109,7 @@ class ClusterPictures:
                 answer.nodes, pause_s, is_whole=not answer.silent, tasks=graph, workers=workers
             )
             if inside:
-                sampled = await answered(sampled, lambda places: job.ask(places, answer))
+                sampled = await answered(sampled, lambda places: job.ask(places, answer), say)
             return completed(sampled, answer.silent)
 
     @contextlib.asynccontextmanager

@@ -9,7 +9,14 @@ from functools import partial
 
 from eagleray.features.hangs import errors
 from eagleray.features.hangs.collecting.readings import Readings, answered, completed
-from eagleray.features.hangs.collecting.rounds import PAUSE_S, ROUNDS, OnProgress, unheard
+from eagleray.features.hangs.collecting.rounds import (
+    PAUSE_S,
+    ROUNDS,
+    OnProgress,
+    Say,
+    unheard,
+    unsaid,
+)
 from eagleray.features.hangs.evidence import evidence
 from eagleray.features.hangs.inside import Place
 from eagleray.features.hangs.model import Picture
@@ -31,6 +38,7 @@ async def take(
     pause_s: float = PAUSE_S,
     *,
     inside: bool = False,
+    say: Say = unsaid,
 ) -> Picture:
     """The picture of `pids`, of the ranks of their worlds and of what they have started.
 
@@ -41,7 +49,7 @@ async def take(
     if not node.processes:
         raise errors.no_processes(pids)
     sampled = evidence([node], pause_s, is_whole=False)
-    return completed(await answered(sampled, _ask) if inside else sampled)
+    return completed(await answered(sampled, _ask, say) if inside else sampled)
 
 
 async def _ask(places: Sequence[Place]) -> Readings:

@@ -10,7 +10,14 @@ from eagleray.common.errors import EaglerayError, last_line
 from eagleray.features.hangs import errors
 from eagleray.features.hangs.collecting.nodes import PYTHON, NodeAnswers, SamplingOrder, follow
 from eagleray.features.hangs.collecting.readings import completed, to_ask
-from eagleray.features.hangs.collecting.rounds import PAUSE_S, ROUNDS, OnProgress, unheard
+from eagleray.features.hangs.collecting.rounds import (
+    PAUSE_S,
+    ROUNDS,
+    OnProgress,
+    Say,
+    unheard,
+    unsaid,
+)
 from eagleray.features.hangs.evidence import HangEvidence, evidence
 from eagleray.features.hangs.inside import with_readings
 from eagleray.features.hangs.model import Picture
@@ -36,6 +43,7 @@ class HostPictures:
         pause_s: float = PAUSE_S,
         *,
         inside: bool = False,
+        say: Say = unsaid,
     ) -> Picture:
         """The picture of the ranks of this user on all `hosts`, or of processes by their command line.
 
@@ -48,7 +56,7 @@ class HostPictures:
         def sampled() -> HangEvidence:
             return evidence(answers.samples(), pause_s, is_whole=False)
 
-        question = SharedQuestion(len(names), lambda: answers.ask(to_ask(sampled())))
+        question = SharedQuestion(len(names), lambda: answers.ask(to_ask(sampled(), say)))
         slots = asyncio.Semaphore(AT_ONCE)
         failures = await asyncio.gather(
             *(

@@ -6,6 +6,8 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from eagleray.common.l10n import counted
+from eagleray.features.hangs.collecting.rounds import Say
 from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import HangEvidence
 from eagleray.features.hangs.inside import Place, chosen, place_of, with_readings
@@ -22,15 +24,22 @@ def completed(sampled: HangEvidence, silent: Iterable[SilentNode] = ()) -> Pictu
     return picture(sampled, diagnosis(sampled), time.time(), silent)
 
 
-async def answered(sampled: HangEvidence, ask: AskInside) -> HangEvidence:
+async def answered(sampled: HangEvidence, ask: AskInside, say: Say) -> HangEvidence:
     """The evidence with what the processes that matter for the verdict answer."""
-    places = to_ask(sampled)
+    places = to_ask(sampled, say)
     return with_readings(sampled, await ask(places)) if places else sampled
 
 
-def to_ask(sampled: HangEvidence) -> list[Place]:
-    """The processes that matter for the verdict."""
-    return [place_of(each) for each in chosen(sampled, diagnosis(sampled))]
+def to_ask(sampled: HangEvidence, say: Say) -> list[Place]:
+    """The processes that matter for the verdict, which are asked now."""
+    places = [place_of(each) for each in chosen(sampled, diagnosis(sampled))]
+    if places:
+        say(
+            counted(
+                len(places), "Reading {n} process from inside", "Reading {n} processes from inside"
+            )
+        )
+    return places
 
 
 def readings_of(places: Sequence[Place], rows: object) -> Readings:

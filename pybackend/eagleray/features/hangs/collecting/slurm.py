@@ -19,7 +19,14 @@ from eagleray.features.hangs.collecting.nodes import (
     follow,
 )
 from eagleray.features.hangs.collecting.readings import completed, to_ask
-from eagleray.features.hangs.collecting.rounds import PAUSE_S, ROUNDS, OnProgress, unheard
+from eagleray.features.hangs.collecting.rounds import (
+    PAUSE_S,
+    ROUNDS,
+    OnProgress,
+    Say,
+    unheard,
+    unsaid,
+)
 from eagleray.features.hangs.evidence import HangEvidence, evidence
 from eagleray.features.hangs.inside import with_readings
 from eagleray.features.hangs.model import Picture
@@ -53,6 +60,7 @@ class SlurmPictures:
         pause_s: float = PAUSE_S,
         *,
         inside: bool = False,
+        say: Say = unsaid,
     ) -> Picture:
         """The picture of all processes of this user in the job that the user wrote; a cancellation ends the step."""
         ssh, job = parse_job(written)
@@ -65,7 +73,7 @@ class SlurmPictures:
             return evidence(answers.samples(), pause_s, is_whole=not answers.silent())
 
         async def further() -> bytes:
-            return answers.ask(to_ask(sampled()))
+            return answers.ask(to_ask(sampled(), say))
 
         stderr = await self._sample(ssh, job, nodes, content, answers, further if inside else None)
         samples = answers.samples()
