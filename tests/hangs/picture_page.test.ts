@@ -237,9 +237,11 @@ test("what was not sampled is said once for each reason, and for each node", () 
       { node: "node-4", reason: "failed", detail: "no room" },
     ],
     workers: "Policy.train",
+    main_only: [5],
   };
   assert.deepEqual(unseenTexts(TEXTS, coverage), [
     "Workers other than Policy.train",
+    "Rank 5: only the main thread was read",
     "Ranks 0-1,3: has ended",
     "Rank 7: reading it isn’t allowed",
     "Node node-3: no answer in time",

@@ -1,17 +1,23 @@
 """Four real ranks of `tests/programs/hangs/trainer.py`, and what the verdict on each of its scenarios has to be."""
 
 import os
+import shlex
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, NamedTuple
+
+from eagleray.tools.pyspy import find_program
 
 from tests.shared_clusters import CACHE
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "hangs" / "trainer.py"
+WITHOUT_PTRACE = PROGRAM.with_name("without_ptrace.py")
 WORLD = 4
 TORCH_PYTHON = CACHE / "proofs" / "bin" / "python"
 
@@ -67,9 +73,20 @@ FROM_INSIDE: Mapping[str, Expected] = {
 }
 
 
+def refused_py_spy(folder: Path) -> str:
+    """A py-spy that the kernel doesn't let trace."""
+    path = folder / "py-spy"
+    words = [sys.executable, str(WITHOUT_PTRACE), find_program()]
+    path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+    path.chmod(0o755)
+    return str(path)
+
+
 @contextmanager
-def hanging(scenario: str, folder: Path) -> Iterator[list[int]]:
-    """The pids of four ranks that hang in `scenario`; their output is in `folder`."""
+def hanging(
+    scenario: str, folder: Path, env: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[list[int]]:
+    """The pids of four ranks that hang in `scenario`, with `env`; their output is in `folder`."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -77,7 +94,7 @@ def hanging(scenario: str, folder: Path) -> Iterator[list[int]]:
     try:
         for rank in range(WORLD):
             with (folder / f"{rank}.log").open("wb") as log:
-                ranks.append(_start(rank, port, scenario, log))
+                ranks.append(_start(rank, port, scenario, log, env))
         _wait_until_ready(ranks, folder)
         yield [rank.pid for rank in ranks]
     finally:
@@ -87,9 +104,12 @@ def hanging(scenario: str, folder: Path) -> Iterator[list[int]]:
             rank.communicate()
 
 
-def _start(rank: int, port: int, scenario: str, log: IO[bytes]) -> subprocess.Popen[bytes]:
+def _start(
+    rank: int, port: int, scenario: str, log: IO[bytes], more: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
     env = {
         **os.environ,
+        **more,
         "RANK": str(rank),
         "WORLD_SIZE": str(WORLD),
         "LOCAL_WORLD_SIZE": str(WORLD),

@@ -10,16 +10,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from eagleray.features.hangs import texts
 from eagleray.features.hangs.collecting import here
 from eagleray.features.hangs.collecting.hosts import HostPictures
 from eagleray.inspecting.questions import INSIDE, inspect
 from eagleray.sampling import proc
-from eagleray.sampling.dumps import Tools
+from eagleray.sampling.dumps import BY_SIGNAL, Tools, dump
 from eagleray.tools.pyspy import find_program
 
 from scripts.ray_cluster import free_ports
-from tests.hangs.ranks import FROM_INSIDE, PROGRAM, SCENARIOS, TORCH_PYTHON, hanging
+from tests.hangs.ranks import (
+    FROM_INSIDE,
+    PROGRAM,
+    SCENARIOS,
+    TORCH_PYTHON,
+    hanging,
+    refused_py_spy,
+)
 from tests.hangs.test_slurm_pictures import FakeSite
+from tests.injected.runs import Run
 from tests.ray_cluster import wait_for
 
 pytestmark = [pytest.mark.torch_ranks, pytest.mark.timeout(300)]
@@ -28,10 +37,16 @@ CUT_OFF = PROGRAM.with_name("cut_off.py")
 COMMAND = Path(sys.executable).parent / "eagleray"
 
 
-def test_command_names_the_mismatch_from_one_pid(tmp_path: Path) -> None:
-    with hanging("mismatch", tmp_path) as pids:
+def test_command_names_the_mismatch_from_one_pid_and_without_ptrace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with hanging("mismatch", tmp_path, Run(tmp_path, breakpoints=[]).env()) as pids:
         command = [COMMAND, "stacks", "--json", "--seconds", "0.5", "--exit-code", "--pids"]
         done = subprocess.run([*command, str(pids[0])], capture_output=True, check=False)
+        before = [states(pid) for pid in pids]
+        monkeypatch.setattr(here, "find_program", lambda: refused_py_spy(tmp_path))
+        by_signal = asyncio.run(here.take(pids[:1], pause_s=0.5))
+        assert [states(pid) for pid in pids] == before
     printed = json.loads(done.stdout)
     verdict = printed["verdict"]
     assert (done.returncode, verdict["kind"], verdict["culprits"]) == (
@@ -40,7 +55,15 @@ def test_command_names_the_mismatch_from_one_pid(tmp_path: Path) -> None:
         SCENARIOS["mismatch"].culprits,
     )
     assert sorted(each["ranks"] for each in printed["classes"]) == ["0,2", "1,3"]
-    assert printed["coverage"] == {"seen": 4, "unseen": [], "nodes": [], "workers": ""}
+    assert printed["coverage"]["seen"] == 4
+    assert not any(value for name, value in printed["coverage"].items() if name != "seen")
+
+    assert (by_signal.verdict.kind, by_signal.verdict.culprits) == (
+        SCENARIOS["mismatch"].kind,
+        SCENARIOS["mismatch"].culprits,
+    )
+    assert sorted(by_signal.coverage.main_only) == [0, 1, 2, 3]
+    assert any("further threads of ranks 0-3" in line for line in texts.lines(by_signal))
 
 
 def test_rank_that_raised_tells_its_exception_from_its_cleanup(tmp_path: Path) -> None:
@@ -122,11 +145,16 @@ def test_counters_of_ranks_on_a_host_whose_network_is_cut_prove_the_transport() 
     assert [(each.rank, each.reason) for each in taken.inside] == [(0, ""), (1, "")]
 
 
-def test_rank_that_keeps_the_gil_is_not_asked(tmp_path: Path) -> None:
-    with hanging("gil", tmp_path) as pids:
+def test_rank_that_keeps_the_gil_is_not_asked_but_writes_its_stack(tmp_path: Path) -> None:
+    with hanging("gil", tmp_path, Run(tmp_path, breakpoints=[]).env()) as pids:
         taken = asyncio.run(here.take(pids, pause_s=0.5, inside=True))
+        refused = Tools(py_spy=refused_py_spy(tmp_path))
+        written = dump(pids[1], refused)
+        [main] = written.threads
     assert taken.verdict.culprits == SCENARIOS["gil"].culprits
     assert sorted(each.rank for each in taken.inside) == [0, 2, 3]
+    assert (written.how, main.is_main, main.active) == (BY_SIGNAL, True, True)
+    assert "parse_answer" in [frame.function for frame in main.frames]
 
 
 def test_rank_that_was_killed_is_named_and_counted_as_unseen(tmp_path: Path) -> None:

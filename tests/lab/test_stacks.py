@@ -89,7 +89,8 @@ def test_one_step_samples_all_nodes_of_a_slurm_job(
     taken = laptop.json("stacks", "--slurm", f"ssh://login/slurm://{training.id}", *QUICK)
     reading = taken["verdict"]
     assert (reading["kind"], reading["culprits"]) == ("collective-mismatch", "1,3"), reading
-    assert taken["coverage"] == {"seen": 4, "unseen": [], "nodes": []}
+    assert (taken["coverage"]["seen"], taken["coverage"]["unseen"]) == (4, [])
+    assert taken["coverage"]["nodes"] == taken["coverage"]["main_only"] == []
     assert {row["rank"]: row["role"] for row in taken["ranks"]} == dict.fromkeys(range(4), "rank")
     assert {row["node"] for row in taken["ranks"]} == set(SLURM_NODES)
     wait_for("the end of the step", lambda: not steps(site, training))

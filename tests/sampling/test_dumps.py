@@ -13,6 +13,8 @@ from eagleray.sampling import dumps, proc
 from eagleray.sampling.dumps import Tools, dump, failure_reason
 from eagleray.tools.pyspy import find_program
 
+from tests.hangs.ranks import refused_py_spy
+
 TOOLS = Tools(py_spy=find_program())
 WAITING = """
 import threading, time
@@ -71,6 +73,14 @@ def test_process_without_python_is_told_apart() -> None:
 def test_missing_tool_is_the_reason() -> None:
     assert dump(os.getpid(), Tools()).reason == "no-tool"
     assert dump(os.getpid(), Tools(py_spy="/nonexistent/py-spy")).reason == "no-tool"
+
+
+def test_process_that_may_not_be_traced_and_is_of_no_run_is_unread_and_unharmed(tmp_path) -> None:
+    refused = Tools(py_spy=refused_py_spy(tmp_path))
+    with python(WAITING) as pid:
+        taken = dump(pid, refused)
+        assert (taken.reason, taken.threads) == ("permission", ())
+        assert state_of(pid) == "S"
 
 
 def test_process_that_a_killed_tool_has_left_stopped_goes_on(

@@ -172,12 +172,15 @@ export interface SilentNode {
  * `processes` counts those whose stacks were read; in JSON it is `seen`.
  *
  * `workers` is the title or pattern of the workers that alone were sampled, "" for all.
+ * `main_only` are the ranks that
+ * wrote the stack of their main thread themselves, since tracing them isn't allowed.
  */
 export interface Coverage {
   readonly processes: number;
   readonly unseen: readonly Unseen[];
   readonly nodes: readonly SilentNode[];
   readonly workers: string;
+  readonly main_only: readonly number[];
 }
 
 /**

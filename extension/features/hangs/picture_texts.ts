@@ -139,6 +139,7 @@ export function pictureTexts() {
       permission: vscode.l10n.t("reading it isn’t allowed"),
       timeout: vscode.l10n.t("no answer in time"),
       "no-tool": vscode.l10n.t("py-spy is missing"),
+      "main-only": vscode.l10n.t("only the main thread was read"),
       "not-python": vscode.l10n.t("not a Python process"),
       failed: vscode.l10n.t("sampling failed"),
       stopped: vscode.l10n.t("stopped"),

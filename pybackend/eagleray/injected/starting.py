@@ -10,6 +10,7 @@ import os
 import sys
 
 from .guard import never_raise, set_purpose
+from .stack_signal import prepare
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def start(site: str) -> None:
         begin(settings)
     import_hook = ImportHook()
     import_hook.install()
+    prepare(import_hook, os.environ)
     extend_creations(settings, import_hook)
     if kind == "worker":
         start_worker(settings, import_hook)

@@ -1,8 +1,9 @@
-"""The Python stacks of a process, taken from outside by py-spy or pystack; the process runs on as before.
+"""The Python stacks of a process, taken from outside by py-spy; the process runs on as before.
 
 py-spy stops a process for some milliseconds and can't read one that is stopped already; without stopping it reads
 that too, but fails on about a third of the dumps of busy processes (py-spy 0.4.3).  So it stops first.  A py-spy that
-is killed may leave its process stopped (py-spy issues 390, 416), so the state is compared afterwards.
+is killed may leave its process stopped (py-spy issues 390, 416), so the state is compared afterwards.  Where py-spy may not
+read a process of a run, that writes the stack of its main thread itself.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import NamedTuple
 
 from . import proc
 from .frames import PythonFrame
+from .signalled import main_stack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +26,11 @@ if TYPE_CHECKING:
 
 TIME_LIMIT_S = 5.0
 LONGEST_OUTPUT = 16 * 2**20
+# `ProcessDump.how` of one that has only its main thread, and doesn't say whether that holds the GIL.
+BY_SIGNAL = "signal"
 
 _STOPPED = "Tt"
+_UNREADABLE = ("permission", "no-tool", "not-python")
 _PEERS = ("src", "dst", "group_src", "group_dst", "tag")
 _EXCEPTION = re.compile(r"<(?:[\w.]+\.)?(\w*(?:Error|Exception|Exit|Interrupt)) at 0x[0-9a-f]+>")
 _DENIED = re.compile(r"os error (1|13)\b|Permission denied|Operation not permitted", re.IGNORECASE)
@@ -74,12 +79,14 @@ def dump(pid: int, tools: Tools, *, variables: bool = False) -> ProcessDump:
     before = proc.stat(pid)
     if before is None or before.state in "ZX":
         return ProcessDump(pid, "", "", "ended", ())
-    if not tools.py_spy:
-        return ProcessDump(pid, before.state, "", "no-tool", ())
     listed, how, reason = _first_readable(before, tools, variables)
     if listed is not None:
         return ProcessDump(pid, before.state, how, "", parse(pid, listed))
-    return ProcessDump(pid, before.state, "", reason, (), _resume_if_left_stopped(before))
+    resumed = _resume_if_left_stopped(before)
+    if reason in _UNREADABLE and (frames := main_stack(pid)):
+        main = Thread("MainThread", True, before.state == "R", False, frames)
+        return ProcessDump(pid, before.state, BY_SIGNAL, "", (main,), resumed)
+    return ProcessDump(pid, before.state, "", reason, (), resumed)
 
 
 def listed_threads(pid: int, tools: Tools) -> list[dict[str, Any]]:
@@ -98,6 +105,8 @@ def _first_readable(
     process: proc.ProcessStat, tools: Tools, variables: bool
 ) -> tuple[list[dict[str, Any]] | None, str, str]:
     """The threads in the JSON of py-spy, the way that worked, and the reason if none did."""
+    if not tools.py_spy:
+        return None, "", "no-tool"
     methods = ("nonblocking",) if process.state in _STOPPED else ("blocking", "nonblocking")
     reason = ""
     for method in methods:

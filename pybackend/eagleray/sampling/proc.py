@@ -93,6 +93,16 @@ def switches(pid: int) -> int:
     return _fields(_read(pid, "status"), "voluntary_ctxt_switches")
 
 
+def signals(pid: int, *fields: str) -> int:
+    """The bits of the signals in these fields of the status of `pid`, such as `SigCgt`; 0 if they can't be read."""
+    result = 0
+    for line in _read(pid, "status").splitlines():
+        name, _, mask = line.partition(":")
+        if name in fields:
+            result |= int(mask, 16)
+    return result
+
+
 def _fields(text: str, *names: str) -> int:
     result = 0
     for line in text.splitlines():

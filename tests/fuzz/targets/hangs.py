@@ -20,7 +20,7 @@ from eagleray.features.hangs.inside import place_of, with_readings
 from eagleray.features.hangs.picture import picture
 from eagleray.features.hangs.texts import lines, markdown
 from eagleray.inspecting.readings import reading_of
-from eagleray.sampling import dumps, wire
+from eagleray.sampling import dumps, signalled, wire
 from eagleray.sampling.rank_sets import RankSet
 
 from tests.fuzz.target import Target
@@ -49,6 +49,11 @@ DUMP = [
     }
 ]
 
+# As faulthandler has written it (Python 3.11).
+WRITTEN = """Stack (most recent call first):
+  File "/x/torch/distributed/distributed_c10d.py", line 7 in recv
+  File "/w/gr\\xf6\\xdfe.py", line ??? in <module>
+"""
 
 ANSWERS = [
     answer
@@ -107,6 +112,11 @@ def py_spy(value: Any) -> None:
         json.dumps(str(thread))
 
 
+def written_stack(text: str) -> None:
+    for frame in signalled.parse(text):
+        assert frame.line >= 0
+
+
 def saved_picture(content: bytes) -> None:
     with tempfile.NamedTemporaryFile() as file:
         file.write(content)
@@ -136,6 +146,9 @@ TARGETS = (
     ),
     Target(
         "py-spy-dump", "value", py_spy, [DUMP], (KeyError, TypeError, AttributeError, ValueError)
+    ),
+    Target(
+        "written-stacks", "text", written_stack, [WRITTEN], (), ('"', "File", "line", "in", "???")
     ),
     Target("inside-answers", "value", inside_answer, ANSWERS, ()),
     Target("saved-pictures", "bytes", saved_picture, [picture_file()], (EaglerayError,)),

@@ -195,6 +195,7 @@ export function pictureStates(): PictureState[] {
       unseen: [4, 5, 6].map((rank) => ({ group: "world", rank, reason: "permission" })),
       nodes: [{ node: "node-3", reason: "timeout", detail: "" }],
       workers: "Policy.train",
+      main_only: [],
     },
   });
   const empty = picture({ classes: [], ranks: [], verdict: { ...unknown.verdict, readings: [] } });

@@ -26,8 +26,12 @@ function confidenceWord(texts: PictureTexts, confidence: number): string {
 }
 
 /** "Ranks 0-3: has ended", one for each reason, then the nodes without an answer. */
-export function unseenTexts(texts: PictureTexts, { unseen, nodes, workers }: Coverage): string[] {
+export function unseenTexts(texts: PictureTexts, coverage: Coverage): string[] {
+  const { unseen, nodes, workers, main_only } = coverage;
   const byReason = new Map<string, number[]>();
+  if (main_only.length > 0) {
+    byReason.set("main-only", [...main_only]);
+  }
   for (const { reason, rank } of unseen) {
     byReason.set(reason, [...(byReason.get(reason) ?? []), rank]);
   }

@@ -150,13 +150,15 @@ class SilentNode:
 class Coverage:
     """`processes` counts those whose stacks were read; in JSON it is `seen`.
 
-    `workers` is the title or pattern of the workers that alone were sampled, "" for all.
+    `workers` is the title or pattern of the workers that alone were sampled, "" for all.  `main_only` are the ranks that
+    wrote the stack of their main thread themselves, since tracing them isn't allowed.
     """
 
     processes: int
     unseen: tuple[Unseen, ...]
     nodes: tuple[SilentNode, ...]
     workers: str = ""
+    main_only: tuple[int, ...] = ()
 
 
 @frozen

@@ -29,6 +29,7 @@ from eagleray.features.hangs.model import (
 )
 from eagleray.features.hangs.verdict import HangVerdict, Reading
 from eagleray.inspecting.readings import AwaitChain, HeldException, ProcessReading
+from eagleray.sampling.dumps import BY_SIGNAL
 from eagleray.sampling.frames import PythonFrame, is_noise, is_users
 from eagleray.sampling.gpus import UNKNOWN
 from eagleray.sampling.merging import (
@@ -58,6 +59,7 @@ def picture(
             _unseen(evidence),
             tuple(silent),
             printable(evidence.workers, 100),
+            tuple(each.rank for each in evidence.processes if each.last.how == BY_SIGNAL),
         ),
         tuple(_inside(each) for each in evidence.processes if each.reading is not None),
     )

@@ -196,6 +196,11 @@ def _unseen(coverage: Coverage) -> Iterator[str]:
             ranks=wording.ranks_of(RankSet.of(ranks)),
             reason=translated(REASONS[reason]) if reason in REASONS else reason,
         )
+    if coverage.main_only:
+        yield t(
+            "Not seen: further threads of {ranks} (reading them is not allowed)",
+            ranks=wording.ranks_of(RankSet.of(coverage.main_only)),
+        )
     if coverage.workers:
         yield t("Not seen: workers other than {name}", name=coverage.workers)
     for node in coverage.nodes:
