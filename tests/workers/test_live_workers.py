@@ -81,13 +81,21 @@ async def test_hostile_names_are_one_printable_line() -> None:
     assert (worker.name, worker.class_name) == ("evil $(bug) **x**", "A ]0;x")
 
 
-async def test_workers_of_our_own_jobs_are_not_listed() -> None:
+async def test_workers_of_our_own_jobs_and_of_ray_itself_are_not_listed() -> None:
     dashboard = FakeDashboard()
     dashboard.workers = [
         worker_row("ours", pid=3),
         worker_row("driver", pid=4, kind="driver"),
         worker_row("program", pid=5, kind="driver"),
+        worker_row("dashboard", pid=6, kind="driver"),
+        worker_row("supervisor", pid=7),
     ]
-    dashboard.actor_rows = [actor_row(pid=3, class_name="EaglerayInspector")]
-    dashboard.job_rows = [job_row(driver_pid=4, submission_id="eagleray_0a1b")]
+    dashboard.actor_rows = [
+        actor_row(pid=3, class_name="EaglerayInspector"),
+        actor_row(pid=7, class_name="JobSupervisor", name="_ray_internal_job_actor_raysubmit_1"),
+    ]
+    dashboard.job_rows = [
+        job_row(driver_pid=4, submission_id="eagleray_0a1b"),
+        job_row(driver_pid=5),
+    ]
     assert [worker.worker_id for worker in await live(dashboard)] == ["program"]

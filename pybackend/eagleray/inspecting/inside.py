@@ -14,6 +14,7 @@ import contextlib
 import gc
 import hashlib
 import json
+import math
 import operator
 import os
 import signal
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 IDLE_S = 120.0
 LONGEST_LINE = 1_000_000
 LONGEST_VALUE = 400
+# So many numbers of a tensor are listed, and so many summed up: torch starts threads for 32,768 and more (2.13).
+FEW_NUMBERS, MANY_NUMBERS = 16, 30_000
 MOST_ITEMS = 20
 MOST_CHILDREN = 200
 # More than anyone expands by hand; each is held in the memory of the program.
@@ -310,9 +313,35 @@ def described(value: Any, depth: int = 0) -> str:
 
 
 def _array(value: Any) -> str:
-    text = f"{type(value).__name__}(shape={tuple(value.shape)}, dtype={value.dtype}"
+    facts = [f"shape={tuple(value.shape)}", f"dtype={value.dtype}"]
     device = getattr(value, "device", None)
-    return f"{text}, device={device})" if device is not None else f"{text})"
+    if device is not None:
+        facts.append(f"device={device}")
+    return f"{type(value).__name__}({', '.join(_numbers(value) + facts)})"
+
+
+def _numbers(value: Any) -> list[str]:
+    """The numbers of a small tensor or array of the CPU, those of a larger one summed up; none of a huge one."""
+    try:
+        if not is_array(value) or getattr(value.dtype, "kind", "f") not in "biuf":
+            return []
+        numbers = value.detach() if hasattr(value, "detach") else value
+        count = math.prod(numbers.shape)
+        if count <= FEW_NUMBERS:
+            return [_rounded(numbers.tolist())]
+        if count > MANY_NUMBERS:
+            return []
+        whole = numbers * 1.0
+        return [f"{name}={getattr(whole, name)().item():.4g}" for name in ("min", "max", "mean")]
+    except Exception:
+        # One that is sparse, quantized, complex, or freed.
+        return []
+
+
+def _rounded(numbers: Any) -> str:
+    if isinstance(numbers, list):
+        return f"[{', '.join(map(_rounded, numbers))}]"
+    return f"{numbers:.4g}" if isinstance(numbers, float) else repr(numbers)
 
 
 def _items(value: Any, depth: int) -> str:

@@ -353,10 +353,20 @@ def same_call(scene: Scene) -> Iterator[Reading]:
 
 
 def outliers(scene: Scene) -> Iterator[Reading]:
-    """Most ranks are at the same place, no rank moves, and it isn't known for what they wait."""
-    ranks = scene.world.ranks
-    different = _minority(ranks, lambda each: each.activity)
-    if scene.waiting or not different or len(different) * 2 >= len(ranks):
+    """Most ranks are at the same place, no rank moves, and it isn't known for what they wait.
+
+    A process that waits for others in `ray.get`, as the driver does, is not at fault, and processes of another kind are
+    elsewhere anyway.
+    """
+    if scene.waiting:
+        return
+    by_kind: dict[str, list[SampledProcess]] = {}
+    for each in scene.world.ranks:
+        if each.activity.doing is not Doing.IN_RAY_GET:
+            by_kind.setdefault(each.process.group, []).append(each)
+    most = max(by_kind.values(), key=len, default=[])
+    different = _minority(most, lambda each: each.activity)
+    if not different or len(different) * 2 >= len(most):
         return
     text = counted(
         len(different),

@@ -12,6 +12,8 @@ from eagleray.ray.rows import ActorRow, TaskRow, WorkerRow
 
 _OUR_ACTORS = ("EaglerayInspector", "EaglerayNodeSampler")
 _OUR_JOBS = "eagleray_"
+# The actor with which Ray runs the program of a job.
+_JOB_SUPERVISOR = "_ray_internal_job_actor_"
 
 
 async def fetch_live_workers(dashboard: Dashboard) -> list[LiveWorker]:
@@ -36,25 +38,30 @@ async def fetch_live_nodes(dashboard: Dashboard) -> list[LiveNode]:
 def live_workers(
     cluster: str, workers: Sequence[WorkerRow], actors: Sequence[ActorRow], lists: ClusterLists
 ) -> list[LiveWorker]:
-    """Sorted by kind, class, rank and name, without our own; actors that wait for a worker are listed with their class."""
-    actors = [actor for actor in actors if actor.class_name not in _OUR_ACTORS]
+    """Sorted by kind, class, rank and name, without ours and Ray's own; actors that wait for a worker are listed with their class."""
+    actors = [actor for actor in actors if not _is_internal(actor)]
     started = [
         _live(cluster, row, lists)
         for row in workers
-        if row.kind != "other" and not _is_ours(row, lists)
+        if row.kind != "other" and not _is_of_no_program(row, lists)
     ]
     shown = {worker.actor_id for worker in started if worker.actor_id}
     pending = [_pending(cluster, actor) for actor in actors if actor.actor_id not in shown]
     return sorted([*started, *pending], key=_order)
 
 
-def _is_ours(row: WorkerRow, lists: ClusterLists) -> bool:
-    """Whether a job of ours has started it, for a picture of stacks or an inspection."""
+def _is_of_no_program(row: WorkerRow, lists: ClusterLists) -> bool:
+    """Whether no program of the user has started it: Ray itself, or a job of ours for a picture or an inspection."""
     if row.kind == "driver":
         job = lists.job(row)
-        return job is not None and job.submission_id.startswith(_OUR_JOBS)
+        # The dashboard is a driver, too, from the first submitted job on, and has no job (Ray 2.60).
+        return job is None or job.submission_id.startswith(_OUR_JOBS)
     actor = lists.actor(row, lists.tasks(row.worker_id, row))
-    return actor is not None and actor.class_name in _OUR_ACTORS
+    return actor is not None and _is_internal(actor)
+
+
+def _is_internal(actor: ActorRow) -> bool:
+    return actor.class_name in _OUR_ACTORS or actor.name.startswith(_JOB_SUPERVISOR)
 
 
 def _live(cluster: str, row: WorkerRow, lists: ClusterLists) -> LiveWorker:
