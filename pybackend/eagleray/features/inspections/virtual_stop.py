@@ -39,6 +39,7 @@ _POLLS = 0.2
 # The request that our own client sends; DAP has none.
 STOP_REQUEST = "eagleray.pauseAtNextLine"
 
+MOST_DESCRIBED = 30
 STOPPED = later("Looking inside")
 _KEEPS_RUNNING = later("The worker keeps running.")
 _NO_STEP = later("This worker isn't stopped, so it can't step.")
@@ -292,6 +293,11 @@ class VirtualStop:
                 "It handles {exception}.", exception=printable(main.exception, 300)
             )
         self._send(dap.event("stopped", body))
+        # By itself the client would call these paused.
+        for other in self._threads[1:MOST_DESCRIBED]:
+            number = self._number(other)
+            of_other = {"threadId": number, "allThreadsStopped": False, "preserveFocusHint": True}
+            self._send(dap.event("stopped", {**body, **of_other}))
 
     def _announce_real_stop(self, reason: str) -> None:
         self._is_shown = True
