@@ -51,6 +51,7 @@ export const COMMANDS = {
   manageSkipped: "eagleray.manageSkipped",
   // Inspections
   inspectWorker: "eagleray.lookInside",
+  pauseAtNextLine: "eagleray.pauseAtNextLine",
   // Source mapping
   goToLine: "eagleray.goToLine",
   mapSourceFolder: "eagleray.mapSourceFolder",

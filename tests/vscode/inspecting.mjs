@@ -1,5 +1,6 @@
 /**
- * Look Inside in a real VS Code: from a worker's row that waits in C to its variables and values; the worker goes on.
+ * Look Inside in a real VS Code: from a worker's row that waits in C to its variables and values, and to a
+ * real stop when it runs Python code again; the worker goes on.
  *
  *     node tests/vscode/inspecting.mjs [--vscode 1.139]
  */
@@ -10,6 +11,7 @@ import { python, ROOT, startProgram } from "./harness/ray.mjs";
 import { browserRun } from "./harness/run.mjs";
 
 const WAITING = "lock.acquire()  # waits here";
+const RETURNING = "return sum(";
 
 await browserRun(
   "inspecting",
@@ -54,11 +56,37 @@ await browserRun(
       await window.shot("step");
     });
 
+    await test("Pause at Next Line waits for Python code, then really stops and steps", async () => {
+      await window.clearMessages();
+      const dialog = page.locator(".monaco-dialog-box");
+      await window.gesture(
+        () => window.button("Pause at Next Line").first().click(),
+        () => dialog.getByText("collectives may time out").isVisible(),
+        "the consequences",
+      );
+      await window.shot("consequences");
+      await window.click(
+        dialog.locator(".monaco-button", { hasText: "Pause" }),
+        async () => !(await dialog.isVisible()),
+        "the dialog is answered",
+      );
+      await window.waitFor(page.getByText("It stops at its next line"), "what it waits for");
+      await window.waitForStopAt(lineWith(file, WAITING));
+      fs.writeFileSync(partner, "");
+      await window.waitForStopAt(lineWith(file, RETURNING));
+      const paused = page.locator(".debug-call-stack .monaco-list-row", {
+        hasText: "Paused on pause",
+      });
+      await window.waitFor(paused, "the real stop in the call stack");
+      await window.waitFor(variable(/^steps\s*=?\s*41/), "the variable steps");
+      await window.shot("stopped");
+      await window.evaluate("sum(batch['tokens']) * 1000", "16000");
+      if (!program.running()) throw new Error("the program has ended");
+    });
+
     await test("Disconnect leaves the worker as it is, and it goes on", async () => {
       const isGone = async () => !(await window.toolbar().isVisible());
       await window.click(window.button("Disconnect"), isGone, "the session has ended");
-      if (!program.running()) throw new Error("the program has ended");
-      fs.writeFileSync(partner, "");
       await program.endsSuccessfully("went on with 57");
     });
   },

@@ -25,6 +25,7 @@ export function register(app: App): Disposable[] {
         "inspecting a worker",
         (to, rows, args) => to.inspectRows(rows, args),
       ],
+      [COMMANDS.pauseAtNextLine, "pausing an inspected worker", (to) => to.pauseAtNextLine()],
     ]),
   ];
 }

@@ -6,7 +6,7 @@ import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
 import { EaglerayError } from "../../common/errors";
 import { COMMANDS, DEBUG_TYPE, INSPECTION_TYPE } from "../../contributions";
-import { longWork } from "../../dialogs";
+import { isConfirmed, longWork } from "../../dialogs";
 import type { Row } from "../../panel";
 import { askForTrust, workspaceFolders } from "../../workspace";
 import type { AdapterFactory } from "../debugging/debug_adapter";
@@ -26,9 +26,11 @@ import {
 
 /** Sent by the session when the user pauses a worker that our debugger can really stop. */
 const PAUSE_EVENT = "eagleray.pause";
+const STOP_REQUEST = "eagleray.pauseAtNextLine";
 
 export class Inspector implements Disposable {
   private readonly open = new Map<string, vscode.DebugSession>();
+  private readonly confirmed = new WeakSet<vscode.DebugSession>();
   private readonly listening: vscode.Disposable;
 
   constructor(
@@ -75,6 +77,38 @@ export class Inspector implements Disposable {
     const [first] = chosen;
     const inspectable = first ?? (await this.picked());
     return inspectable !== undefined && (await this.inspect(inspectable));
+  }
+
+  /** Really stops the thread that has the focus; a worker of a run is stopped by the debugger of the run. */
+  async pauseAtNextLine(): Promise<void> {
+    const { activeDebugSession: session, activeStackItem: item } = vscode.debug;
+    if (session?.type !== INSPECTION_TYPE) {
+      return;
+    }
+    if (session.configuration["run"] !== "") {
+      await this.stopReally(session);
+      return;
+    }
+    if (!this.confirmed.has(session)) {
+      const question = vscode.l10n.t("Pause this thread at its next line of Python code?");
+      const detail = vscode.l10n.t(
+        "Tracing slows down this thread. Other workers may wait for it, and their collectives may time out. Continue or Disconnect ends it.",
+      );
+      if (!(await isConfirmed(question, detail, vscode.l10n.t("Pause")))) {
+        return;
+      }
+      this.confirmed.add(session);
+    }
+    const threadId = item?.session === session ? item.threadId : undefined;
+    try {
+      await session.customRequest(STOP_REQUEST, { threadId });
+    } catch (error) {
+      throw new EaglerayError(
+        "not-paused",
+        error instanceof Error ? error.message : String(error),
+        vscode.l10n.t("The worker keeps running."),
+      );
+    }
   }
 
   private async inspect(inspectable: Inspectable): Promise<boolean> {
