@@ -248,6 +248,7 @@ export const ROWS = {
   log: ".log",
   node: "node",
   group: "group",
+  sentence: "sentence",
   worker: "worker",
   anyWorker: "anyWorker",
   anyGroup: "anyGroup",

@@ -29,6 +29,7 @@ from eagleray.features.clusters.node_access import NodeRoutes, Terminals
 from eagleray.features.clusters.stored_lists import StoredHosts
 from eagleray.features.debugging.debugging import Debugging
 from eagleray.features.debugging.hold_reminder import REMIND_AFTER_S
+from eagleray.features.hangs.paused_sentences import PausedSentences, taking_here
 from eagleray.features.hangs.pictures import Pictures
 from eagleray.features.inspections.inspections import Inspections
 from eagleray.features.pdb.pdb import Pdb
@@ -129,6 +130,7 @@ class App:
     profiling: Profiling
     reports: Reports
     pictures: Pictures
+    sentences: PausedSentences
 
     async def close(self) -> None:
         """Ends every connection; workers that are held stay held."""
@@ -242,4 +244,7 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         profiling=Profiling(RunProfiles(runs), runs_of_adapter, collectors, dashboard),
         reports=Reports(report_records),
         pictures=Pictures(dashboard, runs, commands, slurm, queue),
+        sentences=PausedSentences(
+            workers, taking_here(watch.dashboard, connections.is_local), lambda: watch.visible
+        ),
     )

@@ -12,6 +12,7 @@ const group: GroupRow = {
   title: "W.train",
   workers,
   post_mortem: false,
+  sentence: "",
 };
 const rows = workers.map((worker): Row => ({ row: "worker", worker, group }));
 const [a, b, c] = rows as [Row, Row, Row];

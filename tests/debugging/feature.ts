@@ -34,7 +34,14 @@ export function row(one: PausedWorker): object {
   return {
     row: "worker",
     worker: one,
-    group: { row: "group", cluster: CLUSTER, title: "", workers: [one], post_mortem: false },
+    group: {
+      row: "group",
+      cluster: CLUSTER,
+      title: "",
+      workers: [one],
+      post_mortem: false,
+      sentence: "",
+    },
   };
 }
 
@@ -56,7 +63,9 @@ export class Feature {
 
   async show(...workers: PausedWorker[]): Promise<void> {
     const held = workers.filter((one) => one.state === "held").length;
-    const groups = [{ cluster: CLUSTER, title: "Policy.train", workers, post_mortem: false }];
+    const groups = [
+      { cluster: CLUSTER, title: "Policy.train", workers, post_mortem: false, sentence: "" },
+    ];
     this.fakes.sidecar.notify(CHANGED, { groups, paused: workers.length - held, held });
     await settled();
   }

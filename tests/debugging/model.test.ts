@@ -30,7 +30,9 @@ function worker(id: string, state: PausedWorker["state"], rank: number | null): 
 function snapshot(...workers: PausedWorker[]): Snapshot {
   const held = workers.filter((one) => one.state === "held").length;
   return {
-    groups: [{ cluster: "http://c:1", title: "Policy.train", workers, post_mortem: false }],
+    groups: [
+      { cluster: "http://c:1", title: "Policy.train", workers, post_mortem: false, sentence: "" },
+    ],
     paused: workers.length - held,
     held,
   };
@@ -99,6 +101,7 @@ describe("what is done to a whole group", () => {
       cluster: "http://c:1",
       title: "Policy.train",
       post_mortem: false,
+      sentence: "",
     };
     const rows: Row[] = [
       { ...group, workers: [old] },

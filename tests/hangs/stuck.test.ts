@@ -5,7 +5,14 @@ import { test } from "node:test";
 import { EaglerayError } from "../../extension/common/errors";
 import { CHANGED as CLUSTERS } from "../../extension/features/clusters/messages";
 import { register } from "../../extension/features/hangs";
-import { COMPARE, MARKDOWN, OPEN, PICTURE, SAVE } from "../../extension/features/hangs/messages";
+import {
+  COMPARE,
+  MARKDOWN,
+  OF_GROUP,
+  OPEN,
+  PICTURE,
+  SAVE,
+} from "../../extension/features/hangs/messages";
 import type { ToPicturePage } from "../../extension/features/hangs/page_messages";
 import { parsedPids } from "../../extension/features/hangs/targets_model";
 import { LIST as RUNS } from "../../extension/features/runs/messages";
@@ -63,6 +70,7 @@ const group = (worker = pausedWorker()): Row => ({
   title: "train",
   workers: [worker],
   post_mortem: false,
+  sentence: "",
 });
 
 const ROWS: readonly (readonly [string, Row, object])[] = [
@@ -226,6 +234,25 @@ test("the row of a run with a picture opens that picture", async () => {
   assert.deepEqual(fake.sidecar.sentTo(OPEN), [{ path }]);
   assert.deepEqual(editor.asked, []);
   assert.match(editor.panels.at(-1)?.title ?? "", /^Stuck\? train\.py/);
+});
+
+test("the sentence of paused workers opens its picture, which can be sampled again", async () => {
+  fake.sidecar.on(OF_GROUP, () => picture());
+  await editor.run("eagleray.openPicture", { row: "sentence", group: group() });
+  const panel = editor.panels.at(-1);
+  assert.ok(panel);
+  assert.equal(panel.title, "Stuck? train · local (8265)");
+  const asked = { cluster: CLUSTER.id, title: "train", post_mortem: false };
+  assert.deepEqual(fake.sidecar.sentTo(OF_GROUP), [asked]);
+  await says(panel, { kind: "ready" });
+  await says(panel, { kind: "again" });
+  assert.deepEqual(fake.sidecar.sentTo(PICTURE), [{ cluster: CLUSTER.id, workers: "train" }]);
+});
+
+test("paused processes of a run without Ray are sampled by their PIDs", async () => {
+  const worker = pausedWorker({ cluster: "", pid: 4711 });
+  await opened({ ...group(worker), cluster: "" }, undefined);
+  assert.deepEqual(fake.sidecar.sentTo(PICTURE), [{ pids: [4711] }]);
 });
 
 test("processes of this machine are read from inside once, on request", async () => {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -15,8 +16,10 @@ import psutil
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.hangs.collecting.cluster import ClusterPictures
+from eagleray.features.hangs.collecting.cluster_here import take_here
 from eagleray.features.hangs.collecting.ray_jobs import jobs_of
 from eagleray.features.hangs.model import Picture
+from eagleray.features.hangs.paused_sentences import waited_for
 from eagleray.features.hangs.ray_names import job_of_driver
 from eagleray.ray.dashboard import Dashboard
 
@@ -152,6 +155,24 @@ async def test_actors_in_different_collectives_are_named_by_rank(
     assert taken.coverage.unseen == () and taken.coverage.nodes == ()
     assert leftovers(cluster) == []
     assert [job.submission_id for job in await dashboard.jobs() if job.submission_id] == []
+
+
+async def test_paused_actor_is_named_with_those_that_wait_for_it(
+    run: Callable[..., Program], dashboard: Dashboard
+) -> None:
+    [port] = free_ports(1)
+    run("ray_trainers.py", "paused", "3", str(port))
+    while not any(row.paused_threads for row in await dashboard.all_workers()):
+        await asyncio.sleep(0.2)
+    taken = await take_here(dashboard, "Trainer.hang", paused=1, pause_s=PAUSE_S)
+    assert taken is not None
+    assert re.fullmatch(
+        r"Ranks 0 and 2 wait in all_reduce \(ray_trainers.py:\d+\) for rank 1, "
+        r"which is paused by a debugger in Trainer.hang \(ray_trainers.py:\d+\)\.",
+        taken.verdict.sentence,
+    )
+    assert [each.rank for each in waited_for(taken)] == [1]
+    assert await take_here(dashboard, "Trainer.hang", paused=3, pause_s=PAUSE_S) is None
 
 
 async def test_actors_that_call_back_are_a_proved_cycle(

@@ -13,6 +13,7 @@ from eagleray.adapter_client.client import AdapterClient
 from eagleray.common.errors import EaglerayError
 from eagleray.features.hangs import handlers, messages
 from eagleray.features.hangs.model import PictureTarget
+from eagleray.features.hangs.paused_sentences import PausedSentences
 from eagleray.features.hangs.pictures import Pictures
 from eagleray.features.runs.adapter_gateway import AdapterRunGateway
 from eagleray.features.runs.model import RunPlan, RunState
@@ -24,6 +25,8 @@ from eagleray.slurm.queue import SlurmQueue
 from eagleray.tools.commands import Commands
 from eagleray.tools.shared_answers import SharedAnswers
 from eagleray.wire.requests import RequestServer
+
+from tests.hangs.paused import PausedList
 
 NONE = 2**22 - 1
 WAITS = "import time; print('ready', flush=True); time.sleep(600)"
@@ -43,13 +46,18 @@ class Asked:
         queue = SlurmQueue(slurm, SharedAnswers())
         self.pictures = Pictures(self._dashboard, runs, commands, slurm, queue)
         self._requests = RequestServer()
-        handlers.register(self._requests, self.pictures)
+        self.workers = PausedList()
+        sentences = PausedSentences(self.workers, self._nothing, lambda: False)
+        handlers.register(self._requests, self.pictures, sentences)
 
     async def ask(self, request: Any, params: object) -> Any:
         def report(message: str, percentage: int | None = None) -> None:
             self.progress.append((message, percentage))
 
         return await self._requests.call(request.method, params, report)
+
+    async def _nothing(self, _group: object) -> None:
+        return None
 
     async def _dashboard(self, cluster: str, say: Any) -> Dashboard:
         self.reached.append(cluster)
@@ -178,3 +186,9 @@ async def test_picture_that_cannot_be_written_or_read_is_an_error_with_a_next_st
             await window.ask(request, params)
         assert failed.value.code == code
         assert failed.value.next_step
+
+
+async def test_picture_of_workers_that_run_again_is_gone(window: Asked) -> None:
+    group = {"cluster": "http://c:1", "title": "Policy.train", "post_mortem": False}
+    with pytest.raises(EaglerayError, match="no longer paused"):
+        await window.ask(messages.OF_GROUP, group)

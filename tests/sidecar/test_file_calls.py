@@ -236,7 +236,7 @@ async def ask_about_hangs(panel: Panel, cluster: str, folder: Path) -> None:
         "verdict": {**texts, "confidence": 0.0, "readings": []},
         "classes": [],
         "ranks": [],
-        "coverage": {"processes": 0, "unseen": [], "nodes": []},
+        "coverage": {"processes": 0, "unseen": [], "nodes": [], "workers": ""},
         "inside": [],
     }
     await panel.ask(hangs.PICTURE, pids=[2**22 - 1])
@@ -245,6 +245,7 @@ async def ask_about_hangs(panel: Panel, cluster: str, folder: Path) -> None:
     assert await panel.ask(hangs.OPEN, path=path) == picture
     await panel.ask(hangs.COMPARE, path=path, picture=picture)
     await panel.ask(hangs.MARKDOWN, **picture)
+    await panel.ask(hangs.OF_GROUP, cluster=cluster, title="Policy.train", post_mortem=False)
 
 
 async def test_no_request_makes_a_file_call_in_the_event_loop(

@@ -28,6 +28,7 @@ const group: GroupRow = {
   title: "W.train",
   workers,
   post_mortem: false,
+  sentence: "",
 };
 const [first, second] = workers.map((worker): Row => ({ row: "worker", worker, group }));
 
@@ -189,6 +190,7 @@ const farGroup: GroupRow = {
   title: "W",
   workers: [elsewhere],
   post_mortem: false,
+  sentence: "",
 };
 
 test("workers of two clusters are searched in both, and one that does not answer is said", async () => {

@@ -47,7 +47,10 @@ export function snapshotOf(
   post_mortem = false,
 ): Snapshot {
   return {
-    groups: workers.length === 0 ? [] : [{ cluster: CLUSTER_ID, title, workers, post_mortem }],
+    groups:
+      workers.length === 0
+        ? []
+        : [{ cluster: CLUSTER_ID, title, workers, post_mortem, sentence: "" }],
     paused: workers.filter((worker) => worker.state === "paused").length,
     held: workers.filter((worker) => worker.state === "held").length,
   };

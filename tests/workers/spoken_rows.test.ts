@@ -66,6 +66,7 @@ function pausedOnes(): Spoken[] {
       cluster: "c",
       title,
       post_mortem,
+      sentence: "Rank 0 waits.",
       workers: [...workers, parent],
     })),
   );
@@ -209,7 +210,7 @@ const OPEN_END =
   /^(node|at|rank|process|run|cluster|group|class|report|breakpoint|job|through|waiting|started( by)?)\s*$/;
 
 const VIEWS: readonly (readonly [string, () => Spoken[], readonly string[]])[] = [
-  ["Paused", pausedOnes, ["group", "worker", "empty", "problem"]],
+  ["Paused", pausedOnes, ["group", "sentence", "worker", "empty", "problem"]],
   [
     "Clusters",
     clusterOnes,

@@ -97,6 +97,24 @@ test("a group names the line at which all its workers are paused", () => {
   assert.equal(rows("pausedWorkers")[0], "symbol-class: PolicyWorker.train | 2");
 });
 
+test("a group begins with the sentence that says who waits for its workers; a click opens the picture", () => {
+  const sentence = "Ranks 0 and 2 wait in all_reduce (train.py:91) for rank 1.";
+  const snapshot = snapshotOf([pausedWorker({ location: AT })]);
+  const groups = snapshot.groups.map((group) => ({ ...group, sentence }));
+  fake.sidecar.notify(CHANGED, { ...snapshot, groups });
+  assert.equal(rows("pausedWorkers")[1], `  question: ${sentence} | `);
+  const { provider } = view("pausedWorkers");
+  const [group] = provider.getChildren();
+  const [row] = provider.getChildren(group);
+  const item = provider.getTreeItem(row);
+  assert.equal(item.tooltip, sentence);
+  assert.deepEqual(item.command, {
+    command: "eagleray.openPicture",
+    title: "",
+    arguments: [{ row: "sentence", group }],
+  });
+});
+
 /** The item of the only listed worker. */
 function workerItem(): ReturnType<FakeTreeView["provider"]["getTreeItem"]> {
   const { provider } = view("pausedWorkers");

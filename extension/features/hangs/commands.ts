@@ -11,10 +11,11 @@ import { longWork } from "../../dialogs";
 import type { Row } from "../../panel";
 import type { Cluster } from "../clusters/messages";
 import { runName } from "../runs/worker_names";
-import { OPEN, PICTURE, type PictureTarget } from "./messages";
+import { OF_GROUP, OPEN, PICTURE, type PictureTarget } from "./messages";
 import { PicturePanels, selectPicture, type NamedPicture } from "./picture_panel";
 import {
   ofCluster,
+  ofProcesses,
   parsedPids,
   targetOf,
   targetsOf,
@@ -42,8 +43,17 @@ export class StuckCommands {
     }
   }
 
-  /** Opens the last picture of the run of the row; without a row the user selects a file. */
+  /** Opens the last picture of the row’s run, or of its paused workers; without a row the user selects a file. */
   async openPicture(rows: readonly Row[]): Promise<void> {
+    const [first] = rows;
+    if (first?.row === "sentence") {
+      const { cluster, title, post_mortem } = first.group;
+      const picture = await this.app.sidecar.request(OF_GROUP, { cluster, title, post_mortem });
+      const named = targetOf([first.group], this.app.clusters.value);
+      const target = named !== undefined && "target" in named ? named.target : undefined;
+      await this.panels.show({ name: named?.name ?? plain(title), picture, target });
+      return;
+    }
     const [run] = rows.flatMap((row) => (row.row === "run" ? [row.run] : []));
     const path = run?.picture?.path ?? (await selectPicture(vscode.l10n.t("Open a Saved Picture")));
     if (path !== undefined) {
@@ -104,7 +114,5 @@ async function typedProcesses(): Promise<NamedTarget | undefined> {
       parsedPids(text) === undefined ? vscode.l10n.t("Enter PIDs such as 4711 4712.") : undefined,
   });
   const pids = parsedPids(typed ?? "");
-  return pids === undefined
-    ? undefined
-    : { name: vscode.l10n.t("PID {0}", pids.join(", ")), target: { pids } };
+  return pids === undefined ? undefined : ofProcesses(pids);
 }

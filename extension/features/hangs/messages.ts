@@ -5,6 +5,7 @@ export const PICTURE = request<PictureTarget, Picture>("eagleray/hangs/picture")
 export const SAVE = request<PictureToSave, Nothing>("eagleray/hangs/save");
 export const OPEN = request<PictureFile, Picture>("eagleray/hangs/open");
 export const COMPARE = request<EarlierPicture, PictureChanges>("eagleray/hangs/compare");
+export const OF_GROUP = request<PausedGroupName, Picture>("eagleray/hangs/ofGroup");
 export const MARKDOWN = request<Picture, PictureText>("eagleray/hangs/markdown");
 
 /** A saved picture by its path. */
@@ -32,6 +33,13 @@ export interface PictureChanges {
 /** A picture in Markdown, without secrets. */
 export interface PictureText {
   readonly text: string;
+}
+
+/** A group in the list of paused workers. */
+export interface PausedGroupName {
+  readonly cluster: string;
+  readonly title: string;
+  readonly post_mortem: boolean;
 }
 
 /**

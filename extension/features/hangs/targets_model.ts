@@ -1,5 +1,7 @@
 /** What a picture is taken of: from the row of a view, or chosen from all that can be sampled. */
 
+import { l10n } from "vscode";
+
 import { dotted, plain } from "../../common/texts";
 import type { Row } from "../../panel";
 import type { Cluster, Clusters, Job } from "../clusters/messages";
@@ -28,6 +30,9 @@ export function targetOf(rows: readonly Row[], { clusters }: Clusters): Sampled 
       return ofRun(row.run);
     }
     const id = clusterOf(row);
+    if (id === "" && "workers" in row) {
+      return ofProcesses(row.workers.map(({ pid }) => pid));
+    }
     if (id !== undefined) {
       const name = plain(clusters.find((cluster) => cluster.id === id)?.name ?? id);
       const workers = groupOf(row);
@@ -49,6 +54,10 @@ export function targetsOf({ clusters }: Clusters, runs: readonly Run[]): readonl
 
 export function ofCluster({ id, name }: Cluster): NamedTarget {
   return { name: plain(name), target: { cluster: id } };
+}
+
+export function ofProcesses(pids: readonly number[]): NamedTarget {
+  return { name: l10n.t("PID {0}", pids.join(", ")), target: { pids } };
 }
 
 function ofRun(run: Run): NamedTarget {

@@ -50,7 +50,10 @@ export function pausedRows(view: PausedView, row?: PausedRow): readonly PausedRo
     case undefined:
       return view.snapshot.groups.length > 0 ? groupRows(view.snapshot) : emptyRows(view.clusters);
     case "group":
-      return row.workers.map((worker) => ({ row: "worker", worker, group: row }));
+      return [
+        ...(row.sentence === "" ? [] : [{ row: "sentence", group: row } as const]),
+        ...row.workers.map((worker) => ({ row: "worker", worker, group: row }) as const),
+      ];
     case "worker":
       return row.worker.children.map((worker) => ({ row: "worker", worker, group: row.group }));
     case "empty":
@@ -60,12 +63,16 @@ export function pausedRows(view: PausedView, row?: PausedRow): readonly PausedRo
         problem,
       }));
     case "problem":
+    case "sentence":
       return [];
   }
 }
 
 /** The command that a click on a row runs. */
 export function pausedClick(row: PausedRow): string | undefined {
+  if (row.row === "sentence") {
+    return COMMANDS.openPicture;
+  }
   return row.row === "worker" && row.worker.state !== "gone" ? COMMANDS.attach : undefined;
 }
 
@@ -75,6 +82,8 @@ export function pausedTexts(view: PausedView, row: PausedRow): RowTexts {
       return groupTexts(view, row);
     case "worker":
       return workerTexts(view, row.worker, row.group);
+    case "sentence":
+      return sentenceTexts(row.group);
     case "empty":
       return emptyTexts(row.cluster);
     case "problem":
@@ -134,6 +143,20 @@ function groupTexts(view: PausedView, group: GroupRow): RowTexts {
     ...groupIcon(group),
     context: ROWS.group,
     children: total > UNFOLDED_AT_MOST ? "collapsed" : "expanded",
+  };
+}
+
+function sentenceTexts({ cluster, title, post_mortem, sentence }: GroupRow): RowTexts {
+  const text = plain(sentence, 300);
+  return {
+    id: `sentence ${cluster} ${title}${post_mortem ? " post-mortem" : ""}`,
+    label: text,
+    description: "",
+    tooltip: text,
+    spoken: text,
+    icon: "question",
+    context: ROWS.sentence,
+    children: "none",
   };
 }
 

@@ -12,12 +12,20 @@ export interface GroupRow {
   readonly title: string;
   readonly workers: readonly PausedWorker[];
   readonly post_mortem: boolean;
+  /** Which ranks wait for the workers, "" if that isn't known. */
+  readonly sentence: string;
 }
 
 /** One paused, held or debugged worker; `group` is its parent row. */
 export interface WorkerRow {
   readonly row: "worker";
   readonly worker: PausedWorker;
+  readonly group: GroupRow;
+}
+
+/** Which ranks wait for the paused workers of a group. */
+interface SentenceRow {
+  readonly row: "sentence";
   readonly group: GroupRow;
 }
 
@@ -103,6 +111,6 @@ export function workersOf(rows: readonly Row[]): WorkerPlace[] {
   });
 }
 
-export type PausedRow = GroupRow | WorkerRow | EmptyRow | ProblemRow;
+export type PausedRow = GroupRow | SentenceRow | WorkerRow | EmptyRow | ProblemRow;
 
 export type ClusterTreeRow = ClustersRow | NodeRow | AnyGroupRow | AnyWorkerRow | LoadingRow;

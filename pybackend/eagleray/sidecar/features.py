@@ -46,4 +46,4 @@ def register(server: RequestServer, app: App) -> None:
     presets.register(server, app.preparing, app.debug_runs, trusted=app.settings.trusted)
     profiling.register(server, app.profiling, app.runs)
     reports.register(server, app.reports)
-    hangs.register(server, app.pictures)
+    hangs.register(server, app.pictures, app.sentences)

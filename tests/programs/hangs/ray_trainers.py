@@ -1,6 +1,7 @@
 """Actors of Ray that train on gloo and then call different collectives: odd ranks gather while even ones reduce.
 
-`late`: each sets its rank in its own environment, as Ray Train and OpenRLHF do; `arguments`: no variable has it.
+`late`: each sets its rank in its own environment, as Ray Train and OpenRLHF do; `arguments`: no variable has it; `paused`:
+rank 1 waits in breakpoint() instead.
 """
 
 import os
@@ -19,7 +20,8 @@ class Trainer:
         os.environ["TORCH_FR_BUFFER_SIZE"] = "2000"
         self.rank, self.world = rank, world
         self.gradient = torch.ones(100)
-        if how == "late":
+        self.how = how
+        if how != "arguments":
             os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(world)}
             os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
             dist.init_process_group("gloo")
@@ -32,7 +34,9 @@ class Trainer:
         return self.rank
 
     def hang(self) -> None:
-        if self.rank % 2:
+        if self.how == "paused" and self.rank == 1:
+            breakpoint()
+        elif self.how != "paused" and self.rank % 2:
             self.gather()
         else:
             self.reduce()

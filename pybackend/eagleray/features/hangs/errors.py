@@ -90,6 +90,14 @@ def no_workers(address: str, written: str) -> EaglerayError:
     )
 
 
+def no_longer_paused() -> EaglerayError:
+    return EaglerayError(
+        "no-longer-paused",
+        t("These workers are no longer paused."),
+        t("Take a new picture of their cluster."),
+    )
+
+
 def not_saved(path: Path, why: str) -> EaglerayError:
     return EaglerayError(
         "picture-not-saved",

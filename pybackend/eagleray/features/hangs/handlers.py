@@ -11,34 +11,46 @@ from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.features.hangs import comparing, errors, messages, saved, texts
 from eagleray.features.hangs.model import Picture, PictureTarget
+from eagleray.features.hangs.paused_sentences import PausedSentences
 from eagleray.features.hangs.pictures import Pictures
 
 if TYPE_CHECKING:
     from eagleray.wire.requests import ReportProgress, RequestServer
 
 
-def register(server: RequestServer, pictures: Pictures) -> None:
+def register(server: RequestServer, pictures: Pictures, sentences: PausedSentences) -> None:
     """Answers the requests of this feature."""
-    handlers = HangHandlers(pictures)
+    handlers = HangHandlers(pictures, sentences)
     server.on_request(messages.PICTURE, handlers.picture)
     server.on_request(messages.SAVE, handlers.save)
     server.on_request(messages.OPEN, handlers.open)
     server.on_request(messages.COMPARE, handlers.compare)
+    server.on_request(messages.OF_GROUP, handlers.of_group)
     server.on_request(messages.MARKDOWN, handlers.markdown)
+    server.in_background("sentences of paused workers", sentences.run)
 
 
 class HangHandlers:
     """One method per request about pictures of hangs."""
 
-    def __init__(self, pictures: Pictures) -> None:
+    def __init__(self, pictures: Pictures, sentences: PausedSentences) -> None:
         self._pictures = pictures
+        self._sentences = sentences
 
     async def picture(self, target: PictureTarget, report: ReportProgress) -> Picture:
         def on_progress(done: int, all_rounds: int) -> None:
             sentence = t("Sample {done} of {all} taken", done=done, all=all_rounds)
             report(sentence, round(100 * done / all_rounds))
 
-        return await self._pictures.take(target, on_progress, report)
+        taken = await self._pictures.take(target, on_progress, report)
+        self._sentences.note(target.cluster, taken)
+        return taken
+
+    async def of_group(self, group: messages.PausedGroupName) -> Picture:
+        taken = self._sentences.picture(group.cluster, group.title, group.post_mortem)
+        if taken is None:
+            raise errors.no_longer_paused()
+        return taken
 
     async def save(self, request: messages.PictureToSave) -> None:
         path = Path(request.path)

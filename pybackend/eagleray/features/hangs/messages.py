@@ -50,8 +50,18 @@ class PictureText:
     text: str
 
 
+@frozen
+class PausedGroupName:
+    """A group in the list of paused workers."""
+
+    cluster: str
+    title: str
+    post_mortem: bool
+
+
 PICTURE = LongRequest("eagleray/hangs/picture", PictureTarget, Picture)
 SAVE = Request("eagleray/hangs/save", PictureToSave, NoneType)
 OPEN = Request("eagleray/hangs/open", PictureFile, Picture)
 COMPARE = Request("eagleray/hangs/compare", EarlierPicture, PictureChanges)
+OF_GROUP = Request("eagleray/hangs/ofGroup", PausedGroupName, Picture)
 MARKDOWN = Request("eagleray/hangs/markdown", Picture, PictureText)

@@ -50,12 +50,27 @@ Rule = Callable[[Scene], Iterator[Reading]]
 def in_debugger(scene: Scene) -> Iterator[Reading]:
     stopped_ranks = scene.world.doing(Doing.IN_DEBUGGER)
     if stopped_ranks:
+        about = _about(scene, stopped_ranks)
         text = counted(
             len(stopped_ranks),
             "{Ranks} waits in a debugger{place}.",
             "{Ranks} wait in a debugger{place}.",
-            **_about(scene, stopped_ranks),
+            **about,
         )
+        if scene.waiting:
+            others = counted(
+                len(scene.waiting),
+                "{Ranks} waits in {calls}",
+                "{Ranks} wait in {calls}",
+                **_about(scene, scene.waiting),
+            )
+            text = counted(
+                len(stopped_ranks),
+                "{others_wait} for {ranks}, which is paused by a debugger{place}.",
+                "{others_wait} for {ranks}, which are paused by a debugger{place}.",
+                others_wait=others,
+                **about,
+            )
         step = t("Continue in that debugger.")
         yield _reading(scene, Kind.DEBUGGER, stopped_ranks, 0.95, text, step)
 

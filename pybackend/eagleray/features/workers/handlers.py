@@ -68,6 +68,8 @@ class Panel:
 
     async def watch(self, params: messages.Watch) -> None:
         self._cluster_watch.set_visible(params.visible)
+        # Some of what is listed is only looked up while it is visible.
+        self._workers.notify_changed()
 
     async def refresh(self) -> messages.Snapshot:
         return snapshot(await self._workers.refresh())
@@ -78,6 +80,7 @@ class Panel:
         changed.set()
         end = self._workers.on_change(changed.set)
         sent: list[PausedWorker] | None = None
+        sentences: list[str] = []
         try:
             while True:
                 await changed.wait()
@@ -91,8 +94,8 @@ class Panel:
                 groups = listed(groups)
                 # Passing time is no change: the editor counts the seconds itself.
                 rows = [_without_time(worker) for worker in all_workers(groups)]
-                if rows != sent:
-                    sent = rows
+                if (rows, now := [group.sentence for group in groups]) != (sent, sentences):
+                    sent, sentences = rows, now
                     self._server.notify(messages.CHANGED, snapshot(groups))
                 await asyncio.sleep(max(GAP_S, GAP_PER_ROW_S * len(rows)))
         finally:

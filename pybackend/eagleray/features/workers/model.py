@@ -111,13 +111,15 @@ class PausedWorker:
 class PausedGroup:
     """Workers of one cluster that run the same thing, or that failed in it.
 
-    `title` is "PolicyWorker.train", the class alone while the method is not known, or "Driver".
+    `title` is "PolicyWorker.train", the class alone while the method is not known, or "Driver".  `sentence` says which
+    ranks wait for them, "" if that isn't known.
     """
 
     cluster: str
     title: str
     workers: tuple[PausedWorker, ...]
     post_mortem: bool = False
+    sentence: str = ""
 
 
 def all_workers(groups: tuple[PausedGroup, ...]) -> list[PausedWorker]:

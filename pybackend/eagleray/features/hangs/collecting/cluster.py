@@ -95,7 +95,7 @@ class ClusterPictures:
 
         With `workers` only of those that this names (see `of_workers`), and of what they have started.  `inside`: a thread in some of the processes, for two minutes, reads exceptions, awaited tasks and collectives.
         """
-        nodes, listed = await asyncio.gather(dashboard.nodes(), _rows(dashboard))
+        nodes, listed = await asyncio.gather(dashboard.nodes(), rows_of(dashboard))
         part = restricted(listed, jobs)
         names = part_of(nodes, part, jobs, workers)
         if workers and not any(each.named or each.workers for each in names.values()):
@@ -276,7 +276,7 @@ def _request(names: Mapping[str, NodeNames], rounds: int, pause_s: float) -> byt
     return json.dumps({"rounds": rounds, "pause_s": pause_s, "nodes": nodes}).encode()
 
 
-async def _rows(dashboard: Dashboard) -> ClusterRows:
+async def rows_of(dashboard: Dashboard) -> ClusterRows:
     actors, workers, tasks = await asyncio.gather(
         dashboard.actors(), dashboard.all_workers(), _tasks(dashboard)
     )

@@ -26,6 +26,9 @@ from eagleray.sampling.dumps import Tools
 from eagleray.sampling.node import NodeSamples, sample
 from eagleray.tools.pyspy import find_program
 
+# Takes the number of rounds that are done.
+OnRound = Callable[[int], None]
+
 
 class Cancelled(Exception):
     """Ends the thread that samples; its task was cancelled."""
@@ -45,7 +48,8 @@ async def take(
     `inside`: a thread in some of the processes, for two minutes, reads exceptions, awaited tasks and collectives.
     Raises EaglerayError if none of them runs.
     """
-    node = await _sample(pids, on_progress, rounds, pause_s)
+    sample = partial(_sample_now, pids, rounds, pause_s)
+    node = await sampled_in_thread(sample, on_progress, rounds)
     if not node.processes:
         raise errors.no_processes(pids)
     sampled = evidence([node], pause_s, is_whole=False)
@@ -57,9 +61,7 @@ async def _ask(places: Sequence[Place]) -> Readings:
     return dict(zip(places, map(reading_of, answers), strict=True))
 
 
-def _sample_now(
-    pids: Sequence[int], rounds: int, pause_s: float, on_round: Callable[[int], None]
-) -> NodeSamples:
+def _sample_now(pids: Sequence[int], rounds: int, pause_s: float, on_round: OnRound) -> NodeSamples:
     """Blocks while it samples; without any process it doesn't wait for the next round."""
     if not any(proc.stat(pid) for pid in pids):
         raise errors.no_processes(pids)
@@ -67,9 +69,10 @@ def _sample_now(
     return sample(pids, tools, rounds=rounds, pause_s=pause_s, on_round=on_round)
 
 
-async def _sample(
-    pids: Sequence[int], on_progress: OnProgress, rounds: int, pause_s: float
+async def sampled_in_thread(
+    sample: Callable[[OnRound], NodeSamples], on_progress: OnProgress, rounds: int
 ) -> NodeSamples:
+    """What `sample` returns, which runs in a thread; a cancellation ends that after its round."""
     is_cancelled = threading.Event()
     loop = asyncio.get_running_loop()
 
@@ -79,8 +82,6 @@ async def _sample(
         loop.call_soon_threadsafe(on_progress, done, rounds)
 
     try:
-        return await asyncio.to_thread(
-            partial(_sample_now, pids, rounds=rounds, pause_s=pause_s, on_round=on_round)
-        )
+        return await asyncio.to_thread(sample, on_round)
     finally:
         is_cancelled.set()
