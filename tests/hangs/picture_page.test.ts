@@ -238,10 +238,12 @@ test("what was not sampled is said once for each reason, and for each node", () 
     ],
     workers: "Policy.train",
     main_only: [5],
+    resumed: [2, 3],
   };
   assert.deepEqual(unseenTexts(TEXTS, coverage), [
     "Workers other than Policy.train",
     "Rank 5: only the main thread was read",
+    "Ranks 2-3: left stopped by py-spy, then resumed by SIGCONT",
     "Ranks 0-1,3: has ended",
     "Rank 7: reading it isn’t allowed",
     "Node node-3: no answer in time",

@@ -86,7 +86,7 @@ export function picture(changes: Partial<Picture> = {}): Picture {
     verdict: verdict(),
     classes: [stack(), gathering()],
     ranks: [0, 1, 2, 3].map((rank) => process(rank)),
-    coverage: { processes: 4, unseen: [], nodes: [], workers: "", main_only: [] },
+    coverage: { processes: 4, unseen: [], nodes: [], workers: "", main_only: [], resumed: [] },
     inside: [],
     ...changes,
   };
@@ -120,6 +120,6 @@ export function largePicture(ranks: number, classes: number): Picture {
       }),
     ),
     ranks: numbers.map((rank) => process(rank, { node: `node-${Math.floor(rank / 8)}` })),
-    coverage: { processes: ranks, unseen: [], nodes: [], workers: "", main_only: [] },
+    coverage: { processes: ranks, unseen: [], nodes: [], workers: "", main_only: [], resumed: [] },
   });
 }

@@ -1,5 +1,6 @@
 """Stacks of real processes: running, stopped, ended, and what py-spy says where it may not look."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -7,10 +8,14 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
+from eagleray.features.hangs import texts
+from eagleray.features.hangs.collecting import here
+from eagleray.inspecting.outside import Outside
 from eagleray.sampling import dumps, proc
-from eagleray.sampling.dumps import Tools, dump, failure_reason
+from eagleray.sampling.dumps import Tools, dump, failure_reason, listed_threads
 from eagleray.tools.pyspy import find_program
 
 from tests.hangs.ranks import refused_py_spy
@@ -83,17 +88,62 @@ def test_process_that_may_not_be_traced_and_is_of_no_run_is_unread_and_unharmed(
         assert state_of(pid) == "S"
 
 
-def test_process_that_a_killed_tool_has_left_stopped_goes_on(
-    tmp_path, monkeypatch: pytest.MonkeyPatch
+STOPPING_PY_SPY = """#!/bin/sh
+# py-spy that is killed while it holds a process (its issues 390, 416), which can't be brought about at will.
+for last; do :; done
+case " $* " in *" --nonblocking "*) exec "{py_spy}" "$@";; esac
+kill -STOP "$last"
+exec sleep 60
+"""
+
+
+@pytest.mark.parametrize("then", [find_program(), "false"])
+def test_process_that_a_killed_tool_has_left_stopped_is_resumed_also_if_the_next_attempt_succeeds(
+    then: str, tmp_path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # py-spy that is killed while it holds a process (its issues 390, 416), which can't be brought about at will.
-    tool = tmp_path / "fake-py-spy"
-    tool.write_text('#!/bin/sh\nfor last; do :; done\nkill -STOP "$last"\nsleep 60\n')
-    tool.chmod(0o755)
+    tools = Tools(py_spy=stopping_py_spy(tmp_path, then))
     monkeypatch.setattr(dumps, "TIME_LIMIT_S", 0.3)
     with python(WAITING) as pid:
-        taken = dump(pid, Tools(py_spy=str(tool)))
-        assert (taken.reason, taken.resumed) == ("timeout", True)
+        taken = dump(pid, tools)
+        assert (bool(taken.threads), taken.resumed) == (then != "false", True)
+        wait_for_state(pid, "S")
+        listed = listed_threads(pid, tools)
+        assert (bool(listed.threads), listed.resumed) == (then != "false", True)
+        wait_for_state(pid, "S")
+
+
+def test_process_that_a_cancelled_tool_has_left_stopped_is_resumed(
+    tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cancelled(_program: str, pid: int, _options: list[str]) -> None:
+        os.kill(pid, signal.SIGSTOP)
+        wait_for_state(pid, "T")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(dumps, "_py_spy", cancelled)
+    with python(WAITING) as pid:
+        with pytest.raises(KeyboardInterrupt):
+            dump(pid, TOOLS)
+        wait_for_state(pid, "S")
+
+
+def test_picture_and_inspection_name_the_process_that_was_resumed(
+    tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dumps, "TIME_LIMIT_S", 0.3)
+    tool = stopping_py_spy(tmp_path, find_program())
+    monkeypatch.setattr(here, "find_program", lambda: tool)
+    with python(WAITING) as pid:
+        taken = asyncio.run(here.take([pid], pause_s=0.01))
+        assert taken.coverage.resumed == (pid,)
+        sentence = f"Sent SIGCONT to rank {pid}, which py-spy had left stopped"
+        assert sentence in texts.lines(taken)
+        outside = Outside(pid, Tools(py_spy=tool), "The process gave no answer")
+        outside.ask("threads")
+        outside.ask("threads")
+        assert outside.why_outside == (
+            "The process gave no answer. py-spy had left it stopped, so Eagleray sent SIGCONT"
+        )
         wait_for_state(pid, "S")
 
 
@@ -117,6 +167,13 @@ def test_process_that_a_killed_tool_has_left_stopped_goes_on(
 )
 def test_reason_is_read_from_the_number_of_the_error(message: str, reason: str) -> None:
     assert failure_reason(message) == reason
+
+
+def stopping_py_spy(folder: Path, py_spy: str) -> str:
+    path = folder / "stopping-py-spy"
+    path.write_text(STOPPING_PY_SPY.format(py_spy=py_spy))
+    path.chmod(0o755)
+    return str(path)
 
 
 def state_of(pid: int) -> str:

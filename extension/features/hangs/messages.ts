@@ -181,7 +181,9 @@ export interface SilentNode {
  *
  * `workers` is the title or pattern of the workers that alone were sampled, "" for all.
  * `main_only` are the ranks that
- * wrote the stack of their main thread themselves, since tracing them isn't allowed.
+ * wrote the stack of their main thread themselves, since tracing them isn't allowed.  `resumed`
+ * are those that py-spy had
+ * left stopped, so that they were sent SIGCONT.
  */
 export interface Coverage {
   readonly processes: number;
@@ -189,6 +191,7 @@ export interface Coverage {
   readonly nodes: readonly SilentNode[];
   readonly workers: string;
   readonly main_only: readonly number[];
+  readonly resumed: readonly number[];
 }
 
 /**

@@ -140,6 +140,7 @@ export function pictureTexts() {
       timeout: vscode.l10n.t("no answer in time"),
       "no-tool": vscode.l10n.t("py-spy is missing"),
       "main-only": vscode.l10n.t("only the main thread was read"),
+      resumed: vscode.l10n.t("left stopped by py-spy, then resumed by SIGCONT"),
       "not-python": vscode.l10n.t("not a Python process"),
       failed: vscode.l10n.t("sampling failed"),
       stopped: vscode.l10n.t("stopped"),

@@ -264,10 +264,10 @@ PICTURE: Shape = {
     ),
     "ranks": Field(f"every process: list of {{{', '.join(_RANK)}}}", "array", _RANK),
     "coverage": Field(
-        "{seen, unseen, nodes, workers, main_only}: how many processes were read, which ranks and nodes were not, "
-        "with --workers its pattern, and the ranks of which only the main thread was read",
+        "{seen, unseen, nodes, workers, main_only, resumed}: how many processes were read, which ranks and nodes were not, "
+        "with --workers its pattern, the ranks of which only the main thread was read, and those that were sent SIGCONT",
         "object",
-        ("seen", "unseen", "nodes", "workers", "main_only"),
+        ("seen", "unseen", "nodes", "workers", "main_only", "resumed"),
     ),
     "inside": Field(
         f"what processes say of themselves, with --inside: list of {{{', '.join(_INSIDE)}}}",

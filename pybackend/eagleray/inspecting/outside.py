@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 HOW = "py-spy"
+_RESUMED = ". py-spy had left it stopped, so Eagleray sent SIGCONT"
 
 
 class Outside:
@@ -36,7 +37,9 @@ class Outside:
         self._threads = []
 
     def _read(self) -> list[dict[str, Any]]:
-        self._threads = listed_threads(self.pid, self._tools)
+        self._threads, resumed = listed_threads(self.pid, self._tools)
+        if resumed and _RESUMED not in self.why_outside:
+            self.why_outside += _RESUMED
         if not self._threads:
             raise OSError("py-spy can't read the process")
         return [_thread(self.pid, thread) for thread in self._threads]

@@ -2,8 +2,8 @@
 
 py-spy stops a process for some milliseconds and can't read one that is stopped already; without stopping it reads
 that too, but fails on about a third of the dumps of busy processes (py-spy 0.4.3).  So it stops first.  A py-spy that
-is killed may leave its process stopped (py-spy issues 390, 416), so the state is compared afterwards.  Where py-spy may not
-read a process of a run, that writes the stack of its main thread itself.
+is killed may leave its process stopped (py-spy issues 390, 416), so the state is compared after each attempt that failed.
+Where py-spy may not read a process of a run, that writes the stack of its main thread itself.
 """
 
 from __future__ import annotations
@@ -74,50 +74,78 @@ class Tools(NamedTuple):
     py_spy: str = ""
 
 
+class ListedThreads(NamedTuple):
+    """What py-spy prints of the threads of a process, with their variables: none if it can't read them.
+
+    `resumed`: the tool had left it stopped.
+    """
+
+    threads: list[dict[str, Any]]
+    resumed: bool = False
+
+
 def dump(pid: int, tools: Tools, *, variables: bool = False) -> ProcessDump:
     """The stacks of `pid` now, with `peers` and `exceptions` if `variables`.  Takes at most twice `TIME_LIMIT_S`."""
     before = proc.stat(pid)
     if before is None or before.state in "ZX":
         return ProcessDump(pid, "", "", "ended", ())
-    listed, how, reason = _first_readable(before, tools, variables)
+    attempts = _Attempts(before, tools)
+    listed, how, reason = attempts.first_readable(variables)
     if listed is not None:
-        return ProcessDump(pid, before.state, how, "", parse(pid, listed))
-    resumed = _resume_if_left_stopped(before)
+        return ProcessDump(pid, before.state, how, "", parse(pid, listed), attempts.resumed)
     if reason in _UNREADABLE and (frames := main_stack(pid)):
         main = Thread("MainThread", True, before.state == "R", False, frames)
-        return ProcessDump(pid, before.state, BY_SIGNAL, "", (main,), resumed)
-    return ProcessDump(pid, before.state, "", reason, (), resumed)
+        return ProcessDump(pid, before.state, BY_SIGNAL, "", (main,), attempts.resumed)
+    return ProcessDump(pid, before.state, "", reason, (), attempts.resumed)
 
 
-def listed_threads(pid: int, tools: Tools) -> list[dict[str, Any]]:
-    """What py-spy prints of the threads of `pid` and their variables, [] if it can't read them."""
+def listed_threads(pid: int, tools: Tools) -> ListedThreads:
     before = proc.stat(pid)
-    if before is None or before.state in "ZX" or not tools.py_spy:
-        return []
-    listed, _how, _reason = _first_readable(before, tools, variables=True)
-    if listed is None:
-        _resume_if_left_stopped(before)
-        return []
-    return [thread for thread in listed if thread["pid"] == pid]
+    if before is None or before.state in "ZX":
+        return ListedThreads([])
+    attempts = _Attempts(before, tools)
+    listed, _how, _reason = attempts.first_readable(variables=True)
+    threads = [thread for thread in listed or () if thread["pid"] == pid]
+    return ListedThreads(threads, attempts.resumed)
 
 
-def _first_readable(
-    process: proc.ProcessStat, tools: Tools, variables: bool
-) -> tuple[list[dict[str, Any]] | None, str, str]:
-    """The threads in the JSON of py-spy, the way that worked, and the reason if none did."""
-    if not tools.py_spy:
-        return None, "", "no-tool"
-    methods = ("nonblocking",) if process.state in _STOPPED else ("blocking", "nonblocking")
-    reason = ""
-    for method in methods:
-        options = ["--nonblocking"] if method == "nonblocking" else []
-        options += ["--locals"] if variables else []
-        listed, reason = _py_spy(tools.py_spy, process.pid, options)
-        if listed is not None:
-            return listed, f"py-spy {method}", ""
-        if reason in ("permission", "ended"):
-            break
-    return None, "", reason
+class _Attempts:
+    """Runs of py-spy on one process, none of which leaves it stopped; `resumed`: one had."""
+
+    def __init__(self, process: proc.ProcessStat, tools: Tools) -> None:
+        self._process = process
+        self._tools = tools
+        self.resumed = False
+        self._has_failed = False
+
+    def first_readable(self, variables: bool) -> tuple[list[dict[str, Any]] | None, str, str]:
+        """The threads in the JSON of py-spy, the way that worked, and the reason if none did."""
+        if not self._tools.py_spy:
+            return None, "", "no-tool"
+        is_stopped = self._process.state in _STOPPED
+        reason = ""
+        for method in ("nonblocking",) if is_stopped else ("blocking", "nonblocking"):
+            options = ["--nonblocking"] if method == "nonblocking" else []
+            options += ["--locals"] if variables else []
+            try:
+                listed, reason = _py_spy(self._tools.py_spy, self._process.pid, options)
+                self._has_failed |= listed is None
+            except BaseException:
+                self._has_failed = True
+                raise
+            finally:
+                # Also after the next one: the stop that a killed py-spy has begun may come late.
+                self._compare()
+            if listed is not None:
+                return listed, f"py-spy {method}", ""
+            if reason in ("permission", "ended"):
+                break
+        return None, "", reason
+
+    def _compare(self) -> None:
+        # A py-spy that succeeds has resumed the process, which somebody else may stop meanwhile.
+        if self._has_failed and _resume_if_left_stopped(self._process):
+            self.resumed = True
 
 
 def _py_spy(program: str, pid: int, options: list[str]) -> tuple[list[dict[str, Any]] | None, str]:

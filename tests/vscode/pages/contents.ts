@@ -196,6 +196,7 @@ export function pictureStates(): PictureState[] {
       nodes: [{ node: "node-3", reason: "timeout", detail: "" }],
       workers: "Policy.train",
       main_only: [],
+      resumed: [],
     },
   });
   const empty = picture({ classes: [], ranks: [], verdict: { ...unknown.verdict, readings: [] } });

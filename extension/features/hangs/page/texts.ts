@@ -27,10 +27,13 @@ function confidenceWord(texts: PictureTexts, confidence: number): string {
 
 /** "Ranks 0-3: has ended", one for each reason, then the nodes without an answer. */
 export function unseenTexts(texts: PictureTexts, coverage: Coverage): string[] {
-  const { unseen, nodes, workers, main_only } = coverage;
+  const { unseen, nodes, workers, main_only, resumed } = coverage;
   const byReason = new Map<string, number[]>();
   if (main_only.length > 0) {
     byReason.set("main-only", [...main_only]);
+  }
+  if (resumed.length > 0) {
+    byReason.set("resumed", [...resumed]);
   }
   for (const { reason, rank } of unseen) {
     byReason.set(reason, [...(byReason.get(reason) ?? []), rank]);

@@ -151,7 +151,8 @@ class Coverage:
     """`processes` counts those whose stacks were read; in JSON it is `seen`.
 
     `workers` is the title or pattern of the workers that alone were sampled, "" for all.  `main_only` are the ranks that
-    wrote the stack of their main thread themselves, since tracing them isn't allowed.
+    wrote the stack of their main thread themselves, since tracing them isn't allowed.  `resumed` are those that py-spy had
+    left stopped, so that they were sent SIGCONT.
     """
 
     processes: int
@@ -159,6 +160,7 @@ class Coverage:
     nodes: tuple[SilentNode, ...]
     workers: str = ""
     main_only: tuple[int, ...] = ()
+    resumed: tuple[int, ...] = ()
 
 
 @frozen

@@ -60,6 +60,11 @@ def picture(
             tuple(silent),
             printable(evidence.workers, 100),
             tuple(each.rank for each in evidence.processes if each.last.how == BY_SIGNAL),
+            tuple(
+                each.rank
+                for each in evidence.processes
+                if any(sample.resumed for sample in each.samples)
+            ),
         ),
         tuple(_inside(each) for each in evidence.processes if each.reading is not None),
     )

@@ -201,6 +201,11 @@ def _unseen(coverage: Coverage) -> Iterator[str]:
             "Not seen: further threads of {ranks} (reading them is not allowed)",
             ranks=wording.ranks_of(RankSet.of(coverage.main_only)),
         )
+    if coverage.resumed:
+        yield t(
+            "Sent SIGCONT to {ranks}, which py-spy had left stopped",
+            ranks=wording.ranks_of(RankSet.of(coverage.resumed)),
+        )
     if coverage.workers:
         yield t("Not seen: workers other than {name}", name=coverage.workers)
     for node in coverage.nodes:
