@@ -38,6 +38,7 @@ import {
   membersText,
   placeText,
   rankText,
+  readInsideText,
   unseenTexts,
 } from "../../extension/features/hangs/page/texts";
 import { pictureTexts } from "../../extension/features/hangs/picture_texts";
@@ -293,13 +294,16 @@ test("what processes say of themselves are sentences with their frames", () => {
         awaits: [{ ...task, frames: [fit, library] }],
       },
       { group: "world", rank: 2, reason: "gil-held", exceptions: [], awaits: [] },
+      { group: "Rollout", rank: 1, reason: "", exceptions: [], awaits: [{ ...task, frames: [] }] },
     ],
+    ranks: [process(0), process(2), process(1, { group: "Rollout", role: "actor" })],
   });
   assert.deepEqual(insideTexts(TEXTS, told), [
     "Rank 0 handles ValueError('shape 3'): Trainer.fit (train.py:88)",
     "Rank 0 holds ConnectionError() in last error",
     "Rank 0: 9 tasks wait: Trainer.fit (train.py:88) > Queue.get (queues.py:158) > Future",
     "Rank 2 was not read: native code holds the GIL",
+    "Rollout 1: 9 tasks wait: Future",
   ]);
 });
 
@@ -319,4 +323,13 @@ test("collectives are counted by process group", () => {
   ];
   assert.equal(collectivesText(process(0, { collectives })), "default_pg 4/3, tp 0 9/9");
   assert.equal(collectivesText(process(0)), "");
+});
+
+test("what can be read from inside depends on the verdict, and then on what processes do", () => {
+  const named = (kind: string, doing: string): string | undefined =>
+    readInsideText(picture({ verdict: verdict({ kind }), ranks: [process(0, { doing })] }));
+  assert.equal(named("cleanup-deadlock", "collective"), "readExceptions");
+  assert.equal(named("unknown", "collective"), "readCounters");
+  assert.equal(named("unknown", "ray.get"), "readTasks");
+  assert.equal(named("slow", "collective"), undefined);
 });

@@ -193,6 +193,19 @@ async def test_actors_that_call_back_are_a_proved_cycle(
         await take(dashboard, workers="Critic")
 
 
+async def test_async_actor_tells_what_all_its_tasks_await(
+    run: Callable[..., Program], dashboard: Dashboard
+) -> None:
+    program = run("ray_tasks.py", "awaiting")
+    await shown_tasks(dashboard, program, {"Rollout.generate": "RUNNING"})
+    taken = await take(dashboard, inside=True)
+    assert taken.verdict.kind == "asyncio", taken.verdict
+    assert taken.verdict.group == "Rollout"
+    assert taken.verdict.sentence.startswith(
+        "The driver waits for Rollout.generate. All 5 tasks wait in Rollout.tokens (ray_tasks.py:"
+    )
+
+
 async def test_task_that_is_too_large_for_every_node_is_named(
     run: Callable[..., Program], dashboard: Dashboard
 ) -> None:

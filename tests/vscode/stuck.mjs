@@ -16,6 +16,8 @@ import { until } from "./harness/until.mjs";
 
 const SENTENCE =
   /Policy\.ask of left waits for Reward\.answer, which waits for Policy\.value of left/;
+const AWAITED =
+  /The driver waits for Rollout\.generate\. All 5 tasks wait in Rollout\.tokens \(ray_tasks\.py:\d+\)/;
 const PROGRAM = path.join(ROOT, "tests", "programs", "hangs");
 
 await browserRun(
@@ -174,6 +176,28 @@ await browserRun(
         "its processes may have ended",
       );
       await window.shot("opened");
+    });
+
+    await test("what an async actor awaits is read from inside of it on request", async () => {
+      program.end();
+      await startProgram(stage.cluster, python(), file, "awaiting").prints("ready");
+      await window.openPanel();
+      const read = button("Read Awaited Tasks");
+      await window.fromMenu(
+        window.rowOf("Clusters", /workers/),
+        "Why Is It Stuck?",
+        () => bell.first().isVisible(),
+        "the progress is announced",
+      );
+      await window.waitFor(read, "the button of a picture without a known kind");
+      await window.click(read, () => bell.first().isVisible(), "a new picture is taken");
+      await window.waitForMessage(/Reading \d processes from inside/, "the progress");
+      await window.shot("reading");
+      await window.waitFor(shown.locator("h1", { hasText: AWAITED }), "the sentence");
+      await window.waitFor(shown.getByText("Rollout 0: 5 tasks wait:"), "what they await");
+      await window.waitFor(shown.getByText("Event loop waits · likely"), "how sure it is");
+      await window.shot("awaited");
+      await assertAccessible(await frameOf(shown.locator("body")));
     });
   },
   { driver: false, stage: () => setStage({ program: PROGRAM }) },

@@ -1,5 +1,6 @@
 """Tasks of Ray that wait for each other, or for resources that nobody gives, in the way named by the first argument."""
 
+import asyncio
 import sys
 import time
 
@@ -65,6 +66,21 @@ def full() -> list[object]:
 def working() -> list[object]:
     """Nothing hangs: a task computes, and the driver waits for it."""
     return [compute.remote()]
+
+
+def awaiting() -> list[object]:
+    """The methods of an async actor wait for a queue that nobody fills."""
+    rollout = Rollout.remote()
+    return [rollout.generate.remote() for _ in range(5)]
+
+
+@ray.remote(num_cpus=0)
+class Rollout:
+    async def generate(self) -> object:
+        return await self.tokens()
+
+    async def tokens(self) -> object:
+        return await asyncio.Queue().get()
 
 
 @ray.remote(num_cpus=1)

@@ -84,6 +84,7 @@ export function startProgram(cluster, interpreter, file, ...args) {
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (output += data));
   return {
     running: () => child.exitCode === null,
+    end: () => child.kill("SIGKILL"),
     /** Waits until it has printed `text`. */
     prints: (text) =>
       until(

@@ -54,10 +54,31 @@ export function unseenTexts(texts: PictureTexts, coverage: Coverage): string[] {
   ];
 }
 
+/** The verdicts to which answers from inside add something, and what that is. */
+const INSIDE: Readonly<Record<string, "readExceptions" | "readTasks" | "readCounters">> = {
+  "cleanup-deadlock": "readExceptions",
+  "exception-in-flight": "readExceptions",
+  asyncio: "readTasks",
+  straggler: "readCounters",
+  transport: "readCounters",
+  "collective-mismatch": "readCounters",
+  "wrong-process-group": "readCounters",
+};
+
+/** What answers from inside would add to a picture; of an unknown hang without a collective these are tasks. */
+export function readInsideText({ verdict, ranks }: Picture): (typeof INSIDE)[string] | undefined {
+  if (verdict.kind === "unknown") {
+    return ranks.some(({ doing }) => doing === "collective") ? "readCounters" : "readTasks";
+  }
+  return INSIDE[verdict.kind];
+}
+
 /** What processes say of themselves: "Rank 0 handles ValueError('shape 3'): Trainer.fit (train.py:88)". */
-export function insideTexts(texts: PictureTexts, { inside }: Picture): string[] {
-  return inside.flatMap(({ rank, reason, exceptions, awaits }) => {
-    const name = filled(texts.rankName, rank);
+export function insideTexts(texts: PictureTexts, { inside, ranks }: Picture): string[] {
+  return inside.flatMap(({ group, rank, reason, exceptions, awaits }) => {
+    const row = ranks.find((each) => each.group === group && each.rank === rank);
+    const isRank = (row?.role ?? "rank") === "rank";
+    const name = isRank ? filled(texts.rankName, rank) : `${singleLine(group)} ${rank}`;
     return [
       ...(reason === ""
         ? []

@@ -3,12 +3,19 @@
 import { filled } from "../../../common/filled";
 import { button, element, withCode } from "../../reports/page/elements";
 import { singleLine } from "../../reports/page/texts";
-import type { ReadingRow } from "../messages";
+import type { Picture, ReadingRow } from "../messages";
 import type { ShownPicture } from "../page_messages";
 import type { PictureTexts } from "../picture_texts";
 import { post } from "./editor";
 import { parsedRanks } from "./rank_sets";
-import { insideTexts, kindText, processesText, shortRanks, unseenTexts } from "./texts";
+import {
+  insideTexts,
+  kindText,
+  processesText,
+  readInsideText,
+  shortRanks,
+  unseenTexts,
+} from "./texts";
 
 export class VerdictView {
   readonly root: HTMLElement;
@@ -37,7 +44,7 @@ export class VerdictView {
         "div",
         { class: "buttons" },
         ...(canSampleAgain ? [this.again] : []),
-        ...(canReadInside ? readInside(texts, verdict.kind, act("readInside")) : []),
+        ...(canReadInside ? readInside(texts, picture, act("readInside")) : []),
         button(texts.save, act("save")),
         button(texts.compare, act("compare")),
         button(texts.copyMarkdown, act("copyMarkdown")),
@@ -72,20 +79,8 @@ export class VerdictView {
   }
 }
 
-/** The verdicts to which answers from inside add something, and what that is. */
-const INSIDE: Readonly<Record<string, "readExceptions" | "readTasks" | "readCounters">> = {
-  "cleanup-deadlock": "readExceptions",
-  "exception-in-flight": "readExceptions",
-  asyncio: "readTasks",
-  straggler: "readCounters",
-  transport: "readCounters",
-  "collective-mismatch": "readCounters",
-  "wrong-process-group": "readCounters",
-  unknown: "readCounters",
-};
-
-function readInside(texts: PictureTexts, kind: string, pressed: () => void): HTMLElement[] {
-  const name = INSIDE[kind];
+function readInside(texts: PictureTexts, picture: Picture, pressed: () => void): HTMLElement[] {
+  const name = readInsideText(picture);
   if (name === undefined) {
     return [];
   }

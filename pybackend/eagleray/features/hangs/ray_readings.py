@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from eagleray.common.l10n import t
+from eagleray.features.hangs import wording
 from eagleray.features.hangs.activity import Doing
 from eagleray.features.hangs.evidence import HangEvidence, SampledProcess
-from eagleray.features.hangs.task_graph import Call, OpenTask, Process, cycle, without_node
+from eagleray.features.hangs.task_graph import (
+    Call,
+    OpenTask,
+    Process,
+    cycle,
+    waits,
+    without_node,
+)
 from eagleray.features.hangs.verdict import Kind, Reading
 from eagleray.sampling.rank_sets import RankSet
 
@@ -53,6 +61,35 @@ def starvation(evidence: HangEvidence) -> Iterator[Reading]:
     text = t("{caller} waits for {called}, but other tasks hold all {needs}.", **names)
     step = t("End a task that holds them, or start fewer tasks.")
     yield _reading(evidence, Kind.STARVATION, calls, 0.4 if works else 0.8, text, step)
+
+
+def awaiting_actors(evidence: HangEvidence) -> Iterator[Reading]:
+    """Somebody waits in `ray.get` for methods of async actors, whose tasks all wait, as they have told from inside."""
+    by_process = {_id(process): process for process in evidence.processes}
+    calls = [
+        call
+        for call in waits(evidence.tasks, _in_ray_get(evidence))
+        if (actor := by_process.get(call.called.process)) is not None and wording.awaited([actor])
+    ]
+    if not calls:
+        return
+    actors = _of(evidence.processes, {call.called.process for call in calls})
+    text = t(
+        "{caller} waits for {called}.",
+        caller=_task(calls[0].caller, is_first=True),
+        called=_task(calls[0].called),
+    )
+    step = t("Look at what the tasks of the event loop await.")
+    # What works may be what they wait for, and so may what was not sampled.
+    works = bool(evidence.workers) or any(map(_works, evidence.processes))
+    yield Reading(
+        Kind.ASYNCIO,
+        RankSet.of(actor.rank for actor in actors),
+        0.4 if works else 0.8,
+        f"{text} {wording.awaited(actors)}.",
+        step,
+        ", ".join(dict.fromkeys(actor.process.group for actor in actors)),
+    )
 
 
 def _works(process: SampledProcess) -> bool:

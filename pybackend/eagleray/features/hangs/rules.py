@@ -408,6 +408,11 @@ def starvation(scene: Scene) -> Iterator[Reading]:
         yield from ray_readings.starvation(scene.evidence)
 
 
+def awaiting_actors(scene: Scene) -> Iterator[Reading]:
+    if scene.is_first:
+        yield from ray_readings.awaiting_actors(scene.evidence)
+
+
 RULES: tuple[Rule, ...] = (
     in_debugger,
     stopped,
@@ -426,6 +431,7 @@ RULES: tuple[Rule, ...] = (
     different_calls,
     late,
     event_loops,
+    awaiting_actors,
     same_call,
     outliers,
 )
