@@ -73,6 +73,11 @@ def announced(client: DapClient) -> list[dict[str, Any]]:
     return [body for body in bodies if not body.get("preserveFocusHint")]
 
 
+def is_real(body: dict[str, Any]) -> bool:
+    """Whether a thread was really stopped."""
+    return body.get("description") != "Looking inside"
+
+
 def output(client: DapClient) -> str:
     return "".join(event["body"]["output"] for event in client.events("output"))
 
@@ -237,7 +242,7 @@ async def test_thread_that_waits_in_c_is_really_stopped_when_it_returns(
 async def test_continue_ends_the_stop_and_pause_stops_again(opened: Inspections) -> None:
     def story(client: DapClient) -> None:
         client.request(STOP_REQUEST)
-        client.wait_for("stopped", lambda body: not body["allThreadsStopped"])
+        client.wait_for("stopped", is_real)
         with pytest.raises(RequestFailed, match="Only thread MainThread is stopped"):
             client.request("next", threadId=2)
         for _ in range(2):
@@ -245,7 +250,7 @@ async def test_continue_ends_the_stop_and_pause_stops_again(opened: Inspections)
             turns = client.evaluate("turns")
             wait_until(lambda: client.evaluate("turns") != turns)  # noqa: B023
             client.request("pause", threadId=1)
-            client.wait_for("stopped", lambda body: not body["allThreadsStopped"])
+            client.wait_for("stopped", is_real)
             turns = client.evaluate("turns")
             time.sleep(0.1)
             assert client.evaluate("turns") == turns
@@ -267,7 +272,7 @@ async def test_process_that_releases_the_thread_is_shown_as_running(
 
     def story(client: DapClient) -> None:
         client.request(STOP_REQUEST)
-        client.wait_for("stopped", lambda body: not body["allThreadsStopped"])
+        client.wait_for("stopped", is_real)
         # Raises in the line where it is stopped, as it does without a debugger.
         process.send_signal(signal.SIGUSR1)
         client.wait_for("continued")
