@@ -208,11 +208,11 @@ async def test_thread_that_waits_in_c_is_really_stopped_when_it_returns(
         with pytest.raises(RequestFailed, match="select Pause at Next Line"):
             client.request("next", threadId=1)
         client.request(STOP_REQUEST, threadId=1)
-        assert "stops at its next line of Python" in output(client)
+        client.wait_for("output", lambda body: "stops at its next line of" in body["output"])
         # Until then the virtual stop shows where it waits.
         assert client.evaluate("step", frame_named(client, "fit")["id"]) == "7"
         says(process)
-        stopped = client.wait_for("stopped")["body"]
+        stopped = client.wait_for("stopped", is_real)["body"]
         assert (stopped["reason"], stopped["allThreadsStopped"]) == ("pause", False)
         line = client.stack(1)[0]["line"]
         client.request("next", threadId=1)
