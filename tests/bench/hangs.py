@@ -239,7 +239,7 @@ def simulated_node(at: int) -> NodeSamples:
         )
         for number in numbers
     )
-    sample = ProcessSample("S", "futex_wait_queue", 12.5, "", "py-spy blocking", False, 10_000, 200)
+    sample = ProcessSample("S", "futex_wait_queue", 12.5, "", "py-spy blocking", False, 10_000)
     table = tuple(merged((Member("world", number), stack_of_rank(number)) for number in numbers))
     return NodeSamples(
         f"node{at}",

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from attrs import evolve
 from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import evidence
 from eagleray.features.hangs.verdict import Kind, Reading
+from eagleray.inspecting.readings import ProcessReading
 from eagleray.sampling.frames import PythonFrame
 from eagleray.sampling.merging import Member, ThreadStack, merged
 from eagleray.sampling.node import NodeSamples, ProcessSample, Round
+from eagleray.sampling.proc import ThreadUse
 from eagleray.sampling.processes import ACTOR, DRIVER, RANK, Described
 
 TRAINER = "/home/me/train.py"
 TORCH = "/venv/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py"
 RAY = "/venv/lib/python3.11/site-packages/ray/_private/worker.py"
 REDUCES = (PythonFrame("fit", TRAINER, 10), PythonFrame("all_reduce", TORCH, 3000))
+GATHERS = (PythonFrame("fit", TRAINER, 11), PythonFrame("all_gather", TORCH, 3000))
 COMPUTES = (PythonFrame("fit", TRAINER, 9), PythonFrame("simulate", TRAINER, 20))
 ELSEWHERE = (PythonFrame("fit", TRAINER, 9), PythonFrame("load", TRAINER, 30))
 GETS = (PythonFrame("<module>", TRAINER, 40), PythonFrame("get", RAY, 2000))
@@ -25,30 +31,44 @@ def rank(number: int) -> Described:
 
 
 def verdict_on(
-    stacks: dict[Described, tuple[PythonFrame, ...]], wakes: tuple[int, ...] = ()
+    stacks: dict[Described, tuple[PythonFrame, ...]],
+    wakes: tuple[int, ...] = (),
+    *,
+    us_of_a_wake: int = 200,
+    cores: tuple[int, ...] = (),
+    states: str = "SSS",
+    is_whole: bool = True,
+    reading: ProcessReading | None = None,
 ) -> Reading:
-    """`wakes`: how often each process was woken between two samples; reading a stack wakes each twice."""
+    """The reading of three samples, two seconds apart, in which each process has one of `states`.
+
+    `wakes` and `cores`: how often each process was woken between two samples, and how much CPU it has used.  Reading a
+    stack wakes each twice.  A process without frames could not be read.  `reading` is what each has told from inside.
+    """
     processes = tuple(stacks)
-    of_each = wakes or (0,) * len(processes)
+    of_each = list(zip(wakes or (0,) * len(processes), cores or (0,) * len(processes), strict=True))
     table = tuple(
         merged(
             (Member(each.group, each.number), ThreadStack("MainThread", frames))
             for each, frames in stacks.items()
+            if frames
         )
     )
     rounds = []
-    for at in range(3):
+    for at, state in enumerate(states):
         samples = tuple(
             ProcessSample(
-                *("S", "futex_do_wait", 1.0, "", "py-spy blocking", False),
-                switches=100 + at * (woken + 2) + 2,
-                switches_before=100 + at * (woken + 2),
+                *(state, "futex_do_wait", 2.0 * at * used, "", "py-spy blocking", False),
+                before=ThreadUse(at * (woken + 2), us_of_a_wake * at * woken),
+                after=ThreadUse(at * (woken + 2) + 2, us_of_a_wake * at * woken),
             )
-            for woken in of_each
+            for woken, used in of_each
         )
         rounds.append(Round(samples, table, ()))
     node = NodeSamples("n1", processes, tuple(rounds), 2.0)
-    return diagnosis(evidence([node], 2.0, is_whole=True)).reading
+    taken = evidence([node], 2.0, is_whole=is_whole)
+    told = tuple(evolve(each, reading=reading) for each in taken.processes)
+    return diagnosis(evolve(taken, processes=told)).reading
 
 
 @pytest.mark.parametrize(
@@ -91,3 +111,80 @@ def test_actor_that_is_elsewhere_than_others_of_its_class_is_named() -> None:
     actors = {**dict.fromkeys(map(actor, range(3)), COMPUTES), actor(3): ELSEWHERE}
     reading = verdict_on({**actors, DRIVING: GETS})
     assert (reading.kind, str(reading.culprits)) == (Kind.STRAGGLER, "3")
+
+
+def test_wait_that_looks_again_and_again_is_a_hang() -> None:
+    stacks = {rank(0): REDUCES, rank(1): REDUCES, rank(2): ELSEWHERE}
+    assert verdict_on(stacks, wakes=(2000, 2000, 0), us_of_a_wake=10).kind is Kind.STRAGGLER
+
+
+def test_rank_that_computes_while_others_wait_leaves_a_doubt() -> None:
+    stacks = {rank(0): REDUCES, rank(1): REDUCES, rank(2): COMPUTES}
+    reading = verdict_on(stacks, cores=(0, 0, 1))
+    assert (reading.kind, str(reading.culprits)) == (Kind.STRAGGLER, "2")
+    assert "which computes in simulate" in reading.sentence
+    assert reading.confidence < verdict_on(stacks).confidence
+
+
+def test_rank_that_could_not_be_read_is_not_at_fault() -> None:
+    stacks = {rank(0): REDUCES, rank(1): REDUCES, rank(2): ()}
+    assert verdict_on(stacks).kind is Kind.UNKNOWN
+
+
+def test_ranks_at_one_line_without_one_that_was_not_seen_leave_a_doubt() -> None:
+    assert verdict_on({rank(0): REDUCES, rank(1): REDUCES}, is_whole=False).kind is Kind.UNKNOWN
+    stacks = dict.fromkeys(map(rank, range(3)), REDUCES)
+    assert verdict_on(stacks).kind is Kind.TRANSPORT
+
+
+def test_mismatch_in_one_world_is_named_while_another_goes_on() -> None:
+    critics = [each._replace(group="critic.py", pid=each.pid + 50) for each in map(rank, range(2))]
+    world = {rank(0): REDUCES, rank(1): REDUCES, rank(2): GATHERS}
+    stacks = {**world, **dict.fromkeys(critics, REDUCES)}
+    reading = verdict_on(stacks, wakes=(0, 0, 0, 5, 5), is_whole=False)
+    assert (reading.kind, str(reading.culprits)) == (Kind.COLLECTIVE_MISMATCH, "2")
+
+
+def test_world_that_only_waits_is_not_named_while_another_goes_on() -> None:
+    others = [each._replace(group="policy.py", pid=each.pid + 50) for each in map(rank, range(2))]
+    waiting = {rank(0): REDUCES, rank(1): REDUCES, rank(2): ELSEWHERE}
+    stacks = {**waiting, **dict.fromkeys(others, REDUCES)}
+    assert verdict_on(stacks, wakes=(0, 0, 0, 5, 5), is_whole=False).kind is Kind.SLOW
+
+
+def test_process_that_a_tool_stops_for_a_moment_is_not_in_a_debugger() -> None:
+    stacks = dict.fromkeys(map(rank, range(3)), REDUCES)
+    assert verdict_on(stacks, states="SSt").kind is Kind.TRANSPORT
+    assert verdict_on(stacks, states="ttt").kind is Kind.DEBUGGER
+
+
+def test_function_of_a_step_that_releases_something_is_no_cleanup() -> None:
+    releases = (PythonFrame("fit", TRAINER, 9), PythonFrame("release_cache", TRAINER, 50))
+    stacks = {rank(0): REDUCES, rank(1): REDUCES, rank(2): releases}
+    assert verdict_on(stacks).kind is Kind.STRAGGLER
+
+
+def test_rank_that_evaluates_on_the_cpu_is_not_in_another_collective(tmp_path: Path) -> None:
+    script = tmp_path / "evaluate.py"
+    script.write_text("out.append(model(x).cpu())\n")
+    evaluates = (PythonFrame("evaluate", str(script), 1),)
+    stacks = {rank(0): evaluates, rank(1): REDUCES, rank(2): REDUCES}
+    assert verdict_on(stacks, cores=(1, 0, 0)).kind is Kind.UNKNOWN
+
+
+def test_ranks_in_different_named_groups_leave_a_doubt(tmp_path: Path) -> None:
+    script = tmp_path / "parallel.py"
+    script.write_text("dist.all_reduce(x, group=tp)\ndist.all_gather(y, x, group=dp)\n")
+    frames = [
+        (PythonFrame("fit", str(script), line), PythonFrame(call, TORCH, 3000))
+        for line, call in ((1, "all_reduce"), (2, "all_gather"))
+    ]
+    assert verdict_on({rank(0): frames[0], rank(1): frames[0], rank(2): frames[1]}).kind is (
+        Kind.UNKNOWN
+    )
+
+
+def test_flight_recorder_that_advances_shows_that_nothing_hangs() -> None:
+    stacks = dict.fromkeys(map(rank, range(3)), REDUCES)
+    assert verdict_on(stacks, reading=ProcessReading(advances=True)).kind is Kind.SLOW
+    assert verdict_on(stacks, reading=ProcessReading()).kind is Kind.TRANSPORT

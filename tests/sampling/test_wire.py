@@ -10,6 +10,7 @@ from eagleray.sampling.frames import PythonFrame
 from eagleray.sampling.gpus import GpuUse
 from eagleray.sampling.merging import Member, ThreadStack, merged
 from eagleray.sampling.node import NodeSamples, ProcessSample, Round
+from eagleray.sampling.proc import ThreadUse
 from eagleray.sampling.processes import RANK, Described
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 texts = st.text(max_size=20)
 frames = st.builds(PythonFrame, texts, texts, st.integers(0, 10_000))
 stacks = st.builds(ThreadStack, texts, st.lists(frames, max_size=6).map(tuple))
+uses = st.builds(ThreadUse, st.integers(0, 2**50), st.integers(0, 2**50))
 samples = st.builds(
     ProcessSample,
     state=texts,
@@ -26,7 +28,7 @@ samples = st.builds(
     how=texts,
     resumed=st.booleans(),
     io_bytes=st.integers(0, 2**50),
-    switches=st.integers(0, 2**50),
+    after=uses,
     gil_holder=texts,
     gil_holder_active=st.booleans(),
     peers=st.lists(st.tuples(texts, st.integers(0, 99)), max_size=2).map(tuple),
@@ -35,7 +37,7 @@ samples = st.builds(
         st.builds(GpuUse, st.integers(0, 15), st.integers(-1, 100), st.integers(-1, 2**20)),
         max_size=2,
     ).map(tuple),
-    switches_before=st.integers(0, 2**50),
+    before=uses,
 )
 
 

@@ -32,6 +32,7 @@ LIMIT_S = OPENING_S + 4.0
 # A thread of a process is borrowed for milliseconds.
 _GIVING_BACK_S = 1.0
 _TICK_S = 0.02
+BETWEEN_RECORDS_S = 1.0
 
 LONGEST_TEXT = 1000
 # More than `inside.py` sends of anything.
@@ -75,13 +76,14 @@ class AwaitChain(NamedTuple):
 class ProcessReading(NamedTuple):
     """The answer of a process; `reason` says why there is none, as `NotStarted.reason` or `no-answer`.
 
-    `record` is the JSON of the flight recorder, "" without one.
+    `record` is the JSON of the flight recorder, "" without one.  `advances`: it has recorded more meanwhile.
     """
 
     reason: str = ""
     exceptions: tuple[HeldException, ...] = ()
     awaits: tuple[AwaitChain, ...] = ()
     record: str = ""
+    advances: bool = False
 
 
 def raw_readings(
@@ -123,18 +125,27 @@ def raw_reading(pid: int) -> dict[str, Any]:
     except OSError:
         return {"reason": "no-answer"}
     try:
-        return {
-            key: inspected.ask(op).get(key)
-            for op, key in (
-                ("exceptions", "exceptions"),
-                ("awaits", "awaits"),
-                ("collectives", "record"),
-            )
-        }
+        since = time.monotonic()
+        record = inspected.ask("collectives").get("record")
+        answer = {key: inspected.ask(key).get(key) for key in ("exceptions", "awaits")}
+        if not record:
+            return {**answer, "record": record}
+        # One reading is no sign of a hang: where GPUs work, a collective has nearly always started and not ended.
+        time.sleep(max(0.0, since + BETWEEN_RECORDS_S - time.monotonic()))
+        later = inspected.ask("collectives").get("record")
+        return {**answer, "record": later, "advances": _progress(record) != _progress(later)}
     except (OSError, ValueError):
         return {"reason": "no-answer"}
     finally:
         inspected.close()
+
+
+def _progress(record: Any) -> object:
+    """A value that is another one when a collective has started or ended meanwhile."""
+    if not isinstance(record, dict):
+        return None
+    entries = record.get("entries") or []
+    return record.get("pg_status"), len(entries), entries[-1:]
 
 
 def reading_of(value: Any) -> ProcessReading:
@@ -148,6 +159,7 @@ def reading_of(value: Any) -> ProcessReading:
             tuple(_each(value.get("exceptions") or [], _held)),
             tuple(_each(value.get("awaits") or [], _chain)),
             json.dumps(record) if record else "",
+            value.get("advances") is True,
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return ProcessReading("no-answer")

@@ -29,14 +29,15 @@ if TYPE_CHECKING:
 SETTLE_S = 0.05
 # A dump is a process of its own and takes some milliseconds of a core: more at once than cores is no faster.
 AT_ONCE = max(2, min(8, os.cpu_count() or 2))
+IDLE = proc.ThreadUse(0, 0)
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 class ProcessSample(NamedTuple):
     """What one round saw of a process besides its stacks; `cpu_s`: seconds of CPU that it has used since its start.
 
-    `io_bytes` is what it has read and written.  `switches` is how often its main thread has waited in the kernel, once it
-    had gone on after its stack was read, and `switches_before` that before: reading a stack wakes a thread.
+    `io_bytes` is what it has read and written.  `before` is what its main thread had done before its stack was read, and
+    `after` once it had gone on after that: reading a stack wakes a thread.  Both are zeros if another thread leads.
     `gil_holder` is the name of the thread that held the GIL, and `gil_holder_active` whether that one was running.
     `gpus` are those that it uses, in the first and last round only.
     """
@@ -48,12 +49,12 @@ class ProcessSample(NamedTuple):
     how: str
     resumed: bool
     io_bytes: int = 0
-    switches: int = 0
+    after: proc.ThreadUse = IDLE
     gil_holder: str = ""
     gil_holder_active: bool = False
     peers: tuple[tuple[str, int], ...] = ()
     exceptions: tuple[str, ...] = ()
-    switches_before: int = 0
+    before: proc.ThreadUse = IDLE
     gpus: tuple[GpuUse, ...] = ()
 
 
@@ -143,7 +144,7 @@ def sample_once(
     # Variables cost as much again as the stacks; once is enough, since what hangs keeps them.
     take = partial(dump, tools=tools, variables=is_last)
     pids = [process.pid for process in processes]
-    before = [proc.switches(pid) for pid in pids]
+    before = [proc.main_thread(pid) for pid in pids]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         dumps = list(pool.map(take, pids))
     time.sleep(SETTLE_S)
@@ -182,7 +183,7 @@ def _weight(thread: Thread) -> tuple[bool, bool, bool, bool, bool, int]:
 def _round(
     processes: Sequence[Described],
     dumps: Sequence[ProcessDump],
-    before: Sequence[int],
+    before: Sequence[proc.ThreadUse],
     gpus: Mapping[int, tuple[GpuUse, ...]],
 ) -> Round:
     leading, others = [], []
@@ -195,8 +196,8 @@ def _round(
             elif _does_something(thread):
                 others.append((member, stack_of(thread)))
     samples = tuple(
-        _sample(taken, leading_thread(taken.threads), switches, gpus.get(taken.pid, ()))
-        for taken, switches in zip(dumps, before)
+        _sample(taken, leading_thread(taken.threads), use, gpus.get(taken.pid, ()))
+        for taken, use in zip(dumps, before)
     )
     return Round(samples, tuple(merged(leading)), tuple(merged(others)))
 
@@ -216,10 +217,14 @@ def stack_of(thread: Thread) -> ThreadStack:
 
 
 def _sample(
-    taken: ProcessDump, leading: Thread | None, switches_before: int, gpus: tuple[GpuUse, ...]
+    taken: ProcessDump,
+    leading: Thread | None,
+    before: proc.ThreadUse,
+    gpus: tuple[GpuUse, ...],
 ) -> ProcessSample:
     now = proc.stat(taken.pid)
     holder = next((thread for thread in taken.threads if thread.holds_gil), None)
+    is_main = leading is not None and leading.is_main
     return ProcessSample(
         taken.state,
         proc.waits_in(taken.pid),
@@ -228,11 +233,11 @@ def _sample(
         taken.how,
         taken.resumed,
         proc.io_bytes(taken.pid),
-        proc.switches(taken.pid),
+        proc.main_thread(taken.pid) if is_main else IDLE,
         holder.name if holder else "",
         bool(holder and holder.active),
         leading.peers if leading else (),
         leading.exceptions if leading else (),
-        switches_before,
+        before if is_main else IDLE,
         gpus,
     )

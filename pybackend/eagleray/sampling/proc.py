@@ -21,6 +21,13 @@ class ProcessStat(NamedTuple):
     cpu_ticks: int
 
 
+class ThreadUse(NamedTuple):
+    """`switches`: how often a thread has waited in the kernel.  `ran_us`: microseconds for which it has run."""
+
+    switches: int
+    ran_us: int
+
+
 def stat(pid: int) -> ProcessStat | None:
     """The process `pid`; None if there is none (any more)."""
     try:
@@ -84,13 +91,17 @@ def waits_in(pid: int) -> str:
 
 
 def io_bytes(pid: int) -> int:
-    """What `pid` has read and written since its start, sockets included; 0 if that can't be read."""
+    """What `pid` has read and written since its start, without `send` and `recv`; 0 if that can't be read."""
     return _fields(_read(pid, "io"), "rchar", "wchar")
 
 
-def switches(pid: int) -> int:
-    """How often the main thread of `pid` has waited in the kernel; 0 if that can't be read."""
-    return _fields(_read(pid, "status"), "voluntary_ctxt_switches")
+def main_thread(pid: int) -> ThreadUse:
+    """How much the main thread of `pid` has done since its start; zeros if that can't be read."""
+    ran = _read(pid, f"task/{pid}/schedstat").split(" ")[0]
+    return ThreadUse(
+        _fields(_read(pid, f"task/{pid}/status"), "voluntary_ctxt_switches"),
+        int(ran) // 1000 if ran.isdigit() else 0,
+    )
 
 
 def signals(pid: int, *fields: str) -> int:

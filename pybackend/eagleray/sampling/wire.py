@@ -9,6 +9,7 @@ from .frames import PythonFrame
 from .gpus import UNKNOWN, GpuUse
 from .merging import MergedStack, ThreadStack
 from .node import NodeSamples, ProcessSample, Round
+from .proc import ThreadUse
 from .processes import Described
 from .rank_sets import RankSet
 
@@ -96,12 +97,12 @@ class _Writer:
             self._text(sample.how),
             sample.resumed,
             sample.io_bytes,
-            sample.switches,
+            list(sample.after),
             self._text(sample.gil_holder),
             sample.gil_holder_active,
             [[self._text(name), number] for name, number in sample.peers],
             [self._text(name) for name in sample.exceptions],
-            sample.switches_before,
+            list(sample.before),
             # Most nodes have none.
             *([[list(use) for use in sample.gpus]] if sample.gpus else []),
         ]
@@ -176,7 +177,7 @@ class _Reader:
     def _sample(self, row: Any) -> ProcessSample:
         has_gpus = isinstance(row, list) and len(row) == 14
         (state, waits_in, cpu_s, reason, how, resumed) = _row(row, 14 if has_gpus else 13)[:6]
-        (io_bytes, switches, holder, is_active, peers, exceptions, before) = row[6:13]
+        (io_bytes, after, holder, is_active, peers, exceptions, before) = row[6:13]
         return ProcessSample(
             self._shared_text(state),
             self._shared_text(waits_in),
@@ -185,12 +186,12 @@ class _Reader:
             self._shared_text(how),
             _flag(resumed),
             _number(io_bytes),
-            _number(switches),
+            _thread_use(after),
             self._shared_text(holder),
             _flag(is_active),
             tuple(_each(peers, self._peer)),
             tuple(_each(exceptions, self._shared_text)),
-            _number(before),
+            _thread_use(before),
             tuple(_each(row[13], _gpu)) if has_gpus else (),
         )
 
@@ -247,6 +248,10 @@ def _rows(value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise ValueError("not a list")
     return value
+
+
+def _thread_use(row: Any) -> ThreadUse:
+    return ThreadUse(*map(_number, _row(row, 2)))
 
 
 def _row(value: Any, length: int) -> list[Any]:

@@ -56,9 +56,9 @@ _INITIALIZERS = re.compile(
     r"(^|\.)(init_process_group|init_device_mesh|new_group|new_subgroups|rendezvous|next_rendezvous|_store_based_barrier"
     r"|_new_process_group_helper|_create_c10d_store|_env_rendezvous_handler|_tcp_rendezvous_handler)$"
 )
+# Not `release_cache` or `finalize_gradients`, which belong to a step.
 _TEARDOWN = re.compile(
-    r"(^|[._])(destroy_process_group|destroy|shutdown|finalize|close|teardown|tear_down|cleanup|clean_up|release"
-    r"|__exit__|__aexit__|__del__)(_|$)",
+    r"(^|[._])((destroy|shutdown|tear_?down|cleanup)(_\w+)?|clean_up|finalize|close|release|__exit__|__aexit__|__del__)$",
     re.IGNORECASE,
 )
 _EXIT_OF_PYTHON = re.compile(r"(^|\.)(_shutdown|_python_exit|_exit_function|_run_exitfuncs)$")

@@ -8,21 +8,45 @@ from eagleray.features.hangs.rules import RULES, Scene
 from eagleray.features.hangs.verdict import LEAST_CONFIDENCE, HangVerdict, Kind, Reading
 from eagleray.sampling.rank_sets import RankSet
 
+_EXPLAINS_ALL = (Kind.DEBUGGER, Kind.STOPPED, Kind.RAY_GET_CYCLE, Kind.STARVATION)
+# What can't be so while the program goes on.
+_PROOFS = (
+    Kind.CLEANUP_DEADLOCK,
+    Kind.EXCEPTION_IN_FLIGHT,
+    Kind.COLLECTIVE_MISMATCH,
+    Kind.WRONG_PROCESS_GROUP,
+    Kind.PIPELINE_MISMATCH,
+    Kind.RANK_DEAD,
+)
+
 
 def diagnosis(evidence: HangEvidence) -> HangVerdict:
-    """The first reading that is sure enough, else `unknown` with the two best.
+    """The reading that is believed, else `unknown` with the two best.
 
-    The rules decide before the worlds: a rank in a debugger explains the hang of every world.
+    1. A debugger, a signal or Ray's tasks explain the hang of every world.
+    2. Of each world the first sure reading counts.  One that proves a hang by itself, as a mismatch does, comes first; a
+       world that goes on comes before one that only waits, perhaps for the other.
     """
     worlds = evidence.worlds or (World("", evidence.processes),)
-    readings = [
-        reading for rule in RULES for world in worlds for reading in rule(Scene(world, evidence))
+    scenes = [Scene(world, evidence) for world in worlds]
+    readings = [reading for rule in RULES for scene in scenes for reading in rule(scene)]
+    sure = [each for each in readings if each.confidence >= LEAST_CONFIDENCE]
+    if not sure:
+        best = sorted(readings, key=lambda reading: -reading.confidence)[:2]
+        return HangVerdict(_unknown(), tuple(best))
+    firsts = [
+        next(each for each in sure if each.world == name)
+        for name in dict.fromkeys(each.world for each in sure)
     ]
-    for reading in readings:
-        if reading.confidence >= LEAST_CONFIDENCE:
-            return HangVerdict(reading, tuple(readings))
-    best = sorted(readings, key=lambda reading: -reading.confidence)[:2]
-    return HangVerdict(_unknown(), tuple(best))
+    return HangVerdict(min(firsts, key=_precedence), tuple(readings))
+
+
+def _precedence(reading: Reading) -> tuple[int, float]:
+    if reading.kind in _EXPLAINS_ALL:
+        return 0, _EXPLAINS_ALL.index(reading.kind)
+    if reading.kind in _PROOFS:
+        return 1, -reading.confidence
+    return (2, 0.0) if reading.kind is Kind.SLOW else (3, 0.0)
 
 
 def _unknown() -> Reading:

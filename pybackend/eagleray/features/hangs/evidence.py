@@ -18,10 +18,13 @@ from eagleray.sampling.node import NodeSamples, ProcessSample, Round
 from eagleray.sampling.processes import ACTOR, RANK, Described
 from eagleray.sampling.rank_sets import RankSet
 
-# What waits and what works differ by far more than this: cores, bytes and wakes in a second.
+# What waits and what works differ by far more than this: cores, bytes and wakes in a second.  A thread that logs or reads
+# /proc for a monitor stays far below that many bytes.
 _WORKING_CPU = 0.05
-_WORKING_BYTES = 100_000
+_WORKING_BYTES = 5_000_000
 _WAKES_PER_S = 10
+# Measured: 10 to 40 for a thread that only looks whether it may go on, 190 and more for one that calls a collective again.
+_WORK_OF_A_WAKE_US = 60
 
 # Exceptions with which Python and its libraries say that something is over or not there yet.
 _OF_CONTROL = (
@@ -57,6 +60,11 @@ class SampledProcess:
     @property
     def last(self) -> ProcessSample:
         return self.samples[-1]
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it moves, or its flight recorder has said so."""
+        return self.moves or (self.reading is not None and self.reading.advances)
 
     @property
     def stack(self) -> ThreadStack | None:
@@ -182,7 +190,7 @@ def _sampled_on(node: NodeSamples, pause_s: float) -> list[SampledProcess]:
         samples = tuple(taken.processes[index] for taken in node.rounds)
         stacks = tuple(stacks.get(member) for stacks in by_round)
         newest = next((stack for stack in reversed(stacks) if stack is not None), None)
-        doing = activity(samples[-1], newest)
+        doing = activity(_settled(samples), newest)
         cpu = _cpu(samples, pause_s)
         sampled.append(
             SampledProcess(
@@ -198,6 +206,13 @@ def _sampled_on(node: NodeSamples, pause_s: float) -> list[SampledProcess]:
             )
         )
     return sampled
+
+
+def _settled(samples: Sequence[ProcessSample]) -> ProcessSample:
+    """The last sample; one that was stopped only then has been read by another tool just now."""
+    last = samples[-1]
+    is_stopped = all(sample.state == last.state for sample in samples)
+    return last if last.state not in "tT" or is_stopped else last._replace(state="S")
 
 
 def _by_member(table: Iterable[MergedStack]) -> dict[tuple[str, int], ThreadStack]:
@@ -252,10 +267,15 @@ def _moves(
 
 
 def _wakes(samples: Sequence[ProcessSample]) -> int:
-    """Those by the reading of stacks don't count."""
-    return sum(
-        max(0, second.switches_before - first.switches) for first, second in pairwise(samples)
-    )
+    """How often the main thread was woken between the samples and then did something.
+
+    Those by the reading of stacks don't count, nor those of a wait that looks again and again, as NCCL's does with
+    TORCH_NCCL_BLOCKING_WAIT: it goes back to sleep at once.
+    """
+    between = [(first.after, second.before) for first, second in pairwise(samples)]
+    wakes = sum(max(0, end.switches - begin.switches) for begin, end in between)
+    ran_us = sum(max(0, end.ran_us - begin.ran_us) for begin, end in between)
+    return wakes if ran_us > _WORK_OF_A_WAKE_US * wakes else 0
 
 
 def _users_part(stack: ThreadStack) -> tuple[object, ...]:

@@ -12,12 +12,14 @@ from attrs import frozen
 
 from eagleray.common.l10n import counted, t
 from eagleray.features.hangs import counter_readings, ray_readings, source_lines, wording
-from eagleray.features.hangs.activity import MESSAGES, WAIT, Doing
+from eagleray.features.hangs.activity import BACKWARD, MESSAGES, WAIT, Doing
 from eagleray.features.hangs.evidence import HangEvidence, SampledProcess, World
 from eagleray.features.hangs.verdict import Kind, Reading
 from eagleray.sampling.rank_sets import RankSet
 
 WAITS = (Doing.IN_COLLECTIVE, Doing.INITIALIZING)
+# Cores: of a process that doesn't wait.
+_COMPUTES_CPU = 0.5
 
 
 @frozen
@@ -38,8 +40,24 @@ class Scene:
         return self.world.doing(*WAITS)
 
     @property
+    def elsewhere(self) -> tuple[SampledProcess, ...]:
+        """The ranks that don't wait, though they live; what those do that could not be read isn't known."""
+        return tuple(
+            each
+            for each in self.world.others(self.waiting)
+            if each.activity.doing not in (Doing.UNREADABLE, Doing.ENDED)
+        )
+
+    @property
+    def unread(self) -> RankSet:
+        """The ranks of which nothing is known: those that could not be read, and those on nodes that weren't looked at."""
+        unreadable = RankSet.of(each.rank for each in self.world.doing(Doing.UNREADABLE))
+        of_all = RankSet.of(each.rank for each in self.world.ranks)
+        return RankSet.union([unreadable, self.world.expected.without(of_all)])
+
+    @property
     def all_in_collectives(self) -> tuple[SampledProcess, ...]:
-        """All ranks, if each waits in a collective; else none."""
+        """All ranks that were seen, if each waits in a collective; else none."""
         waiting = self.world.doing(Doing.IN_COLLECTIVE)
         return () if self.world.others(waiting) else waiting
 
@@ -91,18 +109,20 @@ def stopped(scene: Scene) -> Iterator[Reading]:
 
 def going_on(scene: Scene) -> Iterator[Reading]:
     """Slow, not hung: a wait has ended between samples, or all that the others wait for are working."""
-    moving = [each for each in scene.world.ranks if each.moves]
-    busy = scene.world.others(scene.waiting)
+    moving = [each for each in scene.world.ranks if each.goes_on]
+    busy = scene.elsewhere
     # One of many may be woken by something else; most are only when what they wait for has ended.
     woken = [each for each in scene.waiting if each.wakes]
-    have_gone_on = 2 * len(woken) > len(scene.waiting) or any(each.moves for each in scene.waiting)
-    if have_gone_on or (moving and not scene.waiting):
+    have_gone_on = 2 * len(woken) > len(scene.waiting) or any(
+        each.goes_on for each in scene.waiting
+    )
+    if have_gone_on or (2 * len(moving) > len(scene.world.ranks) and not scene.waiting):
         moving = moving or woken
         few = moving if len(moving) <= len(scene.world.ranks) // 2 else ()
         text = t("Nothing hangs: {ranks} moved between the samples.", **_about(scene, moving))
         step = t("Profile the run to see what takes the time.")
         yield _reading(scene, Kind.SLOW, few, 0.85, text, step)
-    elif busy and all(each.moves for each in busy):
+    elif busy and all(each.goes_on for each in busy):
         text = counted(
             len(busy),
             "Nothing hangs: {ranks} still works{place}, and the others wait.",
@@ -123,19 +143,27 @@ def gil_held(scene: Scene) -> Iterator[Reading]:
         asleep = all(not sample.gil_holder_active for each in holders for sample in each.samples)
         # A loop of Python at one line looks the same, until others wait for it.
         confidence = 0.9 if asleep else 0.75 if scene.waiting else 0.45
-        text = counted(
-            len(holders),
-            "{Ranks} never releases the GIL{place}: native code runs there.",
-            "{Ranks} never release the GIL{place}: native code runs there.",
-            **_about(scene, holders),
-        )
-        step = t("Look at the native frames of this call.")
+        if asleep:
+            text = counted(
+                len(holders),
+                "{Ranks} never releases the GIL{place}: native code waits there.",
+                "{Ranks} never release the GIL{place}: native code waits there.",
+                **_about(scene, holders),
+            )
+        else:
+            text = counted(
+                len(holders),
+                "{Ranks} holds the GIL in each sample{place}: native code, or a loop of one line.",
+                "{Ranks} hold the GIL in each sample{place}: native code, or a loop of one line.",
+                **_about(scene, holders),
+            )
+        step = t("Look at what this line calls.")
         yield _reading(scene, Kind.GIL_HELD, holders, confidence, text, step)
 
 
 def initializing(scene: Scene) -> Iterator[Reading]:
     started = scene.world.doing(Doing.INITIALIZING)
-    elsewhere = scene.world.others(started)
+    elsewhere = scene.elsewhere
     missing = scene.world.missing
     different = _minority(started, lambda each: (each.process.rendezvous, each.process.world_size))
     culprits: Sequence[SampledProcess] | RankSet = elsewhere or missing or different
@@ -171,11 +199,16 @@ def dead(scene: Scene) -> Iterator[Reading]:
     ended = scene.world.doing(Doing.ENDED)
     gone = RankSet.union([scene.world.missing, RankSet.of(each.rank for each in ended)])
     if gone and len(gone) < len(scene.world.expected):
-        text = counted(
-            len(gone),
-            "{Ranks} has ended, and the others wait.",
-            "{Ranks} have ended, and the others wait.",
-            Ranks=wording.Ranks_of(gone),
+        ranks = wording.Ranks_of(gone)
+        text = (
+            counted(
+                len(gone),
+                "{Ranks} has ended, and the others wait.",
+                "{Ranks} have ended, and the others wait.",
+                Ranks=ranks,
+            )
+            if scene.waiting
+            else counted(len(gone), "{Ranks} has ended.", "{Ranks} have ended.", Ranks=ranks)
         )
         step = t("Read the end of their logs.")
         yield _reading(scene, Kind.RANK_DEAD, gone, 0.9 if scene.waiting else 0.6, text, step)
@@ -232,6 +265,14 @@ def loading_data(scene: Scene) -> Iterator[Reading]:
     if not loading:
         return
     children = [child for each in loading for child in scene.evidence.children(each)]
+    if any(child.goes_on for child in children):
+        text = t(
+            "Nothing hangs: {ranks} waits for its data loader, which still works.",
+            **_about(scene, loading),
+        )
+        step = t("Profile the data loader, or give it more processes.")
+        yield _reading(scene, Kind.SLOW, loading, 0.75, text, step)
+        return
     place = wording.place([child for child in children if child.activity.place is not None])
     text = t("The data loader of {ranks} delivers nothing.", **_about(scene, loading))
     if place:
@@ -258,16 +299,16 @@ def unmatched_messages(scene: Scene) -> Iterator[Reading]:
         and not _answers(peer, each)
         and (peer not in in_messages or _is_cycle(each, by_rank))
     ]
-    culprits = unmatched or in_messages
+    if not unmatched:
+        return
     text = counted(
-        len(culprits),
+        len(unmatched),
         "{Ranks} waits in {calls} for a message that no rank sends.",
         "{Ranks} wait in {calls} for messages that no rank sends.",
-        **_about(scene, culprits),
+        **_about(scene, unmatched),
     )
     step = t("Compare the order of sends and receives of these ranks.")
-    confidence = 0.85 if unmatched else 0.65
-    yield _reading(scene, Kind.PIPELINE_MISMATCH, culprits, confidence, text, step)
+    yield _reading(scene, Kind.PIPELINE_MISMATCH, unmatched, 0.85, text, step)
 
 
 def different_groups(scene: Scene) -> Iterator[Reading]:
@@ -299,14 +340,24 @@ def different_calls(scene: Scene) -> Iterator[Reading]:
             branch=wording.branch(different, scene.world.others(different)),
         )
         step = t("Make all ranks call the same collectives in the same order.")
-        confidence = 0.9 if by_call else 0.7
-        yield _reading(scene, Kind.COLLECTIVE_MISMATCH, different, confidence, text, step)
+        yield _reading(
+            scene, Kind.COLLECTIVE_MISMATCH, different, _mismatch_confidence(waiting), text, step
+        )
 
 
 def late(scene: Scene) -> Iterator[Reading]:
     """Some ranks are elsewhere and don't go on, and the others wait for them."""
     waiting = scene.waiting
-    behind = scene.world.others(waiting)
+    behind = scene.elsewhere
+    if waiting and not behind and scene.unread:
+        text = t(
+            "{Others} wait in {calls}. {Unread} could not be read.",
+            Others=wording.Ranks(waiting),
+            calls=wording.calls(waiting),
+            Unread=wording.Ranks_of(scene.unread),
+        )
+        step = t("Look at what these ranks do on their nodes.")
+        yield _reading(scene, Kind.STRAGGLER, scene.unread, 0.4, text, step)
     if not waiting or not behind:
         return
     if all(each.activity.doing is Doing.IN_EVENT_LOOP for each in behind):
@@ -316,13 +367,23 @@ def late(scene: Scene) -> Iterator[Reading]:
         )
         yield _event_loop(scene, behind, 0.8, text)
         return
-    confidence = 0.8 if len(behind) <= len(waiting) else 0.6
-    text = counted(
-        len(behind),
-        "{Others} wait in {other_calls} for {ranks}, which does not move{place}.",
-        "{Others} wait in {other_calls} for {ranks}, which do not move{place}.",
-        **_about(scene, behind),
-    )
+    confidence = 0.8 if len(behind) <= len(waiting) and not scene.unread else 0.6
+    if all(each.cpu > _COMPUTES_CPU for each in behind):
+        # A loop without end and a long step look the same from outside.
+        confidence = min(confidence, 0.65)
+        text = counted(
+            len(behind),
+            "{Others} wait in {other_calls} for {ranks}, which computes{place}.",
+            "{Others} wait in {other_calls} for {ranks}, which compute{place}.",
+            **_about(scene, behind),
+        )
+    else:
+        text = counted(
+            len(behind),
+            "{Others} wait in {other_calls} for {ranks}, which does not move{place}.",
+            "{Others} wait in {other_calls} for {ranks}, which do not move{place}.",
+            **_about(scene, behind),
+        )
     if not_started := counter_readings.not_started(scene.world, behind):
         text, confidence = f"{text} {not_started}", 0.9
     text += _held_text(behind)
@@ -355,8 +416,17 @@ def same_call(scene: Scene) -> Iterator[Reading]:
         return
     # With its group in a variable, ranks at one line may be in different groups.
     is_unsure = waiting[0].activity.call == WAIT or bool(_group(waiting[0]))
-    text = t("All ranks wait in {calls}, at the same line.", calls=wording.calls(waiting))
     step = t("Check the network between the nodes, and the GPUs.")
+    if scene.unread:
+        text = t(
+            "{Ranks} wait in {calls}, at the same line. {Unread} could not be read.",
+            Ranks=wording.Ranks(waiting),
+            calls=wording.calls(waiting),
+            Unread=wording.Ranks_of(scene.unread),
+        )
+        yield _reading(scene, Kind.TRANSPORT, (), 0.4, text, step)
+        return
+    text = t("All ranks wait in {calls}, at the same line.", calls=wording.calls(waiting))
     yield _reading(scene, Kind.TRANSPORT, (), 0.45 if is_unsure else 0.75, text, step)
     if is_unsure:
         text = t(
@@ -435,6 +505,21 @@ RULES: tuple[Rule, ...] = (
     same_call,
     outliers,
 )
+
+
+def _mismatch_confidence(waiting: Sequence[SampledProcess]) -> float:
+    """How sure it is that ranks in different calls should be in the same."""
+    calls = {each.activity.call for each in waiting}
+    # A rank that computes at a line such as `model(x).cpu()` is only about to wait.
+    if any(each.activity.call in (WAIT, BACKWARD) and each.cpu > _COMPUTES_CPU for each in waiting):
+        return 0.45
+    groups = {_group(each) for each in waiting}
+    if len(groups) > 1:
+        # Each group waits for its own members after any hang.
+        return 0.45
+    if len(calls) == 1:
+        return 0.7
+    return 0.9 if groups == {""} else 0.6
 
 
 def _reading(
