@@ -147,6 +147,16 @@ test("a stack that ends within another one has a class of its own there", () => 
   ]);
 });
 
+test("the stacks of a recursion at all depths are one deep branch", () => {
+  const frames = Array.from({ length: 12_000 }, (_, line) => frame("walk", "/w/tree.py", line));
+  const classes = Array.from({ length: 400 }, (_, at) =>
+    stack({ ranks: `${at}`, frames: frames.slice(0, 30 * (at + 1)) }),
+  );
+  const rows = treeRows(stackTree(shownClasses(classes)), OPEN);
+  assert.equal(rows.filter(({ row }) => row === "class").length, 400);
+  assert.equal(rows.at(-1)?.level, 401);
+});
+
 test("equal stacks of several groups share the tree and keep their groups", () => {
   const classes = shownClasses([stack(), stack({ group: "other", ranks: "0" })]);
   const [first] = treeRows(stackTree(classes), OPEN);

@@ -92,6 +92,22 @@ def test_one_process_with_two_threads_counts_once_in_a_shared_frame() -> None:
     assert count(root.members) == 1
 
 
+def test_stacks_of_a_recursion_at_all_depths_are_one_deep_branch() -> None:
+    depth = 3000
+    frames = tuple(PythonFrame("walk", "tree.py", line) for line in range(depth))
+    table = merged(
+        (Member("policy", rank), ThreadStack("MainThread", frames[: rank + 1]))
+        for rank in range(0, depth, 5)
+    )
+    [node] = tree(table)
+    nodes = 1
+    while node.children:
+        [node] = node.children
+        nodes += 1
+    assert nodes == len(table)
+    assert {group: str(ranks) for group, ranks in node.members.items()} == {"policy": "2995"}
+
+
 def test_entry_says_which_ranks_have_a_stack() -> None:
     stack = ThreadStack("MainThread", (PythonFrame("f", "a.py", 1),))
     assert merged((Member("policy", rank), stack) for rank in (2, 0, 1)) == [

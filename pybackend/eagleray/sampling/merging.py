@@ -124,26 +124,40 @@ def united_members(parts: Iterable[Members]) -> Members:
 
 
 def tree(stacks: Iterable[MergedStack]) -> list[TreeNode]:
-    """The prefix tree of `stacks`, in their order; frames without a fork between them share a node."""
-    return _branches(list(stacks), 0)
+    """The prefix tree of `stacks`, in their order; frames without a fork between them share a node.
+
+    Without recursion: the tree of a recursive function is as deep as its stacks.
+    """
+    roots: list[TreeNode] = []
+    unfinished = [(list(stacks), 0, roots)]
+    while unfinished:
+        below, depth, nodes = unfinished.pop()
+        for alike in _forks(below, depth):
+            end = _shared_end(alike, depth)
+            node = TreeNode(alike[0].stack.frames[depth:end], alike, [])
+            nodes.append(node)
+            unfinished.append((alike, end, node.children))
+    return roots
 
 
-def _branches(stacks: list[MergedStack], depth: int) -> list[TreeNode]:
+def _forks(stacks: list[MergedStack], depth: int) -> Iterable[list[MergedStack]]:
+    """The stacks that go on at `depth`, those with the same frame together."""
     by_frame: dict[PythonFrame, list[MergedStack]] = {}
     for entry in stacks:
         frames = entry.stack.frames
         if len(frames) > depth:
             by_frame.setdefault(frames[depth], []).append(entry)
-    return [_node(below, depth) for below in by_frame.values()]
+    return by_frame.values()
 
 
-def _node(stacks: list[MergedStack], depth: int) -> TreeNode:
+def _shared_end(stacks: list[MergedStack], depth: int) -> int:
+    """The depth up to which all `stacks` have the same frames; they have at `depth`."""
     first = stacks[0].stack.frames
     shortest = min(len(entry.stack.frames) for entry in stacks)
     end = depth + 1
     while end < shortest and all(entry.stack.frames[end] == first[end] for entry in stacks):
         end += 1
-    return TreeNode(first[depth:end], stacks, _branches(stacks, end))
+    return end
 
 
 def _sorted(entries: Iterable[MergedStack]) -> list[MergedStack]:

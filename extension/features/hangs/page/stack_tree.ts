@@ -26,10 +26,28 @@ export function shownClasses(classes: readonly StackClass[]): readonly ShownClas
   return classes.map((entry, index) => ({ index, entry, ranks: parsedRanks(entry.ranks) ?? [] }));
 }
 
-/** The tree of `classes`, in their order; frames without a fork between them share a node. */
+/**
+ * The tree of `classes`, in their order; frames without a fork between them share a node.  Without recursion: the tree of
+ * a recursive function is as deep as its stacks.
+ */
 export function stackTree(classes: readonly ShownClass[]): readonly StackNode[] {
+  const roots: StackNode[] = [];
   const keyed = classes.map((shown) => ({ shown, keys: shown.entry.frames.map(frameKey) }));
-  return branches(keyed, 0);
+  const unfinished = [{ below: keyed as readonly KeyedClass[], depth: 0, nodes: roots }];
+  for (const { below, depth, nodes } of unfinished) {
+    for (const alike of forks(below, depth)) {
+      const end = sharedEnd(alike, depth);
+      const children: StackNode[] = [];
+      nodes.push({
+        frames: alike[0]?.shown.entry.frames.slice(depth, end) ?? [],
+        classes: alike.map(({ shown }) => shown),
+        ends: alike.filter(({ keys }) => keys.length === end).map(({ shown }) => shown),
+        children,
+      });
+      unfinished.push({ below: alike, depth: end, nodes: children });
+    }
+  }
+  return roots;
 }
 
 interface KeyedClass {
@@ -41,7 +59,8 @@ function frameKey({ path, line, function: name }: FrameRow): string {
   return `${path}\0${line}\0${name}`;
 }
 
-function branches(classes: readonly KeyedClass[], depth: number): readonly StackNode[] {
+/** The classes that go on at `depth`, those with the same frame together. */
+function forks(classes: readonly KeyedClass[], depth: number): Iterable<readonly KeyedClass[]> {
   const byFrame = new Map<string, KeyedClass[]>();
   for (const each of classes) {
     const key = each.keys[depth];
@@ -55,22 +74,18 @@ function branches(classes: readonly KeyedClass[], depth: number): readonly Stack
       alike.push(each);
     }
   }
-  return [...byFrame.values()].map((below) => node(below, depth));
+  return byFrame.values();
 }
 
-function node(classes: readonly KeyedClass[], depth: number): StackNode {
+/** The depth up to which all `classes` have the same frames; they have at `depth`. */
+function sharedEnd(classes: readonly KeyedClass[], depth: number): number {
   const [first] = classes;
   const shortest = Math.min(...classes.map(({ keys }) => keys.length));
   let end = depth + 1;
   while (end < shortest && classes.every(({ keys }) => keys[end] === first?.keys[end])) {
     end += 1;
   }
-  return {
-    frames: first?.shown.entry.frames.slice(depth, end) ?? [],
-    classes: classes.map(({ shown }) => shown),
-    ends: classes.filter(({ keys }) => keys.length === end).map(({ shown }) => shown),
-    children: branches(classes, end),
-  };
+  return end;
 }
 
 export function membersOf(classes: readonly ShownClass[]): Members {
@@ -144,43 +159,47 @@ export interface TreeOptions {
 /** The rows of the tree from top to bottom; the last frame of a node opens and closes what is below it. */
 export function treeRows(tree: readonly StackNode[], options: TreeOptions): readonly TreeRow[] {
   const rows: TreeRow[] = [];
-  addRows(rows, tree, options, 1, "");
-  return rows;
-}
-
-function addRows(
-  rows: TreeRow[],
-  nodes: readonly StackNode[],
-  options: TreeOptions,
-  level: number,
-  above: string,
-): void {
-  for (const [at, each] of nodes.entries()) {
-    const id = above === "" ? `${at}` : `${above}.${at}`;
+  const unwritten = placed(tree, 1, "");
+  for (let next = unwritten.pop(); next !== undefined; next = unwritten.pop()) {
+    const { node, level, id } = next;
     const isOpen = !options.closed.has(id);
-    const shown = options.showsAll ? each.frames : folded(each.frames);
+    const shown = options.showsAll ? node.frames : folded(node.frames);
     let before = -1;
     for (const [place, frame] of shown.entries()) {
-      const index = each.frames.indexOf(frame, before + 1);
+      const index = node.frames.indexOf(frame, before + 1);
       rows.push({
         row: "frame",
         id: place === shown.length - 1 ? id : `${id}/${index}`,
         level,
         frame,
-        members: place === 0 ? membersOf(each.classes) : undefined,
-        only: each.classes.length === 1 ? each.classes[0] : undefined,
+        members: place === 0 ? membersOf(node.classes) : undefined,
+        only: node.classes.length === 1 ? node.classes[0] : undefined,
         isOpen: place === shown.length - 1 ? isOpen : undefined,
       });
       before = index;
     }
-    const next = shown.length === 0 ? level : level + 1;
+    const below = shown.length === 0 ? level : level + 1;
     if (isOpen) {
-      for (const ended of each.ends) {
-        rows.push({ row: "class", id: `class ${ended.index}`, level: next, shown: ended });
+      for (const ended of node.ends) {
+        rows.push({ row: "class", id: `class ${ended.index}`, level: below, shown: ended });
       }
-      addRows(rows, each.children, options, next, id);
+      unwritten.push(...placed(node.children, below, id));
     }
   }
+  return rows;
+}
+
+interface PlacedNode {
+  readonly node: StackNode;
+  readonly level: number;
+  readonly id: string;
+}
+
+/** The nodes below the node `above`, the first one last. */
+function placed(nodes: readonly StackNode[], level: number, above: string): PlacedNode[] {
+  return nodes
+    .map((node, at) => ({ node, level, id: above === "" ? `${at}` : `${above}.${at}` }))
+    .reverse();
 }
 
 /** The frames of a chain that tell something: those of the user, and the last that isn't hidden. */

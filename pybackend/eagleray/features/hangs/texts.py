@@ -86,14 +86,16 @@ def comparison(moves: Iterable[Move]) -> Iterator[str]:
         )
 
 
-def tree_lines(nodes: list[TreeNode], taken: Picture, depth: int = 0) -> Iterator[str]:
+def tree_lines(nodes: list[TreeNode], taken: Picture) -> Iterator[str]:
     several = len({each.group for each in taken.classes}) > 1
-    for node in nodes:
+    unprinted = [(node, 0) for node in reversed(nodes)]
+    while unprinted:
+        node, depth = unprinted.pop()
         folded = _folded(node.frames)
         if folded:
             members = _members(node.members, several)
             yield f"{'  ' * depth}[{members}] {' > '.join(folded)}"
-        yield from tree_lines(node.children, taken, depth + bool(folded))
+        unprinted += [(child, depth + bool(folded)) for child in reversed(node.children)]
 
 
 def _verdict(taken: Picture) -> Iterator[str]:
