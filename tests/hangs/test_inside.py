@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from attrs import evolve
 from eagleray.features.hangs import saved, texts
 from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import HangEvidence
@@ -46,6 +47,11 @@ def test_recorded_hang_is_named_with_what_its_ranks_answer(scenario: str) -> Non
     expected = FROM_INSIDE[scenario]
     assert expected.words in reading.sentence
     assert (reading.kind.value, str(reading.culprits)) == (expected.kind, expected.culprits)
+
+
+def test_picture_of_some_workers_stays_one_of_these_with_answers() -> None:
+    some = evolve(recorded("generations"), workers="Trainer")
+    assert read(some, {}).workers == "Trainer"
 
 
 def test_picture_has_the_counters_exceptions_and_tasks() -> None:

@@ -52,11 +52,8 @@ def place_of(process: SampledProcess) -> Place:
 
 def with_readings(evidence: HangEvidence, readings: Mapping[Place, ProcessReading]) -> HangEvidence:
     """The evidence with what processes have answered."""
-    return HangEvidence(
-        tuple(evolve(each, reading=readings.get(place_of(each))) for each in evidence.processes),
-        evidence.is_whole,
-        evidence.tasks,
-    )
+    processes = (evolve(each, reading=readings.get(place_of(each))) for each in evidence.processes)
+    return evolve(evidence, processes=tuple(processes))
 
 
 def _culprits(processes: Iterable[SampledProcess], reading: Reading) -> Iterator[SampledProcess]:
