@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
 
 import pytest
 from aiohttp import web
 from eagleray.common.errors import EaglerayError
+from eagleray.features.hangs.collecting.cluster import ClusterPictures
+from eagleray.features.inspections.cluster_processes import ClusterProcesses
 from eagleray.ray import cluster_query
 from eagleray.ray import jobs as ray_jobs
 from eagleray.ray.cluster_query import ClusterQuery
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.logs import follow
+from eagleray.ray.rows import NodeRow
 
 TRACEBACK = "Traceback (most recent call last):\n  File x\nValueError: runtime_env is broken\n"
 VERSION = {"ray_version": "2.60.0", "session_name": "session_1", "ray_commit": "c"}
@@ -31,6 +36,9 @@ class JobServer:
         self.submitted: list[dict[str, object]] = []
         self.packages: dict[str, bytes] = {}
         self.deleted: set[str] = set()
+        # A job is submitted, and its answer waits for the other.
+        self.arrived, self.answers = asyncio.Event(), asyncio.Event()
+        self.answers.set()
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         path, method = request.path, request.method
@@ -64,6 +72,8 @@ class JobServer:
         if self.refuses:
             return web.Response(status=self.refuses, text=TRACEBACK)
         self.submitted.append(await request.json())
+        self.arrived.set()
+        await self.answers.wait()
         return web.json_response({"submission_id": "job_1"})
 
     def _job(self, request: web.Request) -> web.Response:
@@ -84,7 +94,7 @@ class JobServer:
 @pytest.fixture
 async def server() -> AsyncIterator[tuple[JobServer, Dashboard]]:
     jobs = JobServer()
-    application = web.Application()
+    application = web.Application(client_max_size=2**26)
     application.router.add_route("*", "/{path:.*}", jobs.answer)
     runner = web.AppRunner(application)
     await runner.setup()
@@ -203,3 +213,54 @@ async def test_job_that_hangs_is_stopped(server: Server) -> None:
     assert raised.value.code == "job-unfinished"
     await asking.close()
     assert ("POST", "/api/jobs/job_1/stop") in jobs.asked
+
+
+async def no_rows(_: Dashboard) -> list[object]:
+    return []
+
+
+async def inspect(dashboard: Dashboard) -> None:
+    node = NodeRow("n1", "10.0.0.2", "node-1", alive=True, head=True)
+    processes = ClusterProcesses()
+    try:
+        await processes.process(dashboard, node, 4711, lambda text: None)
+    finally:
+        await processes.close()
+
+
+async def take(dashboard: Dashboard) -> None:
+    pictures = ClusterPictures()
+    try:
+        await pictures.take(dashboard)
+    finally:
+        await pictures.close()
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("work", [inspect, take])
+async def test_job_that_arrives_while_its_submission_is_cancelled_is_removed(
+    server: Server,
+    work: Callable[[Dashboard], Coroutine[Any, Any, None]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    jobs, dashboard = server
+    for name in ("nodes", "actors", "all_workers", "unended_tasks"):
+        monkeypatch.setattr(Dashboard, name, no_rows)
+    jobs.states = [{"status": "RUNNING"}]
+    jobs.answers.clear()
+    working = asyncio.create_task(work(dashboard))
+    await jobs.arrived.wait()
+    working.cancel()
+    # The cancellation ends the submission first.
+    await asyncio.sleep(0)
+    jobs.answers.set()
+    with pytest.raises(asyncio.CancelledError):
+        await working
+    [job] = [each["submission_id"] for each in jobs.submitted]
+    assert ("POST", f"/api/jobs/{job}/stop") in jobs.asked
+    assert jobs.deleted == {job}
+    left = [name for name in jobs.packages if "request" in name]
+    # Ray deletes a package some time after somebody has asked for it.
+    assert [("GET", f"/api/packages/gcs/{name}") for name in left] == [
+        each for each in jobs.asked if each[0] == "GET" and "request" in each[1]
+    ]

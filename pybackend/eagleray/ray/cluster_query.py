@@ -8,7 +8,8 @@ import json
 import logging
 import secrets
 import shlex
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from eagleray.common import tasks
@@ -68,12 +69,7 @@ class ClusterQuery:
         """
         mark = secrets.token_hex(16)
         env = {"EAGLERAY_TEXT": text, "EAGLERAY_ASKED": json.dumps({**params, "mark": mark})}
-        job = await dashboard.job_api.submit(
-            ENTRYPOINT,
-            runtime_env={"env_vars": env},
-            metadata={"name": f"Eagleray: {what}"},
-            submission_id=f"eagleray_{secrets.token_hex(8)}",
-        )
+        job = await self.submit(dashboard, what, {"env_vars": env}, secrets.token_hex(8))
         state: JobState | None = None
         try:
             state = await _ended(dashboard, job, seconds)
@@ -84,12 +80,50 @@ class ClusterQuery:
             # Also after a cancellation.
             self.remove(dashboard, job, ended=state is not None)
 
-    def remove(self, dashboard: Dashboard, job: str, ended: bool) -> None:
+    async def submit(
+        self,
+        dashboard: Dashboard,
+        what: str,
+        runtime_env: Mapping[str, Any],
+        own_id: str,
+        packages: Mapping[str, bytes] = MappingProxyType({}),
+    ) -> str:
+        """Submits a job of ours, which reads `packages`, and returns its id; `what` names it in the user's list of jobs.
+
+        After a failure or a cancellation it is removed: Ray may start it nevertheless.
+        """
+        job = f"eagleray_{own_id}"
+
+        async def send() -> str:
+            for name, content in packages.items():
+                await dashboard.job_api.put_package(name, content)
+            return await dashboard.job_api.submit(
+                ENTRYPOINT,
+                runtime_env=runtime_env,
+                metadata={"name": f"Eagleray: {what}"},
+                submission_id=job,
+            )
+
+        sending = tasks.shared(send(), "submission")
+        try:
+            # Only what has arrived can be removed.
+            return await asyncio.shield(sending)
+        except BaseException:
+            self._later(_remove_sent(dashboard, job, sending, tuple(packages)))
+            raise
+
+    def remove(
+        self, dashboard: Dashboard, job: str, ended: bool, unread: Sequence[str] = ()
+    ) -> None:
         """Stops a job unless it has `ended`, and deletes its record, after this method has returned.
 
-        A job that can't be removed stays in Ray's list of jobs and does no harm.
+        A job that can't be removed stays in Ray's list of jobs and does no harm.  `unread` are packages that it may have
+        left.
         """
-        removal = tasks.owned(_remove(dashboard, job, ended=ended), "removal", tasks.only_logged)
+        self._later(_remove(dashboard, job, ended=ended, unread=unread))
+
+    def _later(self, removing: Coroutine[Any, Any, None]) -> None:
+        removal = tasks.owned(removing, "removal", tasks.only_logged)
         self._removing.add(removal)
         removal.add_done_callback(self._removing.discard)
 
@@ -113,8 +147,16 @@ async def _ended(dashboard: Dashboard, job: str, seconds: float) -> JobState | N
     return None
 
 
-async def _remove(dashboard: Dashboard, job: str, ended: bool) -> None:
-    """Deletes the record of a job.
+async def _remove_sent(
+    dashboard: Dashboard, job: str, sending: asyncio.Task[str], unread: Sequence[str]
+) -> None:
+    with contextlib.suppress(EaglerayError):
+        await sending
+    await _remove(dashboard, job, ended=False, unread=unread)
+
+
+async def _remove(dashboard: Dashboard, job: str, ended: bool, unread: Sequence[str] = ()) -> None:
+    """Deletes the record of a job, and what it has not read.
 
     Ray checks a job once a second, and writes a record of its failure if it finds none: an ended job is deleted
     after that time, and once more later.
@@ -129,3 +171,7 @@ async def _remove(dashboard: Dashboard, job: str, ended: bool) -> None:
     except EaglerayError as error:
         if error.code != "no-job":
             log.info("job %s stays in the list: %s %s", job, error, error.logged)
+    with contextlib.suppress(EaglerayError):
+        for name in unread:
+            # Ray deletes a package ten minutes after the last request for it, and one that nobody has asked for never.
+            await dashboard.job_api.has_package(name)

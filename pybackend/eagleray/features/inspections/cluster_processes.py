@@ -19,7 +19,7 @@ from eagleray.features.inspections.errors import not_inspected
 from eagleray.inspecting.asking import ProcessEnded, Unanswered
 from eagleray.inspecting.questions import INSIDE
 from eagleray.ray import logs
-from eagleray.ray.cluster_query import ENTRYPOINT, ClusterQuery
+from eagleray.ray.cluster_query import ClusterQuery
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import job_failed, job_unfinished
 from eagleray.ray.rows import NodeRow
@@ -67,17 +67,15 @@ class ClusterProcesses:
             "pid": pid,
             "unasked_s": UNASKED_S,
         }
-        job = await api.submit(
-            ENTRYPOINT,
-            runtime_env={
-                "py_modules": [f"gcs://{name}"],
-                "env_vars": {
-                    "EAGLERAY_TEXT": f"from {package}.inspecting.in_cluster import main; main()",
-                    "EAGLERAY_ASKED": json.dumps(order),
-                },
-            },
-            metadata={"name": "Eagleray: inspection"},
-            submission_id=f"eagleray_{own_id}",
+        variables = {
+            "EAGLERAY_TEXT": f"from {package}.inspecting.in_cluster import main; main()",
+            "EAGLERAY_ASKED": json.dumps(order),
+        }
+        job = await self._jobs.submit(
+            dashboard,
+            "inspection",
+            {"py_modules": [f"gcs://{name}"], "env_vars": variables},
+            own_id,
         )
         process = ClusterProcess(
             dashboard, job, pid, order, lambda: self._jobs.remove(dashboard, job, ended=False)

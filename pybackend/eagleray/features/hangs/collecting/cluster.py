@@ -43,7 +43,7 @@ from eagleray.features.hangs.model import Picture, SilentNode
 from eagleray.features.hangs.ray_names import NodeNames, hosts_of, names_of_nodes
 from eagleray.features.hangs.ray_tasks import rows, steady
 from eagleray.ray import logs
-from eagleray.ray.cluster_query import ENTRYPOINT, ClusterQuery
+from eagleray.ray.cluster_query import ClusterQuery
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import job_failed, job_unfinished
 from eagleray.ray.rows import NodeRow, TaskRow
@@ -125,23 +125,22 @@ class ClusterPictures:
         if not await api.has_package(name):
             await api.put_package(name, archive)
         order = SamplingJobOrder(own_id)
-        await api.put_package(order.request, request)
-        job = await api.submit(
-            ENTRYPOINT,
-            runtime_env={
-                "py_modules": [f"gcs://{name}"],
-                "env_vars": {
-                    "EAGLERAY_TEXT": _text(package, inside),
-                    "EAGLERAY_ASKED": order.text(),
-                },
-            },
-            metadata={"name": "Eagleray: stacks"},
-            submission_id=f"eagleray_{own_id}",
+        variables = {"EAGLERAY_TEXT": _text(package, inside), "EAGLERAY_ASKED": order.text()}
+        job = await self._jobs.submit(
+            dashboard,
+            "stacks",
+            {"py_modules": [f"gcs://{name}"], "env_vars": variables},
+            own_id,
+            {order.request: request},
         )
+        unread: tuple[str, ...] = ()
         try:
             yield SamplingJob(dashboard, job, order)
+        except BaseException:
+            unread = order.request, order.question
+            raise
         finally:
-            self._jobs.remove(dashboard, job, ended=False)
+            self._jobs.remove(dashboard, job, ended=False, unread=unread)
 
 
 @frozen
