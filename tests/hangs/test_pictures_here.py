@@ -172,6 +172,22 @@ def test_without_py_spy_every_rank_is_listed_as_not_seen(monkeypatch: pytest.Mon
     assert (taken.coverage.processes, taken.verdict.kind) == (0, "unknown")
 
 
+def test_picture_that_is_cancelled_between_its_samples_ends_at_once() -> None:
+    async def cancelled() -> None:
+        sampled = asyncio.Event()
+        sampling = asyncio.create_task(
+            here.take([process.pid], lambda *_: sampled.set(), pause_s=3600)
+        )
+        await sampled.wait()
+        sampling.cancel()
+        await asyncio.wait([sampling])
+        assert sampling.cancelled()
+
+    with ranks(WAITING, 1) as [process]:
+        # Waits for the thread that samples.
+        asyncio.run(cancelled())
+
+
 def test_process_that_is_gone_before_the_picture_is_an_error() -> None:
     with ranks(WAITING, 1) as [process]:
         process.kill()

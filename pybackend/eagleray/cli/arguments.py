@@ -8,6 +8,7 @@ from eagleray.common.l10n import t
 from eagleray.features.presets.model import ANSWERS
 
 ADDRESS_HELP = "8265, host:8265, http://…, ssh://HOST/8265, slurm://JOB or ssh://HOST/slurm://JOB"
+LONGEST_PAUSE_S = 3600
 # What completion offers for an argument; see `completed`.
 COMPLETED = ("workers", "paused", "runs", "clusters", "presets", "files")
 
@@ -124,6 +125,15 @@ def positive(text: str) -> int:
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(t("must be at least 1"))
+    return number
+
+
+def seconds(text: str) -> float:
+    """A pause between two samples."""
+    number = float(text)
+    # Not a number is not between any numbers.
+    if not 0 <= number <= LONGEST_PAUSE_S:
+        raise argparse.ArgumentTypeError(t("must be between 0 and {most}", most=LONGEST_PAUSE_S))
     return number
 
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from eagleray.app import App
-from eagleray.cli.arguments import add_cluster, add_json, completed
+from eagleray.cli.arguments import add_cluster, add_json, completed, seconds
 from eagleray.cli.output import print_json, say
 from eagleray.cli.runs import suggesting_runs
 from eagleray.common.errors import printable
@@ -94,7 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds",
         metavar="S",
-        type=float,
+        type=seconds,
         default=rounds.PAUSE_S,
         help=t("Wait S seconds between samples. The default is {n}.", n=rounds.PAUSE_S),
     )

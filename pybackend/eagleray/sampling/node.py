@@ -90,13 +90,23 @@ def sample(
     pause_s: float = 2.0,
     host: str = "",
     on_round: Callable[[int], None] = lambda taken: None,
+    wait: Callable[[float], object] = time.sleep,
 ) -> NodeSamples:
-    """Samples `pids`, the ranks of their worlds and all processes below them `rounds` times, `pause_s` apart.  `on_round` may raise to cancel."""
+    """Samples `pids`, the ranks of their worlds and all processes below them `rounds` times, `pause_s` apart.
+
+    `on_round` and `wait`, which pauses, may raise to cancel.
+    """
     processes = proc.all_processes()
     roots = [*pids, *partners(pids, processes)]
     processes_here = described(proc.descendants(roots, processes), processes, host)
     return sample_processes(
-        processes_here, tools, rounds=rounds, pause_s=pause_s, host=host, on_round=on_round
+        processes_here,
+        tools,
+        rounds=rounds,
+        pause_s=pause_s,
+        host=host,
+        on_round=on_round,
+        wait=wait,
     )
 
 

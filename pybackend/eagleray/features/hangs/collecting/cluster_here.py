@@ -7,7 +7,7 @@ import time
 from collections.abc import Collection, Iterable
 
 from eagleray.features.hangs.collecting.cluster import part_of, rows_of
-from eagleray.features.hangs.collecting.here import OnRound, sampled_in_thread
+from eagleray.features.hangs.collecting.here import OnRound, Wait, sampled_in_thread
 from eagleray.features.hangs.collecting.rounds import ROUNDS, unheard
 from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import evidence
@@ -39,7 +39,7 @@ async def take_here(
     if len(pids) <= paused or not await asyncio.to_thread(_are_here, ips, pids):
         return None
 
-    def sample(on_round: OnRound) -> NodeSamples:
+    def sample(on_round: OnRound, wait: Wait) -> NodeSamples:
         return sample_processes(
             _described(members.values()),
             Tools(py_spy=find_program()),
@@ -47,6 +47,7 @@ async def take_here(
             pause_s=pause_s,
             host="",
             on_round=on_round,
+            wait=wait,
         )
 
     taken = await sampled_in_thread(sample, unheard, ROUNDS)

@@ -28,6 +28,8 @@ from eagleray.tools.pyspy import find_program
 
 # Takes the number of rounds that are done.
 OnRound = Callable[[int], None]
+# Pauses for some seconds.
+Wait = Callable[[float], None]
 
 
 class Cancelled(Exception):
@@ -61,27 +63,32 @@ async def _ask(places: Sequence[Place]) -> Readings:
     return dict(zip(places, map(reading_of, answers), strict=True))
 
 
-def _sample_now(pids: Sequence[int], rounds: int, pause_s: float, on_round: OnRound) -> NodeSamples:
+def _sample_now(
+    pids: Sequence[int], rounds: int, pause_s: float, on_round: OnRound, wait: Wait
+) -> NodeSamples:
     """Blocks while it samples; without any process it doesn't wait for the next round."""
     if not any(proc.stat(pid) for pid in pids):
         raise errors.no_processes(pids)
     tools = Tools(py_spy=find_program())
-    return sample(pids, tools, rounds=rounds, pause_s=pause_s, on_round=on_round)
+    return sample(pids, tools, rounds=rounds, pause_s=pause_s, on_round=on_round, wait=wait)
 
 
 async def sampled_in_thread(
-    sample: Callable[[OnRound], NodeSamples], on_progress: OnProgress, rounds: int
+    sample: Callable[[OnRound, Wait], NodeSamples], on_progress: OnProgress, rounds: int
 ) -> NodeSamples:
-    """What `sample` returns, which runs in a thread; a cancellation ends that after its round."""
+    """What `sample` returns, which runs in a thread; a cancellation ends that after its round, or its pause."""
     is_cancelled = threading.Event()
     loop = asyncio.get_running_loop()
 
-    def on_round(done: int) -> None:
-        if is_cancelled.is_set():
+    def wait(seconds: float) -> None:
+        if is_cancelled.wait(seconds):
             raise Cancelled
+
+    def on_round(done: int) -> None:
+        wait(0)
         loop.call_soon_threadsafe(on_progress, done, rounds)
 
     try:
-        return await asyncio.to_thread(sample, on_round)
+        return await asyncio.to_thread(sample, on_round, wait)
     finally:
         is_cancelled.set()
