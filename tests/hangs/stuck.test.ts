@@ -209,7 +209,7 @@ test("a picture is saved, opened, compared and copied", async () => {
   fake.sidecar.on(MARKDOWN, () => ({ text: "**stuck**" }));
   await says(panel, { kind: "copyMarkdown" });
   assert.equal(editor.clipboard, "**stuck**");
-  assert.equal(shown(panel, "announcement")?.sentence, "Copied the picture.");
+  assert.equal(shown(panel, "announcement")?.sentence, "Copied as Markdown.");
 });
 
 test("a saved picture opens without a target that could be sampled again", async () => {

@@ -200,7 +200,7 @@ class PicturePanel implements vscode.Disposable {
   private async copyMarkdown(): Promise<void> {
     const { text } = await this.app.sidecar.request(MARKDOWN, this.named.picture);
     await vscode.env.clipboard.writeText(text);
-    this.post({ kind: "announcement", sentence: vscode.l10n.t("Copied the picture.") });
+    this.post({ kind: "announcement", sentence: vscode.l10n.t("Copied as Markdown.") });
   }
 
   private async inspect(group: string, rank: number): Promise<void> {

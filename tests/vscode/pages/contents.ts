@@ -212,7 +212,7 @@ export function pictureStates(): PictureState[] {
           title: "stuck-2026-11-21-20-15-03.json",
           sentences: ["Ranks 1 and 3: fit (train.py:40) → gather (train.py:61) > all_gather"],
         },
-        { kind: "announcement", sentence: "Copied the picture." },
+        { kind: "announcement", sentence: "Copied as Markdown." },
       ],
     },
     {

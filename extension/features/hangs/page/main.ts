@@ -6,7 +6,7 @@ import { onMessage, pageState, post, savePageState } from "./editor";
 import "./page.css";
 import { PictureView } from "./picture_view";
 
-/** How long a message such as “Copied the picture.” is shown. */
+/** How long a message such as “Copied as Markdown.” is shown. */
 const SHOWN_MS = 4000;
 
 const page = document.getElementById("page") ?? document.body;
