@@ -113,7 +113,8 @@ def _stuck_watch(
         return None
 
     async def take(state: RunState) -> Picture | None:
-        return await pictures.take(PictureTarget(run_id=record.id))
+        # Exceptions and counters are lost with the time-out of the collective, too.
+        return await pictures.take(PictureTarget(run_id=record.id, inside=True))
 
     again = WATCHED_JOB if plan.kind == "sbatch" else None
     quiet_s, earlier = plan.watch_minutes * 60, record.state().picture
