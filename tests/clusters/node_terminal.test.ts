@@ -17,6 +17,7 @@ const group = {
   title: "t",
   workers: [worker],
   post_mortem: false,
+  waiting: "",
   sentence: "",
 };
 const elsewhere = anyWorker({ node_id: "n2" });

@@ -12,6 +12,7 @@ const group: GroupRow = {
   title: "W.train",
   workers,
   post_mortem: false,
+  waiting: "",
   sentence: "",
 };
 const rows = workers.map((worker): Row => ({ row: "worker", worker, group }));

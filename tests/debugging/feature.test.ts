@@ -203,7 +203,14 @@ describe("the debugging feature", () => {
 
   it("asks the clusters before it says that no worker is paused", async () => {
     const listed = [
-      { cluster: CLUSTER, title: "T", workers: [worker("a")], post_mortem: false, sentence: "" },
+      {
+        cluster: CLUSTER,
+        title: "T",
+        workers: [worker("a")],
+        post_mortem: false,
+        waiting: "",
+        sentence: "",
+      },
     ];
     feature.fakes.sidecar.on(REFRESH, () => ({ groups: listed, paused: 1, held: 0 }));
     feature.fakes.sidecar.on(ID_OF, () => ({ cluster: CLUSTER }));

@@ -40,6 +40,7 @@ export function row(one: PausedWorker): object {
       title: "",
       workers: [one],
       post_mortem: false,
+      waiting: "",
       sentence: "",
     },
   };
@@ -64,7 +65,14 @@ export class Feature {
   async show(...workers: PausedWorker[]): Promise<void> {
     const held = workers.filter((one) => one.state === "held").length;
     const groups = [
-      { cluster: CLUSTER, title: "Policy.train", workers, post_mortem: false, sentence: "" },
+      {
+        cluster: CLUSTER,
+        title: "Policy.train",
+        workers,
+        post_mortem: false,
+        waiting: "",
+        sentence: "",
+      },
     ];
     this.fakes.sidecar.notify(CHANGED, { groups, paused: workers.length - held, held });
     await settled();

@@ -31,7 +31,14 @@ function snapshot(...workers: PausedWorker[]): Snapshot {
   const held = workers.filter((one) => one.state === "held").length;
   return {
     groups: [
-      { cluster: "http://c:1", title: "Policy.train", workers, post_mortem: false, sentence: "" },
+      {
+        cluster: "http://c:1",
+        title: "Policy.train",
+        workers,
+        post_mortem: false,
+        waiting: "",
+        sentence: "",
+      },
     ],
     paused: workers.length - held,
     held,
@@ -101,6 +108,7 @@ describe("what is done to a whole group", () => {
       cluster: "http://c:1",
       title: "Policy.train",
       post_mortem: false,
+      waiting: "",
       sentence: "",
     };
     const rows: Row[] = [

@@ -17,17 +17,17 @@ class PausedList:
 
     def __init__(self) -> None:
         self.listed: tuple[PausedGroup, ...] = ()
-        self._sentence: Callable[[PausedGroup], str] = lambda group: ""
+        self._explained: Callable[[PausedGroup], PausedGroup] = lambda group: group
         self._listeners = Listeners[[]]()
 
     def groups(self) -> tuple[PausedGroup, ...]:
-        return tuple(evolve(group, sentence=self._sentence(group)) for group in self.listed)
+        return tuple(map(self._explained, self.listed))
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
         return self._listeners.add(listener)
 
-    def explain(self, sentence: Callable[[PausedGroup], str]) -> None:
-        self._sentence = sentence
+    def explain(self, explained: Callable[[PausedGroup], PausedGroup]) -> None:
+        self._explained = explained
 
     def notify_changed(self) -> None:
         self._listeners.notify()

@@ -70,6 +70,7 @@ const group = (worker = pausedWorker()): Row => ({
   title: "train",
   workers: [worker],
   post_mortem: false,
+  waiting: "",
   sentence: "",
 });
 

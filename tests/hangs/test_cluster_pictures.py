@@ -19,7 +19,7 @@ from eagleray.features.hangs.collecting.cluster import ClusterPictures
 from eagleray.features.hangs.collecting.cluster_here import take_here
 from eagleray.features.hangs.collecting.ray_jobs import jobs_of
 from eagleray.features.hangs.model import Picture
-from eagleray.features.hangs.paused_sentences import waited_for
+from eagleray.features.hangs.paused_sentences import waits
 from eagleray.features.hangs.ray_names import job_of_driver
 from eagleray.ray.dashboard import Dashboard
 
@@ -171,7 +171,8 @@ async def test_paused_actor_is_named_with_those_that_wait_for_it(
         r"which is paused by a debugger in Trainer.hang \(ray_trainers.py:\d+\)\.",
         taken.verdict.sentence,
     )
-    assert [each.rank for each in waited_for(taken)] == [1]
+    waiting, paused = waits(taken)
+    assert ([each.rank for each in waiting], [each.rank for each in paused]) == ([0, 2], [1])
     assert await take_here(dashboard, "Trainer.hang", paused=3, pause_s=PAUSE_S) is None
 
 

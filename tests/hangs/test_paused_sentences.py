@@ -11,7 +11,7 @@ import pytest
 from attrs import evolve
 from eagleray.common.errors import EaglerayError
 from eagleray.features.hangs.model import VERSION, Coverage, Picture, RankRow, VerdictRow
-from eagleray.features.hangs.paused_sentences import PausedSentences, taking_here, waited_for
+from eagleray.features.hangs.paused_sentences import PausedSentences, taking_here, waits
 from eagleray.features.workers.model import PausedGroup
 from eagleray.tools.processes import local_addresses
 
@@ -71,6 +71,7 @@ async def test_workers_that_stay_paused_get_a_sentence_once() -> None:
         group = paused_group(paused_worker())
         assert await shown.show(group) == [SENTENCE]
         assert await shown.show(group) == [SENTENCE]
+        assert [each.waiting for each in shown.workers.groups()] == ["Rank 0 waits for rank 1"]
         assert len(shown.asked) == 1
         picture = shown.sentences.picture(CLUSTER, "Policy.train", post_mortem=False)
         assert picture == taken()
@@ -134,9 +135,10 @@ async def test_note_is_only_for_the_same_process(cluster: str, node: str, is_not
 
 
 def test_nobody_waits_for_paused_workers_whose_ranks_all_work() -> None:
-    assert [each.pid for each in waited_for(taken())] == [100]
-    assert waited_for(taken(other="code")) == []
-    assert waited_for(taken(kind="slow")) == []
+    waiting, paused = waits(taken())
+    assert ([each.pid for each in waiting], [each.pid for each in paused]) == ([99], [100])
+    assert waits(taken(other="code")) == ([], [])
+    assert waits(taken(kind="slow")) == ([], [])
 
 
 async def test_workers_elsewhere_are_sampled_only_on_request() -> None:

@@ -28,6 +28,7 @@ const group: GroupRow = {
   title: "W.train",
   workers,
   post_mortem: false,
+  waiting: "",
   sentence: "",
 };
 const [first, second] = workers.map((worker): Row => ({ row: "worker", worker, group }));
@@ -190,6 +191,7 @@ const farGroup: GroupRow = {
   title: "W",
   workers: [elsewhere],
   post_mortem: false,
+  waiting: "",
   sentence: "",
 };
 

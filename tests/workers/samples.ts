@@ -50,7 +50,7 @@ export function snapshotOf(
     groups:
       workers.length === 0
         ? []
-        : [{ cluster: CLUSTER_ID, title, workers, post_mortem, sentence: "" }],
+        : [{ cluster: CLUSTER_ID, title, workers, post_mortem, waiting: "", sentence: "" }],
     paused: workers.filter((worker) => worker.state === "paused").length,
     held: workers.filter((worker) => worker.state === "held").length,
   };

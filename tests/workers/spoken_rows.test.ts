@@ -66,6 +66,7 @@ function pausedOnes(): Spoken[] {
       cluster: "c",
       title,
       post_mortem,
+      waiting: "Rank 0 waits",
       sentence: "Rank 0 waits.",
       workers: [...workers, parent],
     })),

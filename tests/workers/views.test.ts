@@ -98,16 +98,18 @@ test("a group names the line at which all its workers are paused", () => {
 });
 
 test("a group begins with the sentence that says who waits for its workers; a click opens the picture", () => {
+  const waiting = "Ranks 0 and 2 wait for rank 1";
   const sentence = "Ranks 0 and 2 wait in all_reduce (train.py:91) for rank 1.";
   const snapshot = snapshotOf([pausedWorker({ location: AT })]);
-  const groups = snapshot.groups.map((group) => ({ ...group, sentence }));
+  const groups = snapshot.groups.map((group) => ({ ...group, waiting, sentence }));
   fake.sidecar.notify(CHANGED, { ...snapshot, groups });
-  assert.equal(rows("pausedWorkers")[1], `  question: ${sentence} | `);
+  assert.equal(rows("pausedWorkers")[1], `  question: ${waiting} | `);
   const { provider } = view("pausedWorkers");
   const [group] = provider.getChildren();
   const [row] = provider.getChildren(group);
   const item = provider.getTreeItem(row);
   assert.equal(item.tooltip, sentence);
+  assert.equal(item.accessibilityInformation?.label, sentence);
   assert.deepEqual(item.command, {
     command: "eagleray.openPicture",
     title: "",

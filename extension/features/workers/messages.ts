@@ -137,14 +137,16 @@ export interface PausedWorker {
  * Workers of one cluster that run the same thing, or that failed in it.
  *
  * `title` is "PolicyWorker.train", the class alone while the method is not known, or "Driver".
- * `sentence` says which
- * ranks wait for them, "" if that isn't known.
+ * `waiting` says which
+ * ranks wait for them, "Ranks 0 and 2 wait for rank 1", and `sentence` where; both are "" if that
+ * isn't known.
  */
 export interface PausedGroup {
   readonly cluster: string;
   readonly title: string;
   readonly workers: readonly PausedWorker[];
   readonly post_mortem: boolean;
+  readonly waiting: string;
   readonly sentence: string;
 }
 

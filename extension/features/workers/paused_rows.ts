@@ -51,7 +51,7 @@ export function pausedRows(view: PausedView, row?: PausedRow): readonly PausedRo
       return view.snapshot.groups.length > 0 ? groupRows(view.snapshot) : emptyRows(view.clusters);
     case "group":
       return [
-        ...(row.sentence === "" ? [] : [{ row: "sentence", group: row } as const]),
+        ...(row.waiting === "" ? [] : [{ row: "sentence", group: row } as const]),
         ...row.workers.map((worker) => ({ row: "worker", worker, group: row }) as const),
       ];
     case "worker":
@@ -146,11 +146,11 @@ function groupTexts(view: PausedView, group: GroupRow): RowTexts {
   };
 }
 
-function sentenceTexts({ cluster, title, post_mortem, sentence }: GroupRow): RowTexts {
+function sentenceTexts({ cluster, title, post_mortem, waiting, sentence }: GroupRow): RowTexts {
   const text = plain(sentence, 300);
   return {
     id: `sentence ${cluster} ${title}${post_mortem ? " post-mortem" : ""}`,
-    label: text,
+    label: plain(waiting),
     description: "",
     tooltip: text,
     spoken: text,

@@ -12,7 +12,8 @@ export interface GroupRow {
   readonly title: string;
   readonly workers: readonly PausedWorker[];
   readonly post_mortem: boolean;
-  /** Which ranks wait for the workers, "" if that isn't known. */
+  /** Which ranks wait for the workers, and where; "" if that isn't known. */
+  readonly waiting: string;
   readonly sentence: string;
 }
 

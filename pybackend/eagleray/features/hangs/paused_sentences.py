@@ -7,10 +7,12 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import counted
+from eagleray.features.hangs import wording
 from eagleray.features.hangs.activity import Doing
 from eagleray.features.hangs.collecting import here
 from eagleray.features.hangs.collecting.cluster_here import take_here
@@ -43,7 +45,7 @@ class Watched(Protocol):
 
     def groups(self) -> tuple[PausedGroup, ...]: ...
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]: ...
-    def explain(self, sentence: Callable[[PausedGroup], str]) -> None: ...
+    def explain(self, explained: Callable[[PausedGroup], PausedGroup]) -> None: ...
     def notify_changed(self) -> None: ...
 
 
@@ -51,10 +53,11 @@ class Watched(Protocol):
 class Note:
     """A picture with a sentence about paused processes, `(node, pid)`; `cluster` is "" if it may be any.
 
-    Processes of this machine have the node "", and workers there one of the addresses `here`.
+    `waiting` is the beginning of that sentence, which fits into a row.  Processes of this machine have the node "", and workers there one of the addresses `here`.
     """
 
     picture: Picture
+    waiting: str
     cluster: str
     processes: frozenset[tuple[str, int]]
     here: frozenset[str]
@@ -103,14 +106,22 @@ class PausedSentences:
         self._delay_s = delay_s
         self._notes: list[Note] = []
         self._takings: dict[GroupKey, _Taking] = {}
-        workers.explain(self._sentence)
+        workers.explain(self._explained)
 
     def note(self, cluster: str, picture: Picture) -> None:
         """Shows the sentence of `picture` beside the workers that are paused in it, if ranks wait for them."""
-        culprits = frozenset((row.node, row.pid) for row in waited_for(picture))
+        waiting, paused = waits(picture)
+        culprits = frozenset((row.node, row.pid) for row in paused)
         if culprits:
+            text = counted(
+                len(waiting),
+                "{Ranks} waits for {ranks}",
+                "{Ranks} wait for {ranks}",
+                Ranks=wording.Ranks_of(RankSet.of(row.rank for row in waiting)),
+                ranks=wording.ranks_of(RankSet.of(row.rank for row in paused)),
+            )
             self._notes = [note for note in self._notes if not note.processes & culprits]
-            self._notes.append(Note(picture, cluster, culprits, local_addresses()))
+            self._notes.append(Note(picture, text, cluster, culprits, local_addresses()))
             self._workers.notify_changed()
 
     def picture(self, cluster: str, title: str, post_mortem: bool) -> Picture | None:
@@ -172,9 +183,11 @@ class PausedSentences:
         ]
         self._workers.notify_changed()
 
-    def _sentence(self, group: PausedGroup) -> str:
+    def _explained(self, group: PausedGroup) -> PausedGroup:
         note = self._note_of(group)
-        return note.picture.verdict.sentence if note else ""
+        if note is None:
+            return group
+        return evolve(group, waiting=note.waiting, sentence=note.picture.verdict.sentence)
 
     def _note_of(self, group: PausedGroup) -> Note | None:
         stopped = _stopped(group)
@@ -209,14 +222,15 @@ def _are_here(workers: Sequence[PausedWorker]) -> bool:
     )
 
 
-def waited_for(picture: Picture) -> list[RankRow]:
-    """The processes that a debugger has stopped, if other ranks of their world wait for them; else none."""
+def waits(picture: Picture) -> tuple[list[RankRow], list[RankRow]]:
+    """The ranks that wait for others of their world which a debugger has stopped, and those; none if the verdict differs."""
     verdict = picture.verdict
     rows = [row for row in picture.ranks if row.group == verdict.group]
-    if verdict.kind != Kind.DEBUGGER.value or not any(row.doing in _WAITS for row in rows):
-        return []
+    waiting = [row for row in rows if row.doing in _WAITS]
+    if verdict.kind != Kind.DEBUGGER.value or not waiting:
+        return [], []
     culprits = RankSet.parse(verdict.culprits)
-    return [row for row in rows if row.rank in culprits]
+    return waiting, [row for row in rows if row.rank in culprits]
 
 
 def _stopped(group: PausedGroup) -> list[PausedWorker]:

@@ -111,14 +111,15 @@ class PausedWorker:
 class PausedGroup:
     """Workers of one cluster that run the same thing, or that failed in it.
 
-    `title` is "PolicyWorker.train", the class alone while the method is not known, or "Driver".  `sentence` says which
-    ranks wait for them, "" if that isn't known.
+    `title` is "PolicyWorker.train", the class alone while the method is not known, or "Driver".  `waiting` says which
+    ranks wait for them, "Ranks 0 and 2 wait for rank 1", and `sentence` where; both are "" if that isn't known.
     """
 
     cluster: str
     title: str
     workers: tuple[PausedWorker, ...]
     post_mortem: bool = False
+    waiting: str = ""
     sentence: str = ""
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common import tasks
@@ -69,7 +69,7 @@ class PausedWorkers:
             on_waited=lambda pause, seconds: self._waits.start(pause.key, pause.number, seconds),
         )
         self._listeners = Listeners[[]]()
-        self._sentence: Callable[[PausedGroup], str] = lambda group: ""
+        self._explained: Callable[[PausedGroup], PausedGroup] = lambda group: group
         self._clusters: set[str] = set()
         # Sessions whose list was known before: a worker that is new in it has just begun to wait.
         self._listed_sessions: set[str] = set()
@@ -87,14 +87,11 @@ class PausedWorkers:
         )
         states = [s for s in self._states if clusters is None or s.cluster in clusters]
         rows = merge(self._listed(clusters), states, sources)
-        return tuple(
-            evolve(each, sentence=self._sentence(each))
-            for each in group(rows, self._describer.facts)
-        )
+        return tuple(map(self._explained, group(rows, self._describer.facts)))
 
-    def explain(self, sentence: Callable[[PausedGroup], str]) -> None:
-        """Gives each group its `sentence`; `notify_changed` says that one may have changed."""
-        self._sentence = sentence
+    def explain(self, explained: Callable[[PausedGroup], PausedGroup]) -> None:
+        """Lets `explained` say of each group who waits for it; `notify_changed` says that this may have changed."""
+        self._explained = explained
 
     def notify_changed(self) -> None:
         self._changed()

@@ -28,24 +28,25 @@ async def take_here(
 ) -> Picture | None:
     """The picture of the `workers` of a cluster and of what they have started.
 
-    None if one of them is on another machine or of another user, or if there are no more than the `paused`: then nobody
-    waits for these.
+    None if they are on several nodes, on another machine or of another user, or if there are no more than the `paused`:
+    then nobody waits for these.
     """
     nodes, listed = await asyncio.gather(dashboard.nodes(), rows_of(dashboard))
     names = part_of(nodes, listed, (), workers)
     members = {node_id: each for node_id, each in names.items() if _pids(each)}
-    ips = {node.ip for node in nodes if node.node_id in members}
-    pids = [pid for each in members.values() for pid in _pids(each)]
-    if len(pids) <= paused or not await asyncio.to_thread(_are_here, ips, pids):
+    ips = [node.ip for node in nodes if node.node_id in members]
+    node, *more = members.values() or [NodeNames("")]
+    pids = _pids(node)
+    if more or len(pids) <= paused or not await asyncio.to_thread(_are_here, ips, pids):
         return None
 
     def sample(on_round: OnRound, wait: Wait) -> NodeSamples:
         return sample_processes(
-            _described(members.values()),
+            _described(node),
             Tools(py_spy=find_program()),
             rounds=ROUNDS,
             pause_s=pause_s,
-            host="",
+            host=node.host,
             on_round=on_round,
             wait=wait,
         )
@@ -64,12 +65,7 @@ def _pids(node: NodeNames) -> set[int]:
     return {*node.named, *node.workers}
 
 
-def _described(nodes: Iterable[NodeNames]) -> list[Described]:
+def _described(node: NodeNames) -> list[Described]:
     processes = proc.all_processes()
-    return [
-        each
-        for node in nodes
-        for each in described(
-            proc.descendants(sorted(_pids(node)), processes), processes, node.host, node.named
-        )
-    ]
+    pids = proc.descendants(sorted(_pids(node)), processes)
+    return described(pids, processes, node.host, node.named)
