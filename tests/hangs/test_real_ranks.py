@@ -13,7 +13,9 @@ import pytest
 from eagleray.features.hangs import texts
 from eagleray.features.hangs.collecting import here
 from eagleray.features.hangs.collecting.hosts import HostPictures
+from eagleray.injected.record_server import START, remove_abandoned
 from eagleray.inspecting.questions import INSIDE, inspect
+from eagleray.inspecting.served_record import served_record
 from eagleray.sampling import proc
 from eagleray.sampling.dumps import BY_SIGNAL, Tools, dump
 from eagleray.tools.pyspy import find_program
@@ -145,16 +147,56 @@ def test_counters_of_ranks_on_a_host_whose_network_is_cut_prove_the_transport() 
     assert [(each.rank, each.reason) for each in taken.inside] == [(0, ""), (1, "")]
 
 
-def test_rank_that_keeps_the_gil_is_not_asked_but_writes_its_stack(tmp_path: Path) -> None:
-    with hanging("gil", tmp_path, Run(tmp_path, breakpoints=[]).env()) as pids:
+def test_rank_that_keeps_the_gil_is_not_asked_but_writes_its_stack_and_its_record(
+    tmp_path: Path,
+) -> None:
+    served = Run(tmp_path, breakpoints=[]).env(EAGLERAY_RECORD_SERVER="on")
+    with hanging("gil", tmp_path, served) as pids:
         taken = asyncio.run(here.take(pids, pause_s=0.5, inside=True))
         refused = Tools(py_spy=refused_py_spy(tmp_path))
         written = dump(pids[1], refused)
         [main] = written.threads
     assert taken.verdict.culprits == SCENARIOS["gil"].culprits
-    assert sorted(each.rank for each in taken.inside) == [0, 2, 3]
+    assert "Rank 1 has not started collective 4 (all_reduce)" in taken.verdict.sentence
+    reasons = {each.rank: each.reason for each in taken.inside}
+    assert reasons == {0: "", 1: "gil-held", 2: "", 3: ""}
     assert (written.how, main.is_main, main.active) == (BY_SIGNAL, True, True)
     assert "parse_answer" in [frame.function for frame in main.frames]
+    # The ranks were killed.
+    remove_abandoned()
+    assert not [path for pid in pids for path in Path("/tmp").glob(f"{START}{pid}-*")]
+
+
+FORKING = """
+import os, sys, torch.distributed as dist
+dist.init_process_group("gloo", rank=0, world_size=1, init_method="tcp://127.0.0.1:" + sys.argv[1])
+child = os.fork()
+if child == 0:
+    # As multiprocessing ends; anything else hangs in gloo, also without a server (torch 2.13).
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+sys.stdout.write("forked\\n"); sys.stdout.flush()
+sys.stdin.readline()
+dist.destroy_process_group()
+"""
+
+
+def test_rank_with_a_record_server_forks_and_ends_as_without(tmp_path: Path) -> None:
+    env = {**os.environ, **Run(tmp_path, breakpoints=[]).env(EAGLERAY_RECORD_SERVER="on")}
+    [port] = free_ports(1)
+    with subprocess.Popen(
+        [TORCH_PYTHON, "-c", FORKING, str(port)],
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as rank:
+        assert rank.stdin and rank.stdout
+        assert rank.stdout.readline() == "forked\n"
+        record = served_record(rank.pid)
+        rank.stdin.close()
+    assert (rank.returncode, record is not None) == (0, True)
+    assert list(Path("/tmp").glob(f"{START}{rank.pid}-*")) == []
 
 
 def test_rank_that_was_killed_is_named_and_counted_as_unseen(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import contextlib
 import os
 import sys
 
+from . import record_server, stack_signal
 from .guard import never_raise, set_purpose
-from .stack_signal import prepare
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +65,9 @@ def start(site: str) -> None:
         begin(settings)
     import_hook = ImportHook()
     import_hook.install()
-    prepare(import_hook, os.environ)
+    stack_signal.prepare(import_hook, os.environ)
+    if settings.profile is None:
+        record_server.prepare(import_hook, os.environ)
     extend_creations(settings, import_hook)
     if kind == "worker":
         start_worker(settings, import_hook)

@@ -77,6 +77,7 @@ class ProcessReading(NamedTuple):
     """The answer of a process; `reason` says why there is none, as `NotStarted.reason` or `no-answer`.
 
     `record` is the JSON of the flight recorder, "" without one.  `advances`: it has recorded more meanwhile.
+    PyTorch may have answered with the record although the process didn't.
     """
 
     reason: str = ""

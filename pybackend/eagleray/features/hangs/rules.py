@@ -157,6 +157,8 @@ def gil_held(scene: Scene) -> Iterator[Reading]:
                 "{Ranks} hold the GIL in each sample{place}: native code, or a loop of one line.",
                 **_about(scene, holders),
             )
+        not_started = counter_readings.not_started(scene.world, holders)
+        text = f"{text} {not_started}".strip()
         step = t("Look at what this line calls.")
         yield _reading(scene, Kind.GIL_HELD, holders, confidence, text, step)
 
