@@ -303,7 +303,13 @@ test("what processes say of themselves are sentences with their frames", () => {
         ],
         awaits: [{ ...task, frames: [fit, library] }],
       },
-      { group: "world", rank: 2, reason: "gil-held", exceptions: [], awaits: [] },
+      ...[5, 2, 6].map((rank) => ({
+        group: "world",
+        rank,
+        reason: rank === 2 ? "gil-held" : "stopped",
+        exceptions: [],
+        awaits: [],
+      })),
       { group: "Rollout", rank: 1, reason: "", exceptions: [], awaits: [{ ...task, frames: [] }] },
     ],
     ranks: [process(0), process(2), process(1, { group: "Rollout", role: "actor" })],
@@ -312,8 +318,9 @@ test("what processes say of themselves are sentences with their frames", () => {
     "Rank 0 handles ValueError('shape 3'): Trainer.fit (train.py:88)",
     "Rank 0 holds ConnectionError() in last error",
     "Rank 0: 9 tasks wait: Trainer.fit (train.py:88) > Queue.get (queues.py:158) > Future",
-    "Rank 2 was not read: native code holds the GIL",
     "Rollout 1: 9 tasks wait: Future",
+    "Not read: Ranks 5-6 (stopped)",
+    "Not read: Rank 2 (native code holds the GIL)",
   ]);
 });
 

@@ -9,7 +9,13 @@ from attrs import evolve
 from eagleray.features.hangs import saved, texts
 from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import HangEvidence
-from eagleray.features.hangs.inside import MOST_PROCESSES, chosen, place_of, with_readings
+from eagleray.features.hangs.inside import (
+    MOST_IN_ALL,
+    MOST_PROCESSES,
+    chosen,
+    place_of,
+    with_readings,
+)
 from eagleray.features.hangs.picture import picture
 from eagleray.inspecting.readings import ProcessReading, reading_of
 
@@ -112,3 +118,52 @@ def test_culprits_are_asked_first_and_never_more_than_allowed() -> None:
     asked = chosen(sampled, diagnosis(sampled))
     assert asked[0].rank == 2 and len(asked) == 4
     assert len(chosen(many, diagnosis(sampled))) <= MOST_PROCESSES
+
+
+def ranks_of(hosts: int) -> HangEvidence:
+    """Ranks that all wait in the same call, eight on each host."""
+    first = recorded("group_in_variable").processes[0]
+    size = 8 * hosts
+    return HangEvidence(
+        tuple(
+            evolve(
+                first,
+                process=first.process._replace(pid=1000 + rank, number=rank, world_size=size),
+                host=f"node-{rank // 8}",
+            )
+            for rank in range(size)
+        ),
+        workers="Trainer",
+    )
+
+
+def test_ranks_of_many_hosts_prove_the_transport_together() -> None:
+    sampled = ranks_of(hosts=8)
+    asked = chosen(sampled, diagnosis(sampled))
+    answer = reading_of(answers("group_in_variable")[0])
+    answered = with_readings(sampled, {place_of(each): answer for each in asked})
+    verdict = diagnosis(answered).reading
+    assert (len(asked), verdict.kind.value, verdict.confidence) == (64, "transport", 0.9)
+    assert len(chosen(ranks_of(hosts=100), diagnosis(sampled))) == MOST_IN_ALL
+
+
+def test_ranks_that_are_not_read_share_a_line_for_each_reason() -> None:
+    sampled = ranks_of(hosts=1)
+    reasons = ["", "permission", "permission", "busy", "", "", "", "permission"]
+    readings = map(ProcessReading, reasons)
+    read_all = with_readings(
+        sampled, dict(zip(map(place_of, sampled.processes), readings, strict=True))
+    )
+    printed = list(texts.inside_lines(picture(read_all, diagnosis(read_all), 1.0)))
+    assert printed == [
+        "Not read inside: Ranks 1-2 and 7 (ptrace is not allowed)",
+        "Not read inside: Rank 3 (all threads run native code)",
+    ]
+
+
+def test_rank_that_could_not_be_asked_is_listed_beside_the_others() -> None:
+    sampled = recorded("gil")
+    asked = chosen(sampled, diagnosis(sampled))
+    read_all = with_readings(sampled, {place_of(each): ProcessReading() for each in asked})
+    taken = picture(read_all, diagnosis(read_all), 1.0)
+    assert {each.rank: each.reason for each in taken.inside}[1] == "gil-held"

@@ -75,14 +75,17 @@ export function readInsideText({ verdict, ranks }: Picture): (typeof INSIDE)[str
 
 /** What processes say of themselves: "Rank 0 handles ValueError('shape 3'): Trainer.fit (train.py:88)". */
 export function insideTexts(texts: PictureTexts, { inside, ranks }: Picture): string[] {
-  return inside.flatMap(({ group, rank, reason, exceptions, awaits }) => {
+  const silent = new Map<string, number[]>();
+  const sentences = inside.flatMap(({ group, rank, reason, exceptions, awaits }) => {
     const row = ranks.find((each) => each.group === group && each.rank === rank);
     const isRank = (row?.role ?? "rank") === "rank";
     const name = isRank ? filled(texts.rankName, rank) : `${singleLine(group)} ${rank}`;
+    const why = texts.reasons[reason] ?? singleLine(reason);
+    if (reason !== "" && isRank) {
+      silent.set(why, [...(silent.get(why) ?? []), rank]);
+    }
     return [
-      ...(reason === ""
-        ? []
-        : [filled(texts.notRead, name, texts.reasons[reason] ?? singleLine(reason))]),
+      ...(reason === "" || isRank ? [] : [filled(texts.notRead, name, why)]),
       ...exceptions.map(({ text, first, variable, frames }) => {
         const exception = singleLine(first || text);
         const sentence =
@@ -98,6 +101,15 @@ export function insideTexts(texts: PictureTexts, { inside, ranks }: Picture): st
       }),
     ];
   });
+  const unread = [...silent].map(([why, all]) => {
+    const listed = shortRanks(joined(all.map((rank) => [rank, rank] as const)));
+    return filled(
+      texts.notRead,
+      filled(all.length === 1 ? texts.rankName : texts.rankNames, listed),
+      why,
+    );
+  });
+  return [...sentences, ...unread];
 }
 
 /** "SENTENCE: generate (rollout.py:41) > Queue.get (queues.py:158)": the frames that are the user's, and the last. */

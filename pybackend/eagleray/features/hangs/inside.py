@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import evolve
@@ -11,11 +12,12 @@ from eagleray.features.hangs.evidence import HangEvidence, SampledProcess
 from eagleray.features.hangs.verdict import HangVerdict, Kind, Reading
 from eagleray.inspecting.readings import ProcessReading
 
-# Each of them gets a thread for two minutes.
+# Each of them gets a thread for two minutes: so many of one machine, and of all.
 MOST_PROCESSES = 32
+MOST_IN_ALL = 512
 
 # What keeps a process from answering, before it is asked; and verdicts to which no process can add anything.
-_SILENT = (Doing.ENDED, Doing.STOPPED, Doing.IN_DEBUGGER)
+_SILENT = {Doing.ENDED: "ended", Doing.STOPPED: "stopped", Doing.IN_DEBUGGER: "stopped"}
 _SETTLED = (Kind.SLOW, Kind.DEBUGGER, Kind.STOPPED, Kind.RAY_GET_CYCLE, Kind.STARVATION)
 
 # A process by its host and pid.
@@ -23,7 +25,7 @@ Place = tuple[str, int]
 
 
 def chosen(evidence: HangEvidence, verdict: HangVerdict) -> list[SampledProcess]:
-    """The processes to read, at most `MOST_PROCESSES`.
+    """The processes to read, at most `MOST_PROCESSES` of a machine and `MOST_IN_ALL`.
 
     1. None for a verdict to which they add nothing.
     2. The culprits of the verdict; for `unknown`, those of the two likeliest readings.
@@ -38,7 +40,13 @@ def chosen(evidence: HangEvidence, verdict: HangVerdict) -> list[SampledProcess]
         *_representatives(askable),
         *(each for world in evidence.worlds for each in world.ranks if can_answer(each)),
     ]
-    return list({place_of(each): each for each in ordered}.values())[:MOST_PROCESSES]
+    of_host: Counter[str] = Counter()
+    processes = []
+    for each in {place_of(each): each for each in ordered}.values():
+        of_host[each.host] += 1
+        if of_host[each.host] <= MOST_PROCESSES:
+            processes.append(each)
+    return processes[:MOST_IN_ALL]
 
 
 def can_answer(process: SampledProcess) -> bool:
@@ -51,9 +59,23 @@ def place_of(process: SampledProcess) -> Place:
 
 
 def with_readings(evidence: HangEvidence, readings: Mapping[Place, ProcessReading]) -> HangEvidence:
-    """The evidence with what processes have answered."""
-    processes = (evolve(each, reading=readings.get(place_of(each))) for each in evidence.processes)
+    """The evidence with what processes have answered, and why ranks beside them couldn't be asked."""
+    all_readings = {**(_unasked(evidence) if readings else {}), **readings}
+    processes = (
+        evolve(each, reading=all_readings.get(place_of(each))) for each in evidence.processes
+    )
     return evolve(evidence, processes=tuple(processes))
+
+
+def _unasked(evidence: HangEvidence) -> dict[Place, ProcessReading]:
+    """Ranks that run and couldn't be asked; the others are listed as ended anyway."""
+    reasons = {
+        place_of(each): "gil-held" if each.holds_gil else _SILENT[each.activity.doing]
+        for world in evidence.worlds
+        for each in world.ranks
+        if not can_answer(each)
+    }
+    return {place: ProcessReading(reason) for place, reason in reasons.items() if reason != "ended"}
 
 
 def _culprits(processes: Iterable[SampledProcess], reading: Reading) -> Iterator[SampledProcess]:

@@ -12,7 +12,15 @@ from eagleray.common.redact import redact_text
 from eagleray.features.hangs import wording
 from eagleray.features.hangs.comparing import Move
 from eagleray.features.hangs.gpu_texts import gpu_lines
-from eagleray.features.hangs.model import AwaitRow, Coverage, FrameRow, Picture, RankRow, StackClass
+from eagleray.features.hangs.model import (
+    AwaitRow,
+    Coverage,
+    FrameRow,
+    InsideRow,
+    Picture,
+    RankRow,
+    StackClass,
+)
 from eagleray.features.hangs.picture import tree_of
 from eagleray.sampling.frames import PythonFrame, is_noise, is_users
 from eagleray.sampling.merging import TreeNode
@@ -119,16 +127,11 @@ def _verdict(taken: Picture) -> Iterator[str]:
 def inside_lines(taken: Picture) -> Iterator[str]:
     """What processes have said of themselves: exceptions, awaited tasks and collectives."""
     roles = {(each.group, each.rank): each for each in taken.ranks}
-    for inside in sorted(taken.inside, key=lambda each: (each.group, each.rank)):
+    listed = sorted(taken.inside, key=lambda each: (each.group, each.rank))
+    yield from _unread([each for each in listed if each.reason], roles)
+    for inside in listed:
         row = roles.get((inside.group, inside.rank))
         name = _name(row) if row else str(inside.rank)
-        if inside.reason:
-            reason = INSIDE_REASONS.get(inside.reason)
-            yield t(
-                "Not read inside: {name} ({reason})",
-                name=name,
-                reason=translated(reason) if reason else inside.reason,
-            )
         for held in inside.exceptions:
             if held.variable:
                 yield t(
@@ -164,6 +167,28 @@ def inside_lines(taken: Picture) -> Iterator[str]:
                 ended=each.ended,
                 call=each.call,
             )
+
+
+def _unread(silent: Iterable[InsideRow], roles: Mapping[tuple[str, int], RankRow]) -> Iterator[str]:
+    """A line for each reason why ranks of a world, or other processes, were not read."""
+    names: dict[tuple[str, str], str] = {}
+    ranks: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for each in silent:
+        row = roles.get((each.group, each.rank))
+        if row is not None and row.role != RANK:
+            names[each.reason, f"{each.group} {each.rank}"] = _name(row)
+        else:
+            ranks[each.reason, each.group].append(each.rank)
+            names[each.reason, each.group] = wording.Ranks_of(
+                RankSet.of(ranks[each.reason, each.group])
+            )
+    for (word, _), name in names.items():
+        reason = INSIDE_REASONS.get(word)
+        yield t(
+            "Not read inside: {name} ({reason})",
+            name=name,
+            reason=translated(reason) if reason else word,
+        )
 
 
 def _state(chain: AwaitRow) -> str:
