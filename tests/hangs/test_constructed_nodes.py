@@ -38,6 +38,7 @@ def verdict_on(
     cores: tuple[int, ...] = (),
     states: str = "SSS",
     is_whole: bool = True,
+    workers: str = "",
     reading: ProcessReading | None = None,
 ) -> Reading:
     """The reading of three samples, two seconds apart, in which each process has one of `states`.
@@ -66,7 +67,7 @@ def verdict_on(
         )
         rounds.append(Round(samples, table, ()))
     node = NodeSamples("n1", processes, tuple(rounds), 2.0)
-    taken = evidence([node], 2.0, is_whole=is_whole)
+    taken = evidence([node], 2.0, is_whole=is_whole, workers=workers)
     told = tuple(evolve(each, reading=reading) for each in taken.processes)
     return diagnosis(evolve(taken, processes=told)).reading
 
@@ -188,3 +189,10 @@ def test_flight_recorder_that_advances_shows_that_nothing_hangs() -> None:
     stacks = dict.fromkeys(map(rank, range(3)), REDUCES)
     assert verdict_on(stacks, reading=ProcessReading(advances=True)).kind is Kind.SLOW
     assert verdict_on(stacks, reading=ProcessReading()).kind is Kind.TRANSPORT
+
+
+def test_rank_that_was_not_asked_for_has_not_ended() -> None:
+    here = [rank(number)._replace(is_world_here=True) for number in range(2)]
+    stacks = dict.fromkeys(here, REDUCES)
+    assert verdict_on(stacks).kind is Kind.RANK_DEAD
+    assert verdict_on(stacks, workers="Trainer").kind is not Kind.RANK_DEAD

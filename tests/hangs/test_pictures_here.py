@@ -7,8 +7,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
@@ -60,13 +61,17 @@ fit()
 
 
 @contextmanager
-def ranks(code: str, count: int) -> Iterator[list[subprocess.Popen[str]]]:
-    """Ranks of a world of this machine, which have printed."""
+def ranks(
+    code: str, count: int, files: Sequence[Path] = ()
+) -> Iterator[list[subprocess.Popen[str]]]:
+    """Ranks of a world of this machine, which have printed; they run the code from `files`, if there are any."""
+    for file in files:
+        file.write_text(code)
     [port] = free_ports(1)
     world = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(count)}
     started = [
         subprocess.Popen(
-            [sys.executable, "-c", code],
+            [sys.executable, str(files[rank])] if files else [sys.executable, "-c", code],
             env={**os.environ, **world, "RANK": str(rank)},
             stdout=subprocess.PIPE,
             text=True,
@@ -137,6 +142,14 @@ def test_children_of_a_rank_that_has_ended_are_not_that_rank() -> None:
     assert {row.pid: row.group for row in taken.ranks if row.pid in children} == dict.fromkeys(
         children, "data loader of rank 1"
     )
+
+
+def test_ranks_with_programs_of_different_names_are_a_world(tmp_path: Path) -> None:
+    with ranks(WAITING, 2, [tmp_path / "actor.py", tmp_path / "learner.py"]) as started:
+        taken = take([started[0].pid])
+    assert {row.group for row in taken.ranks} == {"actor.py, learner.py"}
+    assert (taken.coverage.processes, taken.coverage.unseen) == (2, ())
+    assert taken.verdict.kind != "rank-dead"
 
 
 def test_process_with_two_hundred_threads_is_one_row_and_goes_on() -> None:

@@ -239,8 +239,8 @@ async def test_folder_is_private_while_it_is_there(tmp_path: Path) -> None:
 
 def test_process_of_another_name_that_runs_python_is_told_from_the_rest() -> None:
     with python(WAITING) as pid, subprocess.Popen(["sleep", "60"]) as sleep:
-        assert job_processes.is_python(pid)
-        assert not job_processes.is_python(sleep.pid)
+        assert proc.is_python(pid)
+        assert not proc.is_python(sleep.pid)
         sleep.kill()
 
 

@@ -14,6 +14,7 @@ from .processes import (
     RANK,
     Described,
     described,
+    distinguished,
     environment_of,
     rendezvous,
     world,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 # What our own job steps are called, and so the variable SLURM_JOB_NAME of all that they start.
 STEP_NAME = "eagleray"
 _OF_JOB = re.compile(r"/job_(\d+)(?:/|$)", re.MULTILINE)
-_PYTHON = re.compile(r"(?:python|pypy)[\d.]*[a-z]?$")
 # Ray's own processes, its idle workers, and what starts the ranks of a node: none of them trains.
 _SERVICES = re.compile(
     r"ray::(?:IDLE|DashboardAgent|RuntimeEnvAgent|EaglerayNodeSampler|EaglerayInspector|_?JobSupervisor)"
@@ -64,7 +64,7 @@ def of_user(
     ranks = [
         pid
         for pid in sorted(processes)
-        if pid not in own and _is_own(pid) and is_python(pid) and is_wanted(pid)
+        if pid not in own and _is_own(pid) and proc.is_python(pid) and is_wanted(pid)
     ]
     return described(_in_order(proc.descendants(ranks, processes), processes), processes, host)
 
@@ -73,17 +73,6 @@ def job_of(pid: int) -> str:
     """The SLURM job in which a process runs; "" if that is unknown."""
     match = _OF_JOB.search(proc.cgroup(pid))
     return match[1] if match else proc.environment(pid).get("SLURM_JOB_ID", "")
-
-
-def is_python(pid: int) -> bool:
-    """Whether a process runs Python, also one in a program of another name."""
-    try:
-        if _PYTHON.search(os.readlink(f"/proc/{pid}/exe").removesuffix(" (deleted)")):  # noqa: PTH115
-            return True
-        with Path(f"/proc/{pid}/maps").open(encoding="utf-8", errors="replace") as maps:
-            return any("/libpython" in line for line in maps)
-    except OSError:
-        return False
 
 
 def is_service(pid: int) -> bool:
@@ -122,7 +111,7 @@ def with_tasks_as_ranks(processes: Iterable[Described], host: str) -> list[Descr
         elif above is not None and each.role == ENGINE:
             ranks[each.pid] = above
         result.append(each)
-    return result
+    return distinguished(result)
 
 
 def _task(environment: Mapping[str, str]) -> tuple[int, int] | None:
@@ -149,7 +138,7 @@ def _is_ours(pid: int) -> bool:
     """Whether a process is of one of our own job steps, no Python, or a service."""
     return (
         proc.environment(pid).get("SLURM_JOB_NAME") == STEP_NAME
-        or not is_python(pid)
+        or not proc.is_python(pid)
         or is_service(pid)
     )
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+_PYTHON = re.compile(r"(?:^|/)(?:python|pypy)[\d.]*[a-z]?$")
 
 
 class ProcessStat(NamedTuple):
@@ -66,6 +70,19 @@ def descendants(roots: list[int], processes: Mapping[int, ProcessStat]) -> list[
 def command_line(pid: int) -> list[str]:
     """The arguments of `pid`, or the title that it has set; [] if they can't be read."""
     return [part for part in _read(pid, "cmdline").split("\0") if part]
+
+
+def is_python(pid: int) -> bool:
+    """Whether `pid` runs Python, also one in a program of another name."""
+    if _PYTHON.search("".join(command_line(pid)[:1])):
+        return True
+    try:
+        program = str(Path(f"/proc/{pid}/exe").readlink())
+    except OSError:
+        return False
+    if _PYTHON.search(program.removesuffix(" (deleted)")):
+        return True
+    return any("/libpython" in line for line in maps(pid).splitlines())
 
 
 def environment(pid: int) -> dict[str, str]:

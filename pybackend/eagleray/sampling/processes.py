@@ -11,7 +11,7 @@ from . import memory_environment, proc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 RANK, ACTOR, DRIVER = "rank", "actor", "driver"
 DATA_LOADER, ENGINE, LAUNCHER, OTHER = "data loader", "engine", "launcher", "process"
@@ -23,6 +23,9 @@ _LAUNCHER = re.compile(
 )
 # They take over processes whose parent has ended: `init`, and that of a user's session.
 _INIT, _REAPER = 1, "systemd"
+RAYLET = "raylet"
+# They run another program, and do nothing else.
+WRAPPERS = ("sh", "bash", "dash", "zsh", "timeout", "tini", "env", "sudo", "numactl")
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 # What a program may set itself before it joins a process group, as Ray Train and OpenRLHF do.
 _SET_LATE = ("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "WG_PREFIX")
@@ -63,19 +66,40 @@ def described(
     host: str = "",
     named: Mapping[int, Named] = MappingProxyType({}),
 ) -> list[Described]:
-    """What the processes `pids` are; parents come before their children.  `host` tells pids of nodes apart.
+    """What the processes `pids` are.  `host` tells pids of nodes apart.
 
-    1. A process with RANK in its environment is that rank, unless a rank has started it, one that has ended included.
-    2. An actor or driver of Ray is what `named` says of its pid.
-    3. The rest is told by the title and the parent.
+    1. A process with RANK in its environment is that rank, unless it has that from a rank that has started it, one that
+       has ended included, or from what started Ray.
+    2. A launcher of ranks is none, nor is a shell, a profiler or the like that has started the rank in the same
+       environment: these are left out.
+    3. An actor or driver of Ray is what `named` says of its pid.
+    4. The rest is told by the title, and by the rank above it.
     """
-    result: dict[int, Described] = {}
-    for pid in pids:
-        if pid in processes:
-            result[pid] = _described(processes[pid], result, host, named.get(pid))
-    for orphan in _orphans(list(result.values()), processes):
-        result[orphan.pid] = _child(orphan.pid, orphan.parent, orphan.title, orphan.number, host)
-    return list(result.values())
+    listed = list(dict.fromkeys(pid for pid in pids if pid in processes))
+    describing = _Describing(processes, host, named)
+    for pid in sorted(listed, key=lambda pid: len(describing.above(pid))):
+        describing.add(pid)
+    return distinguished(describing.result(listed))
+
+
+def distinguished(described: Iterable[Described]) -> list[Described]:
+    """The processes, in which the group of a rank names its rendezvous where that of another world is called alike."""
+    listed = list(described)
+    places: dict[str, set[str]] = {}
+    for each in listed:
+        if each.role == RANK:
+            places.setdefault(each.group, set()).add(each.rendezvous)
+    return [
+        each._replace(group=f"{each.group}{place_of(each)}")
+        if each.role == RANK and len(places[each.group]) > 1
+        else each
+        for each in listed
+    ]
+
+
+def place_of(rank: Described) -> str:
+    """What `distinguished` adds to the name of a world."""
+    return f" ({rank.rendezvous})" if rank.rendezvous else ""
 
 
 def partners(pids: Iterable[int], processes: Mapping[int, proc.ProcessStat]) -> list[int]:
@@ -104,63 +128,142 @@ def environment_of(pid: int) -> dict[str, str]:
     return {**started_with, **memory_environment.variables(pid, _SET_LATE)}
 
 
-def _described(
-    process: proc.ProcessStat,
-    earlier: Mapping[int, Described],
-    host: str,
-    named: Named | None,
-) -> Described:
-    title = _title(proc.command_line(process.pid)) or process.name
-    parent = earlier.get(process.parent)
-    environment = environment_of(process.pid)
-    rank = _number(environment.get("RANK", ""))
-    # A child inherits RANK from the rank that has started it.
-    is_child = parent is not None and parent.role in (RANK, DATA_LOADER)
-    if rank is not None and not is_child:
+class _Describing:
+    """Describes processes one after the other, those above others first."""
+
+    def __init__(
+        self,
+        processes: Mapping[int, proc.ProcessStat],
+        host: str,
+        named: Mapping[int, Named],
+    ) -> None:
+        self._processes = processes
+        self._host = host
+        self._named = named
+        self._described: dict[int, Described] = {}
+        # Those that have started a rank in their own environment.
+        self._wrappers: set[int] = set()
+        self._children: dict[int, list[int]] = {}
+        for process in processes.values():
+            self._children.setdefault(process.parent, []).append(process.pid)
+
+    def above(self, pid: int) -> list[int]:
+        """The processes above `pid`, nearest first."""
+        pids = [pid]
+        while (parent := self._processes[pids[-1]].parent) in self._processes:
+            if parent in pids:
+                break
+            pids.append(parent)
+        return pids[1:]
+
+    def add(self, pid: int) -> None:
+        title = _title(proc.command_line(pid)) or self._processes[pid].name
+        environment = environment_of(pid)
+        rank = _number(environment.get("RANK", ""))
+        if rank is not None and not _is_launcher(title) and not self._inherits(pid, environment):
+            if self._is_wrapper(pid, environment):
+                self._wrappers.add(pid)
+            else:
+                self._described[pid] = self._rank(pid, rank, title, environment)
+            return
+        named = self._named.get(pid)
+        if named is not None:
+            place = pid, self._processes[pid].parent
+            self._described[pid] = Described(
+                *place, named.role, named.group, named.number, named.title
+            )
+            return
+        owner = next(self._ranks_above(pid, RAYLET), None)
+        self._described[pid] = self._child(pid, title, owner.number if owner else None)
+
+    def result(self, pids: Iterable[int]) -> list[Described]:
+        """The processes `pids` in this order, once all are added."""
+        for orphan in self._orphans():
+            self._described[orphan.pid] = self._child(orphan.pid, orphan.title, orphan.number)
+        return [self._described[pid] for pid in pids if pid in self._described]
+
+    def _rank(self, pid: int, number: int, title: str, environment: Mapping[str, str]) -> Described:
+        named = self._named.get(pid)
         return Described(
-            process.pid,
-            process.parent,
+            pid,
+            self._processes[pid].parent,
             RANK,
             world(environment, title, named),
-            rank,
+            number,
             named.title if named else title,
             _number(environment.get("WORLD_SIZE", "")) or 0,
             rendezvous(environment),
             environment.get("LOCAL_WORLD_SIZE", "") == environment.get("WORLD_SIZE", "-")
             or environment.get("MASTER_ADDR", "") in _THIS_MACHINE,
         )
-    if named is not None:
-        return Described(
-            process.pid, process.parent, named.role, named.group, named.number, named.title
+
+    def _child(self, pid: int, title: str, owner: int | None) -> Described:
+        """A process that is no rank itself; `owner` is the rank that has started it, None for others."""
+        role = _role(title, owner is not None)
+        of_rank = "" if owner is None else f" of rank {owner}"
+        place = f" on {self._host}" if self._host else ""
+        group = f"{role}{of_rank}{place}"
+        return Described(pid, self._processes[pid].parent, role, group, pid, title)
+
+    def _ranks_above(self, pid: int, end: str = "") -> Iterator[Described]:
+        """The ranks above `pid`, nearest first, up to a process of the name `end`."""
+        for above in self.above(pid):
+            if end and self._processes[above].name == end:
+                return
+            each = self._described.get(above)
+            if each is not None and each.role == RANK:
+                yield each
+
+    def _inherits(self, pid: int, environment: Mapping[str, str]) -> bool:
+        """Whether a rank above has the same RANK in the same world, or what started Ray has."""
+        own = _identity(environment)
+        if any((each.number, each.rendezvous) == own for each in self._ranks_above(pid)):
+            return True
+        raylets = (each for each in self.above(pid) if self._processes[each].name == RAYLET)
+        return any(_identity(proc.environment(each)) == own for each in raylets)
+
+    def _is_wrapper(self, pid: int, environment: Mapping[str, str]) -> bool:
+        """Whether this is no Python, and has started the Python that is the rank."""
+        if proc.is_python(pid):
+            return False
+        heirs = self._heirs(pid, _identity(environment))
+        # Any other program may be the rank itself, and have helpers.
+        return len(heirs) == 1 or (bool(heirs) and self._processes[pid].name in WRAPPERS)
+
+    def _heirs(self, pid: int, identity: tuple[int | None, str]) -> list[int]:
+        """The first Python processes below `pid`, where they have its rank."""
+        heirs = []
+        below = list(self._children.get(pid, ()))
+        for child in below:
+            if not proc.is_python(child):
+                below += self._children.get(child, ())
+            elif _identity(environment_of(child)) == identity:
+                heirs.append(child)
+        return heirs
+
+    def _orphans(self) -> list[Described]:
+        """Those that only inherited RANK: the rank that started them has ended, so that `init` has them now.
+
+        The ranks of a world on one node have the same kind of parent, a launcher or a shell, unless that has ended as
+        well.
+        """
+        ranks = [each for each in self._described.values() if each.role == RANK and each.rendezvous]
+        left = [each for each in ranks if self._is_left(each.pid)]
+        started = {each.rendezvous for each in ranks if each not in left}
+        return [each for each in left if each.rendezvous in started]
+
+    def _is_left(self, pid: int) -> bool:
+        parent = self._processes[pid].parent
+        while parent in self._wrappers:
+            parent = self._processes[parent].parent
+        return parent == _INIT or (
+            parent in self._processes and self._processes[parent].name == _REAPER
         )
-    owner = parent.number if is_child and parent is not None else None
-    return _child(process.pid, process.parent, title, owner, host)
 
 
-def _child(pid: int, parent: int, title: str, owner: int | None, host: str) -> Described:
-    """A process that is no rank itself; `owner` is the rank that has started it, None for others."""
-    role = _role(title, owner is not None)
-    of_rank = "" if owner is None else f" of rank {owner}"
-    place = f" on {host}" if host else ""
-    return Described(pid, parent, role, f"{role}{of_rank}{place}", pid, title)
-
-
-def _orphans(
-    of_node: list[Described], processes: Mapping[int, proc.ProcessStat]
-) -> list[Described]:
-    """Those that only inherited RANK: the rank that started them has ended, so that `init` has them now.
-
-    The ranks of a world on one node have the same kind of parent, a launcher or a shell, unless that has ended as well.
-    """
-    ranks = [each for each in of_node if each.role == RANK and each.rendezvous]
-    left = [
-        each
-        for each in ranks
-        if each.parent == _INIT
-        or (each.parent in processes and processes[each.parent].name == _REAPER)
-    ]
-    started = {each.rendezvous for each in ranks if each not in left}
-    return [each for each in left if each.rendezvous in started]
+def _identity(environment: Mapping[str, str]) -> tuple[int | None, str]:
+    """The rank that this environment makes of a process, and where its world meets."""
+    return _number(environment.get("RANK", "")), rendezvous(environment)
 
 
 def world(environment: Mapping[str, str], title: str, named: Named | None = None) -> str:
@@ -182,6 +285,10 @@ def _role(title: str, is_child_of_rank: bool) -> str:
     if is_child_of_rank:
         return DATA_LOADER
     return LAUNCHER if _LAUNCHER.search(title[:1000]) else OTHER
+
+
+def _is_launcher(title: str) -> bool:
+    return bool(_LAUNCHER.search(title.partition(" ")[0]))
 
 
 def _number(text: str) -> int | None:

@@ -12,7 +12,7 @@ from . import proc
 from .dumps import Tools
 from .gpus import Gpus, find_program
 from .node import answers_of, sample_once
-from .processes import Named, described
+from .processes import RAYLET, WRAPPERS, Named, described
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from .processes import Described
 
 PROGRAM = "py-spy"
-RAYLET = "raylet"
 
 # Workers of Ray that do nothing, its agents, and our own actors.
 _LEFT_OUT = re.compile(
@@ -32,7 +31,6 @@ _LEFT_OUT = re.compile(
 _WORKER = re.compile(r"ray::|(^|/)default_worker\.py$")
 # They start drivers, and do nothing else.
 _SUPERVISOR = re.compile(r"ray::(_?JobSupervisor)")
-_SHELLS = ("sh", "bash", "dash", "zsh", "timeout", "tini", "env", "sudo", "numactl")
 
 
 # Ray shows this name in the list of processes, where another picture leaves it out.
@@ -104,7 +102,7 @@ def workers(
     return [
         pid
         for pid in proc.descendants(roots, processes)
-        if pid not in left_out and processes[pid].name not in _SHELLS
+        if pid not in left_out and processes[pid].name not in WRAPPERS
     ]
 
 

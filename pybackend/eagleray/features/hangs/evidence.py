@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 
 from eagleray.features.hangs.activity import Activity, Doing, activity
 from eagleray.features.hangs.task_graph import OpenTask
+from eagleray.features.hangs.world_names import with_worlds
 from eagleray.inspecting.readings import HeldException, ProcessReading
 from eagleray.sampling.frames import is_users
 from eagleray.sampling.merging import MergedStack, ThreadStack
@@ -152,7 +153,8 @@ class HangEvidence:
             World(
                 name,
                 tuple(sorted(ranks, key=lambda each: each.rank)),
-                self.is_whole or all(each.process.is_world_here for each in ranks),
+                not self.workers
+                and (self.is_whole or all(each.process.is_world_here for each in ranks)),
             )
             for name, ranks in sorted(by_group.items())
         )
@@ -173,10 +175,14 @@ def evidence(
     workers: str = "",
 ) -> HangEvidence:
     """What `nodes` have sampled every `pause_s` seconds or, on a busy node, less often; `is_whole`: they are all nodes on which ranks may be."""
-    sampled = tuple(
-        each for node in nodes for each in _sampled_on(node, max(pause_s, node.interval_s))
+    sampled = [each for node in nodes for each in _sampled_on(node, max(pause_s, node.interval_s))]
+    named = with_worlds((each.host, each.process) for each in sampled)
+    return HangEvidence(
+        tuple(evolve(each, process=process) for each, process in zip(sampled, named, strict=True)),
+        is_whole,
+        tuple(tasks),
+        workers,
     )
-    return HangEvidence(sampled, is_whole, tuple(tasks), workers)
 
 
 def _sampled_on(node: NodeSamples, pause_s: float) -> list[SampledProcess]:

@@ -214,7 +214,7 @@ def _unseen(evidence: HangEvidence) -> tuple[Unseen, ...]:
     ]
     missing = [
         Unseen(world.name, rank, "not-found")
-        for world in evidence.worlds
+        for world in (() if evidence.workers else evidence.worlds)
         for rank in world.expected.without(RankSet.of(each.rank for each in world.ranks))
     ]
     return (*unreadable, *missing)
