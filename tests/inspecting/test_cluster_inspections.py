@@ -14,6 +14,7 @@ from eagleray.features.inspections.cluster_processes import ClusterProcess
 from eagleray.features.inspections.inspections import Inspections
 from eagleray.features.inspections.model import InspectionTarget
 from eagleray.features.inspections.stacks import InspectedThread, StackFrame, threads_of
+from eagleray.features.inspections.virtual_stop import STOP_REQUEST
 from eagleray.features.source_mapping.source_mapping import SourceMapping
 from eagleray.inspecting.asking import ProcessEnded
 from eagleray.ray.dashboard import Dashboard
@@ -119,9 +120,42 @@ async def test_worker_of_a_cluster_is_shown_as_paused(
         )
         assert "self" in client.variables(users["id"])
         assert client.evaluate("1 + 1", users["id"]) == "2"
+        # The rank waits in C, where no line comes.
+        client.request(STOP_REQUEST, threadId=main["id"])
+        client.wait_for("output", lambda body: "stops at its next line" in body["output"])
+        client.request("continue", threadId=main["id"])
+        assert stops_and_steps(client)
         client.leave()
 
     await asyncio.to_thread(story)
+
+
+TURNING = """!__import__('threading').Thread(name='turning', daemon=True, target=lambda:
+    [
+        __import__('time').sleep(0.01) or number
+        for number in range(100_000)
+    ]).start()"""
+
+
+def stops_and_steps(client: DapClient) -> bool:
+    """Starts a thread that runs Python code in the worker, stops it and steps."""
+    client.request("pause", threadId=1)
+    client.wait_for("stopped")
+    threads = client.request("threads")["threads"]
+    frame_id = client.stack(threads[0]["id"])[0]["id"]
+    client.request("evaluate", expression=TURNING, frameId=frame_id, context="repl")
+    client.request("restart")
+    client.wait_for("stopped")
+    listed = client.request("threads")["threads"]
+    [turning] = [each["id"] for each in listed if each["name"] == "turning"]
+    client.request(STOP_REQUEST, threadId=turning)
+    client.wait_for("stopped", lambda body: body["threadId"] == turning)
+    lines = set()
+    for _ in range(6):
+        client.request("next", threadId=turning)
+        client.wait_for("stopped", lambda body: body["reason"] == "step")
+        lines.add(client.stack(turning)[0]["line"])
+    return {3, 4} <= lines
 
 
 async def test_process_that_is_killed_ends_the_conversation(

@@ -231,6 +231,41 @@ def test_folder_of_another_user_is_not_used(
         assert ends(process)[0] == 0
 
 
+# The interpreter may be in a folder of root, so it becomes another user only when it has started.
+ASK = """
+import os, socket, sys
+client = socket.socket(socket.AF_UNIX)
+os.setgroups([]); os.setgid(int(sys.argv[2])); os.setuid(int(sys.argv[2]))
+client.connect(sys.argv[1])
+client.sendall(b'{"op": "threads"}\\n')
+print(client.recv(10))
+"""
+
+
+def asked_as(user: int, socket: str) -> subprocess.CompletedProcess[str]:
+    arguments = [sys.executable, "-c", ASK, socket, str(user)]
+    return subprocess.run(arguments, capture_output=True, text=True, timeout=30)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to act as another user")
+def test_socket_rejects_another_user_also_where_its_folder_is_open() -> None:
+    with python(program(WAYS["read"])) as process:
+        path = Path(injection.socket_of(process.pid))
+        # As a path of its own, since another user can't enter that in /proc either.
+        socket = str(path).removeprefix(f"/proc/{process.pid}/root")
+        assert path.parent.stat().st_mode & 0o777 == 0o700
+        assert "threads" in asked_as(0, socket).stdout
+        assert "PermissionError" in asked_as(12345, socket).stderr
+        path.parent.chmod(0o755)
+        path.chmod(0o777)
+        try:
+            other = asked_as(12345, socket)
+        finally:
+            path.parent.chmod(0o700)
+        assert other.stdout in ("b''\n", "") and "PermissionError" not in other.stderr
+        assert ends(process)[0] == 0
+
+
 def test_thread_ends_when_nobody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     source = injection._INSIDE.read_text().replace("IDLE_S = 120.0", "IDLE_S = 0.3")
     monkeypatch.setattr(injection, "_source", lambda: source)
