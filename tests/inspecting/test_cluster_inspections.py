@@ -17,6 +17,7 @@ from eagleray.features.inspections.stacks import InspectedThread, StackFrame, th
 from eagleray.features.inspections.virtual_stop import STOP_REQUEST
 from eagleray.features.source_mapping.source_mapping import SourceMapping
 from eagleray.inspecting.asking import ProcessEnded
+from eagleray.ray import cluster_query
 from eagleray.ray.dashboard import Dashboard
 
 from scripts.ray_cluster import free_ports
@@ -188,6 +189,13 @@ async def test_job_ends_when_nobody_asks(
             await asyncio.sleep(0.1)
         with pytest.raises(ProcessEnded):
             await process.ask("threads")
+        # If Eagleray was killed, the next one deletes the record.
+        for left_s, stays in ((600.0, True), (-600.0, False)):
+            monkeypatch.setattr(cluster_query, "LEFT_S", left_s)
+            opened._cluster_processes._jobs.remove_left(dashboard)
+            await opened._cluster_processes.close()
+            listed = [job.submission_id for job in await dashboard.jobs()]
+            assert (process._job in listed) is stays
     finally:
         await process.close()
 

@@ -6,8 +6,10 @@ import asyncio
 import contextlib
 import json
 import logging
+import re
 import secrets
 import shlex
+import time
 from collections.abc import Coroutine, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -23,6 +25,8 @@ log = logging.getLogger(__name__)
 POLL_S = 0.1
 END_S = 5.0
 RAY_POLL_S = 1.5
+# The owner of a job deletes its record much sooner; the clocks of the machines may differ.
+LEFT_S = 600.0
 # Runs the text of the variable with the Ray of the process whose id is its argument.  The folder in which Ray
 # was started is first on the path, and may contain modules named like libraries.
 _START = """\
@@ -43,6 +47,7 @@ exec(os.environ["EAGLERAY_TEXT"])
 """
 # The shell's parent is a process of Ray; `python` may be another interpreter, without Ray.
 _PYTHON = '"$(readlink /proc/$PPID/exe || echo python)"'
+_OWN_ID = re.compile("eagleray_[0-9a-f]{16}")
 ENTRYPOINT = f"exec {_PYTHON} -c {shlex.quote(_START)} $PPID"
 
 
@@ -79,6 +84,10 @@ class ClusterQuery:
         finally:
             # Also after a cancellation.
             self.remove(dashboard, job, ended=state is not None)
+
+    def remove_left(self, dashboard: Dashboard) -> None:
+        """Deletes the records of ended jobs whose Eagleray was killed, after this method has returned."""
+        self._later(_remove_left(dashboard))
 
     async def submit(
         self,
@@ -145,6 +154,16 @@ async def _ended(dashboard: Dashboard, job: str, seconds: float) -> JobState | N
             return state
         await asyncio.sleep(POLL_S)
     return None
+
+
+async def _remove_left(dashboard: Dashboard) -> None:
+    try:
+        for job in await dashboard.jobs():
+            is_old = 0 < job.ended_at < time.time() - LEFT_S
+            if is_old and _OWN_ID.fullmatch(job.submission_id):
+                await dashboard.job_api.delete(job.submission_id)
+    except EaglerayError as error:
+        log.info("ended jobs stay in the list: %s %s", error, error.logged)
 
 
 async def _remove_sent(

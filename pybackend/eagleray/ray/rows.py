@@ -106,6 +106,7 @@ def job(row: Row) -> JobRow | None:
         driver_node_id=text(row, "driver_node_id"),
         driver_pid=number(driver, "pid"),
         runtime_env=runtime_env(mapping(row, "runtime_env")),
+        ended_at=number(row, "end_time") / 1000,
     )
 
 
@@ -270,7 +271,8 @@ class NodeRow:
 class JobRow:
     """A job: `kind` "driver" (a program that called ray.init) or "submission" (through the job API).
 
-    `job_id` is "" for a submission whose driver has not called ray.init; `driver_pid` is 0 when unknown.
+    `job_id` is "" for a submission whose driver has not called ray.init; `driver_pid` is 0 when unknown, as is `ended_at`,
+    by the clock of the cluster.
     """
 
     job_id: str
@@ -282,3 +284,4 @@ class JobRow:
     driver_node_id: str
     driver_pid: int
     runtime_env: RuntimeEnv
+    ended_at: float = 0.0

@@ -55,6 +55,7 @@ class ClusterProcesses:
         """Raises an error of the catalogue if the process can't be read at all."""
         report(t("Starting a job on node {node}", node=node.name or node.ip))
         api, own_id = dashboard.job_api, secrets.token_hex(8)
+        self._jobs.remove_left(dashboard)
         package, name, archive = await off_loop(lambda: zipped_node_package(find_program()))
         # Kept for ten minutes from this request on.
         if not await api.has_package(name):

@@ -11,7 +11,7 @@ import contextlib
 import itertools
 import logging
 import posixpath
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any
 
 from attrs import frozen
@@ -33,6 +33,8 @@ UNUSED_S = 600.0
 MOST_CHANGES = 3
 # Longer than a release takes through a job; the client waits for it.
 RELEASE_S = 2.0
+# In which the debugger of a run mostly stops a worker that runs Python code.
+REAL_STOP_S = 2.0
 _FORCED = "!"
 # A requested stop is looked for more often than changes of the stacks.
 _POLLS = 0.2
@@ -215,6 +217,8 @@ class VirtualStop:
             self._announce_stop()
             if self._stop.is_stopped:
                 self._announce_real_stop("pause")
+        elif command == "pause" and self._pausable:
+            self._announce_later()
         elif command == "pause":
             if not self._stop.is_stopped:
                 self._announce_stop()
@@ -299,6 +303,15 @@ class VirtualStop:
             of_other = {"threadId": number, "allThreadsStopped": False, "preserveFocusHint": True}
             self._send(dap.event("stopped", {**body, **of_other}))
 
+    def _announce_later(self) -> None:
+        """Leaves the other debugger some time, since a client shows a stop of a session that ends at once with errors."""
+
+        async def announce() -> None:
+            await asyncio.sleep(REAL_STOP_S)
+            self._announce_stop()
+
+        self._replace_following(announce())
+
     def _announce_real_stop(self, reason: str) -> None:
         self._is_shown = True
         # Without a description the client names the reason, as in any other session.
@@ -312,9 +325,12 @@ class VirtualStop:
 
     def _follow(self, reason: str) -> None:
         """Shows the requested stop as soon as the thread has reached it."""
+        self._replace_following(self._reach(reason))
+
+    def _replace_following(self, doing: Coroutine[Any, Any, None]) -> None:
         if self._following is not None:
             self._following.cancel()
-        self._following = tasks.owned(self._reach(reason), "real stop", tasks.only_logged)
+        self._following = tasks.owned(doing, "real stop", tasks.only_logged)
 
     async def _reach(self, reason: str) -> None:
         interval = (self._process.check_s or 0) * _POLLS
