@@ -4,7 +4,7 @@ The editor's ssh begins in the network of the laptop.  It knows the login nodes 
 has alice's key for the first, which wants a passphrase, and for the other one a fake security key, which wants to be
 touched.  In the site runs a job with Ray in it and a paused worker on each node; another one is to begin later.
 Each line on stdin is answered by one line: `cut HOST silent|down|up` for that host's link, `limit MINUTES` for what
-is left to the job, `touch` for the security key.
+is left to the job, `touch` for the security key, `release` for the rank that hangs, whose program then ends.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ from tests.lab.hosts import LOGINS
 from tests.lab.ray import PROGRAMS
 from tests.lab.site import Cut, NoSite, Site
 from tests.lab.slurm import submitted
+from tests.ray_cluster import wait_for
 
 PASSPHRASE = "correct horse battery"
+# In a home, which all hosts of the site share.
+PARTNER = "/home/alice/partner"
 CUTS: tuple[Cut, ...] = ("silent", "down", "up")
 CONFIG = """\
 Host login
@@ -50,7 +53,9 @@ def main() -> None:
             job.wait_ray()
             pending.wait_state("PENDING")
             job.ray.run("pausing.py")
+            hanging = job.ray.run("hanging.py", PARTNER)
             job.ray.wait_paused(len(job.ray.nodes))
+            wait_for("the rank that hangs", lambda: "hangs" in hanging.output())
             _say(
                 ssh=str(folder / "ssh"),
                 home=str(folder),
@@ -67,6 +72,9 @@ def main() -> None:
                         job.control("update", f"jobid={job.id}", f"TimeLimit={limit}")
                     case ["touch"]:
                         key.touch()
+                    case ["release"]:
+                        site.path(job.ray.head, PARTNER).touch()
+                        wait_for("its end", lambda: "went on with 16" in hanging.output())
                 _say(done=line.strip())
     except NoSite as error:
         _say(none=str(error))

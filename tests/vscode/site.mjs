@@ -6,6 +6,7 @@
  */
 
 import * as fs from "node:fs";
+import * as path from "node:path";
 import { browserRun } from "./harness/run.mjs";
 import { siteStage } from "./harness/site.mjs";
 
@@ -19,8 +20,11 @@ await browserRun(
     const adding = list.getByText("Connect to a Ray cluster");
     const choice = (text) => list.locator(".monaco-list-row", { hasText: text });
     const dialog = page.locator(".monaco-dialog-box");
-    const source = fs.readFileSync(site.program, "utf8").split("\n");
-    const line = source.findIndex((text) => text.includes("# stands: pausing")) + 1;
+    const lineOf = (name, mark) => {
+      const source = fs.readFileSync(path.join(stage.workspace, name), "utf8").split("\n");
+      return source.findIndex((text) => text.includes(mark)) + 1;
+    };
+    const line = lineOf("pausing.py", "# stands: pausing");
     const choose = (text, effect, what) =>
       window.gesture(() => choice(text).first().click(), effect, what);
 
@@ -108,6 +112,53 @@ await browserRun(
       );
       await window.waitFor(window.row(/Pausing\.loop.*2/), "the paused workers");
       await window.shot("connected");
+    });
+
+    await test("Look Inside shows a rank that hangs on a node of the job, which keeps running", async () => {
+      const hanging = window.rowOf("Clusters", "rank-1");
+      const cluster = window.rowOf("Clusters", /through .*login/);
+      const node = window.rowOf("Clusters", /^10\.77\.0\.20/);
+      await window.click(cluster, () => node.first().isVisible(), "the nodes are listed");
+      await window.click(node, () => hanging.first().isVisible(), "its workers are listed");
+      await window.clickRowButton(
+        hanging,
+        "Look Inside",
+        () => window.toolbar().isVisible(),
+        "a session is open",
+      );
+      await window.waitForStopAt(lineOf("hanging.py", "# stands: hanging"));
+      await window.waitFor(
+        page.locator(".debug-variables .monaco-list-row", { hasText: /^batch/ }),
+        "its variables",
+      );
+      const watches = page.locator(".pane", {
+        has: page.locator('.pane-header[aria-label^="Watch"]'),
+      });
+      const typed = watches.locator("input");
+      await window.gesture(
+        async () => {
+          await watches.locator(".pane-header").hover();
+          await watches.locator('.action-label[aria-label^="Add Expression"]').click();
+        },
+        () => typed.isVisible(),
+        "an expression can be typed",
+      );
+      await typed.fill("sum(batch['tokens'])");
+      await page.keyboard.press("Enter");
+      await window.waitFor(
+        watches.locator(".monaco-list-row", { hasText: /sum\(batch\['tokens'\]\)\s*=?\s*16/ }),
+        "the value of the watch",
+      );
+      await window.clickOnce(window.button("Step Over").first());
+      await window.waitForMessage("isn't stopped, so it can't step", "the reason");
+      await window.shot("inside");
+      const isGone = async () => !(await window.toolbar().isVisible());
+      await window.click(window.button("Disconnect"), isGone, "the session has ended");
+      await site.request("release");
+      await window.clearMessages();
+      await window.openPanel();
+      const isListed = () => node.first().isVisible();
+      await window.click(cluster, async () => !(await isListed()), "the nodes are folded");
     });
 
     await test("a click on a worker on a node of the job shows its line", async () => {
