@@ -267,8 +267,8 @@ def test_socket_rejects_another_user_also_where_its_folder_is_open() -> None:
 
 
 def test_thread_ends_when_nobody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    source = injection._INSIDE.read_text().replace("IDLE_S = 120.0", "IDLE_S = 0.3")
-    monkeypatch.setattr(injection, "_source", lambda: source)
+    source = injection._SOURCE.replace("IDLE_S = 120.0", "IDLE_S = 0.3")
+    monkeypatch.setattr(injection, "_SOURCE", source)
     with python(program(WAYS["read"])) as process:
         path = Path(injection.socket_of(process.pid))
         wait_until(lambda: thread_count(process.pid) == 1)
