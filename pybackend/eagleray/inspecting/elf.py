@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 import re
 import struct
 from pathlib import Path
@@ -49,6 +50,17 @@ def code_of_python(pid: int) -> list[tuple[int, int]]:
             first, _, last = place.partition("-")
             result.append((int(first, 16), int(last, 16)))
     return result
+
+
+def code(pid: int, near: int, instructions: bytes) -> int:
+    """The address of `instructions` in the file whose code is at `near` in the memory of `pid`, 0 if they aren't there."""
+    for line in _maps(pid):
+        first, last = (int(part, 16) for part in line.split(None, 1)[0].split("-"))
+        if first <= near < last:
+            with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
+                offset = os.pread(memory.fileno(), last - first, first).find(instructions)
+            return first + offset if offset >= 0 else 0
+    return 0
 
 
 def _maps(pid: int) -> list[str]:
