@@ -17,6 +17,7 @@ from eagleray.features.hangs.collecting.nodes import (
     NodeAnswers,
     SamplingOrder,
 )
+from eagleray.features.hangs.inside import Question
 from eagleray.features.hangs.model import SilentNode
 from eagleray.sampling import wire
 from eagleray.sampling.node import NodeSamples, ProcessSample, Round
@@ -110,13 +111,13 @@ def asked(received: Received) -> bytes:
     """The question to both nodes, which have sampled their process."""
     for node in ("a", "b"):
         received.answer(node, wire.dump([SAMPLES]))
-    line = received.answers.ask([("a", 100), ("b", 100)])
+    line = received.answers.ask(Question((("a", 100),), (("b", 100),)))
     assert not received.answers.is_over
     return line
 
 
 def test_nodes_are_asked_for_more_than_stacks(received: Received) -> None:
-    assert json.loads(asked(received)) == {"a": [100], "b": [100]}
+    assert json.loads(asked(received)) == {"a": [[100], []], "b": [[], [100]]}
     received.answer("a", [[100, {"exceptions": [], "awaits": [], "record": {}}]])
     received.answer("b", [[101, {}]])
     assert received.answers.is_over
@@ -141,7 +142,7 @@ def test_answers_that_are_none_are_not_believed(received: Received, rows: Any) -
 
 
 def test_nothing_is_sent_when_no_process_is_asked(received: Received) -> None:
-    assert received.answers.ask([]) == b""
+    assert received.answers.ask(Question(())) == b""
 
 
 async def test_hosts_share_a_question_made_once_all_are_sampled() -> None:

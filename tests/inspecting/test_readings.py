@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import json
 import subprocess
 import sys
 import threading
@@ -228,12 +229,26 @@ def test_process_that_takes_too_long_costs_only_its_own_answer(holding: int) -> 
     assert answers == [{"reason": "timeout"}, {"reason": "ended"}]
 
 
+def test_process_that_cannot_answer_has_the_record_that_pytorch_serves(
+    holding: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = {"version": "2.10", "pg_status": {}, "entries": []}
+    served = {holding: record, 2**30: record}
+    monkeypatch.setattr("eagleray.inspecting.readings.served_record", served.get)
+    answers = raw_readings([2**30], [holding])
+    assert answers == [
+        {"reason": "ended", "record": record},
+        {"reason": "gil-held", "record": record},
+    ]
+    assert json.loads(reading_of(answers[1]).record) == record
+
+
 def test_cancelled_readings_leave_no_thread_borrowed(holding: int) -> None:
     def wait(seconds: float) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        raw_readings([holding], wait)
+        raw_readings([holding], wait=wait)
     process = proc.stat(holding)
     assert process is not None and process.state == "R"
 

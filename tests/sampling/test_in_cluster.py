@@ -70,7 +70,9 @@ class Ray:
         return SimpleNamespace(
             processes=SimpleNamespace(remote=lambda: call((process,))),
             round=SimpleNamespace(remote=lambda is_last: call(Round((SAMPLE,), (), ()))),
-            answers=SimpleNamespace(remote=lambda pids: call([[pid, host] for pid in pids])),
+            answers=SimpleNamespace(
+                remote=lambda wanted: call([[pid, host] for part in wanted for pid in part])
+            ),
         )
 
 
@@ -154,7 +156,7 @@ def test_cancelled_job_ends_without_an_answer() -> None:
 def test_processes_are_asked_on_their_nodes_and_silent_nodes_are_left_out() -> None:
     job = sampling(Ray(4, broken=(1,), silent={2: 4}))
     job.run()
-    answers = job.answers({f"node{at}": [100 + at, 7] for at in range(3)})
+    answers = job.answers({f"node{at}": [[100 + at], [7]] for at in range(3)})
     assert answers == {"node0": [[100, "10.0.0.0"], [7, "10.0.0.0"]]}
 
 
@@ -164,7 +166,7 @@ def test_cancelled_job_ends_while_processes_are_asked() -> None:
     job.run()
     ended[0] = True
     with pytest.raises(Ended):
-        job.answers({"node0": [100]})
+        job.answers({"node0": [[100], []]})
 
 
 def test_answer_is_written_as_a_whole_and_for_its_owner_alone(tmp_path: Path) -> None:

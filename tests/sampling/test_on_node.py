@@ -17,6 +17,8 @@ import pytest
 from eagleray.features.hangs.collecting import nodes
 from eagleray.features.hangs.collecting.nodes import NodeAnswers, SamplingOrder, follow
 from eagleray.features.hangs.collecting.readings import Readings
+from eagleray.features.hangs.inside import Question
+from eagleray.inspecting.readings import ProcessReading
 from eagleray.remote_scripts import sample_node
 from eagleray.sampling import job_processes, proc
 from eagleray.sampling.node import NodeSamples
@@ -89,6 +91,7 @@ async def answering(
     asked: Sequence[int],
     is_over: Callable[[], bool] = lambda: False,
     on_question: Callable[[int], object] = lambda _: None,
+    holding: Sequence[int] = (),
 ) -> Readings:
     """What processes answer after they were sampled, by code that was started as on a node."""
     order = SamplingOrder(rounds=1, pause_s=0.1, job=JOB, inside=True)
@@ -97,7 +100,8 @@ async def answering(
     async def further() -> bytes:
         assert list(folder.iterdir()) == []
         on_question(len(asked))
-        return answers.ask([("node", pid) for pid in asked])
+        places = [("node", pid) for pid in asked]
+        return answers.ask(Question(tuple(places), tuple(("node", pid) for pid in holding)))
 
     def is_done() -> bool:
         return answers.is_over or is_over()
@@ -123,6 +127,14 @@ async def test_sampled_processes_answer_from_inside_when_no_file_is_left(tmp_pat
         other: "ended",
     }
     assert by_pid[failing].exceptions[0].causes[0].text == "ValueError('no target for sample 7')"
+
+
+async def test_process_that_keeps_the_gil_is_left_alone_and_has_the_reason(tmp_path: Path) -> None:
+    with python(HOLDING, **TASK, SLURM_PROCID="0") as pid:
+        readings = await answering(tmp_path, [], holding=[pid])
+        folder = Path(f"/tmp/eagleray-inspect-{os.geteuid()}")
+        assert list(folder.glob(f"{pid}-*")) == []
+    assert readings == {("node", pid): ProcessReading("gil-held")}
 
 
 async def test_end_of_the_input_ends_the_reading(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from ..sampling.frames import PythonFrame
 from .injection import OPENING_S
 from .questions import Inspected
 from .remote_thread import NotStarted
+from .served_record import served_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,21 +89,29 @@ class ProcessReading(NamedTuple):
 
 
 def raw_readings(
-    pids: Sequence[int], wait: Callable[[float], object] = time.sleep, limit_s: float = LIMIT_S
+    pids: Sequence[int],
+    holding: Sequence[int] = (),
+    wait: Callable[[float], object] = time.sleep,
+    limit_s: float = LIMIT_S,
 ) -> list[dict[str, Any]]:
     """What the processes answer, all at the same time; `timeout` for one that takes longer than the limit.
 
-    `wait` may raise to cancel.  Then no process is left with a borrowed thread.
+    Native code keeps the GIL in those `holding` it: they are not asked themselves.  `wait` may raise to cancel.  Then no
+    process is left with a borrowed thread.
     """
     answers: dict[int, dict[str, Any]] = {}
 
     def read(pid: int) -> None:
+        answer: dict[str, Any] = {"reason": "no-answer"}
+        # Whatever goes wrong costs only the answer of this process.
         with contextlib.suppress(Exception):
-            answers[pid] = raw_reading(pid)
-        # Whatever went wrong costs only the answer of this process.
-        answers.setdefault(pid, {"reason": "no-answer"})
+            answer = {"reason": "gil-held"} if pid in holding else raw_reading(pid)
+            if "reason" in answer and (record := served_record(pid)) is not None:
+                answer = {**answer, "record": record}
+        answers[pid] = answer
 
-    threads = [threading.Thread(target=read, args=(pid,), daemon=True) for pid in pids]
+    all_pids = [*pids, *holding]
+    threads = [threading.Thread(target=read, args=(pid,), daemon=True) for pid in all_pids]
     for thread in threads:
         thread.start()
     until = time.monotonic() + limit_s
@@ -114,11 +123,11 @@ def raw_readings(
         for thread in threads:
             thread.join(max(0.0, until - time.monotonic()))
         raise
-    return [answers.get(pid, {"reason": "timeout"}) for pid in pids]
+    return [answers.get(pid, {"reason": "timeout"}) for pid in all_pids]
 
 
 def raw_reading(pid: int) -> dict[str, Any]:
-    """What `pid` answers, as JSON values; `reason` alone if it doesn't."""
+    """What `pid` answers itself, as JSON values; `reason` alone if it doesn't."""
     try:
         inspected = Inspected(pid)
     except NotStarted as error:
@@ -152,9 +161,11 @@ def _progress(record: Any) -> object:
 def reading_of(value: Any) -> ProcessReading:
     """The reading in a value of `raw_reading`; one with a reason for every other value."""
     try:
-        if "reason" in value:
-            return ProcessReading(_text(value["reason"]) or "no-answer")
         record = value.get("record")
+        if "reason" in value:
+            return ProcessReading(
+                _text(value["reason"]) or "no-answer", record=json.dumps(record) if record else ""
+            )
         return ProcessReading(
             "",
             tuple(_each(value.get("exceptions") or [], _held)),

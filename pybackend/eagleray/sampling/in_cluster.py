@@ -171,7 +171,7 @@ class Sampling:
             ],
         }
 
-    def answers(self, wanted: dict[str, list[int]]) -> dict[str, list[Any]]:
+    def answers(self, wanted: dict[str, list[list[int]]]) -> dict[str, list[Any]]:
         """Pid and answer of each wanted process by the id of its node; without nodes that don't answer in time."""
         pending = {
             node.actor.answers.remote(wanted[node.node_id]): node.node_id
@@ -304,12 +304,12 @@ def taken(key: str) -> Any:
     return value
 
 
-def _question(key: str, ended: list[bool]) -> dict[str, list[int]] | None:
-    """The processes to ask, by the id of their node; None if nobody wants to."""
+def _question(key: str, ended: list[bool]) -> dict[str, list[list[int]]] | None:
+    """The processes of `ReadProcesses` by the id of their node; None if nobody asks."""
     until = time.monotonic() + UNREAD_S
     while not ended[0] and time.monotonic() < until:
         if value := taken(key):
-            question: dict[str, list[int]] = json.loads(value)
+            question: dict[str, list[list[int]]] = json.loads(value)
             return question
         time.sleep(POLL_S)
     return None

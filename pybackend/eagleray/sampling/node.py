@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
-    # Asks processes, by their pids, for more than stacks; called with a function that waits, and may raise to cancel.
-    ReadProcesses = Callable[[Sequence[int], Callable[[float], object]], Sequence[Any]]
+    # Asks processes, by their pids, for more than stacks; then come those whose native code keeps the GIL, and a function
+    # that waits, and may raise to cancel.
+    ReadProcesses = Callable[
+        [Sequence[int], Sequence[int], Callable[[float], object]], Sequence[Any]
+    ]
 
 # A thread whose stack was read is back in its wait after this.
 SETTLE_S = 0.05
@@ -164,13 +167,13 @@ def sample_once(
 
 def answers_of(
     processes: Sequence[Described],
-    wanted: Collection[int],
+    wanted: Sequence[Collection[int]],
     read: ReadProcesses,
     wait: Callable[[float], object] = time.sleep,
 ) -> list[list[Any]]:
-    """Pid and answer of each wanted process; only one that was sampled is asked."""
-    pids = [each.pid for each in processes if each.pid in wanted]
-    return [[pid, answer] for pid, answer in zip(pids, read(pids, wait))]
+    """Pid and answer of each process of the two lists of `ReadProcesses`; only one that was sampled is asked."""
+    pids, holding = ([each.pid for each in processes if each.pid in part] for part in wanted)
+    return [[pid, answer] for pid, answer in zip((*pids, *holding), read(pids, holding, wait))]
 
 
 def leading_thread(threads: Sequence[Thread]) -> Thread | None:

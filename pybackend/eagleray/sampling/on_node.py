@@ -70,9 +70,9 @@ def main(order: dict[str, Any], py_spy: str, read: ReadProcesses | None = None) 
         lines.answer(wire.dump([samples]))
         stay_s = float(order["stay_s"])
         if read:
-            pids = caller.question(stay_s).get(node, [])
-            if pids:
-                lines.answer(answers_of(samples.processes, pids, read, caller.wait))
+            question = caller.question(stay_s).get(node)
+            if question:
+                lines.answer(answers_of(samples.processes, question, read, caller.wait))
         # Its end tells the caller nothing; it only must not cut off the output.
         caller.wait(stay_s)
     except SamplingEnded:
@@ -117,14 +117,14 @@ class Caller:
         if self._ended.wait(seconds):
             raise SamplingEnded
 
-    def question(self, seconds: float) -> dict[str, list[int]]:
-        """The processes to ask, by node; raises SamplingEnded if none comes in this time."""
+    def question(self, seconds: float) -> dict[str, list[list[int]]]:
+        """The processes of `ReadProcesses` by node; raises SamplingEnded if none comes in this time."""
         try:
             line = self._lines.get(timeout=seconds)
         except queue.Empty:
             raise SamplingEnded from None
         self.wait(0)
-        question: dict[str, list[int]] = json.loads(line)
+        question: dict[str, list[list[int]]] = json.loads(line)
         return question
 
     def _read(self) -> None:

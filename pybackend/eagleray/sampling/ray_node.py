@@ -75,9 +75,9 @@ class EaglerayNodeSampler:
         self._is_first = False
         return sample_once(self._processes, self._tools, is_last=is_last, gpus=gpus)
 
-    def answers(self, pids: Sequence[int]) -> list[list[Any]]:
+    def answers(self, wanted: Sequence[Sequence[int]]) -> list[list[Any]]:
         assert self._read is not None
-        return answers_of(self._processes, pids, self._read)
+        return answers_of(self._processes, wanted, self._read)
 
 
 def workers(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from eagleray.features.hangs.activity import Doing
 from eagleray.features.hangs.evidence import HangEvidence, SampledProcess
@@ -22,6 +22,42 @@ _SETTLED = (Kind.SLOW, Kind.DEBUGGER, Kind.STOPPED, Kind.RAY_GET_CYCLE, Kind.STA
 
 # A process by its host and pid.
 Place = tuple[str, int]
+
+
+@frozen
+class Question:
+    """The processes to read; in those `holding` the GIL only PyTorch's own server can answer."""
+
+    processes: tuple[Place, ...]
+    holding: tuple[Place, ...] = ()
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        return (*self.processes, *self.holding)
+
+    def by(self, node_of: Callable[[Place], str]) -> dict[str, Question]:
+        """The question to each node."""
+        nodes = dict.fromkeys(map(node_of, self.places))
+        return {
+            node: Question(
+                tuple(place for place in self.processes if node_of(place) == node),
+                tuple(place for place in self.holding if node_of(place) == node),
+            )
+            for node in nodes
+        }
+
+    @property
+    def pids(self) -> tuple[list[int], list[int]]:
+        return [pid for _, pid in self.processes], [pid for _, pid in self.holding]
+
+
+def question(evidence: HangEvidence, verdict: HangVerdict) -> Question:
+    """What to ask about this verdict."""
+    if verdict.reading.kind in _SETTLED:
+        return Question(())
+    holding = [place_of(each) for each in evidence.processes if each.holds_gil]
+    processes = map(place_of, chosen(evidence, verdict))
+    return Question(tuple(processes), tuple(holding[:MOST_PROCESSES]))
 
 
 def chosen(evidence: HangEvidence, verdict: HangVerdict) -> list[SampledProcess]:

@@ -8,7 +8,6 @@ import hashlib
 import json
 import logging
 import secrets
-from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -38,7 +37,7 @@ from eagleray.features.hangs.collecting.rounds import (
 )
 from eagleray.features.hangs.errors import no_workers, unreadable_answer
 from eagleray.features.hangs.evidence import evidence
-from eagleray.features.hangs.inside import Place
+from eagleray.features.hangs.inside import Question
 from eagleray.features.hangs.model import Picture, SilentNode
 from eagleray.features.hangs.ray_names import NodeNames, hosts_of, names_of_nodes
 from eagleray.features.hangs.ray_tasks import rows, steady
@@ -109,7 +108,7 @@ class ClusterPictures:
                 answer.nodes, pause_s, is_whole=not answer.silent, tasks=graph, workers=workers
             )
             if inside:
-                sampled = await answered(sampled, lambda places: job.ask(places, answer), say)
+                sampled = await answered(sampled, lambda question: job.ask(question, answer), say)
             return completed(sampled, answer.silent)
 
     @contextlib.asynccontextmanager
@@ -196,27 +195,25 @@ class SamplingJob:
         content = await self._content(self._order.answer, limit_s, report)
         return await asyncio.to_thread(answer_of, self._dashboard.address, content)
 
-    async def ask(self, places: Sequence[Place], answer: Answer) -> Readings:
+    async def ask(self, question: Question, answer: Answer) -> Readings:
         """What these processes answer; a failure costs none of the samples."""
         node_of = {
             (node.host, process.pid): node_id
             for node, node_id in zip(answer.nodes, answer.node_ids, strict=True)
             for process in node.processes
         }
-        by_node: dict[str, list[Place]] = defaultdict(list)
-        for place in places:
-            by_node[node_of[place]].append(place)
-        question = {node_id: [pid for _, pid in each] for node_id, each in by_node.items()}
+        by_node = question.by(node_of.__getitem__)
+        wanted = {node_id: part.pids for node_id, part in by_node.items()}
         rows: Any = None
         try:
             await self._dashboard.job_api.put_package(
-                self._order.question, json.dumps(question).encode()
+                self._order.question, json.dumps(wanted).encode()
             )
             rows = json.loads(await self._content(self._order.readings, READ_LIMIT_S))
         except (EaglerayError, ValueError, RecursionError) as error:
             log.info("no answers from inside at %s: %s", self._dashboard.address, error)
         rows = rows if isinstance(rows, dict) else {}
-        readings = (readings_of(each, rows.get(node_id)) for node_id, each in by_node.items())
+        readings = (readings_of(part.places, rows.get(node)) for node, part in by_node.items())
         return {place: reading for each in readings for place, reading in each.items()}
 
     async def _content(

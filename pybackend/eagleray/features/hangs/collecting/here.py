@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -18,11 +17,10 @@ from eagleray.features.hangs.collecting.rounds import (
     unheard,
     unsaid,
 )
-from eagleray.features.hangs.evidence import HangEvidence, evidence
-from eagleray.features.hangs.inside import Place, place_of, with_readings
+from eagleray.features.hangs.evidence import evidence
+from eagleray.features.hangs.inside import Question
 from eagleray.features.hangs.model import Picture
-from eagleray.inspecting.readings import ProcessReading, raw_readings, reading_of
-from eagleray.inspecting.served_record import served_record
+from eagleray.inspecting.readings import raw_readings, reading_of
 from eagleray.sampling import proc
 from eagleray.sampling.dumps import Tools
 from eagleray.sampling.node import NodeSamples, sample
@@ -57,27 +55,12 @@ async def take(
     if not node.processes:
         raise errors.no_processes(pids)
     sampled = evidence([node], pause_s, is_whole=False)
-    if inside:
-        sampled = await answered(sampled, _ask, say)
-        sampled = await asyncio.to_thread(_with_served_records, sampled)
-    return completed(sampled)
+    return completed(await answered(sampled, _ask, say) if inside else sampled)
 
 
-async def _ask(places: Sequence[Place]) -> Readings:
-    answers = await asyncio.to_thread(raw_readings, [pid for _, pid in places])
-    return dict(zip(places, map(reading_of, answers), strict=True))
-
-
-def _with_served_records(sampled: HangEvidence) -> HangEvidence:
-    """The evidence with the records that PyTorch itself serves in ranks that can't answer, or keep the GIL."""
-    readings = {place_of(each): each.reading for each in sampled.processes if each.reading}
-    for each in sampled.processes:
-        before = each.reading or (ProcessReading("gil-held") if each.holds_gil else None)
-        if before is not None and before.reason:
-            record = served_record(each.process.pid)
-            if record is not None:
-                readings[place_of(each)] = before._replace(record=json.dumps(record))
-    return with_readings(sampled, readings)
+async def _ask(question: Question) -> Readings:
+    answers = await asyncio.to_thread(raw_readings, *question.pids)
+    return dict(zip(question.places, map(reading_of, answers), strict=True))
 
 
 def _sample_now(

@@ -10,7 +10,7 @@ import json
 import secrets
 import time
 import zlib
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -21,7 +21,7 @@ from eagleray.common import tasks
 from eagleray.common.errors import printable
 from eagleray.features.hangs.collecting.readings import Readings, readings_of
 from eagleray.features.hangs.collecting.rounds import OnProgress
-from eagleray.features.hangs.inside import Place
+from eagleray.features.hangs.inside import Place, Question
 from eagleray.features.hangs.model import SilentNode
 from eagleray.protocol import jsonlines
 from eagleray.routes.commands import kill
@@ -109,7 +109,7 @@ class RemoteNode:
     samples: NodeSamples | None = None
     reason: str = ""
     detail: str = ""
-    queried: list[Place] = field(factory=list)
+    queried: tuple[Place, ...] = ()
     is_queried: bool = False
     rows: Any = None
 
@@ -162,14 +162,14 @@ class NodeAnswers:
         for node in nodes:
             self._nodes[node].until = self._now() + COLD_S
 
-    def ask(self, places: Iterable[Place]) -> bytes:
+    def ask(self, question: Question) -> bytes:
         """The further line of the input of the nodes that have these processes; each then has time for its answers."""
-        pids: dict[str, list[int]] = {}
-        for place in places:
-            node = self._nodes[place[0]]
-            node.queried.append(place)
+        by_node = question.by(lambda place: place[0])
+        for name, part in by_node.items():
+            node = self._nodes[name]
+            node.queried = part.places
             node.is_queried, node.until, node.size = True, self._now() + READ_S, 0
-            pids.setdefault(place[0], []).append(place[1])
+        pids = {name: part.pids for name, part in by_node.items()}
         return jsonlines.encode(pids) if pids else b""
 
     def feed(self, line: bytes) -> None:

@@ -10,14 +10,14 @@ from eagleray.common.l10n import counted
 from eagleray.features.hangs.collecting.rounds import Say
 from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import HangEvidence
-from eagleray.features.hangs.inside import Place, chosen, place_of, with_readings
+from eagleray.features.hangs.inside import Place, Question, question, with_readings
 from eagleray.features.hangs.model import Picture, SilentNode
 from eagleray.features.hangs.picture import picture
 from eagleray.inspecting.readings import ProcessReading, reading_of
 
 Readings = Mapping[Place, ProcessReading]
 # Asks these processes, each of which gets a thread for two minutes.
-AskInside = Callable[[Sequence[Place]], Awaitable[Readings]]
+AskInside = Callable[[Question], Awaitable[Readings]]
 
 
 def completed(sampled: HangEvidence, silent: Iterable[SilentNode] = ()) -> Picture:
@@ -26,20 +26,17 @@ def completed(sampled: HangEvidence, silent: Iterable[SilentNode] = ()) -> Pictu
 
 async def answered(sampled: HangEvidence, ask: AskInside, say: Say) -> HangEvidence:
     """The evidence with what the processes that matter for the verdict answer."""
-    places = to_ask(sampled, say)
-    return with_readings(sampled, await ask(places)) if places else sampled
+    query = to_ask(sampled, say)
+    return with_readings(sampled, await ask(query)) if query.places else sampled
 
 
-def to_ask(sampled: HangEvidence, say: Say) -> list[Place]:
+def to_ask(sampled: HangEvidence, say: Say) -> Question:
     """The processes that matter for the verdict, which are asked now."""
-    places = [place_of(each) for each in chosen(sampled, diagnosis(sampled))]
-    if places:
-        say(
-            counted(
-                len(places), "Reading {n} process from inside", "Reading {n} processes from inside"
-            )
-        )
-    return places
+    now = question(sampled, diagnosis(sampled))
+    count = len(now.places)
+    if count:
+        say(counted(count, "Reading {n} process from inside", "Reading {n} processes from inside"))
+    return now
 
 
 def readings_of(places: Sequence[Place], rows: object) -> Readings:
