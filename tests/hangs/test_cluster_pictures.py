@@ -157,6 +157,17 @@ async def test_actors_in_different_collectives_are_named_by_rank(
     assert [job.submission_id for job in await dashboard.jobs() if job.submission_id] == []
 
 
+async def test_actor_that_was_killed_is_named_with_what_ray_says(
+    run: Callable[..., Program], dashboard: Dashboard
+) -> None:
+    [port] = free_ports(1)
+    run("ray_trainers.py", "killed", "3", str(port))
+    verdict = (await take(dashboard)).verdict
+    assert (verdict.kind, verdict.culprits) == ("rank-dead", "1")
+    assert "Ray says of trainer-1 (PID " in verdict.sentence
+    assert "its process ended unexpectedly" in verdict.sentence
+
+
 async def test_paused_actor_is_named_with_those_that_wait_for_it(
     run: Callable[..., Program], dashboard: Dashboard
 ) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
+from eagleray.features.hangs import ray_readings
 from eagleray.features.hangs.diagnosis import diagnosis
-from eagleray.features.hangs.evidence import evidence
+from eagleray.features.hangs.evidence import DeadActor, HangEvidence, World, evidence
 from eagleray.features.hangs.verdict import Kind, Reading
 from eagleray.inspecting.readings import ProcessReading
 from eagleray.sampling.frames import PythonFrame
@@ -196,3 +197,27 @@ def test_rank_that_was_not_asked_for_has_not_ended() -> None:
     stacks = dict.fromkeys(here, REDUCES)
     assert verdict_on(stacks).kind is Kind.RANK_DEAD
     assert verdict_on(stacks, workers="Trainer").kind is not Kind.RANK_DEAD
+
+
+@pytest.mark.parametrize(
+    ("why", "meaning"),
+    [
+        # As Ray 2.60 says it.
+        ("The actor is dead because it was killed by `ray.kill`.", "ray.kill ended it"),
+        (
+            "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: …",
+            "its process ended unexpectedly: a crash, or no memory left",
+        ),
+        (
+            "Task was killed due to the node running low on memory.",
+            "Ray killed it for lack of memory",
+        ),
+        ("Because of something new. And more.", "Because of something new"),
+        ("", "it is dead"),
+    ],
+)
+def test_death_of_an_actor_is_told_in_our_words(why: str, meaning: str) -> None:
+    world = World("Policy", ())
+    dead = (DeadActor("Policy", "policy-2", 4711, why), DeadActor("Reward", "reward-0", 12, why))
+    said = ray_readings.deaths(HangEvidence((), dead=dead), world)
+    assert said == f" Ray says of policy-2 (PID 4711): {meaning}."

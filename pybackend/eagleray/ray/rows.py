@@ -74,7 +74,14 @@ def actor(row: Row) -> ActorRow | None:
         restarts=number(row, "num_restarts"),
         namespace=text(row, "ray_namespace"),
         runtime_env=serialized_runtime_env(row),
+        death=_death(row),
     )
+
+
+def _death(row: Row) -> str:
+    """Ray's reason for the death of an actor; "" for one that lives, or of whose constructor an exception is the reason."""
+    context = mapping(mapping(row, "death_cause"), "actor_died_error_context")
+    return text(context, "error_message")
 
 
 def node(row: Row) -> NodeRow | None:
@@ -240,7 +247,7 @@ class TaskRow:
 
 @frozen
 class ActorRow:
-    """An actor that is not dead.  `name` is the one given with `options(name=…)`, often ""."""
+    """An actor.  `name` is the one given with `options(name=…)`, often "".  `death`: why it is dead, in Ray's words."""
 
     actor_id: str
     class_name: str
@@ -253,6 +260,7 @@ class ActorRow:
     restarts: int
     namespace: str
     runtime_env: RuntimeEnv
+    death: str = ""
 
 
 @frozen

@@ -1,11 +1,14 @@
 """Actors of Ray that train on gloo and then call different collectives: odd ranks gather while even ones reduce.
 
 `late`: each sets its rank in its own environment, as Ray Train and OpenRLHF do; `arguments`: no variable has it; `paused`:
-rank 1 waits in breakpoint() instead.
+rank 1 waits in breakpoint() instead; `killed`: rank 1 is killed, and the others wait for its file.
 """
 
 import os
+import signal
 import sys
+import time
+from pathlib import Path
 
 import ray
 import torch
@@ -34,12 +37,20 @@ class Trainer:
         return self.rank
 
     def hang(self) -> None:
-        if self.how == "paused" and self.rank == 1:
+        if self.how == "killed":
+            self.wait_for_checkpoint()
+        elif self.how == "paused" and self.rank == 1:
             breakpoint()
         elif self.how != "paused" and self.rank % 2:
             self.gather()
         else:
             self.reduce()
+
+    def wait_for_checkpoint(self) -> None:
+        if self.rank == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        while not Path("/nonexistent/checkpoint").exists():
+            time.sleep(0.1)
 
     def gather(self) -> None:
         parts = [torch.zeros(100) for _ in range(self.world)]
@@ -59,4 +70,5 @@ if __name__ == "__main__":
     ray.get([trainer.train_step.remote() for trainer in trainers])
     waiting = [trainer.hang.remote() for trainer in trainers]
     print("ready", flush=True)
+    ray.wait(waiting, num_returns=size)
     ray.get(waiting)

@@ -122,9 +122,19 @@ class World:
         return tuple(each for each in self.ranks if id(each) not in left_out)
 
 
+@frozen
+class DeadActor:
+    """An actor that Ray lists as dead; `why` is Ray's reason."""
+
+    class_name: str
+    name: str
+    pid: int
+    why: str
+
+
 @define(slots=False)
 class HangEvidence:
-    """All processes that were sampled, and the tasks that Ray has listed all the time.
+    """All processes that were sampled, the tasks that Ray has listed all the time, and the actors that are dead.
 
     `workers` names those of a cluster that alone were sampled, "" for all.
     """
@@ -133,6 +143,7 @@ class HangEvidence:
     is_whole: bool = True
     tasks: tuple[OpenTask, ...] = ()
     workers: str = ""
+    dead: tuple[DeadActor, ...] = ()
 
     @cached_property
     def worlds(self) -> tuple[World, ...]:
@@ -173,6 +184,7 @@ def evidence(
     is_whole: bool,
     tasks: Iterable[OpenTask] = (),
     workers: str = "",
+    dead: Iterable[DeadActor] = (),
 ) -> HangEvidence:
     """What `nodes` have sampled every `pause_s` seconds or, on a busy node, less often; `is_whole`: they are all nodes on which ranks may be."""
     sampled = [each for node in nodes for each in _sampled_on(node, max(pause_s, node.interval_s))]
@@ -182,6 +194,7 @@ def evidence(
         is_whole,
         tuple(tasks),
         workers,
+        tuple(dead),
     )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 
-from eagleray.common.l10n import t
+from eagleray.common.errors import printable
+from eagleray.common.l10n import later, t, translated
 from eagleray.features.hangs import wording
 from eagleray.features.hangs.activity import Doing
-from eagleray.features.hangs.evidence import HangEvidence, SampledProcess
+from eagleray.features.hangs.evidence import DeadActor, HangEvidence, SampledProcess, World
 from eagleray.features.hangs.task_graph import (
     Call,
     OpenTask,
@@ -19,10 +21,53 @@ from eagleray.features.hangs.task_graph import (
 from eagleray.features.hangs.verdict import Kind, Reading
 from eagleray.sampling.rank_sets import RankSet
 
-# More calls than these make a sentence unreadable.
+# More of these make a sentence unreadable.
+_MOST_DEATHS = 3
 _MOST_CALLS = 4
 # Cores that a process uses which does something.
 _WORKING_CPU = 0.05
+
+
+# What Ray 2.60 says of a dead actor, and what that means; the first that fits.
+_DEATHS = (
+    (
+        "running low on memory|OutOfMemory|memory pressure",
+        later("Ray killed it for lack of memory"),
+    ),
+    ("killed by `ray.kill`", later("ray.kill ended it")),
+    ("owner (has|is|was|process)", later("its owner has ended")),
+    ("node (it was running on|has)? ?(died|failed)|NODE_DIED", later("its node is gone")),
+    ("exit_actor|INTENDED", later("it ended itself")),
+    (
+        "SYSTEM_ERROR|unexpected",
+        later("its process ended unexpectedly: a crash, or no memory left"),
+    ),
+)
+
+
+def deaths(evidence: HangEvidence, world: World) -> str:
+    """Sentences with Ray's reasons for the deaths of actors of `world`, "" without one."""
+    of_world = [
+        each
+        for each in evidence.dead
+        if world.name and (each.class_name == world.name or each.name.startswith(world.name))
+    ]
+    return "".join(
+        " " + t("Ray says of {name}: {why}.", name=_name_of(each), why=_why(each))
+        for each in of_world[:_MOST_DEATHS]
+    )
+
+
+def _name_of(dead: DeadActor) -> str:
+    name = printable(dead.name or dead.class_name, 100)
+    return t("{name} (PID {pid})", name=name, pid=dead.pid) if dead.pid else name
+
+
+def _why(dead: DeadActor) -> str:
+    for pattern, meaning in _DEATHS:
+        if re.search(pattern, dead.why):
+            return translated(meaning)
+    return printable(dead.why.partition(". ")[0], 200) or t("it is dead")
 
 
 def ray_get_cycle(evidence: HangEvidence) -> Iterator[Reading]:

@@ -212,6 +212,7 @@ def dead(scene: Scene) -> Iterator[Reading]:
             if scene.waiting
             else counted(len(gone), "{Ranks} has ended.", "{Ranks} have ended.", Ranks=ranks)
         )
+        text += ray_readings.deaths(scene.evidence, scene.world)
         step = t("Read the end of their logs.")
         yield _reading(scene, Kind.RANK_DEAD, gone, 0.9 if scene.waiting else 0.6, text, step)
 

@@ -36,7 +36,7 @@ from eagleray.features.hangs.collecting.rounds import (
     unsaid,
 )
 from eagleray.features.hangs.errors import no_workers, unreadable_answer
-from eagleray.features.hangs.evidence import evidence
+from eagleray.features.hangs.evidence import DeadActor, evidence
 from eagleray.features.hangs.inside import Question
 from eagleray.features.hangs.model import Picture, SilentNode
 from eagleray.features.hangs.ray_names import NodeNames, hosts_of, names_of_nodes
@@ -105,7 +105,12 @@ class ClusterPictures:
             tasks = steady(part.tasks, later.tasks)
             graph = rows(tasks, part.actors, part.workers, hosts_of(nodes), _room(nodes))
             sampled = evidence(
-                answer.nodes, pause_s, is_whole=not answer.silent, tasks=graph, workers=workers
+                answer.nodes,
+                pause_s,
+                is_whole=not answer.silent,
+                tasks=graph,
+                workers=workers,
+                dead=await _dead(dashboard, jobs),
             )
             if inside:
                 sampled = await answered(sampled, lambda question: job.ask(question, answer), say)
@@ -277,6 +282,20 @@ async def rows_of(dashboard: Dashboard) -> ClusterRows:
         dashboard.actors(), dashboard.all_workers(), _tasks(dashboard)
     )
     return ClusterRows(tuple(actors), tuple(workers), tuple(tasks))
+
+
+async def _dead(dashboard: Dashboard, jobs: Collection[str]) -> list[DeadActor]:
+    """The dead actors of these jobs, of all without any; none where Ray fails to list them."""
+    try:
+        listed = await dashboard.all_actors()
+    except EaglerayError as error:
+        log.info("the actors of %s are not listed: %s %s", dashboard.address, error, error.detail)
+        return []
+    return [
+        DeadActor(row.class_name, row.name, row.pid, row.death)
+        for row in listed
+        if row.state == "DEAD" and (not jobs or row.job_id in jobs)
+    ]
 
 
 async def _tasks(dashboard: Dashboard) -> list[TaskRow]:
