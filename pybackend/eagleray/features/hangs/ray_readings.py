@@ -50,7 +50,8 @@ def deaths(evidence: HangEvidence, world: World) -> str:
     of_world = [
         each
         for each in evidence.dead
-        if world.name and (each.class_name == world.name or each.name.startswith(world.name))
+        if each.class_name
+        and (world.name.startswith(each.class_name) or each.name.startswith(world.name))
     ]
     return "".join(
         " " + t("Ray says of {name}: {why}.", name=_name_of(each), why=_why(each))
