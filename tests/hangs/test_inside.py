@@ -16,6 +16,7 @@ from eagleray.features.hangs.inside import (
     place_of,
     with_readings,
 )
+from eagleray.features.hangs.model import SilentNode
 from eagleray.features.hangs.picture import picture
 from eagleray.inspecting.readings import ProcessReading, reading_of
 
@@ -85,6 +86,32 @@ def test_secret_in_an_exception_is_hidden() -> None:
     taken = picture(sampled, diagnosis(sampled), 1.0)
     assert "abcdef0123456789" not in json.dumps(saved.as_json(taken))
     assert "HTTPError" in taken.verdict.sentence
+
+
+def test_secrets_of_nodes_and_names_of_tasks_threads_and_programs_are_hidden() -> None:
+    secret = "API_TOKEN=abcdef0123456789"
+    raw = answers("generations")
+    for chain in raw[1]["awaits"]:
+        chain["names"] = [secret]
+        chain["waits_for"] = secret
+    sampled = read(recorded("generations"), {1: reading_of(raw[1])})
+    changed = tuple(
+        evolve(
+            each,
+            host=secret,
+            process=each.process._replace(group=f"{secret} {each.process.group}"),
+            stacks=tuple(stack and stack._replace(thread=secret) for stack in each.stacks),
+        )
+        for each in sampled.processes
+    )
+    taken = picture(
+        evolve(sampled, processes=changed, workers=secret),
+        diagnosis(sampled),
+        1.0,
+        [SilentNode(secret, "failed", f"ssh: {secret}")],
+    )
+    text = json.dumps(saved.as_json(taken), ensure_ascii=False)
+    assert "abcdef" not in text and text.count("API_TOKEN=…") > 8
 
 
 def test_all_ranks_that_have_started_the_same_collective_wait_for_the_transport() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar, cast
 
-from attrs import asdict
+from attrs import asdict, fields, has
 
 from eagleray.common.errors import printable
 from eagleray.common.redact import redact_text
@@ -44,11 +45,13 @@ from eagleray.sampling.merging import (
 from eagleray.sampling.processes import RANK
 from eagleray.sampling.rank_sets import RankSet
 
+R = TypeVar("R")
+
 
 def picture(
     evidence: HangEvidence, verdict: HangVerdict, taken_at: float, silent: Iterable[SilentNode] = ()
 ) -> Picture:
-    return Picture(
+    taken = Picture(
         VERSION,
         round(taken_at, 3),
         _verdict(verdict),
@@ -68,6 +71,25 @@ def picture(
         ),
         tuple(_inside(each) for each in evidence.processes if each.reading is not None),
     )
+    return redacted(taken)
+
+
+def redacted(record: R) -> R:
+    """The record without secrets in any of its texts: names, arguments and messages come from processes and nodes."""
+    texts: dict[str, str] = {}
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, str):
+            if value not in texts:
+                texts[value] = redact_text(value)
+            return texts[value]
+        if isinstance(value, tuple):
+            return tuple(map(plain, value))
+        if has(type(value)):
+            return type(value)(*(plain(getattr(value, each.name)) for each in fields(type(value))))
+        return value
+
+    return cast(R, plain(record))
 
 
 def tree_of(taken: Picture) -> list[TreeNode]:
@@ -203,7 +225,8 @@ def _await(chain: AwaitChain) -> AwaitRow:
 
 
 def _plain(text: str) -> str:
-    return redact_text(printable(text, 500))
+    # A secret that is cut off may no longer be recognized.
+    return printable(redact_text(printable(text, 10_000)), 500)
 
 
 def _unseen(evidence: HangEvidence) -> tuple[Unseen, ...]:

@@ -21,6 +21,8 @@ from eagleray.sampling.rank_sets import RankSet
 _MOST_CALLS = 3
 _MOST_PARTS = 8
 _LONGEST_EXCEPTION = 160
+# A secret that is cut off may no longer be recognized.
+_READ_OF_EXCEPTION = 10_000
 
 
 def ranks(processes: Iterable[SampledProcess]) -> str:
@@ -94,7 +96,7 @@ def raised_text(held: HeldException) -> str:
     What follows in a cleanup is often only a consequence.
     """
     first = held.causes[-1]
-    text = redact_text(printable(first.text, _LONGEST_EXCEPTION))
+    text = printable(redact_text(first.text[:_READ_OF_EXCEPTION]), _LONGEST_EXCEPTION)
     place = next((frame for frame in reversed(first.frames) if is_users(frame)), None)
     return f"{text} ({line_of(place)})" if place else text
 
