@@ -69,6 +69,30 @@ def test_every_example_is_a_valid_command_line(path: tuple[str, ...]) -> None:
         assert parsed.command == command_of(path), example
 
 
+@pytest.mark.parametrize(
+    ("written", "worker", "expressions"),
+    [
+        ("w --json a b", "w", "a b"),
+        ("a --pid 3 b", "a", "b"),
+        ("--pid 3 a b", "a", "b"),
+        ("--cluster 8265 w --json -- -a", "w", "-a"),
+        ("--pid 3 -- -a -b", "-a", "-b"),
+        ("w", "w", ""),
+    ],
+)
+def test_options_may_stand_between_a_worker_and_expressions(
+    written: str, worker: str, expressions: str
+) -> None:
+    _, parsed = parse(["inspect", *written.split()])
+    assert (parsed.worker, " ".join(parsed.expressions)) == (worker, expressions)
+
+
+def test_unknown_option_between_expressions_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse(["inspect", "w", "--jason", "a"])
+    assert "Unknown option “--jason”. Did you mean “--json”?" in capsys.readouterr().err
+
+
 def test_command_alone_prints_help(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in ([], ["--help"], ["help"]):
         with pytest.raises(SystemExit) as ended:

@@ -57,6 +57,8 @@ class CommandParser(argparse.ArgumentParser):
         )
         self.add_argument("-h", "--help", action="help", help=t("Print this help."))
         self.path = path
+        # Whether options may stand between arguments of which there may be none or many.
+        self.is_intermixed = False
         # Python 3.14 has colours of its own.
         self.color = False
 
@@ -176,6 +178,8 @@ def _parse_command(
     module = load(f"eagleray.cli.{command.module}")
     parser = parser_of(wanted.path, load)
     parsed, extra = parser.parse_known_args(list(wanted.rest))
+    if extra and parser.is_intermixed:
+        parsed, extra = parser.parse_known_intermixed_args(list(wanted.rest))
     if extra:
         parser.error(_unexpected(extra, parser, command, ours, program))
     parsed.command, parsed.program, parsed.refuse = command, program, parser.error

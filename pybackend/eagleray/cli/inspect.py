@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from eagleray.app import App
 from eagleray.cli.arguments import add_cluster, add_json, completed
@@ -13,8 +14,12 @@ from eagleray.common.l10n import t
 from eagleray.features.inspections.model import InspectionTarget
 from eagleray.inspecting.questions import OUTSIDE, Inspection
 
+if TYPE_CHECKING:
+    from eagleray.cli.command_line import CommandParser
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+
+def add_arguments(parser: CommandParser) -> None:
+    parser.is_intermixed = True
     add_cluster(parser)
     add_json(parser)
     worker = parser.add_argument(

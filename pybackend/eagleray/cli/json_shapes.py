@@ -248,6 +248,7 @@ _RANK = (
     "collectives",
     "gpus",
 )
+_CHANGE = ("group", "ranks", "before", "after")
 _INSIDE = ("group", "rank", "reason", "exceptions", "awaits")
 PICTURE: Shape = {
     "version": Field("version of the picture", _INTEGER),
@@ -273,6 +274,11 @@ PICTURE: Shape = {
         f"what processes say of themselves, with --inside: list of {{{', '.join(_INSIDE)}}}",
         "array",
         _INSIDE,
+    ),
+    "changes": Field(
+        f"which ranks are elsewhere, with --compare: list of {{{', '.join(_CHANGE)}}}, the last two lists of frames",
+        "array",
+        _CHANGE,
     ),
 }
 INSPECTION: Shape = {

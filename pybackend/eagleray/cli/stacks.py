@@ -137,20 +137,31 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
 
 
 async def _run(app: App, arguments: argparse.Namespace) -> int:
+    file = Path(arguments.save) if arguments.save else None
+    if file is not None:
+        saved.check_folder(file)
     earlier = saved.load(Path(arguments.compare)) if arguments.compare else None
     taken = await _picture(app, arguments)
-    if arguments.save:
-        saved.save(taken, Path(arguments.save))
-    if earlier is not None:
-        for line in texts.comparison(comparing.moves(earlier, taken)):
+    try:
+        if file is not None:
+            saved.save(taken, file)
+    finally:
+        # Also a picture that can't be saved is worth its time.
+        _print(taken, earlier, arguments)
+    return HANGS if arguments.exit_code and taken.verdict.kind not in _GOES_ON else 0
+
+
+def _print(taken: Picture, earlier: Picture | None, arguments: argparse.Namespace) -> None:
+    moves = [] if earlier is None else comparing.moves(earlier, taken)
+    if arguments.json or arguments.format:
+        print_json({**saved.as_json(taken), "changes": saved.changes_json(moves)})
+    elif earlier is not None:
+        for line in texts.comparison(moves):
             print(printable(line))
-    elif arguments.json or arguments.format:
-        print_json(saved.as_json(taken))
     elif arguments.markdown:
         print(texts.markdown(taken), end="")
     else:
         print("\n".join(printable(line) for line in texts.lines(taken)))
-    return HANGS if arguments.exit_code and taken.verdict.kind not in _GOES_ON else 0
 
 
 async def _picture(app: App, arguments: argparse.Namespace) -> Picture:

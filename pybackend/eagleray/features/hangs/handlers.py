@@ -53,11 +53,7 @@ class HangHandlers:
         return taken
 
     async def save(self, request: messages.PictureToSave) -> None:
-        path = Path(request.path)
-        try:
-            await off_loop(partial(saved.save, request.picture, path))
-        except OSError as error:
-            raise errors.not_saved(path, str(error.strerror)) from error
+        await off_loop(partial(saved.save, request.picture, Path(request.path)))
 
     async def open(self, request: messages.PictureFile) -> Picture:
         return await off_loop(partial(saved.load, Path(request.path)))

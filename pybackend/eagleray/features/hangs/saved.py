@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ from eagleray.common.atomic_file import replace_text
 from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.common.l10n import t
 from eagleray.features.hangs import errors
+from eagleray.features.hangs.comparing import Move
 from eagleray.features.hangs.model import VERSION, Coverage, Picture
 from eagleray.sampling.rank_sets import RankSet
 
@@ -42,9 +46,35 @@ def structured(value: Any) -> Picture:
     return taken
 
 
+def changes_json(moves: Iterable[Move]) -> list[dict[str, Any]]:
+    """What has changed between two pictures; no frames stand for a process that was not read."""
+    return [
+        {
+            "group": move.group,
+            "ranks": str(move.ranks),
+            "before": _converter.unstructure(move.before.frames) if move.before else [],
+            "after": _converter.unstructure(move.after.frames) if move.after else [],
+        }
+        for move in moves
+    ]
+
+
+def check_folder(path: Path) -> None:
+    """Raises `picture-not-saved` if a picture could not be saved there."""
+    if path.is_dir():
+        raise errors.not_saved(path, os.strerror(errno.EISDIR))
+    if not path.parent.is_dir():
+        raise errors.not_saved(path, os.strerror(errno.ENOENT))
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise errors.not_saved(path, os.strerror(errno.EACCES))
+
+
 def save(taken: Picture, path: Path) -> None:
-    """Writes the picture.  Raises OSError."""
-    replace_text(path, json.dumps(as_json(taken), indent=1) + "\n")
+    """Writes the picture.  Raises `picture-not-saved`."""
+    try:
+        replace_text(path, json.dumps(as_json(taken), indent=1) + "\n")
+    except OSError as error:
+        raise errors.not_saved(path, str(error.strerror)) from error
 
 
 def load(path: Path) -> Picture:
