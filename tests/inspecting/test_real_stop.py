@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 from eagleray.inspecting.questions import Inspected
-from eagleray.sampling.frames import NOT_USERS
+from eagleray.sampling.dumps import dump
+from eagleray.sampling.frames import NOT_USERS, waits_for_debugger
 
 from tests.adapter.harness import PYTHONS
-from tests.inspecting.test_processes import ends, python, wait_until
+from tests.inspecting.test_processes import TOOLS, ends, python, wait_until
 
 # Lines are counted from 1; it waits for its input in line 13, in C.
 PROGRAM = """\
@@ -155,6 +156,14 @@ def test_thread_is_released_when_its_client_is_gone() -> None:
         assert ends(other.process)[0] == 0
 
 
+def test_picture_shows_that_a_debugger_pauses_the_thread() -> None:
+    with stopped(is_main=False) as other:
+        assert other.stop()["stopped"]
+        threads = dump(other.process.pid, TOOLS).threads
+        paused = [thread for thread in threads if any(map(waits_for_debugger, thread.frames))]
+        assert len(paused) == 1 and len(threads) > 1
+
+
 def test_stop_that_was_never_reached_leaves_nothing() -> None:
     with stopped() as main:
         assert main.stop()["pending"]
@@ -173,21 +182,29 @@ def test_signal_that_raises_in_a_stopped_thread_ends_the_stop() -> None:
         assert output == "traced by None\n"
 
 
-def test_coroutine_steps_over_what_it_awaits() -> None:
+@pytest.mark.parametrize("interpreter", PYTHONS)
+def test_coroutine_steps_over_what_it_awaits(interpreter: str) -> None:
     way = """
 import asyncio, sys
 async def pause():
     await asyncio.sleep(0.05)
+async def raising():
+    await pause()
+    raise ValueError
 async def fit():
     print("ready", flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
     first = 1
     await pause()
     second = 2
+    try:
+        await raising()
+    except ValueError:
+        third = 0
     print("went on", first + second, flush=True)
 asyncio.run(fit())
 """
-    with python(way) as process:
+    with python(way, interpreter) as process:
         inspected = Inspected(process.pid)
         try:
             main = next(each for each in inspected.ask("threads")["threads"] if each["is_main"])
@@ -195,13 +212,13 @@ asyncio.run(fit())
             says(process)
             wait_until(lambda: bool(inspected.ask("stop_state")["stopped"]))
             lines = []
-            for _ in range(3):
+            for _ in range(7):
                 inspected.ask("step", kind="over")
                 wait_until(lambda: bool(inspected.ask("stop_state")["stopped"]))
                 threads = inspected.ask("threads")["threads"]
                 top = next(each for each in threads if each["is_main"])["stack"][0]
                 lines.append((top["function"], top["line"]))
-            assert lines == [("fit", 9), ("fit", 10), ("fit", 11)]
+            assert lines == [("fit", number) for number in range(12, 19)]
         finally:
             inspected.close()
         assert ends(process) == (0, "went on 3\n", "")

@@ -1,7 +1,7 @@
 """Looks into two ranks for hours and tests that they are unharmed: `python -m tests.soak.inspected [--hours N]`.
 
-Rank 0 hangs in all_reduce, rank 1 computes.  Every few seconds both are inspected, read and sampled, as by *Look Inside*
-and *Why Is It Stuck?*.  Nothing of them may grow, no question may fail, and at the end both finish with the right sum.
+Rank 0 hangs in all_reduce, rank 1 computes.  Every few seconds both are inspected, read, sampled and stopped, as by
+*Look Inside* and *Why Is It Stuck?*.  Nothing of them may grow, no question may fail, and at the end both finish with the right sum.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from eagleray.inspecting.questions import INSIDE, inspect
+from eagleray.inspecting.questions import INSIDE, Inspected, inspect
 from eagleray.inspecting.readings import raw_reading
 from eagleray.sampling.dumps import Tools, dump
 from eagleray.tools.pyspy import find_program
@@ -94,6 +95,21 @@ def wrong_of(rank: int, pid: int) -> Iterator[str]:
         yield f"could not be read: {reason}"
     if not dump(pid, tools).threads:
         yield "could not be sampled"
+    if (state := stopped(pid)) != {"stopped": rank == 1, "pending": True}:
+        yield f"was to be stopped, and is {state}"
+
+
+def stopped(pid: int) -> dict[str, Any]:
+    """Requests a stop of the main thread, which rank 0 doesn't reach, and releases it."""
+    inspected = Inspected(pid)
+    try:
+        state = inspected.ask("stop")
+        for _ in range(3 if state.get("stopped") else 0):
+            state = inspected.ask("step", kind="over")
+        inspected.ask("release")
+    finally:
+        inspected.close()
+    return state
 
 
 def sample(started: list[subprocess.Popen[str]], cycle: int, hours: float, folder: Path) -> Sample:

@@ -336,6 +336,11 @@ await browserRun(
           (await inside.count()) === 0,
         "the debugger has stopped it",
       );
+      await window.waitFor(variables, "its variables");
+      await window.waitForNone(
+        page.locator(".debug-variables .monaco-list-row", { hasText: "Canceled" }),
+        "values of the session that has ended",
+      );
       await window.shot("inside-then-paused");
     });
 

@@ -44,6 +44,8 @@ _OURS_AND_THE_FRAMES = 3
 _DEBUGGERS = frozenset(("bdb", "pydevd"))
 # Of the code that stops a thread, whose frames are ours.
 STOP_FILE = "<eagleray stop>"
+# Its names, once it is there.
+_STOPPING: dict[str, Any] = {}
 MOST_EXCEPTIONS = 50
 MOST_CAUSES = 5
 MOST_FRAMES = 40
@@ -450,9 +452,10 @@ class Answers:
     def on_stop(self, question: dict[str, Any]) -> dict[str, Any]:
         """Stops a thread, by default the main thread, at its next line of Python code; `code` is that of `stopping.py`."""
         self.close()
-        names: dict[str, Any] = {"__name__": "eagleray_stop"}
-        exec(compile(question["code"], STOP_FILE, "exec"), names)  # noqa: S102 -- our own code
-        stop = names["ThreadStop"](question.get("thread") or main_ident())
+        if not _STOPPING:
+            _STOPPING["__name__"] = "eagleray_stop"
+            exec(compile(question["code"], STOP_FILE, "exec"), _STOPPING)  # noqa: S102 -- our own code
+        stop = _STOPPING["ThreadStop"](question.get("thread") or main_ident())
         stop.begin()
         self._stop = stop
         return self.on_stop_state(question)

@@ -32,11 +32,19 @@ _TRACE_LINE = 2
 _FREE_TOOLS = (3, 4)
 _DEBUGGER_TOOL = 0
 _COROUTINES = 0x80 | 0x200
-_SUSPENDED = ("YIELD_VALUE", "YIELD_FROM")
+# A coroutine that waits is at one of these, or up to Python 3.10 before the last of them (3.9 to 3.14).
+_SUSPENDED = ("YIELD_VALUE", "RESUME", "YIELD_FROM")
+_ENDS_OF_AWAITED = (StopIteration, StopAsyncIteration)
 # Longer than what needs all other threads to wait, and no longer than a program may notice.
 _UNDISTURBED_S = 0.1
 # Of Python itself, which no user wants to step into.
 _PYTHON = r"^<frozen |/lib(64)?/python3[.\d]*/(?!(site|dist)-packages/)"
+
+
+# Up to Python 3.11: the stops that wait for the first event of their thread, by its number, and the one function of the
+# process that Python calls for these events.
+_requested: dict[int, ThreadStop] = {}
+_callbacks: list[Any] = []
 
 
 class CannotStop(Exception):
@@ -62,6 +70,8 @@ class ThreadStop:
         # The frame whose lines count, None for all; `_leaves`: none of them until it returns.
         self._within: FrameType | None = None
         self._leaves = False
+        # The frame through which an exception goes now.
+        self._raising: FrameType | None = None
         self._skipped = re.compile(_PYTHON)
         self._raised: BaseException | None = None
         self._tool = -1
@@ -99,6 +109,7 @@ class ThreadStop:
                 self._stopped_in = None
                 self._resumes.release()
         self._end_monitoring()
+        _requested.pop(self._ident, None)
         # A thread that waits in C only removes the rest when it runs code again.
         for frame in _frames(sys._current_frames().get(self._ident)):
             self._untrace(frame)
@@ -173,28 +184,32 @@ class ThreadStop:
         import ctypes
 
         python = ctypes.PyDLL(None)
-        kind = ctypes.PYFUNCTYPE(
-            ctypes.c_int, ctypes.c_void_p, ctypes.py_object, ctypes.c_int, ctypes.c_void_p
-        )
-        callback = kind(self._on_first_event)
-        # Python may call it as long as the thread exists.
-        python.Py_IncRef(ctypes.py_object(callback))
-        python._PyEval_SetTrace.argtypes = [ctypes.c_void_p, kind, ctypes.c_void_p]
+        if not _callbacks:
+            kind = ctypes.PYFUNCTYPE(
+                ctypes.c_int, ctypes.c_void_p, ctypes.py_object, ctypes.c_int, ctypes.c_void_p
+            )
+            _callbacks.append(kind(_on_first_event))
+            # Python may call it as long as one of the threads exists.
+            python.Py_IncRef(ctypes.py_object(_callbacks[0]))
+        python._PyEval_SetTrace.argtypes = [
+            ctypes.c_void_p,
+            type(_callbacks[0]),
+            ctypes.c_void_p,
+        ]
         with _undisturbed():
             state = _thread_state(python, self._top())
-            if not state or python._PyEval_SetTrace(state, callback, None) < 0:
+            _requested[self._ident] = self
+            if not state or python._PyEval_SetTrace(state, _callbacks[0], None) < 0:
                 raise CannotStop("Python doesn't allow tracing the thread")
 
-    def _on_first_event(self, _argument: Any, frame: FrameType, what: int, _value: Any) -> int:
+    def _reach(self, frame: FrameType, what: int) -> None:
         try:
-            sys.settrace(None)
             self._install(frame)
             if what == _TRACE_LINE:
                 self._trace(frame, "line", None)
         # Python only prints what a function for C raises, such as a KeyboardInterrupt.
         except BaseException as error:
             self._raised = error
-        return 0
 
     # What the traced thread runs
 
@@ -206,7 +221,7 @@ class ThreadStop:
         for each in _frames(frame):
             each.f_trace = self._tracer
 
-    def _trace(self, frame: FrameType, event: str, _argument: Any) -> Any:
+    def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
         if self._raised is not None:
             error, self._raised = self._raised, None
             raise error
@@ -217,8 +232,12 @@ class ThreadStop:
             return None
         if event == "call":
             return self._tracer if self._is_wanted(frame) or frame is self._within else None
-        if event == "return" and frame is self._within and not _is_suspended(frame):
-            self._within, self._leaves = self._caller(frame), False
+        if event == "return":
+            is_suspended = _is_suspended(frame) and frame is not self._raising
+            if frame is self._within and not is_suspended:
+                self._within, self._leaves = self._caller(frame), False
+        is_raised = event == "exception" and not issubclass(argument[0], _ENDS_OF_AWAITED)
+        self._raising = frame if is_raised else None
         return self._tracer
 
     def _is_wanted(self, frame: FrameType) -> bool:
@@ -256,11 +275,19 @@ class ThreadStop:
             sys.settrace(None)
         for each in _frames(frame):
             self._untrace(each)
-        self._within = None
+        self._within = self._raising = None
 
     def _untrace(self, frame: FrameType) -> None:
         if frame.f_trace is self._tracer:
             frame.f_trace = None
+
+
+def _on_first_event(_argument: Any, frame: FrameType, what: int, _value: Any) -> int:
+    sys.settrace(None)
+    stop = _requested.pop(_thread.get_ident(), None)
+    if stop is not None:
+        stop._reach(frame, what)
+    return 0
 
 
 def _frames(top: FrameType | None) -> list[FrameType]:
@@ -281,7 +308,9 @@ def _is_suspended(frame: FrameType) -> bool:
     code = frame.f_code
     if not code.co_flags & _COROUTINES or frame.f_lasti < 0:
         return False
-    return opcode.opname[code.co_code[frame.f_lasti]] in _SUSPENDED
+    instructions = code.co_code[frame.f_lasti : frame.f_lasti + 4 : 2]
+    at, *following = [opcode.opname[instruction] for instruction in instructions]
+    return at in _SUSPENDED or following == ["YIELD_FROM"]
 
 
 @contextlib.contextmanager
