@@ -124,10 +124,10 @@ await browserRun(
       );
       await window.click(
         button("Copy as Markdown"),
-        async () => (await clipboard()).startsWith("**Policy.ask of left"),
+        async () => (await clipboard()).includes("\n\n**Policy.ask of left"),
         "Markdown is in the clipboard",
       );
-      assert.match(await clipboard(), /```text\n/);
+      assert.match(await clipboard(), /^Stacks of .*, taken at [^]*```text\n/);
       await window.shot("compared");
     });
 

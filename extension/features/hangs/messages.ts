@@ -232,6 +232,8 @@ export interface InsideRow {
 /**
  * What was seen at one time, `taken_at` in seconds since 1970; `inside` of those processes that
  * were asked.
+ *
+ * `target` says of what it is, such as `run 3f9c`; "" where that is unknown.
  */
 export interface Picture {
   readonly version: number;
@@ -241,4 +243,5 @@ export interface Picture {
   readonly ranks: readonly RankRow[];
   readonly coverage: Coverage;
   readonly inside: readonly InsideRow[];
+  readonly target: string;
 }

@@ -275,6 +275,7 @@ PICTURE: Shape = {
         "array",
         _INSIDE,
     ),
+    "target": Field('of what it is, such as "run 3f9c"; "" if that is unknown'),
     "changes": Field(
         f"which ranks are elsewhere, with --compare: list of {{{', '.join(_CHANGE)}}}, the last two lists of frames",
         "array",

@@ -200,7 +200,10 @@ class InsideRow:
 
 @frozen
 class Picture:
-    """What was seen at one time, `taken_at` in seconds since 1970; `inside` of those processes that were asked."""
+    """What was seen at one time, `taken_at` in seconds since 1970; `inside` of those processes that were asked.
+
+    `target` says of what it is, such as `run 3f9c`; "" where that is unknown.
+    """
 
     version: int
     taken_at: float
@@ -209,3 +212,4 @@ class Picture:
     ranks: tuple[RankRow, ...]
     coverage: Coverage
     inside: tuple[InsideRow, ...] = ()
+    target: str = ""

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
 
+from attrs import evolve
+
+from eagleray.common.errors import printable
+from eagleray.common.l10n import counted, t
 from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import host_name
+from eagleray.common.redact import redact_text
 from eagleray.features.clusters.job_head import ShowProgress
 from eagleray.features.hangs import errors
 from eagleray.features.hangs.collecting import here
@@ -23,6 +28,7 @@ from eagleray.slurm.client import SlurmClient
 from eagleray.slurm.queue import SlurmQueue
 from eagleray.tools.commands import Commands
 
+_LONGEST_TARGET = 200
 # The dashboard of a cluster by its id or address; raises the error of one that doesn't answer.
 FindDashboard = Callable[[str, ShowProgress], Awaitable[Dashboard]]
 
@@ -55,7 +61,14 @@ class Pictures:
         say: ShowProgress = lambda _: None,
         pause_s: float = PAUSE_S,
     ) -> Picture:
-        """The picture of the target; a cancellation ends the sampling.
+        """The picture of the target, which it names; a cancellation ends the sampling."""
+        taken = await self._take(target, on_progress, say, pause_s)
+        return evolve(taken, target=redact_text(printable(target_text(target), _LONGEST_TARGET)))
+
+    async def _take(
+        self, target: PictureTarget, on_progress: OnProgress, say: ShowProgress, pause_s: float
+    ) -> Picture:
+        """Samples what the target says.
 
         1. Processes of this machine: they, and all that belong to them.
         2. A job of SLURM, by one step of it; hosts, by an ssh session each.
@@ -140,3 +153,20 @@ def _program(state: RunState) -> tuple[int]:
     if state.program is None or state.host not in ("", host_name()):
         raise errors.run_not_sampled(is_over=False)
     return (state.program.pid,)
+
+
+def target_text(target: PictureTarget) -> str:
+    """Of what a picture is, in a sentence."""
+    if target.pids:
+        pids = ", ".join(map(str, target.pids))
+        return counted(len(target.pids), "process {pids}", "processes {pids}", pids=pids)
+    if target.slurm_job:
+        return t("SLURM job {job}", job=target.slurm_job)
+    if target.hosts:
+        hosts = ", ".join(target.hosts)
+        return counted(len(target.hosts), "host {hosts}", "hosts {hosts}", hosts=hosts)
+    if target.run_id:
+        return t("run {run}", run=target.run_id)
+    if target.job_id:
+        return t("job {job} of cluster {cluster}", job=target.job_id, cluster=target.cluster)
+    return t("cluster {cluster}", cluster=target.cluster)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 
 from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, later, t, translated
@@ -12,6 +13,7 @@ from eagleray.common.redact import redact_text
 from eagleray.features.hangs import wording
 from eagleray.features.hangs.comparing import Move
 from eagleray.features.hangs.gpu_texts import gpu_lines
+from eagleray.features.hangs.kind_texts import kind_text
 from eagleray.features.hangs.model import (
     AwaitRow,
     Coverage,
@@ -22,12 +24,15 @@ from eagleray.features.hangs.model import (
     StackClass,
 )
 from eagleray.features.hangs.picture import tree_of
+from eagleray.features.hangs.verdict import Kind
 from eagleray.sampling.frames import PythonFrame, is_noise, is_users
 from eagleray.sampling.merging import TreeNode
 from eagleray.sampling.processes import RANK
 from eagleray.sampling.rank_sets import RankSet
 
 _LONGEST_LINE = 10_000
+# What Markdown or HTML would take for more than text; underscores within a name are none.
+_MARKS = re.compile(r"[\\`*<>\[\]|~]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 REASONS = {
     "ended": later("has ended"),
     "not-found": later("has no process here"),
@@ -73,12 +78,22 @@ def lines(taken: Picture) -> Iterator[str]:
 def markdown(taken: Picture) -> str:
     """The picture for an issue of the user's project: secrets in arguments of commands are hidden."""
     verdict, *rest = map(_escaped, _verdict(taken))
-    tree = (printable(line, _LONGEST_LINE) for line in tree_lines(tree_of(taken), taken))
-    # A line of the tree begins with a bracket, so that none of them ends the block.
-    parts = [f"**{verdict}**", *rest, "```text", *tree, "```"]
+    parts = [_escaped(_origin(taken)), f"**{verdict}**", *rest]
+    tree = [printable(line, _LONGEST_LINE) for line in tree_lines(tree_of(taken), taken)]
+    if tree:
+        # A line of the tree begins with a bracket, so that none of them ends the block.
+        parts.append("\n".join(["```text", *tree, "```"]))
     facts = (*_unseen(taken.coverage), *gpu_lines(taken.ranks), *inside_lines(taken))
-    parts += [f"- {_escaped(line)}" for line in facts]
-    return redact_text("\n\n".join(parts[:1]) + "\n\n" + "\n".join(parts[1:]) + "\n")
+    parts.append("\n".join(f"- {_escaped(line)}" for line in facts))
+    # Lines of a paragraph would run together.
+    return redact_text("\n\n".join(filter(None, parts)) + "\n")
+
+
+def _origin(taken: Picture) -> str:
+    time = datetime.fromtimestamp(taken.taken_at).astimezone().isoformat(" ", "seconds")
+    if taken.target:
+        return t("Stacks of {target}, taken at {time}", target=taken.target, time=time)
+    return t("Stacks, taken at {time}", time=time)
 
 
 def comparison(moves: Iterable[Move]) -> Iterator[str]:
@@ -110,18 +125,9 @@ def _verdict(taken: Picture) -> Iterator[str]:
     verdict = taken.verdict
     yield verdict.sentence
     yield verdict.next_step
-    if verdict.kind == "unknown":
-        for other in verdict.readings:
-            yield t(
-                "Possibly {kind}, {percent} %: {sentence}",
-                kind=other.kind,
-                percent=round(100 * other.confidence),
-                sentence=other.sentence,
-            )
-    else:
-        yield t(
-            "{kind}, {percent} % sure", kind=verdict.kind, percent=round(100 * verdict.confidence)
-        )
+    yield kind_text(verdict)
+    for other in verdict.readings if verdict.kind == Kind.UNKNOWN.value else ():
+        yield t("{reading}: {sentence}", reading=kind_text(other), sentence=other.sentence)
 
 
 def inside_lines(taken: Picture) -> Iterator[str]:
@@ -210,7 +216,7 @@ def _chain(frames: Iterable[FrameRow], end: str = "") -> str:
 
 def _escaped(line: str) -> str:
     """A line with names from the program, which are neither Markdown nor HTML."""
-    return re.sub(r"[\\`*<>\[\]|]", r"\\\g<0>", printable(line, _LONGEST_LINE))
+    return _MARKS.sub(r"\\\g<0>", printable(line, _LONGEST_LINE))
 
 
 def _unseen(coverage: Coverage) -> Iterator[str]:
