@@ -10,6 +10,7 @@ from eagleray.features.hangs.task_graph import OpenTask
 from eagleray.features.hangs.verdict import Reading
 from eagleray.inspecting.readings import READY, RUNS, WAITS, reading_of
 from eagleray.sampling.frames import PythonFrame
+from eagleray.sampling.gpus import GpuUse
 from eagleray.sampling.merging import MergedStack, ThreadStack
 from eagleray.sampling.node import NodeSamples, ProcessSample, Round
 from eagleray.sampling.processes import ACTOR, DRIVER, Described
@@ -28,7 +29,7 @@ TASKS = (
 )
 
 
-def sampled(actor_cpu_s: float = 0.0) -> HangEvidence:
+def sampled(actor_cpu_s: float = 0.0, gpu_percent: int = 0) -> HangEvidence:
     stacks = tuple(
         MergedStack(
             ThreadStack("MainThread", (PythonFrame("fit", "/work/train.py", 3), frame)),
@@ -36,10 +37,11 @@ def sampled(actor_cpu_s: float = 0.0) -> HangEvidence:
         )
         for each, frame in zip(PROCESSES, (GET, LOOP), strict=True)
     )
+    gpus = (GpuUse(0, gpu_percent, 1024),)
     rounds = tuple(
         Round(
             tuple(
-                ProcessSample("S", "", cpu_s * at, "", "py-spy blocking", False)
+                ProcessSample("S", "", cpu_s * at, "", "py-spy blocking", False, gpus=gpus)
                 for cpu_s in (0.0, actor_cpu_s)
             ),
             stacks,
@@ -74,5 +76,6 @@ def test_actor_that_says_something_else_is_not_named(states: tuple[str, ...]) ->
     assert verdict(sampled(), *states).kind.value == "unknown"
 
 
-def test_actor_that_works_is_not_named() -> None:
-    assert verdict(sampled(actor_cpu_s=0.5), WAITS).kind.value != "asyncio"
+@pytest.mark.parametrize("busy", [sampled(actor_cpu_s=0.5), sampled(gpu_percent=97)])
+def test_nothing_is_named_while_something_works(busy: HangEvidence) -> None:
+    assert verdict(busy, WAITS).kind.value != "asyncio"

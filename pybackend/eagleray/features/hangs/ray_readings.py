@@ -26,6 +26,8 @@ _MOST_DEATHS = 3
 _MOST_CALLS = 4
 # Cores that a process uses which does something.
 _WORKING_CPU = 0.05
+# More than an idle worker of Ray uses on a busy machine.
+_BUSY_CPU = 0.2
 
 
 # What Ray 2.60 says of a dead actor, and what that means; the first that fits.
@@ -126,12 +128,12 @@ def awaiting_actors(evidence: HangEvidence) -> Iterator[Reading]:
         called=_task(calls[0].called),
     )
     step = t("Look at what the tasks of the event loop await.")
-    # What works may be what they wait for, and so may what was not sampled.
-    works = bool(evidence.workers) or any(map(_works, evidence.processes))
+    # What works may be what they wait for, as an inference engine, and so may what was not sampled.
+    is_part = bool(evidence.workers) or not evidence.is_whole
     yield Reading(
         Kind.ASYNCIO,
         RankSet.of(actor.rank for actor in actors),
-        0.4 if works else 0.8,
+        0.4 if is_part or any(map(_is_busy, evidence.processes)) else 0.6,
         f"{text} {wording.awaited(actors)}.",
         step,
         ", ".join(dict.fromkeys(actor.process.group for actor in actors)),
@@ -144,6 +146,12 @@ def _works(process: SampledProcess) -> bool:
     if activity.place is None or activity.doing is Doing.IN_RAY_GET:
         return False
     return process.moves or (activity.doing is Doing.IN_CODE and process.cpu > _WORKING_CPU)
+
+
+def _is_busy(process: SampledProcess) -> bool:
+    """Whether `process` does something, also in code of a library or on a GPU."""
+    uses_gpu = any(use.percent > 0 for sample in process.samples for use in sample.gpus)
+    return process.moves or process.cpu > _BUSY_CPU or uses_gpu
 
 
 def _in_ray_get(evidence: HangEvidence) -> set[Process]:
