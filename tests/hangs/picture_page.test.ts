@@ -31,6 +31,7 @@ import {
 } from "../../extension/features/hangs/page/stack_tree";
 import {
   classLetter,
+  culpritsText,
   functionText,
   gpusText,
   insideTexts,
@@ -322,6 +323,19 @@ test("what processes say of themselves are sentences with their frames", () => {
     "Not read: Ranks 5-6 (stopped)",
     "Not read: Rank 2 (native code holds the GIL)",
   ]);
+});
+
+test("culprits of several groups are named group by group", () => {
+  const rows = ["Policy", "Reward", "driver"].flatMap((group) =>
+    [0, 1].map((rank) => process(rank, { group })),
+  );
+  const cycle = verdict({ culprits: "0", group: "Policy, Reward" });
+  const named = (changes: object, hasGroups = true): string =>
+    culpritsText(picture({ ranks: rows, verdict: { ...cycle, ...changes } }), hasGroups);
+  assert.equal(named({}), "Policy 0, Reward 0");
+  assert.equal(named({ group: "Policy", culprits: "0-1" }), "Policy 0-1");
+  assert.equal(named({ group: "Policy" }, false), "0");
+  assert.equal(named({ culprits: "" }), "");
 });
 
 test("a GPU has its use at both samples, and the memory of the process", () => {

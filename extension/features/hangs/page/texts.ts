@@ -4,7 +4,7 @@ import { filled } from "../../../common/filled";
 import { singleLine } from "../../reports/page/texts";
 import type { Coverage, FrameRow, Picture, RankRow, ReadingRow } from "../messages";
 import type { PictureTexts } from "../picture_texts";
-import { joined, ranksText, type Ranks } from "./rank_sets";
+import { hasRank, joined, parsedRanks, ranksText, type Ranks } from "./rank_sets";
 import type { Members } from "./stack_tree";
 
 /** More parts of a set of ranks than these make a row hard to read. */
@@ -119,6 +119,24 @@ function chainText(sentence: string, frames: readonly FrameRow[], end = ""): str
     .map((frame) => `${functionText(frame)} (${placeText(frame)})`);
   const steps = [...shown, ...(end === "" ? [] : [singleLine(end)])].join(" > ");
   return steps === "" ? sentence : `${sentence}: ${steps}`;
+}
+
+/** "1,3", "Policy 0-1" where the picture has several groups, "Policy 0, Reward 1" for a cycle through groups. */
+export function culpritsText({ verdict, ranks }: Picture, hasGroups: boolean): string {
+  const culprits = parsedRanks(verdict.culprits) ?? [];
+  const groups = verdict.group.split(", ");
+  if (culprits.length === 0) {
+    return "";
+  }
+  if (groups.length === 1) {
+    return `${hasGroups ? singleLine(verdict.group) : ""} ${shortRanks(culprits)}`.trim();
+  }
+  return groups
+    .map((group) => {
+      const own = ranks.filter((row) => row.group === group && hasRank(culprits, row.rank));
+      return `${singleLine(group)} ${shortRanks(joined(own.map(({ rank }) => [rank, rank] as const)))}`;
+    })
+    .join(", ");
 }
 
 export function processesText(texts: PictureTexts, { coverage }: Picture): string {

@@ -7,13 +7,12 @@ import type { Picture, ReadingRow } from "../messages";
 import type { ShownPicture } from "../page_messages";
 import type { PictureTexts } from "../picture_texts";
 import { post } from "./editor";
-import { parsedRanks } from "./rank_sets";
 import {
+  culpritsText,
   insideTexts,
   kindText,
   processesText,
   readInsideText,
-  shortRanks,
   unseenTexts,
 } from "./texts";
 
@@ -38,7 +37,7 @@ export class VerdictView {
       {},
       element("h1", {}, ...withCode(singleLine(verdict.sentence))),
       element("p", { class: "kind" }, kindText(texts, verdict)),
-      ...facts(texts, verdict, hasGroups),
+      ...facts(texts, picture, hasGroups),
       element("p", { class: "from" }, `${singleLine(from)} · ${processesText(texts, picture)}`),
       element(
         "div",
@@ -89,15 +88,11 @@ function readInside(texts: PictureTexts, picture: Picture, pressed: () => void):
   return [made];
 }
 
-function facts(
-  texts: PictureTexts,
-  { culprits, next_step, group }: ReadingRow,
-  hasGroups: boolean,
-): HTMLElement[] {
-  const ranks = parsedRanks(culprits) ?? [];
-  const names = [hasGroups ? singleLine(group) : "", shortRanks(ranks)];
+function facts(texts: PictureTexts, picture: Picture, hasGroups: boolean): HTMLElement[] {
+  const { next_step } = picture.verdict;
+  const culprits = culpritsText(picture, hasGroups);
   const rows = [
-    ...(ranks.length === 0 ? [] : fact(texts.culprits, [names.join(" ").trim()])),
+    ...(culprits === "" ? [] : fact(texts.culprits, [culprits])),
     ...(next_step === "" ? [] : fact(texts.nextStep, withCode(singleLine(next_step)))),
   ];
   return rows.length === 0 ? [] : [element("dl", {}, ...rows)];
