@@ -135,6 +135,7 @@ export function fakeApp(): FakeApp {
     workspaceState: new FakeMemento(),
     subscriptions: [],
     extensionPath: "/ext",
+    extension: { packageJSON: { version: "1.2.3" } },
     extensionUri: Uri.file("/ext"),
   };
   const channel = log as unknown as LogOutputChannel;

@@ -24,7 +24,7 @@ import {
 import type { Row } from "../../extension/panel";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
-import { editor, Uri, type FakeWebviewPanel } from "../fakes/vscode";
+import { editor, FakeWebviewPanel, Uri } from "../fakes/vscode";
 import { aRun } from "../runs/samples";
 import { cluster, clustersOf, job, pausedWorker } from "../workers/samples";
 import { picture, process, verdict } from "./pictures";
@@ -235,6 +235,34 @@ test("the row of a run with a picture opens that picture", async () => {
   assert.deepEqual(fake.sidecar.sentTo(OPEN), [{ path }]);
   assert.deepEqual(editor.asked, []);
   assert.match(editor.panels.at(-1)?.title ?? "", /^Stuck\? train\.py/);
+});
+
+test("a tab is restored after a reload of the window, and can be sampled again", async () => {
+  const before = await opened();
+  const message = shown(before, "picture");
+  const stored = { ...message?.stored, picture: message?.picture };
+  const serializer = editor.serializers.get("eagleray.picture");
+  const panel = new FakeWebviewPanel();
+  await serializer?.deserializeWebviewPanel(panel, { stored });
+  await says(panel, { kind: "ready" });
+  assert.deepEqual(shown(panel, "picture")?.picture, picture());
+  assert.match(shown(panel, "picture")?.from ?? "", /^local \(8265\) · /);
+  await says(panel, { kind: "again" });
+  assert.deepEqual(fake.sidecar.sentTo(PICTURE), [
+    { cluster: CLUSTER.id },
+    { cluster: CLUSTER.id },
+  ]);
+  for (const other of [undefined, { stored: { ...stored, version: "1.2.2" } }]) {
+    const closed = new FakeWebviewPanel();
+    await serializer?.deserializeWebviewPanel(closed, other);
+    assert.ok(closed.isClosed);
+  }
+});
+
+test("a picture of very many ranks is not kept for a reload", async () => {
+  const ranks = Array.from({ length: 1001 }, (_, rank) => process(rank));
+  fake.sidecar.on(PICTURE, () => picture({ ranks }));
+  assert.equal(shown(await opened(), "picture")?.stored, undefined);
 });
 
 test("the sentence of paused workers opens its picture, which can be sampled again", async () => {

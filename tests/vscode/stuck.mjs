@@ -178,6 +178,18 @@ await browserRun(
       await window.shot("opened");
     });
 
+    await test("a reload of the window keeps the tab with its picture", async () => {
+      await page.evaluate(() => (window.isOldPage = true));
+      // Unlike a reload of the page, the command first stores which tabs are open.
+      await window.command("Developer: Reload Window", () =>
+        page.evaluate(() => window.isOldPage !== true).catch(() => false),
+      );
+      await window.waitFor(tab("picture.json"), "the tab");
+      await window.waitFor(sentence, "the sentence");
+      await window.waitFor(frame("Policy.ask"), "the stacks");
+      await window.shot("reloaded");
+    });
+
     await test("what an async actor awaits is read from inside of it on request", async () => {
       program.end();
       await startProgram(stage.cluster, python(), file, "awaiting").prints("ready");

@@ -63,6 +63,10 @@ export class StuckCommands {
     }
   }
 
+  revive(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
+    return this.panels.revive(panel, state);
+  }
+
   private async taken(target: PictureTarget, name: string): Promise<NamedPicture> {
     const title = vscode.l10n.t("Sampling the stacks of {0}", plain(name));
     const picture = await longWork(title, (options) =>

@@ -1,6 +1,6 @@
 /** The messages between the editor and the page of a picture. */
 
-import type { Picture } from "./messages";
+import type { Picture, PictureTarget } from "./messages";
 import type { PictureTexts } from "./picture_texts";
 
 /** What the page shows beside the picture: where it is from, and what the editor can do with it. */
@@ -12,6 +12,16 @@ export interface ShownPicture {
   /** Whether a thread in some processes may read more; not once it has. */
   readonly canReadInside: boolean;
   readonly canInspect: boolean;
+  /** Undefined for a picture that is too large to be stored. */
+  readonly stored: Omit<StoredPicture, "picture"> | undefined;
+}
+
+/** What the page keeps of its picture, so that a reload of the window restores it; `version` is that of the extension. */
+export interface StoredPicture {
+  readonly version: string;
+  readonly name: string;
+  readonly target: PictureTarget | undefined;
+  readonly picture: Picture;
 }
 
 export type ToPicturePage =

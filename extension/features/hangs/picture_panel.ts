@@ -12,12 +12,15 @@ import { PANELS } from "../../contributions";
 import { drawPage } from "../../page_document";
 import { workspaceFolder } from "../../workspace";
 import { COMPARE, MARKDOWN, SAVE, type Picture, type PictureTarget } from "./messages";
-import type { FromPicturePage, ToPicturePage } from "./page_messages";
+import type { FromPicturePage, StoredPicture, ToPicturePage } from "./page_messages";
 import { pictureTexts } from "./picture_texts";
 import { openSourceLine } from "./source_line";
 
 /** Built by the feature that looks inside of processes; without it the page has no such button. */
 const INSPECT = "eagleray.lookInside";
+
+/** The editor writes what a page keeps to the disk, each time the user scrolls. */
+const MOST_STORED = 1000;
 
 /** A picture with the name of what it is of; `target` is undefined for one from a file. */
 export interface NamedPicture {
@@ -48,14 +51,35 @@ export class PicturePanels {
       present.fill(named);
       return;
     }
-    const commands = await vscode.commands.getCommands(true);
-    const canInspect = commands.includes(INSPECT) && isInReach(this.app, named.target);
+    const canInspect = await this.canInspect(named);
     const panel = vscode.window.createWebviewPanel(
       PANELS.picture,
       titleOf(named),
       vscode.ViewColumn.Active,
       { enableFindWidget: true },
     );
+    this.add(panel, named, canInspect);
+  }
+
+  /** A tab that was open before the window was reloaded, with the picture that its page has stored. */
+  async revive(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
+    const stored = (state as { stored?: Partial<StoredPicture> } | undefined)?.stored;
+    const { name, picture, target } = stored ?? {};
+    if (name === undefined || picture === undefined || stored?.version !== versionOf(this.app)) {
+      panel.dispose();
+      return;
+    }
+    const named = { name, picture, target };
+    this.add(panel, named, await this.canInspect(named));
+  }
+
+  private async canInspect({ target }: NamedPicture): Promise<boolean> {
+    const commands = await vscode.commands.getCommands(true);
+    return commands.includes(INSPECT) && isInReach(this.app, target);
+  }
+
+  private add(panel: vscode.WebviewPanel, named: NamedPicture, canInspect: boolean): void {
+    const key = named.target === undefined ? undefined : JSON.stringify(named.target);
     const page = new PicturePanel(this.app, panel, named, canInspect, this.sampleAgain);
     if (key !== undefined) {
       this.open.set(key, page);
@@ -139,9 +163,11 @@ class PicturePanel implements vscode.Disposable {
   }
 
   private sendPicture(): void {
-    const { picture, target } = this.named;
+    const { picture, target, name } = this.named;
+    const isSmall = picture.ranks.length <= MOST_STORED;
     this.post({
       kind: "picture",
+      stored: isSmall ? { version: versionOf(this.app), name, target } : undefined,
       picture,
       from: fromText(this.named),
       canSampleAgain: target !== undefined,
@@ -219,6 +245,11 @@ class PicturePanel implements vscode.Disposable {
       void this.panel.webview.postMessage(message);
     }
   }
+}
+
+/** Another version may read other fields. */
+function versionOf({ context }: App): string {
+  return (context.extension.packageJSON as { version: string }).version;
 }
 
 /** Whether the processes of a picture are of a cluster, or of this machine: PIDs of other machines mean nothing here. */

@@ -261,6 +261,7 @@ function shownPicture(changes: Partial<ShownPicture> = {}): ToPicturePage[] {
   const usual = {
     picture: picture(),
     from,
+    stored: undefined,
     canSampleAgain: true,
     canReadInside: true,
     canInspect: false,

@@ -1,6 +1,6 @@
 /** The page's messages to the editor, and its state while it is hidden. */
 
-import type { FromPicturePage, ToPicturePage } from "../page_messages";
+import type { FromPicturePage, StoredPicture, ToPicturePage } from "../page_messages";
 import { NO_FILTER, type Filter } from "./filters";
 import type { RankOrder } from "./rank_table";
 
@@ -11,6 +11,7 @@ interface PicturePageState {
   readonly showsAll: boolean;
   readonly closed: readonly string[];
   readonly order: RankOrder;
+  readonly stored: StoredPicture | undefined;
 }
 
 interface PictureApi {
@@ -42,6 +43,7 @@ export function pageState(): PicturePageState {
       showsAll: false,
       closed: [],
       order: { sort: "", descending: false },
+      stored: undefined,
     }
   );
 }

@@ -31,11 +31,14 @@ post({ kind: "ready" });
 
 function take(message: Exclude<ToPicturePage, { kind: "texts" }>, pageTexts: PictureTexts): void {
   switch (message.kind) {
-    case "picture":
+    case "picture": {
+      const { picture, stored } = message;
+      savePageState({ stored: stored && { ...stored, picture } });
       view = new PictureView(pageTexts, message);
       page.replaceChildren(view.root);
       window.scrollTo(0, pageState().scroll);
       break;
+    }
     case "changes":
       view?.verdict.showChanges(message.title, message.sentences);
       break;
