@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
 import sys
 from pathlib import Path
 
+import pytest
+from eagleray.features.runs.output import Output
+from eagleray.inspecting.readings import raw_reading
+from eagleray.supervisor.launchers.local_program import LocalProgram
+
 from tests.ray_cluster import wait_for
 from tests.runs.terminal import PLAIN, Terminal, eagleray, listed, row
+from tests.sampling.test_dumps import state_of
 
 ODD = ["two words", "a=b", 'say "hi"', "it's", "x,y", "$HOME", "*.py", "", "ä\\n"]
 
@@ -111,3 +118,33 @@ def test_secret_is_readable_by_its_user_only(own_home: Path, tmp_path: Path) -> 
     assert secret not in terminal.output() + (folder / "plan.json").read_text()
     assert (folder / "secret").stat().st_mode & 0o777 == 0o600
     assert folder.stat().st_mode & 0o777 == 0o700
+
+
+SLEEPING = """
+import time
+print("ready", flush=True)
+while True: time.sleep(0.05)
+"""
+
+
+@pytest.mark.parametrize("has_pidfd", [True, False])
+async def test_program_that_its_supervisor_reads_from_inside_goes_on(
+    has_pidfd: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not has_pidfd:
+        monkeypatch.delattr(os, "pidfd_open")
+    output = Output(tmp_path / "output.log")
+    command = [sys.executable, "-c", SLEEPING]
+    program = LocalProgram(command, str(tmp_path), dict(os.environ), output.fd)
+    pid = (await program.start()).program.pid
+    try:
+        await asyncio.to_thread(wait_for, "the program", output.size)
+        for _ in range(5):
+            answer = await asyncio.to_thread(raw_reading, pid)
+            assert "reason" not in answer, answer
+        assert state_of(pid) in "SR"
+        assert (tmp_path / "output.log").read_text() == "ready\n"
+    finally:
+        os.kill(pid, signal.SIGTERM)
+    assert (await program.ended()).code == 128 + signal.SIGTERM
+    output.close()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import select
 import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -21,6 +23,7 @@ LOOPBACK_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 LISTEN = " 0A "
 LINUX = sys.platform == "linux"
+_EXIT_POLL_S = 0.1
 
 
 @frozen
@@ -37,6 +40,34 @@ def is_own(pid: int) -> bool:
     try:
         return psutil.Process(pid).uids().real == os.getuid()
     except (psutil.Error, ValueError):
+        return False
+
+
+def wait_for_exit(pid: int) -> None:
+    """Returns when the child `pid` has ended, and leaves its status to `waitpid`.
+
+    `waitpid` itself also returns stops of a child that another thread of this process traces, and takes them from that.
+    """
+    try:
+        process = os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        # Linux before 5.3, and macOS, where nothing is traced.
+        while LINUX and _is_running(pid):
+            time.sleep(_EXIT_POLL_S)
+        return
+    try:
+        # Unlike `select`, it takes a descriptor of any number.
+        exits = select.poll()
+        exits.register(process, select.POLLIN)
+        exits.poll()
+    finally:
+        os.close(process)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+    except psutil.NoSuchProcess:
         return False
 
 

@@ -12,7 +12,7 @@ from eagleray.features.runs.errors import no_program
 from eagleray.features.runs.model import ProcessIdentity
 from eagleray.features.runs.supervisor_process import STEPS, send
 from eagleray.supervisor.launchers.launcher import LaunchedProgram, ProgramEnd
-from eagleray.tools.processes import born
+from eagleray.tools.processes import born, wait_for_exit
 
 
 class LocalProgram:
@@ -82,6 +82,8 @@ class LocalProgram:
 
     def _wait(self, loop: asyncio.AbstractEventLoop) -> None:
         assert self._process is not None
+        # This process also reads the program from inside, and would take the stops of ptrace for its end.
+        wait_for_exit(self._process.pid)
         self._process.wait()
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(self._over.set)
