@@ -139,19 +139,27 @@ def test_run_of_sbatch_is_sampled_in_its_job_on_request_and_when_it_prints_nothi
         started = login.run("run", *command)
         assert started.returncode == 0, started.stderr
         run = started.stdout.strip()
+        srun = ("srun", "--nodes=2", "--overcommit", "--ntasks=2", "python", RANKS, "of-srun")
+        direct = login.run("run", "--anyway", "--detach", "--watch", "0.1", "--", *srun)
+        assert direct.returncode == 0, direct.stderr
         try:
             wait_for("the ranks", lambda: len(processes(site, "of-run", *SLURM_NODES)) == 2)
             saved = wait_for("the picture of the watch", lambda: watched(login, run), every_s=1)
+            other = direct.stdout.strip()
+            of_srun = wait_for("that of srun", lambda: watched(login, other), every_s=1)
             taken = wait_for("its job", lambda: picture_of_run(login, run), every_s=1)
         finally:
             login.run("runs", "stop", run, "--yes")
+            login.run("runs", "stop", direct.stdout.strip())
             wait_for("the end", lambda: not processes(site, "of-run", *SLURM_NODES))
+            wait_for("the end of srun", lambda: not processes(site, "of-srun", *SLURM_NODES))
     assert taken["coverage"]["seen"] == 2
     assert seen(taken) == {"0": "all_reduce", "1": "all_gather"}
     assert saved["kind"] == "collective-mismatch"
     opened = login.json("stacks", "--open", saved["path"])
     assert seen(opened) == {"0": "all_reduce", "1": "all_gather"}
     assert {row["node"] for row in opened["ranks"]} == set(SLURM_NODES)
+    assert seen(login.json("stacks", "--open", of_srun["path"])) == seen(opened)
 
 
 def watched(eagleray: Eagleray, run: str) -> dict[str, Any] | None:

@@ -14,7 +14,14 @@ from attrs import evolve
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import WATCHED_JOB, PollSchedule
 from eagleray.features.hangs import saved
-from eagleray.features.hangs.model import VERSION, Coverage, Picture, VerdictRow
+from eagleray.features.hangs.model import (
+    VERSION,
+    Coverage,
+    FrameRow,
+    Picture,
+    StackClass,
+    VerdictRow,
+)
 from eagleray.features.runs.model import RunState
 from eagleray.features.runs.preparing import valid_watch
 from eagleray.supervisor.stuck_watch import MOST_PICTURES, StuckWatch
@@ -28,7 +35,9 @@ STATE = RunState("running", 1.0)
 
 def picture(kind: str = "straggler", taken_at: float = 1000.0) -> Picture:
     verdict = VerdictRow(kind, "2", 0.8, "Rank 2 does not move.", "Look inside.", "w", ())
-    return Picture(VERSION, taken_at, verdict, (), (), Coverage(4, (), ()))
+    frames = (FrameRow("load", "/w/train.py", 7, False, True),)
+    classes = (StackClass("w", "2", "code", "MainThread", frames),)
+    return Picture(VERSION, taken_at, verdict, classes, (), Coverage(4, (), ()))
 
 
 class Site:
@@ -43,7 +52,13 @@ class Site:
         self.answer: Callable[[], Awaitable[Picture | None]] = self.stuck
         self.folder = folder / "pictures"
         self.watch = StuckWatch(
-            self.folder, QUIET_S, lambda: self.size, self.take, None, again, lambda: self.now
+            self.folder,
+            QUIET_S,
+            lambda: self.size,
+            self.take,
+            None,
+            lambda: again,
+            lambda: self.now,
         )
 
     async def stuck(self) -> Picture:
@@ -166,6 +181,17 @@ async def test_failed_picture_is_tried_again_after_as_long(site: Site, error: Ex
     assert (await site.after(QUIET_S - 1)).picture is None
     stuck = await site.after(1)
     assert (stuck.picture is None, stuck.note) == (False, "")
+
+
+async def test_picture_without_any_stack_is_a_note_and_no_hang(site: Site) -> None:
+    async def empty() -> Picture:
+        return evolve(picture("unknown"), classes=())
+
+    site.answer = empty
+    await site.after(0)
+    state = await site.after(QUIET_S)
+    assert (state.picture, site.folder.exists()) == (None, False)
+    assert state.note == "No picture of the stacks: none of them could be read."
 
 
 async def test_note_of_a_failed_picture_replaces_no_other_and_ends_with_the_run(site: Site) -> None:

@@ -19,7 +19,7 @@ from eagleray.common.slurm_errors import job_not_looked_into, no_slurm, slurm_fa
 from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import RouteSpec, checked
 from eagleray.slurm import hostlist
-from eagleray.slurm.jobs import EXCLUSIVE, SlurmJob, jobs_alone, parse_jobs, squeue_format
+from eagleray.slurm.jobs import EXCLUSIVE, SESSIONS, SlurmJob, jobs_alone, parse_jobs, squeue_format
 from eagleray.tools.commands import EXIT_NO_COMMAND, Commands, run_remote_script
 
 USUAL_PORT = 8265
@@ -120,6 +120,16 @@ class SlurmClient:
         except ValueError as error:
             raise slurm_failed("squeue", str(error)) from error
         return await self._surely_exclusive(ssh, query, jobs, before)
+
+    async def job_of_session(self, session: int) -> str:
+        """The running job of this user that a session of this machine has submitted, as `srun` does; "" without one."""
+        ran = await self._squeue("", ["--me", "-h", "-t", "RUNNING", "-O", SESSIONS])
+        if ran.code != 0:
+            raise slurm_failed("squeue", ran.stderr)
+        rows = (line.split() for line in ran.stdout.splitlines())
+        jobs = [row[0] for row in rows if len(row) == 2 and row[1] == str(session)]
+        # Sessions of two login nodes may have the same number.
+        return jobs[0] if len(jobs) == 1 and jobs[0].isdigit() else ""
 
     async def nodes(self, ssh: str, nodelist: str) -> list[str]:
         """Returns the names of the nodes of a list; asks `scontrol` for forms that we can't expand."""

@@ -34,6 +34,8 @@ UNLIMITED_S = 300 * 24 * 3600.0
 _FIELDS = ("%A", "%T", "%D", "%L", "%M", "%S", "%h", "%P", "%r", "%N", "%j")
 # The argument of `squeue -O` whose answer `jobs_alone` reads.
 EXCLUSIVE = "JobID:20,Exclusive:20"
+# The jobs and the sessions that have submitted them.
+SESSIONS = "JobID:20,AllocSID:20"
 _ID = re.compile(r"[0-9]{1,10}")
 # A year for a job without a limit is the longest.
 _TIME = re.compile(r"(?:([0-9]{1,9})-)?(?:([0-9]{1,9}):)?([0-9]{1,9}):([0-9]{1,9})")

@@ -16,6 +16,7 @@ from eagleray.common import l10n
 from eagleray.common.bounded_log import logging_to
 from eagleray.common.paths import host_name, runs
 from eagleray.common.retry import WATCHED_JOB
+from eagleray.features.hangs.collecting.srun_jobs import srun_below
 from eagleray.features.hangs.model import Picture, PictureTarget
 from eagleray.features.hangs.pictures import Pictures
 from eagleray.features.profiling.class_matches import MatchingCollector
@@ -112,13 +113,25 @@ def _stuck_watch(
     if not plan.watch_minutes:
         return None
 
+    takes_steps = plan.kind == "sbatch"
+
     async def take(state: RunState) -> Picture | None:
+        nonlocal takes_steps
+        if state.program is not None:
+            # A program of this machine may run its ranks by srun.
+            takes_steps = await asyncio.to_thread(srun_below, state.program.pid) != 0
         # Exceptions and counters are lost with the time-out of the collective, too.
         return await pictures.take(PictureTarget(run_id=record.id, inside=True))
 
-    again = WATCHED_JOB if plan.kind == "sbatch" else None
     quiet_s, earlier = plan.watch_minutes * 60, record.state().picture
-    return StuckWatch(record.pictures, quiet_s, output.size, take, earlier, again)
+    return StuckWatch(
+        record.pictures,
+        quiet_s,
+        output.size,
+        take,
+        earlier,
+        lambda: WATCHED_JOB if takes_steps else None,
+    )
 
 
 def _reports(

@@ -42,7 +42,7 @@ class StuckWatch:
         output_size: Callable[[], int],
         take: Callable[[RunState], Awaitable[Picture | None]],
         picture: RunPicture | None = None,
-        again: PollSchedule | None = None,
+        again: Callable[[], PollSchedule | None] = lambda: None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._folder = folder
@@ -92,9 +92,10 @@ class StuckWatch:
 
     def _interval_s(self) -> float:
         """The time from the last output, or the last picture, to the next one."""
-        if self._again is None or not self._has_tried:
+        schedule = self._again()
+        if schedule is None or not self._has_tried:
             return self._quiet_s
-        return max(self._quiet_s, self._again.interval_s(self._now() - self._output_at))
+        return max(self._quiet_s, schedule.interval_s(self._now() - self._output_at))
 
     def _with_note(self, state: RunState, note: str) -> RunState:
         """The state with `note` in place of the one before, unless the run has another."""
@@ -112,6 +113,9 @@ class StuckWatch:
             picture = await self._take(state)
             self._problem = ""
             if picture is None or picture.verdict.kind == Kind.SLOW.value:
+                return
+            if not picture.classes:
+                self._problem = t("No picture of the stacks: none of them could be read.")
                 return
             path = await asyncio.to_thread(self._saved, picture)
             self._picture = RunPicture(

@@ -19,6 +19,7 @@ from eagleray.features.hangs.collecting.hosts import HostPictures
 from eagleray.features.hangs.collecting.ray_jobs import jobs_of, jobs_of_run
 from eagleray.features.hangs.collecting.rounds import PAUSE_S, OnProgress, unheard
 from eagleray.features.hangs.collecting.slurm import SlurmPictures
+from eagleray.features.hangs.collecting.srun_jobs import job_of_srun
 from eagleray.features.hangs.model import Picture, PictureTarget
 from eagleray.features.runs.model import RunState
 from eagleray.features.runs.runs import Runs
@@ -46,6 +47,7 @@ class Pictures:
     ) -> None:
         self._dashboard = dashboard
         self._runs = runs
+        self._slurm = slurm
         self._of_clusters = ClusterPictures()
         self._of_slurm_jobs = SlurmPictures(commands, slurm, queue)
         self._of_hosts = HostPictures(commands)
@@ -119,7 +121,8 @@ class Pictures:
 
         1. A run in a cluster: the jobs of Ray that its program or its drivers are.
         2. One that was submitted by sbatch and has no Ray: its SLURM job.
-        3. Else its program, and all that belongs to it.
+        3. One that runs its ranks by `srun`: the job of that.
+        4. Else its program, and all that belongs to it.
         """
         run = await off_loop(lambda: self._runs.load(target.run_id))
         state = run.state
@@ -143,9 +146,12 @@ class Pictures:
             return await self._of_slurm_jobs.take(
                 job, on_progress, pause_s=pause_s, inside=target.inside, say=say
             )
-        return await here.take(
-            _program(state), on_progress, pause_s=pause_s, inside=target.inside, say=say
-        )
+        pids = _program(state)
+        if srun_job := await job_of_srun(pids[0], self._slurm):
+            return await self._of_slurm_jobs.take(
+                srun_job, on_progress, pause_s=pause_s, inside=target.inside, say=say
+            )
+        return await here.take(pids, on_progress, pause_s=pause_s, inside=target.inside, say=say)
 
 
 def _program(state: RunState) -> tuple[int]:
