@@ -28,6 +28,7 @@ def fit(rank):
     gradient = torch.arange(4.0)
     large = torch.arange(100)
     model = torch.nn.Linear(3, 2)
+    tall = torch.zeros(10_000, 1)
     print("ready", flush=True)
     if rank == 1:
         sys.stdin.readline()
@@ -75,6 +76,12 @@ async def test_rank_in_all_reduce_shows_its_tensors_and_goes_on_with_its_partner
         assert variables["large"].startswith("Tensor(min=0, max=99, mean=49.5, shape=(100,)")
         assert client.evaluate("gradient.sum().item()", frame["id"]) == "6.0"
         assert client.evaluate("model.weight.shape[0]", frame["id"]) == "2"
+        assert client.evaluate("model.weight.shape", frame["id"]) == "(2, 3)"
+        assert client.evaluate("len(gradient)", frame["id"]) == "4"
+        assert client.evaluate("gradient.dtype", frame["id"]) == "torch.float32"
+        for expression in ("gradient.sum(0, out=gradient)", "tall + tall.T"):
+            with pytest.raises(RequestFailed, match=r"may change them|much memory"):
+                client.evaluate(expression, frame["id"])
         for expression in ("dist.barrier()", "model(gradient)", "gradient.add_(1)"):
             with pytest.raises(RequestFailed, match="may change the program or wait"):
                 client.evaluate(expression, frame["id"])

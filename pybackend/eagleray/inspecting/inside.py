@@ -13,6 +13,7 @@ import collections
 import contextlib
 import gc
 import hashlib
+import itertools
 import json
 import math
 import operator
@@ -25,7 +26,7 @@ import types
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
 IDLE_S = 120.0
@@ -38,6 +39,14 @@ MOST_CHILDREN = 200
 # More than anyone expands by hand; each is held in the memory of the program.
 MOST_VALUES = 20_000
 LONGEST_SOURCE = 2 * 2**20
+# What an expression may make in the memory of the program: items, and bytes of an array.
+MOST_MADE = 1_000_000
+MOST_BYTES = 64 * 2**20
+LONGEST_ITEMS = 4000
+_MOST_BITS = 10_000
+_MOST_DIGITS = 400
+# In `__flags__`: a class made by Python, as that of the program may be.
+_HEAP_TYPE = 1 << 9
 _CO_OPTIMIZED = 0x1
 # The variable, the frame, and the argument of `getrefcount`.
 _OURS_AND_THE_FRAMES = 3
@@ -80,8 +89,6 @@ _COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
     ast.GtE: operator.ge,
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
-    ast.In: lambda item, items: item in items,
-    ast.NotIn: lambda item, items: item not in items,
 }
 _FUNCTIONS: dict[str, Any] = {
     function.__name__: function
@@ -90,9 +97,38 @@ _FUNCTIONS: dict[str, Any] = {
         *(max, min, round, set, sorted, sum, tuple, dict, type, zip),
     )
 }
+# Those that go through all items.
+_THROUGH_ITEMS = frozenset(
+    (
+        "all",
+        "any",
+        "dict",
+        "enumerate",
+        "list",
+        "max",
+        "min",
+        "set",
+        "sorted",
+        "sum",
+        "tuple",
+        "zip",
+    )
+)
+# By which `sorted` and others may compare.
+_KEYS = (int, float, bool, abs, len)
 _SCALARS = (int, float, complex, bool, str, bytes, type(None), type, range, slice)
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.OrderedDict, collections.deque)
+_SEQUENCES = (str, bytes, list, tuple, collections.deque)
 _OF_TORCH = ("Size", "dtype", "device")
+_Pair = collections.namedtuple("_Pair", "x")
+# Of classes of C, and of Python itself: reading them runs no code of the program.
+_DATA_DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType, type(_Pair.x))
+_METHODS = (
+    types.FunctionType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.ClassMethodDescriptorType,
+)
 _PLAIN_METHODS = (
     "keys",
     "values",
@@ -105,6 +141,8 @@ _PLAIN_METHODS = (
     "split",
     "strip",
 )
+# They return an array as large as theirs, or its numbers.
+_MAKING_METHODS = ("abs", "isnan", "isinf", "unique", "tolist")
 _TENSOR_METHODS = [
     "size",
     "dim",
@@ -163,8 +201,9 @@ class _Evaluation:
 
     def _name(self, node: ast.Name) -> Any:
         for names in (self.local_names, self.global_names):
-            if node.id in names:
-                return names[node.id]
+            # The dictionary may be of a class of the program.
+            if dict.__contains__(names, node.id):
+                return dict.__getitem__(names, node.id)
         builtin = _FUNCTIONS.get(node.id)
         if builtin is None:
             raise NameError(f"name {node.id!r} is not defined")
@@ -174,13 +213,18 @@ class _Evaluation:
         return attribute(self.value(node.value), node.attr)
 
     def _subscript(self, node: ast.Subscript) -> Any:
-        items = self.value(node.value)
+        items, index = self.value(node.value), _operand(self.value(node.slice))
         # A subclass of dict may have its own way, and a defaultdict would get another item.
-        if not (
-            type(items) in (str, bytes, *_CONTAINERS) or is_torch_size(items) or is_array(items)
-        ):
-            raise Refused(f"Indexing a {type(items).__name__} runs its code")
-        return items[_operand(self.value(node.slice))]
+        if _kind(items) in (dict, collections.OrderedDict):
+            return _looked_up(items, index)
+        if is_array(items):
+            _check_index(items, index)
+        elif _kind(items) in (str, bytes, *_CONTAINERS) or is_torch_size(items):
+            if type(index) is slice:
+                _check_made(len(range(*index.indices(len(items)))))
+        else:
+            raise Refused(f"Indexing a {_name_of(type(items))} runs its code")
+        return items[index]
 
     def _slice(self, node: ast.Slice) -> slice:
         parts = (node.lower, node.upper, node.step)
@@ -199,10 +243,14 @@ class _Evaluation:
         function = _BINARY.get(type(node.op))
         if function is None:
             raise Refused(f"{type(node.op).__name__} isn't allowed")
-        return function(*map(_operand, (self.value(node.left), self.value(node.right))))
+        left, right = _operand(self.value(node.left)), _operand(self.value(node.right))
+        _check_operation(node.op, left, right)
+        return function(left, right)
 
     def _unaryop(self, node: ast.UnaryOp) -> Any:
-        return _UNARY[type(node.op)](_operand(self.value(node.operand)))
+        value = _operand(self.value(node.operand))
+        _check_arrays(value)
+        return _UNARY[type(node.op)](value)
 
     def _boolop(self, node: ast.BoolOp) -> Any:
         stops_at = isinstance(node.op, ast.Or)
@@ -217,9 +265,13 @@ class _Evaluation:
         left = self.value(node.left)
         for comparison, item in zip(node.ops, node.comparators):
             right = self.value(item)
-            if not isinstance(comparison, (ast.Is, ast.IsNot)):
-                left, right = _operand(left), _operand(right)
-            result = _COMPARISONS[type(comparison)](left, right)
+            if isinstance(comparison, (ast.In, ast.NotIn)):
+                result = _contains(right, _operand(left)) is isinstance(comparison, ast.In)
+            elif isinstance(comparison, (ast.Is, ast.IsNot)):
+                result = _COMPARISONS[type(comparison)](left, right)
+            else:
+                _check_arrays(_operand(left), _operand(right))
+                result = _COMPARISONS[type(comparison)](left, right)
             if isinstance(result, bool) and not result:
                 return False
             left = right
@@ -230,88 +282,443 @@ class _Evaluation:
 
     def _call(self, node: ast.Call) -> Any:
         if isinstance(node.func, ast.Attribute):
-            owner = self.value(node.func.value)
-            allowed = _TENSOR_METHODS if is_array(owner) else _PLAIN_METHODS
-            is_safe = is_array(owner) or type(owner) in (str, bytes, *_CONTAINERS)
-            if not is_safe or node.func.attr not in allowed:
-                raise Refused(f"Calling {node.func.attr}() may change the program or wait")
-            function = getattr(owner, node.func.attr)
-        else:
-            if isinstance(node.func, ast.Name) and node.func.id in ("str", "repr"):
-                return described(self.value(node.args[0]))
-            function = self.value(node.func)
-            if not any(function is allowed for allowed in _FUNCTIONS.values()):
-                raise Refused("Calling this function may change the program or wait")
-            if function in (type, id, isinstance, len):
-                return function(*map(self.value, node.args))
-        positional = [_operand(self.value(argument)) for argument in node.args]
-        named = {part.arg: _operand(self.value(part.value)) for part in node.keywords if part.arg}
+            return self._method(node, self.value(node.func.value), node.func.attr)
+        if isinstance(node.func, ast.Name) and node.func.id in ("str", "repr"):
+            return described(self.value(node.args[0]))
+        function = self.value(node.func)
+        if not any(function is allowed for allowed in _FUNCTIONS.values()):
+            raise Refused("Calling this function may change the program or wait")
+        if function in (type, id, isinstance, len):
+            return _read_function(function, list(map(self.value, node.args)), node.keywords)
+        positional, named = self._arguments(node)
+        _check_call(function.__name__, positional, named)
         return function(*positional, **named)
+
+    def _method(self, node: ast.Call, owner: Any, name: str) -> Any:
+        kind = _kind(owner)
+        if is_array(owner) and name in _TENSOR_METHODS:
+            positional, named = self._arguments(node)
+            # One would be written to, as `out`.
+            if any(is_array(value) for value in _parts((positional, *named.values()))):
+                raise Refused(f"{name}() of arrays may change them")
+            if name in _MAKING_METHODS:
+                _check_arrays(owner)
+            if name == "tolist":
+                _check_made(math.prod(owner.shape))
+            return getattr(owner, name)(*positional, **named)
+        if kind not in (str, bytes, *_CONTAINERS) or name not in _PLAIN_METHODS:
+            raise Refused(f"Calling {name}() may change the program or wait")
+        positional, named = self._arguments(node)
+        if name == "get" and positional and not named:
+            default = positional[1] if len(positional) > 1 else None
+            return _looked_up(owner, positional[0], [default])
+        if name in ("count", "index"):
+            _operand(owner)
+        if name == "split":
+            _check_made(len(owner))
+        return getattr(owner, name)(*positional, **named)
+
+    def _arguments(self, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
+        if any(part.arg is None for part in node.keywords):
+            raise Refused("** isn't allowed")
+        positional = [_operand(self.value(argument)) for argument in node.args]
+        named = {str(part.arg): self.value(part.value) for part in node.keywords}
+        for value in named.values():
+            if not any(value is key for key in _KEYS):
+                _operand(value)
+        return positional, named
+
+
+class _OfAnotherKind:
+    """Stands for classes that have a class of their own."""
+
+
+def _kind(value: Any) -> type:
+    """The class of `value`, which may be compared: a class of classes may have its own `__eq__`."""
+    kind = type(value)
+    return kind if type(kind) is type else _OfAnotherKind
 
 
 def _operand(value: Any, depth: int = 0) -> Any:
     """`value`, if operators and functions on it run no code of the program.  Raises Refused."""
-    kind = type(value)
-    if kind in _SCALARS or is_array(value) or is_torch_size(value) or kind.__module__ == "numpy":
+    kind = _kind(value)
+    if kind is slice:
+        ends = (value.start, value.stop, value.step)
+        if not all(end is None or _is_number(end) for end in ends):
+            raise Refused("A slice of objects runs their code")
+        return value
+    if kind in _SCALARS or is_array(value) or is_torch_size(value) or _is_numpy_scalar(kind):
         return value
     if kind in _CONTAINERS and depth < 4:
         parts = [*value, *value.values()] if isinstance(value, dict) else value
         for part in parts:
             _operand(part, depth + 1)
         return value
-    raise Refused(f"An operation on a {kind.__name__} may run its code, or wait for a GPU")
+    raise Refused(f"An operation on a {_name_of(type(value))} may run its code, or wait for a GPU")
+
+
+def _is_number(value: Any) -> bool:
+    kind = _kind(value)
+    return kind is int or kind is bool or _is_numpy_scalar(kind)
+
+
+def _is_numpy_scalar(kind: type) -> bool:
+    """Whether it is a class of numpy's own, whose values are numbers; one of the program may claim to be."""
+    return (
+        not _is_heap_type(kind)
+        and any(_name_of(base) == "generic" for base in _mro(kind))
+        and _name_of(kind) not in ("void", "object_", "object")
+    )
+
+
+def _looked_up(items: Any, key: Any, default: list[Any] | None = None) -> Any:
+    """The value of `key`, or the only value of `default`; keys of the program's classes aren't compared.
+
+    Python compares them if they have the same hash, which numbers and classes of a program may have.
+    """
+    if _kind(items) not in (dict, collections.OrderedDict):
+        raise Refused(f"Indexing a {_name_of(type(items))} runs its code")
+    for each, value in items.items():
+        if _is_same(each, key):
+            return value
+    if default is None:
+        raise KeyError(key)
+    return default[0]
+
+
+def _is_same(item: Any, key: Any) -> bool:
+    """Whether an item of a dictionary or set is `key`, whose parts are operands."""
+    if item is key:
+        return True
+    kinds = _kind(item), _kind(key)
+    if str in kinds or bytes in kinds:
+        return kinds[0] is kinds[1] and bool(item == key)
+    try:
+        # Of other types, too: 1, 1.0 and True are the same.
+        return not is_array(item) and bool(_operand(item) == key)
+    except Refused:
+        return False
+
+
+def _contains(items: Any, item: Any) -> bool:
+    if _kind(items) in (dict, collections.OrderedDict, set, frozenset):
+        return any(_is_same(each, item) for each in list(items))
+    if type(items) is range and _kind(item) not in (int, bool):
+        raise Refused("Only numbers without a fraction are compared with a range")
+    _check_arrays(_operand(items), item)
+    return bool(item in items)
+
+
+def _read_function(function: Any, values: list[Any], named: list[ast.keyword]) -> Any:
+    """The result of a function that takes any object, without asking that itself."""
+    if named or len(values) != (2 if function is isinstance else 1):
+        raise Refused(f"{function.__name__}() with these arguments may run code of the program")
+    value = values[0]
+    if function is isinstance:
+        return _is_instance(value, values[1])
+    kind = _kind(value)
+    if function is len and not (
+        kind in (range, *_SEQUENCES, *_CONTAINERS)
+        or is_torch_size(value)
+        or _is_ndarray(type(value))
+        or _is_tensor(type(value))
+    ):
+        raise Refused(f"len() of a {_name_of(type(value))} runs its code")
+    return function(value)
+
+
+def _is_instance(value: Any, classes: Any) -> bool:
+    if type(classes) is tuple:
+        return any(_is_instance(value, each) for each in classes)
+    if not issubclass(type(classes), type):
+        raise TypeError("isinstance() needs a class")
+    if any("__instancecheck__" in _names_of(base) for base in _mro(type(classes))[:-2]):
+        raise Refused(f"isinstance() with {_name_of(classes)} runs its code")
+    return any(base is classes for base in _mro(type(value)))
+
+
+def _check_call(name: str, positional: list[Any], named: dict[str, Any]) -> None:
+    """Raises Refused for what would run a function of the program, or take very long."""
+    if "key" in named and not any(named["key"] is key for key in _KEYS):
+        raise Refused("A key runs code of the program")
+    if any(type(value) is type for value in positional):
+        raise Refused("Calling this function with a class may run its code")
+    values = (*positional, *named.values())
+    _check_arrays(*values)
+    if name in _THROUGH_ITEMS:
+        for value in values:
+            if not is_array(value):
+                _check_made(len(value) if _kind(value) in (range, *_SEQUENCES, *_CONTAINERS) else 0)
+            elif value.shape:
+                _check_made(value.shape[0])
+    if name == "sum" and any(_kind(value) in _CONTAINERS for value in values[1:]):
+        raise Refused("sum() of lists may take very long")
+    for value in values:
+        if name == "int" and _kind(value) in (str, bytes) and len(value) > _MOST_DIGITS:
+            raise Refused("Numbers with this many digits take very long")
+        if name == "round" and type(value) is int and value < -_MOST_DIGITS:
+            raise Refused("Numbers with this many digits take very long")
+
+
+def _check_operation(operator_node: ast.operator, left: Any, right: Any) -> None:
+    """Raises Refused if the result may be large."""
+    _check_arrays(left, right)
+    if isinstance(operator_node, ast.Mod) and _kind(left) in (str, bytes):
+        raise Refused("Formatting isn't allowed")
+    if any(is_array(value) for value in (left, right)):
+        if any(_kind(value) in _CONTAINERS for value in (left, right)):
+            raise Refused("An operation on an array and a list isn't allowed")
+        return
+    sizes = [
+        len(value) if _kind(value) in (*_SEQUENCES, *_CONTAINERS) or _is_size(value) else 0
+        for value in (left, right)
+    ]
+    if isinstance(operator_node, ast.Mult):
+        for size, times in ((sizes[0], right), (sizes[1], left)):
+            if size and (_kind(times) in (int, bool) or _is_numpy_scalar(type(times))):
+                _check_made(size * int(times))
+        if type(left) is int and type(right) is int:
+            _check_bits(left.bit_length() + right.bit_length())
+    else:
+        _check_made(sum(sizes))
+
+
+def _check_made(items: int) -> None:
+    if items > MOST_MADE:
+        raise Refused(f"This would go through {items:,} items in the program")
+
+
+def _check_bits(bits: int) -> None:
+    if bits > 10 * _MOST_BITS:
+        raise Refused("Numbers with this many digits take very long")
+
+
+def _check_arrays(*values: Any) -> None:
+    """Raises Refused if arrays in `values` are together larger than what may be made of them."""
+    arrays = [value for value in _parts(values) if is_array(value)]
+    if not arrays:
+        return
+    rank = max(len(array.shape) for array in arrays)
+    shapes = [(1,) * (rank - len(array.shape)) + tuple(array.shape) for array in arrays]
+    count = math.prod(max(sizes) for sizes in zip(*shapes)) if rank else 1
+    if count * max(array.dtype.itemsize for array in arrays) > MOST_BYTES:
+        raise Refused("The result would need much memory of the program")
+
+
+def _check_index(array: Any, index: Any) -> None:
+    """Raises Refused if a copy of the indexed items may be large; without one it is a view."""
+    chosen = 0
+    for part in _parts((index,)):
+        if is_array(part):
+            chosen += math.prod(part.shape)
+    parts = index if type(index) is tuple else (index,)
+    chosen += sum(len(part) for part in parts if _kind(part) in (list, *_CONTAINERS))
+    rows = array.shape[0] if array.shape else 1
+    row = math.prod(array.shape) * array.dtype.itemsize // max(1, rows)
+    if chosen * row > MOST_BYTES:
+        raise Refused("The result would need much memory of the program")
+
+
+def _parts(values: Any) -> Iterator[Any]:
+    """The operands in `values`, and in containers among them."""
+    for value in values:
+        if _kind(value) in _CONTAINERS:
+            yield from _parts([*value, *value.values()] if isinstance(value, dict) else value)
+        else:
+            yield value
+
+
+def _is_heap_type(kind: type) -> bool:
+    """Whether Python made the class, as it makes those of the program."""
+    return bool(type.__dict__["__flags__"].__get__(kind) & _HEAP_TYPE)
+
+
+def _mro(kind: type) -> tuple[type, ...]:
+    """The class and its bases; the class of the class may be one of the program."""
+    mro: tuple[type, ...] = type.__dict__["__mro__"].__get__(kind)
+    return mro
+
+
+def _names_of(kind: type) -> Any:
+    return type.__dict__["__dict__"].__get__(kind)
+
+
+def _name_of(kind: type) -> str:
+    name: str = type.__dict__["__name__"].__get__(kind)
+    return name
+
+
+def _module_of(kind: type) -> str:
+    try:
+        module = type.__dict__["__module__"].__get__(kind)
+    except AttributeError:
+        return ""
+    return module if type(module) is str else ""
+
+
+def _of_class(kind: type, name: str) -> list[Any]:
+    """What the class has under `name`: nothing, or one value."""
+    for base in _mro(kind):
+        names = _names_of(base)
+        if name in names:
+            return [names[name]]
+    return []
+
+
+def attributes_of(value: Any) -> dict[str, Any]:
+    """The dictionary with the attributes of an object, {} without one; no `__getattribute__` of the program is called."""
+    for descriptor in _of_class(type(value), "__dict__"):
+        if _kind(descriptor) in _DATA_DESCRIPTORS:
+            names = descriptor.__get__(value)
+            if type(names) is dict:
+                return names
+            if issubclass(type(names), dict):
+                return dict.copy(names)
+    return {}
+
+
+def _is_size(value: Any) -> bool:
+    return is_torch_size(value) and _name_of(type(value)) == "Size"
 
 
 def is_torch_size(value: Any) -> bool:
     kind = type(value)
-    return kind.__module__ == "torch" and kind.__name__ in _OF_TORCH
+    torch = _module("torch")
+    return any(kind is torch.get(name) for name in _OF_TORCH)
 
 
 def attribute(owner: Any, name: str) -> Any:
-    """The attribute without running code of the program: a property in Python is refused."""
+    """The attribute without running code of the program: a property in Python is refused.
+
+    1. What is in memory of C, such as slots.  2. The dictionary of the object, and the parts of a module of PyTorch.
+    3. What the class has.
+    """
     kind = type(owner)
-    for base in kind.__mro__:
-        if isinstance(base.__dict__.get(name), property):
-            raise Refused(f".{name} is a property, which runs code of {kind.__name__}")
-    values = getattr(owner, "__dict__", {})
+    if issubclass(kind, type):
+        return _attribute_of_class(owner, name)
+    of_class = _of_class(kind, name)
+    values = attributes_of(owner)
+    for value in of_class:
+        if _kind(value) in _DATA_DESCRIPTORS:
+            return value.__get__(owner, kind)
+        if name in ("name", "value") and _is_enum(kind):
+            return values[f"_{name}_"]
+        if _has(value, "__set__") or _has(value, "__delete__"):
+            raise Refused(f".{name} is a property, which runs code of {_name_of(kind)}")
     for named in (values, *(values.get(part) for part in ("_parameters", "_buffers", "_modules"))):
-        if isinstance(named, dict) and name in named:
-            return named[name]
-    if isinstance(owner, type):
-        return getattr(owner, name)
-    # Not `getattr`, which calls `__getattr__` of the program.
-    return object.__getattribute__(owner, name)
+        if _kind(named) in (dict, collections.OrderedDict) and name in map(
+            _text, list(named or ())
+        ):
+            return _looked_up(named, name)
+    for value in of_class:
+        return _bound(value, owner, kind, name)
+    raise AttributeError(f"{_name_of(kind)!r} object has no attribute {name!r}")
+
+
+def _is_enum(kind: type) -> bool:
+    enum = _module("enum").get("Enum")
+    return any(base is enum for base in _mro(kind))
+
+
+def _attribute_of_class(owner: type, name: str) -> Any:
+    own = _of_class(owner, name)
+    if own and _is_enum(owner):
+        for members in _of_class(owner, "_member_map_"):
+            if type(members) is dict and name in members:
+                return members[name]
+    for value in own or _of_class(type(owner), name):
+        if not own and _kind(value) in _DATA_DESCRIPTORS:
+            return value.__get__(owner)
+        if own and (_kind(value) in (*_METHODS, *_DATA_DESCRIPTORS) or type(value) is property):
+            return value
+        return _bound(value, None if own else owner, owner, name)
+    raise AttributeError(f"type object {_name_of(owner)!r} has no attribute {name!r}")
+
+
+def _bound(value: Any, owner: Any, kind: type, name: str) -> Any:
+    """A value of a class as it is for an object, or for the class without one."""
+    if type(value) is staticmethod:
+        return value.__func__
+    if type(value) is classmethod:
+        return types.MethodType(value.__func__, kind)
+    if _kind(value) in _METHODS:
+        return value.__get__(owner, kind)
+    if _has(value, "__get__"):
+        raise Refused(f".{name} runs code of {_name_of(kind)}")
+    return value
+
+
+def _has(value: Any, name: str) -> bool:
+    return bool(_of_class(type(value), name))
+
+
+def _text(key: Any) -> str:
+    return key if type(key) is str else ""
+
+
+def _module(name: str) -> dict[str, Any]:
+    """The names of a module, {} if the program hasn't imported it."""
+    return attributes_of(sys.modules.get(name))
 
 
 def is_array(value: Any) -> bool:
     """Whether `value` is a tensor or array in the memory of the CPU: one of a GPU may wait for the hung GPU."""
     kind = type(value)
-    if (kind.__module__, kind.__name__) == ("numpy", "ndarray"):
-        return True
-    if not kind.__module__.startswith("torch") or kind.__name__ not in ("Tensor", "Parameter"):
+    if _kind(value) in _SCALARS:
         return False
-    return str(value.device) == "cpu"
+    if not _is_heap_type(kind):
+        # Of an array of objects the items run code.
+        return _is_ndarray(kind) and not value.dtype.hasobject
+    return _is_tensor(kind) and str(value.device) == "cpu"
+
+
+def _is_ndarray(kind: type) -> bool:
+    is_numpys = (_module_of(kind), _name_of(kind)) == ("numpy", "ndarray")
+    return is_numpys and not _is_heap_type(kind)
+
+
+def _is_tensor(kind: type) -> bool:
+    return kind is _module("torch").get("Tensor") or kind is _module("torch.nn.parameter").get(
+        "Parameter"
+    )
 
 
 def described(value: Any, depth: int = 0) -> str:
     """`value` on one line; the `__repr__` of the program's own classes is not called."""
-    kind = type(value)
-    if kind in (int, float, complex, bool, type(None)):
+    kind, of_python = type(value), _kind(value)
+    if kind is int and value.bit_length() > _MOST_BITS:
+        return f"<int of {value.bit_length()} bits>"
+    if of_python in (int, float, complex, bool, type(None)):
         return repr(value)
-    if kind in (str, bytes):
+    if of_python in (str, bytes):
         return repr(value if len(value) <= LONGEST_VALUE else value[:LONGEST_VALUE]) + (
             "…" if len(value) > LONGEST_VALUE else ""
         )
-    if kind.__name__ in ("Tensor", "Parameter", "ndarray") and hasattr(value, "shape"):
+    if _is_tensor(kind) or _is_ndarray(kind):
         return _array(value)
-    if kind in (list, tuple, set, frozenset, dict):
+    if is_torch_size(value):
+        return str(tuple(value)) if _is_size(value) else str(value)
+    if _is_numpy_scalar(kind):
+        return described(value.item())
+    if of_python in (list, tuple, set, frozenset, dict):
         return _items(value, depth)
     # Not `isinstance`, which asks the object for its class.
     if issubclass(kind, BaseException):
-        return f"{kind.__name__}({', '.join(described(part, depth + 1) for part in value.args)})"
-    if issubclass(kind, (type, types.FunctionType, types.ModuleType, types.BuiltinFunctionType)):
-        return f"<{kind.__name__} {getattr(value, '__qualname__', value.__name__)}>"
-    return f"<{kind.__module__}.{kind.__qualname__} at {id(value):#x}>"
+        parts = _of_exception(value, "args")
+        return f"{_name_of(kind)}({', '.join(described(part, depth + 1) for part in parts)})"
+    if issubclass(kind, type):
+        return f"<{_name_of(kind)} {type.__dict__['__qualname__'].__get__(value)}>"
+    if issubclass(kind, types.ModuleType):
+        return f"<{_name_of(kind)} {attributes_of(value).get('__name__', '')!s:.{LONGEST_VALUE}}>"
+    if of_python in (types.FunctionType, types.BuiltinFunctionType):
+        return f"<{kind.__name__} {value.__qualname__}>"
+    qualified = type.__dict__["__qualname__"].__get__(kind)
+    return f"<{_module_of(kind)}.{qualified} at {id(value):#x}>"
+
+
+def _of_exception(error: BaseException, name: str) -> Any:
+    """What Python itself has of an exception, whose class may have its own."""
+    return BaseException.__dict__[name].__get__(error)
 
 
 def _array(value: Any) -> str:
@@ -350,15 +757,22 @@ def _items(value: Any, depth: int) -> str:
     brackets = "[]" if type(value) is list else "()" if type(value) is tuple else "{}"
     if depth >= 3:
         return f"{brackets[0]}…{brackets[1]} ({len(value)})"
-    parts = []
+    parts: list[str] = []
     # A copy, since the program may change it meanwhile.
-    for item in list(value.items() if type(value) is dict else value)[:MOST_ITEMS]:
+    for item in _first(value.items() if type(value) is dict else value, MOST_ITEMS):
+        if sum(map(len, parts)) > LONGEST_ITEMS:
+            break
         if type(value) is dict:
             parts.append(f"{described(item[0], depth + 1)}: {described(item[1], depth + 1)}")
         else:
             parts.append(described(item, depth + 1))
-    more = ", …" if len(value) > MOST_ITEMS else ""
+    more = ", …" if len(value) > len(parts) else ""
     return f"{brackets[0]}{', '.join(parts)}{more}{brackets[1]}"
+
+
+def _first(items: Any, count: int) -> list[Any]:
+    """A copy of the first items, in one step, so that no other thread changes them meanwhile."""
+    return list(itertools.islice(items, count))
 
 
 class Answers:
@@ -495,28 +909,29 @@ class Answers:
         return {
             "name": name,
             "value": described(value),
-            "type": type(value).__qualname__,
+            "type": type.__dict__["__qualname__"].__get__(type(value)),
             "reference": len(self._values) if has_children else 0,
         }
 
 
 def children(value: Any) -> list[tuple[str, Any]]:
     """What `value` consists of, by name: items, or attributes that are no properties."""
-    if type(value) is dict:
-        return [(described(key), item) for key, item in list(value.items())[:MOST_CHILDREN]]
-    if type(value) in (list, tuple, set, frozenset):
-        return [(str(index), item) for index, item in enumerate(list(value)[:MOST_CHILDREN])]
-    values = getattr(value, "__dict__", None)
-    if type(values) is not dict or isinstance(value, (type, types.ModuleType)):
+    kind = type(value)
+    if kind is dict:
+        return [(described(key), item) for key, item in _first(value.items(), MOST_CHILDREN)]
+    if _kind(value) in (list, tuple, set, frozenset):
+        return [(str(index), item) for index, item in enumerate(_first(value, MOST_CHILDREN))]
+    if issubclass(kind, (type, types.ModuleType)):
         return []
-    return [(str(name), item) for name, item in list(values.items())[:MOST_CHILDREN]]
+    values = attributes_of(value)
+    return [(_text(name), item) for name, item in _first(values.items(), MOST_CHILDREN)]
 
 
 def _access(value: Any) -> str:
     """How an expression names a child of `value`: as an "item", an "attribute", or not at all."""
-    if type(value) in (list, tuple, dict):
+    if _kind(value) in (list, tuple, dict):
         return "item"
-    return "" if type(value) in (set, frozenset) else "attribute"
+    return "" if _kind(value) in (set, frozenset) else "attribute"
 
 
 def _frames(top: Any) -> list[Any]:
@@ -557,7 +972,7 @@ def _data_first(names: dict[str, Any]) -> list[tuple[str, Any]]:
     """Variables without those of Python itself; modules, classes and functions come last."""
     code = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
     own = [(name, value) for name, value in list(names.items()) if not name.startswith("__")]
-    return sorted(own, key=lambda item: isinstance(item[1], code))[:MOST_CHILDREN]
+    return sorted(own, key=lambda item: issubclass(type(item[1]), code))[:MOST_CHILDREN]
 
 
 def _locals(frame: Any) -> dict[str, Any]:
@@ -605,7 +1020,11 @@ def main_ident() -> int:
 def _thread_names() -> dict[int, str]:
     """The names of threads by number, read without the lock that a thread of the program may have."""
     threads = getattr(_threading(), "_active", {})
-    names = {ident: thread.name for ident, thread in list(threads.items())}
+    # Not `name`, a property, which the class of a thread may have replaced.
+    names = {
+        ident: str(attributes_of(thread).get("_name", ""))
+        for ident, thread in list(threads.items())
+    }
     return names or {main_ident(): "MainThread"}
 
 
@@ -648,9 +1067,8 @@ def held_exceptions() -> list[dict[str, Any]]:
 def _exceptions_of(frame: Any) -> list[tuple[str, BaseException]]:
     """The variables of a frame, and the attributes of its `self`, that are exceptions."""
     names = _locals(frame)
-    attributes = getattr(names.get("self"), "__dict__", None)
-    if type(attributes) is dict:
-        names.update({f"self.{name}": value for name, value in list(attributes.items())})
+    attributes = attributes_of(names.get("self"))
+    names.update({f"self.{_text(name)}": value for name, value in list(attributes.items())})
     # Not `isinstance`, which asks the object for its class.
     return [
         (name, value) for name, value in names.items() if issubclass(type(value), BaseException)
@@ -666,20 +1084,21 @@ def _causes(error: BaseException) -> list[BaseException]:
         if len(causes) == MOST_CAUSES:
             break
         causes.append(current)
-        current = current.__cause__ or (
-            None if current.__suppress_context__ else current.__context__
-        )
+        cause = _of_exception(current, "__cause__")
+        if cause is None and not _of_exception(current, "__suppress_context__"):
+            cause = _of_exception(current, "__context__")
+        current = cause
     return causes
 
 
 def _raised(error: BaseException) -> dict[str, Any]:
     frames = []
-    step = error.__traceback__
+    step = _of_exception(error, "__traceback__")
     while step is not None:
         frames.append({**_frame(step.tb_frame), "line": step.tb_lineno or 0})
         step = step.tb_next
     return {
-        "type": type(error).__name__,
+        "type": _name_of(type(error)),
         "text": described(error)[:LONGEST_VALUE],
         "frames": frames[-MOST_FRAMES:],
     }
