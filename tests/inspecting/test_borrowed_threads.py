@@ -45,13 +45,19 @@ if ctypes.CDLL(None).syscall(56, 0x4000 | signal.SIGCHLD, 0, 0, 0, 0) == 0:
 print("went on", flush=True)
 """.replace("import ctypes", "import ctypes, signal")
 
-COMPUTING = (
-    "end = time.monotonic() + {seconds}; n = 0; value = b''; total = 0.0\n"
-    "while time.monotonic() < end: value = hashlib.sha256(value).digest(); n += 1; total += n / 3\n"
-    "again = b''; sum = 0.0\n"
-    "for i in range(n): again = hashlib.sha256(again).digest(); sum += (i + 1) / 3\n"
-    "assert (again, sum) == (value, total)"
-)
+UNTIL_TOLD = "while not select.select([sys.stdin], [], [], 0)[0]: "
+STEPS = {
+    "read": "sys.stdin.readline()",
+    "lock with a limit": f"{UNTIL_TOLD}assert not threading.Event().wait(0.2)",
+    "sleep": f"{UNTIL_TOLD}time.sleep(0.2)",
+    "computing": (
+        "n = 0; value = b''; total = 0.0\n"
+        f"{UNTIL_TOLD}value = hashlib.sha256(value).digest(); n += 1; total += n / 3\n"
+        "again = b''; sum = 0.0\n"
+        "for i in range(n): again = hashlib.sha256(again).digest(); sum += (i + 1) / 3\n"
+        "assert (again, sum) == (value, total)"
+    ),
+}
 
 
 def test_every_signal_arrives_while_threads_are_borrowed() -> None:
@@ -93,9 +99,9 @@ def test_threads_leave_no_memory_behind() -> None:
         assert ends(process) == (0, "went on 7\n", "")
 
 
-@pytest.mark.parametrize("way", ["read", "lock with a limit", "sleep", "computing"])
+@pytest.mark.parametrize("way", STEPS)
 def test_thread_goes_on_when_its_tracer_is_killed_at_any_step(way: str) -> None:
-    with python(program(WAYS.get(way, COMPUTING.format(seconds=2)))) as process:
+    with python(program(STEPS[way])) as process:
         for calls in itertools.count(1):
             if killed_after(calls, process.pid) == 0:
                 break
