@@ -285,16 +285,18 @@ async def rows_of(dashboard: Dashboard) -> ClusterRows:
 
 
 async def _dead(dashboard: Dashboard, jobs: Collection[str]) -> list[DeadActor]:
-    """The dead actors of these jobs, of all without any; none where Ray fails to list them."""
+    """The dead actors of these jobs, of all that still have actors without any; none where Ray fails to list them."""
     try:
         listed = await dashboard.all_actors()
     except EaglerayError as error:
         log.info("the actors of %s are not listed: %s %s", dashboard.address, error, error.detail)
         return []
+    # Ray lists those of jobs that are long over, too.
+    current = jobs or {row.job_id for row in listed if row.state != "DEAD"}
     return [
         DeadActor(row.class_name, row.name, row.pid, row.death)
         for row in listed
-        if row.state == "DEAD" and (not jobs or row.job_id in jobs)
+        if row.state == "DEAD" and row.job_id in current
     ]
 
 
