@@ -140,6 +140,7 @@ def names() -> dict[str, Any]:
         "OfMeta": OfMeta,
         "User": User,
         "row": Row(2),
+        "counts": collections.defaultdict(int, a=1),
         "slotted": Slotted(),
         "Color": Color,
         "color": Color.RED,
@@ -183,6 +184,7 @@ def test_expression_that_may_run_code_or_need_much_is_refused(expression: str) -
     [
         *(("len(users)", 1), ("len(by_user)", 3), ("len(long)", 10**12), ("len(queue)", 2)),
         *(("u.shape[1] * 2", 6), ("u.plain", 3), ("User.plain", 3), ("row.rank", 2)),
+        *(("len(row)", 1), ("len(counts)", 1)),
         *(("slotted.rank", 4), ("color.value", 1), ("Color.RED.name", "RED"), ("space.rank", 9)),
         *(("by_user[1]", "b"), ("by_user.get('c')", 3), ("by_user.get(5, 6)", 6)),
         *(("1 in some_users", True), ("2 in some_users", False), ("2 not in some_users", True)),

@@ -416,15 +416,18 @@ def _read_function(function: Any, values: list[Any], named: list[ast.keyword]) -
     value = values[0]
     if function is isinstance:
         return _is_instance(value, values[1])
-    kind = _kind(value)
-    if function is len and not (
-        kind in (range, *_SEQUENCES, *_CONTAINERS)
-        or is_torch_size(value)
-        or _is_ndarray(type(value))
-        or _is_tensor(type(value))
-    ):
+    if function is len and not _has_own_length(value):
         raise Refused(f"len() of a {_name_of(type(value))} runs its code")
     return function(value)
+
+
+def _has_own_length(value: Any) -> bool:
+    """Whether Python itself or a library of arrays tells the length."""
+    for length in _of_class(type(value), "__len__"):
+        if type(length) is types.WrapperDescriptorType:
+            owner = length.__objclass__
+            return _module_of(owner) in ("builtins", "collections") or _is_ndarray(owner)
+    return _is_tensor(type(value))
 
 
 def _is_instance(value: Any, classes: Any) -> bool:
