@@ -28,8 +28,8 @@ if TYPE_CHECKING:
         [Sequence[int], Sequence[int], Callable[[float], object]], Sequence[Any]
     ]
 
-# A thread whose stack was read is back in its wait after this.
-SETTLE_S = 0.05
+# A thread whose stack was read is back in its wait after this, mostly; a verdict ignores wakes without work anyway.
+SETTLE_S = 0.005
 # A dump is a process of its own and takes some milliseconds of a core: more at once than cores is no faster.
 AT_ONCE = max(2, min(8, os.cpu_count() or 2))
 IDLE = proc.ThreadUse(0, 0)
