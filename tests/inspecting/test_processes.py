@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from eagleray.inspecting import injection
+from eagleray.inspecting.asking import ProcessEnded, QueriedProcess
 from eagleray.inspecting.questions import INSIDE, OUTSIDE, Inspected, Inspection, inspect, steps
 from eagleray.inspecting.remote_thread import NotStarted
 from eagleray.sampling import proc
@@ -274,6 +275,16 @@ def test_thread_ends_when_nobody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
         wait_until(lambda: thread_count(process.pid) == 1)
         assert not path.exists()
         assert ends(process) == (0, "went on 7\n", "")
+
+
+def test_process_that_is_being_killed_has_ended() -> None:
+    for _ in range(3):
+        with python(program(WAYS["read"])) as process:
+            queried = QueriedProcess(process.pid, TOOLS)
+            process.kill()
+            with pytest.raises(ProcessEnded):
+                queried.ask("threads")
+            queried.close()
 
 
 def test_conversation_survives_questions_that_are_wrong() -> None:

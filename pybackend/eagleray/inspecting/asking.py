@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import socket
+import time
 
 from ..sampling import proc
 from . import questions
@@ -13,6 +15,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..sampling.dumps import Tools
+
+
+ENDING_S = 1.0
+_TICK_S = 0.02
 
 
 class ProcessEnded(Exception):
@@ -48,13 +54,22 @@ class QueriedProcess:
             # An answer that comes late would be taken for that of another question.
             self._is_lost = True
             self.close()
-            if not self._is_alive():
+            # One that is killed closes its socket before it has ended.
+            if self._ends_within(0.0 if isinstance(error, socket.timeout) else ENDING_S):
                 raise ProcessEnded from error
             raise Unanswered(str(error)) from error
 
     def close(self) -> None:
         with contextlib.suppress(OSError):
             self._conversation.close()
+
+    def _ends_within(self, limit_s: float) -> bool:
+        until = time.monotonic() + limit_s
+        while self._is_alive():
+            if time.monotonic() >= until:
+                return False
+            time.sleep(_TICK_S)
+        return True
 
     def _is_alive(self) -> bool:
         return self._started != 0 and _started(self.pid) == self._started

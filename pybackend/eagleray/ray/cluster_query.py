@@ -23,7 +23,8 @@ from eagleray.ray.jobs import JobState
 log = logging.getLogger(__name__)
 
 POLL_S = 0.1
-END_S = 5.0
+# Ray gives a job three seconds to end by itself, and a machine may be busy.
+END_S = 15.0
 RAY_POLL_S = 1.5
 # The owner of a job deletes its record much sooner; the clocks of the machines may differ.
 LEFT_S = 600.0
