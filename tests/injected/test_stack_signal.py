@@ -294,7 +294,8 @@ def test_stopped_process_gets_no_signal_that_waits_for_it(tmp_path: Path) -> Non
     with running(tmp_path, STOPPED) as program:
         program.wait_until_in("wait")
         os.kill(program.pid, signal.SIGSTOP)
-        wait_for("the stop", lambda: main_stack(program.pid) == ())
+        wait_for("the stop", lambda: "State:\tT" in Path(f"/proc/{program.pid}/status").read_text())
+        assert main_stack(program.pid) == ()
         assert "ShdPnd:\t0000000000000000" in Path(f"/proc/{program.pid}/status").read_text()
 
 
