@@ -26,6 +26,7 @@ POLL_S = 0.1
 # Ray gives a job three seconds to end by itself, and a machine may be busy.
 END_S = 15.0
 RAY_POLL_S = 1.5
+MOST_DELETIONS = 6
 # The owner of a job deletes its record much sooner; the clocks of the machines may differ.
 LEFT_S = 600.0
 # Runs the text of the variable with the Ray of the process whose id is its argument.  The folder in which Ray
@@ -175,22 +176,44 @@ async def _remove_sent(
     await _remove(dashboard, job, ended=False, unread=unread)
 
 
+async def _stop(dashboard: Dashboard, job: str) -> None:
+    """Stops a job and waits for its end; its record may be gone already."""
+    try:
+        await dashboard.job_api.stop(job)
+        await _ended(dashboard, job, END_S)
+    except EaglerayError as error:
+        if error.code != "no-job":
+            raise
+
+
+async def _is_deleted(dashboard: Dashboard, job: str) -> bool:
+    """Deletes the record of a job; False if there was none."""
+    try:
+        await dashboard.job_api.delete(job)
+    except EaglerayError as error:
+        if error.code != "no-job":
+            raise
+        return False
+    return True
+
+
 async def _remove(dashboard: Dashboard, job: str, ended: bool, unread: Sequence[str] = ()) -> None:
     """Deletes the record of a job, and what it has not read.
 
-    Ray checks a job once a second, and writes a record of its failure if it finds none: an ended job is deleted
-    after that time, and once more later.
+    Ray checks a job once a second, and writes a record of its failure if it finds none, on a busy machine also later: so
+    the record is deleted until it was twice not there.
     """
     try:
         if not ended:
-            await dashboard.job_api.stop(job)
-            await _ended(dashboard, job, END_S)
-        for _ in range(2):
+            await _stop(dashboard, job)
+        absent = 0
+        for _ in range(MOST_DELETIONS):
             await asyncio.sleep(RAY_POLL_S)
-            await dashboard.job_api.delete(job)
+            absent = 0 if await _is_deleted(dashboard, job) else absent + 1
+            if absent == 2:
+                break
     except EaglerayError as error:
-        if error.code != "no-job":
-            log.info("job %s stays in the list: %s %s", job, error, error.logged)
+        log.info("job %s stays in the list: %s %s", job, error, error.logged)
     with contextlib.suppress(EaglerayError):
         for name in unread:
             # Ray deletes a package ten minutes after the last request for it, and one that nobody has asked for never.
