@@ -1,4 +1,4 @@
-"""The signal on which a process of a run writes its stack: who gets it, who never does, and what goes on meanwhile."""
+"""The signal on which a process of a run writes its stack: who gets it, who never does, and what continues meanwhile."""
 
 from __future__ import annotations
 

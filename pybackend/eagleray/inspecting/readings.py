@@ -140,7 +140,7 @@ def raw_reading(pid: int) -> dict[str, Any]:
         answer = {key: inspected.ask(key).get(key) for key in ("exceptions", "awaits")}
         if not record:
             return {**answer, "record": record}
-        # One reading is no sign of a hang: where GPUs work, a collective has nearly always started and not ended.
+        # A single reading doesn't show a hang: while GPUs work, a collective is nearly always pending.
         time.sleep(max(0.0, since + BETWEEN_RECORDS_S - time.monotonic()))
         later = inspected.ask("collectives").get("record")
         return {**answer, "record": later, "advances": _progress(record) != _progress(later)}

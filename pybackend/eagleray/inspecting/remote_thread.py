@@ -1,6 +1,6 @@
 """Starts a thread in another process of this machine that runs a text of Python.
 
-One thread of the process is borrowed for about a millisecond: it maps some pages, calls `pthread_create`, and goes on.
+One thread of the process is borrowed for about a millisecond: it maps some pages, calls `pthread_create`, and continues.
 It is one that waits in the kernel, or that runs code of Python itself, where it has no lock of libc.  Nothing else of the
 process stops.  The new thread takes the GIL when it is free, so a GIL that native code holds delays only the new thread.
 It unmaps the pages when it ends, unless the borrowed thread was left alone with them.
@@ -9,7 +9,7 @@ What can go wrong meanwhile does no harm:
 
 1. A signal for the borrowed thread arrives: it waits, or the thread gets it and another is borrowed.
 2. The thread can't stop, as in an uninterruptible wait: it is released after `_STOP_S`.
-3. The tracer is killed, or gives up after `_RUN_S`: the thread goes on alone, and `SignalFrame` brings it back.
+3. The tracer is killed, or gives up after `_RUN_S`: the thread continues alone, and `SignalFrame` brings it back.
 4. Anything else: the thread of the tracer ends, with which the kernel releases what that traces.
 
 gdb's way (a call of Python in a stopped process) needs seconds, can wait for the GIL for ever, and gdb 13 kills the process

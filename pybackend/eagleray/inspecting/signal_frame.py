@@ -34,7 +34,7 @@ class SignalFrame:
     """A frame for a thread with these registers, to be written at `address`: first the address of `RESTORER`.
 
     A function that returns to it, or `rt_sigreturn` with the stack pointer behind its first eight bytes, brings the thread
-    back.  A wait that was interrupted goes on, or returns EINTR as after a signal.
+    back.  A wait that was interrupted continues, or returns EINTR as after a signal.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class SignalFrame:
 
 
 def _continued(registers: Mapping[str, int]) -> tuple[int, int]:
-    """Where the thread goes on, and what it has in rax there."""
+    """Where the thread continues, and what it has in rax there."""
     result = struct.unpack("<q", struct.pack("<Q", registers["rax"]))[0]
     is_in_syscall = registers["orig_rax"] < 2**63
     if is_in_syscall and result in _RESTARTED:

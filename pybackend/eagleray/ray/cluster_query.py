@@ -23,7 +23,7 @@ from eagleray.ray.jobs import JobState
 log = logging.getLogger(__name__)
 
 POLL_S = 0.1
-# Ray gives a job three seconds to end by itself, and a machine may be busy.
+# Ray kills a job three seconds after it stopped it; a busy machine takes longer.
 END_S = 15.0
 RAY_POLL_S = 1.5
 MOST_DELETIONS = 6

@@ -40,7 +40,7 @@ class ProcessSample(NamedTuple):
     """What one round saw of a process besides its stacks; `cpu_s`: seconds of CPU that it has used since its start.
 
     `io_bytes` is what it has read and written.  `before` is what its main thread had done before its stack was read, and
-    `after` once it had gone on after that: reading a stack wakes a thread.  Both are zeros if another thread leads.
+    `after` once it had continued: reading a stack wakes a thread.  Both are zeros if another thread leads.
     `gil_holder` is the name of the thread that held the GIL, and `gil_holder_active` whether that one was running.
     `gpus` are those that it uses, in the first and last round only.
     """

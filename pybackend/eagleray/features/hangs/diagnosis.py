@@ -9,7 +9,7 @@ from eagleray.features.hangs.verdict import LEAST_CONFIDENCE, HangVerdict, Kind,
 from eagleray.sampling.rank_sets import RankSet
 
 _EXPLAINS_ALL = (Kind.DEBUGGER, Kind.STOPPED, Kind.RAY_GET_CYCLE, Kind.STARVATION)
-# What can't be so while the program goes on.
+# What is impossible while the program makes progress.
 _PROOFS = (
     Kind.CLEANUP_DEADLOCK,
     Kind.EXCEPTION_IN_FLIGHT,
@@ -24,8 +24,8 @@ def diagnosis(evidence: HangEvidence) -> HangVerdict:
     """The reading that is believed, else `unknown` with the two best.
 
     1. A debugger, a signal or Ray's tasks explain the hang of every world.
-    2. Of each world the first sure reading counts.  One that proves a hang by itself, as a mismatch does, comes first; a
-       world that goes on comes before one that only waits, perhaps for the other.
+    2. Of each world the first sure reading counts.  One that proves a hang by itself, such as a mismatch, comes first; a
+       world that makes progress comes before one that only waits, perhaps for that one.
     """
     worlds = evidence.worlds or (World("", evidence.processes),)
     scenes = [Scene(world, evidence) for world in worlds]
