@@ -14,6 +14,7 @@ from typing import IO, NamedTuple
 
 from eagleray.tools.pyspy import find_program
 
+from scripts.ray_cluster import free_ports
 from tests.shared_clusters import CACHE
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "hangs" / "trainer.py"
@@ -139,3 +140,30 @@ def _wait_until_ready(ranks: list[subprocess.Popen[bytes]], folder: Path) -> Non
         assert all(rank.poll() is None for rank in ranks), said
         time.sleep(0.1)
     raise AssertionError("the ranks did not get ready")
+
+
+@contextmanager
+def two_ranks(*program: str) -> Iterator[list[subprocess.Popen[str]]]:
+    """Ranks 0 and 1 of `program`, which have printed "ready"; they read their standard input."""
+    [port] = free_ports(1)
+    started = []
+    for rank in range(2):
+        env = {**os.environ, "RANK": str(rank), "WORLD_SIZE": "2", "PYTHONPATH": ""}
+        env |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+        started.append(
+            subprocess.Popen(
+                [str(TORCH_PYTHON), *program],
+                env=env,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        )
+    try:
+        for process in started:
+            assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        yield started
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()

@@ -128,9 +128,6 @@ def test_counters_of_ranks_on_a_host_whose_network_is_cut_prove_the_transport() 
     # Other checkouts may run the same test on this machine at the same time.
     mark = f"of-{os.getpid()}"
     network = ["unshare", "--net"]
-    tried = subprocess.run([*network, "true"], capture_output=True, check=False)
-    if tried.returncode:
-        pytest.skip(f"no network of its own is allowed here: {tried.stderr.decode().strip()}")
     command = [*network, sys.executable, CUT_OFF, TORCH_PYTHON, PROGRAM, mark]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,9 +9,8 @@ from eagleray.features.inspections import inspections
 from eagleray.features.inspections.inspections import Inspections
 from eagleray.features.source_mapping.source_mapping import SourceMapping
 
-from scripts.ray_cluster import free_ports
 from tests.dap_client import DapClient, RequestFailed
-from tests.hangs.ranks import TORCH_PYTHON
+from tests.hangs.ranks import two_ranks
 from tests.inspecting.test_virtual_stop import frame_named, shown
 
 pytestmark = [pytest.mark.torch_ranks, pytest.mark.timeout(200)]
@@ -38,32 +33,6 @@ def fit(rank):
     dist.destroy_process_group()
 fit(int(os.environ["RANK"]))
 """
-
-
-@contextlib.contextmanager
-def ranks() -> Iterator[list[subprocess.Popen[str]]]:
-    [port] = free_ports(1)
-    started = []
-    for rank in range(2):
-        env = {**os.environ, "RANK": str(rank), "WORLD_SIZE": "2"}
-        env |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-        started.append(
-            subprocess.Popen(
-                [str(TORCH_PYTHON), "-c", PROGRAM],
-                env=env,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-        )
-    try:
-        for process in started:
-            assert process.stdout is not None and process.stdout.readline() == "ready\n"
-        yield started
-    finally:
-        for process in started:
-            process.kill()
-            process.communicate()
 
 
 async def test_rank_in_all_reduce_shows_its_tensors_and_goes_on_with_its_partner(
@@ -91,7 +60,7 @@ async def test_rank_in_all_reduce_shows_its_tensors_and_goes_on_with_its_partner
     monkeypatch.setattr(inspections, "run_folder", lambda: tmp_path)
     mapping = SourceMapping(None, tmp_path)  # type: ignore[arg-type]
     opened = Inspections(mapping, lambda _: None, lambda _: True)  # type: ignore[arg-type,return-value]
-    with ranks() as (waiting, partner):
+    with two_ranks("-c", PROGRAM) as (waiting, partner):
         await shown(opened, waiting.pid, story)
         output, _ = partner.communicate("\n", timeout=60)
         assert output == "reduced to [0.0, 2.0, 4.0, 6.0]\n"

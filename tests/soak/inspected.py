@@ -7,9 +7,7 @@ Rank 0 hangs in all_reduce, rank 1 computes.  Every few seconds both are inspect
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
-import os
 import re
 import subprocess
 import sys
@@ -25,8 +23,7 @@ from eagleray.inspecting.readings import raw_reading
 from eagleray.sampling.dumps import Tools, dump
 from eagleray.tools.pyspy import find_program
 
-from scripts.ray_cluster import free_ports
-from tests.hangs.ranks import TORCH_PYTHON
+from tests.hangs.ranks import two_ranks
 from tests.soak import sampling, verdict
 from tests.soak.sampling import Sample
 
@@ -44,7 +41,10 @@ def main() -> None:
     parser.add_argument("--hours", type=float, default=1.0, help="how long (default: 1)")
     parser.add_argument("--json", type=Path, help="where samples and verdicts are kept")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="er-soak-", dir="/tmp") as folder, ranks() as started:
+    with (
+        tempfile.TemporaryDirectory(prefix="er-soak-", dir="/tmp") as folder,
+        two_ranks(str(PROGRAM)) as started,
+    ):
         samples, failed, cycles = soak(started, options.hours, Path(folder))
         failed += outcome(started)
     rows = verdict.rows(samples)
@@ -140,32 +140,6 @@ def outcome(started: list[subprocess.Popen[str]]) -> list[str]:
         if code != 0 or finished is None or finished[1] != finished[2]:
             wrong.append(f"rank {rank} ended with {code}: {output}")
     return wrong
-
-
-@contextlib.contextmanager
-def ranks() -> Iterator[list[subprocess.Popen[str]]]:
-    [port] = free_ports(1)
-    started = []
-    for rank in range(2):
-        env = {**os.environ, "RANK": str(rank), "WORLD_SIZE": "2", "PYTHONPATH": ""}
-        env |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-        started.append(
-            subprocess.Popen(
-                [str(TORCH_PYTHON), str(PROGRAM)],
-                env=env,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-        )
-    try:
-        for process in started:
-            assert process.stdout is not None and process.stdout.readline() == "ready\n"
-        yield started
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
 
 
 if __name__ == "__main__":
