@@ -36,9 +36,20 @@ export const environments = {
     python: "3.11",
     pip: [TORCH],
     // Ten times as large as the rest, while a program reads only the few files that it imports.
-    notCompiled: ["torch", "sympy", "mpmath", "networkx", "pandas", "scipy", "ray/(llm|serve)"],
+    notCompiled: [
+      "torch",
+      "transformers",
+      "sympy",
+      "mpmath",
+      "networkx",
+      "pandas",
+      "scipy",
+      "ray/(llm|serve)",
+    ],
     imports: ["ray.train.torch", "ray.rllib.algorithms.ppo", "torch._dynamo"],
   },
+  // An inference server and the client of agents (tests/engine).
+  engine: { folder: join(cache, "engine"), lock: "engine.txt", python: "3.11" },
   nvim: { folder: join(cache, "nvim"), lock: "nvim.txt" },
   ...Object.fromEntries(["3.12", "3.13"].map((python) => [`worker-${python}`, worker(python)])),
 };

@@ -40,6 +40,7 @@ export const needs = {
   "old-ray": { lane: "python", make: (log) => makeEnvironment("old-ray", log) },
   vsix: { lane: "python", make: makeVsix, after: ["packages", "bundle"] },
   "editor 1.105": { lane: "node", make: (log) => makeEditor("1.105", log) },
+  engine: { lane: "python", make: (log) => makeEnvironment("engine", log) },
   proofs: { lane: "python", make: (log) => makeEnvironment("proofs", log) },
 };
 
@@ -78,7 +79,7 @@ export const suites = [
     secondTry: true,
   }),
   editor("windows", NEWEST),
-  pytest("unit (Python)", ["python", "workers"], FAST, {
+  pytest("unit (Python)", ["python", "workers", "engine"], FAST, {
     minutes: 15,
     ignore: [...CHECKED, ...PROCESSES],
   }),

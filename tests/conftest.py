@@ -9,7 +9,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # Fixtures that the tests of several folders use.
-pytest_plugins = ["tests.fakes.surroundings", "tests.shared_clusters", "tests.repeated_errors"]
+pytest_plugins = [
+    "tests.fakes.surroundings",
+    "tests.shared_clusters",
+    "tests.repeated_errors",
+    "tests.engine.fixtures",
+]
 
 # Who is told to end ends what its tests have started, and says which of them it was.
 signal.signal(signal.SIGTERM, signal.default_int_handler)

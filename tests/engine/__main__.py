@@ -1,0 +1,84 @@
+"""Serves the tests' model with llama.cpp until it is ended: `python -m tests.engine --port 8000`.
+
+Runs in the environment `engine`.  The key comes from LLAMA_API_KEY, as for `llama-server`; without one, none is needed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import tempfile
+from pathlib import Path
+
+import xllamacpp
+
+from tests.engine.model import make_model
+
+_SLOTS = 64
+_CONTEXT_OF_A_SLOT = 1024
+
+
+def main() -> None:
+    arguments = _arguments()
+    if arguments.make:
+        make_model(arguments.make, arguments.noise)
+        return
+    with tempfile.TemporaryDirectory(prefix="eagleray-engine-") as folder:
+        serve(arguments, arguments.model or _made(Path(folder), arguments.noise))
+    # The server's threads may be in requests.
+    os._exit(0)
+
+
+def _made(folder: Path, noise: float) -> Path:
+    make_model(folder, noise)
+    return folder / "model.gguf"
+
+
+def serve(arguments: argparse.Namespace, model: Path) -> None:
+    """Returns on SIGTERM or SIGINT."""
+    ended = {signal.SIGTERM, signal.SIGINT}
+    # Threads inherit it: none of the server's takes the signal.
+    signal.pthread_sigmask(signal.SIG_BLOCK, ended)
+    server = xllamacpp.Server(_parameters(arguments, model))
+    print(f"listening on {server.listening_address}", flush=True)
+    signal.sigwait(ended)
+
+
+def _parameters(arguments: argparse.Namespace, model: Path) -> xllamacpp.CommonParams:
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(model)
+    parameters.model_alias = {"eagleray-tests"}
+    parameters.port = arguments.port
+    parameters.hostnames = [arguments.host]
+    parameters.n_parallel = _SLOTS
+    parameters.n_ctx = _SLOTS * _CONTEXT_OF_A_SLOT
+    parameters.warmup = False
+    # Threads that spin for work make it twenty times as slow on two cores.
+    for cpu in (parameters.cpuparams, parameters.cpuparams_batch):
+        cpu.n_threads = 1
+        cpu.poll = 0
+    if arguments.flash_attention == "off":
+        parameters.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        # Then its logprobs are those of torch, but for 1e-6; with its cache of 16 bits but for 4e-4.
+        parameters.cache_type_k = xllamacpp.ggml_type.GGML_TYPE_F32
+        parameters.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
+    key = os.environ.get("LLAMA_API_KEY")
+    if key:
+        parameters.api_keys = [key]
+    return parameters
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.engine")
+    parser.add_argument("--port", type=int, default=0, help="0: a free one, which is printed")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--model", type=Path, help="a GGUF file in place of the tests' model")
+    parser.add_argument("--flash-attention", choices=["auto", "off"], default="auto")
+    parser.add_argument("--noise", type=float, default=0.0, help="0.01: weights off by 1 %%")
+    parser.add_argument("--make", type=Path, metavar="FOLDER", help="only write the model there")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
