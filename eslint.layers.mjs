@@ -13,6 +13,7 @@ const features = [
   "profiling",
   "reports",
   "hangs",
+  "rollouts",
   "first_run",
 ];
 

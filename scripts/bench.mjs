@@ -1,5 +1,6 @@
 // Measures speed against the plain tools and prints a table: `--json FILE` writes it, `--quick` only checks that the bench
-// works, `--lab` measures the rows that need the lab, `--runs` those of runs, `--hangs` those of pictures of hangs.
+// works, `--lab` measures the rows that need the lab, `--runs` those of runs, `--hangs` those of pictures of hangs,
+// `--rollouts` those of agents and rollouts.
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
@@ -10,10 +11,12 @@ import { endWithChildren, must, run } from "./run.mjs";
 
 endWithChildren();
 const options = process.argv.slice(2);
-const part = ["--lab", "--runs", "--hangs"].find((option) => options.includes(option));
-const isLocal = part === "--runs" || part === "--hangs";
+const part = ["--lab", "--runs", "--hangs", "--rollouts"].find((option) =>
+  options.includes(option),
+);
+const isLocal = part !== undefined && part !== "--lab";
 await Promise.all([makeEnvironment("dev"), isLocal || makeLab()]);
-if (part !== "--hangs")
+if (part !== "--hangs" && part !== "--rollouts")
   for (const python of ["3.12", "3.13"]) await makeEnvironment(`worker-${python}`);
 const editor = part ? {} : await measureEditor();
 const args = ["-m", "tests.bench", "--editor", JSON.stringify(editor), ...options];

@@ -40,6 +40,7 @@ from eagleray.features.presets.worker_classes import unmatched
 from eagleray.features.profiling.collector import ReportCollectorFactory
 from eagleray.features.profiling.profiling import Profiling, RunProfiles
 from eagleray.features.reports.reports import Reports
+from eagleray.features.rollouts.trajectories.trajectories import Trajectories
 from eagleray.features.runs.adapter_gateway import AdapterRunGateway
 from eagleray.features.runs.preparing import RunPreparation
 from eagleray.features.runs.program_python import PythonVersions
@@ -131,6 +132,7 @@ class App:
     reports: Reports
     pictures: Pictures
     sentences: PausedSentences
+    trajectories: Trajectories
 
     async def close(self) -> None:
         """Ends every connection; workers that are held stay held."""
@@ -247,4 +249,5 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         sentences=PausedSentences(
             workers, taking_here(watch.dashboard, connections.is_local), lambda: watch.visible
         ),
+        trajectories=Trajectories(),
     )

@@ -1,4 +1,4 @@
-"""Measures all rows on Ray clusters of its own; `python -m tests.bench [--quick] [--lab | --runs | --hangs] [--json FILE] [--editor JSON]`."""
+"""Measures all rows on Ray clusters of its own; `python -m tests.bench [--quick] [--lab | --runs | --hangs | --rollouts] [--json FILE] [--editor JSON]`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,18 @@ import json
 import os
 from pathlib import Path
 
-from tests.bench import burst, hangs, lab, polling, profiling, reports, runs, sidecar, workers
+from tests.bench import (
+    burst,
+    hangs,
+    lab,
+    polling,
+    profiling,
+    reports,
+    runs,
+    sidecar,
+    trajectories,
+    workers,
+)
 from tests.bench.rows import Row, at_most, table, write
 from tests.lab.site import NoSite
 from tests.ray_cluster import start_cluster, temporary_home
@@ -22,15 +33,27 @@ def main() -> None:
         rows += of_runs(samples)
     elif options.hangs:
         rows += map(told, hangs.rows(samples))
+    elif options.rollouts:
+        rows += of_rollouts(samples)
     elif not options.lab:
         rows += here(samples, many=1_000 if options.quick else 10_000)
     try:
-        rows += [] if options.runs or options.hangs else map(told, lab.rows(samples))
+        rows += [] if is_part(options) else map(told, lab.rows(samples))
     except NoSite as error:
         print(f"not measured in the lab: {error}", flush=True)
     print("\n" + table(rows))
     if options.json:
         write(rows, options.json)
+
+
+def is_part(options: argparse.Namespace) -> bool:
+    """Whether only rows that need no lab are measured."""
+    return bool(options.runs or options.hangs or options.rollouts)
+
+
+def of_rollouts(samples: int) -> list[Row]:
+    """What agents and rollouts cost."""
+    return list(map(told, trajectories.rows(samples)))
 
 
 def here(samples: int, many: int) -> list[Row]:
@@ -47,7 +70,7 @@ def here(samples: int, many: int) -> list[Row]:
         rows += map(told, asyncio.run(sidecar.watching(home, cluster)))
         rows.append(told(asyncio.run(polling.flat(cluster, many, samples * 5))))
     rows += map(told, hangs.rows(samples))
-    return [*rows, *of_runs(samples)]
+    return [*rows, *of_rollouts(samples), *of_runs(samples)]
 
 
 def of_runs(samples: int) -> list[Row]:
@@ -70,6 +93,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--lab", action="store_true", help="only what is measured in the lab")
     parser.add_argument("--runs", action="store_true", help="only what is measured of runs")
     parser.add_argument("--hangs", action="store_true", help="only what is measured of pictures")
+    parser.add_argument("--rollouts", action="store_true", help="only what is measured of rollouts")
     parser.add_argument("--json", type=Path, help="where the table is kept")
     parser.add_argument("--editor", type=json.loads, default={}, help="what the editor measured")
     return parser.parse_args()

@@ -26,6 +26,7 @@ from eagleray.features.pdb import messages as pdb
 from eagleray.features.presets import messages as presets
 from eagleray.features.profiling import messages as profiling
 from eagleray.features.reports import messages as reports
+from eagleray.features.rollouts import messages as rollouts
 from eagleray.features.runs import messages as runs
 from eagleray.features.source_mapping import messages as source_mapping
 from eagleray.features.workers import messages as workers
@@ -73,6 +74,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_home: Path) -> It
     (tmp_path / ".ray" / "auth_token").write_text("right")
     (tmp_path / "train.py").write_text("raise SystemExit('it failed')\n")
     (tmp_path / "job.sh").write_text("#SBATCH -N1\nsrun --export=NONE python train.py\n")
+    (tmp_path / "dump.jsonl").write_text('{"prompt": "2+2", "completion": "4", "reward": 1}\n')
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     access = own_home / "access.json"
@@ -249,6 +251,15 @@ async def ask_about_hangs(panel: Panel, cluster: str, folder: Path) -> None:
     await panel.ask(hangs.OF_GROUP, cluster=cluster, title="Policy.train", post_mortem=False)
 
 
+async def ask_about_rollouts(panel: Panel, folder: Path) -> None:
+    path = folder / "dump.jsonl"
+    listed = await panel.ask(rollouts.PAGE, path=str(path))
+    assert [row["prompt"] for row in listed["rows"]] == ["2+2"]
+    await panel.ask(rollouts.ITEM, path=str(path), item=1)
+    await panel.ask(rollouts.GROUP, path=str(path), item=1)
+    await panel.ask(rollouts.STATISTICS, path=str(path))
+
+
 async def test_no_request_makes_a_file_call_in_the_event_loop(
     panel: Panel, dashboard: FakeDashboard, files: FileCalls, tmp_path: Path
 ) -> None:
@@ -260,6 +271,7 @@ async def test_no_request_makes_a_file_call_in_the_event_loop(
     await ask_about_runs(panel, tmp_path)
     await ask_about_reports(panel, cluster, tmp_path)
     await ask_about_hangs(panel, cluster, tmp_path)
+    await ask_about_rollouts(panel, tmp_path)
     await panel.ask(clusters.REMOVE, cluster=cluster)
     assert all_requests() - panel.asked == set()
     assert "\n".join(files.found) == ""

@@ -244,6 +244,23 @@ SLURM = Noun(
         )
     },
 )
+ROLLOUTS = Noun(
+    later("Read trajectories that a trainer wrote"),
+    {
+        "show": Command(
+            "trajectories",
+            later("List the trajectories of a dump, or print one"),
+            function="show",
+            examples=(
+                ("rollouts show rollout/", later("a folder of AReaL, verl or NeMo RL")),
+                ("rollouts show 12.jsonl --search 'boxed{'", later("those with this text")),
+                ("rollouts show 12.jsonl --item 7", later("one, turn by turn")),
+                ("rollouts show 12.jsonl --stats", later("lengths, rewards and groups")),
+            ),
+        ),
+    },
+    default="show",
+)
 
 GROUPS: dict[str, dict[str, Entry]] = {
     later("Debug"): {
@@ -308,6 +325,9 @@ GROUPS: dict[str, dict[str, Entry]] = {
             ),
         ),
     },
+    later("Rollouts"): {
+        "rollouts": ROLLOUTS,
+    },
     later("Clusters"): {
         "clusters": CLUSTERS,
         "slurm": SLURM,
@@ -365,6 +385,7 @@ VERB_ALIASES: dict[str, dict[str, str]] = {
     },
     "profile": {"gather": "download"},
     "presets": {"list": "ls", "delete": "rm", "remove": "rm"},
+    "rollouts": {"open": "show"},
     "clusters": {"list": "ls", "remove": "rm"},
     "slurm": {"list": "ls"},
 }

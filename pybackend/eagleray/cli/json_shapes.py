@@ -21,6 +21,12 @@ from eagleray.features.pdb.sessions import WaitingPdb
 from eagleray.features.presets.debug_runs import Row as PresetRow
 from eagleray.features.reports.handlers import wire_report, wire_table
 from eagleray.features.reports.model import LoadedReport, ReportTable
+from eagleray.features.rollouts.trajectories.model import (
+    DumpStatistics,
+    TrajectoryGroup,
+    TrajectoryItem,
+    TrajectoryPage,
+)
 from eagleray.features.runs.handlers import wire_run
 from eagleray.features.runs.records import StoredRun
 from eagleray.features.workers.model import LiveWorker, LogEnd, PausedWorker
@@ -304,6 +310,72 @@ INSPECTION: Shape = {
     ),
 }
 
+_ROW = (
+    "item",
+    "file",
+    "line",
+    "format",
+    "group",
+    "sample",
+    "step",
+    "reward",
+    "tokens",
+    "prompt_tokens",
+    "first_version",
+    "last_version",
+    "truncated",
+    "prompt",
+    "completion",
+    "problem",
+)
+_TRAJECTORY = ("row", "turns", "columns", "fields", "raw", "cut")
+_GROUP = ("name", "prompt", "shared", "equal_rewards", "members")
+_STATISTICS = (
+    "items",
+    "problems",
+    "formats",
+    "unit",
+    "lengths",
+    "rewards",
+    "reward_bins",
+    "length_bins",
+    "without_reward",
+    "truncated",
+    "groups",
+    "singles",
+    "zero_advantage",
+    "duplicates",
+    "findings",
+    "by_group",
+)
+TRAJECTORIES: Shape = {
+    **_VERSION,
+    "path": Field("the dump"),
+    "items": Field("lines that were read, null with --item, --group and --stats", _INTEGER_OR_NULL),
+    "matches": Field(
+        "how many the list would have, null if they weren't counted", _INTEGER_OR_NULL
+    ),
+    "rows": Field(
+        f"list of {{{', '.join(_ROW)}}}; prompt and completion are their beginnings", "array", _ROW
+    ),
+    "unfinished": Field(
+        "last lines without an end: list of {file, line, text}", "array", ("file", "line", "text")
+    ),
+    "trajectory": Field(
+        f"with --item: {{{', '.join(_TRAJECTORY)}}}: turns {{role, text, trained}}, a list for each column of tokens",
+        "object or null",
+        _TRAJECTORY,
+    ),
+    "group": Field(
+        f"with --group: {{{', '.join(_GROUP)}}}: members {{row, completion, duplicate_of}}",
+        "object or null",
+        _GROUP,
+    ),
+    "statistics": Field(
+        f"with --stats: {{{', '.join(_STATISTICS)}}}", "object or null", _STATISTICS
+    ),
+}
+
 SHAPES: dict[str, tuple[str, Shape]] = {
     "clusters": ("a list of", CLUSTER),
     "slurm": ("a list of", JOB),
@@ -318,6 +390,7 @@ SHAPES: dict[str, tuple[str, Shape]] = {
     "report": ("one", REPORT),
     "stacks": ("one", PICTURE),
     "inspect": ("one", INSPECTION),
+    "trajectories": ("one", TRAJECTORIES),
 }
 
 
@@ -400,6 +473,26 @@ def preset_json(row: PresetRow) -> Json:
 def report_json(report: LoadedReport, tables: Sequence[ReportTable]) -> Json:
     shown = [asdict(wire_table(table, len(table.rows))) for table in tables]
     return _shaped(wire_report(report), REPORT, tables=shown)
+
+
+def trajectories_json(
+    path: str,
+    page: TrajectoryPage | None = None,
+    item: TrajectoryItem | None = None,
+    group: TrajectoryGroup | None = None,
+    statistics: DumpStatistics | None = None,
+) -> Json:
+    return {
+        "version": VERSION,
+        "path": path,
+        "items": page and page.items,
+        "matches": page and page.matches,
+        "rows": [asdict(row) for row in page.rows] if page else [],
+        "unfinished": [asdict(line) for line in page.unfinished] if page else [],
+        "trajectory": item and asdict(item),
+        "group": group and asdict(group),
+        "statistics": statistics and asdict(statistics),
+    }
 
 
 def state_of(worker: PausedWorker) -> str:

@@ -11,6 +11,7 @@ from eagleray.features.pdb import handlers as pdb
 from eagleray.features.presets import handlers as presets
 from eagleray.features.profiling import handlers as profiling
 from eagleray.features.reports import handlers as reports
+from eagleray.features.rollouts import handlers as rollouts
 from eagleray.features.runs import handlers as runs
 from eagleray.features.source_mapping import handlers as source_mapping
 from eagleray.features.workers import handlers as workers
@@ -47,3 +48,4 @@ def register(server: RequestServer, app: App) -> None:
     profiling.register(server, app.profiling, app.runs)
     reports.register(server, app.reports)
     hangs.register(server, app.pictures, app.sentences)
+    rollouts.register(server, app.trajectories)

@@ -29,6 +29,7 @@ FEATURES = (
     "profiling",
     "reports",
     "hangs",
+    "rollouts",
 )
 
 Declared = Request[Any, Any] | LongRequest[Any, Any] | Notification[Any]

@@ -1,0 +1,55 @@
+"""Parsers of what trainers dump: lines of trajectories, and files of them."""
+
+from __future__ import annotations
+
+import json
+
+from eagleray.features.rollouts.trajectories.dump import TrajectoryDump
+from eagleray.features.rollouts.trajectories.formats import read_line
+from eagleray.features.rollouts.trajectories.reading import DumpReading
+from eagleray.features.rollouts.trajectories.rows import ItemLimits, item_of
+from eagleray.features.rollouts.trajectories.search import matching_items
+from eagleray.features.rollouts.trajectories.statistics import sum_up
+from eagleray.features.rollouts.trajectories.table import DumpTable
+from eagleray.wire.requests import Wire
+
+from tests.fuzz.target import Target, of_json
+from tests.fuzz.targets.scratch import written
+from tests.rollouts.trajectories.dumps import areal, nemo, own, verl
+
+LINES = [areal(1, 0), verl(1, 0), nemo(1), own("g", 0)]
+
+
+def line(text: str) -> None:
+    """What is shown of it can be sent to the editor."""
+    read_line(text.encode("utf-8", "surrogatepass"))
+    dumped((text + "\n").encode("utf-8", "surrogatepass"))
+
+
+def dumped(raw: bytes) -> None:
+    path = written("rollouts/a.jsonl", raw)
+    dump = TrajectoryDump(path, 64)
+    dump.refresh()
+    dump.extend(DumpReading())
+    table = DumpTable(dump)
+    table.extend(DumpReading())
+    shown = [item_of(line, table.endings(), ItemLimits(50, 3)) for line in dump.lines(0, 20)]
+    values = Wire().plain([*shown, sum_up(dump, table)])
+    json.dumps(values, allow_nan=False, ensure_ascii=False).encode()
+    list(matching_items(dump, "it", 0, DumpReading(), 64))
+
+
+TARGETS = (
+    of_json("trajectory-lines", line, LINES),
+    Target(
+        "trajectory-dumps",
+        "bytes",
+        dumped,
+        [
+            "".join(json.dumps(record) + "\n" for record in LINES).encode(),
+            b'\xef\xbb\xbf{"a": 1}\n\n{',
+        ],
+        (),
+        ("\n", "{", "}", '"', "\r\n"),
+    ),
+)
