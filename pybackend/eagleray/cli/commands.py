@@ -302,6 +302,16 @@ GROUPS: dict[str, dict[str, Entry]] = {
                 ("inspect --pid 4711", later("the stack of a process of this machine")),
             ),
         ),
+        "doctor": Command(
+            "doctor",
+            later("Find the first cause of a failure in logs"),
+            examples=(
+                ("doctor /tmp/ray/session_latest/logs", later("all logs of a node")),
+                ("doctor slurm-4711.out --json", later("one file, as JSON")),
+                ("doctor --run 3f9c", later("the output of a run")),
+                ("doctor --test rules.json", later("try the examples of your rules")),
+            ),
+        ),
         "workers": WORKERS,
         "runs": RUNS,
         "presets": PRESETS,

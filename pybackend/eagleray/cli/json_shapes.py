@@ -16,6 +16,7 @@ from eagleray.features.clusters.handlers import shown_cluster
 from eagleray.features.clusters.jobs import Jobs, shown_job
 from eagleray.features.clusters.model import Cluster, JobStatus
 from eagleray.features.debugging.model import Attachment
+from eagleray.features.doctor.model import Diagnosis
 from eagleray.features.pdb.handlers import wire_session
 from eagleray.features.pdb.sessions import WaitingPdb
 from eagleray.features.presets.debug_runs import Row as PresetRow
@@ -309,6 +310,39 @@ INSPECTION: Shape = {
         ("expression", "value", "error"),
     ),
 }
+_EVIDENCE = ("path", "line", "text", "time", "node", "worker", "repeats")
+_CAUSE = (
+    "id",
+    "sentence",
+    "fix",
+    "evidence",
+    "secondary",
+    "severity",
+    "count",
+    "files",
+    "source",
+    "settings",
+)
+DIAGNOSIS: Shape = {
+    **_VERSION,
+    "sentence": Field("what a user reads first"),
+    "causes": Field(
+        f"list of {{{', '.join(_CAUSE)}}}, the earliest first and consequences (secondary) last; evidence is a list of "
+        f"{{{', '.join(_EVIDENCE)}}}",
+        "array",
+        _CAUSE,
+    ),
+    "unknown": Field(
+        f"errors that no rule explains, the earliest first: list of {{{', '.join(_EVIDENCE)}}}",
+        "array",
+        _EVIDENCE,
+    ),
+    "checked": Field(
+        "{files, bytes, rules, unchecked}: what was read, and which files were not, as {path, reason}",
+        "object",
+        ("files", "bytes", "rules", "unchecked"),
+    ),
+}
 
 _ROW = (
     "item",
@@ -391,6 +425,7 @@ SHAPES: dict[str, tuple[str, Shape]] = {
     "stacks": ("one", PICTURE),
     "inspect": ("one", INSPECTION),
     "trajectories": ("one", TRAJECTORIES),
+    "doctor": ("one", DIAGNOSIS),
 }
 
 
@@ -535,3 +570,7 @@ def _shaped(record: Any, shape: Iterable[str], **instead: object) -> Json:
     """The fields of `record` that the shape names, in its order."""
     values = {"version": VERSION, **asdict(record), **instead}
     return {name: values[name] for name in shape}
+
+
+def diagnosis_json(diagnosis: Diagnosis) -> Json:
+    return {"version": VERSION, **asdict(diagnosis)}

@@ -1,0 +1,135 @@
+"""`eagleray doctor`: the first cause in logs of a program that fails."""
+
+from __future__ import annotations
+
+import argparse
+import threading
+from pathlib import Path
+
+from attrs import asdict
+
+from eagleray.app import App
+from eagleray.cli.arguments import add_json, completed
+from eagleray.cli.json_shapes import diagnosis_json
+from eagleray.cli.output import print_json, say
+from eagleray.cli.runs import suggesting_runs
+from eagleray.common.errors import printable
+from eagleray.common.l10n import t
+from eagleray.common.off_loop import off_loop
+from eagleray.features.doctor import texts
+from eagleray.features.doctor.diagnosing import diagnose
+from eagleray.features.doctor.log_files import list_logs
+from eagleray.features.doctor.model import Diagnosis
+from eagleray.features.doctor.rule_files import all_rules, example_results, read_rules
+
+# The exit code for an error in the logs, with --exit-code.
+TROUBLE = 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_json(parser)
+    paths = parser.add_argument(
+        "paths", metavar="PATH", nargs="*", default=[], help=t("Read this log file or folder.")
+    )
+    completed(paths, "files")
+    run_id = parser.add_argument(
+        "--run",
+        metavar="RUN",
+        default="",
+        help=t("Read the output of this run, by its ID or its beginning."),
+    )
+    completed(run_id, "runs")
+    rules = parser.add_argument(
+        "--rules",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help=t("Use the rules in this JSON file, too."),
+    )
+    tested = parser.add_argument(
+        "--test",
+        metavar="FILE",
+        default="",
+        help=t("Try the examples of the rules in this JSON file instead."),
+    )
+    for action in (rules, tested):
+        completed(action, "files")
+    parser.add_argument(
+        "--exit-code",
+        action="store_true",
+        help=t("Exit with {code} if there is an error.", code=TROUBLE),
+    )
+
+
+def check(arguments: argparse.Namespace) -> str:
+    if sum(map(bool, (arguments.paths, arguments.run, arguments.test))) != 1:
+        return t("Specify one of PATH, --run and --test.")
+    return ""
+
+
+async def run(app: App, arguments: argparse.Namespace) -> int:
+    if arguments.test:
+        return _test(Path(arguments.test), arguments.json)
+    diagnosis = await _diagnosis(app, arguments)
+    if arguments.json:
+        print_json(diagnosis_json(diagnosis))
+    else:
+        print("\n".join(printable(line, 1000) for line in texts.lines(diagnosis)))
+    is_failing = bool(diagnosis.unknown) or any(
+        cause.severity == "error" for cause in diagnosis.causes
+    )
+    return TROUBLE if arguments.exit_code and is_failing else 0
+
+
+async def _diagnosis(app: App, arguments: argparse.Namespace) -> Diagnosis:
+    rules = all_rules([Path(file) for file in arguments.rules])
+    paths = [Path(path) for path in arguments.paths]
+    if arguments.run:
+        with suggesting_runs(app, arguments.run):
+            paths = [app.runs.find(arguments.run).output]
+    is_cancelled = threading.Event()
+
+    def read() -> Diagnosis:
+        files, unchecked = list_logs(paths)
+        progress = _ReadProgress(sum(file.size for file in files))
+        return diagnose(files, rules, unchecked, progress.add, is_cancelled.is_set)
+
+    try:
+        return await off_loop(read)
+    finally:
+        # Ctrl-C: the thread would read to the end.
+        is_cancelled.set()
+
+
+class _ReadProgress:
+    """Prints how much was read, at most once for each tenth of a long reading."""
+
+    _LONG = 500_000_000
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._read = 0
+        self._printed = 0
+
+    def add(self, count: int) -> None:
+        self._read += count
+        tenth = 10 * self._read // max(1, self._size)
+        if self._size >= self._LONG and tenth > self._printed:
+            self._printed = tenth
+            say(t("{percent} % read", percent=10 * tenth))
+
+
+def _test(path: Path, as_json: bool) -> int:
+    results = example_results(read_rules(path))
+    wrong = [result for result in results if not result.is_right]
+    if as_json:
+        print_json({"examples": len(results), "wrong": [asdict(result) for result in wrong]})
+        return 1 if wrong else 0
+    for result in wrong:
+        if result.should_match:
+            text = t("{rule} doesn't match: {line}", rule=result.rule, line=result.line)
+        else:
+            text = t("{rule} matches: {line}", rule=result.rule, line=result.line)
+        print(printable(text, 500))
+    print(t("{n} examples, {wrong} wrong", n=len(results), wrong=len(wrong)))
+    return 1 if wrong else 0

@@ -1,0 +1,233 @@
+"""Reads logs and names the causes of trouble, the earliest first."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+
+from attrs import define, evolve, field
+
+from eagleray.common.errors import printable
+from eagleray.common.redact import redact_text
+from eagleray.features.doctor import texts
+from eagleray.features.doctor.line_reading import ReadableLog
+from eagleray.features.doctor.literal_scan import Hit, LiteralScan, OnBytes
+from eagleray.features.doctor.log_files import ScannedFile
+from eagleray.features.doctor.log_lines import LogLine, parse_line, time_of
+from eagleray.features.doctor.matching import Match, Matcher, filled
+from eagleray.features.doctor.model import (
+    SEVERITIES,
+    Cause,
+    Checked,
+    Diagnosis,
+    LogEvidence,
+    Rule,
+    UncheckedFile,
+)
+from eagleray.features.doctor.unknown_errors import MARKERS, TRACEBACK, exception_in, is_error
+
+# Of one rule in one file.
+_MOST_MATCHES = 1000
+_MOST_UNKNOWN = 20
+_MOST_EVIDENCE = 10
+_LONGEST_TEXT = 500
+_NO_TIME = float("inf")
+
+
+def diagnose(
+    files: Sequence[ScannedFile],
+    rules: Sequence[Rule],
+    unchecked: Sequence[UncheckedFile] = (),
+    on_bytes: OnBytes = lambda _count: None,
+    is_cancelled: Callable[[], bool] = lambda: False,
+) -> Diagnosis:
+    """The diagnosis of what is in `files` now; blocks while it reads.
+
+    A cancelled one has what was read until then.
+    """
+    matcher = Matcher(rules)
+    literals = [text.encode() for text in (*matcher.literals(), *MARKERS)]
+    scan = LiteralScan(files, literals, on_bytes, is_cancelled)
+    findings = _Findings(matcher)
+    for number, hits in _by_file(scan.hits()):
+        _read_file(number, files[number], hits, scan, findings)
+    checked = Checked(
+        len(files) - len(scan.unread),
+        sum(file.size for file in files),
+        len(rules),
+        (
+            *unchecked,
+            *(UncheckedFile(str(files[item.file].path), item.reason) for item in scan.unread),
+        ),
+    )
+    return _diagnosis(findings, checked)
+
+
+def _by_file(hits: Iterator[Hit]) -> Iterator[tuple[int, Iterator[Hit]]]:
+    from itertools import groupby
+
+    return groupby(hits, key=lambda hit: hit.file)
+
+
+@define
+class _MatchedRule:
+    """What one rule has matched: its first lines in each file."""
+
+    match: Match
+    count: int = 0
+    evidence: list[LogEvidence] = field(factory=list)
+
+
+@define
+class _Findings:
+    matcher: Matcher
+    groups: dict[str, _MatchedRule] = field(factory=dict)
+    unknown: list[LogEvidence] = field(factory=list)
+
+
+def _read_file(
+    number: int, file: ScannedFile, hits: Iterator[Hit], scan: LiteralScan, findings: _Findings
+) -> None:
+    try:
+        log = ReadableLog(os.open(file.path, os.O_RDONLY | os.O_CLOEXEC))
+    except OSError:
+        # Removed since it was read; a rotated log is another file.
+        return
+    try:
+        _FileReading(number, file, log, scan, findings).read(hits)
+    finally:
+        log.close()
+
+
+@define
+class _FileReading:
+    """The lines of one file that have a literal."""
+
+    number: int
+    file: ScannedFile
+    log: ReadableLog
+    scan: LiteralScan
+    findings: _Findings
+    counts: dict[str, int] = field(factory=dict)
+    unknown: int = 0
+
+    def read(self, hits: Iterator[Hit]) -> None:
+        last_start = -1
+        for hit in hits:
+            start, raw = self.log.line_at(hit.offset)
+            if start != last_start:
+                self._line(hit, start, raw)
+            last_start = start
+
+    def _line(self, hit: Hit, start: int, raw: bytes) -> None:
+        line = parse_line(raw)
+        matches = self.findings.matcher.matches(line.text)
+        for match in matches:
+            self._matched(match, hit, start, line)
+        if not matches and self.unknown < _MOST_UNKNOWN:
+            self._unknown(hit, start, line, raw)
+
+    def _matched(self, match: Match, hit: Hit, start: int, line: LogLine) -> None:
+        rule = match.rule.id
+        count = self.counts[rule] = self.counts.get(rule, 0) + 1
+        group = self.findings.groups.setdefault(rule, _MatchedRule(match))
+        group.count += line.repeats
+        if count == 1:
+            group.evidence.append(self._evidence(hit, start, line))
+
+    def _unknown(self, hit: Hit, start: int, line: LogLine, raw: bytes) -> None:
+        if TRACEBACK in line.text:
+            self._traceback(hit, start, line, raw)
+        elif is_error(line.text):
+            self._add_unknown(self._evidence(hit, start, line))
+
+    def _traceback(self, hit: Hit, start: int, line: LogLine, raw: bytes) -> None:
+        after = self.log.lines_from(start + len(raw) + 1)
+        lines = [parse_line(text) for _, text in after]
+        # Lines of other workers come between those of this one.
+        own = [index for index, other in enumerate(lines) if other.worker == line.worker]
+        index = exception_in([lines[place].text for place in own])
+        if index < 0:
+            return
+        offset, _ = after[own[index]]
+        exception = lines[own[index]]
+        if not self.findings.matcher.matches(exception.text):
+            self._add_unknown(self._evidence(Hit(hit.file, offset), offset, exception))
+
+    def _add_unknown(self, evidence: LogEvidence) -> None:
+        self.unknown += 1
+        self.findings.unknown.append(evidence)
+
+    def _evidence(self, hit: Hit, start: int, line: LogLine) -> LogEvidence:
+        return LogEvidence(
+            str(self.file.path),
+            self._line_number(hit, start),
+            printable(redact_text(line.text[: 2 * _LONGEST_TEXT]), _LONGEST_TEXT),
+            self._time(start, line),
+            line.node,
+            line.worker,
+            line.repeats,
+        )
+
+    def _line_number(self, hit: Hit, start: int) -> int:
+        offset, lines = self.scan.lines_before(hit)
+        if start >= offset:
+            return lines + self.log.line_feeds(offset, start) + 1
+        return lines - self.log.line_feeds(start, offset) + 1
+
+    def _time(self, start: int, line: LogLine) -> float | None:
+        own = time_of(line.text, self.file.written_at)
+        if own is not None:
+            return own
+        for raw in self.log.lines_backwards(start):
+            earlier = time_of(parse_line(raw).text, self.file.written_at)
+            if earlier is not None:
+                return earlier
+        return None
+
+
+def _diagnosis(findings: _Findings, checked: Checked) -> Diagnosis:
+    causes = sorted((_cause(group) for group in findings.groups.values()), key=_order)
+    causes = _with_secondary(causes)
+    unknown = sorted(findings.unknown, key=_place)[:_MOST_UNKNOWN]
+    return Diagnosis(
+        texts.sentence(causes, unknown, checked), tuple(causes), tuple(unknown), checked
+    )
+
+
+def _cause(group: _MatchedRule) -> Cause:
+    rule = group.match.rule
+    evidence = sorted(group.evidence, key=_place)
+    groups = {
+        name: printable(redact_text(value), 200) for name, value in group.match.groups.items()
+    }
+    return Cause(
+        rule.id,
+        filled(rule.meaning, groups),
+        filled(rule.fix, groups),
+        tuple(evidence[:_MOST_EVIDENCE]),
+        rule.follows,
+        rule.severity,
+        group.count,
+        len(evidence),
+        rule.source,
+        rule.settings,
+    )
+
+
+def _with_secondary(causes: list[Cause]) -> list[Cause]:
+    """Consequences come last; without a cause of their own, the earliest of them is the cause."""
+    if not causes or any(not cause.secondary and cause.severity == "error" for cause in causes):
+        return sorted(causes, key=lambda cause: cause.secondary)
+    first = next((cause for cause in causes if cause.severity == "error"), causes[0])
+    rest = [cause for cause in causes if cause is not first]
+    return [evolve(first, secondary=False), *rest]
+
+
+def _order(cause: Cause) -> tuple[int, float, str, int]:
+    return SEVERITIES.index(cause.severity), *_place(cause.evidence[0])
+
+
+def _place(evidence: LogEvidence) -> tuple[float, str, int]:
+    """By time; lines without one come after those that have one, in the order of their file."""
+    return _NO_TIME if evidence.time is None else evidence.time, evidence.path, evidence.line

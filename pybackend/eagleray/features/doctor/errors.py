@@ -1,0 +1,33 @@
+"""Errors of a diagnosis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import t
+
+
+def no_such_path(path: Path) -> EaglerayError:
+    return EaglerayError(
+        "no-logs",
+        t("{path} doesn't exist.", path=printable(str(path))),
+        t("Name log files or folders with logs."),
+    )
+
+
+def no_logs(paths: Sequence[Path]) -> EaglerayError:
+    return EaglerayError(
+        "no-logs",
+        t("No log file is in {path}.", path=printable(", ".join(map(str, paths)))),
+        t("Ray writes its logs to /tmp/ray/session_latest/logs."),
+    )
+
+
+def bad_rules(path: Path, why: str) -> EaglerayError:
+    return EaglerayError(
+        "bad-rules",
+        t("{path} has no valid rules: {why}.", path=printable(str(path)), why=printable(why)),
+        t("Correct the file, then try again."),
+    )

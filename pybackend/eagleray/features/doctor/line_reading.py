@@ -1,0 +1,48 @@
+"""Reads the line around an offset of a file, and what stands near it."""
+
+from __future__ import annotations
+
+import os
+
+from attrs import define
+
+# A log line has its prefix and time within so many bytes before a sign of trouble, and all that matters after it.
+_AROUND = 4096
+# Back to a line that has a time: a traceback has none.
+_BACK = 65_536
+
+
+@define
+class ReadableLog:
+    """A file that is open for reading at any offset; its owner closes it."""
+
+    descriptor: int
+
+    def line_at(self, offset: int) -> tuple[int, bytes]:
+        """The start of the line around `offset`, or of its part that is read, and that line without its end."""
+        first = max(0, offset - _AROUND)
+        data = os.pread(self.descriptor, 2 * _AROUND, first)
+        at = offset - first
+        start = data.rfind(b"\n", 0, at) + 1
+        end = data.find(b"\n", at)
+        return first + start, data[start:end] if end >= 0 else data[start:]
+
+    def line_feeds(self, start: int, end: int) -> int:
+        return os.pread(self.descriptor, max(0, end - start), start).count(b"\n")
+
+    def lines_backwards(self, offset: int) -> list[bytes]:
+        """Lines that end before `offset`, the last of them first."""
+        first = max(0, offset - _BACK)
+        data = os.pread(self.descriptor, offset - first, first)
+        return data.split(b"\n")[::-1]
+
+    def lines_from(self, offset: int, size: int = 4 * _AROUND) -> list[tuple[int, bytes]]:
+        """Offset and text of the lines after `offset`, in the next `size` bytes."""
+        lines = []
+        for line in os.pread(self.descriptor, size, offset).split(b"\n"):
+            lines.append((offset, line))
+            offset += len(line) + 1
+        return lines
+
+    def close(self) -> None:
+        os.close(self.descriptor)

@@ -1,0 +1,85 @@
+"""Lists the log files of folders, and reads parts of them; a file that can't be read is reported."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from attrs import frozen
+
+from eagleray.common.l10n import t
+from eagleray.features.doctor.errors import no_logs, no_such_path
+from eagleray.features.doctor.model import UncheckedFile
+
+# Ray's own folders and logs of its services that hold no message of the program.
+_SKIPPED_FOLDERS = {".git", "node_modules", "__pycache__", "runtime_resources", "sockets"}
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zip")
+# What no log is, in folders; a file that is named is always read.
+_NO_LOGS = (
+    *(".py", ".pyc", ".so", ".pt", ".pth", ".safetensors", ".bin", ".npy", ".npz", ".pkl"),
+    *(".parquet", ".arrow", ".sqlite", ".nsys-rep", ".png", ".jpg", ".mp4", ".tar", ".whl"),
+)
+
+
+@frozen
+class ScannedFile:
+    """A file of `size` bytes that was last written at `written_at`; what is appended later isn't read."""
+
+    path: Path
+    size: int
+    written_at: float
+
+
+def list_logs(paths: Sequence[Path]) -> tuple[list[ScannedFile], list[UncheckedFile]]:
+    """The log files at `paths`, files and folders, each once, and those that can't be read.
+
+    Raises EaglerayError if a path doesn't exist, or no file is there.
+    """
+    files: dict[tuple[int, int], ScannedFile] = {}
+    unchecked: list[UncheckedFile] = []
+    for path in paths:
+        if not path.exists():
+            raise no_such_path(path)
+        for candidate in _candidates(path, unchecked):
+            _add(candidate, files, unchecked)
+    if not files and not unchecked:
+        raise no_logs(paths)
+    return list(files.values()), unchecked
+
+
+def _candidates(path: Path, unchecked: list[UncheckedFile]) -> Iterator[Path]:
+    if not path.is_dir():
+        yield path
+        return
+
+    def on_error(error: OSError) -> None:
+        unchecked.append(UncheckedFile(str(error.filename), error.strerror or ""))
+
+    for folder, folders, names in os.walk(path, onerror=on_error):
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED_FOLDERS)
+        for name in sorted(names):
+            if not name.endswith(_NO_LOGS):
+                yield Path(folder, name)
+
+
+def _add(
+    path: Path, files: dict[tuple[int, int], ScannedFile], unchecked: list[UncheckedFile]
+) -> None:
+    try:
+        status = path.stat()
+    except OSError as error:
+        unchecked.append(UncheckedFile(str(path), error.strerror or ""))
+        return
+    # A pipe or device would wait, or never end.
+    if not stat.S_ISREG(status.st_mode) or not status.st_size:
+        return
+    if path.name.endswith(_COMPRESSED):
+        unchecked.append(UncheckedFile(str(path), t("compressed")))
+    elif not os.access(path, os.R_OK):
+        unchecked.append(UncheckedFile(str(path), t("no permission")))
+    else:
+        # By identity: logs are linked, as `session_latest` is.
+        identity = (status.st_dev, status.st_ino)
+        files.setdefault(identity, ScannedFile(path, status.st_size, status.st_mtime))

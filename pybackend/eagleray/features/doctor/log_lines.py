@@ -1,0 +1,84 @@
+"""Reads one line of a log: without colours, Ray's prefix apart, with the time that is written in it."""
+
+from __future__ import annotations
+
+import re
+import time
+
+from attrs import frozen
+
+_COLOURS = re.compile(r"\x1b\[[0-9;:]*[A-Za-z]")
+# "(WorkerDict pid=29197, ip=33.138.51.184) ", "(raylet) ", "(TaskRunner pid=12) ", "(pid=12) ", also twice.
+_PREFIX = re.compile(
+    r"\((?:(?P<name>[^()=]{1,200}?) )?(?:pid=(?P<pid>\d{1,9})(?:, ip=(?P<ip>[0-9a-fA-F.:]{1,45}))?|(?P<daemon>raylet|gcs_server|autoscaler[^()]{0,20})(?:, ip=(?P<daemon_ip>[0-9a-fA-F.:]{1,45}))?)\) "
+)
+# "[repeated 14x across cluster]", at the end.
+_REPEATED = re.compile(r" ?\[repeated (?P<count>\d{1,9})x across cluster\](?: \(Ray dedup.*)?$")
+_MONTHS = r"(?P<month>\d\d)-(?P<day>\d\d)"
+_CLOCK = r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)(?:[.,](?P<fraction>\d{1,9}))?"
+# From the start of a line, after at most some brackets and the level.
+_TIMES = (
+    re.compile(rf"(?<!\d)(?P<year>20\d\d)[-/](?P<month>\d\d)[-/](?P<day>\d\d)[T ]{_CLOCK}"),
+    # vLLM: "INFO 11-21 01:25:07 [core.py:10]".
+    re.compile(rf"(?<!\d){_MONTHS} {_CLOCK}"),
+    # glog: "I1121 01:25:07.123456 4711 file.cc:12]".
+    re.compile(rf"(?<![\w])[IWEF](?P<month>\d\d)(?P<day>\d\d) {_CLOCK}"),
+)
+# Where a log line has its time.
+_TIME_WITHIN = 120
+
+
+@frozen
+class LogLine:
+    """`text` is without colours and prefix; `worker` is such as "WorkerDict pid=29197"; `repeats` counts folded lines."""
+
+    text: str
+    worker: str = ""
+    node: str = ""
+    repeats: int = 1
+
+
+def parse_line(raw: bytes) -> LogLine:
+    """A line in UTF-8; what isn't becomes replacement characters."""
+    text = _COLOURS.sub("", raw.decode("utf-8", "replace")).rstrip("\r\n")
+    worker = node = ""
+    prefix = _PREFIX.match(text)
+    if prefix:
+        name = prefix["name"] or prefix["daemon"] or ""
+        worker = f"{name} pid={prefix['pid']}".strip() if prefix["pid"] else name
+        node = prefix["ip"] or prefix["daemon_ip"] or ""
+        text = text[prefix.end() :]
+    repeats = 1
+    repeated = _REPEATED.search(text)
+    if repeated:
+        # The line itself was printed before the others were folded.
+        repeats = int(repeated["count"])
+        text = text[: repeated.start()]
+    return LogLine(text, worker, node, repeats)
+
+
+def time_of(text: str, written_at: float) -> float | None:
+    """The local time in a line, in seconds since 1970; None without one.
+
+    `written_at` is when its file was last written, of whose year a time without a year is.
+    """
+    for pattern in _TIMES:
+        match = pattern.search(text, 0, _TIME_WITHIN)
+        if match:
+            return _seconds(match, written_at)
+    return None
+
+
+def _seconds(match: re.Match[str], written_at: float) -> float | None:
+    parts = match.groupdict()
+    year = int(parts.get("year") or time.localtime(written_at).tm_year)
+    month, day, hour, minute, second = (
+        int(parts[name]) for name in ("month", "day", "hour", "minute", "second")
+    )
+    if not (1 <= month <= 12 and 1 <= day <= 31 and hour < 24 and minute < 60):
+        return None
+    seconds = time.mktime((year, month, day, hour, minute, second, 0, 0, -1))
+    if "year" not in parts and seconds > written_at + 86_400:
+        # Of last December, read in January.
+        seconds = time.mktime((year - 1, month, day, hour, minute, second, 0, 0, -1))
+    return seconds + float(f"0.{parts['fraction'] or 0}")

@@ -1,0 +1,58 @@
+"""Matches rules with the lines that have one of their literals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from attrs import define, field, frozen
+
+from eagleray.features.doctor.model import Rule
+
+# So far from a literal on either side does a pattern reach, which bounds its time.
+_REACH = 400
+
+
+@frozen
+class Match:
+    """A rule in a line, with the pattern's named groups."""
+
+    rule: Rule
+    groups: dict[str, str]
+
+
+@define
+class Matcher:
+    """All rules behind one question: which of them match this line."""
+
+    rules: Sequence[Rule]
+    _patterns: dict[str, re.Pattern[str]] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._patterns = {rule.id: re.compile(rule.pattern) for rule in self.rules}
+
+    def literals(self) -> list[str]:
+        return list(dict.fromkeys(text for rule in self.rules for text in rule.literals))
+
+    def matches(self, text: str) -> list[Match]:
+        return [match for rule in self.rules if (match := self._match(rule, text))]
+
+    def _match(self, rule: Rule, text: str) -> Match | None:
+        for literal in rule.literals:
+            at = text.find(literal)
+            if at >= 0:
+                part = text[max(0, at - _REACH) : at + len(literal) + _REACH]
+                match = self._patterns[rule.id].search(part)
+                if match:
+                    groups = {name: value or "" for name, value in match.groupdict().items()}
+                    return Match(rule, groups)
+        return None
+
+
+def filled(text: str, groups: dict[str, str]) -> str:
+    """`text` with `{name}` replaced; a group that didn't take part becomes "?"."""
+    return re.sub(r"\{(\w+)\}", lambda match: groups.get(match[1]) or "?", text)
+
+
+def group_names(pattern: str) -> Iterable[str]:
+    return re.compile(pattern).groupindex

@@ -1,0 +1,108 @@
+"""What follows from the text of a regular expression: the literals that each match contains, and whether it may take too long."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+with warnings.catch_warnings():
+    # `re._parser` since Python 3.11, which has no public name; `sre_parse` before.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import sre_constants as _constants
+    import sre_parse as _parser
+
+# With shorter ones, nearly every line is a candidate.
+SHORTEST_LITERAL = 5
+# A pattern is tried on a few hundred characters, where two of them still take less than a second.
+_MOST_UNBOUNDED = 2
+_REPEATS = (_constants.MAX_REPEAT, _constants.MIN_REPEAT)
+# `.{0,200}` is bounded enough.
+_BOUND = 200
+
+
+class PatternError(ValueError):
+    """The pattern can't be used; the text says why, in words for the author of the rule."""
+
+
+def literals_of(pattern: str) -> tuple[str, ...]:
+    """Texts of which every match of `pattern` contains at least one.
+
+    Raises PatternError for a pattern that isn't valid, may take too long, or has no literal of five characters.
+    """
+    try:
+        parsed = _parser.parse(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise PatternError(f"it isn't a valid regular expression: {error}") from error
+    _check_time(parsed)
+    if parsed.state.flags & re.IGNORECASE:
+        raise PatternError("it ignores case; write [Ee]rror where both occur")
+    literals = _literals(parsed)
+    if not literals or min(map(len, literals)) < SHORTEST_LITERAL:
+        raise PatternError(f"it needs a literal text of {SHORTEST_LITERAL} or more characters")
+    return tuple(dict.fromkeys(literals))
+
+
+def _literals(items: Any) -> list[str]:
+    """The best alternatives of a sequence: those whose shortest is the longest; none if it may match anything."""
+    candidates: list[list[str]] = []
+    current = ""
+    for operation, value in items:
+        if operation is _constants.LITERAL:
+            current += chr(value)
+            continue
+        candidates.append([current])
+        current = ""
+        candidates.append(_inner_literals(operation, value))
+    candidates.append([current])
+    return max(candidates, key=_quality)
+
+
+def _inner_literals(operation: Any, value: Any) -> list[str]:
+    if operation is _constants.SUBPATTERN:
+        # Letters of any case would need as many literals.
+        ignores_case = value[1] & re.IGNORECASE
+        return [] if ignores_case else _literals(value[3])
+    if operation is _constants.BRANCH:
+        branches = [_literals(branch) for branch in value[1]]
+        return [text for branch in branches for text in branch] if all(branches) else []
+    if operation in _REPEATS and value[0] >= 1:
+        return _literals(value[2])
+    return []
+
+
+def _quality(literals: list[str]) -> tuple[int, int]:
+    return min(map(len, literals), default=0), -len(literals)
+
+
+def _check_time(items: Any) -> None:
+    if _unbounded(items, is_inside=False) > _MOST_UNBOUNDED:
+        raise PatternError("it has more than two unbounded repeats; write .{0,200} in place of .*")
+
+
+def _unbounded(items: Any, is_inside: bool) -> int:
+    """The number of unbounded repeats; one within another takes exponential time."""
+    count = 0
+    for operation, value in items:
+        is_unbounded = operation in _REPEATS and value[1] > _BOUND
+        if is_unbounded and is_inside:
+            raise PatternError("a repeat within a repeat may take for ever")
+        if operation in (_constants.GROUPREF, _constants.GROUPREF_EXISTS) and is_inside:
+            raise PatternError("a back-reference within a repeat may take for ever")
+        is_repeated = operation in _REPEATS and value[1] > 1
+        inner = [_unbounded(part, is_inside or is_repeated) for part in _inner(operation, value)]
+        # Of alternatives, only one matches.
+        count += is_unbounded + max(inner, default=0)
+    return count
+
+
+def _inner(operation: Any, value: Any) -> list[Any]:
+    if operation in _REPEATS:
+        return [value[2]]
+    if operation is _constants.SUBPATTERN:
+        return [value[3]]
+    if operation is _constants.BRANCH:
+        return list(value[1])
+    if operation in (_constants.ASSERT, _constants.ASSERT_NOT):
+        return [value[1]]
+    return []

@@ -1,0 +1,146 @@
+"""Reads rules from JSON files: Eagleray's own in `rules/`, and those of users and teams."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from eagleray.common.paths import home
+from eagleray.features.doctor.errors import bad_rules
+from eagleray.features.doctor.matching import Matcher, group_names
+from eagleray.features.doctor.model import SEVERITIES, Rule
+from eagleray.features.doctor.patterns import PatternError, literals_of
+
+FORMAT = 1
+# In the home, beside presets; a team's own in the workspace.
+_USER_FILE = "doctor-rules.json"
+_REQUIRED = ("id", "pattern", "meaning", "fix", "source")
+_LISTS = ("examples", "counterexamples")
+_ID = re.compile(r"[a-z0-9][a-z0-9-]{1,60}")
+
+
+class RuleError(ValueError):
+    """A rule or a file of rules is wrong; the text says which one and why."""
+
+
+@frozen
+class ExampleResult:
+    """A line of a rule's examples: whether the rule `matches` it, and whether it should."""
+
+    rule: str
+    line: str
+    matches: bool
+    should_match: bool
+
+    @property
+    def is_right(self) -> bool:
+        return self.matches == self.should_match
+
+
+@cache
+def own_rules() -> tuple[Rule, ...]:
+    """Eagleray's rules, in the order of their files."""
+    folder = resources.files(__package__) / "rules"
+    files = sorted(file.name for file in folder.iterdir() if file.name.endswith(".json"))
+    texts = [(folder / name).read_text(encoding="utf-8") for name in files]
+    return tuple(rule for text in texts for rule in rules_of(json.loads(text)))
+
+
+def all_rules(more: list[Path]) -> tuple[Rule, ...]:
+    """Eagleray's rules, the user's, and those of `more`; a later one replaces an earlier one with the same ID.
+
+    Raises EaglerayError for a file without valid rules.
+    """
+    user_file = home() / _USER_FILE
+    files = [*([user_file] if user_file.exists() else []), *more]
+    rules = {rule.id: rule for rule in own_rules()}
+    for file in files:
+        rules.update({rule.id: rule for rule in read_rules(file)})
+    return tuple(rules.values())
+
+
+def read_rules(path: Path) -> tuple[Rule, ...]:
+    """The rules in `path`; raises EaglerayError with the reason if one of them isn't valid."""
+    try:
+        return rules_of(json.loads(path.read_text(encoding="utf-8-sig")))
+    except OSError as error:
+        raise bad_rules(path, error.strerror or str(error)) from error
+    except ValueError as error:
+        raise bad_rules(path, str(error)) from error
+
+
+def rules_of(value: Any) -> tuple[Rule, ...]:
+    """The rules in a file's JSON; raises RuleError."""
+    if not isinstance(value, dict) or value.get("format") != FORMAT:
+        raise RuleError(f'it needs "format": {FORMAT}')
+    entries = value.get("rules")
+    if not isinstance(entries, list):
+        raise RuleError('"rules" must be a list')
+    rules = tuple(_rule(entry, index) for index, entry in enumerate(entries))
+    ids = [rule.id for rule in rules]
+    for repeated in {rule for rule in ids if ids.count(rule) > 1}:
+        raise RuleError(f"the ID {repeated} occurs twice")
+    return rules
+
+
+def example_results(rules: tuple[Rule, ...]) -> list[ExampleResult]:
+    """Each example and counterexample of `rules`, tried."""
+    return [
+        ExampleResult(rule.id, line, bool(Matcher([rule]).matches(line)), should_match)
+        for rule in rules
+        for lines, should_match in ((rule.examples, True), (rule.counterexamples, False))
+        for line in lines
+    ]
+
+
+def _rule(entry: Any, index: int) -> Rule:
+    if not isinstance(entry, dict):
+        raise RuleError(f"rule {index + 1} isn't an object")
+    try:
+        _check_types(entry)
+        lists = {key: tuple(entry[key]) for key in _LISTS if key in entry}
+        literals = literals_of(entry["pattern"])
+        return _checked(Rule(**{**entry, **lists}, literals=literals))
+    except (PatternError, RuleError) as error:
+        raise RuleError(f"rule {entry.get('id', index + 1)}: {error}") from error
+
+
+def _check_types(entry: dict[str, Any]) -> None:
+    """Raises RuleError for a field that is missing, unknown or of another type."""
+    for key in _REQUIRED:
+        if not _is_text(entry.get(key)):
+            raise RuleError(f"{key} must be a text")
+    for key, value in entry.items():
+        if key in _LISTS:
+            is_right = isinstance(value, list) and all(map(_is_text, value))
+        elif key == "settings":
+            is_right = isinstance(value, dict) and all(map(_is_text, value.values()))
+        elif key == "follows":
+            is_right = isinstance(value, bool)
+        elif key == "severity":
+            is_right = value in SEVERITIES
+        elif key in _REQUIRED:
+            is_right = True
+        else:
+            raise RuleError(f"{key} isn't a field of rules")
+        if not is_right:
+            raise RuleError(f"{key} has no valid value")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _checked(rule: Rule) -> Rule:
+    if not _ID.fullmatch(rule.id):
+        raise RuleError("an ID has small letters, digits and hyphens")
+    for name in re.findall(r"\{(\w+)\}", rule.meaning + rule.fix):
+        if name not in group_names(rule.pattern):
+            raise RuleError(f"the pattern has no group {name}")
+    return rule

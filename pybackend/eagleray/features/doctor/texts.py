@@ -1,0 +1,89 @@
+"""Texts of diagnoses, for the terminal and for the first line of a report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from eagleray.common.errors import printable
+from eagleray.common.l10n import t
+from eagleray.features.doctor.model import Cause, Checked, Diagnosis, LogEvidence
+
+
+def sentence(causes: Sequence[Cause], unknown: Sequence[LogEvidence], checked: Checked) -> str:
+    """What a user reads first."""
+    if causes:
+        return causes[0].sentence
+    if unknown:
+        return t("No rule matches. The first error is: {text}", text=unknown[0].text)
+    return t("No rule matches, and no error is in {n} files.", n=checked.files)
+
+
+def lines(diagnosis: Diagnosis) -> list[str]:
+    """The diagnosis as text: causes with their evidence and fix, what follows from them, what is unknown."""
+    result: list[str] = []
+    for cause in diagnosis.causes:
+        if not cause.secondary:
+            result += [*_cause(cause), ""]
+    secondary = [cause for cause in diagnosis.causes if cause.secondary]
+    if secondary:
+        result += [t("These follow from it:"), *map(_secondary, secondary), ""]
+    if diagnosis.unknown:
+        result += _unknown(diagnosis)
+    elif not diagnosis.causes:
+        result += [diagnosis.sentence, ""]
+    return [*result, *_checked(diagnosis.checked)]
+
+
+def _cause(cause: Cause) -> list[str]:
+    shown = cause.evidence[:3]
+    result = [cause.sentence, *(f"  {_place(item)}" for item in shown)]
+    if cause.count > len(shown):
+        result.append("  " + t("lines: {n}, files: {files}", n=cause.count, files=cause.files))
+    result.append("  " + t("Fix: {text}", text=cause.fix))
+    result += [f"    {name}: {setting}" for name, setting in cause.settings.items()]
+    return result
+
+
+def _secondary(cause: Cause) -> str:
+    return "  " + t(
+        "{sentence} (lines: {n}, files: {files})",
+        sentence=cause.sentence,
+        n=cause.count,
+        files=cause.files,
+    )
+
+
+def _unknown(diagnosis: Diagnosis) -> list[str]:
+    if diagnosis.causes:
+        heading = t("Errors that no rule explains:")
+    else:
+        heading = t("No rule matches. The first errors are:")
+    return [heading, *(f"  {_place(item)}" for item in diagnosis.unknown[:5]), ""]
+
+
+def _place(evidence: LogEvidence) -> str:
+    source = " ".join(part for part in (evidence.worker, evidence.node) if part)
+    parts = [f"{evidence.path}:{evidence.line}", _clock(evidence.time), source]
+    return "  ".join(part for part in (*parts, evidence.text) if part)
+
+
+def _clock(at: float | None) -> str:
+    return "" if at is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+
+
+def _checked(checked: Checked) -> list[str]:
+    result = [
+        t(
+            "Checked {files} files ({size} MB) with {rules} rules.",
+            files=checked.files,
+            size=f"{checked.bytes / 1e6:.1f}",
+            rules=checked.rules,
+        )
+    ]
+    for item in checked.unchecked[:5]:
+        path = printable(item.path)
+        result.append(t("Not checked: {path} ({reason})", path=path, reason=item.reason))
+    if len(checked.unchecked) > 5:
+        result.append(t("{n} more files were not checked.", n=len(checked.unchecked) - 5))
+    return result

@@ -1,0 +1,47 @@
+"""Recognises lines that report an error which no rule explains: levels of loggers, tracebacks, signals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+TRACEBACK = "Traceback (most recent call last)"
+# Of which each such line has one; Chinese frameworks log "错误" (error) and "失败" (failed).
+MARKERS = (
+    TRACEBACK,
+    "ERROR",
+    "CRITICAL",
+    "FATAL",
+    "Fatal Python error",
+    "Segmentation fault",
+    "Bus error",
+    "core dumped",
+    "错误",
+    "失败",
+)
+# What loggers write before the level: brackets, a time, the place or name of the logger.  "Error rate: 0.1" has none.
+_LEVEL = re.compile(
+    r"^(?:\[[^\]]{0,80}\]\s{0,4}|\([^)]{0,80}\)\s{0,4}|[\d:.,/TZ+|-]{2,40}\s{1,4}|[\w./-]{1,60}:\d{1,6}\s{1,4}"
+    r"|[\w.]{1,60} [-|] |[^\w\s]{1,2}\s{0,4}){0,6}(?:ERROR|CRITICAL|FATAL)\b"
+)
+_SIGNALS = re.compile(
+    r"^(?:Fatal Python error: |.{0,80}Segmentation fault|.{0,80}Bus error|.{0,80}core dumped)"
+)
+_CHINESE = re.compile(r"(?:错误|失败)")
+# The last line of a traceback: "ValueError: …", "torch.cuda.OutOfMemoryError: …", "KeyboardInterrupt".
+_EXCEPTION = re.compile(r"^[A-Za-z_][\w.]{0,200}(?:\([\w.]{1,100}\))?(?::|$)")
+_FRAME = re.compile(r"^(?:\s|File \"|Traceback )")
+
+
+def is_error(text: str) -> bool:
+    """Whether a line without prefix and colours reports an error by its level or a signal."""
+    return bool(_LEVEL.search(text) or _SIGNALS.search(text) or _CHINESE.search(text))
+
+
+def exception_in(lines: Sequence[str]) -> int:
+    """The index of the line that names the exception, in the lines after "Traceback …"; -1 if it isn't there."""
+    for index, line in enumerate(lines):
+        if not line or _FRAME.match(line):
+            continue
+        return index if _EXCEPTION.match(line) else -1
+    return -1

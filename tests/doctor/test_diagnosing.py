@@ -1,0 +1,174 @@
+"""Causes in logs: the earliest first, what follows from it, errors that no rule explains."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from eagleray.common.errors import EaglerayError
+from eagleray.features.doctor import texts
+from eagleray.features.doctor.diagnosing import diagnose
+from eagleray.features.doctor.log_files import list_logs
+from eagleray.features.doctor.model import Diagnosis
+from eagleray.features.doctor.rule_files import own_rules
+
+GLOO = (
+    "RuntimeError: [../third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting"
+    " 1800000ms for recv operation to complete\n"
+)
+OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has\n"
+FILES = "OSError: [Errno 24] Too many open files: 'x'\n"
+
+
+def test_consequences_come_after_their_cause(tmp_path: Path) -> None:
+    for rank in range(5):
+        _write(tmp_path, f"worker-{rank}.err", f"2026-11-21 01:55:0{rank} ERROR\n{GLOO}")
+    _write(tmp_path, "worker-5.err", f"2026-11-21 01:25:07 INFO step 3\n{OOM}")
+
+    diagnosis = _diagnose(tmp_path)
+
+    assert [(cause.id, cause.secondary, cause.count) for cause in diagnosis.causes] == [
+        ("cuda-oom", False, 1),
+        ("gloo-timeout", True, 5),
+    ]
+    assert diagnosis.sentence == "A GPU has no 2.00 GiB of memory left."
+    assert diagnosis.causes[0].evidence[0].line == 2
+    assert "These follow from it:" in texts.lines(diagnosis)
+
+
+def test_earlier_of_two_causes_comes_first_whatever_their_files(tmp_path: Path) -> None:
+    _write(tmp_path, "a.err", f"2026-11-21 01:25:09 x\n{FILES}")
+    _write(tmp_path, "b.err", f"I1121 01:25:07.5 7 x.cc:1] x\n{OOM}")
+
+    assert [cause.id for cause in _diagnose(tmp_path).causes] == ["cuda-oom", "ulimit-nofile"]
+
+
+def test_consequence_without_a_cause_is_the_cause(tmp_path: Path) -> None:
+    _write(tmp_path, "a.err", GLOO)
+
+    (cause,) = _diagnose(tmp_path).causes
+
+    assert (cause.id, cause.secondary) == ("gloo-timeout", False)
+
+
+def test_warning_comes_after_an_error(tmp_path: Path) -> None:
+    warning = "2026-11-21 01:20:00 Waiting for 4 nodes to be ready, currently 3 nodes available\n"
+    _write(tmp_path, "a.out", f"{warning}2026-11-21 01:25:07 E\n{FILES}")
+
+    diagnosis = _diagnose(tmp_path)
+
+    assert [cause.id for cause in diagnosis.causes] == ["ulimit-nofile", "nodes-wait"]
+    assert diagnosis.causes[1].sentence == "The program waits for 4 nodes, and 3 have joined Ray."
+
+
+def test_traceback_without_a_rule_is_an_unknown_error(tmp_path: Path) -> None:
+    traceback = (
+        "(Policy pid=7, ip=10.0.0.3) Traceback (most recent call last):\n"
+        '(Policy pid=7, ip=10.0.0.3)   File "a.py", line 3, in f\n'
+        "(Policy pid=8, ip=10.0.0.4) step 3\n"
+        "(Policy pid=7, ip=10.0.0.3)     g()\n"
+        "(Policy pid=7, ip=10.0.0.3) mine.RewardError: no reward for sk-abcdefghijklmnopqrstuv\n"
+    )
+    _write(tmp_path, "driver.out", f"start\n{traceback}")
+
+    diagnosis = _diagnose(tmp_path)
+
+    (error,) = diagnosis.unknown
+    assert (error.line, error.worker, error.node) == (6, "Policy pid=7", "10.0.0.3")
+    assert error.text == "mine.RewardError: no reward for …"
+    assert diagnosis.sentence.endswith("mine.RewardError: no reward for …")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2026-11-21 01:25:07,123 ERROR trainer.py:12 -- it broke",
+        "[2026-11-21 01:25:07] [ERROR] it broke",
+        "CRITICAL:root:it broke",
+        "2026-11-21 01:25:07,123 - mine.trainer - ERROR - it broke",
+        "ERROR 11-21 01:25:07 [core.py:10] it broke",
+        "Fatal Python error: Segmentation fault",
+        "训练失败：数据为空",
+    ],
+)
+def test_line_with_an_error_level_is_an_unknown_error(tmp_path: Path, line: str) -> None:
+    _write(tmp_path, "a.out", f"{line}\n")
+
+    assert [error.text for error in _diagnose(tmp_path).unknown] == [line]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "step 3 Error rate: 0.1",
+        "Loaded module ERROR_CODES from x",
+        "2026-11-21 01:25:07,123 INFO no ERROR so far",
+        "the words FATAL and CRITICAL in the middle of a sentence",
+        "loss: 0.3 nan_count: 0",
+    ],
+)
+def test_ordinary_line_is_no_error(tmp_path: Path, line: str) -> None:
+    _write(tmp_path, "a.out", f"{line}\n")
+
+    diagnosis = _diagnose(tmp_path)
+
+    assert (diagnosis.causes, diagnosis.unknown) == ((), ())
+    assert diagnosis.sentence == "No rule matches, and no error is in 1 files."
+
+
+def test_folded_lines_are_counted(tmp_path: Path) -> None:
+    _write(tmp_path, "a.out", f"(W pid=1) {FILES.strip()} [repeated 14x across cluster]\n")
+
+    assert _diagnose(tmp_path).causes[0].count == 14
+
+
+def test_secret_is_in_no_output(tmp_path: Path) -> None:
+    _write(tmp_path, "a.out", f"api_key=verysecretvalue1 {FILES}")
+
+    assert "verysecret" not in str(_diagnose(tmp_path))
+
+
+def test_line_number_is_right_far_into_a_file(tmp_path: Path) -> None:
+    _write(tmp_path, "a.out", "x" * 99 + "\n" + ("y" * 99 + "\n") * 30_000 + FILES)
+
+    assert _diagnose(tmp_path).causes[0].evidence[0].line == 30_002
+
+
+def test_file_that_links_to_another_is_read_once(tmp_path: Path) -> None:
+    _write(tmp_path, "a.out", FILES)
+    (tmp_path / "latest.out").symlink_to(tmp_path / "a.out")
+
+    diagnosis = _diagnose(tmp_path)
+
+    assert (diagnosis.causes[0].count, diagnosis.checked.files) == (1, 1)
+
+
+def test_compressed_file_and_pipe_are_not_read(tmp_path: Path) -> None:
+    _write(tmp_path, "a.out", FILES)
+    _write(tmp_path, "b.out.gz", FILES)
+    os.mkfifo(tmp_path / "c.out")
+
+    diagnosis = _diagnose(tmp_path)
+
+    assert [item.reason for item in diagnosis.checked.unchecked] == ["compressed"]
+    assert diagnosis.checked.files == 1
+
+
+def test_missing_path_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(EaglerayError, match="doesn't exist"):
+        list_logs([tmp_path / "none"])
+
+
+def test_empty_folder_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(EaglerayError, match="No log file"):
+        list_logs([tmp_path])
+
+
+def _write(folder: Path, name: str, text: str) -> None:
+    (folder / name).write_text(text)
+
+
+def _diagnose(folder: Path) -> Diagnosis:
+    files, unchecked = list_logs([folder])
+    return diagnose(files, own_rules(), unchecked)

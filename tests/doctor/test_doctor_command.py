@@ -1,0 +1,96 @@
+"""`eagleray doctor`: text, JSON, exit codes, and the test of rules."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from eagleray.cli.json_shapes import DIAGNOSIS
+from eagleray.cli.main import main
+
+FILES = "2026-11-21 01:25:07 E\nOSError: [Errno 24] Too many open files: 'x'\n"
+
+
+def test_cause_is_printed_with_its_line_and_fix(
+    own_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "worker.err"
+    log.write_text(FILES)
+
+    assert main(["doctor", str(tmp_path)]) == 0
+
+    printed = capsys.readouterr().out
+    assert printed.startswith("A process ran out of file descriptors")
+    assert f"{log}:2  2026-11-21 01:25:07" in printed
+    assert "Fix: Run `ulimit -Sn 65535` before `ray start`" in printed
+
+
+def test_json_has_the_documented_fields(
+    own_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "worker.err").write_text(FILES)
+
+    assert main(["doctor", str(tmp_path), "--json", "--exit-code"]) == 3
+
+    value = json.loads(capsys.readouterr().out)
+    assert list(value) == list(DIAGNOSIS)
+    for field in ("causes", "unknown", "checked"):
+        rows = value[field] if isinstance(value[field], list) else [value[field]]
+        assert all(list(row) == list(DIAGNOSIS[field].fields) for row in rows)
+
+
+def test_clean_log_has_no_cause(
+    own_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "worker.out").write_text("step 1 loss 0.3\n")
+
+    assert main(["doctor", str(tmp_path), "--exit-code"]) == 0
+    assert capsys.readouterr().out.startswith("No rule matches, and no error is in 1 files.")
+
+
+def test_rules_of_a_file_are_used(
+    own_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "a.log"
+    log.write_text("E reward model returned nothing for p-12\n")
+
+    assert main(["doctor", str(log), "--rules", str(_rules(tmp_path))]) == 0
+    assert capsys.readouterr().out.startswith("The reward model has no answer for p-12.")
+
+
+def test_wrong_example_fails_the_test_of_rules(
+    own_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    right, wrong = _rules(tmp_path), _rules(tmp_path / "wrong", example="another line")
+
+    assert main(["doctor", "--test", str(right)]) == 0
+    assert capsys.readouterr().out == "1 examples, 0 wrong\n"
+    assert main(["doctor", "--test", str(wrong)]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "reward-empty doesn't match: another line",
+        "1 examples, 1 wrong",
+    ]
+
+
+@pytest.mark.parametrize("arguments", [[], ["x", "--run", "y"], ["x", "--test", "y"]])
+def test_wrong_arguments_are_refused(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        main(["doctor", *arguments])
+
+    assert refused.value.code == 2
+
+
+def _rules(folder: Path, example: str = "reward model returned nothing for p-1") -> Path:
+    folder.mkdir(exist_ok=True)
+    file = folder / "rules.json"
+    rule = {
+        "id": "reward-empty",
+        "pattern": r"reward model returned nothing for (?P<prompt>\S{1,40})",
+        "meaning": "The reward model has no answer for {prompt}.",
+        "fix": "Restart it.",
+        "source": "our wiki",
+        "examples": [example],
+    }
+    file.write_text(json.dumps({"format": 1, "rules": [rule]}))
+    return file
