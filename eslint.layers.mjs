@@ -13,6 +13,7 @@ const features = [
   "profiling",
   "reports",
   "hangs",
+  "inference",
   "rollouts",
   "first_run",
 ];

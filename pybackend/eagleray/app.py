@@ -31,6 +31,8 @@ from eagleray.features.debugging.debugging import Debugging
 from eagleray.features.debugging.hold_reminder import REMIND_AFTER_S
 from eagleray.features.hangs.paused_sentences import PausedSentences, taking_here
 from eagleray.features.hangs.pictures import Pictures
+from eagleray.features.inference.servers import Servers
+from eagleray.features.inference.stored import AddedServers
 from eagleray.features.inspections.inspections import Inspections
 from eagleray.features.pdb.pdb import Pdb
 from eagleray.features.presets.debug_runs import DebugRuns
@@ -133,6 +135,7 @@ class App:
     pictures: Pictures
     sentences: PausedSentences
     trajectories: Trajectories
+    servers: Servers
 
     async def close(self) -> None:
         """Ends every connection; workers that are held stay held."""
@@ -199,6 +202,14 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         connections.routes_to_departed_node,
     )
 
+    preparing = RunPreparation(
+        clusters.id_of,
+        versions.local,
+        versions.of_cluster,
+        [unmatched, nsys_problems],
+        joined_python,
+    )
+
     async def dashboard(cluster: str, say: Callable[[str], None] = lambda _: None) -> Dashboard:
         return watch.dashboard(await clusters.resolve(cluster, say))
 
@@ -231,13 +242,7 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
             watch.dashboard, adapters.routes, connections.routes, NodeRoutes(connections).routes
         ),
         inspections=Inspections(source_mapping, watch.dashboard, connections.is_local),
-        preparing=RunPreparation(
-            clusters.id_of,
-            versions.local,
-            versions.of_cluster,
-            [unmatched, nsys_problems],
-            joined_python,
-        ),
+        preparing=preparing,
         cluster_pythons=cluster_pythons if settings.discovery == "own" else list,
         debug_runs=DebugRuns(OwnPresets(home() / "presets")),
         runs=runs,
@@ -250,4 +255,5 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
             workers, taking_here(watch.dashboard, connections.is_local), lambda: watch.visible
         ),
         trajectories=Trajectories(),
+        servers=Servers(runs, preparing, AddedServers(home() / "servers.json")),
     )

@@ -88,7 +88,7 @@ async def test_states_of_ended_runs_are_those_of_the_glossary(own_home: Path) ->
 
 
 async def test_schema_command_prints_schemas_and_their_names(own_home: Path) -> None:
-    names = (await eagleray("schema")).out.split()
+    names = (await eagleray("schema")).out.splitlines()
     assert {"paused", "continue", "detach", "runs", "report"} <= set(names)
     for name in names:
         schema = json.loads((await eagleray("schema", name)).out)

@@ -10,7 +10,7 @@ from eagleray.features.presets.model import ANSWERS
 ADDRESS_HELP = "8265, host:8265, http://…, ssh://HOST/8265, slurm://JOB or ssh://HOST/slurm://JOB"
 LONGEST_PAUSE_S = 3600
 # What completion offers for an argument; see `completed`.
-COMPLETED = ("workers", "paused", "runs", "clusters", "presets", "files")
+COMPLETED = ("workers", "paused", "runs", "servers", "clusters", "presets", "files")
 
 
 def completed(action: argparse.Action, kind: str) -> None:
@@ -78,14 +78,7 @@ def add_start(run: argparse.ArgumentParser) -> None:
             options=", ".join(sorted(ANSWERS)),
         ),
     )
-    run.add_argument(
-        "--env",
-        metavar="NAME=VALUE",
-        action="append",
-        type=_variable,
-        default=[],
-        help=t("Set an environment variable of the program."),
-    )
+    add_variables(run)
     run.add_argument(
         "--anyway", action="store_true", help=t("Start even if the program's Python can't use Ray.")
     )
@@ -100,6 +93,17 @@ def add_start(run: argparse.ArgumentParser) -> None:
     )
     run.add_argument("--detach", action="store_true", help=t("Print the run ID and exit."))
     run.add_argument("--yes", action="store_true", help=t("Don't ask before submitting to SLURM."))
+
+
+def add_variables(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--env",
+        metavar="NAME=VALUE",
+        action="append",
+        type=_variable,
+        default=[],
+        help=t("Set an environment variable of the program."),
+    )
 
 
 def check_start(arguments: argparse.Namespace) -> str:

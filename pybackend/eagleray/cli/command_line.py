@@ -131,9 +131,9 @@ def _with_verb(name: str, noun: Noun, rest: list[str], verbose: bool) -> Wanted:
 
 
 def split_program(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Our arguments, and the user's command after the first `--` of `run` or `profile`."""
+    """Our arguments, and the user's command after the first `--` of `run`, `profile` or `serve`."""
     every = list(arguments)
-    starts = [every.index(name) for name in ("run", "profile") if name in every]
+    starts = [every.index(name) for name in ("run", "profile", "serve") if name in every]
     if starts and "--" in every[min(starts) :]:
         at = every.index("--", min(starts))
         return every[:at], every[at + 1 :]

@@ -135,6 +135,64 @@ RUNS = Noun(
         ),
     },
 )
+SERVE = Noun(
+    later("Start inference servers, list and stop them"),
+    {
+        "ls": Command(
+            "serve",
+            later("List inference servers and their states"),
+            arguments="add_list_arguments",
+            function="list_servers",
+            examples=(("serve ls", ""),),
+        ),
+        "start": Command(
+            "serve",
+            later("Start a server, and return when it answers"),
+            arguments="add_start_arguments",
+            function="start",
+            takes_program=True,
+            examples=(
+                ("serve start -- vllm serve Qwen/Qwen3-0.6B", later("on this machine")),
+                (
+                    "serve start --cluster head:8265 -- vllm serve Qwen/Qwen3-0.6B",
+                    later("as a job of a Ray cluster"),
+                ),
+                (
+                    "serve start --name judge --key-env KEY -- python server.py --port 9000",
+                    later("a server of your own"),
+                ),
+            ),
+        ),
+        "stop": Command(
+            "serve",
+            later("Stop a server with all its processes"),
+            arguments="add_stop_arguments",
+            function="stop",
+            examples=(("serve stop vllm", ""),),
+        ),
+        "restart": Command(
+            "serve",
+            later("Restart a server with its port and key"),
+            arguments="add_stop_arguments",
+            function="restart",
+            examples=(("serve restart vllm", ""),),
+        ),
+        "env": Command(
+            "serve",
+            later("Print the variables by which programs use a server"),
+            arguments="add_name_arguments",
+            function="env",
+            examples=(("serve env vllm", later("variables of a shell")),),
+        ),
+        "add": Command(
+            "serve",
+            later("Add a server that already runs"),
+            arguments="add_url_arguments",
+            function="add",
+            examples=(("serve add http://gpu-1:8000/v1 --key-env MY_KEY", later("with its key")),),
+        ),
+    },
+)
 PROFILE = Noun(
     later("Record workers with Nsight Systems"),
     {
@@ -315,6 +373,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "workers": WORKERS,
         "runs": RUNS,
         "presets": PRESETS,
+        "serve": SERVE,
         "pdb": Command(
             "pdb",
             later("List workers in Ray's own pdb, or open one"),
@@ -394,6 +453,7 @@ VERB_ALIASES: dict[str, dict[str, str]] = {
         "remove": "rm",
     },
     "profile": {"gather": "download"},
+    "serve": {"list": "ls", "rm": "stop"},
     "presets": {"list": "ls", "delete": "rm", "remove": "rm"},
     "rollouts": {"open": "show"},
     "clusters": {"list": "ls", "remove": "rm"},

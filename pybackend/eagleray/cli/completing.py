@@ -38,6 +38,14 @@ def _names(kind: str) -> list[str]:
         from eagleray.features.runs.records import RunRecords
 
         return [item.record.id for item in RunRecords(runs()).listed()]
+    if kind == "servers":
+        from eagleray.common.paths import home, runs
+        from eagleray.features.inference.stored import AddedServers
+        from eagleray.features.runs.records import RunRecords
+
+        plans = [item.plan.server for item in RunRecords(runs()).listed()]
+        names = [server.name for server in AddedServers(home() / "servers.json").all()]
+        return [*(plan.name for plan in plans if plan is not None), *names]
     if kind == "presets":
         from eagleray.common.paths import home
         from eagleray.features.presets.debug_runs import DebugRuns

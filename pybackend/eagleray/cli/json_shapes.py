@@ -17,6 +17,8 @@ from eagleray.features.clusters.jobs import Jobs, shown_job
 from eagleray.features.clusters.model import Cluster, JobStatus
 from eagleray.features.debugging.model import Attachment
 from eagleray.features.doctor.model import Diagnosis
+from eagleray.features.inference.environment import environment_of
+from eagleray.features.inference.model import InferenceServer
 from eagleray.features.pdb.handlers import wire_session
 from eagleray.features.pdb.sessions import WaitingPdb
 from eagleray.features.presets.debug_runs import Row as PresetRow
@@ -211,6 +213,30 @@ RUN: Shape = {
         "object or null",
         _RUN_PICTURE,
     ),
+}
+_SERVER: Shape = {
+    **_VERSION,
+    "name": Field("what `eagleray serve` takes"),
+    "url": Field('base of its API with /v1, "" before it listens'),
+}
+SERVER: Shape = {
+    **_SERVER,
+    "state": Field('"starting", "ready", "unhealthy", "stopping", "stopped" or "failed"'),
+    "model": Field('what it serves, "" if unknown'),
+    "engine": Field('"vllm", "sglang", "llama.cpp", "transformers" or ""'),
+    "run_id": Field('id of its run, "" for an added address'),
+    "has_key": Field("whether it has an API key", "boolean"),
+    "reason": Field("why it isn't ready"),
+    "warning": Field('what you should know of it, else ""'),
+}
+STARTED_SERVER: Shape = {**_SERVER, "api_key": Field("its API key"), **SERVER}
+SERVER_VARIABLES: Shape = {
+    **_VERSION,
+    "OPENAI_BASE_URL": Field("URL with /v1"),
+    "OPENAI_API_KEY": Field('its key, "EMPTY" for none'),
+    "ANTHROPIC_BASE_URL": Field("URL without /v1"),
+    "ANTHROPIC_API_KEY": Field("the same key"),
+    "AREAL_LLM_SERVER_ADDRS": Field("host:port"),
 }
 PRESET: Shape = {
     **_VERSION,
@@ -420,6 +446,10 @@ SHAPES: dict[str, tuple[str, Shape]] = {
     "logs": ("one", LOG),
     "pdb": ("a list of", PDB_SESSION),
     "runs": ("a list of", RUN),
+    "serve": ("a list of", SERVER),
+    "serve start, serve restart": ("one", STARTED_SERVER),
+    "serve stop, serve add": ("one", SERVER),
+    "serve env": ("one", SERVER_VARIABLES),
     "presets": ("a list of", PRESET),
     "report": ("one", REPORT),
     "stacks": ("one", PICTURE),
@@ -499,6 +529,20 @@ def run_json(run: StoredRun) -> Json:
         _shaped(worker, RUN_WORKER, cluster=run.state.cluster) for worker in run.state.workers
     ]
     return _shaped(wire_run(run), RUN, workers=workers)
+
+
+def server_json(server: InferenceServer) -> Json:
+    """Without its key."""
+    return _shaped(server, SERVER, has_key=bool(server.api_key))
+
+
+def started_server_json(server: InferenceServer) -> Json:
+    """With its key: the caller has started it."""
+    return _shaped(server, STARTED_SERVER, has_key=bool(server.api_key))
+
+
+def server_variables_json(server: InferenceServer) -> Json:
+    return {"version": VERSION, **environment_of(server)}
 
 
 def preset_json(row: PresetRow) -> Json:

@@ -38,6 +38,8 @@ STEPS: dict[str, str] = {
     "not-inspected": later("`eagleray stacks --pids PID` shows its stack."),
     "no-picture": later("Select a file that `eagleray stacks --save` wrote."),
     "unknown-run": later("`eagleray runs` lists runs."),
+    "unknown-server": later("`eagleray serve ls` lists servers."),
+    "server-name-taken": later("`eagleray serve stop NAME` stops it. Or use another --name."),
     "run-elsewhere": later("Run `eagleray runs stop RUN` on that machine."),
     "unknown-pdb": _PDB,
     "ambiguous-pdb": _PDB,

@@ -25,6 +25,8 @@ STATES: Mapping[str, Style] = {
     "debugging": Style.ACTIVE,
     "running": Style.GOOD,
     "connected": Style.GOOD,
+    "ready": Style.GOOD,
+    "unhealthy": Style.BAD,
     "failed": Style.BAD,
     "unreachable": Style.BAD,
     "unauthorized": Style.BAD,

@@ -73,5 +73,9 @@ WORKER_COUNT = PollSchedule(((60.0, 5.0), (600.0, 15.0)), 30.0)
 RUN_FOLDERS = PollSchedule(((60.0, 2.0), (600.0, 10.0)), 60.0)
 # The reports on a node that Ray has left, since it was first missed.  Each poll is a command over ssh or a job step.
 DEPARTED_NODE = PollSchedule(((60.0, 20.0), (600.0, 120.0)), 600.0)
+# An inference server since its start.  It may take 10 minutes, and is ready at most 0.2 s after its first token.
+SERVER_START = PollSchedule(((10.0, 0.05), (60.0, 0.1)), 0.15)
+# The `/health` of one that is ready, which engines note in their logs.
+SERVER_HEALTH = PollSchedule(((60.0, 5.0),), 15.0)
 # A growing file, where inotify doesn't report that it grows.
 GROWING_FILE = PollSchedule(((2.0, 0.1), (10.0, 0.5)), 2.0)

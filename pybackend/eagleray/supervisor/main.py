@@ -19,6 +19,7 @@ from eagleray.common.retry import WATCHED_JOB
 from eagleray.features.hangs.collecting.srun_jobs import srun_below
 from eagleray.features.hangs.model import Picture, PictureTarget
 from eagleray.features.hangs.pictures import Pictures
+from eagleray.features.inference.probing import ServerProbe
 from eagleray.features.profiling.class_matches import MatchingCollector
 from eagleray.features.profiling.store import output_folder
 from eagleray.features.runs.model import ProcessIdentity, RunPlan, RunState
@@ -30,6 +31,7 @@ from eagleray.features.runs.supervisor_process import ALREADY_SUPERVISED
 from eagleray.ray.dashboard import Dashboard
 from eagleray.supervisor.launchers.factory import LauncherFactory
 from eagleray.supervisor.run_watch import RunWatch
+from eagleray.supervisor.server_watch import LocalPlace, ServerWatch
 from eagleray.supervisor.stuck_watch import StuckWatch
 from eagleray.supervisor.supervisor import RunSupervisor
 from eagleray.tools.processes import born
@@ -79,6 +81,7 @@ async def _supervise(record: RunRecord, access: dict[str, Any]) -> None:
             watch,
             reports=_reports(parts, record, plan, home),
             stuck=_stuck_watch(record, plan, output, parts.pictures),
+            server=_server_watch(record, plan),
         )
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, supervisor.stop)
         ours = ProcessIdentity(os.getpid(), born(os.getpid()))
@@ -132,6 +135,13 @@ def _stuck_watch(
         earlier,
         lambda: WATCHED_JOB if takes_steps else None,
     )
+
+
+def _server_watch(record: RunRecord, plan: RunPlan) -> ServerWatch | None:
+    if plan.server is None:
+        return None
+    place = LocalPlace(plan.server.port)
+    return ServerWatch(record, plan.server, place, ServerProbe(record.server_key()))
 
 
 def _reports(

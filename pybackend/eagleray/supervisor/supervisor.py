@@ -22,6 +22,7 @@ from eagleray.features.runs.supervisor_process import HEARTBEAT_INTERVAL_S
 from eagleray.supervisor.launchers.launcher import Launcher, ProgramEnd
 from eagleray.supervisor.report_collection import GuardedCollector
 from eagleray.supervisor.run_watch import RunWatch
+from eagleray.supervisor.server_watch import ServerWatch
 from eagleray.supervisor.stuck_watch import StuckWatch
 
 STATUS_INTERVAL_S = 0.5
@@ -52,6 +53,7 @@ class RunSupervisor:
         now: Callable[[], float] = time.time,
         reports: MatchingCollector | None = None,
         stuck: StuckWatch | None = None,
+        server: ServerWatch | None = None,
     ) -> None:
         self._record = record
         self._output = output
@@ -60,6 +62,9 @@ class RunSupervisor:
         self._now = now
         self._reports = None if reports is None else GuardedCollector(reports)
         self._stuck = stuck
+        self._server = server
+        if server is not None:
+            server.on_news = self._update_safely
         self._is_over = False
         self._was_left_running = False
         self._logged_failure = ""
@@ -96,17 +101,23 @@ class RunSupervisor:
         running.append(tasks.lasting(self._stop, "stopping"))
         if self._reports is not None:
             running.append(tasks.lasting(self._reports.run, "reports"))
+        if self._server is not None:
+            running.append(tasks.lasting(self._server.run, "server"))
         try:
             while not ended.done():
                 self._update_safely()
                 await asyncio.wait([ended], timeout=STATUS_INTERVAL_S)
             await self._gather_rest()
+            if self._server is not None:
+                await self._server.end_rest()
             await self._end(ended.result())
         finally:
             await tasks.end(running)
             await self._watch.close()
             if self._stuck is not None:
                 await self._stuck.close()
+            if self._server is not None:
+                await self._server.close()
             if self._reports is not None:
                 await self._reports.close()
 
@@ -219,6 +230,8 @@ class RunSupervisor:
         state = self._with_reports(self._watch.update(self._state))
         if self._stuck is not None and not self._is_over:
             state = self._stuck.update(state, is_waiting=self._launcher.is_waiting)
+        if self._server is not None:
+            state = self._server.update(state)
         if self._state.workers and not state.workers:
             self._launcher.workers_ended()
         self._write(state)
@@ -240,6 +253,8 @@ class RunSupervisor:
             tasks.log_failure("last poll", error)
         if self._stuck is not None:
             state = self._stuck.last_state(state)
+        if self._server is not None:
+            state = self._server.last_state(state, end.code)
         if state.phase == "stopping":
             phase: Phase = "cancelled"
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import os
 import select
@@ -136,6 +137,33 @@ def listeners_of(pids: Iterable[int]) -> dict[int, tuple[Listener, ...]]:
         pid: tuple(by_inode[inode] for inode in sorted(_inodes(pid) & by_inode.keys()))
         for pid in pids
     }
+
+
+def own_listener_inodes() -> frozenset[int]:
+    """Returns the inodes of the listening sockets of this user: one read, so that a poll sees a new socket cheaply."""
+    uid = os.getuid()
+    return frozenset(inode for inode, listener in _by_inode().items() if listener.uid == uid)
+
+
+def process_tree(program: int, birth: float) -> dict[int, float]:
+    """Returns the processes of a program that began in a session of its own, with their start times.
+
+    Its descendants, and those that its end has left in its session.
+    """
+    tree: dict[int, float] = {}
+    if lives(program, birth):
+        with contextlib.suppress(psutil.Error):
+            for child in (leader := psutil.Process(program)).children(recursive=True):
+                tree[child.pid] = born(child.pid)
+            tree[leader.pid] = birth
+    elif born(program):
+        # The number has become that of another process, perhaps with a session of its own.
+        return tree
+    for pid in psutil.pids():
+        with contextlib.suppress(OSError):
+            if pid not in tree and os.getsid(pid) == program:
+                tree[pid] = born(pid)
+    return {pid: birth for pid, birth in tree.items() if birth}
 
 
 def _by_inode() -> dict[int, Listener]:

@@ -25,6 +25,8 @@ Phase = Literal[
 RunWorkerPhase = Literal["starting", "running", "paused", "debugging", "held"]
 ProfiledWorkerPhase = Literal["armed", "recording", "writing", "ended", "missing"]
 ProfilePhase = Literal["idle", "recording", "writing", "gathering", "gathered", "failed"]
+# "ready": it has generated a token.  "unhealthy": it listens, but its answers are errors, or none come.
+ServerPhase = Literal["starting", "ready", "unhealthy"]
 
 # A worker in such a state writes no further report.
 FINAL_PHASES: frozenset[str] = frozenset({"ended", "missing"})
@@ -70,6 +72,39 @@ class InterpreterFacts:
     ray: str
 
 
+@frozen
+class ServerPlan:
+    """What makes the program of a run an inference server.
+
+    `engine` is "" for a program of another kind.  `port` 0: it is detected by its sockets.  The key is a file of the run; the
+    program gets it in the variable `key_variable`, or in a file that follows `key_option`.  Both are "" where the command
+    has its own key, or none.  `model` is what the command names, "" for nothing.
+    """
+
+    name: str
+    engine: str = ""
+    port: int = 0
+    key_variable: str = ""
+    key_option: str = ""
+    model: str = ""
+
+
+@frozen
+class ServerStatus:
+    """The status of the inference server that a run is.
+
+    `url` ends with `/v1`, "" before it listens.  `model` is what it serves.  `ready_at` is the time of its first token, in
+    seconds since 1970; `reason` a sentence that says why it isn't ready, `warning` what the user should know of it.
+    """
+
+    phase: ServerPhase
+    url: str = ""
+    model: str = ""
+    ready_at: float = 0.0
+    reason: str = ""
+    warning: str = ""
+
+
 # Longer than any time-out of a collective.
 MOST_WATCH_MINUTES = 24 * 60.0
 
@@ -85,7 +120,7 @@ class RunPlan:
     folder of the window that started it, "" for a terminal.  With `copy_text` a copy of the script `copy_of`, with
     that text, runs in its place; it starts the `inner_copies` by their numbers.  `profile`: workers that nsys records.
     `python` is the interpreter whose environment a program of this machine finds active, "" for the current one.
-    After `watch_minutes` without output, a picture of all stacks is taken; 0: never.
+    After `watch_minutes` without output, a picture of all stacks is taken; 0: never.  `server`: it is an inference server.
     """
 
     kind: Kind
@@ -109,6 +144,7 @@ class RunPlan:
     profile: ProfilePlan | None = None
     python: str = ""
     watch_minutes: float = 0.0
+    server: ServerPlan | None = None
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -222,7 +258,7 @@ class RunState:
     `started` and `ended` are seconds since 1970, `ended` 0.0 while it lives.  `supervisor` and `program` are processes of
     the machine `host`.  `cluster` is the cluster of its workers, "" while that is not known.  `external_id` is the id of
     its Ray job or SLURM job, and `ssh` the host on which SLURM's commands are run.  `profile` is the status of its
-    nsys reports, and `picture` the last that was taken because nothing was printed.
+    nsys reports, `server` of the inference server that it is, and `picture` the last that was taken because nothing was printed.
     """
 
     phase: Phase
@@ -241,6 +277,7 @@ class RunState:
     lines: tuple[BreakpointStatus, ...] = ()
     profile: ProfileState | None = None
     picture: RunPicture | None = None
+    server: ServerStatus | None = None
 
     @property
     def is_over(self) -> bool:

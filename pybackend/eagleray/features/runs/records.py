@@ -57,6 +57,11 @@ class RunRecord:
         return self.folder / "pictures"
 
     @property
+    def server_config(self) -> Path:
+        """A file of options with the key of an inference server."""
+        return self.folder / "server.yaml"
+
+    @property
     def stop_request(self) -> Path:
         """A file that requests a stop from the supervisor; written on another machine."""
         return self.folder / "stop"
@@ -111,6 +116,16 @@ class RunRecord:
     def secret(self) -> str:
         """The secret key in hex, which signs requests to the run's debug proxies."""
         return (self.folder / "secret").read_text("ascii")
+
+    def server_key(self) -> str:
+        """The API key of the inference server that the run is, "" without one."""
+        try:
+            return (self.folder / "server-key").read_text("utf-8")
+        except FileNotFoundError:
+            return ""
+
+    def write_server_key(self, key: str) -> None:
+        replace_text(self.folder / "server-key", key)
 
 
 @frozen

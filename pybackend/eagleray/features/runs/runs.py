@@ -84,14 +84,17 @@ class Runs:
         reported = self._reported
         return [with_current_state(run, reported.get(run.record.id)) for run in stored]
 
-    async def start(self, plan: RunPlan, *, confirmed: bool) -> str:
-        """The id of the new run; raises what keeps it from starting, `needs-consent`, or `keeper-not-started`."""
+    async def start(self, plan: RunPlan, *, confirmed: bool, server_key: str = "") -> str:
+        """The id of the new run; raises what keeps it from starting, `needs-consent`, or `keeper-not-started`.
+
+        `server_key` is the API key of an inference server, "" for none.
+        """
         question = confirm_text(plan)
         if question and not confirmed:
             raise needs_consent(question)
         await check(plan)
         state = RunState("starting", time.time(), host=host_name(), cluster=plan.cluster)
-        record = await self._files.run(partial(self._recorded, plan, state))
+        record = await self._files.run(partial(self._recorded, plan, state, server_key))
         try:
             await supervisor_process.start(record, self._access(plan.cluster))
         except EaglerayError as error:
@@ -102,14 +105,17 @@ class Runs:
             self.changed()
         return record.id
 
-    def _recorded(self, plan: RunPlan, state: RunState) -> RunRecord:
+    def _recorded(self, plan: RunPlan, state: RunState, server_key: str) -> RunRecord:
         """The new run, in place of old ones."""
         for old in outdated(self._records.listed()):
             self._records.forget(old.record, is_over=old.state.is_over)
         for torn in self._records.damaged(ORPHAN_RETENTION_S):
             log.warning("run %s can't be read and is removed", torn.id)
             self._records.forget(torn, is_over=False)
-        return self._records.create(plan, state)
+        record = self._records.create(plan, state)
+        if server_key:
+            record.write_server_key(server_key)
+        return record
 
     async def stop(self, written: str, *, confirmed: bool) -> None:
         """Ends a run, more urgently when called again; ends the program of an orphaned run of this machine itself."""
@@ -153,12 +159,13 @@ class Runs:
         python: str = "",
     ) -> str:
         """Starts the same command again, with another `python` if one is given; a live run continues beside it."""
-        plan = (await off_loop(partial(self.load, written))).plan
+        run = await off_loop(partial(self.load, written))
+        plan, key = run.plan, await off_loop(run.record.server_key)
         if python:
             plan = with_python(plan, python)
         if breakpoints is not None and plan.profile is None:
             plan = evolve(plan, breakpoints=tuple(breakpoints))
-        return await self.start(plan, confirmed=confirmed)
+        return await self.start(plan, confirmed=confirmed, server_key=key)
 
     async def forget(self, written: str) -> None:
         """Removes a run that is over, or that has no supervisor; raises `run-lives`."""

@@ -23,7 +23,7 @@ from eagleray.features.runs.errors import supervisor_not_started
 from eagleray.features.runs.model import ProcessIdentity, RunState
 from eagleray.features.runs.records import RunRecord
 from eagleray.tools.code_copies import detached_command
-from eagleray.tools.processes import lives, start_detached
+from eagleray.tools.processes import lives, process_tree, start_detached
 
 START_TIMEOUT_S = 30.0
 # The supervisor touches the state file this often; the clocks of machines differ a little.
@@ -123,6 +123,8 @@ async def end_orphan(record: RunRecord) -> None:
         state = await off_loop(record.state)
         if not state.is_over:
             await _end(state.program)
+            if state.server is not None and state.program is not None:
+                await end_session(state.program)
             cancelled = evolve(state, phase="cancelled", ended=time.time())
             await off_loop(partial(record.write_state, cancelled))
     finally:
@@ -132,6 +134,15 @@ async def end_orphan(record: RunRecord) -> None:
 def _close(lock: int | None) -> None:
     if lock is not None:
         os.close(lock)
+
+
+async def end_session(program: ProcessIdentity) -> None:
+    """Ends what an ended program has left in its session, such as the workers of an inference server."""
+    tree = await off_loop(partial(process_tree, program.pid, program.born))
+    for pid, birth in tree.items():
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if lives(pid, birth):
+                os.kill(pid, signal.SIGKILL)
 
 
 async def _end(program: ProcessIdentity | None) -> None:

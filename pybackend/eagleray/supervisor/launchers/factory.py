@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from attrs import evolve
 
+from eagleray.common.atomic_file import replace_text
 from eagleray.common.paths import injected
 from eagleray.features.clusters.clusters import ClusterRegistry
 from eagleray.features.presets.nsys_check import nsys_here
@@ -65,6 +67,7 @@ class LauncherFactory:
     ) -> Launcher:
         """Raises an error of the cluster or host that the plan names."""
         plan, adopted = with_copy(record, record.plan()), record.state().external_id
+        plan = with_server_key(record, plan)
         if adopted:
             # Its output is read from the beginning again.
             output.replace_on_write()
@@ -192,6 +195,24 @@ def with_copy(record: RunRecord, plan: RunPlan) -> RunPlan:
         _write_inner(folder / str(number) / Path(inner.path).name, inner.text)
         env |= {COPIES: str(folder), f"{ORIGINAL}_{number}": inner.path}
     return evolve(plan, argv=argv, env={**plan.env, **env})
+
+
+def with_server_key(record: RunRecord, plan: RunPlan) -> RunPlan:
+    """The plan of an inference server with its key: in a variable, else in a file, so that no list of processes has it.
+
+    A file of this machine isn't on the nodes of a cluster, whose users share everything anyway.
+    """
+    server, key = plan.server, record.server_key()
+    if server is None or not key:
+        return plan
+    if server.key_variable:
+        return evolve(plan, env={**plan.env, server.key_variable: key})
+    if not server.key_option:
+        return plan
+    if plan.kind == "job":
+        return evolve(plan, argv=(*plan.argv, "--api-key", key))
+    replace_text(record.server_config, f"api-key: {json.dumps(key)}\n")
+    return evolve(plan, argv=(*plan.argv, server.key_option, str(record.server_config)))
 
 
 def _write_inner(file: Path, text: str) -> None:

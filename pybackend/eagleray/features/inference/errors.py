@@ -1,0 +1,85 @@
+"""Errors of inference servers."""
+
+from __future__ import annotations
+
+from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import t
+
+
+def unknown_server(name: str) -> EaglerayError:
+    return EaglerayError(
+        "unknown-server",
+        t("No inference server is named “{name}”.", name=printable(name, 60)),
+        t("Select one from the list, or enter its URL."),
+    )
+
+
+def server_name_taken(name: str) -> EaglerayError:
+    return EaglerayError(
+        "server-name-taken",
+        t("An inference server is already named “{name}”.", name=printable(name, 60)),
+        t("Stop it first, or use another name."),
+    )
+
+
+def bad_server_name(name: str) -> EaglerayError:
+    return EaglerayError(
+        "bad-server-name",
+        t("“{name}” is not a valid name of a server.", name=printable(name, 60)),
+        t("Use letters, digits, dots and dashes."),
+    )
+
+
+def bad_server_url(url: str) -> EaglerayError:
+    return EaglerayError(
+        "bad-server-url",
+        t("“{url}” is not the address of a server.", url=printable(url)),
+        t("Use an address such as http://127.0.0.1:8000/v1."),
+    )
+
+
+def no_key_there(variable: str) -> EaglerayError:
+    return EaglerayError(
+        "no-key-there",
+        t("The variable {name} has no value.", name=printable(variable, 60)),
+        t("Set it to the API key of the server."),
+    )
+
+
+def server_port_taken(port: int, owner: str) -> EaglerayError:
+    return EaglerayError(
+        "server-port-taken",
+        port_taken(port, owner),
+        t("Stop that program, or use another port."),
+    )
+
+
+def port_taken(port: int, owner: str) -> str:
+    if not owner:
+        return t("Port {port} is already taken.", port=port)
+    return t("Port {port} is already taken by {owner}.", port=port, owner=printable(owner, 100))
+
+
+def server_failed(name: str, reason: str, output: str) -> EaglerayError:
+    return EaglerayError(
+        "server-failed",
+        reason,
+        t("The log of {name} has the details.", name=printable(name, 60)),
+        output=output,
+    )
+
+
+def server_not_ready(name: str, reason: str) -> EaglerayError:
+    return EaglerayError(
+        "server-not-ready",
+        reason or t("{name} isn't ready.", name=printable(name, 60)),
+        t("The log of {name} has the details.", name=printable(name, 60)),
+    )
+
+
+def not_stoppable(name: str) -> EaglerayError:
+    return EaglerayError(
+        "server-not-ours",
+        t("Eagleray didn't start {name}.", name=printable(name, 60)),
+        t("Stop it where it was started."),
+    )

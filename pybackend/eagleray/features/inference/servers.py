@@ -1,0 +1,270 @@
+"""All inference servers of this user: starts, lists, resolves, stops and restarts them, for a window or a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from attrs import evolve, field, frozen
+from yarl import URL
+
+from eagleray.common.folder_changes import FolderChanges
+from eagleray.common.off_loop import InOrder, off_loop
+from eagleray.common.tasks import wait_for_event
+from eagleray.features.inference.engines import completed
+from eagleray.features.inference.errors import (
+    bad_server_name,
+    bad_server_url,
+    no_key_there,
+    not_stoppable,
+    server_failed,
+    server_name_taken,
+    server_port_taken,
+    unknown_server,
+)
+from eagleray.features.inference.model import InferenceServer, server_of
+from eagleray.features.inference.owners import is_free, owner_of_port
+from eagleray.features.inference.probing import ServerProbe
+from eagleray.features.inference.stored import AddedServer, AddedServers
+from eagleray.features.runs.model import RunPlan, ServerPlan
+from eagleray.features.runs.preparing import RunPreparation, RunRequest
+from eagleray.features.runs.run_status import with_current_state
+from eagleray.features.runs.runs import Runs
+from eagleray.features.runs.terminal_output import tail_of
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+# Eagleray's texts redact what has this form.
+_KEY = "sk-eagleray-{}"
+# An address that was added, or whose supervisor has ended, is checked when it is listed.
+LIST_HEALTH_S = 2.0
+_POLL_S = 0.25
+# A stop has three signals of 10 s, and what its end leaves behind two of 5 s.
+STOP_S = 60.0
+
+
+@frozen
+class ServerRequest:
+    """What the user wants to start; `name` "" is made of the engine's.
+
+    `key_variable`: the program takes its key from there; "" lets the engine decide.
+    """
+
+    argv: Sequence[str]
+    cwd: str
+    name: str = ""
+    cluster: str = ""
+    env: Mapping[str, str] = field(factory=dict)
+    key_variable: str = ""
+    workspace: str = ""
+    python: str = ""
+
+
+@frozen
+class ServerStart:
+    """A plan that can be started, and the key of its server, "" for none."""
+
+    plan: RunPlan
+    api_key: str = field(repr=False)
+
+
+class Servers:
+    """Servers that runs are, and those that were added; methods that aren't coroutines read files."""
+
+    def __init__(self, runs: Runs, preparing: RunPreparation, added: AddedServers) -> None:
+        self._runs = runs
+        self._preparing = preparing
+        self._added = added
+        self._files = InOrder()
+
+    def stored(self) -> list[InferenceServer]:
+        """The newest run of each name, and the added addresses, of which it isn't known whether they answer."""
+        by_name = {server.name: _added(server) for server in reversed(self._added.all())}
+        for run in reversed(self._runs.listed()):
+            if run.plan.server is not None:
+                server = server_of(run, run.record.server_key())
+                # A live one is never hidden by a newer one that has failed.
+                before = by_name.get(server.name)
+                if before is None or server.is_live or not (before.is_live and before.run_id):
+                    by_name[server.name] = server
+        return sorted(by_name.values(), key=lambda server: (-server.started, server.name))
+
+    async def list(self) -> list[InferenceServer]:
+        """All servers as they are now."""
+        stored = await off_loop(self.stored)
+        return list(await asyncio.gather(*(self._with_current_health(server) for server in stored)))
+
+    async def resolve(self, name_or_url: str) -> InferenceServer:
+        """The server of that name, run or URL; a URL that no server has gets the key of OPENAI_API_KEY."""
+        stored = await off_loop(self.stored)
+        if "://" in name_or_url:
+            url = base_url(name_or_url)
+            for server in stored:
+                if server.url == url and server.is_live:
+                    return await self._with_current_health(server)
+            key = os.environ.get("OPENAI_API_KEY", "")
+            return await self._with_current_health(_unwatched(url, url, key))
+        for server in stored:
+            if name_or_url == server.name:
+                return await self._with_current_health(server)
+        fitting = [
+            server for server in stored if name_or_url and server.run_id.startswith(name_or_url)
+        ]
+        if len(fitting) != 1:
+            raise unknown_server(name_or_url)
+        return await self._with_current_health(fitting[0])
+
+    async def prepare(self, request: ServerRequest) -> ServerStart:
+        """The plan; raises if its name or port is taken."""
+        environ = {**os.environ, **request.env}
+        command = await off_loop(
+            partial(completed, request.argv, environ, is_free, key_variable=request.key_variable)
+        )
+        stored = await off_loop(self.stored)
+        name = _free_name(
+            request.name or command.engine or "server", stored, given=bool(request.name)
+        )
+        if not request.cluster:
+            await self._check_port(command.port)
+        plan = await self._preparing.plan(
+            RunRequest(
+                path="",
+                args=command.argv,
+                cwd=request.cwd,
+                cluster=request.cluster,
+                env=dict(request.env),
+                workspace=request.workspace,
+                python=request.python,
+            )
+        )
+        has_place = command.key_variable or command.key_option
+        key = command.key or (_KEY.format(secrets.token_urlsafe(24)) if has_place else "")
+        server = ServerPlan(
+            name,
+            command.engine,
+            command.port,
+            command.key_variable,
+            command.key_option,
+            command.model,
+        )
+        return ServerStart(evolve(plan, server=server), key)
+
+    async def start(self, prepared: ServerStart, *, confirmed: bool = False) -> str:
+        """The id of its run."""
+        return await self._runs.start(
+            prepared.plan, confirmed=confirmed, server_key=prepared.api_key
+        )
+
+    async def until_answers(self, run_id: str) -> InferenceServer:
+        """The server once it is ready or unhealthy; raises `server-failed` when it ends before."""
+        record = await off_loop(partial(self._runs.find, run_id))
+        wake = asyncio.Event()
+        changes = FolderChanges(lambda name: wake.set())
+        try:
+            await changes.watch(record.folder)
+            while True:
+                wake.clear()
+                run = with_current_state(await off_loop(partial(self._runs.load, run_id)))
+                server = server_of(run, record.server_key())
+                if not server.is_live:
+                    raise server_failed(server.name, server.reason, tail_of(run).lines)
+                if server.state != "starting":
+                    return server
+                await wait_for_event(wake, _POLL_S)
+        finally:
+            changes.close()
+
+    async def stop(self, written: str, *, confirmed: bool = False) -> InferenceServer:
+        """Ends the server with all its processes; forgets one that was added."""
+        server = await self.resolve(written)
+        if not server.run_id:
+            if server.name not in {added.name for added in await off_loop(self._added.all)}:
+                raise not_stoppable(server.name)
+            await self._files.run(partial(self._added.remove, server.name))
+            return evolve(server, state="stopped")
+        await self._runs.stop(server.run_id, confirmed=confirmed)
+        await self._until_over(server.run_id)
+        run = with_current_state(await off_loop(partial(self._runs.load, server.run_id)))
+        return server_of(run, server.api_key)
+
+    async def restart(self, written: str, *, confirmed: bool = False) -> str:
+        """Starts the same command again, at the same port and with the same key; the id of the new run."""
+        server = await self.resolve(written)
+        if not server.run_id:
+            raise not_stoppable(server.name)
+        if server.is_live:
+            await self.stop(server.run_id, confirmed=confirmed)
+        run = await off_loop(partial(self._runs.load, server.run_id))
+        if run.plan.server is not None and not run.plan.cluster:
+            await self._check_port(run.plan.server.port)
+        return await self._runs.start(run.plan, confirmed=confirmed, server_key=server.api_key)
+
+    async def add(self, url: str, name: str = "", key_variable: str = "") -> InferenceServer:
+        """Stores an address at which a server already runs."""
+        base = base_url(url)
+        key = os.environ.get(key_variable, "") if key_variable else ""
+        if key_variable and not key:
+            raise no_key_there(key_variable)
+        stored = await off_loop(self.stored)
+        others = [server for server in stored if server.run_id or server.name != name]
+        chosen = _free_name(name or URL(base).host or "server", others, given=bool(name))
+        await self._files.run(partial(self._added.add, AddedServer(chosen, base, key)))
+        return await self._with_current_health(_added(AddedServer(chosen, base, key)))
+
+    async def _until_over(self, run_id: str) -> None:
+        deadline = asyncio.get_running_loop().time() + STOP_S
+        while asyncio.get_running_loop().time() < deadline:
+            run = await off_loop(partial(self._runs.load, run_id))
+            if with_current_state(run).state.is_over:
+                return
+            await asyncio.sleep(_POLL_S)
+
+    async def _check_port(self, port: int) -> None:
+        if port and not await off_loop(partial(is_free, port)):
+            raise server_port_taken(port, await off_loop(partial(owner_of_port, port)))
+
+    async def _with_current_health(self, server: InferenceServer) -> InferenceServer:
+        """A server that no supervisor watches, with its state now."""
+        if server.is_watched or not server.url or not server.is_live:
+            return server
+        probe = ServerProbe(server.api_key)
+        try:
+            health = await probe.health(server.url, LIST_HEALTH_S)
+        finally:
+            await probe.close()
+        return evolve(server, state="ready" if health == "ok" else "unhealthy")
+
+
+def base_url(written: str) -> str:
+    """The URL with `/v1`; raises `bad-server-url`."""
+    try:
+        url = URL(written.strip())
+    except ValueError as error:
+        raise bad_server_url(written) from error
+    if url.scheme not in ("http", "https") or not url.host or url.user or url.query_string:
+        raise bad_server_url(written)
+    path = url.path.rstrip("/")
+    return f"{url.origin()}{path if path.endswith('/v1') else f'{path}/v1'}"
+
+
+def _added(server: AddedServer) -> InferenceServer:
+    return _unwatched(server.name, server.url, server.api_key)
+
+
+def _unwatched(name: str, url: str, api_key: str) -> InferenceServer:
+    return InferenceServer(name, url, api_key, "unhealthy", is_watched=False)
+
+
+def _free_name(name: str, stored: Sequence[InferenceServer], *, given: bool) -> str:
+    """A name that no live server has; one that wasn't given gets a number."""
+    if not _NAME.fullmatch(name):
+        raise bad_server_name(name)
+    taken = {server.name for server in stored if server.is_live}
+    if name not in taken:
+        return name
+    if given:
+        raise server_name_taken(name)
+    return next(f"{name}-{n}" for n in range(2, 10_000) if f"{name}-{n}" not in taken)

@@ -1,0 +1,300 @@
+"""Servers from start to stop, with a real engine and real supervisors."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from eagleray.app import App, Settings, build_app
+from eagleray.common.errors import EaglerayError
+from eagleray.features.inference.model import InferenceServer
+from eagleray.features.inference.probing import ServerProbe
+from eagleray.features.inference.servers import ServerRequest
+
+from tests.asked import ask
+from tests.engine.fixtures import engine_command
+from tests.ray_cluster import REPOSITORY, temporary_home, wait_for
+from tests.runs.terminal import Terminal, eagleray
+
+KEY_ENV = ("--key-env", "LLAMA_API_KEY")
+
+
+def free_port() -> int:
+    with socket.socket() as opened:
+        opened.bind(("127.0.0.1", 0))
+        port: int = opened.getsockname()[1]
+        return port
+
+
+@pytest.fixture(scope="module")
+def home() -> Iterator[Path]:
+    with temporary_home() as home, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EAGLERAY_HOME", str(home))
+        patch.setenv("EAGLERAY_DISCOVERY", "off")
+        patch.delenv("OPENAI_API_KEY", raising=False)
+        yield home
+
+
+@pytest.fixture(scope="module")
+def started(home: Path, model: Path) -> dict[str, Any]:
+    """A server that tests only look at."""
+    return start("shared", free_port(), model)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Made once, as that takes longer than the start of an engine."""
+    folder = tmp_path_factory.mktemp("model")
+    subprocess.run(engine_command("--make", str(folder)), cwd=REPOSITORY, check=True)
+    return folder / "model.gguf"
+
+
+def start(name: str, port: int, model: Path) -> dict[str, Any]:
+    command = engine_command("--port", str(port), "--model", str(model))
+    out = eagleray(REPOSITORY, "serve", "start", "--name", name, *KEY_ENV, "--json", "--", *command)
+    server: dict[str, Any] = json.loads(out)
+    return server
+
+
+def answer(*arguments: str, **env: str) -> str:
+    done = ask({**os.environ, **env}, *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def listed(name: str) -> dict[str, Any]:
+    rows: list[dict[str, Any]] = json.loads(answer("serve", "ls", "--json"))
+    return next(row for row in rows if row["name"] == name)
+
+
+async def with_app(work: Any) -> Any:
+    app: App = build_app(Settings.read({}, dict(os.environ)))
+    try:
+        return await work(app)
+    finally:
+        await app.close()
+
+
+async def resolved(written: str) -> InferenceServer:
+    server: InferenceServer = await with_app(lambda app: app.servers.resolve(written))
+    return server
+
+
+def test_start_returns_when_the_server_answers(started: dict[str, Any]) -> None:
+    assert (started["state"], started["model"], started["name"]) == (
+        "ready",
+        "eagleray-tests",
+        "shared",
+    )
+    assert started["api_key"].startswith("sk-eagleray-")
+    assert started["warning"] == ""
+
+
+def test_other_process_sees_the_server_without_its_key(started: dict[str, Any]) -> None:
+    """A second terminal reads the same folders."""
+    rows = json.loads(eagleray(REPOSITORY, "serve", "ls", "--json"))
+    row = next(row for row in rows if row["name"] == "shared")
+    assert {**row, "api_key": started["api_key"]} == started
+    assert row["has_key"] is True
+
+
+async def test_server_is_resolved_by_name_run_and_url(started: dict[str, Any]) -> None:
+    for written in ("shared", started["run_id"][:6], started["url"], started["url"] + "/"):
+        server = await resolved(written)
+        assert (server.name, server.api_key) == ("shared", started["api_key"])
+        assert started["api_key"] not in repr(server)
+
+
+async def test_wrong_key_is_refused(started: dict[str, Any]) -> None:
+    probe = ServerProbe("sk-wrong")
+    try:
+        assert (await probe.first_token(started["url"])).outcome == "refused"
+        assert await probe.health(started["url"]) == "ok"
+    finally:
+        await probe.close()
+
+
+def test_variables_lead_to_the_server(started: dict[str, Any]) -> None:
+    variables = json.loads(answer("serve", "env", "shared", "--json"))
+    root = started["url"].removesuffix("/v1")
+    assert variables == {
+        "version": 1,
+        "OPENAI_BASE_URL": started["url"],
+        "OPENAI_API_KEY": started["api_key"],
+        "ANTHROPIC_BASE_URL": root,
+        "ANTHROPIC_API_KEY": started["api_key"],
+        "AREAL_LLM_SERVER_ADDRS": root.removeprefix("http://"),
+    }
+    lines = answer("serve", "env", "shared")
+    shell = subprocess.run(
+        ["bash", "-c", 'eval "$1"; echo "$OPENAI_BASE_URL $AREAL_LLM_SERVER_ADDRS"', "-", lines],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert shell.stdout.split() == [started["url"], variables["AREAL_LLM_SERVER_ADDRS"]]
+
+
+def test_key_is_only_in_a_private_file(started: dict[str, Any], home: Path) -> None:
+    holding = [
+        path
+        for path in (home / "runs").rglob("*")
+        if path.is_file() and started["api_key"].encode() in path.read_bytes()
+    ]
+    assert [path.name for path in holding] == ["server-key"]
+    assert stat.S_IMODE(holding[0].stat().st_mode) == 0o600
+    arguments = [
+        " ".join(process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"])
+    ]
+    assert not [text for text in arguments if started["api_key"] in text]
+    for command in (("serve", "ls"), ("runs", "ls", "--json"), ("runs", "ls", "-o", "wide")):
+        assert started["api_key"] not in answer(*command)
+
+
+def test_taken_port_is_refused_before_anything_starts(started: dict[str, Any]) -> None:
+    port = started["url"].rpartition(":")[2].removesuffix("/v1")
+    terminal = Terminal(
+        REPOSITORY, "serve", "start", "--name", "second", "--", *engine_command("--port", port)
+    )
+    assert terminal.code() == 1
+    assert f"Port {port} is already taken by python" in terminal.errors()
+    assert "second" not in answer("serve", "ls")
+
+
+def test_missing_model_is_said_with_the_last_lines(home: Path) -> None:
+    command = engine_command("--port", str(free_port()), "--model", "/nope.gguf")
+    terminal = Terminal(REPOSITORY, "serve", "start", "--name", "wrong", *KEY_ENV, "--", *command)
+    assert terminal.code() == 1
+    assert "The model wasn't found, or isn't a model." in terminal.errors()
+    assert "Failed to init server" in terminal.errors()
+    assert listed("wrong")["state"] == "failed"
+
+
+def test_killed_server_fails_and_restarts_with_port_and_key(home: Path, model: Path) -> None:
+    """It is killed while it generates; its run says so, and another one takes its place."""
+    before = start("killed", free_port(), model)
+    engine = engine_of(before)
+    with streaming(before) as ended:
+        engine.send_signal(signal.SIGKILL)
+        ended.wait(30)
+    wait_for("the end of the server", lambda: listed("killed")["state"] == "failed")
+    assert "was killed" in listed("killed")["reason"]
+    after = json.loads(eagleray(REPOSITORY, "serve", "restart", "killed", "--json"))
+    for field in ("name", "url", "api_key", "state", "model"):
+        assert after[field] == before[field]
+    assert after["run_id"] != before["run_id"]
+    stopped = json.loads(answer("serve", "stop", "killed", "--json"))
+    assert stopped["state"] == "stopped"
+
+
+def test_stop_ends_processes_in_sessions_of_their_own(home: Path, model: Path) -> None:
+    """As an engine does that starts its workers in other sessions, also when only its first process dies."""
+    port = free_port()
+    program = (
+        "import subprocess, sys, time\n"
+        "subprocess.Popen(sys.argv[1:], start_new_session=True)\n"
+        "time.sleep(600)\n"
+    )
+    command = [
+        sys.executable,
+        "-c",
+        program,
+        *engine_command("--port", str(port), "--model", str(model)),
+    ]
+    out = eagleray(REPOSITORY, "serve", "start", "--name", "tree", "--json", "--", *command)
+    server = json.loads(out)
+    assert server["url"] == f"http://127.0.0.1:{port}/v1"
+    assert server["warning"] == "This server has no key: every user here can use it."
+    worker = engine_of(server)
+    run = json.loads(answer("runs", "ls", "--json"))
+    assert run[0]["id"] == server["run_id"]
+    parent = worker.parent()
+    assert parent is not None
+    parent.kill()
+    wait_for("the end of the worker", lambda: not worker.is_running())
+    wait_for("the end of the server", lambda: listed("tree")["state"] == "failed")
+
+
+def test_added_server_is_listed_and_forgotten(started: dict[str, Any]) -> None:
+    """Its key is read from a variable once, and stored for other windows."""
+    url = started["url"].removesuffix("/v1")
+    added = ("serve", "add", url, "--name", "there", "--key-env", "K", "--json")
+    row = json.loads(answer(*added, K=started["api_key"]))
+    assert (row["name"], row["url"], row["state"], row["run_id"]) == (
+        "there",
+        started["url"],
+        "ready",
+        "",
+    )
+    variables = json.loads(answer("serve", "env", "there", "--json"))
+    assert variables["OPENAI_API_KEY"] == started["api_key"]
+    answer("serve", "stop", "there")
+    assert "there" not in answer("serve", "ls")
+    assert listed("shared")["state"] == "ready"
+
+
+async def test_name_of_a_live_server_is_refused(started: dict[str, Any]) -> None:
+    request = ServerRequest(["python", "x"], str(REPOSITORY), name="shared")
+    with pytest.raises(EaglerayError) as refused:
+        await with_app(lambda app: app.servers.prepare(request))
+    assert refused.value.code == "server-name-taken"
+
+
+def engine_of(server: dict[str, Any]) -> psutil.Process:
+    """The process that listens on the port of a server."""
+    port = int(server["url"].rpartition(":")[2].removesuffix("/v1"))
+    return next(
+        psutil.Process(connection.pid)
+        for connection in psutil.net_connections("tcp")
+        if connection.status == psutil.CONN_LISTEN
+        and connection.laddr.port == port
+        and connection.pid
+    )
+
+
+class streaming:
+    """A request that generates until the block ends it; its event is set when the answer ends."""
+
+    def __init__(self, server: dict[str, Any]) -> None:
+        self._ended = threading.Event()
+        self._begun = threading.Event()
+        self._thread = threading.Thread(target=self._read, args=(server,), daemon=True)
+
+    def __enter__(self) -> threading.Event:
+        self._thread.start()
+        assert self._begun.wait(30)
+        return self._ended
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join(30)
+
+    def _read(self, server: dict[str, Any]) -> None:
+        body = {"prompt": "def", "max_tokens": 900, "stream": True, "ignore_eos": True}
+        request = urllib.request.Request(
+            f"{server['url']}/completions",
+            json.dumps(body).encode(),
+            {"Authorization": f"Bearer {server['api_key']}", "Content-Type": "application/json"},
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                answer.readline()
+                self._begun.set()
+                while answer.readline():
+                    pass
+        except OSError:
+            pass
+        finally:
+            self._begun.set()
+            self._ended.set()
