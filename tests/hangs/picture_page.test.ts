@@ -5,6 +5,7 @@ import { test } from "node:test";
 import {
   choices,
   classesWith,
+  inOrder,
   isValid,
   NO_FILTER,
   shownRanks,
@@ -24,6 +25,7 @@ import {
 } from "../../extension/features/hangs/page/rank_table";
 import {
   classFinder,
+  membersOf,
   shownClasses,
   stackTree,
   treeRows,
@@ -42,6 +44,7 @@ import {
   readInsideText,
   unseenTexts,
 } from "../../extension/features/hangs/page/texts";
+import type { RankRow } from "../../extension/features/hangs/messages";
 import { pictureTexts } from "../../extension/features/hangs/picture_texts";
 import { frame, largePicture, picture, process, stack, verdict } from "./pictures";
 
@@ -96,7 +99,7 @@ function drawn(options = OPEN, classes = picture().classes): string[] {
     const indent = "  ".repeat(row.level - 1);
     return row.row === "class"
       ? `${indent}${classLetter(row.shown.index)}: ${row.shown.entry.doing}`
-      : `${indent}${row.members ? `[${membersText(row.members, false)}] ` : ""}${functionText(row.frame)} ${placeText(row.frame)}`;
+      : `${indent}${row.classes ? `[${membersText(membersOf(row.classes), false)}] ` : ""}${functionText(row.frame)} ${placeText(row.frame)}`;
   });
 }
 
@@ -161,8 +164,8 @@ test("the stacks of a recursion at all depths are one deep branch", () => {
 test("equal stacks of several groups share the tree and keep their groups", () => {
   const classes = shownClasses([stack(), stack({ group: "other", ranks: "0" })]);
   const [first] = treeRows(stackTree(classes), OPEN);
-  assert.ok(first?.row === "frame" && first.members);
-  assert.equal(membersText(first.members, true), "world 0,2; other 0");
+  assert.ok(first?.row === "frame" && first.classes);
+  assert.equal(membersText(membersOf(first.classes), true), "world 0,2; other 0");
 });
 
 test("the class of a process is found by its group and rank", () => {
@@ -193,18 +196,34 @@ test("filters leave the processes that fit, and of each class only these", () =>
 
 test("filters offer the values of the picture in their order", () => {
   const ranks = [process(0, { node: "n10" }), process(1, { node: "n9", role: "driver" })];
-  assert.deepEqual(choices(picture({ ranks })), {
-    role: ["driver", "rank"],
-    node: ["n9", "n10"],
-    thread: ["MainThread"],
-  });
+  const { role, node, thread } = choices(picture({ ranks }));
+  assert.deepEqual(inOrder(role), ["driver", "rank"]);
+  assert.deepEqual(inOrder(node), ["n9", "n10"]);
+  assert.deepEqual(inOrder(thread), ["MainThread"]);
+});
+
+test("processes are sorted by their counters and GPUs, then by rank", () => {
+  const gpu = { number: 0, first: 0, memory_mib: 1 };
+  const counter = { group: "pg", ended: 1, call: "all_reduce" };
+  const rows = [5, 9, 5].map((value, rank) =>
+    process(rank, {
+      gpus: [{ ...gpu, last: value }],
+      collectives: [{ ...counter, started: value }],
+    }),
+  );
+  const entries = rankEntries([...rows, process(3)], verdict({ culprits: "" }));
+  const order = (sort: "gpus" | "collectives", descending: boolean): number[] =>
+    sortedEntries(entries, { sort, descending }, () => 0).map(({ row }) => row.rank);
+  assert.deepEqual(order("gpus", true), [1, 0, 2, 3]);
+  assert.deepEqual(order("collectives", false), [3, 0, 2, 1]);
 });
 
 test("culprits come first until a column is chosen", () => {
   const find = classFinder(shownClasses(picture().classes));
-  const entries = rankEntries(picture().ranks, verdict(), (row) => find(row)?.index ?? -1);
+  const entries = rankEntries(picture().ranks, verdict());
+  const classIndex = (row: RankRow): number => find(row)?.index ?? -1;
   const order = (sort: "" | "rank" | "class" | "call", descending = false): number[] =>
-    sortedEntries(entries, { sort, descending }).map(({ row }) => row.rank);
+    sortedEntries(entries, { sort, descending }, classIndex).map(({ row }) => row.rank);
   assert.deepEqual(order(""), [1, 3, 0, 2]);
   assert.deepEqual(order("rank", true), [3, 2, 1, 0]);
   assert.deepEqual(order("class"), [0, 2, 1, 3]);
@@ -212,11 +231,11 @@ test("culprits come first until a column is chosen", () => {
 });
 
 test("a rank of another group is no culprit", () => {
-  const [entry] = rankEntries([process(1, { group: "other" })], verdict(), () => -1);
+  const [entry] = rankEntries([process(1, { group: "other" })], verdict());
   assert.equal(entry?.isCulprit, false);
   const cycle = verdict({ group: "Policy, Reward", culprits: "0" });
   const rows = ["Reward", "Policy", "driver"].map((each) => process(0, { group: each }));
-  const marked = rankEntries(rows, cycle, () => -1).map(({ isCulprit }) => isCulprit);
+  const marked = rankEntries(rows, cycle).map(({ isCulprit }) => isCulprit);
   assert.deepEqual(marked, [true, true, false]);
 });
 

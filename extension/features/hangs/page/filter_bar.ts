@@ -4,11 +4,13 @@ import { element } from "../../reports/page/elements";
 import { singleLine } from "../../reports/page/texts";
 import type { Picture } from "../messages";
 import type { PictureTexts } from "../picture_texts";
-import { choices, isValid, type Filter } from "./filters";
+import { choices, inOrder, isValid, type Filter } from "./filters";
 import { roleText } from "./texts";
 
 /** A filter takes effect after a pause in typing of this length. */
 const DEBOUNCE_MS = 150;
+/** A hidden or busy page makes its lists after this time. */
+const LONGEST_WAIT_MS = 500;
 
 export class FilterBar {
   readonly root: HTMLElement;
@@ -70,14 +72,18 @@ export class FilterBar {
     if (values.length < 2) {
       return [];
     }
-    const options = values.map((value) => element("option", { value }, text(value)));
-    const field = element(
-      "select",
-      { id: `filter-${name}` },
-      element("option", { value: "" }, this.texts.all),
-      ...options,
+    const chosen = this.filter[name];
+    const option = (value: string): HTMLElement =>
+      element("option", { value }, value === "" ? this.texts.all : text(value));
+    const field = element("select", { id: `filter-${name}` }, option(chosen));
+    // A thousand nodes, which nobody sees before the list opens, must not delay the rest of the page.
+    window.requestIdleCallback(
+      () => {
+        field.replaceChildren(...["", ...inOrder(values)].map(option));
+        field.value = chosen;
+      },
+      { timeout: LONGEST_WAIT_MS },
     );
-    field.value = this.filter[name];
     field.addEventListener("change", () => {
       this.change({ [name]: field.value });
     });

@@ -18,8 +18,10 @@ export function isValid({ ranks }: Filter): boolean {
   return parsedRanks(ranks) !== undefined;
 }
 
-/** The values that a filter can have; a list with one value filters nothing. */
-export function choices(picture: Picture): Readonly<Record<"role" | "node" | "thread", string[]>> {
+/** The values that a filter can have, in any order; a list with one value filters nothing. */
+export function choices(
+  picture: Picture,
+): Readonly<Record<"role" | "node" | "thread", readonly string[]>> {
   return {
     role: distinct(picture.ranks.map(({ role }) => role)),
     node: distinct(picture.ranks.map(({ node }) => node)),
@@ -27,9 +29,15 @@ export function choices(picture: Picture): Readonly<Record<"role" | "node" | "th
   };
 }
 
-function distinct(values: readonly string[]): string[] {
-  const all = [...new Set(values)].filter((value) => value !== "");
-  return all.sort((left, right) => left.localeCompare(right, "en", { numeric: true }));
+function distinct(values: readonly string[]): readonly string[] {
+  return [...new Set(values)].filter((value) => value !== "");
+}
+
+/** The values as a list shows them: "node-9" before "node-10". */
+export function inOrder(values: readonly string[]): readonly string[] {
+  // `localeCompare` would look the language up for each of thousands of comparisons.
+  const { compare } = new Intl.Collator("en", { numeric: true });
+  return [...values].sort(compare);
 }
 
 /** The processes that fit; a thread is one of a class, so its filter needs the class of each process. */

@@ -13,11 +13,14 @@ export function parsedRanks(text: string): Ranks | undefined {
     if (part === "") {
       continue;
     }
-    const [whole, first, last = first] = INTERVAL.exec(part) ?? [];
-    if (whole === undefined || Number(first) > Number(last)) {
+    const match = INTERVAL.exec(part);
+    const first = Number(match?.[1]);
+    const last = Number(match?.[2] ?? first);
+    // A part that names no ranks gives NaN, which is not smaller than itself.
+    if (!(first <= last)) {
       return undefined;
     }
-    intervals.push([Number(first), Number(last)]);
+    intervals.push([first, last]);
   }
   return joined(intervals);
 }

@@ -36,10 +36,8 @@ export const COLUMNS: readonly { readonly id: RankColumn; readonly isNumber: boo
   { id: "pid", isNumber: true },
 ];
 
-/** A process with the place of its class, -1 for one without a stack. */
 export interface RankEntry {
   readonly row: RankRow;
-  readonly index: number;
   readonly isCulprit: boolean;
 }
 
@@ -49,17 +47,15 @@ export interface RankOrder {
   readonly descending: boolean;
 }
 
-export function rankEntries(
-  rows: readonly RankRow[],
-  verdict: VerdictRow,
-  classOf: (row: RankRow) => number,
-): readonly RankEntry[] {
+/** The place of the class of a process, -1 for one without a stack. */
+export type ClassIndex = (row: RankRow) => number;
+
+export function rankEntries(rows: readonly RankRow[], verdict: VerdictRow): readonly RankEntry[] {
   const culprits = parsedRanks(verdict.culprits) ?? [];
   // A cycle has culprits in several groups.
   const groups = verdict.group.split(", ");
   return rows.map((row) => ({
     row,
-    index: classOf(row),
     isCulprit:
       (verdict.group === "" || verdict.group === row.group || groups.includes(row.group)) &&
       hasRank(culprits, row.rank),
@@ -69,21 +65,27 @@ export function rankEntries(
 export function sortedEntries(
   entries: readonly RankEntry[],
   { sort, descending }: RankOrder,
+  classIndex: ClassIndex,
 ): readonly RankEntry[] {
   const sign = descending ? -1 : 1;
-  return [...entries].sort((left, right) => {
-    const byColumn =
-      sort === ""
-        ? Number(right.isCulprit) - Number(left.isCulprit)
-        : sign * compared(valueOf(left, sort), valueOf(right, sort));
-    return byColumn || compared(left.row.group, right.row.group) || left.row.rank - right.row.rank;
-  });
+  const keyed = entries.map((entry) => ({
+    entry,
+    // A text of several values is made once, not for each comparison.
+    key: sort === "" ? Number(!entry.isCulprit) : valueOf(entry.row, sort, classIndex),
+  }));
+  keyed.sort(
+    (left, right) =>
+      sign * compared(left.key, right.key) ||
+      compared(left.entry.row.group, right.entry.row.group) ||
+      left.entry.row.rank - right.entry.row.rank,
+  );
+  return keyed.map(({ entry }) => entry);
 }
 
-function valueOf({ row, index }: RankEntry, column: RankColumn): string | number {
+function valueOf(row: RankRow, column: RankColumn, classIndex: ClassIndex): string | number {
   switch (column) {
     case "class":
-      return index;
+      return classIndex(row);
     case "moves":
       return Number(row.moves);
     case "collectives":

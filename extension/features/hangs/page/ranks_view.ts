@@ -13,6 +13,7 @@ import {
   COLUMNS,
   rankEntries,
   sortedEntries,
+  type ClassIndex,
   type RankColumn,
   type RankEntry,
   type RankOrder,
@@ -37,7 +38,7 @@ export class RanksView {
   constructor(
     private readonly texts: PictureTexts,
     private readonly verdict: VerdictRow,
-    private readonly classOf: (row: RankRow) => number,
+    private readonly classIndex: ClassIndex,
     hidden: ReadonlySet<RankColumn>,
   ) {
     this.columns = COLUMNS.filter(({ id }) => !hidden.has(id));
@@ -50,13 +51,13 @@ export class RanksView {
   }
 
   show(rows: readonly RankRow[]): void {
-    this.entries = rankEntries(rows, this.verdict, this.classOf);
+    this.entries = rankEntries(rows, this.verdict);
     this.limit = FIRST_ROWS;
     this.draw();
   }
 
   private draw(): void {
-    const sorted = sortedEntries(this.entries, this.order);
+    const sorted = sortedEntries(this.entries, this.order, this.classIndex);
     const shown = sorted.slice(0, this.limit);
     const left = sorted.length - shown.length;
     const hadFocus = this.body.contains(document.activeElement);
@@ -119,15 +120,17 @@ export class RanksView {
     return element("tr", entry.isCulprit ? { class: "culprit" } : {}, ...cells);
   }
 
-  private cell({ row, index, isCulprit }: RankEntry, column: RankColumn): (Node | string)[] {
+  private cell({ row, isCulprit }: RankEntry, column: RankColumn): (Node | string)[] {
     switch (column) {
       case "rank":
         return [
           ...(isCulprit ? [element("span", { class: "mark" }, this.texts.culprit)] : []),
           rankText(row),
         ];
-      case "class":
+      case "class": {
+        const index = this.classIndex(row);
         return index < 0 ? [] : [letter({ index })];
+      }
       case "role":
         return [roleText(this.texts, row.role)];
       case "doing":

@@ -88,6 +88,7 @@ function sharedEnd(classes: readonly KeyedClass[], depth: number): number {
   return end;
 }
 
+/** Only for rows that are drawn: each sorts all of its ranks. */
 export function membersOf(classes: readonly ShownClass[]): Members {
   const byGroup = new Map<string, (readonly [number, number])[]>();
   for (const { entry, ranks } of classes) {
@@ -129,13 +130,13 @@ export function classFinder(
 /** A row of the tree: a frame, or a class whose stack ends there. */
 export type TreeRow = FrameTreeRow | ClassTreeRow;
 
-/** `id` is the same for the same frames, whatever is hidden; `members` is for the first frame of a node only. */
+/** `id` is the same for the same frames, whatever is hidden; `classes` is for the first frame of a node only. */
 export interface FrameTreeRow {
   readonly row: "frame";
   readonly id: string;
   readonly level: number;
   readonly frame: FrameRow;
-  readonly members: Members | undefined;
+  readonly classes: readonly ShownClass[] | undefined;
   /** The class that alone has the frame. */
   readonly only: ShownClass | undefined;
   /** Undefined where nothing is below. */
@@ -172,7 +173,7 @@ export function treeRows(tree: readonly StackNode[], options: TreeOptions): read
         id: place === shown.length - 1 ? id : `${id}/${index}`,
         level,
         frame,
-        members: place === 0 ? membersOf(node.classes) : undefined,
+        classes: place === 0 ? node.classes : undefined,
         only: node.classes.length === 1 ? node.classes[0] : undefined,
         isOpen: place === shown.length - 1 ? isOpen : undefined,
       });

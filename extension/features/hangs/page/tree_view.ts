@@ -6,6 +6,7 @@ import { button, element } from "../../reports/page/elements";
 import type { PictureTexts } from "../picture_texts";
 import { pageState, post, savePageState } from "./editor";
 import {
+  membersOf,
   stackTree,
   treeRows,
   type ClassTreeRow,
@@ -123,18 +124,18 @@ export class TreeView {
     return made;
   }
 
-  private frameParts({ frame, members, only, isOpen }: FrameTreeRow): HTMLElement[] {
+  private frameParts({ frame, classes, only, isOpen }: FrameTreeRow): HTMLElement[] {
     const twistie = element(
       "span",
       { class: "twistie", "aria-hidden": "true" },
       isOpen === undefined ? "" : isOpen ? "▾" : "▸",
     );
     const ranks =
-      members === undefined
+      classes === undefined
         ? []
         : [
             ...(only === undefined ? [] : [letter(only)]),
-            element("span", { class: "members" }, membersText(members, this.hasGroups)),
+            element("span", { class: "members" }, membersText(membersOf(classes), this.hasGroups)),
           ];
     return [
       twistie,
