@@ -210,7 +210,7 @@ function reportStates(start) {
   ];
 }
 
-/** What is wider than the window: the page itself, or a control that leaves it. */
+/** What is wider than the window: the page itself, a control that leaves it, or a cell of a table that fits a narrow tab. */
 async function wide(page) {
   return await page.evaluate(() => {
     const { clientWidth, scrollWidth } = document.documentElement;
@@ -220,6 +220,12 @@ async function wide(page) {
       const { left, right, width } = element.getBoundingClientRect();
       if (width > 0 && !isScrolled(element) && (left < 0 || right > clientWidth)) {
         found.push(element.outerHTML.slice(0, 80));
+      }
+    }
+    if (clientWidth <= 600) {
+      for (const cell of document.querySelectorAll(".ranks :is(th, td)")) {
+        const { left, right, width } = cell.getBoundingClientRect();
+        if (width === 0 || left < 0 || right > clientWidth) found.push(cell.outerHTML);
       }
     }
     return found;

@@ -113,7 +113,12 @@ export class RanksView {
     const cells = this.columns.map(({ id, isNumber }) =>
       element(
         "td",
-        { tabindex: "-1", class: isNumber ? "number" : "text" },
+        {
+          tabindex: "-1",
+          class: isNumber ? "number" : "text",
+          // For a narrow tab; a GPU is named in its cell.
+          "data-column": id === "gpus" ? undefined : this.texts.columns[id],
+        },
         ...this.cell(entry, id),
       ),
     );
