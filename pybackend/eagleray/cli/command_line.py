@@ -130,10 +130,14 @@ def _with_verb(name: str, noun: Noun, rest: list[str], verbose: bool) -> Wanted:
     return Wanted((name, noun.default), tuple(rest), verbose=verbose)
 
 
+# Commands with a verb that takes a program, and those without verbs.
+_WITH_PROGRAM = ("run", "profile", "serve", "doctor")
+
+
 def split_program(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Our arguments, and the user's command after the first `--` of `run`, `profile` or `serve`."""
+    """Our arguments, and the user's command after the first `--` of `run`, `profile`, `serve` or `doctor`."""
     every = list(arguments)
-    starts = [every.index(name) for name in ("run", "profile", "serve") if name in every]
+    starts = [every.index(name) for name in _WITH_PROGRAM if name in every]
     if starts and "--" in every[min(starts) :]:
         at = every.index("--", min(starts))
         return every[:at], every[at + 1 :]

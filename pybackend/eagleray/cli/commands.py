@@ -363,10 +363,12 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "doctor": Command(
             "doctor",
             later("Find the first cause of a failure in logs"),
+            takes_program=True,
             examples=(
                 ("doctor /tmp/ray/session_latest/logs", later("all logs of a node")),
                 ("doctor slurm-4711.out --json", later("one file, as JSON")),
                 ("doctor --run 3f9c", later("the output of a run")),
+                ("doctor --before -- python train.py", later("check this node before a run")),
                 ("doctor --test rules.json", later("try the examples of your rules")),
             ),
         ),

@@ -1,9 +1,12 @@
-"""`eagleray doctor`: the first cause in logs of a program that fails."""
+"""`eagleray doctor`: the first cause in logs of a program that fails, and checks of a node before it starts."""
 
 from __future__ import annotations
 
 import argparse
+import shutil
+import sys
 import threading
+from functools import partial
 from pathlib import Path
 
 from attrs import asdict
@@ -20,7 +23,10 @@ from eagleray.features.doctor import texts
 from eagleray.features.doctor.diagnosing import diagnose
 from eagleray.features.doctor.log_files import list_logs
 from eagleray.features.doctor.model import Diagnosis
+from eagleray.features.doctor.node_checks import local_facts, node_diagnosis
 from eagleray.features.doctor.rule_files import all_rules, example_results, read_rules
+from eagleray.features.runs.model import RunPlan
+from eagleray.features.runs.program_python import python_of
 
 # The exit code for an error in the logs, with --exit-code.
 TROUBLE = 3
@@ -39,6 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=t("Read the output of this run, by its ID or its beginning."),
     )
     completed(run_id, "runs")
+    parser.add_argument(
+        "--before",
+        action="store_true",
+        help=t("Check this node for the program after `--` instead."),
+    )
     rules = parser.add_argument(
         "--rules",
         metavar="FILE",
@@ -62,8 +73,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check(arguments: argparse.Namespace) -> str:
-    if sum(map(bool, (arguments.paths, arguments.run, arguments.test))) != 1:
-        return t("Specify one of PATH, --run and --test.")
+    sources = (arguments.paths, arguments.run, arguments.test, arguments.before)
+    if sum(map(bool, sources)) != 1:
+        return t("Specify one of PATH, --run, --before and --test.")
+    if arguments.program and not arguments.before:
+        return t("A program after `--` needs --before.")
     return ""
 
 
@@ -74,7 +88,8 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(diagnosis_json(diagnosis))
     else:
-        print("\n".join(printable(line, 1000) for line in texts.lines(diagnosis)))
+        shown = texts.node_lines if arguments.before else texts.lines
+        print("\n".join(printable(line, 1000) for line in shown(diagnosis)))
     is_failing = bool(diagnosis.unknown) or any(
         cause.severity == "error" for cause in diagnosis.causes
     )
@@ -82,6 +97,8 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
 
 
 async def _diagnosis(app: App, arguments: argparse.Namespace) -> Diagnosis:
+    if arguments.before:
+        return await _before(app, arguments.program)
     rules = all_rules([Path(file) for file in arguments.rules])
     paths = [Path(path) for path in arguments.paths]
     if arguments.run:
@@ -99,6 +116,16 @@ async def _diagnosis(app: App, arguments: argparse.Namespace) -> Diagnosis:
     finally:
         # Ctrl-C: the thread would read to the end.
         is_cancelled.set()
+
+
+async def _before(app: App, program: list[str]) -> Diagnosis:
+    """Checks this node with the Python of the program, or else with the one on the path."""
+    python = ""
+    if program:
+        plan = RunPlan("command", tuple(program), str(Path.cwd()), "")
+        python = await off_loop(partial(python_of, plan))
+    python = python or shutil.which("python3") or sys.executable
+    return node_diagnosis([await local_facts(app.commands, python)])
 
 
 class _ReadProgress:

@@ -31,3 +31,12 @@ def bad_rules(path: Path, why: str) -> EaglerayError:
         t("{path} has no valid rules: {why}.", path=printable(str(path)), why=printable(why)),
         t("Correct the file, then try again."),
     )
+
+
+def node_silent(python: str, printed: str) -> EaglerayError:
+    return EaglerayError(
+        "node-silent",
+        t("{python} couldn't check this node.", python=printable(python)),
+        t("It needs Python 3.9 or newer on Linux."),
+        output=printed,
+    )

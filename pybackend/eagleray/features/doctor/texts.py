@@ -9,6 +9,8 @@ from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.features.doctor.model import Cause, Checked, Diagnosis, LogEvidence
 
+_SEVERITY_MARKS = {"error": "✗", "warning": "!", "info": "·"}
+
 
 def sentence(causes: Sequence[Cause], unknown: Sequence[LogEvidence], checked: Checked) -> str:
     """What a user reads first."""
@@ -33,6 +35,18 @@ def lines(diagnosis: Diagnosis) -> list[str]:
     elif not diagnosis.causes:
         result += [diagnosis.sentence, ""]
     return [*result, *_checked(diagnosis.checked)]
+
+
+def node_lines(diagnosis: Diagnosis) -> list[str]:
+    """The results of checks of nodes, worst first."""
+    result: list[str] = []
+    for cause in diagnosis.causes:
+        result.append(f"{_SEVERITY_MARKS[cause.severity]} {cause.sentence}")
+        result += [f"    {item.node}  {item.path}: {item.text}" for item in cause.evidence]
+        result.append("    " + t("Fix: {text}", text=cause.fix))
+    if not diagnosis.causes:
+        result.append(diagnosis.sentence)
+    return [*result, "", t("Checks done: {n}", n=diagnosis.checked.rules)]
 
 
 def _cause(cause: Cause) -> list[str]:

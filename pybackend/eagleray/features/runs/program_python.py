@@ -140,6 +140,12 @@ def with_python(plan: RunPlan, python: str) -> RunPlan:
     return evolve(plan, argv=argv, python=python)
 
 
+def python_of(plan: RunPlan) -> str:
+    """The path of the Python that a program of this machine runs in, "" for a command that isn't Python's."""
+    interpreter = _interpreter(plan)
+    return interpreter[0] if interpreter else ""
+
+
 def _interpreter(plan: RunPlan) -> Interpreter | None:
     """None for a plan that starts no Python program here."""
     environ = environment_of(plan)

@@ -1,0 +1,240 @@
+"""Prints facts about this node as one JSON object: what decides whether a distributed program can run here.
+
+Run by the interpreter of the program, whose versions it reports.  Needs no root, imports nothing of the program, starts
+nothing, and reads only what belongs to the user or to all.  A fact that can't be read is None or missing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pwd
+import resource
+import socket
+import struct
+import sys
+import time
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+# Without values: only whether they are set and, of proxies, which addresses they leave out.
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+_PACKAGES = ("ray", "debugpy", "torch", "vllm", "sglang", "transformers")
+_GRAPHICS = (
+    "/usr/share/glvnd/egl_vendor.d/10_nvidia.json",
+    "/usr/share/vulkan/icd.d/nvidia_icd.json",
+    "/etc/vulkan/icd.d/nvidia_icd.json",
+)
+_LISTEN = "0A"
+_SHM = "/dev/shm"  # noqa: S108
+_TMP = "/tmp"  # noqa: S108
+
+
+def facts() -> dict[str, Any]:
+    """All facts; sizes in bytes, times in seconds since 1970."""
+    return {
+        "host": socket.gethostname(),
+        "time": time.time(),
+        "python": sys.version.split()[0],
+        "executable": sys.executable,
+        "packages": {name: version for name in _PACKAGES if (version := _version(name))},
+        "memory": _memory(),
+        "shm": _disk(_SHM),
+        "ray_tmp": _disk(os.environ.get("RAY_TMPDIR", _TMP)),
+        "nofile": list(resource.getrlimit(resource.RLIMIT_NOFILE)),
+        "nproc": list(resource.getrlimit(resource.RLIMIT_NPROC)),
+        "cgroup": _cgroup(),
+        "ephemeral_ports": _numbers("/proc/sys/net/ipv4/ip_local_port_range"),
+        "ptrace_scope": (_numbers("/proc/sys/kernel/yama/ptrace_scope") or [0])[0],
+        "listeners": _listeners(),
+        "addresses": _addresses(),
+        "resolved": _resolved(),
+        "variables": _variables(),
+        "processes": _ray_processes(),
+        "gpus": sorted(map(str, Path("/dev").glob("nvidia[0-9]*"))),
+        "driver": _driver(),
+        "graphics": [path for path in _GRAPHICS if Path(path).exists()],
+        "cpus": len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count(),
+        "all_cpus": os.cpu_count(),
+    }
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _text(path: str) -> str:
+    try:
+        with Path(path).open(encoding="utf-8", errors="replace") as file:
+            return file.read(65_536)
+    except OSError:
+        return ""
+
+
+def _numbers(path: str) -> list[int]:
+    return [int(text) for text in _text(path).split() if text.isdigit()]
+
+
+def _memory() -> int | None:
+    for line in _text("/proc/meminfo").splitlines():
+        if line.startswith("MemTotal:"):
+            return 1024 * int(line.split()[1])
+    return None
+
+
+def _disk(path: str) -> dict[str, Any] | None:
+    try:
+        status = os.statvfs(path)
+    except OSError:
+        return None
+    return {
+        "path": path,
+        "size": status.f_blocks * status.f_frsize,
+        "free": status.f_bavail * status.f_frsize,
+    }
+
+
+def _cgroup() -> dict[str, int | None] | None:
+    """The limit and use of the memory of this process's cgroup, and how many of its processes were killed for it."""
+    for line in _text("/proc/self/cgroup").splitlines():
+        controllers, name = line.split(":", 2)[1:]
+        if controllers:
+            continue
+        folder = "/sys/fs/cgroup" + name
+        limit = _numbers(folder + "/memory.max")
+        used = _numbers(folder + "/memory.current")
+        kills = [
+            int(line.split()[1])
+            for line in _text(folder + "/memory.events").splitlines()
+            if line.startswith("oom_kill ")
+        ]
+        return {
+            "limit": limit[0] if limit else None,
+            "used": used[0] if used else None,
+            "kills": kills[0] if kills else 0,
+        }
+    return None
+
+
+def _listeners() -> list[dict[str, Any]]:
+    """Listening TCP ports below the ephemeral ones: {port, address, user}."""
+    result = []
+    for path, size in (("/proc/net/tcp", 4), ("/proc/net/tcp6", 16)):
+        for line in _text(path).splitlines()[1:]:
+            columns = line.split()
+            if len(columns) > 7 and columns[3] == _LISTEN:
+                address, port = columns[1].split(":")
+                result.append(
+                    {
+                        "port": int(port, 16),
+                        "address": _address(address, size),
+                        "user": _user(int(columns[7])),
+                    }
+                )
+    return result
+
+
+def _address(text: str, size: int) -> str:
+    parts = [int(text[at : at + 8], 16) for at in range(0, 2 * size, 8)]
+    packed = b"".join(struct.pack("=I", part) for part in parts)
+    return socket.inet_ntop(socket.AF_INET if size == 4 else socket.AF_INET6, packed)
+
+
+def _user(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _addresses() -> list[dict[str, str]]:
+    """IPv4 addresses of this host's interfaces, {interface, address}; the loopback is left out."""
+    siocgifaddr = 0x8915
+    result = []
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        for _, name in socket.if_nameindex():
+            request = struct.pack("256s", name[:15].encode())
+            try:
+                answer = fcntl.ioctl(probe.fileno(), siocgifaddr, request)
+            except OSError:
+                continue
+            address = socket.inet_ntoa(answer[20:24])
+            if not address.startswith("127."):
+                result.append({"interface": name, "address": address})
+    return result
+
+
+def _resolved() -> list[str]:
+    """The addresses to which the name of this host resolves; gloo listens there."""
+    try:
+        entries = socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)
+    except OSError:
+        return []
+    return sorted({str(entry[4][0]) for entry in entries})
+
+
+def _variables() -> dict[str, Any]:
+    environ = os.environ
+    return {
+        "proxies": [name for name in _PROXIES if environ.get(name)],
+        "no_proxy": environ.get("no_proxy") or environ.get("NO_PROXY") or "",
+        "ray_debug": environ.get("RAY_DEBUG", ""),
+        "interfaces": {
+            name: environ[name]
+            for name in ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
+            if environ.get(name)
+        },
+        "nccl_timeout": "NCCL_TIMEOUT" in environ,
+        "slurm_end": environ.get("SLURM_JOB_END_TIME", ""),
+        "slurm_cpus": environ.get("SLURM_CPUS_ON_NODE", ""),
+    }
+
+
+def _ray_processes() -> list[dict[str, Any]]:
+    """The user's processes of Ray: {pid, name, parent, nofile}; a raylet's soft limit of open files is that of its workers."""
+    result = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if path.stat().st_uid != os.getuid():
+                continue
+        except OSError:
+            continue
+        folder = str(path)
+        command = _text(folder + "/cmdline").split("\0")
+        name = Path(command[0]).name.split(" ")[0]
+        if name in ("raylet", "gcs_server") or name.startswith("ray::"):
+            stat = _text(folder + "/stat").rpartition(")")[2].split()
+            result.append(
+                {
+                    "pid": int(path.name),
+                    "name": name,
+                    "parent": int(stat[1]) if len(stat) > 1 else 0,
+                    "nofile": _soft_nofile(folder),
+                }
+            )
+    return result
+
+
+def _soft_nofile(folder: str) -> int | None:
+    for line in _text(folder + "/limits").splitlines():
+        if line.startswith("Max open files"):
+            limit = line[len("Max open files") :].split()[0]
+            return int(limit) if limit.isdigit() else None
+    return None
+
+
+def _driver() -> str:
+    parts = _text("/proc/driver/nvidia/version").split()
+    versions = [part for part in parts if part[:1].isdigit() and "." in part]
+    return versions[0] if versions else ""
+
+
+if __name__ == "__main__":
+    json.dump(facts(), sys.stdout)

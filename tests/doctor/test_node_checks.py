@@ -1,0 +1,157 @@
+"""Checks of a node: each rule on facts, and the facts of this machine."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eagleray.cli.main import main
+from eagleray.features.doctor.node_checks import SCRIPT, node_diagnosis
+from eagleray.features.doctor.node_rules import GIB, RULES
+
+
+def facts(**changes: Any) -> dict[str, Any]:
+    """A node on which no rule finds anything; `variables` are added to its own."""
+    variables = {
+        "proxies": [],
+        "no_proxy": "",
+        "ray_debug": "",
+        "interfaces": {},
+        "nccl_timeout": False,
+        "slurm_end": "",
+        "slurm_cpus": "",
+        **changes.pop("variables", {}),
+    }
+    return {
+        "host": "node-3",
+        "time": time.time(),
+        "executable": "/venv/bin/python",
+        "packages": {"ray": "2.60.0", "debugpy": "1.8.22"},
+        "memory": 64 * GIB,
+        "shm": {"path": "/dev/shm", "size": 32 * GIB, "free": 32 * GIB},
+        "ray_tmp": {"path": "/tmp", "size": 100 * GIB, "free": 50 * GIB},
+        "nofile": [65_535, 65_535],
+        "cgroup": {"limit": 64 * GIB, "used": GIB, "kills": 0},
+        "ephemeral_ports": [32_768, 60_999],
+        "ptrace_scope": 1,
+        "listeners": [{"port": 22, "address": "0.0.0.0", "user": "root"}],
+        "addresses": [{"interface": "eth0", "address": "10.0.0.3"}],
+        "resolved": ["10.0.0.3"],
+        "variables": variables,
+        "processes": [
+            {"pid": 12, "name": "raylet", "parent": 1, "nofile": 65_535},
+            {"pid": 13, "name": "ray::IDLE", "parent": 12, "nofile": 65_535},
+        ],
+        "gpus": [],
+        "graphics": [],
+        "cpus": 16,
+        "all_cpus": 16,
+        **changes,
+    }
+
+
+def test_healthy_node_has_no_findings() -> None:
+    diagnosis = node_diagnosis([facts()])
+
+    assert diagnosis.causes == ()
+    assert diagnosis.sentence == "No check has found a problem."
+
+
+CASES: list[tuple[str, dict[str, Any], str]] = [
+    ("node-shm", {"shm": {"path": "/dev/shm", "size": GIB // 16, "free": 0}}, "0.1 GiB of 64.0"),
+    (
+        "node-nofile",
+        {"processes": [{"pid": 1, "name": "raylet", "parent": 1, "nofile": 1024}]},
+        "1024",
+    ),
+    ("node-nofile", {"nofile": [4096, 65_535], "processes": []}, "4096"),
+    ("node-cgroup-full", {"cgroup": {"limit": GIB, "used": GIB, "kills": 0}}, "1.0 GiB of 1.0"),
+    ("node-kills", {"cgroup": {"limit": None, "used": None, "kills": 3}}, "3"),
+    ("node-disk", {"ray_tmp": {"path": "/tmp", "size": 900 * GIB, "free": 9 * GIB}}, "/tmp: 9.0"),
+    ("node-host-name", {"resolved": ["127.0.1.1"]}, "node-3 → 127.0.1.1"),
+    ("node-interface", {"variables": {"interfaces": {"NCCL_SOCKET_IFNAME": "ib"}}}, "=ib"),
+    ("node-interface", {"variables": {"interfaces": {"NCCL_SOCKET_IFNAME": "=eth"}}}, "=eth"),
+    (
+        "node-proxy",
+        {"variables": {"proxies": ["http_proxy"], "no_proxy": "localhost,10.1.0.0/16"}},
+        "http_proxy; no_proxy: 10.0.0.3",
+    ),
+    ("node-port", {"listeners": [{"port": 6379, "address": "::", "user": "kim"}]}, "kim"),
+    ("node-ephemeral", {"ephemeral_ports": [10_000, 60_999]}, "10000-60999: 10001, 29500"),
+    (
+        "node-leftover",
+        {"processes": [{"pid": 77, "name": "ray::W.f", "parent": 1, "nofile": None}]},
+        "77",
+    ),
+    ("node-legacy-debugger", {"variables": {"ray_debug": "legacy"}}, "RAY_DEBUG=legacy"),
+    ("node-nccl-timeout", {"variables": {"nccl_timeout": True}}, "NCCL_TIMEOUT"),
+    ("node-time-left", {"variables": {"slurm_end": "1000"}}, "0:00:00"),
+    ("node-cpus", {"cpus": 4, "variables": {"slurm_cpus": "4"}}, "4 of 16"),
+    ("node-no-ray", {"packages": {"debugpy": "1"}}, "/venv/bin/python"),
+    ("node-no-debugpy", {"packages": {"ray": "1"}}, "/venv/bin/python"),
+    ("node-ptrace", {"ptrace_scope": 2}, "2"),
+    ("node-graphics", {"gpus": ["/dev/nvidia0"]}, "1"),
+    ("node-clock", {"time": time.time() - 3600}, "-36"),
+]
+
+
+@pytest.mark.parametrize(("rule", "changes", "text"), CASES)
+def test_rule_finds_what_is_wrong(rule: str, changes: dict[str, Any], text: str) -> None:
+    causes = {cause.id: cause for cause in node_diagnosis([facts(), facts(**changes)]).causes}
+
+    assert list(causes) == [rule]
+    (evidence,) = causes[rule].evidence
+    assert (evidence.node, text in evidence.text) == ("node-3", True)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"variables": {"interfaces": {"NCCL_SOCKET_IFNAME": "^docker"}}},
+        {"variables": {"interfaces": {"GLOO_SOCKET_IFNAME": "eth0"}}, "resolved": ["127.0.1.1"]},
+        {"variables": {"proxies": ["http_proxy"], "no_proxy": "localhost, 10.0.0.0/8"}},
+        {"variables": {"proxies": ["http_proxy"], "no_proxy": "*"}},
+        {"shm": None, "cgroup": None, "ray_tmp": None, "ephemeral_ports": []},
+    ],
+)
+def test_configured_node_has_no_findings(changes: dict[str, Any]) -> None:
+    assert node_diagnosis([facts(**changes)]).causes == ()
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {rule for rule, _, _ in CASES} == {rule.id for rule in RULES}
+
+
+def test_facts_of_this_machine_have_all_that_rules_need() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        printed = subprocess.run([sys.executable, str(SCRIPT)], capture_output=True, check=True)
+        port = listener.getsockname()[1]
+    read = json.loads(printed.stdout)
+
+    assert set(read) >= set(facts())
+    assert port in {entry["port"] for entry in read["listeners"]}
+    assert read["packages"]["debugpy"]
+    assert read["memory"] > GIB
+    node_diagnosis([read])
+
+
+def test_node_is_checked_with_the_python_of_the_program(
+    own_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["doctor", "--before", "--json", "--", sys.executable, "train.py"]) == 0
+
+    ids = [cause["id"] for cause in json.loads(capsys.readouterr().out)["causes"]]
+    assert "node-no-debugpy" not in ids
+
+
+def test_program_without_before_is_refused() -> None:
+    with pytest.raises(SystemExit) as refused:
+        main(["doctor", "x.log", "--", "python", "train.py"])
+
+    assert refused.value.code == 2
