@@ -43,6 +43,8 @@ def of_the_cluster(file: Path) -> set[str]:
         return {"ray"}
     if file == Path("adapter/sessions/pydevd_patches.py"):
         return OF_DEBUGPY
+    if file == Path("remote_scripts/areal_rollouts.py"):
+        return {"areal"}
     if file.parts[0] == "remote_scripts" or file == Path("adapter/sessions/in_worker.py"):
         return {"debugpy", "pydevd", "ray", "torch"}
     return set()

@@ -33,10 +33,10 @@ def bad_rules(path: Path, why: str) -> EaglerayError:
     )
 
 
-def node_silent(python: str, printed: str) -> EaglerayError:
+def node_silent(python: str, output: str) -> EaglerayError:
     return EaglerayError(
         "node-silent",
         t("{python} couldn't check this node.", python=printable(python)),
         t("It needs Python 3.9 or newer on Linux."),
-        output=printed,
+        output=output,
     )

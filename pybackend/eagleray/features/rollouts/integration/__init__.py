@@ -1,0 +1,1 @@
+"""Integration tests: some rollouts through a framework's own controller, without training."""

@@ -1,0 +1,78 @@
+"""The command lines of integration tests: what starts some rollouts in a framework, and nothing of a training."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from attrs import frozen
+
+SCRIPT = Path(__file__).parents[3] / "remote_scripts" / "areal_rollouts.py"
+# A rollout that waits for a training step, which never comes, would wait for ever (AReaL, best practices for debugging).
+_NO_STALENESS = 1_000_000
+
+
+@frozen
+class ArealTest:
+    """An integration test of an agent with AReaL.
+
+    `agent` is `module.Class`, `items` the JSON file with the data items, `config` the training's own configuration.
+    `overrides` are further options of AReaL, which win over ours.
+    """
+
+    agent: str
+    items: Path
+    item_count: int
+    config: Path
+    trial: str
+    overrides: tuple[str, ...] = ()
+
+
+def areal_command(python: str, test: ArealTest) -> tuple[str, ...]:
+    """What runs the test; the trial has a name of its own, since one that exists may have servers that are gone."""
+    return (
+        python,
+        str(SCRIPT),
+        "--agent",
+        test.agent,
+        "--items",
+        str(test.items),
+        "--config",
+        str(test.config),
+        "scheduler.type=local",
+        f"trial_name={test.trial}",
+        f"rollout.max_head_offpolicyness={_NO_STALENESS}",
+        f"rollout.max_concurrent_rollouts={max(1, test.item_count)}",
+        "rollout.enable_rollout_tracing=true",
+        "rollout.check_trajectory_format=true",
+        *test.overrides,
+    )
+
+
+def new_trial(at: float | None = None) -> str:
+    """A name that no other trial has."""
+    return time.strftime("eagleray-%Y%m%d-%H%M%S", time.localtime(at))
+
+
+def areal_agent(written: str) -> str:
+    """`module:Class` as AReaL writes it, `module.Class`."""
+    return written.replace(":", ".")
+
+
+def verl_overrides(batch: int, samples: int) -> Sequence[str]:
+    """Options of a verl training that make it run one batch with real rollouts, and then end.
+
+    `batch` prompts with `samples` rollouts each.  Checkpoints are neither read nor written (verl b178a3cd, 2026-01).
+    """
+    return (
+        "actor_rollout_ref.rollout.skip_rollout=False",
+        "trainer.total_training_steps=1",
+        "trainer.val_before_train=False",
+        "trainer.test_freq=-1",
+        "trainer.save_freq=-1",
+        "trainer.resume_mode=disable",
+        f"data.train_batch_size={batch}",
+        f"actor_rollout_ref.actor.ppo_mini_batch_size={batch}",
+        f"actor_rollout_ref.rollout.n={samples}",
+    )

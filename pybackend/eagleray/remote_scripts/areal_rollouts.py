@@ -1,0 +1,87 @@
+"""Runs some data items through AReaL's rollout controller and an agent, without a trainer: an integration test of both.
+
+    python areal_rollouts.py --agent my_agent.MyAgent --items items.json --config config.yaml scheduler.type=local
+
+All arguments but --agent and --items are AReaL's own.  The engine of the configuration is started, the agent gets its
+proxies, which AReaL's trainer starts too, and each item is run `gconfig.n_samples` times.  Runs in the environment of
+AReaL (read in inclusionAI/AReaL 4aef98d8, 2026-05).  The last line on standard output says how many groups were accepted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+_SCHEDULERS = {"local": "LocalScheduler", "slurm": "SlurmScheduler"}
+
+
+def main() -> int:
+    ours, theirs = _arguments()
+    items = json.loads(Path(ours.items).read_text(encoding="utf-8"))
+    config = _configuration(theirs)
+    controller = _controller(config)
+    try:
+        controller.initialize(role="rollout", server_args=_server_arguments(config))
+        # Without them, an agent has no address to talk to.
+        controller.start_proxy()
+        groups = controller.rollout_batch(
+            items, workflow=ours.agent, workflow_kwargs={}, group_size=config.gconfig.n_samples
+        )
+    finally:
+        controller.destroy()
+    sys.stdout.write(f"accepted {len(groups)} of {len(items)} groups\n")
+    return 0 if len(groups) == len(items) else 1
+
+
+def _arguments() -> tuple[argparse.Namespace, list[str]]:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--agent", required=True, help="module.Class with `async def run`")
+    parser.add_argument("--items", required=True, help="a JSON file with a list of data items")
+    return parser.parse_known_args()
+
+
+def _configuration(arguments: list[str]) -> Any:
+    from areal.api.cli_args import GRPOConfig, load_expr_config  # type: ignore[import-not-found]
+
+    config, _ = load_expr_config(arguments, GRPOConfig)
+    if config.scheduler.type not in _SCHEDULERS:
+        # Its proxies don't run there.
+        sys.exit(f"scheduler.type={config.scheduler.type} can't run agents; use local or slurm.")
+    return config
+
+
+def _controller(config: Any) -> Any:
+    import areal.engine  # type: ignore[import-not-found]
+    import areal.infra  # type: ignore[import-not-found]
+
+    scheduler = getattr(areal.infra, _SCHEDULERS[config.scheduler.type])(exp_config=config)
+    is_sglang = _allocation(config).backend == "sglang"
+    engine = areal.engine.RemoteSGLangEngine if is_sglang else areal.engine.RemotevLLMEngine
+    return engine.as_controller(config.rollout, scheduler)
+
+
+def _server_arguments(config: Any) -> Any:
+    from areal.api.cli_args import SGLangConfig, vLLMConfig
+
+    allocation = _allocation(config)
+    sizes = allocation.parallel
+    if allocation.backend == "sglang":
+        return SGLangConfig.build_args(
+            sglang_config=config.sglang, tp_size=sizes.tp_size, base_gpu_id=0
+        )
+    return vLLMConfig.build_args(
+        vllm_config=config.vllm, tp_size=sizes.tp_size, pp_size=sizes.pp_size
+    )
+
+
+def _allocation(config: Any) -> Any:
+    from areal.api.alloc_mode import ModelAllocation  # type: ignore[import-not-found]
+
+    return ModelAllocation.from_str(config.rollout.backend, name="rollout")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,42 @@
+"""Reads `--config FILE key=value…`: the last value of a key wins."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+
+class GRPOConfig: ...
+
+
+class SGLangConfig:
+    @staticmethod
+    def build_args(**arguments: Any) -> dict[str, Any]:
+        return {"engine": "sglang", "tp_size": arguments["tp_size"]}
+
+
+class vLLMConfig:
+    @staticmethod
+    def build_args(**arguments: Any) -> dict[str, Any]:
+        return {"engine": "vllm", "tp_size": arguments["tp_size"]}
+
+
+def load_expr_config(arguments: list[str], _kind: type) -> tuple[Any, str]:
+    assert arguments[0] == "--config"
+    config = json.loads(Path(arguments[1]).read_text())
+    for argument in arguments[2:]:
+        key, _, value = argument.partition("=")
+        *folders, name = key.split(".")
+        place = config
+        for folder in folders:
+            place = place.setdefault(folder, {})
+        place[name] = value
+    return _namespace(config), arguments[1]
+
+
+def _namespace(value: Any) -> Any:
+    if isinstance(value, dict):
+        return SimpleNamespace(**{key: _namespace(each) for key, each in value.items()})
+    return value
