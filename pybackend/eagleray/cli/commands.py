@@ -319,6 +319,43 @@ ROLLOUTS = Noun(
     },
     default="show",
 )
+AGENT = Noun(
+    later("Run an agent against an inference server"),
+    {
+        "run": Command(
+            "agent",
+            later("Run an agent for one data item, and check its contract"),
+            examples=(
+                (
+                    "agent run my_agent:MyAgent --data train.jsonl:3 --server http://127.0.0.1:8000/v1",
+                    "",
+                ),
+                (
+                    "agent run agent.py:MyAgent --data items.json --server local --mode subproc",
+                    later("in a process, with the server in its environment"),
+                ),
+            ),
+        ),
+        "wave": Command(
+            "agent",
+            later("Run groups of an agent at once, and say what slows them"),
+            "wave",
+            "add_wave_arguments",
+            examples=(
+                (
+                    "agent wave my_agent:MyAgent --data train.jsonl --server local",
+                    later("64 groups of 8"),
+                ),
+                (
+                    "agent wave my_agent:MyAgent --data train.jsonl --server local"
+                    " --groups 8 --timeout 60 --out traces.jsonl",
+                    later("with a time-out and traces"),
+                ),
+            ),
+        ),
+    },
+    default="run",
+)
 
 GROUPS: dict[str, dict[str, Entry]] = {
     later("Debug"): {
@@ -385,6 +422,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
             ),
         ),
     },
+    later("Agents"): {"agent": AGENT},
     later("Profile"): {
         "profile": PROFILE,
         "report": Command(
@@ -456,6 +494,7 @@ VERB_ALIASES: dict[str, dict[str, str]] = {
     },
     "profile": {"gather": "download"},
     "serve": {"list": "ls", "rm": "stop"},
+    "agent": {},
     "presets": {"list": "ls", "delete": "rm", "remove": "rm"},
     "rollouts": {"open": "show"},
     "clusters": {"list": "ls", "remove": "rm"},

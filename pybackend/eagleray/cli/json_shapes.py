@@ -12,6 +12,7 @@ from typing import Any
 from attrs import asdict, frozen
 
 from eagleray.common.errors import EaglerayError
+from eagleray.common.l10n import t
 from eagleray.features.clusters.handlers import shown_cluster
 from eagleray.features.clusters.jobs import Jobs, shown_job
 from eagleray.features.clusters.model import Cluster, JobStatus
@@ -24,6 +25,14 @@ from eagleray.features.pdb.sessions import WaitingPdb
 from eagleray.features.presets.debug_runs import Row as PresetRow
 from eagleray.features.reports.handlers import wire_report, wire_table
 from eagleray.features.reports.model import LoadedReport, ReportTable
+from eagleray.features.rollouts.agents.model import (
+    VERDICT_KINDS,
+    AgentRun,
+    CodeLine,
+    Observed,
+)
+from eagleray.features.rollouts.agents.statistics import wave_statistics
+from eagleray.features.rollouts.agents.verdicts import verdicts
 from eagleray.features.rollouts.trajectories.model import (
     DumpStatistics,
     TrajectoryGroup,
@@ -36,6 +45,8 @@ from eagleray.features.workers.model import LiveWorker, LogEnd, PausedWorker
 
 # The version of all shapes; a new one when a field is renamed, removed or gets another meaning.
 VERSION = 1
+# Of a wave; the trace file has all.
+MOST_FAILURES = 100
 
 Json = dict[str, Any]
 
@@ -435,6 +446,80 @@ TRAJECTORIES: Shape = {
         f"with --stats: {{{', '.join(_STATISTICS)}}}", "object or null", _STATISTICS
     ),
 }
+_RULE = ("rule", "ok", "text")
+_AGENT_ERROR = ("type", "message", "traceback", "file", "line")
+_AGENT_REQUEST = ("path", "status", "seconds", "pool_s", "tokens", "error")
+_PERCENTILES = ("p50", "p99", "max")
+_VERDICT = ("kind", "file", "line", "sentence")
+_FAILURE = ("item", "group", "member", "outcome", "error")
+_REWARD_BIN = ("low", "high", "count")
+_CONTRACT = Field(f"what the framework takes, list of {{{', '.join(_RULE)}}}", "array", _RULE)
+AGENT_RUN: Shape = {
+    **_VERSION,
+    "result": Field("what `run` returned, null if it returned nothing", "any"),
+    "error": Field(
+        f"{{{', '.join(_AGENT_ERROR)}}} of its exception, of its import or of a time-out, null for none",
+        "object or null",
+        _AGENT_ERROR,
+    ),
+    "contract": _CONTRACT,
+    "outcome": Field(
+        '"done", "rejected" (by the framework), "failed", "timeout", "cancelled" or "not-run"'
+    ),
+    "item": Field("number of the data item, counted from 1", _INTEGER),
+    "mode": Field('"inline" or "subproc"'),
+    "seconds": Field("how long it ran", "number"),
+    "requests": Field(f"list of {{{', '.join(_AGENT_REQUEST)}}}", "array", _AGENT_REQUEST),
+    "threads": Field("names of threads that it left running", "array"),
+    "trace": Field('the file with its trace, "" for none'),
+}
+AGENT_WAVE: Shape = {
+    **_VERSION,
+    "runs": Field("number of runs that were planned", _INTEGER),
+    "done": Field("runs with a result that the framework takes", _INTEGER),
+    "failed": Field(
+        "runs that raised, were rejected, took too long or ended the program", _INTEGER
+    ),
+    "timeouts": Field("runs that took too long", _INTEGER),
+    "cancelled": Field("runs that were cancelled or didn't start", _INTEGER),
+    "interrupted": Field("whether Ctrl-C ended it", "boolean"),
+    "groups": Field("number of groups", _INTEGER),
+    "group_size": Field("runs of a group", _INTEGER),
+    "mode": Field('"inline" or "subproc"'),
+    "seconds": Field("how long it took", "number"),
+    "max_in_flight": Field("most runs at once", _INTEGER),
+    "max_requests_in_flight": Field("most requests at once", _INTEGER),
+    "requests": Field("number of requests", _INTEGER),
+    "tokens": Field("generated tokens", _INTEGER),
+    "tokens_per_second": Field("generated tokens a second", "number"),
+    "latency_ms": Field(f"of runs, {{{', '.join(_PERCENTILES)}}}", "object", _PERCENTILES),
+    "request_ms": Field(f"of requests, {{{', '.join(_PERCENTILES)}}}", "object", _PERCENTILES),
+    "pool_wait_ms": Field(
+        f"how long requests waited for a connection, {{{', '.join(_PERCENTILES)}}}",
+        "object",
+        _PERCENTILES,
+    ),
+    "loop_lag_ms": Field(
+        "how late the event loop ran its timers, {p50, max}", "object", ("p50", "max")
+    ),
+    "clients": Field("HTTP clients that runs made", _INTEGER),
+    "mean_reward": Field("mean of the rewards, null for none", _NUMBER_OR_NULL),
+    "rewards": Field(f"histogram, list of {{{', '.join(_REWARD_BIN)}}}", "array", _REWARD_BIN),
+    "verdicts": Field(
+        f'list of {{{", ".join(_VERDICT)}}}; kind is one of {", ".join(VERDICT_KINDS)}; file is "" for none',
+        "array",
+        _VERDICT,
+    ),
+    "contract": _CONTRACT,
+    "failures": Field(
+        f"the failed runs, at most {MOST_FAILURES}: list of {{{', '.join(_FAILURE)}}}",
+        "array",
+        _FAILURE,
+    ),
+    "ending": Field('why the program of the agent ended early, else ""'),
+    "threads": Field("names of threads that agents left running", "array"),
+    "trace": Field('the file with the traces, "" for none'),
+}
 
 SHAPES: dict[str, tuple[str, Shape]] = {
     "clusters": ("a list of", CLUSTER),
@@ -456,6 +541,8 @@ SHAPES: dict[str, tuple[str, Shape]] = {
     "inspect": ("one", INSPECTION),
     "trajectories": ("one", TRAJECTORIES),
     "doctor": ("one", DIAGNOSIS),
+    "agent-run": ("one", AGENT_RUN),
+    "agent-wave": ("one", AGENT_WAVE),
 }
 
 
@@ -574,6 +661,79 @@ def trajectories_json(
     }
 
 
+def agent_run_json(observed: Observed, trace: str) -> Json:
+    run = next(iter(observed.runs), None)
+    requests = () if run is None else run.requests
+    return {
+        "version": VERSION,
+        "result": None if run is None else run.result,
+        "error": _agent_error(run, observed),
+        "contract": [asdict(rule) for rule in observed.contract],
+        "outcome": "not-run" if run is None else run.outcome,
+        "item": observed.plan.items[0].number,
+        "mode": observed.plan.mode,
+        "seconds": 0.0 if run is None else run.seconds,
+        "requests": [asdict(request) for request in requests],
+        "threads": list(observed.threads),
+        "trace": trace,
+    }
+
+
+def agent_wave_json(observed: Observed, trace: str) -> Json:
+    figures, totals = wave_statistics(observed), observed.totals
+    failed = [run for run in observed.runs if run.outcome not in ("done", "cancelled")]
+    values: Json = {
+        "version": VERSION,
+        **{name: value for name, value in asdict(totals).items() if name in AGENT_WAVE},
+        **{name: value for name, value in asdict(figures).items() if name in AGENT_WAVE},
+        "interrupted": observed.is_interrupted,
+        "groups": observed.plan.groups,
+        "group_size": observed.plan.group_size,
+        "mode": observed.plan.mode,
+        "latency_ms": asdict(figures.latency),
+        "request_ms": asdict(figures.request),
+        "pool_wait_ms": asdict(figures.pool_wait),
+        "loop_lag_ms": {"p50": totals.lag_p50_ms, "max": totals.lag_max_ms},
+        "rewards": [asdict(each) for each in figures.rewards],
+        "verdicts": [_only(asdict(verdict), _VERDICT) for verdict in verdicts(observed)],
+        "contract": [asdict(rule) for rule in observed.contract],
+        "failures": [_failure(run, observed) for run in failed[:MOST_FAILURES]],
+        "ending": observed.ending,
+        "threads": list(observed.threads),
+        "trace": trace,
+    }
+    return _only(values, AGENT_WAVE)
+
+
+def _failure(run: AgentRun, observed: Observed) -> Json:
+    return _only({**asdict(run), "error": _agent_error(run, observed)}, _FAILURE)
+
+
+def _agent_error(run: AgentRun | None, observed: Observed) -> Json | None:
+    """The exception of the run or of the import; of a time-out, where the run was."""
+    error = observed.load_error if run is None else run.error
+    if error is not None:
+        return _only(asdict(error), _AGENT_ERROR)
+    if run is not None and run.outcome == "timeout":
+        place = run.place or CodeLine("", 0)
+        message = t("The run took longer than {limit} s.", limit=f"{observed.plan.timeout_s:g}")
+        values = {"type": "TimeoutError", "message": message, "traceback": ""}
+        return {**values, "file": place.file, "line": place.line}
+    if run is not None and run.broken:
+        return {**_no_place("rejected"), "message": run.broken[0].text}
+    if observed.ending:
+        return {**_no_place("ended"), "message": observed.ending}
+    return None
+
+
+def _no_place(kind: str) -> Json:
+    return {"type": kind, "message": "", "traceback": "", "file": "", "line": 0}
+
+
+def _only(values: Json, names: Iterable[str]) -> Json:
+    return {name: values[name] for name in names}
+
+
 def state_of(worker: PausedWorker) -> str:
     """The state as the editor shows it; an editor may debug a worker that runs at the moment."""
     return "debugging" if worker.is_attached else worker.state
@@ -603,6 +763,8 @@ def json_schema(name: str) -> Json:
 def _field_schema(field: Field) -> Json:
     types = field.type.split(" or ")
     schema: Json = {"type": types if len(types) > 1 else types[0], "description": field.meaning}
+    if types == ["any"]:
+        del schema["type"]
     if field.fields and types[0] == "object":
         schema["required"] = list(field.fields)
     elif field.fields:

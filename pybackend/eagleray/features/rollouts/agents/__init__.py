@@ -1,0 +1,1 @@
+"""Runs the user's agent, once or in waves, against an inference server."""

@@ -1,0 +1,67 @@
+"""Sentences for the rules of the contract that the runner has checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from eagleray.common.errors import printable
+from eagleray.common.l10n import later, t, translated
+from eagleray.features.rollouts.agents.model import ContractRule
+
+_HOLDS = {
+    "run": later("The agent has a method `run`."),
+    "async": later("`run` is an async function."),
+    "arguments": later("`run` takes the arguments that the framework passes."),
+    "pickle": later("The agent can be pickled."),
+    "result": later("`run` returns a reward that the framework takes."),
+    "finite": later("Rewards are finite numbers."),
+    "ids": later("The dictionary names completions of this run."),
+}
+_BROKEN = {
+    "run": later("The agent has no method `run`."),
+    "async": later("`run` is not an async function. Write `async def run`."),
+    "arguments": later("`run` doesn't take its arguments. Add `**extra_kwargs`."),
+    "pickle": later("The agent can't be pickled. Mode `subproc` needs that."),
+    "ids": later("The dictionary names an unknown completion."),
+    "client": later("The agent closes `http_client`, which all runs share."),
+}
+_LOADS = {
+    "import": later("The module can't be imported."),
+    "class": later("The module has no such class."),
+    "construct": later("The class can't be constructed without arguments."),
+}
+
+
+def contract_rule(checked: Mapping[str, Any]) -> ContractRule:
+    """The rule with its sentence, and what the framework would raise."""
+    rule, ok = str(checked["rule"]), bool(checked["ok"])
+    text = _text(rule, ok, checked.get("values") or {})
+    quoted = printable(str(checked.get("quoted") or ""), 500)
+    return ContractRule(rule, ok, f"{text} {quoted}".strip())
+
+
+def _text(rule: str, ok: bool, values: Mapping[str, Any]) -> str:
+    if rule == "loads":
+        return translated(_LOADS.get(str(values.get("reason")), _LOADS["import"]))
+    if rule == "run" and values.get("is_workflow"):
+        return t("A RolloutWorkflow needs AReaL's engine. Only agents with `run` are supported.")
+    if rule == "result" and not ok:
+        return _wrong_result(values)
+    if rule == "finite" and not ok:
+        return t("A reward is {value}, which ruins the next update.", value=values.get("value"))
+    if rule == "ids" and ok and not values.get("is_checked"):
+        return t("No response was observed, so its IDs weren't checked.")
+    return translated((_HOLDS if ok else _BROKEN).get(rule, rule))
+
+
+def _wrong_result(values: Mapping[str, Any]) -> str:
+    if values.get("type") == "dict":
+        return t(
+            "The dictionary has a value of type {type}. Rewards are numbers.",
+            type=printable(str(values.get("value_type")), 40),
+        )
+    return t(
+        "`run` returned {type}. Return a float, or a float by completion ID.",
+        type=printable(str(values.get("type")), 40),
+    )

@@ -1,0 +1,213 @@
+"""Records of runs of agents: what is run, what it did, and what that means."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from attrs import field, frozen
+
+# How the framework calls an agent: in its own process, or in processes of a pool with the server in the environment.
+Mode = Literal["inline", "subproc"]
+Outcome = Literal["done", "rejected", "failed", "timeout", "cancelled"]
+VerdictKind = Literal[
+    "blocking-call",
+    "client-per-run",
+    "pool-exhausted",
+    "server-saturated",
+    "timeout",
+    "straggler",
+]
+VERDICT_KINDS: tuple[VerdictKind, ...] = (
+    "blocking-call",
+    "client-per-run",
+    "pool-exhausted",
+    "server-saturated",
+    "timeout",
+    "straggler",
+)
+
+
+@frozen
+class DataItem:
+    """An item of a data file; `number` counts from 1."""
+
+    number: int
+    data: Any
+
+
+@frozen
+class AgentPlan:
+    """What is run: `target` is `module:Class` or `FILE.py:Class`, `timeout_s` None for no limit.
+
+    `arguments` are those of the class.  `python` is the interpreter, `cwd` the folder of the program.
+    """
+
+    target: str
+    python: str
+    cwd: str
+    base_url: str
+    items: tuple[DataItem, ...] = field(repr=False)
+    api_key: str = field(default="", repr=False)
+    mode: Mode = "inline"
+    groups: int = 1
+    group_size: int = 1
+    timeout_s: float | None = None
+    arguments: dict[str, Any] = field(factory=dict, repr=False)
+
+    @property
+    def runs(self) -> int:
+        return self.groups * self.group_size
+
+
+@frozen
+class ContractRule:
+    """A rule of the framework, and whether the agent holds it."""
+
+    rule: str
+    ok: bool
+    text: str
+
+
+@frozen
+class AgentError:
+    """An exception of the agent; `file` and `line` are the innermost line of the user's code."""
+
+    type: str
+    message: str
+    traceback: str = ""
+    file: str = ""
+    line: int = 0
+    is_pool_timeout: bool = False
+
+
+@frozen
+class CodeLine:
+    """A line of the user's code; `inner` is the function of a library that it called."""
+
+    file: str
+    line: int
+    function: str = ""
+    text: str = ""
+    inner: str = ""
+
+
+@frozen
+class HeldLoop:
+    """How long a line held the event loop: waiting for something, computing, or making clients."""
+
+    place: CodeLine
+    waiting_s: float = 0.0
+    computing_s: float = 0.0
+    # What a coroutine of a library computed that the line awaits: a share of all concurrent work.
+    awaited_s: float = 0.0
+    constructing_s: float = 0.0
+    longest_s: float = 0.0
+
+
+@frozen
+class AgentRequest:
+    """A request of an agent, without its bodies; `seconds` is None if it has not ended."""
+
+    path: str
+    status: int
+    seconds: float | None
+    pool_s: float
+    tokens: int
+    error: str
+
+
+@frozen
+class AgentRun:
+    """One run of the agent."""
+
+    index: int
+    item: int
+    group: int
+    member: int
+    outcome: Outcome
+    seconds: float
+    result: Any = None
+    reward: float | None = None
+    error: AgentError | None = None
+    place: CodeLine | None = None
+    broken: tuple[ContractRule, ...] = ()
+    clients: int = 0
+    client_s: float = 0.0
+    client_place: CodeLine | None = None
+    requests: tuple[AgentRequest, ...] = ()
+
+
+@frozen
+class WaveTotals:
+    """The totals at a moment; `lag_p50_ms` and `lag_max_ms` are those of the event loop."""
+
+    seconds: float = 0.0
+    in_flight: int = 0
+    max_in_flight: int = 0
+    ended: int = 0
+    requests: int = 0
+    requests_in_flight: int = 0
+    max_requests_in_flight: int = 0
+    tokens: int = 0
+    lag_p50_ms: float = 0.0
+    lag_max_ms: float = 0.0
+    lines: tuple[HeldLoop, ...] = ()
+
+
+@frozen
+class Percentiles:
+    """In milliseconds; 0 where nothing was measured."""
+
+    p50: float = 0.0
+    p99: float = 0.0
+    max: float = 0.0
+
+
+@frozen
+class RewardBin:
+    """Rewards from `low` up to `high`."""
+
+    low: float
+    high: float
+    count: int
+
+
+@frozen
+class WaveVerdict:
+    """What is wrong with a wave, and where; `file` is "" where no line of the user's code is the cause."""
+
+    kind: VerdictKind
+    sentence: str
+    file: str = ""
+    line: int = 0
+
+
+@frozen
+class WaveProgress:
+    """What a view draws while a wave runs."""
+
+    runs: int
+    done: int
+    failed: int
+    totals: WaveTotals
+    latency_ms: Percentiles
+
+
+@frozen
+class Observed:
+    """Everything that the runner reported of a plan.
+
+    `is_stuck`: a line held the event loop for longer than the time-out; `is_interrupted`: the user stopped it; `ending`:
+    why the runner ended early, "" if it didn't.  `threads` are those that agents left behind.
+    """
+
+    plan: AgentPlan
+    contract: tuple[ContractRule, ...] = ()
+    runs: tuple[AgentRun, ...] = ()
+    totals: WaveTotals = WaveTotals()
+    load_error: AgentError | None = None
+    is_stuck: bool = False
+    stuck_at: CodeLine | None = None
+    is_interrupted: bool = False
+    ending: str = ""
+    threads: tuple[str, ...] = ()

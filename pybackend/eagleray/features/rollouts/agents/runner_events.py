@@ -1,0 +1,113 @@
+"""Makes records of the events of the runner, which runs code of the user and may send anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from eagleray.common.errors import printable
+from eagleray.features.rollouts.agents.contract_texts import contract_rule
+from eagleray.features.rollouts.agents.model import (
+    AgentError,
+    AgentRequest,
+    AgentRun,
+    CodeLine,
+    ContractRule,
+    HeldLoop,
+    Outcome,
+    WaveTotals,
+)
+
+Event = Mapping[str, Any]
+
+
+def rules_of(event: Event) -> tuple[ContractRule, ...]:
+    return tuple(map(contract_rule, event.get("rules") or ()))
+
+
+def run_of(event: Event) -> AgentRun:
+    return AgentRun(
+        index=int(event["index"]),
+        item=int(event["item"]),
+        group=int(event["group"]),
+        member=int(event["member"]),
+        outcome=cast(Outcome, event["outcome"]),
+        seconds=float(event["seconds"]),
+        result=event.get("result"),
+        reward=event.get("reward"),
+        error=error_of(event.get("error")),
+        place=place_of(event.get("location")),
+        broken=tuple(rule for rule in rules_of(event) if not rule.ok),
+        clients=int(event["clients"]),
+        client_s=float(event["client_seconds"]),
+        client_place=place_of(event.get("client_location")),
+        requests=tuple(map(request_of, event["requests"])),
+    )
+
+
+def request_of(exchange: Event) -> AgentRequest:
+    seconds = exchange.get("seconds")
+    return AgentRequest(
+        path=printable(urlsplit(str(exchange["url"])).path, 200),
+        status=int(exchange["status"]),
+        seconds=None if seconds is None else float(seconds),
+        pool_s=float(exchange["pool_s"]),
+        tokens=int(exchange["tokens"]),
+        error=printable(str(exchange["error"]), 300),
+    )
+
+
+def totals_of(event: Event) -> WaveTotals:
+    lag = event["lag_ms"]
+    return WaveTotals(
+        seconds=float(event["seconds"]),
+        in_flight=int(event["in_flight"]),
+        max_in_flight=int(event["max_in_flight"]),
+        ended=int(event["ended"]),
+        requests=int(event["requests"]),
+        requests_in_flight=int(event["requests_in_flight"]),
+        max_requests_in_flight=int(event["max_requests_in_flight"]),
+        tokens=int(event["tokens"]),
+        lag_p50_ms=float(lag["p50"]),
+        lag_max_ms=float(lag["max"]),
+        lines=tuple(map(_held_of, event["lines"])),
+    )
+
+
+def _held_of(line: Event) -> HeldLoop:
+    place = place_of(line)
+    assert place is not None
+    return HeldLoop(
+        place,
+        waiting_s=float(line["waiting_s"]),
+        computing_s=float(line["computing_s"]),
+        awaited_s=float(line["awaited_s"]),
+        constructing_s=float(line["constructing_s"]),
+        longest_s=float(line["longest_s"]),
+    )
+
+
+def error_of(error: Event | None) -> AgentError | None:
+    if error is None:
+        return None
+    return AgentError(
+        type=printable(str(error["type"]), 100),
+        message=printable(str(error["message"]), 2000),
+        traceback=str(error["traceback"]),
+        file=str(error["file"]),
+        line=int(error["line"]),
+        is_pool_timeout=bool(error["is_pool_timeout"]),
+    )
+
+
+def place_of(location: Event | None) -> CodeLine | None:
+    if not location:
+        return None
+    return CodeLine(
+        file=str(location["file"]),
+        line=int(location["line"]),
+        function=printable(str(location.get("function", "")), 200),
+        text=printable(str(location.get("text", "")), 200),
+        inner=printable(str(location.get("inner", "")), 200),
+    )

@@ -1,0 +1,108 @@
+"""The trace file of runs: a line of JSON for each, with its requests, responses, times and exception."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from eagleray.features.rollouts.agents.errors import trace_not_written
+
+_FIELDS = (
+    "index",
+    "item",
+    "member",
+    "outcome",
+    "result",
+    "location",
+    "rules",
+    "started",
+    "seconds",
+    "clients",
+)
+
+
+# The version of a line, by which `eagleray rollouts` recognises it.
+FORMAT = 1
+
+
+class TraceFile:
+    """Private to the user, since prompts may be; `with` creates the file anew and closes it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._opened: IO[str] | None = None
+
+    def __enter__(self) -> TraceFile:
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+            self._opened = os.fdopen(os.open(self._path, flags, 0o600), "w", encoding="utf-8")
+        except OSError as error:
+            raise trace_not_written(str(self._path), error.strerror or str(error)) from error
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._opened is not None:
+            self._opened.close()
+
+    def take(self, event: Mapping[str, Any]) -> None:
+        """Writes the event of a run; others aren't traces."""
+        if event["event"] != "item" or self._opened is None:
+            return
+        trace = trace_of(event)
+        self._opened.write(json.dumps(trace, ensure_ascii=False) + "\n")
+        # What a killed command leaves is whole lines.
+        self._opened.flush()
+
+
+def trace_of(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Also a trajectory of `features/rollouts/trajectories`: `messages` are those of the last chat that was answered."""
+    error = event.get("error")
+    requests = [_with_bodies(request) for request in event["requests"]]
+    chats = [chat for request in requests if (chat := _chat(request))]
+    return {
+        "eagleray": FORMAT,
+        "reward": event.get("reward"),
+        "group": event.get("group"),
+        "sample": event.get("member"),
+        **{name: event.get(name) for name in _FIELDS},
+        "error": None if error is None else f"{error['type']}: {error['message']}",
+        "exception": error,
+        **(chats[-1] if chats else {"messages": []}),
+        "requests": requests,
+    }
+
+
+def _chat(request: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The messages of a chat with the answer, as OpenAI's API has them; None for other requests."""
+    sent, answer = request["request"], request["response"]
+    try:
+        [choice] = answer["choices"]
+        messages = [*sent["messages"], choice["message"]]
+    except (KeyError, TypeError, ValueError):
+        return None
+    return {"messages": messages, "finish_reason": choice.get("finish_reason")}
+
+
+def _with_bodies(request: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **request,
+        "request": _body(request["request"]),
+        "response": _body(request["response"]),
+    }
+
+
+def _body(text: str) -> Any:
+    """The value of a JSON body; the text of a stream, and of a body that was cut."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

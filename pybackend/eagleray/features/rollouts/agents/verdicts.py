@@ -1,0 +1,237 @@
+"""Says what is wrong with a wave: pure rules over what was observed, with their reasons.
+
+Thresholds come from measurements of 64 concurrent runs against a real server on two cores: with one shared client the
+loop lagged 80-91 ms; with a client for each run 1.2-1.4 s (its constructor takes 23 ms); with a synchronous client
+2.3-2.6 s, one request at a time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from eagleray.common.l10n import counted, t
+from eagleray.features.rollouts.agents.model import (
+    AgentRun,
+    CodeLine,
+    HeldLoop,
+    Observed,
+    WaveVerdict,
+)
+from eagleray.features.rollouts.agents.statistics import answered_requests, at_share
+
+# A line that waits for so long in the loop's thread blocks every run; a healthy wave lags a fifth of it.
+BLOCKED_S = 0.5
+# A line of a single run, which others would have to wait for.
+BLOCKED_ONCE_S = 0.2
+# One computation that is this long is not the share of a library in concurrent work.
+COMPUTES_S = 0.1
+CLIENT_SHARE = 0.8
+# A healthy pool assigns a connection within a millisecond.
+POOL_WAIT_S = 0.1
+POOL_SHARE = 0.2
+# A queue: most requests take this many times as long as those that named the server idle.
+QUEUE_FACTOR = 4.0
+QUEUE_LEAST_S = 0.2
+QUEUE_REQUESTS = 16
+REJECTED_SHARE = 0.05
+_REJECTED = (429, 503, 529)
+STRAGGLER_FACTOR = 3.0
+STRAGGLER_LEAST_S = 1.0
+_MOST_LINES = 3
+
+Rule = Callable[[Observed], Iterable[WaveVerdict]]
+
+
+def verdicts(observed: Observed) -> tuple[WaveVerdict, ...]:
+    """The most decisive first: what holds the loop also makes requests slow, so later rules look at what is left."""
+    blocked = tuple(_blocking_calls(observed))
+    clients = tuple(_client_per_run(observed))
+    pool = tuple(_pool_exhausted(observed))
+    named = [*blocked, *clients, *pool]
+    if not named:
+        named += _server_saturated(observed)
+    named += _timeouts(observed)
+    if not named:
+        named += _stragglers(observed)
+    return tuple(named)
+
+
+def _blocking_calls(observed: Observed) -> Iterable[WaveVerdict]:
+    """1. The line at which the loop is stuck.
+
+    2. Lines that wait in the loop's thread, or compute there for long; not what coroutines of libraries compute.
+    In processes each run has a loop of its own, which it may hold.
+    """
+    if observed.is_stuck and observed.stuck_at is not None:
+        place = observed.stuck_at
+        sentence = t("{call} never returned, and the event loop waited.", call=_call(place))
+        yield WaveVerdict("blocking-call", sentence, place.file, place.line)
+        return
+    if observed.plan.mode == "subproc":
+        return
+    least = BLOCKED_S if observed.plan.runs > 1 else BLOCKED_ONCE_S
+    held = [line for line in observed.totals.lines if _blocks(line, least)]
+    for line in sorted(held, key=_blocked_s, reverse=True)[:_MOST_LINES]:
+        seconds = f"{_blocked_s(line):.1f}"
+        sentence = t(
+            "{call} blocked the event loop for {seconds} s.",
+            call=_call(line.place),
+            seconds=seconds,
+        )
+        yield WaveVerdict("blocking-call", sentence, line.place.file, line.place.line)
+
+
+def _blocks(line: HeldLoop, least_s: float) -> bool:
+    if line.waiting_s >= least_s:
+        return True
+    return line.longest_s >= COMPUTES_S and line.computing_s >= least_s
+
+
+def _blocked_s(line: HeldLoop) -> float:
+    return line.waiting_s + line.computing_s
+
+
+def _call(place: CodeLine) -> str:
+    return f"`{place.text[:60]}`" if place.text else f"{place.file}:{place.line}"
+
+
+def _client_per_run(observed: Observed) -> Iterable[WaveVerdict]:
+    """A wave in which nearly every run makes a client; its own pool and TLS settings cost each of them."""
+    if observed.plan.mode == "subproc" or len(observed.runs) < 2:
+        return
+    with_client = [run for run in observed.runs if run.clients]
+    if len(with_client) < CLIENT_SHARE * len(observed.runs):
+        return
+    seconds = sum(run.client_s for run in with_client)
+    place = _most_common(run.client_place for run in with_client)
+    sentence = t(
+        "Each run makes an HTTP client, {seconds} s in all. Use `http_client`.",
+        seconds=f"{seconds:.1f}",
+    )
+    yield WaveVerdict("client-per-run", sentence, *_file_and_line(place))
+
+
+def _pool_exhausted(observed: Observed) -> Iterable[WaveVerdict]:
+    """1. The client gave up waiting for a connection.
+
+    2. Requests waited for one for a large part of their time.  In processes the first request of each only imports.
+    """
+    failed = [run for run in observed.runs if run.error is not None and run.error.is_pool_timeout]
+    if failed:
+        sentence = counted(
+            len(failed),
+            "{n} run got no connection. The client's pool is too small.",
+            "{n} runs got no connection. The client's pool is too small.",
+        )
+        error = failed[0].error
+        assert error is not None
+        yield WaveVerdict("pool-exhausted", sentence, error.file, error.line)
+        return
+    requests = answered_requests(observed.runs)
+    waited = sum(request.pool_s for request in requests)
+    longest = max((request.pool_s for request in requests), default=0.0)
+    spent = sum(request.seconds or 0.0 for request in requests)
+    if observed.plan.mode == "subproc" or observed.plan.runs == 1:
+        return
+    if longest >= POOL_WAIT_S and waited >= POOL_SHARE * spent:
+        sentence = t(
+            "Requests waited up to {seconds} s for a connection of the pool.",
+            seconds=f"{longest:.1f}",
+        )
+        place = _most_common(run.client_place for run in observed.runs)
+        yield WaveVerdict("pool-exhausted", sentence, *_file_and_line(place))
+
+
+def _server_saturated(observed: Observed) -> Iterable[WaveVerdict]:
+    """1. The server rejects requests because it has too many.
+
+    2. Most requests take many times as long as the quickest: they wait in a queue of the server.
+    """
+    requests = answered_requests(observed.runs)
+    rejected = sum(request.status in _REJECTED for request in requests)
+    if requests and rejected >= REJECTED_SHARE * len(requests):
+        sentence = counted(
+            rejected,
+            "The server rejected {n} request because it is busy.",
+            "The server rejected {n} requests because it is busy.",
+        )
+        yield WaveVerdict("server-saturated", sentence)
+        return
+    seconds = sorted((request.seconds or 0.0) - request.pool_s for request in requests)
+    if len(seconds) < QUEUE_REQUESTS:
+        return
+    quickest, middle = at_share(seconds, 0.05), at_share(seconds, 0.5)
+    if middle >= QUEUE_LEAST_S and middle >= QUEUE_FACTOR * quickest:
+        at_once = max(1, round(len(seconds) * quickest / max(observed.totals.seconds, 0.001)))
+        sentence = counted(
+            at_once,
+            "The server works on about {n} request at once; others wait.",
+            "The server works on about {n} requests at once; others wait.",
+        )
+        yield WaveVerdict("server-saturated", sentence)
+
+
+def _timeouts(observed: Observed) -> Iterable[WaveVerdict]:
+    """The line at which most runs were that didn't end in time."""
+    late = [run for run in observed.runs if run.outcome == "timeout"]
+    if not late:
+        return
+    limit = observed.plan.timeout_s or 0.0
+    sentence = counted(
+        len(late),
+        "{n} run took longer than {limit} s.",
+        "{n} runs took longer than {limit} s.",
+        limit=f"{limit:g}",
+    )
+    yield WaveVerdict("timeout", sentence, *_file_and_line(_most_common(run.place for run in late)))
+
+
+def _stragglers(observed: Observed) -> Iterable[WaveVerdict]:
+    """The slowest run of a group, which the whole group waits for, against the median of its group."""
+    worst: tuple[float, AgentRun] | None = None
+    count = 0
+    for group in _groups(observed.runs):
+        ordered = sorted(run.seconds for run in group)
+        slowest = max(group, key=lambda run: run.seconds)
+        middle = at_share(ordered, 0.5)
+        late = slowest.seconds - middle
+        if (
+            len(group) > 2
+            and late >= STRAGGLER_LEAST_S
+            and ordered[-1] >= STRAGGLER_FACTOR * middle
+        ):
+            count += 1
+            if worst is None or late > worst[0]:
+                worst = (late, slowest)
+    if worst is None:
+        return
+    late, run = worst
+    sentence = counted(
+        count,
+        "{n} group waits for one run; item {item} takes {seconds} s longer.",
+        "{n} groups wait for one run; item {item} takes {seconds} s longer.",
+        item=run.item,
+        seconds=f"{late:.1f}",
+    )
+    yield WaveVerdict("straggler", sentence)
+
+
+def _groups(runs: Iterable[AgentRun]) -> list[list[AgentRun]]:
+    groups: dict[int, list[AgentRun]] = {}
+    for run in runs:
+        if run.outcome in ("done", "rejected", "failed"):
+            groups.setdefault(run.group, []).append(run)
+    return list(groups.values())
+
+
+def _most_common(places: Iterable[CodeLine | None]) -> CodeLine | None:
+    present: Sequence[CodeLine] = [place for place in places if place is not None]
+    if not present:
+        return None
+    (file, line), _ = Counter((place.file, place.line) for place in present).most_common(1)[0]
+    return next(place for place in present if (place.file, place.line) == (file, line))
+
+
+def _file_and_line(place: CodeLine | None) -> tuple[str, int]:
+    return (place.file, place.line) if place else ("", 0)

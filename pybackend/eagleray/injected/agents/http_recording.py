@@ -1,0 +1,302 @@
+"""Observes the HTTP requests of the agent, whichever client of httpx sends them, and the clients that are made.
+
+The classes `Client` and `AsyncClient` of httpx and httpx2 (which `openai` uses since 3.5) are wrapped in this process:
+an agent may make a client of its own, which hooks of the shared client wouldn't see.  Headers are never recorded.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import importlib.abc
+import importlib.util
+import re
+import sys
+import time
+
+from .code_locations import caller_location
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Any
+
+MODULES = ("httpx", "httpx2")
+_RECORDS = "_eagleray_records"
+# Of a body; the rest is counted only.
+LONGEST_BODY = 1024 * 1024
+_TOKENS = re.compile(rb'"(?:completion_tokens|output_tokens)"\s*:\s*(\d+)')
+_ID = re.compile(rb'"id"\s*:\s*"((?:[^"\\]|\\.)*)"')
+
+# The run of the current task or thread.
+current_run: contextvars.ContextVar[HttpRecord | None] = contextvars.ContextVar(
+    "eagleray_run", default=None
+)
+
+
+class Exchange:
+    """A request and its response."""
+
+    def __init__(self, method: str, url: str, body: bytes) -> None:
+        self.method = method
+        self.url = url
+        self.body = body
+        self.started = time.monotonic()
+        # Seconds until a connection of the pool was free.
+        self.pool_s = 0.0
+        self.seconds: float | None = None
+        self.status = 0
+        self.response = b""
+        self.response_size = 0
+        self.error = ""
+        self.tokens = 0
+
+    def add(self, chunk: bytes) -> None:
+        room = LONGEST_BODY - len(self.response)
+        if room > 0:
+            self.response += chunk[:room]
+        self.response_size += len(chunk)
+
+    def ids(self) -> list[str]:
+        """The ids in the response: of a completion, and in a stream of each of its chunks."""
+        return [match.decode("utf-8", "replace") for match in _ID.findall(self.response)]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "method": self.method,
+            "url": self.url,
+            "started": self.started,
+            "pool_s": round(self.pool_s, 4),
+            "seconds": None if self.seconds is None else round(self.seconds, 4),
+            "status": self.status,
+            "error": self.error,
+            "tokens": self.tokens,
+            "request": self.body[:LONGEST_BODY].decode("utf-8", "replace"),
+            "response": self.response.decode("utf-8", "replace"),
+            "response_size": self.response_size,
+        }
+
+
+class HttpRecord:
+    """What one run of the agent does over HTTP."""
+
+    def __init__(self) -> None:
+        self.exchanges: list[Exchange] = []
+        self.clients = 0
+        self.client_seconds = 0.0
+        self.client_location: dict[str, Any] | None = None
+
+
+class HttpRecorder:
+    """The totals of this process; `install` wraps the classes of modules that are imported by then."""
+
+    def __init__(self) -> None:
+        self.in_flight = 0
+        self.max_in_flight = 0
+        self.tokens = 0
+        self.requests = 0
+        self._installed: set[str] = set()
+
+    def watch_imports(self) -> None:
+        """Wraps the classes of a module that is imported later as soon as it is."""
+        sys.meta_path.insert(0, _ImportHook(self.install))
+
+    def install(self) -> None:
+        for name in MODULES:
+            module = sys.modules.get(name)
+            # Only a module whose import has ended has both.
+            if name in self._installed or not hasattr(module, "AsyncClient"):
+                continue
+            assert module is not None
+            self._installed.add(name)
+            # A process that was forked from one that records has its wrappers.
+            if not hasattr(module.AsyncClient.send, _RECORDS):
+                self._wrap(module)
+
+    def _wrap(self, module: ModuleType) -> None:
+        for name in ("AsyncClient", "Client"):
+            kind = getattr(module, name)
+            kind.__init__ = self._constructor(kind.__init__)
+        module.AsyncClient.send = self._async_send(
+            module.AsyncClient.send, _recording_stream(module.AsyncByteStream, self)
+        )
+        setattr(module.AsyncClient.send, _RECORDS, True)
+        module.Client.send = self._sync_send(
+            module.Client.send, _recording_sync_stream(module.SyncByteStream, self)
+        )
+
+    def _constructor(self, original: Any) -> Any:
+        @functools.wraps(original)
+        def __init__(client: Any, *args: Any, **kwargs: Any) -> None:
+            started = time.monotonic()
+            original(client, *args, **kwargs)
+            run = current_run.get()
+            if run is not None:
+                run.clients += 1
+                run.client_seconds += time.monotonic() - started
+                run.client_location = run.client_location or caller_location()
+
+        return __init__
+
+    def _async_send(self, original: Any, stream_type: Any) -> Any:
+        @functools.wraps(original)
+        async def send(client: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
+            exchange = self._begin(request, _async_trace)
+            try:
+                response = await original(client, request, *args, **kwargs)
+            except BaseException as error:
+                self._end(exchange, error)
+                raise
+            self._take(exchange, response, stream_type)
+            return response
+
+        return send
+
+    def _sync_send(self, original: Any, stream_type: Any) -> Any:
+        @functools.wraps(original)
+        def send(client: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
+            exchange = self._begin(request, _trace)
+            try:
+                response = original(client, request, *args, **kwargs)
+            except BaseException as error:
+                self._end(exchange, error)
+                raise
+            self._take(exchange, response, stream_type)
+            return response
+
+        return send
+
+    def _begin(self, request: Any, trace_of: Any) -> Exchange:
+        # A body that is streamed has not been read.
+        body = getattr(request, "_content", b"")
+        exchange = Exchange(request.method, str(request.url).partition("?")[0], body)
+        # httpcore calls it first when a connection was assigned.
+        if "trace" not in request.extensions:
+            request.extensions = {**request.extensions, "trace": trace_of(exchange, request)}
+        run = current_run.get()
+        if run is not None:
+            run.exchanges.append(exchange)
+        self.requests += 1
+        self.in_flight += 1
+        self.max_in_flight = max(self.max_in_flight, self.in_flight)
+        return exchange
+
+    def _take(self, exchange: Exchange, response: Any, stream_type: Any) -> None:
+        exchange.status = response.status_code
+        if response.is_closed:
+            exchange.add(getattr(response, "_content", b""))
+            self._end(exchange)
+        else:
+            response.stream = stream_type(response.stream, exchange)
+
+    def _end(self, exchange: Exchange, error: BaseException | None = None) -> None:
+        if exchange.seconds is not None:
+            return
+        exchange.seconds = time.monotonic() - exchange.started
+        exchange.error = "" if error is None else f"{type(error).__name__}: {error}"[:500]
+        exchange.tokens = tokens_of(exchange.response)
+        self.tokens += exchange.tokens
+        self.in_flight -= 1
+
+    def ended(self, exchange: Exchange, error: BaseException | None) -> None:
+        """The body of a streamed response was read, or given up."""
+        self._end(exchange, error)
+
+
+class _ImportHook(importlib.abc.MetaPathFinder):
+    """Calls `installed` after the import of one of `MODULES`; the other finders find it."""
+
+    def __init__(self, installed: Callable[[], None]) -> None:
+        self._installed = installed
+        self._is_searching = False
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name not in MODULES or self._is_searching:
+            return None
+        self._is_searching = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self._is_searching = False
+        if spec is not None and spec.loader is not None:
+            _call_after(spec.loader, self._installed)
+        return spec
+
+
+def _call_after(loader: Any, installed: Callable[[], None]) -> None:
+    original = loader.exec_module
+
+    def exec_module(module: ModuleType) -> None:
+        original(module)
+        installed()
+
+    loader.exec_module = exec_module
+
+
+def tokens_of(body: bytes) -> int:
+    """The tokens that a response says it has; of a stream that doesn't, its chunks with content."""
+    counts = _TOKENS.findall(body)
+    if counts:
+        return int(counts[-1])
+    return body.count(b'"content":"') if body.startswith(b"data:") else 0
+
+
+def _async_trace(exchange: Exchange, request: Any) -> Any:
+    async def trace(name: str, info: Any) -> None:
+        _assigned(exchange, request)
+
+    return trace
+
+
+def _trace(exchange: Exchange, request: Any) -> Any:
+    def trace(name: str, info: Any) -> None:
+        _assigned(exchange, request)
+
+    return trace
+
+
+def _assigned(exchange: Exchange, request: Any) -> None:
+    if not exchange.pool_s:
+        exchange.pool_s = time.monotonic() - exchange.started
+    # Its other events would only cost time.
+    request.extensions.pop("trace", None)
+
+
+def _recording_stream(base: Any, recorder: HttpRecorder) -> Any:
+    class RecordedAsyncStream(base):  # type: ignore[misc]
+        def __init__(self, stream: Any, exchange: Exchange) -> None:
+            self._stream = stream
+            self._exchange = exchange
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            async for chunk in self._stream:
+                self._exchange.add(chunk)
+                yield chunk
+            recorder.ended(self._exchange, None)
+
+        async def aclose(self) -> None:
+            recorder.ended(self._exchange, None)
+            await self._stream.aclose()
+
+    return RecordedAsyncStream
+
+
+def _recording_sync_stream(base: Any, recorder: HttpRecorder) -> Any:
+    class RecordedStream(base):  # type: ignore[misc]
+        def __init__(self, stream: Any, exchange: Exchange) -> None:
+            self._stream = stream
+            self._exchange = exchange
+
+        def __iter__(self) -> Iterator[bytes]:
+            for chunk in self._stream:
+                self._exchange.add(chunk)
+                yield chunk
+            recorder.ended(self._exchange, None)
+
+        def close(self) -> None:
+            recorder.ended(self._exchange, None)
+            self._stream.close()
+
+    return RecordedStream

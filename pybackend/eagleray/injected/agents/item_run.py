@@ -1,0 +1,118 @@
+"""The record of one run of the agent for one data item, and its event."""
+
+from __future__ import annotations
+
+import json
+import time
+
+from .contract import outcome, result_rules, reward_of
+from .errors import described
+from .http_recording import HttpRecord
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# Of a result that isn't a reward.
+_LONGEST_RESULT = 10_000
+# Of all requests and responses; a character may be six in JSON.
+_LONGEST_BODIES = 8 * 1024 * 1024
+
+
+class ItemRun:
+    """`index` counts the runs of a wave, `item` the data items; `member` is the place in the group."""
+
+    def __init__(self, index: int, item: int, group: int, member: int) -> None:
+        self.index = index
+        self.item = item
+        self.group = group
+        self.member = member
+        self.record = HttpRecord()
+        self.started = time.monotonic()
+        self.seconds = 0.0
+        self.outcome = "done"
+        self.value: Any = None
+        self.error: dict[str, Any] | None = None
+        self.location: dict[str, Any] | None = None
+        self.rules: list[dict[str, Any]] = []
+
+    def returned(self, value: Any) -> None:
+        self.value = value
+        exchanges = self.record.exchanges
+        ids = (
+            {text for exchange in exchanges for text in exchange.ids()}
+            if value_has_ids(value)
+            else set()
+        )
+        self.rules = result_rules(value, ids, any(exchange.status for exchange in exchanges))
+        if not all(rule["ok"] for rule in self.rules):
+            self.outcome = "rejected"
+
+    def raised(self, error: BaseException) -> None:
+        self.outcome = "failed"
+        self.error = described(error)
+
+    def ended(self, outcome: str, location: dict[str, Any] | None = None) -> None:
+        """It didn't end by itself: "timeout" or "cancelled"."""
+        self.outcome = outcome
+        self.location = location
+
+    def broke(self, rule: str) -> None:
+        """Breaks a rule that isn't about its result."""
+        self.rules.append(outcome(rule, False))
+
+    def finished(self) -> None:
+        self.seconds = time.monotonic() - self.started
+
+    def _requests(self) -> list[dict[str, Any]]:
+        """With bodies up to a size: an event is one line."""
+        room, requests = _LONGEST_BODIES, []
+        for exchange in self.record.exchanges:
+            values = exchange.as_json()
+            for name in ("request", "response"):
+                values[name] = values[name][:room]
+                room -= len(values[name])
+            requests.append(values)
+        return requests
+
+    def event(self) -> dict[str, Any]:
+        return {
+            "event": "item",
+            "index": self.index,
+            "item": self.item,
+            "group": self.group,
+            "member": self.member,
+            "outcome": self.outcome,
+            "result": shown_result(self.value),
+            "reward": reward_of(self.value) if self.outcome == "done" else None,
+            "error": self.error,
+            "location": self.location,
+            "rules": self.rules,
+            "started": self.started,
+            "seconds": round(self.seconds, 4),
+            "clients": self.record.clients,
+            "client_seconds": round(self.record.client_seconds, 4),
+            "client_location": self.record.client_location,
+            "requests": self._requests(),
+        }
+
+
+def value_has_ids(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def shown_result(value: Any) -> Any:
+    """The value itself where JSON has it, else its `repr`."""
+    try:
+        text = json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return safe_repr(value)
+    return value if len(text) <= _LONGEST_RESULT else text[:_LONGEST_RESULT]
+
+
+def safe_repr(value: Any) -> str:
+    try:
+        return repr(value)[:_LONGEST_RESULT]
+    # It is the user's code.
+    except Exception as error:
+        return f"<{type(value).__name__}: {type(error).__name__} in __repr__>"

@@ -1,0 +1,219 @@
+"""Measures how late an event loop runs its timers, and names the lines of the user's code that hold it up.
+
+A timer of the loop measures the lag.  While the timer is overdue, a thread samples the stack of the loop's thread
+(`sys._current_frames`): the innermost line of the user's code is charged with the time since the last sample.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+
+from .code_locations import is_coroutine, is_users, location_of
+from .thread_time import BusyClock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+    from types import FrameType
+    from typing import Any
+
+_BEAT_S = 0.02
+# Timers of a loop that works are late, too.
+_OVERDUE_S = 0.03
+_IDLE_S = 0.05
+_SAMPLE_S = 0.01
+# A thread that is busy for less of a sample waits.
+_BUSY_SHARE = 0.5
+_MOST_LINES = 20
+_CLIENTS = ("openai", "anthropic", "httpx", "httpx2", "aiohttp", "requests")
+
+
+class HeldLine:
+    """A line of the user's code, and how long the loop's thread was in it."""
+
+    def __init__(self, place: dict[str, Any], inner: str) -> None:
+        self.place = place
+        # The function of a library that the line was in, "" for none.
+        self.inner = inner
+        self.waiting_s = 0.0
+        self.computing_s = 0.0
+        # Of the computing, what a called coroutine computed: the library's own share of concurrent work.
+        self.awaited_s = 0.0
+        self.constructing_s = 0.0
+        self.longest_s = 0.0
+        self.samples = 0
+
+    def total_s(self) -> float:
+        return self.waiting_s + self.computing_s + self.awaited_s + self.constructing_s
+
+    def as_json(self) -> dict[str, Any]:
+        seconds = {
+            name: round(getattr(self, name), 4)
+            for name in ("waiting_s", "computing_s", "awaited_s", "constructing_s", "longest_s")
+        }
+        return {**self.place, **seconds, "inner": self.inner, "samples": self.samples}
+
+
+class LoopWatch:
+    """Made and started in the loop's thread; `stop` ends its thread.
+
+    `on_stuck` is called from that thread, once, with the line that has held the loop for `stuck_s`.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        stuck_s: float,
+        on_stuck: Callable[[dict[str, Any] | None], None],
+    ) -> None:
+        self._loop = loop
+        self._stuck_s = stuck_s
+        self._on_stuck = on_stuck
+        self._ident = threading.get_ident()
+        self._busy = BusyClock(self._ident, threading.get_native_id())
+        self._due = time.monotonic()
+        # Lags in milliseconds, and how often each was measured.
+        self._lags: dict[int, int] = {}
+        self._max_lag_s = 0.0
+        self._lines: dict[tuple[str, int], HeldLine] = {}
+        self._last: tuple[float, float | None] | None = None
+        # The frame of the last sample, and since when it is in the same instruction.
+        self._same: tuple[int, int, float] = (0, 0, 0.0)
+        self._timer: asyncio.TimerHandle | None = None
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True, name="eagleray-loop")
+
+    def start(self) -> None:
+        self._due = time.monotonic()
+        self._beat()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Called in the loop's thread."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._ended.set()
+        self._thread.join()
+
+    def lag(self) -> dict[str, float]:
+        """Median and maximum in milliseconds, with a lag that lasts."""
+        overdue = 0.0 if self._ended.is_set() else time.monotonic() - self._due
+        return {
+            "p50": float(_median(dict(self._lags))),
+            "max": round(max(self._max_lag_s, overdue, 0.0) * 1000, 1),
+        }
+
+    def lines(self) -> list[dict[str, Any]]:
+        """The lines that held the loop up longest."""
+        held = sorted(self._lines.values(), key=HeldLine.total_s, reverse=True)
+        return [line.as_json() for line in held[:_MOST_LINES]]
+
+    def _beat(self) -> None:
+        now = time.monotonic()
+        lag = max(0.0, now - self._due)
+        milliseconds = int(lag * 1000)
+        self._lags[milliseconds] = self._lags.get(milliseconds, 0) + 1
+        self._max_lag_s = max(self._max_lag_s, lag)
+        self._due = now + _BEAT_S
+        self._timer = self._loop.call_later(_BEAT_S, self._beat)
+
+    def _watch(self) -> None:
+        is_late = False
+        while not self._ended.wait(_SAMPLE_S if is_late else _IDLE_S):
+            overdue = time.monotonic() - self._due
+            is_late = overdue > _OVERDUE_S
+            if not is_late:
+                self._last = None
+                continue
+            self._sample(overdue)
+
+    def _sample(self, overdue: float) -> None:
+        now, busy = time.monotonic(), self._busy.read()
+        # Of the time before the first sample it's unknown where it went; most likely to the same line.
+        since, busy_then = self._last or (now - overdue, None)
+        frame = sys._current_frames().get(self._ident)
+        self._last = (now, busy)
+        inner, held = _split(frame)
+        if held is None:
+            return
+        is_waiting = (
+            busy is not None
+            and busy_then is not None
+            and busy - busy_then < _BUSY_SHARE * (now - since)
+        )
+        self._charge(held, inner, now - since, is_waiting, now)
+        if overdue > self._stuck_s:
+            self._stuck_s = float("inf")
+            self._on_stuck(location_of(held))
+
+    def _charge(
+        self,
+        held: FrameType,
+        inner: list[FrameType],
+        seconds: float,
+        is_waiting: bool,
+        now: float,
+    ) -> None:
+        key = (held.f_code.co_filename, held.f_lineno or 0)
+        line = self._lines.get(key)
+        if line is None:
+            name = _function_of(inner[0]) if inner else ""
+            line = self._lines[key] = HeldLine(location_of(held) or {}, name)
+        line.samples += 1
+        if _constructs(inner):
+            line.constructing_s += seconds
+        elif is_waiting:
+            line.waiting_s += seconds
+        elif inner and is_coroutine(inner[0]):
+            line.awaited_s += seconds
+        else:
+            line.computing_s += seconds
+        ident, instruction, since = self._same
+        if (ident, instruction) != (id(held), held.f_lasti):
+            since = now - seconds
+            self._same = (id(held), held.f_lasti, since)
+        line.longest_s = max(line.longest_s, now - since)
+
+
+def _split(frame: FrameType | None) -> tuple[list[FrameType], FrameType | None]:
+    """The frames inside the innermost frame of the user's code, outermost first, and that frame."""
+    inner: list[FrameType] = []
+    while frame is not None and not is_users(frame.f_code.co_filename):
+        inner.append(frame)
+        frame = frame.f_back
+    return inner[::-1], frame
+
+
+def _constructs(inner: list[FrameType]) -> bool:
+    """Whether the frames make a client."""
+    return any(
+        frame.f_code.co_name == "__init__" and _package(frame.f_code.co_filename) in _CLIENTS
+        for frame in inner
+    )
+
+
+def _package(file: str) -> str:
+    """The installed package of a file, "" for others."""
+    for folder in ("site-packages", "dist-packages"):
+        _, is_installed, rest = file.rpartition(f"{os.sep}{folder}{os.sep}")
+        if is_installed:
+            return rest.split(os.sep)[0]
+    return ""
+
+
+def _function_of(frame: FrameType) -> str:
+    module = frame.f_globals.get("__name__", "")
+    return f"{module}.{frame.f_code.co_name}"
+
+
+def _median(counts: dict[int, int]) -> int:
+    half, passed = sum(counts.values()) / 2, 0
+    for value in sorted(counts):
+        passed += counts[value]
+        if passed >= half:
+            return value
+    return 0

@@ -1,0 +1,24 @@
+"""The line of the user's code at which a task waits."""
+
+from __future__ import annotations
+
+from .code_locations import is_users, location_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def suspended_at(task: Any) -> dict[str, Any] | None:
+    """The innermost one; `Task.get_stack` has only the outermost frame of a task that waits."""
+    frame, waiting = None, task.get_coro()
+    while waiting is not None:
+        current = _first(waiting, "cr_frame", "gi_frame", "ag_frame")
+        if current is not None and is_users(current.f_code.co_filename):
+            frame = current
+        waiting = _first(waiting, "cr_await", "gi_yieldfrom", "ag_await")
+    return location_of(frame)
+
+
+def _first(value: Any, *names: str) -> Any:
+    return next((part for name in names if (part := getattr(value, name, None))), None)

@@ -1,0 +1,91 @@
+"""Agents that ask the tests' model, by the official client."""
+
+import time
+
+from openai import AsyncOpenAI, OpenAI
+
+MODEL = "eagleray-tests"
+
+
+def arguments(extra):
+    return {"base_url": extra["base_url"], "api_key": extra["api_key"]}
+
+
+async def ask(client, data):
+    return await client.chat.completions.create(
+        model=MODEL, messages=data["messages"], max_tokens=16
+    )
+
+
+class Shared:
+    async def run(self, data, **extra_kwargs):
+        client = AsyncOpenAI(**arguments(extra_kwargs), http_client=extra_kwargs["http_client"])
+        completion = await ask(client, data)
+        return {completion.id: 1.0}
+
+
+class Streams:
+    async def run(self, data, **extra_kwargs):
+        client = AsyncOpenAI(**arguments(extra_kwargs), http_client=extra_kwargs["http_client"])
+        stream = await client.chat.completions.create(
+            model=MODEL, messages=data["messages"], max_tokens=16, stream=True
+        )
+        ids = [chunk.id async for chunk in stream]
+        return {ids[0]: 1.0}
+
+
+class Misnames(Shared):
+    async def run(self, data, **extra_kwargs):
+        await super().run(data, **extra_kwargs)
+        return {"chatcmpl-of-somebody-else": 1.0}
+
+
+class ClosesShared:
+    async def run(self, data, **extra_kwargs):
+        shared = extra_kwargs["http_client"]
+        async with AsyncOpenAI(**arguments(extra_kwargs), http_client=shared) as client:
+            await ask(client, data)
+        return 1.0
+
+
+class ClientPerRun:
+    async def run(self, data, **extra_kwargs):
+        async with AsyncOpenAI(**arguments(extra_kwargs)) as client:
+            await ask(client, data)
+        return 1.0
+
+
+class Synchronous:
+    client = None
+
+    async def run(self, data, **extra_kwargs):
+        if self.client is None:
+            self.client = OpenAI(**arguments(extra_kwargs))
+        self.client.chat.completions.create(model=MODEL, messages=data["messages"], max_tokens=64)
+        return 1.0
+
+
+class Blocks(Shared):
+    async def run(self, data, **extra_kwargs):
+        await super().run(data, **extra_kwargs)
+        time.sleep(0.03)
+        return 1.0
+
+
+class SmallPool:
+    client = None
+
+    async def run(self, data, **extra_kwargs):
+        if self.client is None:
+            kind = type(extra_kwargs["http_client"])
+            limits = __import__(kind.__module__.partition(".")[0]).Limits(max_connections=1)
+            self.client = AsyncOpenAI(**arguments(extra_kwargs), http_client=kind(limits=limits))
+        await ask(self.client, data)
+        return 1.0
+
+
+class FromEnvironment:
+    async def run(self, data):
+        async with AsyncOpenAI() as client:
+            completion = await ask(client, data)
+        return {completion.id: 1.0}

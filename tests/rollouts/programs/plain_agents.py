@@ -1,0 +1,164 @@
+"""Agents that send no request: what they return, raise and leave behind is tested."""
+
+import asyncio
+import os
+import sys
+import threading
+import time
+
+
+class Good:
+    async def run(self, data, **extra_kwargs):
+        return 1.0
+
+
+class Item:
+    """Its reward is in its data; the third item raises."""
+
+    async def run(self, data, **extra_kwargs):
+        await asyncio.sleep(0)
+        if data["n"] == 3:
+            raise KeyError("answer")
+        return float(data["n"])
+
+
+class Returns:
+    def __init__(self, value=None):
+        self.value = value
+
+    async def run(self, data, **extra_kwargs):
+        return self.value
+
+
+class ReturnsNan:
+    async def run(self, data, **extra_kwargs):
+        return float("nan")
+
+
+class Exits:
+    async def run(self, data, **extra_kwargs):
+        if data["n"] == 2:
+            sys.exit(3)
+        return 1.0
+
+
+class ExitsInTask:
+    async def run(self, data, **extra_kwargs):
+        task = asyncio.ensure_future(self.leave())
+        await asyncio.wait([task])
+        return 1.0
+
+    async def leave(self):
+        sys.exit(3)
+
+
+class RaisesBase:
+    async def run(self, data, **extra_kwargs):
+        if data["n"] == 2:
+            raise BaseException("not an Exception")
+        return 1.0
+
+
+class RaisesUnprintable:
+    async def run(self, data, **extra_kwargs):
+        raise Unprintable
+
+
+class Unprintable(Exception):
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+class EndsProcess:
+    async def run(self, data, **extra_kwargs):
+        if data["n"] == 2:
+            os._exit(7)
+        return 1.0
+
+
+class NeverEnds:
+    async def run(self, data, **extra_kwargs):
+        if data["n"] == 2:
+            print("waits for ever", flush=True)
+            await asyncio.Event().wait()
+        return 1.0
+
+
+class SwallowsCancellation:
+    async def run(self, data, **extra_kwargs):
+        while data["n"] == 2:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                continue
+        return 1.0
+
+
+class HoldsLoop:
+    async def run(self, data, **extra_kwargs):
+        threading.Event().wait()
+        return 1.0
+
+
+class Sleeps:
+    async def run(self, data, **extra_kwargs):
+        time.sleep(0.1)
+        return 1.0
+
+
+class Prints:
+    async def run(self, data, **extra_kwargs):
+        for _ in range(100):
+            print("x" * 1024 * 1024)
+        print("the end")
+        return 1.0
+
+
+class PrintsKey:
+    async def run(self, data, **extra_kwargs):
+        print("key", extra_kwargs["api_key"], flush=True)
+        raise ValueError(extra_kwargs["api_key"])
+
+
+class StartsThreads:
+    async def run(self, data, **extra_kwargs):
+        threading.Thread(target=threading.Event().wait, name="left-behind").start()
+        return 1.0
+
+
+class NotAsync:
+    def run(self, data, **extra_kwargs):
+        return 1.0
+
+
+class WithoutRun:
+    pass
+
+
+class WithoutKeywords:
+    async def run(self, data):
+        return 1.0
+
+
+class Unpicklable:
+    def __init__(self):
+        self.lock = threading.Lock()
+
+    async def run(self, data):
+        return 1.0
+
+
+class Workflow:
+    async def arun_episode(self, engine, data):
+        return None
+
+
+class ReadsInput:
+    async def run(self, data, **extra_kwargs):
+        return float(len(sys.stdin.read()))
+
+
+class Environment:
+    async def run(self, data):
+        names = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY")
+        return {name: os.environ[name] for name in names}

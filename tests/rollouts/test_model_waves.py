@@ -1,0 +1,119 @@
+"""Agents that ask a real inference server: completion ids, requests, and the verdicts on waves of 8 x 8."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eagleray.features.rollouts.agents.model import AgentPlan, DataItem, Observed
+from eagleray.features.rollouts.agents.statistics import wave_statistics
+from eagleray.features.rollouts.agents.verdicts import verdicts
+from eagleray.features.rollouts.trajectories.formats import read_line
+
+from tests.engine.fixtures import ENGINE_PYTHON, Engine
+from tests.rollouts.observed import PROGRAMS, broken, observe, plan_of
+
+LINES = (PROGRAMS / "model_agents.py").read_text().splitlines()
+
+
+def plan_for(engine: Engine, target: str, groups: int = 1, **values: Any) -> AgentPlan:
+    items = tuple(
+        DataItem(n, {"messages": [{"role": "user", "content": f"Count to {n}"}]})
+        for n in range(1, groups + 1)
+    )
+    return plan_of(
+        f"model_agents:{target}",
+        python=ENGINE_PYTHON,
+        base_url=engine.url,
+        api_key=engine.key,
+        items=items,
+        groups=groups,
+        **values,
+    )
+
+
+def line_of(text: str, after: str) -> int:
+    start = next(n for n, line in enumerate(LINES) if line.startswith(f"class {after}"))
+    return next(n for n, line in enumerate(LINES[start:], start + 1) if text in line)
+
+
+def kinds(observed: Observed) -> dict[str, int]:
+    return {verdict.kind: verdict.line for verdict in verdicts(observed)}
+
+
+@pytest.mark.parametrize("target", ["Shared", "Streams"])
+async def test_ids_of_completions_are_recognised(
+    own_home: Path, engine: Engine, target: str, tmp_path: Path
+) -> None:
+    trace = tmp_path / "trace.jsonl"
+    observed = await observe(plan_for(engine, target), trace=trace)
+    assert broken(observed) == {}
+    [run] = observed.runs
+    [request] = run.requests
+    assert (request.path, request.status) == ("/v1/chat/completions", 200)
+    assert 0 < request.tokens <= 16
+    [exchange] = json.loads(trace.read_text())["requests"]
+    assert exchange["request"]["messages"][0]["content"] == "Count to 1"
+    assert engine.key not in trace.read_text()
+
+
+async def test_trace_is_a_trajectory(own_home: Path, engine: Engine, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.jsonl"
+    await observe(plan_for(engine, "Shared"), trace=trace)
+    trajectory = read_line(trace.read_bytes())
+    assert (trajectory.format, trajectory.problem, trajectory.reward) == ("Eagleray", "", 1.0)
+    assert trajectory.group == "0"
+    assert [turn.role for turn in trajectory.messages] == ["user", "assistant"]
+
+
+async def test_unknown_id_breaks_the_contract(own_home: Path, engine: Engine) -> None:
+    observed = await observe(plan_for(engine, "Misnames"))
+    assert broken(observed) == {
+        "ids": "The dictionary names an unknown completion. KeyError: 'chatcmpl-of-somebody-else'"
+    }
+
+
+async def test_closed_shared_client_breaks_the_contract(own_home: Path, engine: Engine) -> None:
+    observed = await observe(plan_for(engine, "ClosesShared"))
+    assert list(broken(observed)) == ["client"]
+
+
+async def test_processes_observe_requests_too(own_home: Path, engine: Engine) -> None:
+    observed = await observe(plan_for(engine, "FromEnvironment", mode="subproc", group_size=2))
+    assert broken(observed) == {} and kinds(observed) == {}
+    assert wave_statistics(observed).done == observed.totals.requests == 2
+
+
+async def test_wave_with_a_shared_client_has_no_fault_of_its_own(
+    own_home: Path, engine: Engine
+) -> None:
+    observed = await observe(plan_for(engine, "Shared", groups=8, group_size=8))
+    assert wave_statistics(observed).done == 64
+    assert observed.totals.max_in_flight == observed.totals.max_requests_in_flight == 64
+    # Other load of the machine may make the server slow.
+    assert set(kinds(observed)) <= {"server-saturated"}
+
+
+async def test_wave_with_a_client_for_each_run_is_named(own_home: Path, engine: Engine) -> None:
+    observed = await observe(plan_for(engine, "ClientPerRun", groups=8, group_size=8))
+    assert wave_statistics(observed).clients == 64
+    assert kinds(observed)["client-per-run"] == line_of("AsyncOpenAI(", "ClientPerRun")
+    assert "blocking-call" not in kinds(observed)
+
+
+async def test_wave_with_a_synchronous_client_is_named(own_home: Path, engine: Engine) -> None:
+    observed = await observe(plan_for(engine, "Synchronous", groups=8, group_size=8))
+    assert observed.totals.max_in_flight == 1
+    assert kinds(observed) == {"blocking-call": line_of("completions.create(", "Synchronous")}
+
+
+async def test_blocking_call_between_requests_is_named(own_home: Path, engine: Engine) -> None:
+    observed = await observe(plan_for(engine, "Blocks", groups=8, group_size=8))
+    assert kinds(observed)["blocking-call"] == line_of("time.sleep", "Blocks")
+
+
+async def test_small_pool_is_named(own_home: Path, engine: Engine) -> None:
+    observed = await observe(plan_for(engine, "SmallPool", groups=8, group_size=8))
+    assert "pool-exhausted" in kinds(observed)

@@ -1,0 +1,171 @@
+"""The verdicts on waves: a table of what was observed, and that nothing is said of a healthy one."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from attrs import evolve
+from eagleray.features.rollouts.agents.model import (
+    AgentError,
+    AgentRequest,
+    AgentRun,
+    CodeLine,
+    HeldLoop,
+    Observed,
+    WaveTotals,
+)
+from eagleray.features.rollouts.agents.statistics import histogram, percentiles
+from eagleray.features.rollouts.agents.verdicts import verdicts
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.rollouts.observed import plan_of
+
+HERE = CodeLine("agent.py", 7, "Agent.run", "call()")
+
+
+def request_of(**values: Any) -> AgentRequest:
+    defaults = {
+        "path": "/v1/chat/completions",
+        "status": 200,
+        "seconds": 0.4,
+        "pool_s": 0.0002,
+        "tokens": 64,
+        "error": "",
+    }
+    return AgentRequest(**{**defaults, **values})
+
+
+def run_of(index: int, **values: Any) -> AgentRun:
+    defaults: dict[str, Any] = {
+        "index": index,
+        "item": index // 8 + 1,
+        "group": index // 8,
+        "member": index % 8,
+        "outcome": "done",
+        "seconds": 0.5,
+        "requests": (request_of(),),
+    }
+    return AgentRun(**{**defaults, **values})
+
+
+def wave(runs: list[AgentRun] | None = None, **totals: Any) -> Observed:
+    """Eight groups of eight with one shared client, as measured: 0.6 s, a lag of 90 ms."""
+    plan = evolve(plan_of("Good"), groups=8, group_size=8)
+    figures = WaveTotals(**{"seconds": 0.6, "lag_max_ms": 90.0, **totals})
+    return Observed(plan, runs=tuple(runs or map(run_of, range(64))), totals=figures)
+
+
+def held(**seconds: float) -> WaveTotals:
+    return WaveTotals(seconds=4.0, lines=(HeldLoop(HERE, **seconds),))
+
+
+POOL_ERROR = AgentError("APITimeoutError", "", file="agent.py", line=9, is_pool_timeout=True)
+HEALTHY = wave()
+TABLE: list[tuple[str, Observed, list[tuple[str, int]]]] = [
+    ("healthy", HEALTHY, []),
+    (
+        "waiting line",
+        evolve(HEALTHY, totals=held(waiting_s=2.9, longest_s=0.08)),
+        [("blocking-call", 7)],
+    ),
+    (
+        "computing line",
+        evolve(HEALTHY, totals=held(computing_s=2.0, longest_s=0.3)),
+        [("blocking-call", 7)],
+    ),
+    ("short computations", evolve(HEALTHY, totals=held(computing_s=2.0, longest_s=0.02)), []),
+    ("share of a library", evolve(HEALTHY, totals=held(awaited_s=2.0, longest_s=0.3)), []),
+    ("short wait", evolve(HEALTHY, totals=held(waiting_s=0.3, longest_s=0.3)), []),
+    (
+        "line in processes",
+        evolve(HEALTHY, plan=evolve(HEALTHY.plan, mode="subproc"), totals=held(waiting_s=2.9)),
+        [],
+    ),
+    ("stuck loop", evolve(HEALTHY, is_stuck=True, stuck_at=HERE), [("blocking-call", 7)]),
+    (
+        "client for each run",
+        wave([run_of(n, clients=1, client_s=0.023, client_place=HERE) for n in range(64)]),
+        [("client-per-run", 7)],
+    ),
+    ("one client", wave([run_of(n, clients=int(n == 0)) for n in range(64)]), []),
+    (
+        "pool time-outs",
+        wave(
+            [
+                run_of(n, **({"outcome": "failed", "error": POOL_ERROR} if n < 5 else {}))
+                for n in range(64)
+            ]
+        ),
+        [("pool-exhausted", 9)],
+    ),
+    (
+        "waits for the pool",
+        wave([run_of(n, requests=(request_of(pool_s=0.3),)) for n in range(64)]),
+        [("pool-exhausted", 0)],
+    ),
+    (
+        "busy server",
+        wave([run_of(n, requests=(request_of(status=429 if n < 8 else 200),)) for n in range(64)]),
+        [("server-saturated", 0)],
+    ),
+    (
+        "queue in the server",
+        wave(
+            [run_of(n, requests=(request_of(seconds=0.05 + 0.05 * n),)) for n in range(64)],
+            seconds=3.4,
+        ),
+        [("server-saturated", 0)],
+    ),
+    (
+        "time-outs",
+        wave(
+            [
+                run_of(n, **({"outcome": "timeout", "place": HERE} if n < 3 else {}))
+                for n in range(64)
+            ]
+        ),
+        [("timeout", 7)],
+    ),
+    (
+        "straggler",
+        wave([run_of(n, seconds=9.0 if n == 12 else 0.5) for n in range(64)]),
+        [("straggler", 0)],
+    ),
+    ("slow group", wave([run_of(n, seconds=9.0 if n < 8 else 0.5) for n in range(64)]), []),
+]
+
+
+@pytest.mark.parametrize(
+    ("observed", "expected"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE]
+)
+def test_verdict(observed: Observed, expected: list[tuple[str, int]]) -> None:
+    assert [(verdict.kind, verdict.line) for verdict in verdicts(observed)] == expected
+
+
+def test_queue_of_a_server_is_not_blamed_for_a_blocked_loop() -> None:
+    runs = [run_of(n, requests=(request_of(seconds=0.05 + 0.05 * n),)) for n in range(64)]
+    observed = evolve(wave(runs), totals=held(waiting_s=2.9))
+    assert [verdict.kind for verdict in verdicts(observed)] == ["blocking-call"]
+
+
+def test_sentence_says_how_many_requests_the_server_works_on() -> None:
+    runs = [run_of(n, requests=(request_of(seconds=0.1 * (n // 4 + 1)),)) for n in range(64)]
+    [verdict] = verdicts(wave(runs, seconds=1.6))
+    assert verdict.sentence == "The server works on about 4 requests at once; others wait."
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1))
+def test_percentiles_are_ordered_values(seconds: list[float]) -> None:
+    figures = percentiles(seconds)
+    assert figures.p50 <= figures.p99 <= figures.max
+    assert figures.max == round(max(seconds) * 1000, 1)
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=60))
+def test_histogram_has_every_reward_once(rewards: list[float]) -> None:
+    bins = histogram(rewards)
+    assert sum(each.count for each in bins) == len(rewards)
+    assert all(math.isfinite(each.low) and each.low <= each.high for each in bins)
