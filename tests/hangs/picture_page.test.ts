@@ -37,6 +37,7 @@ import {
   functionText,
   gpusText,
   insideTexts,
+  nativeTexts,
   kindText,
   membersText,
   placeText,
@@ -373,6 +374,25 @@ test("collectives are counted by process group", () => {
   ];
   assert.equal(collectivesText(process(0, { collectives })), "default_pg 4/3, tp 0 9/9");
   assert.equal(collectivesText(process(0)), "");
+});
+
+test("native code of the representative is listed with the pause that reading it has cost", () => {
+  const read = { group: "world", rank: 1, reason: "", thread: "MainThread", paused_s: 0.41 };
+  const frames = [
+    { function: "PyCFuncPtr_call", library: "_ctypes.so" },
+    { function: "", library: "libreply.so" },
+  ];
+  const texts = (changes: object): string[] =>
+    nativeTexts(TEXTS, picture({ native: [{ ...read, frames, resumed: false, ...changes }] }));
+  const pause = "Rank 1 was paused for at most 0.4 s to read this";
+  assert.deepEqual(texts({}), [
+    "Rank 1 runs native code: PyCFuncPtr_call (_ctypes.so) > ? (libreply.so)",
+    pause,
+  ]);
+  assert.deepEqual(texts({ frames: [] }), ["Rank 1 runs Python code", pause]);
+  assert.deepEqual(texts({ frames: [], reason: "timeout", paused_s: 0 }), [
+    `Rank 1: no native frames (${TEXTS.reasons["timeout"] ?? ""})`,
+  ]);
 });
 
 test("what can be read from inside depends on the verdict, and then on what processes do", () => {

@@ -88,6 +88,7 @@ export function picture(changes: Partial<Picture> = {}): Picture {
     ranks: [0, 1, 2, 3].map((rank) => process(rank)),
     coverage: { processes: 4, unseen: [], nodes: [], workers: "", main_only: [], resumed: [] },
     inside: [],
+    native: [],
     target: "",
     ...changes,
   };

@@ -20,6 +20,7 @@ from eagleray.features.hangs.collecting.nodes import (
 from eagleray.features.hangs.inside import Question
 from eagleray.features.hangs.model import SilentNode
 from eagleray.sampling import wire
+from eagleray.sampling.native import NativeFrame, NativeReading
 from eagleray.sampling.node import NodeSamples, ProcessSample, Round
 from eagleray.sampling.processes import RANK, Described
 
@@ -111,18 +112,25 @@ def asked(received: Received) -> bytes:
     """The question to both nodes, which have sampled their process."""
     for node in ("a", "b"):
         received.answer(node, wire.dump([SAMPLES]))
-    line = received.answers.ask(Question((("a", 100),), (("b", 100),)))
+    line = received.answers.ask(Question((("a", 100),), (("b", 100),), (("b", 100),)))
     assert not received.answers.is_over
     return line
 
 
 def test_nodes_are_asked_for_more_than_stacks(received: Received) -> None:
-    assert json.loads(asked(received)) == {"a": [[100], []], "b": [[], [100]]}
-    received.answer("a", [[100, {"exceptions": [], "awaits": [], "record": {}}]])
-    received.answer("b", [[101, {}]])
+    assert json.loads(asked(received)) == {
+        "a": [[100], [], []],
+        "b": [[], [100], [100]],
+    }
+    received.answer("a", {"inside": [[100, {"exceptions": [], "awaits": [], "record": {}}]]})
+    native = {"thread": "MainThread", "frames": [["pause", "libc.so.6"]], "paused_s": 0.2}
+    received.answer("b", {"inside": [[101, {}]], "native": [[100, native]]})
     assert received.answers.is_over
-    reasons = {place: each.reason for place, each in received.answers.readings().items()}
+    further = received.answers.further()
+    reasons = {place: each.reason for place, each in further.readings.items()}
     assert reasons == {("a", 100): "", ("b", 100): "ended"}
+    frames = (NativeFrame("pause", "libc.so.6"),)
+    assert further.natives == {("b", 100): NativeReading("", "MainThread", frames, 0.2)}
 
 
 def test_node_that_gives_no_answers_keeps_its_samples(received: Received) -> None:
@@ -130,15 +138,19 @@ def test_node_that_gives_no_answers_keeps_its_samples(received: Received) -> Non
     received.line("a", "failed", "MemoryError: ")
     received.now += READ_S
     assert received.answers.is_over
-    assert {each.reason for each in received.answers.readings().values()} == {"no-answer"}
+    further = received.answers.further()
+    answers = [*further.readings.values(), *further.natives.values()]
+    assert [each.reason for each in answers] == ["no-answer"] * 3
     assert len(received.answers.samples()) == 2 and received.answers.silent() == ()
 
 
 @pytest.mark.parametrize("rows", ["text", {}, [1], [["100", {}]], [[100]], [[100, "text"]]])
 def test_answers_that_are_none_are_not_believed(received: Received, rows: Any) -> None:
     asked(received)
-    received.answer("a", rows)
-    assert received.answers.readings()["a", 100].reason in ("ended", "no-answer")
+    received.answer("a", {"inside": rows})
+    received.answer("b", {"native": rows})
+    assert received.answers.further().natives["b", 100].reason == "no-answer"
+    assert received.answers.further().readings["a", 100].reason in ("ended", "no-answer")
 
 
 def test_nothing_is_sent_when_no_process_is_asked(received: Received) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from eagleray.features.hangs.collecting import nodes
 from eagleray.features.hangs.collecting.nodes import NodeAnswers, SamplingOrder, follow
-from eagleray.features.hangs.collecting.readings import Readings
+from eagleray.features.hangs.collecting.readings import FurtherAnswers
 from eagleray.features.hangs.inside import Question
 from eagleray.inspecting.readings import ProcessReading
 from eagleray.remote_scripts import sample_node
@@ -92,7 +92,7 @@ async def answering(
     is_over: Callable[[], bool] = lambda: False,
     on_question: Callable[[int], object] = lambda _: None,
     holding: Sequence[int] = (),
-) -> Readings:
+) -> FurtherAnswers:
     """What processes answer after they were sampled, by code that was started as on a node."""
     order = SamplingOrder(rounds=1, pause_s=0.1, job=JOB, inside=True)
     answers = NodeAnswers(order, ["node"], lambda *_: None)
@@ -101,7 +101,8 @@ async def answering(
         assert list(folder.iterdir()) == []
         on_question(len(asked))
         places = [("node", pid) for pid in asked]
-        return answers.ask(Question(tuple(places), tuple(("node", pid) for pid in holding)))
+        held = tuple(("node", pid) for pid in holding)
+        return answers.ask(Question(tuple(places), held, held))
 
     def is_done() -> bool:
         return answers.is_over or is_over()
@@ -110,7 +111,7 @@ async def answering(
     stderr = await follow(process, order.input("node"), answers, is_done, further)
     assert answers.silent() == (), stderr
     assert (process.returncode, list(folder.iterdir())) == (0, [])
-    return answers.readings()
+    return answers.further()
 
 
 async def test_sampled_processes_answer_from_inside_when_no_file_is_left(tmp_path: Path) -> None:
@@ -119,8 +120,8 @@ async def test_sampled_processes_answer_from_inside_when_no_file_is_left(tmp_pat
         python(WAITING, **TASK, SLURM_PROCID="1") as waiting,
         python(WAITING) as other,
     ):
-        readings = await answering(tmp_path, [failing, waiting, other])
-    by_pid = {pid: reading for (_, pid), reading in readings.items()}
+        answered = await answering(tmp_path, [failing, waiting, other])
+    by_pid = {pid: reading for (_, pid), reading in answered.readings.items()}
     assert {pid: each.reason for pid, each in by_pid.items()} == {
         failing: "",
         waiting: "",
@@ -129,19 +130,23 @@ async def test_sampled_processes_answer_from_inside_when_no_file_is_left(tmp_pat
     assert by_pid[failing].exceptions[0].causes[0].text == "ValueError('no target for sample 7')"
 
 
-async def test_process_that_keeps_the_gil_is_left_alone_and_has_the_reason(tmp_path: Path) -> None:
+async def test_process_that_keeps_the_gil_is_left_alone_and_has_the_reason_and_native_frames(
+    tmp_path: Path,
+) -> None:
     with python(HOLDING, **TASK, SLURM_PROCID="0") as pid:
-        readings = await answering(tmp_path, [], holding=[pid])
+        answered = await answering(tmp_path, [], holding=[pid])
         folder = Path(f"/tmp/eagleray-inspect-{os.geteuid()}")
         assert list(folder.glob(f"{pid}-*")) == []
-    assert readings == {("node", pid): ProcessReading("gil-held")}
+    assert answered.readings == {("node", pid): ProcessReading("gil-held")}
+    [native] = answered.natives.values()
+    assert native.leading and native.leading.function == "sre_ucs1_match"
 
 
 async def test_end_of_the_input_ends_the_reading(tmp_path: Path) -> None:
     asked: list[int] = []
     with python(HOLDING, **TASK, SLURM_PROCID="0") as holding:
-        readings = await answering(tmp_path, [holding], lambda: bool(asked), asked.append)
-    assert [each.reason for each in readings.values()] == ["no-answer"]
+        answered = await answering(tmp_path, [holding], lambda: bool(asked), asked.append)
+    assert [each.reason for each in answered.readings.values()] == ["no-answer"]
 
 
 async def test_tasks_of_a_slurm_step_are_sampled_as_ranks(tmp_path: Path) -> None:

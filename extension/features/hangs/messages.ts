@@ -229,9 +229,35 @@ export interface InsideRow {
   readonly awaits: readonly AwaitRow[];
 }
 
+/** A function of native code, "" where its library has no symbols. */
+export interface NativeFrameRow {
+  readonly function: string;
+  readonly library: string;
+}
+
+/**
+ * What a thread of a process runs below its Python code, outermost frame first; no frames if it
+ * runs Python code.
+ *
+ * `reason` is why that wasn't read, "" if it was.  Reading it stopped the process for at most
+ * `paused_s` seconds, and
+ * `resumed`: py-spy had left it stopped.
+ */
+export interface NativeRow {
+  readonly group: string;
+  readonly rank: number;
+  readonly reason: string;
+  readonly thread: string;
+  readonly frames: readonly NativeFrameRow[];
+  readonly paused_s: number;
+  readonly resumed: boolean;
+}
+
 /**
  * What was seen at one time, `taken_at` in seconds since 1970; `inside` of those processes that
  * were asked.
+ *
+ * `native` is of the one process whose native frames say more, none for most verdicts.
  *
  * `target` says of what it is, such as `run 3f9c`; "" where that is unknown.
  */
@@ -244,4 +270,5 @@ export interface Picture {
   readonly coverage: Coverage;
   readonly inside: readonly InsideRow[];
   readonly target: string;
+  readonly native: readonly NativeRow[];
 }

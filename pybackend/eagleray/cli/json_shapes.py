@@ -292,6 +292,7 @@ _RANK = (
     "collectives",
     "gpus",
 )
+_NATIVE = ("group", "rank", "reason", "thread", "frames", "paused_s", "resumed")
 _CHANGE = ("group", "ranks", "before", "after")
 _INSIDE = ("group", "rank", "reason", "exceptions", "awaits")
 PICTURE: Shape = {
@@ -320,6 +321,11 @@ PICTURE: Shape = {
         _INSIDE,
     ),
     "target": Field('of what it is, such as "run 3f9c"; "" if that is unknown'),
+    "native": Field(
+        f"native frames of the process that matters most: list of {{{', '.join(_NATIVE)}}}, frames of {{function, library}}",
+        "array",
+        _NATIVE,
+    ),
     "changes": Field(
         f"which ranks are elsewhere, with --compare: list of {{{', '.join(_CHANGE)}}}, the last two lists of frames",
         "array",

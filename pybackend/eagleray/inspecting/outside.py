@@ -37,7 +37,7 @@ class Outside:
         self._threads = []
 
     def _read(self) -> list[dict[str, Any]]:
-        self._threads, resumed = listed_threads(self.pid, self._tools)
+        self._threads, resumed, _ = listed_threads(self.pid, self._tools)
         if resumed and _RESUMED not in self.why_outside:
             self.why_outside += _RESUMED
         if not self._threads:

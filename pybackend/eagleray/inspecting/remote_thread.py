@@ -273,7 +273,7 @@ def _machine_code(pages: int, size: int, frame: SignalFrame, calls: dict[str, in
     def call(name: str) -> bytes:
         return b"\x48\xb8" + struct.pack("<Q", calls[name]) + b"\xff\xd0"
 
-    # pthread_create(rsp, NULL, routine, NULL), getpid().  Its result is kept in rbx.  A thread without its tracer goes on
+    # pthread_create(rsp, NULL, routine, NULL), getpid().  Its result is kept in rbx.  A thread without its tracer continues
     # behind that.
     borrowed = (
         b"\x48\x89\xe7"  # mov rdi, rsp

@@ -21,7 +21,7 @@ from .signalled import main_stack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
 TIME_LIMIT_S = 5.0
@@ -30,6 +30,9 @@ LONGEST_OUTPUT = 16 * 2**20
 BY_SIGNAL = "signal"
 
 _STOPPED = "Tt"
+_BLOCKING, _NONBLOCKING = ("blocking",), ("nonblocking",)
+# ptrace waits for a process that waits for a disk.
+_NOT_TRACED = "TtD"
 _UNREADABLE = ("permission", "no-tool", "not-python")
 _PEERS = ("src", "dst", "group_src", "group_dst", "tag")
 _EXCEPTION = re.compile(r"<(?:[\w.]+\.)?(\w*(?:Error|Exception|Exit|Interrupt)) at 0x[0-9a-f]+>")
@@ -75,13 +78,14 @@ class Tools(NamedTuple):
 
 
 class ListedThreads(NamedTuple):
-    """What py-spy prints of the threads of a process, with their variables: none if it can't read them.
+    """What py-spy prints of the threads of a process: none if it can't read them, for the `reason`.
 
     `resumed`: the tool had left it stopped.
     """
 
     threads: list[dict[str, Any]]
     resumed: bool = False
+    reason: str = ""
 
 
 def dump(pid: int, tools: Tools, *, variables: bool = False) -> ProcessDump:
@@ -90,7 +94,7 @@ def dump(pid: int, tools: Tools, *, variables: bool = False) -> ProcessDump:
     if before is None or before.state in "ZX":
         return ProcessDump(pid, "", "", "ended", ())
     attempts = _Attempts(before, tools)
-    listed, how, reason = attempts.first_readable(variables)
+    listed, how, reason = attempts.first_readable(["--locals"] if variables else [])
     if listed is not None:
         return ProcessDump(pid, before.state, how, "", parse(pid, listed), attempts.resumed)
     if reason in _UNREADABLE and (frames := main_stack(pid)):
@@ -104,9 +108,27 @@ def listed_threads(pid: int, tools: Tools) -> ListedThreads:
     if before is None or before.state in "ZX":
         return ListedThreads([])
     attempts = _Attempts(before, tools)
-    listed, _how, _reason = attempts.first_readable(variables=True)
-    threads = [thread for thread in listed or () if thread["pid"] == pid]
-    return ListedThreads(threads, attempts.resumed)
+    listed, _how, _reason = attempts.first_readable(["--locals"])
+    return ListedThreads(_of_process(pid, listed), attempts.resumed)
+
+
+def native_threads(pid: int, tools: Tools) -> ListedThreads:
+    """The threads with the frames of native code between and below those of Python; `reason` is that of `dump`.
+
+    The process is stopped meanwhile: py-spy can't read native frames of one that runs, nor of one that is stopped already.
+    """
+    before = proc.stat(pid)
+    if before is None or before.state in "ZX":
+        return ListedThreads([], reason="ended")
+    if before.state in _NOT_TRACED:
+        return ListedThreads([], reason="stopped")
+    attempts = _Attempts(before, tools)
+    listed, _how, reason = attempts.first_readable(["--native"], _BLOCKING)
+    return ListedThreads(_of_process(pid, listed), attempts.resumed, reason)
+
+
+def _of_process(pid: int, listed: list[dict[str, Any]] | None) -> list[dict[str, Any]]:
+    return [thread for thread in listed or () if thread["pid"] == pid]
 
 
 class _Attempts:
@@ -118,17 +140,17 @@ class _Attempts:
         self.resumed = False
         self._has_failed = False
 
-    def first_readable(self, variables: bool) -> tuple[list[dict[str, Any]] | None, str, str]:
-        """The threads in the JSON of py-spy, the way that worked, and the reason if none did."""
+    def first_readable(
+        self, options: Sequence[str], methods: Sequence[str] = (*_BLOCKING, *_NONBLOCKING)
+    ) -> tuple[list[dict[str, Any]] | None, str, str]:
+        """The threads in the JSON of py-spy, the method that worked, and the reason if none did."""
         if not self._tools.py_spy:
             return None, "", "no-tool"
-        is_stopped = self._process.state in _STOPPED
         reason = ""
-        for method in ("nonblocking",) if is_stopped else ("blocking", "nonblocking"):
-            options = ["--nonblocking"] if method == "nonblocking" else []
-            options += ["--locals"] if variables else []
+        for method in _NONBLOCKING if self._process.state in _STOPPED else methods:
+            all_options = [*(["--nonblocking"] if method == "nonblocking" else []), *options]
             try:
-                listed, reason = _py_spy(self._tools.py_spy, self._process.pid, options)
+                listed, reason = _py_spy(self._tools.py_spy, self._process.pid, all_options)
                 self._has_failed |= listed is None
             except BaseException:
                 self._has_failed = True
@@ -221,7 +243,7 @@ def _frame(frame: dict[str, Any]) -> PythonFrame:
 
 
 def _resume_if_left_stopped(before: proc.ProcessStat) -> bool:
-    """Whether `before` ran and is stopped now; then it is told to go on."""
+    """Whether `before` ran and is stopped now; then it is resumed."""
     after = proc.stat(before.pid)
     left_stopped = (
         after is not None

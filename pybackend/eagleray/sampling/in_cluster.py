@@ -1,7 +1,7 @@
 """The driver of a job of Ray that samples all nodes: one actor a node, a deadline for each, and one file as the answer.
 
-With a function that asks processes for more than stacks, the same actors do that for those that Ray's store then names,
-and a second file has their answers.
+The same actors then read native frames of the process that Ray's store names and, with a function that asks processes for
+more than stacks, do that for those that it names; a second file has their answers.
 
 It ends by SIGTERM, which Ray sends to a job that is stopped: when its answer was read, or when nobody wants it any more.
 Before it ends it lets the dumps finish that are under way, since a py-spy that is killed may leave a process stopped.
@@ -35,8 +35,8 @@ VARIABLE = "EAGLERAY_ASKED"
 # A node first starts a worker and unpacks our code.
 COLD_S = 20.0
 WARM_S = 12.0
-# Longer than a process may take for its answers.
-READ_S = 20.0
+# Longer than a process may take for its answers, and then for its native frames.
+READ_S = 25.0
 # Until then somebody has read the answer, or nobody will.
 UNREAD_S = 60.0
 # Ray kills a job three seconds after it has told it to end.
@@ -95,7 +95,7 @@ def main(read: ReadProcesses | None = None) -> None:
         job = Sampling(ray, json.loads(request), order["mark"], ended, read)
         job.run()
         give(order["answer"], job.answer())
-        if read and (question := _question(order["question"], ended)):
+        if question := _question(order["question"], ended):
             give(order["readings"], job.answers(question))
         _wait(ended, UNREAD_S)
         code = 0
@@ -171,8 +171,8 @@ class Sampling:
             ],
         }
 
-    def answers(self, wanted: dict[str, list[list[int]]]) -> dict[str, list[Any]]:
-        """Pid and answer of each wanted process by the id of its node; without nodes that don't answer in time."""
+    def answers(self, wanted: dict[str, list[list[int]]]) -> dict[str, dict[str, list[Any]]]:
+        """The answers of `answers_of` by the id of their node; without nodes that don't answer in time."""
         pending = {
             node.actor.answers.remote(wanted[node.node_id]): node.node_id
             for node in self._nodes

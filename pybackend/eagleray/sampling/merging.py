@@ -141,7 +141,7 @@ def tree(stacks: Iterable[MergedStack]) -> list[TreeNode]:
 
 
 def _forks(stacks: list[MergedStack], depth: int) -> Iterable[list[MergedStack]]:
-    """The stacks that go on at `depth`, those with the same frame together."""
+    """The stacks that reach beyond `depth`, those with the same frame together."""
     by_frame: dict[PythonFrame, list[MergedStack]] = {}
     for entry in stacks:
         frames = entry.stack.frames

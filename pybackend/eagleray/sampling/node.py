@@ -15,6 +15,7 @@ from .dumps import ProcessDump, Thread, Tools, dump
 from .frames import is_collective, is_users, merging_key, waits_for_debugger
 from .gpus import GpuUse
 from .merging import Member, MergedStack, ThreadStack, merged
+from .native import raw_native
 from .processes import Described, described, partners
 
 TYPE_CHECKING = False
@@ -168,12 +169,28 @@ def sample_once(
 def answers_of(
     processes: Sequence[Described],
     wanted: Sequence[Collection[int]],
-    read: ReadProcesses,
+    tools: Tools,
+    read: ReadProcesses | None = None,
     wait: Callable[[float], object] = time.sleep,
-) -> list[list[Any]]:
-    """Pid and answer of each process of the two lists of `ReadProcesses`; only one that was sampled is asked."""
-    pids, holding = ([each.pid for each in processes if each.pid in part] for part in wanted)
-    return [[pid, answer] for pid, answer in zip((*pids, *holding), read(pids, holding, wait))]
+) -> dict[str, list[list[Any]]]:
+    """Pid and answer of each process that is asked by one of three lists of pids; only one that was sampled is asked.
+
+    `inside` has those of the first two lists, which are those of `ReadProcesses`, and `native` the native frames of those in
+    the third.
+    """
+    pids, holding, native = (
+        [each.pid for each in processes if each.pid in part] for part in wanted
+    )
+    inside = read(pids, holding, wait) if read else []
+    # Last, since the process stands still for longer than in a sample.
+    natives = []
+    for pid in native:
+        wait(0)
+        natives.append([pid, raw_native(pid, tools)])
+    return {
+        "inside": [[pid, answer] for pid, answer in zip((*pids, *holding), inside)],
+        "native": natives,
+    }
 
 
 def leading_thread(threads: Sequence[Thread]) -> Thread | None:

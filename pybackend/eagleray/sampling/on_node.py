@@ -3,7 +3,7 @@
 `remote_scripts/sample_node.py` starts it, through srun or ssh.  SLURM passes lines of up to 1,024 bytes on as a whole,
 and mixes longer ones of different tasks.  It ends when its input ends, after the dumps under way, since a py-spy that is
 killed may leave a process stopped.  With a function that asks processes for more than stacks, it does so for those that a
-further line of its input names.
+further line of its input names; the native frames of a process are read without it.
 """
 
 from __future__ import annotations
@@ -58,9 +58,10 @@ def main(order: dict[str, Any], py_spy: str, read: ReadProcesses | None = None) 
             lines.write("round", str(done))
             caller.wait(0)
 
+        tools = Tools(py_spy=py_spy)
         samples = sample_processes(
             wanted,
-            Tools(py_spy=py_spy),
+            tools,
             rounds=int(order["rounds"]),
             pause_s=float(order["pause_s"]),
             host=node,
@@ -69,10 +70,8 @@ def main(order: dict[str, Any], py_spy: str, read: ReadProcesses | None = None) 
         )
         lines.answer(wire.dump([samples]))
         stay_s = float(order["stay_s"])
-        if read:
-            question = caller.question(stay_s).get(node)
-            if question:
-                lines.answer(answers_of(samples.processes, question, read, caller.wait))
+        if question := caller.question(stay_s).get(node):
+            lines.answer(answers_of(samples.processes, question, tools, read, caller.wait))
         # Its end tells the caller nothing; it only must not cut off the output.
         caller.wait(stay_s)
     except SamplingEnded:

@@ -75,9 +75,8 @@ class EaglerayNodeSampler:
         self._is_first = False
         return sample_once(self._processes, self._tools, is_last=is_last, gpus=gpus)
 
-    def answers(self, wanted: Sequence[Sequence[int]]) -> list[list[Any]]:
-        assert self._read is not None
-        return answers_of(self._processes, wanted, self._read)
+    def answers(self, wanted: Sequence[Sequence[int]]) -> dict[str, list[list[Any]]]:
+        return answers_of(self._processes, wanted, self._tools, self._read)
 
 
 def workers(

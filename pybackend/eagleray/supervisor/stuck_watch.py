@@ -31,7 +31,7 @@ class StuckWatch:
 
     Progress is output: the file of it changes its size.  After `quiet_s` without any, one picture is taken.  If its
     samples don't move it is saved in `folder` and becomes part of the state, and the next is only taken once output has
-    gone on.  If they do, the program only prints little, and gets as long again, or longer by the schedule `again`.  A
+    continued.  If they do, the program only prints little, and gets as long again, or longer by the schedule `again`.  A
     picture that fails is a note of the run, until the next.
     """
 

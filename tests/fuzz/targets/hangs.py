@@ -13,10 +13,10 @@ from typing import Any
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.features.hangs import saved
 from eagleray.features.hangs.collecting.nodes import NodeAnswers, SamplingOrder
-from eagleray.features.hangs.collecting.readings import readings_of
+from eagleray.features.hangs.collecting.readings import answers_in
 from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import evidence
-from eagleray.features.hangs.inside import place_of, with_readings
+from eagleray.features.hangs.inside import Question, place_of, with_readings
 from eagleray.features.hangs.picture import picture
 from eagleray.features.hangs.texts import lines, markdown
 from eagleray.inspecting.readings import reading_of
@@ -65,7 +65,11 @@ ANSWERS = [
 def inside_answer(value: Any) -> None:
     """Whatever a process says of itself beside a partner that answers makes a picture, whose texts can be printed."""
     for rows in (value, [value], [[1, value]]):
-        assert set(readings_of([("node-1", 1)], rows)) == {("node-1", 1)}
+        place = ("node-1", 1)
+        query = Question((place,), native=(place,))
+        further = answers_in(query, {"inside": rows, "native": rows})
+        assert set(further.readings) == set(further.natives) == {place}
+    assert answers_in(query, value).natives[place].reason
     found = evidence(wire.load(SAMPLES[0]), 1.0, is_whole=True)
     readings = [reading_of(value), *map(reading_of, ANSWERS[:3])]
     places = map(place_of, found.processes)

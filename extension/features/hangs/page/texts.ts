@@ -112,6 +112,26 @@ export function insideTexts(texts: PictureTexts, { inside, ranks }: Picture): st
   return [...sentences, ...unread];
 }
 
+/** What native code the representative runs: "Rank 1 runs native code: f (libx.so)", and its pause. */
+export function nativeTexts(texts: PictureTexts, { native, ranks }: Picture): string[] {
+  return native.flatMap(({ group, rank, reason, frames, paused_s }) => {
+    const row = ranks.find((each) => each.group === group && each.rank === rank);
+    const isRank = (row?.role ?? "rank") === "rank";
+    const name = isRank ? filled(texts.rankName, rank) : `${singleLine(group)} ${rank}`;
+    const chain = frames
+      .map((frame) => `${singleLine(frame.function) || "?"} (${singleLine(frame.library)})`)
+      .join(" > ");
+    const sentence =
+      chain === "" ? filled(texts.runsPython, name) : filled(texts.runsNative, name, chain);
+    return [
+      reason === ""
+        ? sentence
+        : filled(texts.noNative, name, texts.reasons[reason] ?? singleLine(reason)),
+      ...(paused_s > 0 ? [filled(texts.nativePause, name, paused_s.toFixed(1))] : []),
+    ];
+  });
+}
+
 /** "SENTENCE: generate (rollout.py:41) > Queue.get (queues.py:158)": the frames that are the user's, and the last. */
 function chainText(sentence: string, frames: readonly FrameRow[], end = ""): string {
   const shown = frames

@@ -10,6 +10,7 @@ import { post } from "./editor";
 import {
   culpritsText,
   insideTexts,
+  nativeTexts,
   kindText,
   processesText,
   readInsideText,
@@ -49,6 +50,7 @@ export class VerdictView {
         button(texts.copyMarkdown, act("copyMarkdown")),
       ),
       ...(verdict.kind === "unknown" ? readings(texts, verdict.readings) : []),
+      ...listed(texts.native, "native", nativeTexts(texts, picture)),
       ...listed(texts.inside, "inside", insideTexts(texts, picture)),
       ...listed(texts.unseen, "warnings", unseenTexts(texts, picture.coverage)),
       this.changes,

@@ -15,6 +15,7 @@ from eagleray.features.hangs.world_names import with_worlds
 from eagleray.inspecting.readings import HeldException, ProcessReading
 from eagleray.sampling.frames import is_users
 from eagleray.sampling.merging import MergedStack, ThreadStack
+from eagleray.sampling.native import NativeReading
 from eagleray.sampling.node import NodeSamples, ProcessSample, Round
 from eagleray.sampling.processes import ACTOR, RANK, Described
 from eagleray.sampling.rank_sets import RankSet
@@ -24,7 +25,7 @@ from eagleray.sampling.rank_sets import RankSet
 _WORKING_CPU = 0.05
 _WORKING_BYTES = 5_000_000
 _WAKES_PER_S = 10
-# Measured: 10 to 40 for a thread that only looks whether it may go on, 190 and more for one that calls a collective again.
+# Measured: 10 to 40 for a thread that only polls, 190 and more for one that calls a collective again.
 _WORK_OF_A_WAKE_US = 60
 
 # Exceptions with which Python and its libraries say that something is over or not there yet.
@@ -40,7 +41,7 @@ class SampledProcess:
 
     `moves`: its stack, or what it has read or sent, differs between samples.  `wakes`: how often its main thread was woken
     between them, as once for each collective that ends.  `cpu`: cores that it used between them.
-    `reading` is what it has answered from inside, None if it wasn't asked.
+    `reading` is what it has answered from inside, and `native` its native frames, None if it wasn't asked for them.
     """
 
     process: Described
@@ -53,6 +54,7 @@ class SampledProcess:
     cpu: float
     holds_gil: bool
     reading: ProcessReading | None = None
+    native: NativeReading | None = None
 
     @property
     def rank(self) -> int:
@@ -265,7 +267,7 @@ def _moves(
     stacks: Sequence[ThreadStack | None],
     pause_s: float,
 ) -> bool:
-    """Whether the process goes on.
+    """Whether the process makes progress.
 
     A loop that tries again and again stands at other lines, too; but unlike one that computes, it sleeps most of the time.
     """
@@ -306,7 +308,7 @@ def _keeps_gil(
     samples: Sequence[ProcessSample],
     threads: Sequence[Mapping[tuple[str, int, str], ThreadStack]],
 ) -> bool:
-    """Whether one thread has held the GIL in each sample at the same place: native code that doesn't let go of it."""
+    """Whether one thread has held the GIL in each sample at the same place: native code that doesn't release it."""
     holders = {sample.gil_holder for sample in samples}
     if len(holders) != 1 or "" in holders:
         return False

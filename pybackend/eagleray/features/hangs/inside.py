@@ -26,29 +26,41 @@ Place = tuple[str, int]
 
 @frozen
 class Question:
-    """The processes to read; in those `holding` the GIL only PyTorch's own server can answer."""
+    """The processes to read; in those `holding` the GIL only PyTorch's own server can answer.
 
-    processes: tuple[Place, ...]
+    Of those in `native` the native frames are read, from outside.
+    """
+
+    processes: tuple[Place, ...] = ()
     holding: tuple[Place, ...] = ()
+    native: tuple[Place, ...] = ()
 
     @property
     def places(self) -> tuple[Place, ...]:
+        """The processes that are read from inside."""
         return (*self.processes, *self.holding)
+
+    def __bool__(self) -> bool:
+        return bool(self.places or self.native)
 
     def by(self, node_of: Callable[[Place], str]) -> dict[str, Question]:
         """The question to each node."""
-        nodes = dict.fromkeys(map(node_of, self.places))
+        nodes = dict.fromkeys(map(node_of, (*self.places, *self.native)))
         return {
             node: Question(
                 tuple(place for place in self.processes if node_of(place) == node),
                 tuple(place for place in self.holding if node_of(place) == node),
+                tuple(place for place in self.native if node_of(place) == node),
             )
             for node in nodes
         }
 
     @property
-    def pids(self) -> tuple[list[int], list[int]]:
-        return [pid for _, pid in self.processes], [pid for _, pid in self.holding]
+    def pids(self) -> tuple[list[int], list[int], list[int]]:
+        processes, holding, native = (
+            [pid for _, pid in places] for places in (self.processes, self.holding, self.native)
+        )
+        return processes, holding, native
 
 
 def question(evidence: HangEvidence, verdict: HangVerdict) -> Question:

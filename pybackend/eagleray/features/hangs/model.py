@@ -199,8 +199,35 @@ class InsideRow:
 
 
 @frozen
+class NativeFrameRow:
+    """A function of native code, "" where its library has no symbols."""
+
+    function: str
+    library: str
+
+
+@frozen
+class NativeRow:
+    """What a thread of a process runs below its Python code, outermost frame first; no frames if it runs Python code.
+
+    `reason` is why that wasn't read, "" if it was.  Reading it stopped the process for at most `paused_s` seconds, and
+    `resumed`: py-spy had left it stopped.
+    """
+
+    group: str
+    rank: int
+    reason: str
+    thread: str
+    frames: tuple[NativeFrameRow, ...]
+    paused_s: float
+    resumed: bool
+
+
+@frozen
 class Picture:
     """What was seen at one time, `taken_at` in seconds since 1970; `inside` of those processes that were asked.
+
+    `native` is of the one process whose native frames say more, none for most verdicts.
 
     `target` says of what it is, such as `run 3f9c`; "" where that is unknown.
     """
@@ -213,3 +240,4 @@ class Picture:
     coverage: Coverage
     inside: tuple[InsideRow, ...] = ()
     target: str = ""
+    native: tuple[NativeRow, ...] = ()

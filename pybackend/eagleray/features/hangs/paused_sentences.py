@@ -70,7 +70,7 @@ class Note:
         return any(self._is_at(each, worker) for each in self.processes)
 
     def _is_at(self, process: tuple[str, int], worker: PausedWorker) -> bool:
-        """Whether this is the process of the worker; of several nodes at one address, the name of each goes on behind that."""
+        """Whether this is the process of the worker; of several nodes at one address, the name of each has more behind that."""
         node, pid = process
         return (
             pid == worker.pid

@@ -20,6 +20,8 @@ from eagleray.features.hangs.model import (
     FrameRow,
     GpuRow,
     InsideRow,
+    NativeFrameRow,
+    NativeRow,
     Picture,
     RankRow,
     ReadingRow,
@@ -42,6 +44,7 @@ from eagleray.sampling.merging import (
     tree,
     united,
 )
+from eagleray.sampling.native import NativeReading
 from eagleray.sampling.processes import RANK
 from eagleray.sampling.rank_sets import RankSet
 
@@ -70,6 +73,9 @@ def picture(
             ),
         ),
         tuple(_inside(each) for each in evidence.processes if each.reading is not None),
+        native=tuple(
+            _native(each, each.native) for each in evidence.processes if each.native is not None
+        ),
     )
     return redacted(taken)
 
@@ -201,6 +207,21 @@ def _inside(sampled: SampledProcess) -> InsideRow:
         reading.reason,
         tuple(_exception(held) for held in sampled.raised),
         tuple(_await(chain) for chain in reading.awaits),
+    )
+
+
+def _native(sampled: SampledProcess, reading: NativeReading) -> NativeRow:
+    return NativeRow(
+        sampled.process.group,
+        sampled.rank,
+        reading.reason,
+        printable(reading.thread),
+        tuple(
+            NativeFrameRow(printable(function), printable(library))
+            for function, library in reading.frames
+        ),
+        reading.paused_s,
+        reading.resumed,
     )
 
 

@@ -157,6 +157,18 @@ def gil_held(scene: Scene) -> Iterator[Reading]:
                 "{Ranks} hold the GIL in each sample{place}: native code, or a loop of one line.",
                 **_about(scene, holders),
             )
+        if native := next((each for each in holders if wording.native(each)), None):
+            text = counted(
+                len(holders),
+                "{Ranks} holds the GIL in {function}{called}.",
+                "{Ranks} hold the GIL, {first} in {function}{called}.",
+                **_about(scene, holders),
+                first=wording.ranks([native]),
+                called=t(", called{place}", place=place)
+                if (place := wording.place(holders))
+                else "",
+                function=wording.native(native),
+            )
         not_started = counter_readings.not_started(scene.world, holders)
         text = f"{text} {not_started}".strip()
         step = t("Look at what this line calls.")
@@ -349,7 +361,7 @@ def different_calls(scene: Scene) -> Iterator[Reading]:
 
 
 def late(scene: Scene) -> Iterator[Reading]:
-    """Some ranks are elsewhere and don't go on, and the others wait for them."""
+    """Some ranks are elsewhere and make no progress, and the others wait for them."""
     waiting = scene.waiting
     behind = scene.elsewhere
     if waiting and not behind and scene.unread:

@@ -49,7 +49,7 @@ class Call:
 def waits(tasks: Iterable[OpenTask], waiting: Collection[Process]) -> list[Call]:
     """Which running task in a process that waits in `ray.get` has called which task that has not ended.
 
-    A task may go on without the result of what it has called; so only processes count whose stacks show that they wait.
+    A task may continue without the result of what it has called; so only processes count whose stacks show that they wait.
     """
     by_id = {task.task_id: task for task in tasks}
     return [

@@ -53,6 +53,12 @@ INSIDE_REASONS = {
     "timeout": later("it did not answer in time"),
     "no-answer": later("it gave no answer"),
 }
+NATIVE_REASONS = {
+    **REASONS,
+    "stopped": later("is stopped, or waits for a disk"),
+    "not-python": later("py-spy could not read them"),
+    "no-answer": later("it gave no answer"),
+}
 STATES = {
     "waits": (later("waits"), later("wait")),
     "runs": (later("runs"), later("run")),
@@ -72,6 +78,7 @@ def lines(taken: Picture) -> Iterator[str]:
     )
     yield from _unseen(taken.coverage)
     yield from gpu_lines(taken.ranks)
+    yield from native_lines(taken)
     yield from inside_lines(taken)
 
 
@@ -83,7 +90,12 @@ def markdown(taken: Picture) -> str:
     if tree:
         # A line of the tree begins with a bracket, so that none of them ends the block.
         parts.append("\n".join(["```text", *tree, "```"]))
-    facts = (*_unseen(taken.coverage), *gpu_lines(taken.ranks), *inside_lines(taken))
+    facts = (
+        *_unseen(taken.coverage),
+        *gpu_lines(taken.ranks),
+        *native_lines(taken),
+        *inside_lines(taken),
+    )
     parts.append("\n".join(f"- {_escaped(line)}" for line in facts))
     # Lines of a paragraph would run together.
     return redact_text("\n\n".join(filter(None, parts)) + "\n")
@@ -128,6 +140,34 @@ def _verdict(taken: Picture) -> Iterator[str]:
     yield kind_text(verdict)
     for other in verdict.readings if verdict.kind == Kind.UNKNOWN.value else ():
         yield t("{reading}: {sentence}", reading=kind_text(other), sentence=other.sentence)
+
+
+def native_lines(taken: Picture) -> Iterator[str]:
+    """The native frames of the representative, and what reading them has cost that process."""
+    rows = {(each.group, each.rank): each for each in taken.ranks}
+    for native in taken.native:
+        row = rows.get((native.group, native.rank))
+        name = _name(row) if row else str(native.rank)
+        if native.reason:
+            reason = NATIVE_REASONS.get(native.reason)
+            yield t(
+                "{name}: no native frames ({reason})",
+                name=name,
+                reason=translated(reason) if reason else native.reason,
+            )
+        elif native.frames:
+            steps = [f"{frame.function or '?'} ({frame.library})" for frame in native.frames]
+            yield t("{name} runs native code: {chain}", name=name, chain=" > ".join(steps))
+        else:
+            yield t("{name} runs Python code", name=name)
+        if native.paused_s:
+            yield t(
+                "{name} was paused for at most {seconds} s to read this",
+                name=name,
+                seconds=f"{native.paused_s:.1f}",
+            )
+        if native.resumed:
+            yield _resumed([native.rank])
 
 
 def inside_lines(taken: Picture) -> Iterator[str]:
@@ -235,15 +275,19 @@ def _unseen(coverage: Coverage) -> Iterator[str]:
             ranks=wording.ranks_of(RankSet.of(coverage.main_only)),
         )
     if coverage.resumed:
-        yield t(
-            "Sent SIGCONT to {ranks}, which py-spy had left stopped",
-            ranks=wording.ranks_of(RankSet.of(coverage.resumed)),
-        )
+        yield _resumed(coverage.resumed)
     if coverage.workers:
         yield t("Not seen: workers other than {name}", name=coverage.workers)
     for node in coverage.nodes:
         why = t("it did not answer in time") if node.reason == "timeout" else node.detail
         yield t("Not seen: node {node} ({reason})", node=node.node, reason=why)
+
+
+def _resumed(ranks: Iterable[int]) -> str:
+    return t(
+        "Sent SIGCONT to {ranks}, which py-spy had left stopped",
+        ranks=wording.ranks_of(RankSet.of(ranks)),
+    )
 
 
 def _folded(frames: Iterable[PythonFrame]) -> list[str]:

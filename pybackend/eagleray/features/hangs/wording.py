@@ -83,6 +83,18 @@ def place(processes: Sequence[SampledProcess]) -> str:
     return t(" in {places}", places=", ".join(listed)) if listed else ""
 
 
+def native(process: SampledProcess) -> str:
+    """`wait_for_reply of libreply.so`; "" if the native frames of the process don't say it."""
+    frame = process.native.leading if process.native else None
+    if frame is None:
+        return ""
+    return t(
+        "{function} of {library}",
+        function=printable(frame.function, 100),
+        library=printable(frame.library, 60),
+    )
+
+
 def exceptions(processes: Sequence[SampledProcess]) -> str:
     """`ValueError('shape 3') (trainer.py:88)` for each different exception; only types where only those are known."""
     texts = dict.fromkeys(raised_text(process.raised[0]) for process in processes if process.raised)

@@ -22,10 +22,11 @@ from eagleray.features.hangs.collecting.ray_jobs import (
     with_jobs,
 )
 from eagleray.features.hangs.collecting.readings import (
-    Readings,
+    FurtherAnswers,
     answered,
+    answers_in,
     completed,
-    readings_of,
+    joined,
 )
 from eagleray.features.hangs.collecting.rounds import (
     PAUSE_S,
@@ -54,8 +55,8 @@ from eagleray.tools.pyspy import find_program
 LARGEST_ANSWER = 256 * 2**20
 # Nodes have limits of their own in `in_cluster`; this is for a cluster that starts no job.
 LIMIT_S = 120.0
-# Nodes give up after 20 seconds.
-READ_LIMIT_S = 30.0
+# Nodes give up after 25 seconds.
+READ_LIMIT_S = 35.0
 
 log = logging.getLogger(__name__)
 
@@ -112,8 +113,9 @@ class ClusterPictures:
                 workers=workers,
                 dead=await _dead(dashboard, jobs),
             )
-            if inside:
-                sampled = await answered(sampled, lambda question: job.ask(question, answer), say)
+            sampled = await answered(
+                sampled, lambda question: job.ask(question, answer), say, inside=inside
+            )
             return completed(sampled, answer.silent)
 
     @contextlib.asynccontextmanager
@@ -200,7 +202,7 @@ class SamplingJob:
         content = await self._content(self._order.answer, limit_s, report)
         return await asyncio.to_thread(answer_of, self._dashboard.address, content)
 
-    async def ask(self, question: Question, answer: Answer) -> Readings:
+    async def ask(self, question: Question, answer: Answer) -> FurtherAnswers:
         """What these processes answer; a failure costs none of the samples."""
         node_of = {
             (node.host, process.pid): node_id
@@ -209,17 +211,16 @@ class SamplingJob:
         }
         by_node = question.by(node_of.__getitem__)
         wanted = {node_id: part.pids for node_id, part in by_node.items()}
-        rows: Any = None
+        answers: Any = None
         try:
             await self._dashboard.job_api.put_package(
                 self._order.question, json.dumps(wanted).encode()
             )
-            rows = json.loads(await self._content(self._order.readings, READ_LIMIT_S))
+            answers = json.loads(await self._content(self._order.readings, READ_LIMIT_S))
         except (EaglerayError, ValueError, RecursionError) as error:
-            log.info("no answers from inside at %s: %s", self._dashboard.address, error)
-        rows = rows if isinstance(rows, dict) else {}
-        readings = (readings_of(part.places, rows.get(node)) for node, part in by_node.items())
-        return {place: reading for each in readings for place, reading in each.items()}
+            log.info("no further answers at %s: %s", self._dashboard.address, error)
+        answers = answers if isinstance(answers, dict) else {}
+        return joined(answers_in(part, answers.get(node)) for node, part in by_node.items())
 
     async def _content(
         self, name: str, limit_s: float, report: Callable[[object], None] = lambda _: None

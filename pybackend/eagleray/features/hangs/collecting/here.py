@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from eagleray.features.hangs import errors
-from eagleray.features.hangs.collecting.readings import Readings, answered, completed
+from eagleray.features.hangs.collecting.readings import FurtherAnswers, answered, completed
 from eagleray.features.hangs.collecting.rounds import (
     PAUSE_S,
     ROUNDS,
@@ -23,6 +23,7 @@ from eagleray.features.hangs.model import Picture
 from eagleray.inspecting.readings import raw_readings, reading_of
 from eagleray.sampling import proc
 from eagleray.sampling.dumps import Tools
+from eagleray.sampling.native import native_of, raw_native
 from eagleray.sampling.node import NodeSamples, sample
 from eagleray.tools.pyspy import find_program
 
@@ -55,12 +56,18 @@ async def take(
     if not node.processes:
         raise errors.no_processes(pids)
     sampled = evidence([node], pause_s, is_whole=False)
-    return completed(await answered(sampled, _ask, say) if inside else sampled)
+    return completed(await answered(sampled, _ask, say, inside=inside))
 
 
-async def _ask(question: Question) -> Readings:
-    answers = await asyncio.to_thread(raw_readings, *question.pids)
-    return dict(zip(question.places, map(reading_of, answers), strict=True))
+async def _ask(question: Question) -> FurtherAnswers:
+    pids, holding, native = question.pids
+    answers = await asyncio.to_thread(raw_readings, pids, holding) if question.places else []
+    tools = Tools(py_spy=find_program())
+    frames = [await asyncio.to_thread(raw_native, pid, tools) for pid in native]
+    return FurtherAnswers(
+        dict(zip(question.places, map(reading_of, answers), strict=True)),
+        dict(zip(question.native, map(native_of, frames), strict=True)),
+    )
 
 
 def _sample_now(

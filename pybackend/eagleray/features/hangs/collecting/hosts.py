@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 from eagleray.common.errors import EaglerayError, last_line
 from eagleray.features.hangs import errors
 from eagleray.features.hangs.collecting.nodes import PYTHON, NodeAnswers, SamplingOrder, follow
-from eagleray.features.hangs.collecting.readings import completed, to_ask
+from eagleray.features.hangs.collecting.readings import completed, to_ask, with_answers
 from eagleray.features.hangs.collecting.rounds import (
     PAUSE_S,
     ROUNDS,
@@ -19,7 +19,6 @@ from eagleray.features.hangs.collecting.rounds import (
     unsaid,
 )
 from eagleray.features.hangs.evidence import HangEvidence, evidence
-from eagleray.features.hangs.inside import with_readings
 from eagleray.features.hangs.model import Picture
 from eagleray.protocol.route_spec import RouteSpec, checked
 from eagleray.tools.commands import Commands
@@ -56,13 +55,12 @@ class HostPictures:
         def sampled() -> HangEvidence:
             return evidence(answers.samples(), pause_s, is_whole=False)
 
-        question = SharedQuestion(len(names), lambda: answers.ask(to_ask(sampled(), say)))
+        question = SharedQuestion(
+            len(names), lambda: answers.ask(to_ask(sampled(), say, inside=inside))
+        )
         slots = asyncio.Semaphore(AT_ONCE)
         failures = await asyncio.gather(
-            *(
-                self._sample(host, order, answers, slots, question if inside else None)
-                for host in names
-            )
+            *(self._sample(host, order, answers, slots, question) for host in names)
         )
         samples = answers.samples()
         problem = next((error for error in failures if error is not None), None)
@@ -72,7 +70,7 @@ class HostPictures:
             raise errors.hosts_silent(answers.silent()[0])
         if not any(node.processes for node in samples):
             raise errors.no_ranks_on(names, matching)
-        return completed(with_readings(sampled(), answers.readings()), answers.silent())
+        return completed(with_answers(sampled(), answers.further()), answers.silent())
 
     async def _sample(
         self,
@@ -80,17 +78,14 @@ class HostPictures:
         order: SamplingOrder,
         answers: NodeAnswers,
         slots: asyncio.Semaphore,
-        question: SharedQuestion | None,
+        question: SharedQuestion,
     ) -> EaglerayError | None:
         """The error of a host that can't be reached; what it answers goes into `answers`."""
         async with AsyncExitStack() as sampling:
-            if question is not None:
-                sampling.callback(question.arrive)
+            sampling.callback(question.arrive)
             await sampling.enter_async_context(slots)
 
             async def further() -> bytes:
-                if question is None:
-                    return b""
                 # A host that waits for the others holds none of them up.
                 await sampling.aclose()
                 return await question.get()

@@ -19,9 +19,9 @@ from attrs import define, field, frozen
 
 from eagleray.common import tasks
 from eagleray.common.errors import printable
-from eagleray.features.hangs.collecting.readings import Readings, readings_of
+from eagleray.features.hangs.collecting.readings import FurtherAnswers, answers_in, joined
 from eagleray.features.hangs.collecting.rounds import OnProgress
-from eagleray.features.hangs.inside import Place, Question
+from eagleray.features.hangs.inside import Question
 from eagleray.features.hangs.model import SilentNode
 from eagleray.protocol import jsonlines
 from eagleray.routes.commands import kill
@@ -39,8 +39,8 @@ PYTHON = ("python3", "-I", "-c", START)
 # A node first starts a Python, and unpacks py-spy.
 COLD_S = 30.0
 WARM_S = 12.0
-# A process that doesn't answer takes 14 seconds.
-READ_S = 20.0
+# A process that doesn't answer takes 14 seconds, and one without native frames five.
+READ_S = 25.0
 # A node ends when its input ends; without that, after this time.
 STAY_S = 120.0
 # A dump that is under way may finish: a py-spy that is killed may leave its process stopped.
@@ -63,7 +63,7 @@ class SamplingOrder:
     """What each node is to do.
 
     `job` is the SLURM job whose processes are sampled; without one they are the ranks of this user, or those with the
-    text `matching` in their command line.  With `inside`, a node may then be asked for more than stacks.
+    text `matching` in their command line.  With `inside`, a node may then ask its processes for more than stacks.
     """
 
     rounds: int
@@ -99,7 +99,7 @@ class SamplingOrder:
 class RemoteNode:
     """How far a node is; `until` is its deadline, and `samples` its answer.
 
-    `queried` are processes that it is to ask for more, and `rows` their answers once they are there.
+    `queried` are processes that it is to ask for more, and `further` their answers once they are there.
     """
 
     until: float
@@ -109,9 +109,9 @@ class RemoteNode:
     samples: NodeSamples | None = None
     reason: str = ""
     detail: str = ""
-    queried: tuple[Place, ...] = ()
+    queried: Question = field(factory=Question)
     is_queried: bool = False
-    rows: Any = None
+    further: Any = None
 
     @property
     def is_over(self) -> bool:
@@ -167,7 +167,7 @@ class NodeAnswers:
         by_node = question.by(lambda place: place[0])
         for name, part in by_node.items():
             node = self._nodes[name]
-            node.queried = part.places
+            node.queried = part
             node.is_queried, node.until, node.size = True, self._now() + READ_S, 0
         pids = {name: part.pids for name, part in by_node.items()}
         return jsonlines.encode(pids) if pids else b""
@@ -197,7 +197,7 @@ class NodeAnswers:
             try:
                 value = _value(b"".join(answer.parts), text)
                 if answer.is_queried:
-                    answer.rows, answer.is_queried = value, False
+                    answer.further, answer.is_queried = value, False
                 else:
                     answer.samples = _samples(node, value)
             except ValueError as error:
@@ -220,10 +220,9 @@ class NodeAnswers:
             if answer.samples is None
         )
 
-    def readings(self) -> Readings:
+    def further(self) -> FurtherAnswers:
         """What the processes that were asked have answered, or why they have not."""
-        by_node = (readings_of(each.queried, each.rows) for each in self._nodes.values())
-        return {place: reading for readings in by_node for place, reading in readings.items()}
+        return joined(answers_in(each.queried, each.further) for each in self._nodes.values())
 
     def _report(self) -> None:
         """Reports how many rounds all nodes have that are not given up."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
+
+from attrs import evolve, field, frozen
 
 from eagleray.common.l10n import counted
 from eagleray.features.hangs.collecting.rounds import Say
@@ -12,38 +14,75 @@ from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import HangEvidence
 from eagleray.features.hangs.inside import Place, Question, question, with_readings
 from eagleray.features.hangs.model import Picture, SilentNode
+from eagleray.features.hangs.native_frames import Natives, representative, with_natives
 from eagleray.features.hangs.picture import picture
 from eagleray.inspecting.readings import ProcessReading, reading_of
+from eagleray.sampling.native import NativeReading, native_of
 
 Readings = Mapping[Place, ProcessReading]
-# Asks these processes, each of which gets a thread for two minutes.
-AskInside = Callable[[Question], Awaitable[Readings]]
+
+
+@frozen
+class FurtherAnswers:
+    """What processes have answered besides their samples: from inside, and native frames."""
+
+    readings: Readings = field(factory=dict)
+    natives: Natives = field(factory=dict)
+
+
+# Asks these processes, each of which gets a thread for two minutes, or is stopped for a moment.
+AskFurther = Callable[[Question], Awaitable[FurtherAnswers]]
 
 
 def completed(sampled: HangEvidence, silent: Iterable[SilentNode] = ()) -> Picture:
     return picture(sampled, diagnosis(sampled), time.time(), silent)
 
 
-async def answered(sampled: HangEvidence, ask: AskInside, say: Say) -> HangEvidence:
+async def answered(
+    sampled: HangEvidence, ask: AskFurther, say: Say, *, inside: bool
+) -> HangEvidence:
     """The evidence with what the processes that matter for the verdict answer."""
-    query = to_ask(sampled, say)
-    return with_readings(sampled, await ask(query)) if query.places else sampled
+    query = to_ask(sampled, say, inside=inside)
+    return with_answers(sampled, await ask(query)) if query else sampled
 
 
-def to_ask(sampled: HangEvidence, say: Say) -> Question:
-    """The processes that matter for the verdict, which are asked now."""
-    now = question(sampled, diagnosis(sampled))
-    count = len(now.places)
+def with_answers(sampled: HangEvidence, answers: FurtherAnswers) -> HangEvidence:
+    return with_natives(with_readings(sampled, answers.readings), answers.natives)
+
+
+def to_ask(sampled: HangEvidence, say: Say, *, inside: bool) -> Question:
+    """The processes that matter for the verdict, which are asked now: from inside only if `inside`."""
+    verdict = diagnosis(sampled)
+    query = question(sampled, verdict) if inside else Question()
+    count = len(query.places)
     if count:
         say(counted(count, "Reading {n} process from inside", "Reading {n} processes from inside"))
-    return now
+    return evolve(query, native=representative(sampled, verdict))
 
 
-def readings_of(places: Sequence[Place], rows: object) -> Readings:
-    """The readings of `places` in the rows `[pid, answer]` of a node, which isn't trusted; `rows` is None if it gave none."""
-    answers: dict[Any, Any] = {}
-    for row in rows if isinstance(rows, list) else ():
-        if isinstance(row, list) and len(row) == 2 and type(row[0]) is int:
-            answers[row[0]] = row[1]
-    missing = {"reason": "no-answer" if rows is None else "ended"}
-    return {place: reading_of(answers.get(place[1], missing)) for place in places}
+def answers_in(query: Question, value: object) -> FurtherAnswers:
+    """The answers in the value of a node (see `answers_of`), which isn't trusted; it is None if the node gave none."""
+    missing = {"reason": "no-answer" if value is None else "ended"}
+    inside, natives = _by_pid(value, "inside"), _by_pid(value, "native")
+    return FurtherAnswers(
+        {place: reading_of(inside.get(place[1], missing)) for place in query.places},
+        {place: native_of(natives.get(place[1])) for place in query.native},
+    )
+
+
+def _by_pid(value: object, key: str) -> dict[Any, Any]:
+    rows = value.get(key) if isinstance(value, dict) else None
+    return {
+        row[0]: row[1]
+        for row in (rows if isinstance(rows, list) else ())
+        if isinstance(row, list) and len(row) == 2 and type(row[0]) is int
+    }
+
+
+def joined(parts: Iterable[FurtherAnswers]) -> FurtherAnswers:
+    readings: dict[Place, ProcessReading] = {}
+    natives: dict[Place, NativeReading] = {}
+    for part in parts:
+        readings |= part.readings
+        natives |= part.natives
+    return FurtherAnswers(readings, natives)

@@ -1,4 +1,4 @@
-"""How often a picture samples, and how it tells that it goes on."""
+"""How often a picture samples, and how it reports its progress."""
 
 from __future__ import annotations
 

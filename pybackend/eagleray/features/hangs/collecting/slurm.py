@@ -18,7 +18,7 @@ from eagleray.features.hangs.collecting.nodes import (
     SamplingOrder,
     follow,
 )
-from eagleray.features.hangs.collecting.readings import completed, to_ask
+from eagleray.features.hangs.collecting.readings import completed, to_ask, with_answers
 from eagleray.features.hangs.collecting.rounds import (
     PAUSE_S,
     ROUNDS,
@@ -28,7 +28,6 @@ from eagleray.features.hangs.collecting.rounds import (
     unsaid,
 )
 from eagleray.features.hangs.evidence import HangEvidence, evidence
-from eagleray.features.hangs.inside import with_readings
 from eagleray.features.hangs.model import Picture
 from eagleray.protocol.route_spec import RouteSpec, checked
 from eagleray.remote_scripts.sample_node import TOO_OLD
@@ -73,9 +72,9 @@ class SlurmPictures:
             return evidence(answers.samples(), pause_s, is_whole=not answers.silent())
 
         async def further() -> bytes:
-            return answers.ask(to_ask(sampled(), say))
+            return answers.ask(to_ask(sampled(), say, inside=inside))
 
-        stderr = await self._sample(ssh, job, nodes, content, answers, further if inside else None)
+        stderr = await self._sample(ssh, job, nodes, content, answers, further)
         samples = answers.samples()
         if not samples and (version := _TOO_OLD.search(stderr)):
             raise errors.python_too_old(version[1])
@@ -83,7 +82,7 @@ class SlurmPictures:
             raise explain(RouteSpec(ssh=ssh, job=job, node=", ".join(nodes[:3])), stderr)
         if not any(node.processes for node in samples):
             raise errors.nothing_in_job(job)
-        return completed(with_readings(sampled(), answers.readings()), answers.silent())
+        return completed(with_answers(sampled(), answers.further()), answers.silent())
 
     async def _nodes(self, ssh: str, job: str) -> list[str]:
         """The nodes of a running job; raises the reason if it doesn't run."""
@@ -104,7 +103,7 @@ class SlurmPictures:
         nodes: list[str],
         content: bytes,
         answers: NodeAnswers,
-        further: Further | None,
+        further: Further,
     ) -> str:
         """Runs a step on all nodes; returns what the last srun wrote to stderr.
 
