@@ -1,6 +1,6 @@
 // Measures speed against the plain tools and prints a table: `--json FILE` writes it, `--quick` only checks that the bench
 // works, `--lab` measures the rows that need the lab, `--runs` those of runs, `--hangs` those of pictures of hangs,
-// `--rollouts` those of agents and rollouts.
+// `--rollouts` those of agents and rollouts, `--doctor` those of the doctor.
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
@@ -11,12 +11,11 @@ import { endWithChildren, must, run } from "./run.mjs";
 
 endWithChildren();
 const options = process.argv.slice(2);
-const part = ["--lab", "--runs", "--hangs", "--rollouts"].find((option) =>
-  options.includes(option),
-);
+const parts = ["--lab", "--runs", "--hangs", "--rollouts", "--doctor"];
+const part = parts.find((option) => options.includes(option));
 const isLocal = part !== undefined && part !== "--lab";
 await Promise.all([makeEnvironment("dev"), isLocal || makeLab()]);
-if (part !== "--hangs" && part !== "--rollouts")
+if (!["--hangs", "--rollouts", "--doctor"].includes(part))
   for (const python of ["3.12", "3.13"]) await makeEnvironment(`worker-${python}`);
 const editor = part ? {} : await measureEditor();
 const args = ["-m", "tests.bench", "--editor", JSON.stringify(editor), ...options];

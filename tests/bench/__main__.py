@@ -1,4 +1,4 @@
-"""Measures all rows on Ray clusters of its own; `python -m tests.bench [--quick] [--lab | --runs | --hangs | --rollouts] [--json FILE] [--editor JSON]`."""
+"""Measures all rows on Ray clusters of its own; `python -m tests.bench [--quick] [--lab | --runs | --hangs | --rollouts | --doctor] [--json FILE] [--editor JSON]`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.bench import (
     burst,
+    doctor,
     hangs,
     lab,
     polling,
@@ -35,6 +36,8 @@ def main() -> None:
         rows += map(told, hangs.rows(samples))
     elif options.rollouts:
         rows += of_rollouts(samples)
+    elif options.doctor:
+        rows += map(told, doctor.rows(samples))
     elif not options.lab:
         rows += here(samples, many=1_000 if options.quick else 10_000)
     try:
@@ -48,7 +51,7 @@ def main() -> None:
 
 def is_part(options: argparse.Namespace) -> bool:
     """Whether only rows that need no lab are measured."""
-    return bool(options.runs or options.hangs or options.rollouts)
+    return bool(options.runs or options.hangs or options.rollouts or options.doctor)
 
 
 def of_rollouts(samples: int) -> list[Row]:
@@ -70,6 +73,7 @@ def here(samples: int, many: int) -> list[Row]:
         rows += map(told, asyncio.run(sidecar.watching(home, cluster)))
         rows.append(told(asyncio.run(polling.flat(cluster, many, samples * 5))))
     rows += map(told, hangs.rows(samples))
+    rows += map(told, doctor.rows(samples))
     return [*rows, *of_rollouts(samples), *of_runs(samples)]
 
 
@@ -94,6 +98,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--runs", action="store_true", help="only what is measured of runs")
     parser.add_argument("--hangs", action="store_true", help="only what is measured of pictures")
     parser.add_argument("--rollouts", action="store_true", help="only what is measured of rollouts")
+    parser.add_argument("--doctor", action="store_true", help="only what is measured of the doctor")
     parser.add_argument("--json", type=Path, help="where the table is kept")
     parser.add_argument("--editor", type=json.loads, default={}, help="what the editor measured")
     return parser.parse_args()

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 LITERALS = [b"Too many open files", b"timed out", b"open"]
+SPECIAL = [b"a.*[b]{2}^$+?(c|d)\\", "错误".encode(), b"*** JOB"]
 GREPS = pytest.mark.parametrize("grep", [gnu_grep(), ""], ids=["grep", "python"])
 
 
@@ -43,6 +44,16 @@ def test_binary_file_is_read(tmp_path: Path, grep: str) -> None:
     files = [_file(tmp_path / "a", bytes(range(256)) * 9 + b"\0timed out\0\n\xff")]
 
     assert [hit.offset for hit in LiteralScan(files, LITERALS, grep=grep).hits()] == [2305]
+
+
+@GREPS
+def test_special_characters_mean_themselves(tmp_path: Path, grep: str) -> None:
+    files = [_file(tmp_path / str(n), b"x" + text) for n, text in enumerate(SPECIAL)]
+    files.append(_file(tmp_path / "none", b"axb aabbcd JOB"))
+
+    hits = list(LiteralScan(files, SPECIAL, grep=grep).hits())
+
+    assert [(hit.file, hit.offset) for hit in hits] == [(0, 1), (1, 1), (2, 1)]
 
 
 @GREPS

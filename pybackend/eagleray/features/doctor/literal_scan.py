@@ -1,6 +1,7 @@
 """Finds literal texts in log files in one pass: by GNU grep, which is the fastest there is, or without it by Python.
 
-On two cores, for 73 literals: grep -F 235 MB/s, `bytes.find` for each 67 MB/s, one regular expression 12 MB/s.
+Measured for 139 literals, per core: grep -E 385 MB/s, grep -F 200 MB/s; for 73: `bytes.find` for each 67 MB/s, one regular
+expression of Python 12 MB/s.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import bisect
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 import threading
@@ -26,6 +28,14 @@ OnBytes = Callable[[int], None]
 _CHUNK = 2**20
 # A text that begins in one chunk and ends in the next, where grep's line had to be cut.
 _OVERLAP = 512
+
+# With literals alone, grep would search them as `grep -F` does, in twice the time; no log has these bytes.
+_NO_LITERAL = b"\x01[\x02]\x01"
+_SPECIAL = re.compile(rb"[][\\.*^$+?(){}|]")
+
+
+def _escaped(literal: bytes) -> bytes:
+    return _SPECIAL.sub(rb"\\\g<0>", literal)
 
 
 @cache
@@ -81,7 +91,7 @@ class LiteralScan:
 
     def _hits_of_grep(self) -> Iterator[Hit]:
         process = subprocess.Popen(
-            [self.grep, "-aobF", "-e", b"\n".join(self.literals)],
+            [self.grep, "-aobE", "-e", b"\n".join([*map(_escaped, self.literals), _NO_LITERAL])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "LC_ALL": "C"},

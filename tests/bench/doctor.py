@@ -1,0 +1,112 @@
+"""The doctor: 1 GB of logs against `grep -E` with all patterns, its memory, and the checks of a node."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from eagleray.features.doctor.diagnosing import diagnose
+from eagleray.features.doctor.log_files import list_logs
+from eagleray.features.doctor.node_checks import SCRIPT
+from eagleray.features.doctor.rule_files import own_rules
+
+from tests.bench.rows import Row, at_most, at_most_times
+
+GIGABYTE = 10**9
+FILES = 16
+# Of Python's regular expressions, what `grep -E` writes otherwise or hasn't.
+_AS_GREP = (
+    (r"\(\?P<\w+>", "("),
+    (r"\(\?:", "("),
+    (r"\(\?<?!(?:[^()]|\([^()]*\))*\)", ""),
+    (r"\\d", "[0-9]"),
+    (r"\\s", "[[:space:]]"),
+    (r"\\S", "[^[:space:]]"),
+    (r"\}\?", "}"),
+)
+
+
+def rows(samples: int) -> Iterator[Row]:
+    samples = min(samples, 5)
+    with tempfile.TemporaryDirectory() as name:
+        folder = write(Path(name), GIGABYTE)
+        measured = [_in_process(folder) for _ in range(samples)]
+        grep = [_grep(folder) for _ in range(samples)]
+    seconds = [sample["seconds"] for sample in measured]
+    # 200 MB a second.
+    yield at_most("doctor, 1 GB of logs (s)", seconds, 5.0)
+    yield at_most_times("doctor, 1 GB of logs, as grep -E (s)", seconds, grep, 3)
+    yield at_most("doctor, memory (MB)", [sample["memory"] for sample in measured], 150)
+    yield at_most("doctor, checks of a node (s)", [_node() for _ in range(samples)], 0.5)
+
+
+def write(folder: Path, size: int) -> Path:
+    """Logs as trainers and engines write them, with an error now and then."""
+    rand = random.Random(7)
+    plain = [
+        f"(WorkerDict pid={rand.randrange(10**5)}, ip=10.0.0.{rand.randrange(255)}) INFO 11-21 01:25:{rand.randrange(60):02} "
+        f"[metrics.py:{rand.randrange(999)}] Avg prompt throughput: {rand.random() * 1e4:.1f} tokens/s, "
+        f"GPU KV cache usage: {rand.random() * 100:.1f}%\n"
+        for _ in range(5000)
+    ]
+    rules = own_rules()
+    for number in range(FILES):
+        written = 0
+        with (folder / f"worker-{number}.out").open("w") as file:
+            while written < size // FILES:
+                written += file.write("".join(rand.choices(plain, k=5000)))
+                written += file.write(f"{rand.choice(rules).examples[0]}\n")
+    return folder
+
+
+def measure(folder: str) -> dict[str, float]:
+    """A diagnosis in seconds, and the memory of the process in MB."""
+    begin = time.perf_counter()
+    files, unchecked = list_logs([Path(folder)])
+    diagnosis = diagnose(files, own_rules(), unchecked)
+    seconds = time.perf_counter() - begin
+    assert diagnosis.causes
+    return {"seconds": seconds, "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+
+
+def _in_process(folder: Path) -> dict[str, float]:
+    program = "import json, sys; from tests.bench.doctor import measure; print(json.dumps(measure(sys.argv[1])))"
+    ran = subprocess.run(
+        [sys.executable, "-c", program, str(folder)], capture_output=True, text=True, check=True
+    )
+    measured: dict[str, float] = json.loads(ran.stdout)
+    return measured
+
+
+def _grep(folder: Path) -> float:
+    patterns = "\n".join(_as_grep(rule.pattern) for rule in own_rules())
+    begin = time.perf_counter()
+    subprocess.run(
+        ["grep", "-racE", "-e", patterns, str(folder)],
+        env={**os.environ, "LC_ALL": "C"},
+        # To /dev/null, grep would end with its first line.
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    return time.perf_counter() - begin
+
+
+def _as_grep(pattern: str) -> str:
+    for python, grep in _AS_GREP:
+        pattern = re.sub(python, grep, pattern)
+    return pattern
+
+
+def _node() -> float:
+    begin = time.perf_counter()
+    subprocess.run([sys.executable, str(SCRIPT)], stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - begin
