@@ -353,6 +353,21 @@ AGENT = Noun(
                 ),
             ),
         ),
+        "integrate": Command(
+            "integrate",
+            later("Run some items through AReaL's rollout controller, without training"),
+            "integrate",
+            examples=(
+                (
+                    "agent integrate my_agent:MyAgent --config train.yaml --data train.jsonl",
+                    later("four items, in a trial of their own"),
+                ),
+                (
+                    "agent integrate my_agent:MyAgent --config train.yaml --data train.jsonl --dry-run",
+                    later("the command only"),
+                ),
+            ),
+        ),
     },
     default="run",
 )

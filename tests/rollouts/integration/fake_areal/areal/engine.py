@@ -30,7 +30,12 @@ class Controller:
         _say("rollout_batch", **arguments)
         if any(item == "raise" for item in items):
             raise RuntimeError("the engine has ended")
-        return [item for item in items if item != "reject"]
+        accepted = [item for item in items if item != "reject"]
+        if self._config.enable_rollout_tracing:
+            rejected = len(items) - len(accepted)
+            counts = f"enqueued: 0, running: 0, accepted: {len(accepted)}, rejected: {rejected}."
+            print(f"INFO: Finish and accept rollout. {counts}", flush=True)
+        return accepted
 
     def destroy(self) -> None:
         _say("destroy")

@@ -1,0 +1,129 @@
+"""`eagleray agent integrate`: some rollouts of an agent through AReaL's own controller, without training."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from eagleray.app import App
+from eagleray.cli.arguments import completed, positive
+from eagleray.cli.output import say
+from eagleray.cli.run_following import follow
+from eagleray.common.errors import printable
+from eagleray.common.l10n import t
+from eagleray.common.paths import home
+from eagleray.features.rollouts.agents.data_items import data_choice, first_items
+from eagleray.features.rollouts.integration.commands import (
+    ArealTest,
+    areal_agent,
+    areal_command,
+    new_trial,
+)
+from eagleray.features.rollouts.integration.counters import (
+    RolloutCounters,
+    counters_in,
+    counters_text,
+    waiting_text,
+)
+from eagleray.features.runs.model import RunPlan
+
+ITEMS = 4
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "target", metavar="MODULE:CLASS", help=t("The class of the agent, as AReaL imports it.")
+    )
+    config = parser.add_argument(
+        "--config", metavar="FILE", required=True, help=t("The configuration of the training.")
+    )
+    data = parser.add_argument(
+        "--data",
+        metavar="FILE[:N]",
+        required=True,
+        help=t("Data as JSONL or JSON; N is an item, counted from 1."),
+    )
+    parser.add_argument(
+        "--items",
+        metavar="N",
+        type=positive,
+        default=ITEMS,
+        help=t("Run the first N items. The default is {n}.", n=ITEMS),
+    )
+    python = parser.add_argument(
+        "--python", metavar="PATH", default="", help=t("Run AReaL with this Python.")
+    )
+    for action in (config, data, python):
+        completed(action, "files")
+    parser.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help=t("Change this option of the configuration, too."),
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help=t("Print the command and the script's path only.")
+    )
+
+
+async def integrate(app: App, arguments: argparse.Namespace) -> int:
+    """The exit code is that of the script: 0 if every group was accepted."""
+    trial = new_trial()
+    items = [item.data for item in first_items(data_choice(arguments.data), arguments.items)]
+    python = arguments.python or shutil.which("python3") or sys.executable
+    with _items_file(trial, items) as file:
+        test = ArealTest(
+            areal_agent(arguments.target),
+            file,
+            len(items),
+            Path.cwd() / arguments.config,
+            trial,
+            tuple(arguments.set),
+        )
+        command = areal_command(python, test)
+        if arguments.dry_run:
+            print(shlex.join(command))
+            return 0
+        plan = RunPlan("command", command, str(Path.cwd()), f"AReaL {test.agent}")
+        run_id = await app.runs.start(plan, confirmed=True)
+        say(t("Run {run}: {command}", run=run_id, command=printable(shlex.join(command), 2000)))
+        record = app.runs.find(run_id)
+        code = await follow(app, record)
+    counters = _last_counters(record.output)
+    if counters:
+        say(counters_text(counters))
+    waiting = waiting_text(counters) if code else ""
+    if waiting:
+        say(waiting)
+    return code
+
+
+@contextmanager
+def _items_file(trial: str, items: list[object]) -> Iterator[Path]:
+    """The items as a file that only the user can read; it ends with the test."""
+    folder = home() / "integration"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    file = folder / f"{trial}.json"
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        json.dump(items, stream)
+    try:
+        yield file
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def _last_counters(output: Path) -> RolloutCounters | None:
+    last: RolloutCounters | None = None
+    with output.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            last = counters_in(line) or last
+    return last
