@@ -94,7 +94,7 @@ export const suites = [
   pytest("nsys", ["python", "nsys"], "nsys", { minutes: 10, secondTry: true }),
   pytest("old Ray", ["python", "old-ray"], "old_ray", { minutes: 10, secondTry: true }),
   editor("proofs", NEWEST, { more: ["proofs"] }),
-  pytest("hangs", ["python", "proofs"], "torch_ranks", { minutes: 10 }),
+  pytest("hangs", ["python", "proofs", "engine"], "torch_ranks", { minutes: 10 }),
   editor("panel", NEWEST),
   editor("translations", NEWEST),
   editor("inspecting", NEWEST),

@@ -22,16 +22,16 @@ _CONTEXT_OF_A_SLOT = 1024
 def main() -> None:
     arguments = _arguments()
     if arguments.make:
-        make_model(arguments.make, arguments.noise)
+        make_model(arguments.make, arguments.noise, corpus=arguments.corpus)
         return
     with tempfile.TemporaryDirectory(prefix="eagleray-engine-") as folder:
-        serve(arguments, arguments.model or _made(Path(folder), arguments.noise))
+        serve(arguments, arguments.model or _made(Path(folder), arguments))
     # The server's threads may be in requests.
     os._exit(0)
 
 
-def _made(folder: Path, noise: float) -> Path:
-    make_model(folder, noise)
+def _made(folder: Path, arguments: argparse.Namespace) -> Path:
+    make_model(folder, arguments.noise, corpus=arguments.corpus)
     return folder / "model.gguf"
 
 
@@ -63,6 +63,10 @@ def _parameters(arguments: argparse.Namespace, model: Path) -> xllamacpp.CommonP
         # Then its logprobs are those of torch, but for 1e-6; with its cache of 16 bits but for 4e-4.
         parameters.cache_type_k = xllamacpp.ggml_type.GGML_TYPE_F32
         parameters.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
+    if arguments.temperature is not None:
+        parameters.sampling.temp = arguments.temperature
+    if arguments.chat_template:
+        parameters.chat_template = arguments.chat_template
     key = os.environ.get("LLAMA_API_KEY")
     if key:
         parameters.api_keys = [key]
@@ -76,6 +80,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--model", type=Path, help="a GGUF file in place of the tests' model")
     parser.add_argument("--flash-attention", choices=["auto", "off"], default="auto")
     parser.add_argument("--noise", type=float, default=0.0, help="0.01: weights off by 1 %%")
+    parser.add_argument("--temperature", type=float, help="of requests that have none")
+    parser.add_argument("--chat-template", default="", help="in place of the model's own")
+    parser.add_argument(
+        "--corpus", type=Path, help="a text for the tokenizer, in place of the usual"
+    )
     parser.add_argument("--make", type=Path, metavar="FOLDER", help="only write the model there")
     return parser.parse_args()
 

@@ -6,7 +6,7 @@ than those of an untrained model, so that its distributions are peaked as those 
 
 from __future__ import annotations
 
-import argparse as corpus
+import argparse
 import json
 from pathlib import Path
 
@@ -40,16 +40,17 @@ _HEAD_SCALE = 0.12
 Weights = dict[str, NDArray[np.float32]]
 
 
-def make_model(folder: Path, noise: float = 0.0, seed: int = 7) -> None:
+def make_model(folder: Path, noise: float = 0.0, seed: int = 7, corpus: Path | None = None) -> None:
     """Writes the model into `folder` (config.json, model.safetensors, tokenizer.json, model.gguf).
 
     `noise` is what a training step has changed since: a random part of each weight's size, 0.01 for one per cent.
+    The tokenizer learns from `corpus`, or from a module of Python.
     """
     folder.mkdir(parents=True, exist_ok=True)
     weights = _weights(seed)
     if noise:
         weights = _changed(weights, noise, seed + 1)
-    tokenizer = _tokenizer()
+    tokenizer = _tokenizer(corpus or Path(argparse.__file__))
     _write_hugging_face(folder, weights, tokenizer)
     _write_gguf(folder / "model.gguf", weights, tokenizer)
 
@@ -85,7 +86,7 @@ def _changed(weights: Weights, noise: float, seed: int) -> Weights:
     }
 
 
-def _tokenizer() -> Tokenizer:
+def _tokenizer(corpus: Path) -> Tokenizer:
     """A byte-level BPE like GPT-2's, over ASCII alone, so that the text of each token is whole."""
     tokenizer = Tokenizer(BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
@@ -97,7 +98,7 @@ def _tokenizer() -> Tokenizer:
         limit_alphabet=len(_ascii_alphabet()),
         show_progress=False,
     )
-    text = Path(corpus.__file__).read_text(encoding="ascii", errors="ignore")
+    text = corpus.read_text(encoding="ascii", errors="ignore")
     tokenizer.train_from_iterator(text.splitlines(keepends=True), trainer)
     return tokenizer
 

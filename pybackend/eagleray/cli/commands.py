@@ -303,7 +303,7 @@ SLURM = Noun(
     },
 )
 ROLLOUTS = Noun(
-    later("Read trajectories that a trainer wrote"),
+    later("Read trajectories, and compare engines"),
     {
         "show": Command(
             "trajectories",
@@ -314,6 +314,24 @@ ROLLOUTS = Noun(
                 ("rollouts show 12.jsonl --search 'boxed{'", later("those with this text")),
                 ("rollouts show 12.jsonl --item 7", later("one, turn by turn")),
                 ("rollouts show 12.jsonl --stats", later("lengths, rewards and groups")),
+            ),
+        ),
+        "compare": Command(
+            "rollouts_compare",
+            later("Compare the logprobs of two engines, token by token"),
+            examples=(
+                (
+                    "rollouts compare http://127.0.0.1:8000/v1 torch:model --data prompts.jsonl",
+                    later("a server with a model in torch"),
+                ),
+                (
+                    "rollouts compare rollouts torch:model?dtype=bfloat16 --data prompts.jsonl",
+                    later("in the trainer's dtype"),
+                ),
+                (
+                    "rollouts compare train_data_step3.jsonl train_data_step3.jsonl",
+                    later("both logprobs of a dump of NeMo RL"),
+                ),
             ),
         ),
     },

@@ -527,6 +527,73 @@ AGENT_WAVE: Shape = {
     "trace": Field('the file with the traces, "" for none'),
 }
 
+_COMPARISON_READING = ("verdict", "confidence", "sentence")
+_DIVERGENCE = ("sequence", "position", "a_id", "b_id", "a_margin", "b_margin", "is_near_tie")
+_PROMPTS = ("compared", "different", "plain_differ", "first")
+_GREEDY = ("sequences", "positions", "agreement", "diverged", "near_ties")
+_WORST_TOKEN = ("sequence", "position", "id", "text", "a", "b", "delta")
+_COMPARED_SEQUENCE = (
+    "index",
+    "prompt_tokens",
+    "tokens",
+    "mean_abs_dlogp",
+    "max_abs_dlogp",
+    "first_divergence",
+    "deltas",
+)
+_ENGINE = ("name", "kind", "model", "dtype", "logprobs", "defaults")
+COMPARISON: Shape = {
+    **_VERSION,
+    "verdict": Field(
+        '"consistent", "kernel-mismatch", "precision-mismatch", "stale-weights", "template-mismatch",'
+        ' "tokenizer-drift", "sampling-mismatch" or "unknown"'
+    ),
+    "confidence": Field("from 0 to 1", "number"),
+    "sentence": Field("the verdict as a sentence, with its figures"),
+    "next_step": Field("what you can do"),
+    "readings": Field(
+        f"what the figures may mean, the best first: list of {{{', '.join(_COMPARISON_READING)}}}",
+        "array",
+        _COMPARISON_READING,
+    ),
+    "tokens": Field("number of tokens whose logprobs were compared", _INTEGER),
+    "mean_abs_dlogp": Field(
+        "mean of the differences of logprobs; null without any", _NUMBER_OR_NULL
+    ),
+    "max_abs_dlogp": Field("the largest of them", _NUMBER_OR_NULL),
+    "mean_abs_dp": Field("mean of the differences of probabilities", _NUMBER_OR_NULL),
+    "k1_kl": Field("mean of log p(A) - log p(B)", _NUMBER_OR_NULL),
+    "k3_kl": Field("mean of r - log r - 1 with r = p(B) / p(A)", _NUMBER_OR_NULL),
+    "mult_error": Field(
+        "mean of exp of the absolute differences, as token_mult_prob_error of NeMo RL",
+        _NUMBER_OR_NULL,
+    ),
+    "pearson": Field("correlation of the probabilities", _NUMBER_OR_NULL),
+    "first_divergence": Field(
+        f"{{{', '.join(_DIVERGENCE)}}}: the first greedy token that differs, null for none",
+        "object or null",
+        _DIVERGENCE,
+    ),
+    "prompts": Field(
+        f"{{{', '.join(_PROMPTS)}}}: how many prompts have other token ids", "object", _PROMPTS
+    ),
+    "greedy": Field(
+        f"{{{', '.join(_GREEDY)}}}: how many greedy completions diverge", "object", _GREEDY
+    ),
+    "worst_tokens": Field(
+        f"largest differences: list of {{{', '.join(_WORST_TOKEN)}}}", "array", _WORST_TOKEN
+    ),
+    "sequences": Field(
+        f"list of {{{', '.join(_COMPARED_SEQUENCE)}}}; deltas are log p(A) - log p(B) of each token",
+        "array",
+        _COMPARED_SEQUENCE,
+    ),
+    "left_out": Field("number of sequences with fewer logprobs than tokens", _INTEGER),
+    "notes": Field("list of sentences", "array"),
+    "a": Field(f"{{{', '.join(_ENGINE)}}}: the engine of the rollouts", "object", _ENGINE),
+    "b": Field(f"{{{', '.join(_ENGINE)}}}: the trainer", "object", _ENGINE),
+}
+
 SHAPES: dict[str, tuple[str, Shape]] = {
     "clusters": ("a list of", CLUSTER),
     "slurm": ("a list of", JOB),
@@ -549,6 +616,7 @@ SHAPES: dict[str, tuple[str, Shape]] = {
     "doctor": ("one", DIAGNOSIS),
     "agent-run": ("one", AGENT_RUN),
     "agent-wave": ("one", AGENT_WAVE),
+    "compare": ("one", COMPARISON),
 }
 
 

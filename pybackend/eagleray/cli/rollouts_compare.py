@@ -1,0 +1,200 @@
+"""`eagleray rollouts compare`: whether a rollout engine and a trainer compute the same probabilities."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from yarl import URL
+
+from eagleray.app import App
+from eagleray.cli.arguments import add_json, completed
+from eagleray.cli.output import print_json, say
+from eagleray.common.errors import printable
+from eagleray.common.l10n import counted, t
+from eagleray.common.off_loop import off_loop
+from eagleray.features.rollouts.comparing import comparison, errors, record, texts
+from eagleray.features.rollouts.comparing.comparison import ComparedSide
+from eagleray.features.rollouts.comparing.engines.detection import opened_engine
+from eagleray.features.rollouts.comparing.engines.dump import (
+    ROLLOUT_LOGPROBS,
+    TRAINER_LOGPROBS,
+    LogprobDump,
+    read_dump,
+)
+from eagleray.features.rollouts.comparing.engines.engine import ComparedEngine
+from eagleray.features.rollouts.comparing.engines.http import EngineAddress
+from eagleray.features.rollouts.comparing.engines.torch_reference import TorchModel, TorchReference
+from eagleray.features.rollouts.comparing.model import ComparisonKind, EngineComparison
+from eagleray.features.rollouts.comparing.prompts import PromptFile, read_prompts
+from eagleray.features.rollouts.comparing.targets import (
+    ComparisonTarget,
+    DumpTarget,
+    target_of,
+)
+
+# Scripts rely on them; docs/rollouts.md has the table.
+EXIT_CODES = {
+    ComparisonKind.CONSISTENT: 0,
+    ComparisonKind.KERNEL_MISMATCH: 3,
+    ComparisonKind.PRECISION_MISMATCH: 4,
+    ComparisonKind.STALE_WEIGHTS: 5,
+    ComparisonKind.TEMPLATE_MISMATCH: 6,
+    ComparisonKind.TOKENIZER_DRIFT: 7,
+    ComparisonKind.SAMPLING_MISMATCH: 8,
+    ComparisonKind.UNKNOWN: 9,
+}
+_PROGRESS_S = 2.0
+EngineType = TypeVar("EngineType", bound=ComparedEngine)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    forms = t("Write {forms}.", forms="NAME, http://…, torch:DIR, torch:DIR?dtype=bfloat16 or FILE")
+    parser.add_argument("a", metavar="A", help=t("The engine of the rollouts.") + " " + forms)
+    parser.add_argument(
+        "b", metavar="B", help=t("What computes the trainer's logprobs.") + " " + forms
+    )
+    data = parser.add_argument(
+        "--data",
+        metavar="FILE",
+        default="",
+        help=t("Prompts: JSONL with `prompt` or `messages`. Dumps need none."),
+    )
+    parser.add_argument(
+        "--limit", metavar="N", type=_positive, default=0, help=t("Use only the first N rows.")
+    )
+    parser.add_argument(
+        "--max-tokens",
+        metavar="N",
+        type=_positive,
+        default=comparison.MAX_TOKENS,
+        help=t("Generate N tokens at most. The default is {n}.", n=comparison.MAX_TOKENS),
+    )
+    parser.add_argument(
+        "--python",
+        metavar="PATH",
+        default="",
+        help=t("The interpreter with torch and transformers, for torch:DIR."),
+    )
+    out = parser.add_argument(
+        "--out", metavar="FILE", default="", help=t("Save the full record in this file.")
+    )
+    for action in (data, out):
+        completed(action, "files")
+    add_json(parser)
+
+
+def _positive(written: str) -> int:
+    number = int(written)
+    if number < 1:
+        raise ValueError(written)
+    return number
+
+
+async def run(app: App, arguments: argparse.Namespace) -> int:
+    rows = await _prompts(arguments)
+    async with AsyncExitStack() as stack:
+        a = await _opened(app, stack, arguments, arguments.a, ROLLOUT_LOGPROBS)
+        b = await _opened(app, stack, arguments, arguments.b, TRAINER_LOGPROBS)
+        compared = await comparison.compare(
+            a, b, rows.prompts if rows else (), arguments.max_tokens, ComparisonProgress()
+        )
+    try:
+        if arguments.out:
+            await off_loop(partial(record.save, compared, Path(arguments.out)))
+    finally:
+        # Also a comparison that can't be saved is worth its time.
+        _print(compared, arguments)
+    return EXIT_CODES[compared.verdict.reading.kind]
+
+
+def _print(compared: EngineComparison, arguments: argparse.Namespace) -> None:
+    if arguments.json or arguments.format:
+        print_json(record.as_json(compared))
+    else:
+        print("\n".join(texts.lines(compared)))
+
+
+async def _prompts(arguments: argparse.Namespace) -> PromptFile | None:
+    if not arguments.data:
+        return None
+    file = await off_loop(partial(read_prompts, Path(arguments.data), arguments.limit))
+    _say_unreadable(file.unreadable)
+    return file
+
+
+def _say_unreadable(lines: int) -> None:
+    if lines:
+        say(
+            counted(
+                lines,
+                "{n} line is left out: it can't be read.",
+                "{n} lines are left out: they can't be read.",
+            )
+        )
+
+
+async def _opened(
+    app: App,
+    stack: AsyncExitStack,
+    arguments: argparse.Namespace,
+    written: str,
+    fields: tuple[str, ...],
+) -> ComparedSide:
+    target: ComparisonTarget = target_of(written)
+    if isinstance(target, DumpTarget):
+        names = (target.field,) if target.field else fields
+        dump: LogprobDump = await off_loop(partial(read_dump, target.path, names, arguments.limit))
+        _say_unreadable(dump.unreadable)
+        return dump
+    if isinstance(target, TorchModel):
+        python = arguments.python or default_python(os.environ)
+        return _closed_by(stack, TorchReference(target, python))
+    return _closed_by(stack, await opened_engine(await _address(app, target.written)))
+
+
+def _closed_by(stack: AsyncExitStack, engine: EngineType) -> EngineType:
+    stack.push_async_callback(engine.close)
+    return engine
+
+
+async def _address(app: App, written: str) -> EngineAddress:
+    """The server of that name or URL, with its key; a URL that no server has gets OPENAI_API_KEY."""
+    server = await app.servers.resolve(written)
+    if not server.url:
+        raise errors.server_without_address(server.name, server.reason)
+    # Servers that aren't in the list are named by their URL.
+    name = URL(server.name).authority if "://" in server.name else server.name
+    return EngineAddress(name, server.url, server.api_key)
+
+
+def default_python(environ: Mapping[str, str]) -> str:
+    """The interpreter of the active virtual environment, or the first on the PATH."""
+    active = environ.get("VIRTUAL_ENV")
+    if active:
+        return str(Path(active) / "bin" / "python")
+    return shutil.which("python3") or shutil.which("python") or sys.executable
+
+
+class ComparisonProgress:
+    """Says what is being done: each step once, and how far it is every few seconds."""
+
+    def __init__(self) -> None:
+        self._doing = ""
+        self._at = 0.0
+
+    def __call__(self, doing: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if doing == self._doing and now - self._at < _PROGRESS_S:
+            return
+        self._doing, self._at = doing, now
+        is_counted = done or total > 1
+        say(printable(f"{doing}: {done}/{total}" if is_counted else f"{doing}…"))

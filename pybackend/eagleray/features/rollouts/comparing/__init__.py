@@ -1,0 +1,1 @@
+"""Compares two engines on the same prompts: token ids, greedy tokens and logprobs."""

@@ -1,0 +1,336 @@
+"""Compares two engines: prompts, greedy tokens, logprobs; then experiments where the figures leave a choice.
+
+A generates and B is forced to the same ids.  A dump brings its sequences along.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from heapq import nlargest
+
+from attrs import evolve, field, frozen
+
+from eagleray.common.l10n import counted, t
+from eagleray.features.rollouts.comparing import errors
+from eagleray.features.rollouts.comparing.engines.dump import LogprobDump
+from eagleray.features.rollouts.comparing.engines.engine import ComparedEngine, OnDone
+from eagleray.features.rollouts.comparing.engines.torch_reference import TorchReference
+from eagleray.features.rollouts.comparing.evidence import ComparisonEvidence, OtherPrecision
+from eagleray.features.rollouts.comparing.greedy_layer import divergence, greedy_layer
+from eagleray.features.rollouts.comparing.metrics import bounded, metrics_of
+from eagleray.features.rollouts.comparing.model import (
+    ComparedSequence,
+    ComparisonKind,
+    EngineComparison,
+    EngineFacts,
+    GreedyLayer,
+    Ids,
+    LogprobSource,
+    OnProgress,
+    PromptLayer,
+    RolloutPrompt,
+    ScoredTokens,
+    TokenDelta,
+    TokenSequence,
+    unheard,
+)
+from eagleray.features.rollouts.comparing.precision import logit_dtype
+from eagleray.features.rollouts.comparing.prompt_layer import prompt_layer
+from eagleray.features.rollouts.comparing.rules import verdict
+from eagleray.features.rollouts.comparing.sampling import (
+    TEMPERATURES,
+    SamplingEvidence,
+    different_defaults,
+    fitted_temperature,
+    has_common_sign,
+    overridden_positions,
+    sources_differ,
+)
+
+MAX_TOKENS = 64
+WORST = 20
+# Prompts whose texts are compared without template, where the prompts differ.
+_PLAIN_PROMPTS = 16
+_CERTAIN = (ComparisonKind.CONSISTENT, ComparisonKind.KERNEL_MISMATCH)
+
+ComparedSide = ComparedEngine | LogprobDump
+
+
+@frozen
+class ScoredPair:
+    """One completion, scored by both sides."""
+
+    tokens: TokenSequence
+    a: ScoredTokens
+    b: ScoredTokens
+
+
+@frozen
+class ComparedLayers:
+    """What both sides computed; `left_out` sequences have logprobs that can't be matched with tokens."""
+
+    prompts: PromptLayer = field(factory=PromptLayer)
+    pairs: tuple[ScoredPair, ...] = ()
+    left_out: int = 0
+    is_greedy: bool = False
+
+
+async def compare(
+    a: ComparedSide,
+    b: ComparedSide,
+    prompts: Sequence[RolloutPrompt] = (),
+    max_tokens: int = MAX_TOKENS,
+    on_progress: OnProgress = unheard,
+) -> EngineComparison:
+    """Compares A (rollouts) with B (trainer); the caller closes them.  Raises errors of the catalogue."""
+    on_progress(t("Connecting"), 0, 1)
+    a_facts, b_facts = await asyncio.gather(_facts(a), _facts(b))
+    layers = await _layers(a, b, prompts, max_tokens, on_progress)
+    evidence = await _evidence(a, b, a_facts, b_facts, layers, on_progress)
+    worst = await _worst(a, b, layers.pairs)
+    return EngineComparison(
+        a=a_facts,
+        b=b_facts,
+        verdict=verdict(evidence),
+        metrics=evidence.metrics,
+        prompts=layers.prompts,
+        greedy=evidence.greedy,
+        sequences=tuple(_compared(at, pair, layers) for at, pair in enumerate(layers.pairs)),
+        worst=worst,
+        left_out=layers.left_out,
+        notes=tuple(_notes(a_facts, b_facts, layers.left_out)),
+    )
+
+
+async def _facts(side: ComparedSide) -> EngineFacts:
+    if isinstance(side, LogprobDump):
+        return EngineFacts(name=side.name, kind="dump")
+    return await side.facts()
+
+
+async def _layers(
+    a: ComparedSide,
+    b: ComparedSide,
+    prompts: Sequence[RolloutPrompt],
+    max_tokens: int,
+    on_progress: OnProgress,
+) -> ComparedLayers:
+    if isinstance(a, LogprobDump):
+        if isinstance(b, LogprobDump):
+            return _matched(a, b)
+        forced = await b.score(a.sequences, _scoring(on_progress, a.sequences))
+        return _paired(a.sequences, a.scored, forced)
+    if isinstance(b, LogprobDump):
+        forced = await a.score(b.sequences, _scoring(on_progress, b.sequences))
+        return _paired(b.sequences, forced, b.scored)
+    if not prompts:
+        raise errors.prompts_needed()
+    return await _generated(a, b, prompts, max_tokens, on_progress)
+
+
+async def _generated(
+    a: ComparedEngine,
+    b: ComparedEngine,
+    prompts: Sequence[RolloutPrompt],
+    max_tokens: int,
+    on_progress: OnProgress,
+) -> ComparedLayers:
+    on_progress(t("Comparing prompts"), 0, len(prompts))
+    a_ids, b_ids = await asyncio.gather(a.prompt_ids(prompts), b.prompt_ids(prompts))
+    layer = await _prompt_layer(a, b, prompts, a_ids, b_ids)
+    if layer.plain_differ:
+        # The same ids are other texts for B.
+        return ComparedLayers(layer)
+    generating = partial(_progress, on_progress, t("Generating"), len(prompts))
+    generated = await a.generate(a_ids, max_tokens, generating)
+    sequences = [
+        TokenSequence(prompt.index, ids, each.ids)
+        for prompt, ids, each in zip(prompts, a_ids, generated, strict=True)
+    ]
+    usable = [at for at, each in enumerate(generated) if each.ids and not each.is_short]
+    scored_by_a = [sequences[at] for at in usable]
+    forced = await b.score(scored_by_a, _scoring(on_progress, scored_by_a))
+    paired = _paired(scored_by_a, [generated[at] for at in usable], forced)
+    left_out = paired.left_out + sum(each.is_short for each in generated)
+    return ComparedLayers(layer, paired.pairs, left_out, is_greedy=True)
+
+
+async def _prompt_layer(
+    a: ComparedEngine,
+    b: ComparedEngine,
+    prompts: Sequence[RolloutPrompt],
+    a_ids: Sequence[Ids],
+    b_ids: Sequence[Ids],
+) -> PromptLayer:
+    """Where prompts differ, their texts without template tell tokenizers from templates."""
+    rendered = [
+        (prompt.index, left, right)
+        for prompt, left, right in zip(prompts, a_ids, b_ids, strict=True)
+    ]
+    differing = [prompt for prompt in prompts if a_ids[prompt.index] != b_ids[prompt.index]]
+    texts = [text for prompt in differing[:_PLAIN_PROMPTS] for text in prompt.plain_texts]
+    if not texts:
+        return prompt_layer(rendered)
+    plain = await asyncio.gather(a.plain_ids(texts), b.plain_ids(texts))
+    return prompt_layer(rendered, list(zip(*plain, strict=True)))
+
+
+def _paired(
+    sequences: Sequence[TokenSequence], a: Sequence[ScoredTokens], b: Sequence[ScoredTokens]
+) -> ComparedLayers:
+    pairs = [
+        ScoredPair(tokens, left, right)
+        for tokens, left, right in zip(sequences, a, b, strict=True)
+        if not (left.is_short or right.is_short)
+    ]
+    return ComparedLayers(pairs=tuple(pairs), left_out=len(sequences) - len(pairs))
+
+
+def _matched(a: LogprobDump, b: LogprobDump) -> ComparedLayers:
+    """Two dumps: the sequences that both have, each once."""
+    scored = {
+        (tokens.prompt, tokens.completion): each
+        for tokens, each in zip(b.sequences, b.scored, strict=True)
+    }
+    pairs = [
+        ScoredPair(tokens, each, other)
+        for tokens, each in zip(a.sequences, a.scored, strict=True)
+        if (other := scored.pop((tokens.prompt, tokens.completion), None)) is not None
+    ]
+    if not pairs:
+        raise errors.dumps_differ()
+    return ComparedLayers(pairs=tuple(pairs))
+
+
+async def _evidence(
+    a: ComparedSide,
+    b: ComparedSide,
+    a_facts: EngineFacts,
+    b_facts: EngineFacts,
+    layers: ComparedLayers,
+    on_progress: OnProgress,
+) -> ComparisonEvidence:
+    """What the figures say; a reference in torch answers what they leave open."""
+    pairs = layers.pairs
+    listed = _logprobs(pairs)
+    greedy = (
+        greedy_layer((at, pair.a, pair.b) for at, pair in enumerate(pairs))
+        if layers.is_greedy
+        else GreedyLayer()
+    )
+    evidence = ComparisonEvidence(
+        prompts=layers.prompts,
+        greedy=greedy,
+        metrics=metrics_of(listed),
+        sampling=SamplingEvidence(
+            overridden=overridden_positions(pair.a for pair in pairs) if layers.is_greedy else 0,
+            has_common_sign=layers.is_greedy and has_common_sign(listed, greedy.agreement),
+            sources_differ=sources_differ(a_facts, b_facts),
+            defaults=different_defaults(a_facts, b_facts),
+        ),
+        a_dtype=a_facts.dtype or logit_dtype(top for pair in pairs for top in pair.a.tops),
+        b_dtype=b_facts.dtype or logit_dtype(top for pair in pairs for top in pair.b.tops),
+    )
+    reference = next((side for side in (b, a) if isinstance(side, TorchReference)), None)
+    if reference is None or evidence.metrics is None or verdict(evidence).reading.kind in _CERTAIN:
+        return evidence
+    return await _examined(evidence, reference, reference is a, pairs, on_progress)
+
+
+async def _examined(
+    evidence: ComparisonEvidence,
+    reference: TorchReference,
+    is_a: bool,
+    pairs: Sequence[ScoredPair],
+    on_progress: OnProgress,
+) -> ComparisonEvidence:
+    """1. Another temperature of the reference fits.  2. Its own rounding in another precision is the measure."""
+    sequences = [pair.tokens for pair in pairs]
+    listed = _logprobs(pairs)
+    ours = [pair[0 if is_a else 1] for pair in listed]
+    theirs = [pair[1 if is_a else 0] for pair in listed]
+    on_done = partial(_progress, on_progress, t("Trying temperatures"), len(pairs))
+    at = await reference.score_at(sequences, TEMPERATURES, on_done)
+    temperature = fitted_temperature(theirs, ours, at)
+    if temperature is not None:
+        return evolve(evidence, sampling=evolve(evidence.sampling, temperature=temperature))
+    dtype = _other_dtype(*(evidence.a_dtype, evidence.b_dtype)[:: -1 if is_a else 1])
+    if not dtype:
+        return evidence
+    on_done = partial(_progress, on_progress, t("Computing in {dtype}", dtype=dtype), len(pairs))
+    rescored = await reference.score_as(sequences, dtype, on_done)
+    others = [logprob for each in rescored for logprob in each.logprobs]
+    to_a, to_b = (metrics_of(zip(side, others, strict=True)) for side in (theirs, ours))
+    assert to_a is not None and to_b is not None
+    return evolve(evidence, other=OtherPrecision(dtype, to_a, to_b))
+
+
+def _other_dtype(theirs: str, ours: str) -> str:
+    """The precision in which the reference is computed once more; "" where that would answer nothing."""
+    if theirs == ours:
+        return "" if ours == "float32" else "float32"
+    if theirs in ("float32", "bfloat16", "float16"):
+        return theirs
+    return "bfloat16" if ours == "float32" else "float32"
+
+
+def _logprobs(pairs: Sequence[ScoredPair]) -> list[tuple[float, float]]:
+    return [both for pair in pairs for both in zip(pair.a.logprobs, pair.b.logprobs, strict=True)]
+
+
+def _compared(at: int, pair: ScoredPair, layers: ComparedLayers) -> ComparedSequence:
+    first = divergence(at, pair.a, pair.b) if layers.is_greedy else None
+    return ComparedSequence(pair.tokens, pair.a.logprobs, pair.b.logprobs, first)
+
+
+async def _worst(
+    a: ComparedSide, b: ComparedSide, pairs: Sequence[ScoredPair]
+) -> tuple[TokenDelta, ...]:
+    """The tokens with the largest differences, with the texts that one of the engines has for them."""
+    deltas = [
+        TokenDelta(at, position, pair.tokens.completion[position], "", left, right)
+        for at, pair in enumerate(pairs)
+        for position, (left, right) in enumerate(zip(pair.a.logprobs, pair.b.logprobs, strict=True))
+    ]
+    largest = nlargest(WORST, deltas, key=lambda each: abs(bounded(each.a) - bounded(each.b)))
+    texts: dict[int, str] = {}
+    for side in (b, a):
+        if not isinstance(side, LogprobDump):
+            texts |= await side.texts_of(sorted({each.id for each in largest}))
+    return tuple(evolve(each, text=texts.get(each.id, "")) for each in largest)
+
+
+def _notes(a: EngineFacts, b: EngineFacts, left_out: int) -> list[str]:
+    """What else the user may want to know."""
+    notes = []
+    if left_out:
+        notes.append(
+            counted(
+                left_out,
+                "{n} sequence is left out: it has fewer logprobs than tokens.",
+                "{n} sequences are left out: they have fewer logprobs than tokens.",
+            )
+        )
+    for facts in (a, b):
+        temperature = facts.defaults.get("temperature", 1.0)
+        if temperature != 1.0:
+            notes.append(
+                t(
+                    "{name} samples at temperature {value} unless a request says otherwise.",
+                    name=facts.name,
+                    value=f"{temperature:g}",
+                )
+            )
+        if facts.logprobs is LogprobSource.PROCESSED:
+            notes.append(t("{name} gives logprobs after temperature.", name=facts.name))
+    return notes
+
+
+def _scoring(on_progress: OnProgress, sequences: Sequence[TokenSequence]) -> OnDone:
+    return partial(_progress, on_progress, t("Computing logprobs"), len(sequences))
+
+
+def _progress(on_progress: OnProgress, doing: str, total: int, done: int) -> None:
+    on_progress(doing, done, total)

@@ -1,0 +1,133 @@
+"""Reads token ids and logprobs that a training run has written, a row of JSON for each sequence.
+
+NeMo RL writes `token_ids`, `token_loss_mask`, `generation_logprobs` and `prev_logprobs` (train_data_step*.jsonl), rows of
+AReaL's tensors have `input_ids`, `loss_mask` and `logprobs`.  Dumps of AReaL (`dump_to_file`) and verl (`rollout_data_dir`)
+have texts only: tokenizing them again gives other ids for most sampled sequences.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from eagleray.common.l10n import t
+from eagleray.features.rollouts.comparing import errors
+from eagleray.features.rollouts.comparing.model import Ids, ScoredTokens, TokenSequence
+
+_WHOLE = ("token_ids", "input_ids", "tokens")
+_MASKS = ("token_loss_mask", "loss_mask", "response_mask", "mask")
+_PROMPTS = ("prompt_ids", "prompt_token_ids")
+_COMPLETIONS = ("completion_ids", "response_ids", "completion_token_ids", "output_ids", "token_ids")
+_LENGTHS = ("input_lengths", "input_length", "seqlen")
+ROLLOUT_LOGPROBS = ("logprobs", "generation_logprobs", "rollout_log_probs", "output_logprobs")
+TRAINER_LOGPROBS = ("prev_logprobs", "old_log_probs", "prox_logp", "train_logprobs", "logprobs")
+
+
+@frozen
+class LogprobDump:
+    """Sequences with the logprobs that a run has written for them."""
+
+    name: str
+    sequences: tuple[TokenSequence, ...]
+    scored: tuple[ScoredTokens, ...]
+    unreadable: int
+
+
+def read_dump(path: Path, fields: Sequence[str], limit: int = 0) -> LogprobDump:
+    """Reads the first `limit` rows, or all; logprobs are those of the first of `fields` that a row has.
+
+    Raises an error of the catalogue if no row has ids and logprobs.
+    """
+    sequences: list[TokenSequence] = []
+    scored: list[ScoredTokens] = []
+    rows = unreadable = 0
+    try:
+        with path.open(encoding="utf-8-sig", errors="replace") as lines:
+            for line in lines:
+                if limit and rows == limit:
+                    break
+                if not line.strip():
+                    continue
+                read = list(_sequences(line, rows, fields))
+                rows += bool(read)
+                unreadable += not read
+                sequences += [tokens for tokens, _ in read]
+                scored += [each for _, each in read]
+    except OSError as error:
+        raise errors.unreadable_dump(path, error.strerror or str(error)) from error
+    if not sequences:
+        raise errors.unreadable_dump(path, t("no row has token ids and logprobs"))
+    return LogprobDump(path.name, tuple(sequences), tuple(scored), unreadable)
+
+
+def _sequences(
+    line: str, index: int, fields: Sequence[str]
+) -> Iterator[tuple[TokenSequence, ScoredTokens]]:
+    """The runs of generated tokens in a row: one for each turn, whose prompt is everything before it."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return
+    if not isinstance(row, dict):
+        return
+    logprobs = _numbers(row, fields)
+    split = _split(row)
+    if split is None or logprobs is None:
+        return
+    ids, mask = split
+    if len(logprobs) == sum(mask):
+        # Only those of generated tokens.
+        remaining = iter(logprobs)
+        logprobs = [next(remaining) if generated else 0.0 for generated in mask]
+    if len(logprobs) < len(ids):
+        return
+    for start, end in _runs(mask):
+        completion = ids[start:end]
+        yield (
+            TokenSequence(index, ids[:start], completion),
+            ScoredTokens(completion, tuple(logprobs[start:end])),
+        )
+
+
+def _split(row: dict[str, Any]) -> tuple[Ids, list[bool]] | None:
+    """All ids of a row, and which of them were generated."""
+    prompt, completion = _ids(row, _PROMPTS), _ids(row, _COMPLETIONS)
+    if prompt is not None and completion is not None:
+        return prompt + completion, [False] * len(prompt) + [True] * len(completion)
+    whole, mask = _ids(row, _WHOLE), _numbers(row, _MASKS)
+    if whole is None or mask is None:
+        return None
+    length = next((row[name] for name in _LENGTHS if isinstance(row.get(name), int)), len(whole))
+    ids = whole[:length]
+    generated = [bool(each) for each in mask[: len(ids)]]
+    return ids, generated + [False] * (len(ids) - len(generated))
+
+
+def _runs(mask: Sequence[bool]) -> Iterator[tuple[int, int]]:
+    start = None
+    for at, generated in enumerate([*mask, False]):
+        if generated and start is None:
+            start = at
+        elif not generated and start is not None:
+            yield start, at
+            start = None
+
+
+def _ids(row: dict[str, Any], names: Sequence[str]) -> Ids | None:
+    for name in names:
+        listed = row.get(name)
+        if isinstance(listed, list) and all(type(each) is int for each in listed):
+            return tuple(listed)
+    return None
+
+
+def _numbers(row: dict[str, Any], names: Sequence[str]) -> list[float] | None:
+    for name in names:
+        listed = row.get(name)
+        if isinstance(listed, list) and all(isinstance(each, int | float) for each in listed):
+            return [float(each) for each in listed]
+    return None

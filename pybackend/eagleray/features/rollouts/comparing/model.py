@@ -1,0 +1,236 @@
+"""The records of a comparison: what engines compute for the same token ids, and what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any
+
+from attrs import field, frozen
+
+Ids = tuple[int, ...]
+# Takes what is being done, how much of it is done, and how much there is.
+OnProgress = Callable[[str, int, int], None]
+
+
+class ComparisonKind(Enum):
+    """The verdicts; the values are those of `--json`."""
+
+    CONSISTENT = "consistent"
+    KERNEL_MISMATCH = "kernel-mismatch"
+    PRECISION_MISMATCH = "precision-mismatch"
+    STALE_WEIGHTS = "stale-weights"
+    TEMPLATE_MISMATCH = "template-mismatch"
+    TOKENIZER_DRIFT = "tokenizer-drift"
+    SAMPLING_MISMATCH = "sampling-mismatch"
+    UNKNOWN = "unknown"
+
+
+@frozen
+class RolloutPrompt:
+    """A prompt of the user's data: a text, or messages for the chat template."""
+
+    index: int
+    text: str = ""
+    messages: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def plain_texts(self) -> list[str]:
+        """The texts without template and special tokens."""
+        if not self.messages:
+            return [self.text]
+        contents = [message.get("content") for message in self.messages]
+        return [text for text in contents if isinstance(text, str) and text]
+
+
+@frozen
+class RankedToken:
+    """A token that an engine could have chosen at a position."""
+
+    id: int
+    logprob: float
+
+
+@frozen
+class ScoredTokens:
+    """The tokens of one completion with an engine's logprobs; `tops` has the two likeliest of each position, or nothing.
+
+    `is_short`: the engine gave fewer logprobs than tokens, so that they can't be matched.
+    """
+
+    ids: Ids
+    logprobs: tuple[float, ...]
+    tops: tuple[tuple[RankedToken, ...], ...] = ()
+    is_short: bool = False
+
+
+@frozen
+class TokenSequence:
+    """A prompt and a completion as token ids; `index` is the prompt's place in the data."""
+
+    index: int
+    prompt: Ids
+    completion: Ids
+
+
+class LogprobSource(Enum):
+    """What an engine's logprobs are of: the model, or what its sampling parameters leave of that."""
+
+    RAW = "raw"
+    PROCESSED = "processed"
+    UNKNOWN = "unknown"
+
+
+@frozen
+class EngineFacts:
+    """What an engine says of itself; `dtype` is "" if it doesn't say it.
+
+    `defaults` are its sampling parameters for requests that have none, where it tells them.
+    """
+
+    name: str
+    kind: str
+    model: str = ""
+    dtype: str = ""
+    logprobs: LogprobSource = LogprobSource.UNKNOWN
+    defaults: Mapping[str, float] = field(factory=dict)
+
+
+@frozen
+class LogprobMetrics:
+    """What the trainer would see: A are the rollouts, B is the trainer; `pearson` is None where it is not defined."""
+
+    tokens: int
+    mean_abs_dlogp: float
+    max_abs_dlogp: float
+    mean_abs_dp: float
+    k1_kl: float
+    k3_kl: float
+    mult_error: float
+    pearson: float | None
+
+
+@frozen
+class PromptDifference:
+    """The first place at which the ids of a prompt differ, with the ids from there on."""
+
+    index: int
+    position: int
+    a: Ids
+    b: Ids
+    length_a: int
+    length_b: int
+
+
+@frozen
+class PromptLayer:
+    """The ids of all prompts: how many were compared and how many differ.
+
+    `plain_differ`: whether texts without template and special tokens have other ids too; None if that wasn't compared.
+    """
+
+    compared: int = 0
+    different: int = 0
+    plain_differ: bool | None = None
+    first: PromptDifference | None = None
+
+
+@frozen
+class GreedyDivergence:
+    """Where B would choose another token than A did; margins are logprobs between the two tokens."""
+
+    sequence: int
+    position: int
+    a_id: int
+    b_id: int
+    a_margin: float | None
+    b_margin: float
+    is_near_tie: bool
+
+
+@frozen
+class GreedyLayer:
+    """The greedy tokens of both engines; `agreement` is the share of positions at which B would choose A's token."""
+
+    sequences: int = 0
+    positions: int = 0
+    agreement: float = 1.0
+    near_ties: int = 0
+    divergences: tuple[GreedyDivergence, ...] = ()
+
+    @property
+    def first(self) -> GreedyDivergence | None:
+        """The divergence that is the earliest within its completion, one with a clear margin before near ties."""
+        ordered = sorted(self.divergences, key=lambda each: (each.is_near_tie, each.position))
+        return ordered[0] if ordered else None
+
+
+@frozen
+class TokenDelta:
+    """A token for which the logprobs of the engines differ: `delta` is A's minus B's."""
+
+    sequence: int
+    position: int
+    id: int
+    text: str
+    a: float
+    b: float
+
+    @property
+    def delta(self) -> float:
+        return self.a - self.b
+
+
+@frozen
+class ComparedSequence:
+    """One completion with both engines' logprobs."""
+
+    tokens: TokenSequence
+    a: tuple[float, ...]
+    b: tuple[float, ...]
+    divergence: GreedyDivergence | None
+
+    @property
+    def deltas(self) -> list[float]:
+        return [a - b for a, b in zip(self.a, self.b, strict=True)]
+
+
+@frozen
+class ComparisonReading:
+    """One reading of the evidence; `confidence` is between 0 and 1."""
+
+    kind: ComparisonKind
+    confidence: float
+    sentence: str
+    next_step: str
+
+
+@frozen
+class ComparisonVerdict:
+    """The best reading, or `unknown` with the two best in `readings`."""
+
+    reading: ComparisonReading
+    readings: tuple[ComparisonReading, ...] = ()
+
+
+@frozen
+class EngineComparison:
+    """Two engines compared; `metrics` is None where no logprobs could be compared.
+
+    `left_out`: sequences whose logprobs can't be matched with tokens; `notes` are sentences for the user.
+    """
+
+    a: EngineFacts
+    b: EngineFacts
+    verdict: ComparisonVerdict
+    metrics: LogprobMetrics | None
+    prompts: PromptLayer
+    greedy: GreedyLayer
+    sequences: tuple[ComparedSequence, ...]
+    worst: tuple[TokenDelta, ...]
+    left_out: int
+    notes: tuple[str, ...]
+
+
+def unheard(doing: str, done: int, total: int) -> None:
+    """An `OnProgress` that does nothing."""

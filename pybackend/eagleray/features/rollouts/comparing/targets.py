@@ -1,0 +1,51 @@
+"""What the user names as A and B: a server, a URL, `torch:DIR`, or a dump."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import parse_qs
+
+from attrs import frozen
+
+from eagleray.features.rollouts.comparing.engines.torch_reference import TorchModel
+
+_DTYPES = {"bf16": "bfloat16", "fp16": "float16", "half": "float16", "fp32": "float32"}
+
+
+@frozen
+class ServerTarget:
+    """A server's name or URL."""
+
+    written: str
+
+
+@frozen
+class DumpTarget:
+    """A file with ids and logprobs; `field` is the one with the logprobs, "" for the usual ones."""
+
+    path: Path
+    field: str = ""
+
+
+ComparisonTarget = ServerTarget | TorchModel | DumpTarget
+
+
+def target_of(written: str) -> ComparisonTarget:
+    """1. `torch:DIR?dtype=…&device=…`.  2. A URL.  3. A file, `FILE?logprobs=FIELD`.  4. The name of a server."""
+    if written.startswith("torch:"):
+        path, options = _options(written.removeprefix("torch:"))
+        dtype = options.get("dtype", "")
+        folder = Path(path).expanduser()
+        return TorchModel(folder, _DTYPES.get(dtype, dtype), options.get("device", ""))
+    if "://" in written:
+        return ServerTarget(written)
+    path, options = _options(written)
+    file = Path(path).expanduser()
+    if file.is_file() or file.suffix in (".jsonl", ".json"):
+        return DumpTarget(file, options.get("logprobs", ""))
+    return ServerTarget(written)
+
+
+def _options(written: str) -> tuple[str, dict[str, str]]:
+    path, _, query = written.partition("?")
+    return path, {name: values[-1] for name, values in parse_qs(query).items()}

@@ -1,0 +1,135 @@
+"""Real servers of llama.cpp, compared with each other."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+from eagleray.cli.json_shapes import COMPARISON
+from eagleray.features.rollouts.comparing.comparison import compare
+from eagleray.features.rollouts.comparing.engines.detection import opened_engine
+from eagleray.features.rollouts.comparing.engines.http import EngineAddress
+from eagleray.features.rollouts.comparing.engines.llama_cpp import LlamaCppEngine
+from eagleray.features.rollouts.comparing.model import (
+    ComparisonKind,
+    EngineComparison,
+    RolloutPrompt,
+    TokenSequence,
+)
+
+from tests.asked import ask
+from tests.engine.fixtures import Engine, serving
+
+# What ends a turn in the tests' model.
+END = 2
+PROMPTS = [RolloutPrompt(at, f"def parse_{at}(self, namespace") for at in range(12)]
+CHATS = [
+    RolloutPrompt(at, messages=({"role": "user", "content": f"Add argument {at}"},))
+    for at in range(4)
+]
+
+
+@pytest.fixture(scope="module")
+def without_flash_attention() -> Iterator[Engine]:
+    with serving("--flash-attention", "off") as engine:
+        yield engine
+
+
+@asynccontextmanager
+async def opened(*engines: Engine) -> AsyncIterator[list[LlamaCppEngine]]:
+    async with AsyncExitStack() as stack:
+        clients = []
+        for engine in engines:
+            client = await opened_engine(EngineAddress("engine", engine.url, engine.key))
+            assert isinstance(client, LlamaCppEngine)
+            stack.push_async_callback(client.close)
+            clients.append(client)
+        yield clients
+
+
+async def compared(
+    a: Engine, b: Engine, prompts: list[RolloutPrompt] = PROMPTS
+) -> EngineComparison:
+    async with opened(a, b) as (first, second):
+        return await compare(first, second, prompts, 24)
+
+
+async def test_server_agrees_with_itself(without_flash_attention: Engine) -> None:
+    server = without_flash_attention
+    chats = [evolve(each, index=each.index + len(PROMPTS)) for each in CHATS]
+    found = await compared(server, server, PROMPTS + chats)
+    assert found.verdict.reading.kind is ComparisonKind.CONSISTENT
+    assert (found.left_out, found.greedy.divergences) == (0, ())
+    assert (found.a.kind, found.a.dtype) == ("llama.cpp", "float32")
+
+
+async def test_flash_attention_is_a_kernel_mismatch(
+    engine: Engine, without_flash_attention: Engine
+) -> None:
+    found = await compared(engine, without_flash_attention)
+    assert found.verdict.reading.kind is ComparisonKind.KERNEL_MISMATCH
+    assert all(each.is_near_tie for each in found.greedy.divergences)
+
+
+async def test_other_weights_template_tokenizer_and_defaults_are_named(
+    without_flash_attention: Engine, tmp_path: Path
+) -> None:
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text(Path(textwrap.__file__).read_text())
+    template = "{% for each in messages %}{{ each['content'] }}{% endfor %}"
+    for arguments, prompts, expected in (
+        (("--noise", "0.01"), PROMPTS, ComparisonKind.STALE_WEIGHTS),
+        (("--chat-template", template), CHATS, ComparisonKind.TEMPLATE_MISMATCH),
+        (("--corpus", str(corpus)), PROMPTS, ComparisonKind.TOKENIZER_DRIFT),
+        (("--temperature", "0.2"), PROMPTS, ComparisonKind.SAMPLING_MISMATCH),
+    ):
+        with serving("--flash-attention", "off", *arguments) as other:
+            found = await compared(without_flash_attention, other, prompts)
+        assert found.verdict.reading.kind is expected, arguments
+
+
+async def test_forced_tokens_cost_one_request_and_have_the_logprobs_of_each_position(
+    engine: Engine,
+) -> None:
+    prompt = (300, 301, 302, 303)
+    forced = [(61, 432, 418, 5, 700), (61, 432, END), (END,), (61, END, 432), (61, END, END)]
+    sequences = [TokenSequence(at, prompt, each) for at, each in enumerate(forced)]
+    async with opened(engine) as (client,):
+        await client.facts()
+        scored = await client.score(sequences, lambda done: None)
+        by_positions = [await client._by_positions(each) for each in sequences]
+        at_once = await client._by_grammar(sequences[0])
+    assert [each.ids for each in scored] == forced
+    for whole, single in zip(scored, by_positions, strict=True):
+        assert whole.logprobs == pytest.approx(single.logprobs, abs=5e-3)
+        assert len(whole.tops) == len(whole.ids)
+    assert at_once.ids == forced[0]
+
+
+def test_command_prints_the_documented_json_and_exits_with_0(
+    without_flash_attention: Engine, tmp_path: Path
+) -> None:
+    engine = without_flash_attention
+    data, out = tmp_path / "prompts.jsonl", tmp_path / "out.json"
+    data.write_text('{"prompt": "def main("}\n{broken\n{"prompt": "import "}\n')
+    env = {"EAGLERAY_HOME": str(tmp_path / "home"), "OPENAI_API_KEY": engine.key}
+    command = ("rollouts", "compare", engine.url, engine.url, "--data", str(data))
+    answer = ask(env, *command, "--json", "--max-tokens", "8", "--out", str(out))
+    assert (answer.returncode, "1 line is left out" in answer.stderr) == (0, True)
+    printed = json.loads(answer.stdout)
+    assert list(printed) == list(COMPARISON)
+    assert printed["verdict"] == "consistent"
+    assert [row["tokens"] for row in printed["sequences"]] == [8, 8]
+    assert "completion_ids" in json.loads(out.read_text())["sequences"][0]
+    assert engine.key not in answer.stdout + answer.stderr
+    assert "Generating: 1/2" in answer.stderr
+
+    text = ask(env, *command, "--limit", "1")
+    assert text.stdout.startswith("Consistent (95%). Both engines compute the same probabilities.")
+    refused = ask({**env, "OPENAI_API_KEY": "sk-wrong"}, *command)
+    assert (refused.returncode, "rejects the API key" in refused.stderr) == (1, True)
