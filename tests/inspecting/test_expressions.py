@@ -7,8 +7,12 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
-from eagleray.inspecting import inside
-from eagleray.inspecting.inside import Answers, Refused, attribute, described, evaluate
+from eagleray.inspecting.inside import exceptions, frames
+from eagleray.inspecting.inside.answers import Answers
+from eagleray.inspecting.inside.attributes import attribute
+from eagleray.inspecting.inside.descriptions import described
+from eagleray.inspecting.inside.expressions import evaluate
+from eagleray.inspecting.inside.operations import Refused
 from eagleray.inspecting.questions import Inspected
 
 from tests.inspecting.test_processes import ends, program, python
@@ -211,14 +215,13 @@ def test_size_that_a_program_has_cached_is_an_attribute() -> None:
 def test_value_is_listed_without_its_code(name: str) -> None:
     value = {**names(), "oops": Oops(1)}[name]
     assert Answers()._variable("value", value)["name"] == "value"
-    frames = inside._data_first({"value": value, "text": "a"})
-    assert len(frames) == 2
+    assert len(frames.data_first({"value": value, "text": "a"})) == 2
 
 
 def test_causes_of_an_exception_are_read_without_its_code() -> None:
     error, cause = ValueError(1), Oops(2)
     error.__cause__ = cause
-    assert len(inside._causes(error)) == 2
+    assert len(exceptions._causes(error)) == 2
 
 
 def test_large_number_and_deep_value_are_described_briefly() -> None:

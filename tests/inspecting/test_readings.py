@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.inspecting import inside
+from eagleray.inspecting.inside import awaited, exceptions
 from eagleray.inspecting.readings import (
     READY,
     WAITS,
@@ -54,7 +54,7 @@ def test_handled_exception_has_the_line_that_raised_it_and_its_first_cause() -> 
             end.wait()
 
     with running(work):
-        told = reading(exceptions=inside.held_exceptions()).exceptions
+        told = reading(exceptions=exceptions.held_exceptions()).exceptions
     (held,) = [each for each in told if not each.variable]
     assert held.causes[0].text == "ConnectionError('peer is gone')"
     assert held.causes[-1].kind == "ValueError"
@@ -83,7 +83,7 @@ def test_exceptions_in_variables_and_attributes_are_told_by_name() -> None:
         del error
 
     with running(work):
-        told = reading(exceptions=inside.held_exceptions()).exceptions
+        told = reading(exceptions=exceptions.held_exceptions()).exceptions
     named = {held.variable: held.causes[0].text for held in told}
     assert named["error"] == "KeyError('prompt')"
     assert named["self.last"] == "RuntimeError('CUDA error')"
@@ -113,7 +113,7 @@ def test_objects_of_the_program_are_not_asked() -> None:
         del error
 
     with running(work):
-        told = reading(exceptions=inside.held_exceptions()).exceptions
+        told = reading(exceptions=exceptions.held_exceptions()).exceptions
     (held,) = [each for each in told if each.variable == "error"]
     assert "Impostor at 0x" in held.causes[0].text
 
@@ -146,10 +146,10 @@ async def rollout(ready: Callable[[], None], end: threading.Event) -> None:
 
 def test_tasks_that_await_the_same_are_one_chain() -> None:
     with running(lambda ready, end: asyncio.run(rollout(ready, end))):
-        chains = reading(awaits=inside.awaits()).awaits
+        chains = reading(awaits=awaited.awaits()).awaits
     first = chains[0]
     assert (first.state, first.tasks) == (WAITS, 8)
-    assert len(first.names) == inside.MOST_NAMES and first.names[0].startswith("answer-")
+    assert len(first.names) == awaited.MOST_NAMES and first.names[0].startswith("answer-")
     assert [frame.function.rpartition(".")[2] for frame in first.frames] == ["generate", "get"]
     assert first.waits_for == "Future"
     stream = next(chain for chain in chains if chain.names == ("stream",))
@@ -169,10 +169,10 @@ async def test_coroutine_behind_compiled_code_is_read() -> None:
     outer, unset = Compiled(), Compiled()
     outer.cr_await = coroutine.__await__()
     coroutine.send(None)
-    frames = [frame["function"] for frame in inside._awaited_frames(outer)]
+    frames = [frame["function"] for frame in awaited._awaited_frames(outer)]
     assert frames[0] == "generate" and len(frames) > 1
     outer.cr_await = outer
-    assert inside._awaited_frames(outer) == inside._awaited_frames(unset) == []
+    assert awaited._awaited_frames(outer) == awaited._awaited_frames(unset) == []
     coroutine.close()
 
 
@@ -185,7 +185,7 @@ def test_task_that_waits_only_for_its_turn_is_ready() -> None:
         await turn
 
     with running(lambda ready, end: asyncio.run(busy(ready, end))):
-        states = {chain.names[0]: chain.state for chain in reading(awaits=inside.awaits()).awaits}
+        states = {chain.names[0]: chain.state for chain in reading(awaits=awaited.awaits()).awaits}
     assert states.pop("turn") == READY
     assert list(states.values()) == ["runs"]
 

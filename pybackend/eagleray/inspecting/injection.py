@@ -1,4 +1,4 @@
-"""Lets a process of this machine answer questions: runs the code of `inside.py` in a thread of it."""
+"""Lets a process of this machine answer questions: runs the code of `inside/` in a thread of it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..sampling import proc
 from . import remote_thread
+from .inside_text import joined
 from .remote_thread import NotStarted
 
 # What the new thread needs at most to get the GIL and to open its socket.
@@ -17,7 +18,7 @@ OPENING_S = 10.0
 # The folder in it is made by us alone, and checked; see `_make_private`.
 _SHARED_FOLDER = "/tmp"  # noqa: S108
 # Read at once: on a node our files are removed before a process is asked.
-_SOURCE = (Path(__file__).parent / "inside.py").read_text("utf-8")
+_SOURCE = joined()
 
 
 def socket_of(pid: int) -> str:

@@ -36,7 +36,7 @@ _TICK_S = 0.02
 BETWEEN_RECORDS_S = 1.0
 
 LONGEST_TEXT = 1000
-# More than `inside.py` sends of anything.
+# More than `inside/` sends of anything.
 MOST_ROWS = 1000
 _LARGEST = 2**31
 

@@ -14,7 +14,7 @@ import stat
 import struct
 from pathlib import Path
 
-from .inside import MOST_COLLECTIVES
+from .inside.flight_record import MOST_COLLECTIVES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _UNREADABLE = (
 
 
 def served_record(pid: int) -> dict[str, Any] | None:
-    """The newest collectives of `pid` and its counters, as `flight_record` of `inside.py`; None without a server."""
+    """The newest collectives of `pid` and its counters, as `flight_record` of `inside/`; None without a server."""
     for path in _sockets(pid):
         with contextlib.suppress(*_UNREADABLE):
             return _record(path, pid)

@@ -1,6 +1,6 @@
 """Stops one thread of the inspected process at its next line of Python code, steps it, and releases it.
 
-Like `inside.py` this is executed as it is in the process, but only when the user requests a stop.  The thread traces itself
+Like `inside/` this is executed as it is in the process, but only when the user requests a stop.  The thread traces itself
 by `sys.settrace`.  That begins up to Python 3.11 by `_PyEval_SetTrace`, as in pydevd, and since 3.12 by `sys.monitoring`.  A
 thread that waits in C isn't interrupted: it stops when it returns to Python.
 

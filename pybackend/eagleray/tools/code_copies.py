@@ -33,6 +33,7 @@ NODE_NAME = "_eagleray_node_"
 # What samples and inspects processes, and what that needs of ours.
 NODE_FILES = (
     "inspecting/*.py",
+    "inspecting/inside/*.py",
     "sampling/*.py",
     "injected/__init__.py",
     "injected/jsonlines.py",
