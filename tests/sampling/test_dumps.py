@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from eagleray.features.hangs import texts
 from eagleray.features.hangs.collecting import here
+from eagleray.features.hangs.collecting.rounds import SamplingPlan
 from eagleray.inspecting.outside import Outside
 from eagleray.sampling import dumps, proc
 from eagleray.sampling.dumps import Tools, dump, failure_reason, listed_threads
@@ -75,6 +76,20 @@ def test_process_without_python_is_told_apart() -> None:
             process.kill()
 
 
+def test_process_whose_python_was_removed_has_not_ended(tmp_path) -> None:
+    """As where an environment is replaced while its ranks run: py-spy misses `libpython`."""
+    missing = tmp_path / "py-spy"
+    missing.write_text(
+        "#!/bin/sh\necho 'Error: No such file or directory (os error 2)' >&2; exit 1"
+    )
+    missing.chmod(0o755)
+    with python(WAITING) as pid:
+        taken = dump(pid, Tools(py_spy=str(missing)))
+        assert (taken.reason, taken.threads, state_of(pid)) == ("files-deleted", (), "S")
+        picture = asyncio.run(here.take([pid], SamplingPlan(pause_s=0.01)))
+        assert picture.verdict.kind != "rank-dead"
+
+
 def test_missing_tool_is_the_reason() -> None:
     assert dump(os.getpid(), Tools()).reason == "no-tool"
     assert dump(os.getpid(), Tools(py_spy="/nonexistent/py-spy")).reason == "no-tool"
@@ -134,7 +149,7 @@ def test_picture_and_inspection_name_the_process_that_was_resumed(
     tool = stopping_py_spy(tmp_path, find_program())
     monkeypatch.setattr(here, "find_program", lambda: tool)
     with python(WAITING) as pid:
-        taken = asyncio.run(here.take([pid], pause_s=0.01))
+        taken = asyncio.run(here.take([pid], SamplingPlan(pause_s=0.01)))
         assert taken.coverage.resumed == (pid,)
         sentence = f"Sent SIGCONT to rank {pid}, which py-spy had left stopped"
         assert sentence in texts.lines(taken)

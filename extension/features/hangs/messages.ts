@@ -160,8 +160,8 @@ export interface VerdictRow {
 }
 
 /**
- * A rank that wasn't read: `ended`, `not-found`, `permission`, `timeout`, `no-tool` or `not-
- * python`.
+ * A rank that wasn't read: `ended`, `not-found`, `permission`, `timeout`, `no-tool`, `not-python`
+ * or `files-deleted`.
  */
 export interface Unseen {
   readonly group: string;

@@ -148,6 +148,7 @@ export function pictureTexts() {
       "main-only": vscode.l10n.t("only the main thread was read"),
       resumed: vscode.l10n.t("left stopped by py-spy, then resumed by SIGCONT"),
       "not-python": vscode.l10n.t("not a Python process"),
+      "files-deleted": vscode.l10n.t("its Python was removed or replaced"),
       failed: vscode.l10n.t("sampling failed"),
       stopped: vscode.l10n.t("stopped"),
       "gil-held": vscode.l10n.t("native code holds the GIL"),

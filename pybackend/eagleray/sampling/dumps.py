@@ -3,6 +3,11 @@
 py-spy stops a process for some milliseconds and can't read one that is stopped already; without stopping it reads
 that too, but fails on about a third of the dumps of busy processes (py-spy 0.4.3).  So it stops first.  A py-spy that
 is killed may leave its process stopped (py-spy issues 390, 416), so the state is compared after each attempt that failed.
+It reads files of the process's Python, and fails with the same error as for one that has ended where these were deleted.
+
+pystack 1.7.2 isn't tried after it.  It read that process, and else only what py-spy reads as well (21 cases: Python 3.7 to 3.13, static
+and stripped builds, stopped, with the GIL held in C); not one of another mount namespace, which py-spy reads.  It needs the same
+ptrace, pauses a process for 58 ms instead of 2.4 ms, and its text has neither classes nor names of threads.
 Where py-spy may not read a process of a run, that writes the stack of its main thread itself.
 """
 
@@ -28,12 +33,14 @@ TIME_LIMIT_S = 5.0
 LONGEST_OUTPUT = 16 * 2**20
 # `ProcessDump.how` of one that has only its main thread, and doesn't say whether that holds the GIL.
 BY_SIGNAL = "signal"
+# `ProcessDump.reason` of a process whose Python was replaced or removed while it runs.
+FILES_DELETED = "files-deleted"
 
 _STOPPED = "Tt"
 _BLOCKING, _NONBLOCKING = ("blocking",), ("nonblocking",)
 # ptrace waits for a process that waits for a disk.
 _NOT_TRACED = "TtD"
-_UNREADABLE = ("permission", "no-tool", "not-python")
+_UNREADABLE = ("permission", "no-tool", "not-python", FILES_DELETED)
 _PEERS = ("src", "dst", "group_src", "group_dst", "tag")
 _EXCEPTION = re.compile(r"<(?:[\w.]+\.)?(\w*(?:Error|Exception|Exit|Interrupt)) at 0x[0-9a-f]+>")
 _DENIED = re.compile(r"os error (1|13)\b|Permission denied|Operation not permitted", re.IGNORECASE)
@@ -60,7 +67,7 @@ class ProcessDump(NamedTuple):
     """The threads of a process in one sample.
 
     `state` is its state before (see `proc`), `how` the way that worked, and `reason` why there are no threads: `ended`,
-    `not-python`, `permission`, `timeout` or `no-tool`, "" if there are some.  `resumed`: the tool had left it stopped.
+    `not-python`, `permission`, `timeout`, `no-tool` or `files-deleted`, "" if there are some.  `resumed`: the tool had left it stopped.
     """
 
     pid: int
@@ -160,9 +167,15 @@ class _Attempts:
                 self._compare()
             if listed is not None:
                 return listed, f"py-spy {method}", ""
+            if reason == "ended" and self._is_alive():
+                reason = FILES_DELETED
             if reason in ("permission", "ended"):
                 break
         return None, "", reason
+
+    def _is_alive(self) -> bool:
+        now = proc.stat(self._process.pid)
+        return now is not None and now.started == self._process.started and now.state not in "ZX"
 
     def _compare(self) -> None:
         # A py-spy that succeeds has resumed the process, which somebody else may stop meanwhile.

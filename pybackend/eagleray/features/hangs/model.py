@@ -130,7 +130,7 @@ class VerdictRow:
 
 @frozen
 class Unseen:
-    """A rank that wasn't read: `ended`, `not-found`, `permission`, `timeout`, `no-tool` or `not-python`."""
+    """A rank that wasn't read: `ended`, `not-found`, `permission`, `timeout`, `no-tool`, `not-python` or `files-deleted`."""
 
     group: str
     rank: int

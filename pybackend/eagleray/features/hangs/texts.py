@@ -40,6 +40,7 @@ REASONS = {
     "timeout": later("reading it took too long"),
     "no-tool": later("py-spy is missing"),
     "not-python": later("is not a Python process"),
+    "files-deleted": later("its Python was removed or replaced"),
 }
 
 INSIDE_REASONS = {
