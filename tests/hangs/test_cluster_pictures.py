@@ -8,7 +8,7 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.hangs.collecting.cluster import ClusterPictures
 from eagleray.features.hangs.collecting.cluster_here import take_here
 from eagleray.features.hangs.collecting.ray_jobs import jobs_of
+from eagleray.features.hangs.collecting.rounds import SamplingPlan
 from eagleray.features.hangs.model import Picture
 from eagleray.features.hangs.paused_sentences import waits
 from eagleray.features.hangs.ray_names import job_of_driver
@@ -73,10 +74,12 @@ def drivers(cluster: RayCluster) -> list[int]:
     return [row["pid"] for row in rows if row["worker_type"] == "DRIVER" and row["is_alive"]]
 
 
-async def take(dashboard: Dashboard, **more: Any) -> Picture:
+async def take(
+    dashboard: Dashboard, *, jobs: Collection[str] = (), workers: str = "", **more: Any
+) -> Picture:
     pictures = ClusterPictures()
     try:
-        return await pictures.take(dashboard, pause_s=PAUSE_S, **more)
+        return await pictures.take(dashboard, SamplingPlan(pause_s=PAUSE_S, **more), jobs, workers)
     finally:
         await pictures.close()
 
@@ -329,7 +332,9 @@ async def test_cancelled_picture_stops_its_job_and_leaves_no_process_stopped(
     pictures = ClusterPictures()
     reached = asyncio.Event()
     taking = asyncio.create_task(
-        pictures.take(dashboard, lambda done, _: reached.set(), rounds=50, pause_s=0.1)
+        pictures.take(
+            dashboard, SamplingPlan(lambda done, _: reached.set(), rounds=50, pause_s=0.1)
+        )
     )
     await reached.wait()
     taking.cancel()

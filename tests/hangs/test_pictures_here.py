@@ -10,10 +10,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.hangs.collecting import here
+from eagleray.features.hangs.collecting.rounds import SamplingPlan
 from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import evidence
 from eagleray.features.hangs.model import Picture
@@ -90,8 +92,8 @@ def ranks(
             process.communicate()
 
 
-def take(pids: list[int], **more: object) -> Picture:
-    return asyncio.run(here.take(pids, pause_s=0.1, **more))  # type: ignore[arg-type]
+def take(pids: list[int], **more: Any) -> Picture:
+    return asyncio.run(here.take(pids, SamplingPlan(pause_s=0.1, **more)))
 
 
 def test_rank_that_exits_between_listing_and_dump_is_not_seen_and_the_others_are() -> None:
@@ -189,7 +191,7 @@ def test_picture_that_is_cancelled_between_its_samples_ends_at_once() -> None:
     async def cancelled() -> None:
         sampled = asyncio.Event()
         sampling = asyncio.create_task(
-            here.take([process.pid], lambda *_: sampled.set(), pause_s=3600)
+            here.take([process.pid], SamplingPlan(lambda *_: sampled.set(), pause_s=3600))
         )
         await sampled.wait()
         sampling.cancel()

@@ -13,6 +13,7 @@ import pytest
 from eagleray.features.hangs import texts
 from eagleray.features.hangs.collecting import here
 from eagleray.features.hangs.collecting.hosts import HostPictures
+from eagleray.features.hangs.collecting.rounds import SamplingPlan
 from eagleray.injected.record_server import START, remove_abandoned
 from eagleray.inspecting.questions import INSIDE, inspect
 from eagleray.inspecting.served_record import served_record
@@ -47,7 +48,7 @@ def test_command_names_the_mismatch_from_one_pid_and_without_ptrace(
         done = subprocess.run([*command, str(pids[0])], capture_output=True, check=False)
         before = [states(pid) for pid in pids]
         monkeypatch.setattr(here, "find_program", lambda: refused_py_spy(tmp_path))
-        by_signal = asyncio.run(here.take(pids[:1], pause_s=0.5))
+        by_signal = asyncio.run(here.take(pids[:1], SamplingPlan(pause_s=0.5)))
         assert [states(pid) for pid in pids] == before
     printed = json.loads(done.stdout)
     verdict = printed["verdict"]
@@ -70,7 +71,7 @@ def test_command_names_the_mismatch_from_one_pid_and_without_ptrace(
 
 def test_rank_that_raised_tells_its_exception_from_its_cleanup(tmp_path: Path) -> None:
     with hanging("cleanup", tmp_path) as pids:
-        reading = asyncio.run(here.take(pids, pause_s=0.5)).verdict
+        reading = asyncio.run(here.take(pids, SamplingPlan(pause_s=0.5))).verdict
         expected = SCENARIOS["cleanup"]
         assert (reading.kind, reading.culprits) == (expected.kind, expected.culprits)
         before = [states(pid) for pid in pids]
@@ -94,7 +95,7 @@ def test_pid_of_torchrun_shows_its_ranks_and_their_data_loaders(tmp_path: Path) 
     ) as torchrun:
         try:
             wait_for("ranks", lambda: len(ready(tmp_path)) == 4)
-            taken = asyncio.run(here.take([torchrun.pid], pause_s=0.5))
+            taken = asyncio.run(here.take([torchrun.pid], SamplingPlan(pause_s=0.5)))
         finally:
             # It ends its ranks.
             torchrun.terminate()
@@ -117,7 +118,7 @@ def test_ranks_tell_from_inside_why_they_hang_and_stay_as_they_are(
     expected = FROM_INSIDE[scenario]
     with hanging(scenario, tmp_path) as pids:
         before = [states(pid) for pid in pids]
-        taken = asyncio.run(here.take(pids[:1], pause_s=0.5, inside=True))
+        taken = asyncio.run(here.take(pids[:1], SamplingPlan(pause_s=0.5, inside=True)))
         assert [states(pid) for pid in pids] == before
     assert (taken.verdict.kind, taken.verdict.culprits) == (expected.kind, expected.culprits)
     assert expected.words in taken.verdict.sentence
@@ -135,7 +136,7 @@ def test_counters_of_ranks_on_a_host_whose_network_is_cut_prove_the_transport() 
         assert ranks.stdout and ranks.stdout.readline() == b"cut\n"
         site: Any = FakeSite("")
         pictures = HostPictures(site)
-        taking = pictures.take(["host"], f"cut_off {mark}", pause_s=0.5, inside=True)
+        taking = pictures.take(["host"], f"cut_off {mark}", SamplingPlan(pause_s=0.5, inside=True))
         taken = asyncio.run(taking)
         assert ranks.stdin
         ranks.stdin.close()
@@ -149,7 +150,7 @@ def test_rank_that_keeps_the_gil_is_not_asked_but_writes_its_stack_and_its_recor
 ) -> None:
     served = Run(tmp_path, breakpoints=[]).env(EAGLERAY_RECORD_SERVER="on")
     with hanging("gil", tmp_path, served) as pids:
-        taken = asyncio.run(here.take(pids, pause_s=0.5, inside=True))
+        taken = asyncio.run(here.take(pids, SamplingPlan(pause_s=0.5, inside=True)))
         refused = Tools(py_spy=refused_py_spy(tmp_path))
         written = dump(pids[1], refused)
         [main] = written.threads
@@ -200,7 +201,7 @@ def test_rank_with_a_record_server_forks_and_ends_as_without(tmp_path: Path) -> 
 
 def test_rank_that_was_killed_is_named_and_counted_as_unseen(tmp_path: Path) -> None:
     with hanging("killed", tmp_path) as pids:
-        taken = asyncio.run(here.take(pids[1:], pause_s=0.5))
+        taken = asyncio.run(here.take(pids[1:], SamplingPlan(pause_s=0.5)))
     expected = SCENARIOS["killed"]
     assert (taken.verdict.kind, taken.verdict.culprits) == (expected.kind, expected.culprits)
     assert [(each.rank, each.reason) for each in taken.coverage.unseen] == [(0, "not-found")]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.hangs.collecting import nodes
+from eagleray.features.hangs.collecting.rounds import SamplingPlan
 from eagleray.features.hangs.collecting.slurm import SlurmPictures, parse_job
 from eagleray.remote_scripts.sample_node import TOO_OLD
 from eagleray.slurm.jobs import SlurmJob
@@ -57,7 +58,9 @@ class FakeSite:
 
 
 async def taken(site: Any, written: str = JOB, **more: Any) -> Any:
-    return await SlurmPictures(site, site, site).take(written, rounds=2, pause_s=0.1, **more)
+    return await SlurmPictures(site, site, site).take(
+        written, SamplingPlan(rounds=2, pause_s=0.1, **more)
+    )
 
 
 async def test_second_step_runs_without_the_node_that_srun_names() -> None:

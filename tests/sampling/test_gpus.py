@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from eagleray.features.hangs.collecting import here
+from eagleray.features.hangs.collecting.rounds import SamplingPlan
 from eagleray.features.hangs.model import GpuRow
 from eagleray.sampling import gpus
 from eagleray.sampling.gpus import UNKNOWN, Gpu, Gpus, GpuUse, only_visible, parsed, uses
@@ -156,5 +157,5 @@ async def test_picture_has_the_gpu_of_the_first_and_the_last_sample(
     def on_progress(done: int, _all: int) -> None:
         (tmp_path / "gpus").write_text(f"{FIRST}, 0, 3\n")
 
-    [row] = (await here.take([pid], on_progress, pause_s=0.2)).ranks
+    [row] = (await here.take([pid], SamplingPlan(on_progress, pause_s=0.2))).ranks
     assert row.gpus == (GpuRow(0, 97, 3, 62464),)

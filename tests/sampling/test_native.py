@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from eagleray.features.hangs.collecting import here
+from eagleray.features.hangs.collecting.rounds import SamplingPlan
 from eagleray.features.hangs.texts import lines, markdown
 from eagleray.sampling import dumps
 from eagleray.sampling.dumps import Tools
@@ -103,10 +104,10 @@ async def test_verdict_stays_as_it_was_without_native_frames_and_the_process_is_
     tool.write_text(STOPPING.format(py_spy=find_program()))
     tool.chmod(0o755)
     with python(CALLING, library, "wait_for_reply") as pid:
-        named = await here.take([pid], pause_s=0.05)
+        named = await here.take([pid], SamplingPlan(pause_s=0.05))
         monkeypatch.setattr(here, "find_program", lambda: str(tool))
         monkeypatch.setattr(dumps, "TIME_LIMIT_S", 1.0)
-        unread = await here.take([pid], pause_s=0.05)
+        unread = await here.take([pid], SamplingPlan(pause_s=0.05))
         wait_for_state(pid, "S")
     assert named.verdict.kind == unread.verdict.kind == "gil-held"
     assert "holds the GIL in wait_for_reply of libreply.so, called in" in named.verdict.sentence

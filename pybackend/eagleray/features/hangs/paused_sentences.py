@@ -16,6 +16,7 @@ from eagleray.features.hangs import wording
 from eagleray.features.hangs.activity import Doing
 from eagleray.features.hangs.collecting import here
 from eagleray.features.hangs.collecting.cluster_here import take_here
+from eagleray.features.hangs.collecting.rounds import SamplingPlan
 from eagleray.features.hangs.model import Picture, RankRow
 from eagleray.features.hangs.verdict import Kind
 from eagleray.features.workers.model import DRIVER, PausedGroup, PausedWorker, all_workers
@@ -206,7 +207,7 @@ def taking_here(
         if not is_local(group.cluster) or not await asyncio.to_thread(_are_here, stopped):
             return None
         if not group.cluster:
-            return await here.take([each.pid for each in stopped], pause_s=PAUSE_S)
+            return await here.take([each.pid for each in stopped], SamplingPlan(pause_s=PAUSE_S))
         if group.title == DRIVER:
             return None
         return await take_here(dashboard_of(group.cluster), group.title, len(stopped), PAUSE_S)

@@ -17,7 +17,7 @@ from eagleray.features.hangs.collecting import here
 from eagleray.features.hangs.collecting.cluster import ClusterPictures
 from eagleray.features.hangs.collecting.hosts import HostPictures
 from eagleray.features.hangs.collecting.ray_jobs import jobs_of, jobs_of_run
-from eagleray.features.hangs.collecting.rounds import PAUSE_S, OnProgress, unheard
+from eagleray.features.hangs.collecting.rounds import PAUSE_S, OnProgress, SamplingPlan, unheard
 from eagleray.features.hangs.collecting.slurm import SlurmPictures
 from eagleray.features.hangs.collecting.srun_jobs import job_of_srun
 from eagleray.features.hangs.model import Picture, PictureTarget
@@ -64,12 +64,11 @@ class Pictures:
         pause_s: float = PAUSE_S,
     ) -> Picture:
         """The picture of the target, which it names; a cancellation ends the sampling."""
-        taken = await self._take(target, on_progress, say, pause_s)
+        plan = SamplingPlan(on_progress, pause_s=pause_s, inside=target.inside, say=say)
+        taken = await self._take(target, plan)
         return evolve(taken, target=redact_text(printable(target_text(target), _LONGEST_TARGET)))
 
-    async def _take(
-        self, target: PictureTarget, on_progress: OnProgress, say: ShowProgress, pause_s: float
-    ) -> Picture:
+    async def _take(self, target: PictureTarget, plan: SamplingPlan) -> Picture:
         """Samples what the target says.
 
         1. Processes of this machine: they, and all that belong to them.
@@ -78,45 +77,24 @@ class Pictures:
         4. A cluster, or only a job or some workers of it.
         """
         if target.pids:
-            return await here.take(
-                target.pids, on_progress, pause_s=pause_s, inside=target.inside, say=say
-            )
+            return await here.take(target.pids, plan)
         if target.slurm_job:
-            return await self._of_slurm_jobs.take(
-                target.slurm_job, on_progress, pause_s=pause_s, inside=target.inside, say=say
-            )
+            return await self._of_slurm_jobs.take(target.slurm_job, plan)
         if target.hosts:
-            return await self._of_hosts.take(
-                target.hosts,
-                target.matching,
-                on_progress,
-                pause_s=pause_s,
-                inside=target.inside,
-                say=say,
-            )
+            return await self._of_hosts.take(target.hosts, target.matching, plan)
         if target.run_id:
-            return await self._of_run(target, on_progress, say, pause_s)
+            return await self._of_run(target, plan)
         if not target.cluster:
             raise errors.no_target()
-        dashboard = await self._dashboard(target.cluster, say)
+        dashboard = await self._dashboard(target.cluster, plan.say)
         jobs: Collection[str] = ()
         if target.job_id:
             jobs = jobs_of(await dashboard.jobs(), target.job_id)
             if not jobs:
                 raise no_job(dashboard.address, target.job_id)
-        return await self._of_clusters.take(
-            dashboard,
-            on_progress,
-            pause_s=pause_s,
-            jobs=jobs,
-            workers=target.workers,
-            inside=target.inside,
-            say=say,
-        )
+        return await self._of_clusters.take(dashboard, plan, jobs, target.workers)
 
-    async def _of_run(
-        self, target: PictureTarget, on_progress: OnProgress, say: ShowProgress, pause_s: float
-    ) -> Picture:
+    async def _of_run(self, target: PictureTarget, plan: SamplingPlan) -> Picture:
         """The picture of a run.
 
         1. A run in a cluster: the jobs of Ray that its program or its drivers are.
@@ -129,29 +107,18 @@ class Pictures:
         if state.is_over:
             raise errors.run_not_sampled(is_over=True)
         if state.cluster:
-            dashboard = await self._dashboard(state.cluster, say)
+            dashboard = await self._dashboard(state.cluster, plan.say)
             jobs = jobs_of_run(await dashboard.jobs(), await dashboard.all_workers(), state)
             if jobs:
-                return await self._of_clusters.take(
-                    dashboard,
-                    on_progress,
-                    pause_s=pause_s,
-                    jobs=jobs,
-                    inside=target.inside,
-                    say=say,
-                )
+                return await self._of_clusters.take(dashboard, plan, jobs)
         if run.plan.kind == "sbatch" and state.external_id:
             prefix = f"ssh://{state.ssh}/" if state.ssh else ""
             job = f"{prefix}slurm://{state.external_id}"
-            return await self._of_slurm_jobs.take(
-                job, on_progress, pause_s=pause_s, inside=target.inside, say=say
-            )
+            return await self._of_slurm_jobs.take(job, plan)
         pids = _program(state)
         if srun_job := await job_of_srun(pids[0], self._slurm):
-            return await self._of_slurm_jobs.take(
-                srun_job, on_progress, pause_s=pause_s, inside=target.inside, say=say
-            )
-        return await here.take(pids, on_progress, pause_s=pause_s, inside=target.inside, say=say)
+            return await self._of_slurm_jobs.take(srun_job, plan)
+        return await here.take(pids, plan)
 
 
 def _program(state: RunState) -> tuple[int]:

@@ -28,14 +28,7 @@ from eagleray.features.hangs.collecting.readings import (
     completed,
     joined,
 )
-from eagleray.features.hangs.collecting.rounds import (
-    PAUSE_S,
-    ROUNDS,
-    OnProgress,
-    Say,
-    unheard,
-    unsaid,
-)
+from eagleray.features.hangs.collecting.rounds import DEFAULT_PLAN, OnProgress, SamplingPlan
 from eagleray.features.hangs.errors import no_workers, unreadable_answer
 from eagleray.features.hangs.evidence import DeadActor, evidence
 from eagleray.features.hangs.inside import Question
@@ -82,40 +75,35 @@ class ClusterPictures:
     async def take(
         self,
         dashboard: Dashboard,
-        on_progress: OnProgress = unheard,
-        rounds: int = ROUNDS,
-        pause_s: float = PAUSE_S,
+        plan: SamplingPlan = DEFAULT_PLAN,
         jobs: Collection[str] = (),
         workers: str = "",
-        *,
-        inside: bool = False,
-        say: Say = unsaid,
     ) -> Picture:
         """The picture of the workers and drivers of these jobs of Ray, of all without any; a cancellation stops our job.
 
-        With `workers` only of those that this names (see `of_workers`), and of what they have started.  `inside`: a thread in some of the processes, for two minutes, reads exceptions, awaited tasks and collectives.
+        With `workers` only of those that this names (see `of_workers`), and of what they have started.
         """
         nodes, listed = await asyncio.gather(dashboard.nodes(), rows_of(dashboard))
         part = restricted(listed, jobs)
         names = part_of(nodes, part, jobs, workers)
         if workers and not any(each.named or each.workers for each in names.values()):
             raise no_workers(dashboard.address, workers)
-        async with self._job(dashboard, _request(names, rounds, pause_s), inside) as job:
-            answer = await job.answer(on_progress, rounds, LIMIT_S + rounds * pause_s)
+        async with self._job(dashboard, _request(names, plan), plan.inside) as job:
+            answer = await job.answer(
+                plan.on_progress, plan.rounds, LIMIT_S + plan.rounds * plan.pause_s
+            )
             later = restricted(evolve(listed, tasks=tuple(await _tasks(dashboard))), jobs)
             tasks = steady(part.tasks, later.tasks)
             graph = rows(tasks, part.actors, part.workers, hosts_of(nodes), _room(nodes))
             sampled = evidence(
                 answer.nodes,
-                pause_s,
+                plan.pause_s,
                 is_whole=not answer.silent,
                 tasks=graph,
                 workers=workers,
                 dead=await _dead(dashboard, jobs),
             )
-            sampled = await answered(
-                sampled, lambda question: job.ask(question, answer), say, inside=inside
-            )
+            sampled = await answered(sampled, lambda question: job.ask(question, answer), plan)
             return completed(sampled, answer.silent)
 
     @contextlib.asynccontextmanager
@@ -273,9 +261,9 @@ def _text(package: str, inside: bool) -> str:
     )
 
 
-def _request(names: Mapping[str, NodeNames], rounds: int, pause_s: float) -> bytes:
+def _request(names: Mapping[str, NodeNames], plan: SamplingPlan) -> bytes:
     nodes = {node_id: asdict(each, recurse=False) for node_id, each in names.items()}
-    return json.dumps({"rounds": rounds, "pause_s": pause_s, "nodes": nodes}).encode()
+    return json.dumps({"rounds": plan.rounds, "pause_s": plan.pause_s, "nodes": nodes}).encode()
 
 
 async def rows_of(dashboard: Dashboard) -> ClusterRows:

@@ -9,14 +9,7 @@ from functools import partial
 
 from eagleray.features.hangs import errors
 from eagleray.features.hangs.collecting.readings import FurtherAnswers, answered, completed
-from eagleray.features.hangs.collecting.rounds import (
-    PAUSE_S,
-    ROUNDS,
-    OnProgress,
-    Say,
-    unheard,
-    unsaid,
-)
+from eagleray.features.hangs.collecting.rounds import DEFAULT_PLAN, OnProgress, SamplingPlan
 from eagleray.features.hangs.evidence import evidence
 from eagleray.features.hangs.inside import Question
 from eagleray.features.hangs.model import Picture
@@ -37,26 +30,17 @@ class Cancelled(Exception):
     """Ends the thread that samples; its task was cancelled."""
 
 
-async def take(
-    pids: Sequence[int],
-    on_progress: OnProgress = unheard,
-    rounds: int = ROUNDS,
-    pause_s: float = PAUSE_S,
-    *,
-    inside: bool = False,
-    say: Say = unsaid,
-) -> Picture:
+async def take(pids: Sequence[int], plan: SamplingPlan = DEFAULT_PLAN) -> Picture:
     """The picture of `pids`, of the ranks of their worlds and of what they have started.
 
-    `inside`: a thread in some of the processes, for two minutes, reads exceptions, awaited tasks and collectives.
     Raises EaglerayError if none of them runs.
     """
-    sample = partial(_sample_now, pids, rounds, pause_s)
-    node = await sampled_in_thread(sample, on_progress, rounds)
+    sample = partial(_sample_now, pids, plan.rounds, plan.pause_s)
+    node = await sampled_in_thread(sample, plan.on_progress, plan.rounds)
     if not node.processes:
         raise errors.no_processes(pids)
-    sampled = evidence([node], pause_s, is_whole=False)
-    return completed(await answered(sampled, _ask, say, inside=inside))
+    sampled = evidence([node], plan.pause_s, is_whole=False)
+    return completed(await answered(sampled, _ask, plan))
 
 
 async def _ask(question: Question) -> FurtherAnswers:

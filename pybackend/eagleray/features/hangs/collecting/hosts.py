@@ -10,14 +10,7 @@ from eagleray.common.errors import EaglerayError, last_line
 from eagleray.features.hangs import errors
 from eagleray.features.hangs.collecting.nodes import PYTHON, NodeAnswers, SamplingOrder, follow
 from eagleray.features.hangs.collecting.readings import completed, to_ask, with_answers
-from eagleray.features.hangs.collecting.rounds import (
-    PAUSE_S,
-    ROUNDS,
-    OnProgress,
-    Say,
-    unheard,
-    unsaid,
-)
+from eagleray.features.hangs.collecting.rounds import DEFAULT_PLAN, SamplingPlan
 from eagleray.features.hangs.evidence import HangEvidence, evidence
 from eagleray.features.hangs.model import Picture
 from eagleray.protocol.route_spec import RouteSpec, checked
@@ -37,27 +30,20 @@ class HostPictures:
         self,
         hosts: Sequence[str],
         matching: str = "",
-        on_progress: OnProgress = unheard,
-        rounds: int = ROUNDS,
-        pause_s: float = PAUSE_S,
-        *,
-        inside: bool = False,
-        say: Say = unsaid,
+        plan: SamplingPlan = DEFAULT_PLAN,
     ) -> Picture:
         """The picture of the ranks of this user on all `hosts`, or of processes by their command line.
 
         A cancellation ends all sessions.
         """
         names = [checked(RouteSpec(ssh=host)).ssh for host in dict.fromkeys(hosts)]
-        order = SamplingOrder(rounds, pause_s, matching=matching, inside=inside)
-        answers = NodeAnswers(order, names, on_progress)
+        order = SamplingOrder(plan.rounds, plan.pause_s, matching=matching, inside=plan.inside)
+        answers = NodeAnswers(order, names, plan.on_progress)
 
         def sampled() -> HangEvidence:
-            return evidence(answers.samples(), pause_s, is_whole=False)
+            return evidence(answers.samples(), plan.pause_s, is_whole=False)
 
-        question = SharedQuestion(
-            len(names), lambda: answers.ask(to_ask(sampled(), say, inside=inside))
-        )
+        question = SharedQuestion(len(names), lambda: answers.ask(to_ask(sampled(), plan)))
         slots = asyncio.Semaphore(AT_ONCE)
         failures = await asyncio.gather(
             *(self._sample(host, order, answers, slots, question) for host in names)

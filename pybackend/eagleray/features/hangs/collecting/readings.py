@@ -9,7 +9,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from eagleray.common.l10n import counted
-from eagleray.features.hangs.collecting.rounds import Say
+from eagleray.features.hangs.collecting.rounds import SamplingPlan
 from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import HangEvidence
 from eagleray.features.hangs.inside import Place, Question, question, with_readings
@@ -38,11 +38,9 @@ def completed(sampled: HangEvidence, silent: Iterable[SilentNode] = ()) -> Pictu
     return picture(sampled, diagnosis(sampled), time.time(), silent)
 
 
-async def answered(
-    sampled: HangEvidence, ask: AskFurther, say: Say, *, inside: bool
-) -> HangEvidence:
+async def answered(sampled: HangEvidence, ask: AskFurther, plan: SamplingPlan) -> HangEvidence:
     """The evidence with what the processes that matter for the verdict answer."""
-    query = to_ask(sampled, say, inside=inside)
+    query = to_ask(sampled, plan)
     return with_answers(sampled, await ask(query)) if query else sampled
 
 
@@ -50,13 +48,15 @@ def with_answers(sampled: HangEvidence, answers: FurtherAnswers) -> HangEvidence
     return with_natives(with_readings(sampled, answers.readings), answers.natives)
 
 
-def to_ask(sampled: HangEvidence, say: Say, *, inside: bool) -> Question:
-    """The processes that matter for the verdict, which are asked now: from inside only if `inside`."""
+def to_ask(sampled: HangEvidence, plan: SamplingPlan) -> Question:
+    """The processes that matter for the verdict, which are asked now: from inside only by a plan that allows it."""
     verdict = diagnosis(sampled)
-    query = question(sampled, verdict) if inside else Question()
+    query = question(sampled, verdict) if plan.inside else Question()
     count = len(query.places)
     if count:
-        say(counted(count, "Reading {n} process from inside", "Reading {n} processes from inside"))
+        plan.say(
+            counted(count, "Reading {n} process from inside", "Reading {n} processes from inside")
+        )
     return evolve(query, native=representative(sampled, verdict))
 
 

@@ -1,8 +1,10 @@
-"""How often a picture samples, and how it reports its progress."""
+"""How a picture samples: how often, what it may ask of processes, and how it reports its progress."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+
+from attrs import frozen
 
 ROUNDS = 3
 PAUSE_S = 2.0
@@ -19,3 +21,20 @@ def unheard(done: int, all_rounds: int) -> None:
 
 def unsaid(sentence: str) -> None:
     """For callers that show no sentences."""
+
+
+@frozen
+class SamplingPlan:
+    """How often a picture samples, and to whom it reports its progress.
+
+    `inside`: a thread in some of the processes, for two minutes, reads exceptions, awaited tasks and collectives.
+    """
+
+    on_progress: OnProgress = unheard
+    rounds: int = ROUNDS
+    pause_s: float = PAUSE_S
+    inside: bool = False
+    say: Say = unsaid
+
+
+DEFAULT_PLAN = SamplingPlan()

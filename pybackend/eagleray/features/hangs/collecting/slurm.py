@@ -19,14 +19,7 @@ from eagleray.features.hangs.collecting.nodes import (
     follow,
 )
 from eagleray.features.hangs.collecting.readings import completed, to_ask, with_answers
-from eagleray.features.hangs.collecting.rounds import (
-    PAUSE_S,
-    ROUNDS,
-    OnProgress,
-    Say,
-    unheard,
-    unsaid,
-)
+from eagleray.features.hangs.collecting.rounds import DEFAULT_PLAN, SamplingPlan
 from eagleray.features.hangs.evidence import HangEvidence, evidence
 from eagleray.features.hangs.model import Picture
 from eagleray.protocol.route_spec import RouteSpec, checked
@@ -54,25 +47,20 @@ class SlurmPictures:
     async def take(
         self,
         written: str,
-        on_progress: OnProgress = unheard,
-        rounds: int = ROUNDS,
-        pause_s: float = PAUSE_S,
-        *,
-        inside: bool = False,
-        say: Say = unsaid,
+        plan: SamplingPlan = DEFAULT_PLAN,
     ) -> Picture:
         """The picture of all processes of this user in the job that the user wrote; a cancellation ends the step."""
         ssh, job = parse_job(written)
         nodes = await self._nodes(ssh, job)
-        order = SamplingOrder(rounds, pause_s, job, inside=inside)
+        order = SamplingOrder(plan.rounds, plan.pause_s, job, inside=plan.inside)
         content = await asyncio.to_thread(order.input)
-        answers = NodeAnswers(order, nodes, on_progress)
+        answers = NodeAnswers(order, nodes, plan.on_progress)
 
         def sampled() -> HangEvidence:
-            return evidence(answers.samples(), pause_s, is_whole=not answers.silent())
+            return evidence(answers.samples(), plan.pause_s, is_whole=not answers.silent())
 
         async def further() -> bytes:
-            return answers.ask(to_ask(sampled(), say, inside=inside))
+            return answers.ask(to_ask(sampled(), plan))
 
         stderr = await self._sample(ssh, job, nodes, content, answers, further)
         samples = answers.samples()
