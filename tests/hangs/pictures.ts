@@ -89,6 +89,7 @@ export function picture(changes: Partial<Picture> = {}): Picture {
     coverage: { processes: 4, unseen: [], nodes: [], workers: "", main_only: [], resumed: [] },
     inside: [],
     native: [],
+    exits: [],
     target: "",
     ...changes,
   };

@@ -48,6 +48,12 @@ SCENARIOS: Mapping[str, Expected] = {
     "paused": Expected("debugger", "2", "debugger"),
     "slow": Expected("slow", "", "Nothing hangs"),
     "long_steps": Expected("slow", "", "Nothing hangs"),
+    "logged": Expected(
+        "cleanup-deadlock",
+        "0-1",
+        "printed ValueError: shape of microbatch 3 does not fit (trainer.py:204). Their cleanup in Trainer.agree_on_end",
+    ),
+    "without_data": Expected("unknown", "", "The main thread of every rank has ended."),
 }
 
 # What the verdict is once processes have been read from inside, where that differs.
@@ -71,6 +77,7 @@ FROM_INSIDE: Mapping[str, Expected] = {
         "straggler", "1", "RuntimeError('CUDA error: device-side assert triggered') (trainer.py:"
     ),
     "group_in_variable": Expected("wrong-process-group", "3", "of group 2"),
+    "without_data": Expected("unknown", "", "None of them has started a collective."),
 }
 
 

@@ -185,6 +185,10 @@ async def test_paused_actor_is_named_with_those_that_wait_for_it(
         r"which is paused by a debugger in Trainer.hang \(ray_trainers.py:\d+\)\.",
         taken.verdict.sentence,
     )
+    # From the log that Ray has made of the errors of this worker.
+    assert [(each.rank, each.exception) for each in taken.exits] == [
+        (0, "ValueError: no reward of sample 7")
+    ]
     waiting, paused = waits(taken)
     assert ([each.rank for each in waiting], [each.rank for each in paused]) == ([0, 2], [1])
     assert await take_here(dashboard, "Trainer.hang", paused=3, pause_s=PAUSE_S) is None

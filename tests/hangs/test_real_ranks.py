@@ -205,6 +205,9 @@ def test_rank_that_was_killed_is_named_and_counted_as_unseen(tmp_path: Path) -> 
     expected = SCENARIOS["killed"]
     assert (taken.verdict.kind, taken.verdict.culprits) == (expected.kind, expected.culprits)
     assert [(each.rank, each.reason) for each in taken.coverage.unseen] == [(0, "not-found")]
+    # Its parent, this test, has not waited for it.
+    assert "Rank 0 ended by SIGKILL." in taken.verdict.sentence
+    assert [(each.rank, each.exit_code) for each in taken.exits] == [(0, -9)]
 
 
 def states(pid: int) -> str:

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 from eagleray.sampling import wire
+from eagleray.sampling.endings import Ending
 from eagleray.sampling.frames import PythonFrame
 from eagleray.sampling.gpus import GpuUse
 from eagleray.sampling.merging import Member, ThreadStack, merged
 from eagleray.sampling.node import NodeSamples, ProcessSample, Round
+from eagleray.sampling.printed import PrintedException
 from eagleray.sampling.proc import ThreadUse
 from eagleray.sampling.processes import RANK, Described
 from hypothesis import given
@@ -19,6 +21,7 @@ texts = st.text(max_size=20)
 frames = st.builds(PythonFrame, texts, texts, st.integers(0, 10_000))
 stacks = st.builds(ThreadStack, texts, st.lists(frames, max_size=6).map(tuple))
 uses = st.builds(ThreadUse, st.integers(0, 2**50), st.integers(0, 2**50))
+printed = st.none() | st.builds(PrintedException, texts, st.none() | frames)
 samples = st.builds(
     ProcessSample,
     state=texts,
@@ -38,6 +41,7 @@ samples = st.builds(
         max_size=2,
     ).map(tuple),
     before=uses,
+    printed=printed,
 )
 
 
@@ -58,7 +62,17 @@ def nodes(draw: st.DrawFn) -> NodeSamples:
         for _ in range(draw(st.integers(0, 3)))
     )
     interval_s = draw(st.integers(0, 10_000)) / 1000
-    return NodeSamples(draw(texts), found, rounds, interval_s)
+    numbers = st.integers(0, 99)
+    endings = st.builds(
+        Ending,
+        st.sampled_from([each.pid for each in found] or [0]),
+        numbers,
+        st.none() | st.integers(-64, 255),
+        numbers,
+        printed,
+    )
+    ended = draw(st.lists(endings, max_size=2)) if found else ()
+    return NodeSamples(draw(texts), found, rounds, interval_s, tuple(ended))
 
 
 @given(st.lists(nodes(), max_size=3))

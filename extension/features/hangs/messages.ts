@@ -254,10 +254,30 @@ export interface NativeRow {
 }
 
 /**
+ * What is on record of a rank that has ended, or whose log ends with an exception.
+ *
+ * `exit_code` is negative for a signal, None if it is unknown; `oom_kills` counts the processes
+ * that the kernel has
+ * killed for lack of memory beside it.  `exception` is what the rank has printed last, raised at
+ * `path` and `line`.
+ */
+export interface ExitRow {
+  readonly group: string;
+  readonly rank: number;
+  readonly exit_code: number | null;
+  readonly oom_kills: number;
+  readonly exception: string;
+  readonly path: string;
+  readonly line: number;
+}
+
+/**
  * What was seen at one time, `taken_at` in seconds since 1970; `inside` of those processes that
  * were asked.
  *
- * `native` is of the one process whose native frames say more, none for most verdicts.
+ * `native` is of the one process whose native frames say more, none for most verdicts.  `exits`
+ * are of those ranks of
+ * which logs or the system say something.
  *
  * `target` says of what it is, such as `run 3f9c`; "" where that is unknown.
  */
@@ -271,4 +291,5 @@ export interface Picture {
   readonly inside: readonly InsideRow[];
   readonly target: string;
   readonly native: readonly NativeRow[];
+  readonly exits: readonly ExitRow[];
 }

@@ -295,6 +295,7 @@ _RANK = (
 _NATIVE = ("group", "rank", "reason", "thread", "frames", "paused_s", "resumed")
 _CHANGE = ("group", "ranks", "before", "after")
 _INSIDE = ("group", "rank", "reason", "exceptions", "awaits")
+_EXIT = ("group", "rank", "exit_code", "oom_kills", "exception", "path", "line")
 PICTURE: Shape = {
     "version": Field("version of the picture", _INTEGER),
     "taken_at": Field("seconds since 1970", "number"),
@@ -325,6 +326,11 @@ PICTURE: Shape = {
         f"native frames of the process that matters most: list of {{{', '.join(_NATIVE)}}}, frames of {{function, library}}",
         "array",
         _NATIVE,
+    ),
+    "exits": Field(
+        f"what logs and the system say of ranks that end or have ended: list of {{{', '.join(_EXIT)}}}",
+        "array",
+        _EXIT,
     ),
     "changes": Field(
         f"which ranks are elsewhere, with --compare: list of {{{', '.join(_CHANGE)}}}, the last two lists of frames",

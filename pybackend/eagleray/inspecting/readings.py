@@ -12,6 +12,7 @@ import threading
 import time
 from typing import NamedTuple
 
+from ..sampling import proc
 from ..sampling.frames import PythonFrame
 from .injection import OPENING_S
 from .questions import Inspected
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 WAITS, RUNS, READY = "waits", "runs", "ready"
 _STATES = (WAITS, RUNS, READY)
+
+# The newer name first.  What is in the environment from the start, torch reads before its first process group.
+_RECORDER_SIZES = ("TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE")
 
 # For one process; longer than the time after which a process with a held GIL is given up, which tells more.
 LIMIT_S = OPENING_S + 4.0
@@ -78,6 +82,7 @@ class ProcessReading(NamedTuple):
     """The answer of a process; `reason` says why there is none, as `NotStarted.reason` or `no-answer`.
 
     `record` is the JSON of the flight recorder, "" without one.  `advances`: it has recorded more meanwhile.
+    `records_all`: the recorder was on from the start; one that is off has a record without collectives, too (torch 2.13).
     PyTorch may have answered with the record although the process didn't.
     """
 
@@ -86,6 +91,7 @@ class ProcessReading(NamedTuple):
     awaits: tuple[AwaitChain, ...] = ()
     record: str = ""
     advances: bool = False
+    records_all: bool = False
 
 
 def raw_readings(
@@ -143,11 +149,24 @@ def raw_reading(pid: int) -> dict[str, Any]:
         # A single reading doesn't show a hang: while GPUs work, a collective is nearly always pending.
         time.sleep(max(0.0, since + BETWEEN_RECORDS_S - time.monotonic()))
         later = inspected.ask("collectives").get("record")
-        return {**answer, "record": later, "advances": _progress(record) != _progress(later)}
+        return {
+            **answer,
+            "record": later,
+            "advances": _progress(record) != _progress(later),
+            "records_all": _records_all(pid),
+        }
     except (OSError, ValueError):
         return {"reason": "no-answer"}
     finally:
         inspected.close()
+
+
+def _records_all(pid: int) -> bool:
+    environment = proc.environment(pid)
+    return any(
+        (size := environment.get(name, "")).isdecimal() and int(size) > 0
+        for name in _RECORDER_SIZES
+    )
 
 
 def _progress(record: Any) -> object:
@@ -172,6 +191,7 @@ def reading_of(value: Any) -> ProcessReading:
             tuple(_each(value.get("awaits") or [], _chain)),
             json.dumps(record) if record else "",
             value.get("advances") is True,
+            value.get("records_all") is True,
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return ProcessReading("no-answer")

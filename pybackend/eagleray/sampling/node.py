@@ -12,11 +12,14 @@ from typing import NamedTuple
 from . import gpus as gpu_uses
 from . import proc
 from .dumps import ProcessDump, Thread, Tools, dump
+from .endings import Ending, endings
 from .frames import is_collective, is_users, merging_key, waits_for_debugger
 from .gpus import GpuUse
 from .merging import Member, MergedStack, ThreadStack, merged
 from .native import raw_native
-from .processes import Described, described, partners
+from .printed import PrintedException, log_of, printed_by
+from .processes import ACTOR, DRIVER, RANK, Described, described, partners
+from .unwinding import handler_of, is_at_exit, is_exit_function, is_tearing_down
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +46,8 @@ class ProcessSample(NamedTuple):
     `io_bytes` is what it has read and written.  `before` is what its main thread had done before its stack was read, and
     `after` once it had continued: reading a stack wakes a thread.  Both are zeros if another thread leads.
     `gil_holder` is the name of the thread that held the GIL, and `gil_holder_active` whether that one was running.
-    `gpus` are those that it uses, in the first and last round only.
+    `gpus` are those that it uses, in the first and last round only.  `printed` is the exception at the end of its log, in
+    the last round of a rank, actor or driver that handles one, or ends.
     """
 
     state: str
@@ -60,6 +64,7 @@ class ProcessSample(NamedTuple):
     exceptions: tuple[str, ...] = ()
     before: proc.ThreadUse = IDLE
     gpus: tuple[GpuUse, ...] = ()
+    printed: PrintedException | None = None
 
 
 class Round(NamedTuple):
@@ -77,13 +82,15 @@ class Round(NamedTuple):
 class NodeSamples:
     """The answer of a node: its processes, and the rounds in which they were sampled, in the same order of processes.
 
-    `interval_s` is the measured time from one round to the next, which is longer than the pause between them.
+    `interval_s` is the measured time from one round to the next, which is longer than the pause between them.  `endings`
+    are those of ranks that have no process any more, without those of Ray.
     """
 
     host: str
     processes: tuple[Described, ...]
     rounds: tuple[Round, ...]
     interval_s: float = 0.0
+    endings: tuple[Ending, ...] = ()
 
 
 def sample(
@@ -126,6 +133,7 @@ def sample_processes(
 ) -> NodeSamples:
     """Samples just these processes `rounds` times; `wait` pauses between them, and may raise to cancel."""
     taken, times = [], []
+    logs = {each.pid: log_of(each.pid) for each in processes if each.role == RANK}
     gpus = gpu_uses.Gpus(gpu_uses.find_program())
     for number in range(rounds):
         if number:
@@ -138,7 +146,11 @@ def sample_processes(
             )
         )
         on_round(number + 1)
-    return NodeSamples(host, tuple(processes), tuple(taken), interval(times))
+    last = taken[-1].processes if taken else ()
+    ended = {each.pid for each, sample in zip(processes, last) if sample.reason == "ended"}
+    return NodeSamples(
+        host, tuple(processes), tuple(taken), interval(times), endings(processes, ended, logs)
+    )
 
 
 def interval(times: Sequence[float]) -> float:
@@ -163,7 +175,8 @@ def sample_once(
         dumps = list(pool.map(take, pids))
     time.sleep(SETTLE_S)
     uses = gpu_uses.uses(table.result(), processes) if table else {}
-    return _round(processes, dumps, before, uses)
+    taken = _round(processes, dumps, before, uses)
+    return _with_logs(taken, processes, dumps) if is_last else taken
 
 
 def answers_of(
@@ -230,6 +243,38 @@ def _round(
         for taken, use in zip(dumps, before)
     )
     return Round(samples, tuple(merged(leading)), tuple(merged(others)))
+
+
+def _with_logs(taken: Round, processes: Sequence[Described], dumps: Sequence[ProcessDump]) -> Round:
+    """The round with what processes have printed that handle an exception, or end."""
+    wanted = [_unwinds(process, each.threads) for process, each in zip(processes, dumps)]
+    if not any(wanted):
+        return taken
+    running = proc.all_processes()
+    samples = (
+        sample._replace(
+            printed=printed_by(process.pid, process.number, log_of(process.pid), running)
+        )
+        if is_wanted
+        else sample
+        for sample, process, is_wanted in zip(taken.processes, processes, wanted)
+    )
+    return taken._replace(processes=tuple(samples))
+
+
+def _unwinds(process: Described, threads: Sequence[Thread]) -> bool:
+    leading = leading_thread(threads)
+    return (
+        leading is not None
+        and process.role in (RANK, ACTOR, DRIVER)
+        and bool(
+            leading.exceptions
+            or is_tearing_down(leading.frames)
+            or is_exit_function(leading.frames)
+            or handler_of(leading.frames)
+            or any(thread.is_main and is_at_exit(thread.frames) for thread in threads)
+        )
+    )
 
 
 def _does_something(thread: Thread) -> bool:

@@ -15,7 +15,10 @@ _PYTHON = re.compile(r"(?:^|/)(?:python|pypy)[\d.]*[a-z]?$")
 
 
 class ProcessStat(NamedTuple):
-    """A process: `state` is the kernel's letter (`T` stopped, `D` uninterruptible, `Z` ended), `started` in clock ticks."""
+    """A process: `state` is the kernel's letter (`T` stopped, `D` uninterruptible, `Z` ended), `started` in clock ticks.
+
+    `wait_status` is that of one that has ended, as of `os.wait`; 0 also where it belongs to another user.
+    """
 
     pid: int
     name: str
@@ -23,6 +26,7 @@ class ProcessStat(NamedTuple):
     parent: int
     started: int
     cpu_ticks: int
+    wait_status: int = 0
 
 
 class ThreadUse(NamedTuple):
@@ -45,7 +49,10 @@ def stat(pid: int) -> ProcessStat | None:
         return None
     name = before.partition("(")[2]
     cpu_ticks = int(fields[11]) + int(fields[12])
-    return ProcessStat(pid, name, fields[0], int(fields[1]), int(fields[19]), cpu_ticks)
+    wait_status = int(fields[49]) if len(fields) > 49 else 0
+    return ProcessStat(
+        pid, name, fields[0], int(fields[1]), int(fields[19]), cpu_ticks, wait_status
+    )
 
 
 def all_processes() -> dict[int, ProcessStat]:

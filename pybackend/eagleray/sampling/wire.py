@@ -5,10 +5,12 @@ What is read comes from a cluster and is not trusted: every value is checked, an
 
 from __future__ import annotations
 
+from .endings import Ending
 from .frames import PythonFrame
 from .gpus import UNKNOWN, GpuUse
 from .merging import MergedStack, ThreadStack
 from .node import NodeSamples, ProcessSample, Round
+from .printed import PrintedException
 from .proc import ThreadUse
 from .processes import Described
 from .rank_sets import RankSet
@@ -66,6 +68,8 @@ class _Writer:
             [self._process(process) for process in node.processes],
             [self._round(taken) for taken in node.rounds],
             node.interval_s,
+            # Most nodes have none.
+            *([[self._ending(ending) for ending in node.endings]] if node.endings else []),
         ]
 
     def _process(self, process: Described) -> list[Any]:
@@ -104,8 +108,27 @@ class _Writer:
             [self._text(name) for name in sample.exceptions],
             list(sample.before),
             # Most nodes have none.
-            *([[list(use) for use in sample.gpus]] if sample.gpus else []),
+            *(
+                [[list(use) for use in sample.gpus], self._printed(sample.printed)]
+                if sample.gpus or sample.printed
+                else []
+            ),
         ]
+
+    def _ending(self, ending: Ending) -> list[Any]:
+        return [
+            ending.beside,
+            ending.rank,
+            [] if ending.exit_code is None else [ending.exit_code],
+            ending.oom_kills,
+            self._printed(ending.printed),
+        ]
+
+    def _printed(self, printed: PrintedException | None) -> list[Any]:
+        if printed is None:
+            return []
+        frames = [self._frame(printed.place)] if printed.place else []
+        return [self._text(printed.text), frames]
 
     def _merged(self, entry: MergedStack) -> list[Any]:
         members = [[self._text(group), str(ranks)] for group, ranks in entry.members.items()]
@@ -139,7 +162,8 @@ class _Reader:
         return _each(value, self._node)
 
     def _node(self, row: Any) -> NodeSamples:
-        host, process_rows, rounds, interval_s = _row(row, 4)
+        has_endings = isinstance(row, list) and len(row) == 5
+        host, process_rows, rounds, interval_s = _row(row, 5 if has_endings else 4)[:4]
         processes = tuple(_each(process_rows, self._process))
         members: dict[str, set[int]] = {}
         for process in processes:
@@ -147,7 +171,10 @@ class _Reader:
         if len(_rows(rounds)) > MOST_ROUNDS:
             raise ValueError("more rounds than anybody takes")
         taken = _each(rounds, lambda row: self._round(row, len(processes), members))
-        return NodeSamples(_text(host), processes, tuple(taken), _seconds(interval_s))
+        endings = tuple(_each(row[4], self._ending)) if has_endings else ()
+        if not {ending.beside for ending in endings} <= {process.pid for process in processes}:
+            raise ValueError("the end of a rank without a process of its world")
+        return NodeSamples(_text(host), processes, tuple(taken), _seconds(interval_s), endings)
 
     def _process(self, row: Any) -> Described:
         pid, parent, role, group, number, title, world_size, rendezvous, is_here = _row(row, 9)
@@ -175,8 +202,8 @@ class _Reader:
         )
 
     def _sample(self, row: Any) -> ProcessSample:
-        has_gpus = isinstance(row, list) and len(row) == 14
-        (state, waits_in, cpu_s, reason, how, resumed) = _row(row, 14 if has_gpus else 13)[:6]
+        has_more = isinstance(row, list) and len(row) == 15
+        (state, waits_in, cpu_s, reason, how, resumed) = _row(row, 15 if has_more else 13)[:6]
         (io_bytes, after, holder, is_active, peers, exceptions, before) = row[6:13]
         return ProcessSample(
             self._shared_text(state),
@@ -192,8 +219,27 @@ class _Reader:
             tuple(_each(peers, self._peer)),
             tuple(_each(exceptions, self._shared_text)),
             _thread_use(before),
-            tuple(_each(row[13], _gpu)) if has_gpus else (),
+            tuple(_each(row[13], _gpu)) if has_more else (),
+            self._printed(row[14]) if has_more else None,
         )
+
+    def _ending(self, row: Any) -> Ending:
+        beside, rank, code, oom_kills, printed = _row(row, 5)
+        codes = _each(code, _exit_code)
+        return Ending(
+            _number(beside),
+            _number(rank),
+            codes[0] if codes else None,
+            _number(oom_kills),
+            self._printed(printed),
+        )
+
+    def _printed(self, row: Any) -> PrintedException | None:
+        if row == []:
+            return None
+        text, frames = _row(row, 2)
+        places = _each(frames, lambda at: _at(self._frames, at))
+        return PrintedException(self._shared_text(text), places[0] if places else None)
 
     def _peer(self, row: Any) -> tuple[str, int]:
         name, number = _row(row, 2)
@@ -290,6 +336,12 @@ def _gpu(row: Any) -> GpuUse:
     return GpuUse(
         _number(number, 2**16), _number_or_unknown(percent), _number_or_unknown(memory_mib)
     )
+
+
+def _exit_code(value: Any) -> int:
+    if type(value) is not int or not -256 < value < 256:
+        raise ValueError("not an exit code")
+    return value
 
 
 def _number_or_unknown(value: Any) -> int:

@@ -1,13 +1,15 @@
 """Actors of Ray that train on gloo and then call different collectives: odd ranks gather while even ones reduce.
 
 `late`: each sets its rank in its own environment, as Ray Train and OpenRLHF do; `arguments`: no variable has it; `paused`:
-rank 1 waits in breakpoint() instead; `killed`: rank 1 is killed, and the others wait for its file.
+rank 1 waits in breakpoint() instead, and rank 0 handles an exception that it has printed; `killed`: rank 1 is killed, and
+the others wait for its file.
 """
 
 import os
 import signal
 import sys
 import time
+import traceback
 from pathlib import Path
 
 import ray
@@ -41,6 +43,8 @@ class Trainer:
             self.wait_for_checkpoint()
         elif self.how == "paused" and self.rank == 1:
             breakpoint()
+        elif self.how == "paused" and self.rank == 0:
+            self.reduce_after_failure()
         elif self.how != "paused" and self.rank % 2:
             self.gather()
         else:
@@ -51,6 +55,13 @@ class Trainer:
             os.kill(os.getpid(), signal.SIGKILL)
         while not Path("/nonexistent/checkpoint").exists():
             time.sleep(0.1)
+
+    def reduce_after_failure(self) -> None:
+        try:
+            raise ValueError("no reward of sample 7")
+        except ValueError:
+            traceback.print_exc()
+            self.reduce()
 
     def gather(self) -> None:
         parts = [torch.zeros(100) for _ in range(self.world)]

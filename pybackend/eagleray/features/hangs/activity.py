@@ -12,6 +12,7 @@ from eagleray.features.hangs import source_lines
 from eagleray.sampling.frames import PythonFrame, is_collective, is_users, waits_for_debugger
 from eagleray.sampling.merging import ThreadStack
 from eagleray.sampling.node import ProcessSample
+from eagleray.sampling.unwinding import handler_of, is_exit_function, is_tearing_down
 
 
 class Doing(Enum):
@@ -56,13 +57,6 @@ _INITIALIZERS = re.compile(
     r"(^|\.)(init_process_group|init_device_mesh|new_group|new_subgroups|rendezvous|next_rendezvous|_store_based_barrier"
     r"|_new_process_group_helper|_create_c10d_store|_env_rendezvous_handler|_tcp_rendezvous_handler)$"
 )
-# Not `release_cache` or `finalize_gradients`, which belong to a step.
-_TEARDOWN = re.compile(
-    r"(^|[._])((destroy|shutdown|tear_?down|cleanup)(_\w+)?|clean_up|finalize|close|release|__exit__|__aexit__|__del__)$",
-    re.IGNORECASE,
-)
-_EXIT_OF_PYTHON = re.compile(r"(^|\.)(_shutdown|_python_exit|_exit_function|_run_exitfuncs)$")
-_EXIT_METHODS = re.compile(r"(^|\.)__a?exit__$")
 _BACKWARD = re.compile(r"torch/autograd/(graph|__init__)\.py$")
 _LOADER = re.compile(r"torch/utils/data/dataloader\.py$")
 _RAY_GET = re.compile(r"(^|\.)(get|get_objects|wait)$")
@@ -71,8 +65,14 @@ _UNWRAPPED = re.compile(r"(^|\.)_?wrap(per|ped)?\b|<locals>\.")
 _BLOCKING_METHODS = (WAIT, "synchronize", "item", "cpu", "tolist")
 
 
-def activity(sample: ProcessSample, stack: ThreadStack | None) -> Activity:
-    """What a process does whose leading thread has `stack`, None if it could not be read."""
+def activity(
+    sample: ProcessSample, stack: ThreadStack | None, *, is_at_exit: bool = False
+) -> Activity:
+    """What a process does whose leading thread has `stack`, None if it could not be read.
+
+    `is_at_exit`: its main thread has reached the end of the program.  If an exception has ended that, what is left only
+    keeps it from ending.
+    """
     frames = stack.frames if stack is not None else ()
     place = innermost(frames, is_users)
     if sample.reason == "ended":
@@ -89,6 +89,8 @@ def activity(sample: ProcessSample, stack: ThreadStack | None) -> Activity:
         return Activity(Doing.LOADING_DATA, "", place)
     handler = handler_of(frames)
     call = collective_of(frames, place)
+    if sample.printed and (is_at_exit or is_exit_function(frames)):
+        return Activity(Doing.TEARING_DOWN, call, place, handler)
     if call and call != "destroy_process_group":
         return Activity(Doing.IN_COLLECTIVE, call, place, handler)
     if is_tearing_down(frames):
@@ -120,30 +122,6 @@ def collective_of(frames: Sequence[PythonFrame], place: PythonFrame | None) -> s
     if place is not None and place is frames[-1]:
         called = source_lines.calls_at(place.file, place.line)
         return WAIT if any(method in called for method in _BLOCKING_METHODS) else ""
-    return ""
-
-
-def is_tearing_down(frames: Sequence[PythonFrame]) -> bool:
-    """Whether `frames` end a process group, an object of the user, or Python itself.
-
-    On gloo a process group is ended by its destructor, in the frame after `destroy_process_group` has returned; so the
-    names of the user's own functions count, too, if they are the innermost.
-    """
-    innermost_users = [frame for frame in frames if is_users(frame)][-1:]
-    return any(_EXIT_OF_PYTHON.search(frame.function) for frame in frames[:2]) or any(
-        _TEARDOWN.search(frame.function)
-        for frame in [*innermost_users, *filter(is_collective, frames)]
-    )
-
-
-def handler_of(frames: Sequence[PythonFrame]) -> str:
-    """In which way out the call of `frames` is: `__exit__`, `finally`, `except`, or "" in none."""
-    for frame in reversed(frames):
-        if is_users(frame):
-            if _EXIT_METHODS.search(frame.function):
-                return "__exit__"
-            if handler := source_lines.handler_at(frame.file, frame.line):
-                return handler
     return ""
 
 

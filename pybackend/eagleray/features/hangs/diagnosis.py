@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from eagleray.common.l10n import t
+from eagleray.features.hangs import exit_texts
 from eagleray.features.hangs.evidence import HangEvidence, World
 from eagleray.features.hangs.rules import RULES, Scene
 from eagleray.features.hangs.verdict import LEAST_CONFIDENCE, HangVerdict, Kind, Reading
@@ -33,7 +36,7 @@ def diagnosis(evidence: HangEvidence) -> HangVerdict:
     sure = [each for each in readings if each.confidence >= LEAST_CONFIDENCE]
     if not sure:
         best = sorted(readings, key=lambda reading: -reading.confidence)[:2]
-        return HangVerdict(_unknown(), tuple(best))
+        return HangVerdict(_unknown(worlds), tuple(best))
     firsts = [
         next(each for each in sure if each.world == name)
         for name in dict.fromkeys(each.world for each in sure)
@@ -49,11 +52,11 @@ def _precedence(reading: Reading) -> tuple[int, float]:
     return (2, 0.0) if reading.kind is Kind.SLOW else (3, 0.0)
 
 
-def _unknown() -> Reading:
-    return Reading(
-        Kind.UNKNOWN,
-        RankSet(),
-        0.0,
+def _unknown(worlds: Sequence[World]) -> Reading:
+    """No kind stands for a program that has ended but for some threads: only its sentence says so."""
+    finished = [exit_texts.at_end_of_program(world) for world in worlds]
+    text, step = (all(finished) and finished[0]) or (
         t("No known kind of hang fits what the ranks do."),
         t("Compare the stacks below: the smallest class is often the cause."),
     )
+    return Reading(Kind.UNKNOWN, RankSet(), 0.0, text, step)

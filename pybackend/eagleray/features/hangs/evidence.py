@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 from attrs import define, evolve, frozen
 
@@ -13,12 +14,15 @@ from eagleray.features.hangs.activity import Activity, Doing, activity
 from eagleray.features.hangs.task_graph import OpenTask
 from eagleray.features.hangs.world_names import with_worlds
 from eagleray.inspecting.readings import HeldException, ProcessReading
+from eagleray.sampling.endings import Ending
 from eagleray.sampling.frames import is_users
 from eagleray.sampling.merging import MergedStack, ThreadStack
 from eagleray.sampling.native import NativeReading
 from eagleray.sampling.node import NodeSamples, ProcessSample, Round
+from eagleray.sampling.printed import PrintedException
 from eagleray.sampling.processes import ACTOR, RANK, Described
 from eagleray.sampling.rank_sets import RankSet
+from eagleray.sampling.unwinding import is_at_exit
 
 # What waits and what works differ by far more than this: cores, bytes and wakes in a second.  A thread that logs or reads
 # /proc for a monitor stays far below that many bytes.
@@ -42,6 +46,7 @@ class SampledProcess:
     `moves`: its stack, or what it has read or sent, differs between samples.  `wakes`: how often its main thread was woken
     between them, as once for each collective that ends.  `cpu`: cores that it used between them.
     `reading` is what it has answered from inside, and `native` its native frames, None if it wasn't asked for them.
+    `is_at_exit`: its main thread has reached the end of the program, also where another thread leads.
     """
 
     process: Described
@@ -55,6 +60,7 @@ class SampledProcess:
     holds_gil: bool
     reading: ProcessReading | None = None
     native: NativeReading | None = None
+    is_at_exit: bool = False
 
     @property
     def rank(self) -> int:
@@ -88,8 +94,13 @@ class SampledProcess:
         return tuple(sorted(held_by_user, key=lambda each: bool(each.variable)))
 
     @property
+    def printed(self) -> PrintedException | None:
+        """The exception at the end of its log."""
+        return self.last.printed
+
+    @property
     def has_raised(self) -> bool:
-        return bool(self.raised or self.last.exceptions)
+        return bool(self.raised or self.last.exceptions or self.printed)
 
 
 @define(slots=False)
@@ -134,11 +145,18 @@ class DeadActor:
     why: str
 
 
+class RankEnding(NamedTuple):
+    """How a rank of the world `world` has ended, or what is left of it."""
+
+    world: str
+    ending: Ending
+
+
 @define(slots=False)
 class HangEvidence:
     """All processes that were sampled, the tasks that Ray has listed all the time, and the actors that are dead.
 
-    `workers` names those of a cluster that alone were sampled, "" for all.
+    `workers` names those of a cluster that alone were sampled, "" for all.  `endings` are those of ranks without Ray.
     """
 
     processes: tuple[SampledProcess, ...]
@@ -146,6 +164,7 @@ class HangEvidence:
     tasks: tuple[OpenTask, ...] = ()
     workers: str = ""
     dead: tuple[DeadActor, ...] = ()
+    endings: tuple[RankEnding, ...] = ()
 
     @cached_property
     def worlds(self) -> tuple[World, ...]:
@@ -189,15 +208,31 @@ def evidence(
     dead: Iterable[DeadActor] = (),
 ) -> HangEvidence:
     """What `nodes` have sampled every `pause_s` seconds or, on a busy node, less often; `is_whole`: they are all nodes on which ranks may be."""
-    sampled = [each for node in nodes for each in _sampled_on(node, max(pause_s, node.interval_s))]
+    listed = list(nodes)
+    sampled = [each for node in listed for each in _sampled_on(node, max(pause_s, node.interval_s))]
     named = with_worlds((each.host, each.process) for each in sampled)
+    processes = tuple(
+        evolve(each, process=process) for each, process in zip(sampled, named, strict=True)
+    )
     return HangEvidence(
-        tuple(evolve(each, process=process) for each, process in zip(sampled, named, strict=True)),
+        processes,
         is_whole,
         tuple(tasks),
         workers,
         tuple(dead),
+        tuple(_endings(listed, processes)),
     )
+
+
+def _endings(
+    nodes: Iterable[NodeSamples], processes: Iterable[SampledProcess]
+) -> Iterator[RankEnding]:
+    worlds = {(each.host, each.process.pid): each.process.group for each in processes}
+    for node in nodes:
+        for ending in node.endings:
+            world = worlds.get((node.host, ending.beside))
+            if world is not None:
+                yield RankEnding(world, ending)
 
 
 def _sampled_on(node: NodeSamples, pause_s: float) -> list[SampledProcess]:
@@ -211,7 +246,9 @@ def _sampled_on(node: NodeSamples, pause_s: float) -> list[SampledProcess]:
         samples = tuple(taken.processes[index] for taken in node.rounds)
         stacks = tuple(stacks.get(member) for stacks in by_round)
         newest = next((stack for stack in reversed(stacks) if stack is not None), None)
-        doing = activity(_settled(samples), newest)
+        main = [by_thread.get((*member, "MainThread")) for by_thread in threads]
+        left = bool(main) and all(stack is not None and is_at_exit(stack.frames) for stack in main)
+        doing = activity(_settled(samples), newest, is_at_exit=left)
         cpu = _cpu(samples, pause_s)
         sampled.append(
             SampledProcess(
@@ -224,6 +261,7 @@ def _sampled_on(node: NodeSamples, pause_s: float) -> list[SampledProcess]:
                 _wakes(samples),
                 cpu,
                 _keeps_gil(member, samples, threads),
+                is_at_exit=left,
             )
         )
     return sampled

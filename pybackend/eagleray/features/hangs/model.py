@@ -224,10 +224,28 @@ class NativeRow:
 
 
 @frozen
+class ExitRow:
+    """What is on record of a rank that has ended, or whose log ends with an exception.
+
+    `exit_code` is negative for a signal, None if it is unknown; `oom_kills` counts the processes that the kernel has
+    killed for lack of memory beside it.  `exception` is what the rank has printed last, raised at `path` and `line`.
+    """
+
+    group: str
+    rank: int
+    exit_code: int | None
+    oom_kills: int
+    exception: str
+    path: str
+    line: int
+
+
+@frozen
 class Picture:
     """What was seen at one time, `taken_at` in seconds since 1970; `inside` of those processes that were asked.
 
-    `native` is of the one process whose native frames say more, none for most verdicts.
+    `native` is of the one process whose native frames say more, none for most verdicts.  `exits` are of those ranks of
+    which logs or the system say something.
 
     `target` says of what it is, such as `run 3f9c`; "" where that is unknown.
     """
@@ -241,3 +259,4 @@ class Picture:
     inside: tuple[InsideRow, ...] = ()
     target: str = ""
     native: tuple[NativeRow, ...] = ()
+    exits: tuple[ExitRow, ...] = ()

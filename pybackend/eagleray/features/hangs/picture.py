@@ -9,6 +9,7 @@ from attrs import asdict, fields, has
 
 from eagleray.common.errors import printable
 from eagleray.common.redact import redact_text
+from eagleray.features.hangs.activity import Doing
 from eagleray.features.hangs.counter_readings import record_of
 from eagleray.features.hangs.evidence import HangEvidence, SampledProcess
 from eagleray.features.hangs.model import (
@@ -17,6 +18,7 @@ from eagleray.features.hangs.model import (
     CollectiveRow,
     Coverage,
     ExceptionRow,
+    ExitRow,
     FrameRow,
     GpuRow,
     InsideRow,
@@ -45,6 +47,7 @@ from eagleray.sampling.merging import (
     united,
 )
 from eagleray.sampling.native import NativeReading
+from eagleray.sampling.printed import PrintedException
 from eagleray.sampling.processes import RANK
 from eagleray.sampling.rank_sets import RankSet
 
@@ -76,6 +79,7 @@ def picture(
         native=tuple(
             _native(each, each.native) for each in evidence.processes if each.native is not None
         ),
+        exits=tuple(_exits(evidence)),
     )
     return redacted(taken)
 
@@ -242,6 +246,37 @@ def _await(chain: AwaitChain) -> AwaitRow:
         tuple(map(printable, chain.names)),
         tuple(_frame(frame) for frame in chain.frames),
         printable(chain.waits_for),
+    )
+
+
+def _exits(evidence: HangEvidence) -> Iterator[ExitRow]:
+    for each in evidence.processes:
+        if each.printed:
+            yield _exit(each.process.group, each.rank, None, 0, each.printed)
+    gone = {
+        world.name: world.expected.without(
+            RankSet.of(each.rank for each in world.others(world.doing(Doing.ENDED)))
+        )
+        for world in evidence.worlds
+    }
+    for world, ending in evidence.endings:
+        is_on_record = ending.exit_code is not None or ending.printed is not None
+        if is_on_record and ending.rank in gone.get(world, RankSet()):
+            yield _exit(world, ending.rank, ending.exit_code, ending.oom_kills, ending.printed)
+
+
+def _exit(
+    group: str, rank: int, code: int | None, oom_kills: int, printed: PrintedException | None
+) -> ExitRow:
+    place = printed.place if printed else None
+    return ExitRow(
+        group,
+        rank,
+        code,
+        oom_kills,
+        _plain(printed.text) if printed else "",
+        place.file if place else "",
+        place.line if place else 0,
     )
 
 

@@ -11,7 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from attrs import frozen
 
 from eagleray.common.l10n import counted, t
-from eagleray.features.hangs import counter_readings, ray_readings, source_lines, wording
+from eagleray.features.hangs import (
+    counter_readings,
+    exit_texts,
+    ray_readings,
+    source_lines,
+    wording,
+)
 from eagleray.features.hangs.activity import BACKWARD, MESSAGES, WAIT, Doing
 from eagleray.features.hangs.evidence import HangEvidence, SampledProcess, World
 from eagleray.features.hangs.verdict import Kind, Reading
@@ -224,7 +230,9 @@ def dead(scene: Scene) -> Iterator[Reading]:
             if scene.waiting
             else counted(len(gone), "{Ranks} has ended.", "{Ranks} have ended.", Ranks=ranks)
         )
-        text += ray_readings.deaths(scene.evidence, scene.world)
+        text += ray_readings.deaths(scene.evidence, scene.world) or exit_texts.endings(
+            scene.evidence, scene.world, gone
+        )
         step = t("Read the end of their logs.")
         yield _reading(scene, Kind.RANK_DEAD, gone, 0.9 if scene.waiting else 0.6, text, step)
 
@@ -237,11 +245,25 @@ def tearing_down(scene: Scene) -> Iterator[Reading]:
     raised = _those_that_raised(ending)
     exceptions = wording.exceptions(raised)
     values = {**_about(scene, raised), "exceptions": exceptions, "calls": wording.calls(left)}
-    if exceptions:
+    if exceptions and _only_printed(raised):
+        text = counted(
+            len(raised),
+            "{Ranks} printed {exceptions}. Its cleanup{place} waits for the others, in {calls}.",
+            "{Ranks} printed {exceptions}. Their cleanup{place} waits for the others, in {calls}.",
+            **values,
+        )
+    elif exceptions:
         text = counted(
             len(raised),
             "{Ranks} raised {exceptions}. Its cleanup{place} waits for the others, in {calls}.",
             "{Ranks} raised {exceptions}. Their cleanup{place} waits for the others, in {calls}.",
+            **values,
+        )
+    elif all(each.is_at_exit for each in raised):
+        text = counted(
+            len(raised),
+            "{Ranks} has reached the end of the program. The others wait in {calls}.",
+            "{Ranks} have reached the end of the program. The others wait in {calls}.",
             **values,
         )
     else:
@@ -264,13 +286,24 @@ def in_handler(scene: Scene) -> Iterator[Reading]:
     waits = all(each.activity.doing is Doing.IN_COLLECTIVE for each in raised)
     if not waits and not any(each.activity.handler == "except" for each in raised):
         return
-    text = counted(
-        len(raised),
-        "{Ranks} handles {exceptions} in {calls}. {Others} wait in {other_calls}.",
-        "{Ranks} handle {exceptions} in {calls}. {Others} wait in {other_calls}.",
+    values = {
         **_about(scene, raised),
-        exceptions=wording.exceptions(raised) or t("an exception"),
-    )
+        "exceptions": wording.exceptions(raised) or t("an exception"),
+    }
+    if _only_printed(raised):
+        text = counted(
+            len(raised),
+            "{Ranks} printed {exceptions}, and waits in {calls}. {Others} wait in {other_calls}.",
+            "{Ranks} printed {exceptions}, and wait in {calls}. {Others} wait in {other_calls}.",
+            **values,
+        )
+    else:
+        text = counted(
+            len(raised),
+            "{Ranks} handles {exceptions} in {calls}. {Others} wait in {other_calls}.",
+            "{Ranks} handle {exceptions} in {calls}. {Others} wait in {other_calls}.",
+            **values,
+        )
     confidence = _confidence(raised, 0.95, 0.9, 0.75)
     yield _reading(scene, Kind.EXCEPTION_IN_FLIGHT, raised, confidence, text, _read_log(raised))
 
@@ -576,7 +609,23 @@ def _confidence(
     """A rank that has told its exception itself leaves less doubt than a variable with its type."""
     if any(each.raised for each in ranks):
         return with_exception
-    return with_type if any(each.last.exceptions for each in ranks) else without
+    if any(each.last.exceptions for each in ranks):
+        return with_type
+    # What a log ends with may have been handled.
+    return (with_type + without) / 2 if any(each.printed for each in ranks) else without
+
+
+def _only_printed(ranks: Sequence[SampledProcess]) -> bool:
+    """Whether the exceptions of `ranks` are in their logs alone."""
+    return any(each.printed for each in ranks) and not any(
+        each.raised or _is_held(each) for each in ranks
+    )
+
+
+def _is_held(process: SampledProcess) -> bool:
+    """Whether the exception that a process has printed is one that it has in a variable, too."""
+    kind = process.printed.text.partition(":")[0].rpartition(".")[2] if process.printed else ""
+    return bool(process.last.exceptions) and (not kind or kind in process.last.exceptions)
 
 
 def _held_text(ranks: Sequence[SampledProcess]) -> str:

@@ -6,12 +6,14 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from pathlib import PurePosixPath
 
 from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, later, t, translated
 from eagleray.common.redact import redact_text
 from eagleray.features.hangs import wording
 from eagleray.features.hangs.comparing import Move
+from eagleray.features.hangs.exit_texts import end_text
 from eagleray.features.hangs.gpu_texts import gpu_lines
 from eagleray.features.hangs.kind_texts import kind_text
 from eagleray.features.hangs.model import (
@@ -80,6 +82,7 @@ def lines(taken: Picture) -> Iterator[str]:
     yield from _unseen(taken.coverage)
     yield from gpu_lines(taken.ranks)
     yield from native_lines(taken)
+    yield from exit_lines(taken)
     yield from inside_lines(taken)
 
 
@@ -95,6 +98,7 @@ def markdown(taken: Picture) -> str:
         *_unseen(taken.coverage),
         *gpu_lines(taken.ranks),
         *native_lines(taken),
+        *exit_lines(taken),
         *inside_lines(taken),
     )
     parts.append("\n".join(f"- {_escaped(line)}" for line in facts))
@@ -169,6 +173,17 @@ def native_lines(taken: Picture) -> Iterator[str]:
             )
         if native.resumed:
             yield _resumed([native.rank])
+
+
+def exit_lines(taken: Picture) -> Iterator[str]:
+    """What ranks have printed last, and their exit codes; equal ranks share a line."""
+    alike: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for each in taken.exits:
+        place = f" ({PurePosixPath(each.path).name}:{each.line})" if each.path else ""
+        exception = printable(f"{each.exception}{place}", _LONGEST_LINE) if each.exception else ""
+        alike[each.group, end_text(each.exit_code, exception)].append(each.rank)
+    for (_, end), ranks in alike.items():
+        yield t("{Ranks}: {ended}", Ranks=wording.Ranks_of(RankSet.of(ranks)), ended=end)
 
 
 def inside_lines(taken: Picture) -> Iterator[str]:

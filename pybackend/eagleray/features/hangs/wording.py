@@ -14,6 +14,7 @@ from eagleray.features.hangs.activity import Doing
 from eagleray.features.hangs.evidence import SampledProcess
 from eagleray.inspecting.readings import WAITS, AwaitChain, HeldException
 from eagleray.sampling.frames import PythonFrame, is_users
+from eagleray.sampling.printed import PrintedException
 from eagleray.sampling.processes import ACTOR, DRIVER, RANK, Described
 from eagleray.sampling.rank_sets import RankSet
 
@@ -97,7 +98,7 @@ def native(process: SampledProcess) -> str:
 
 def exceptions(processes: Sequence[SampledProcess]) -> str:
     """`ValueError('shape 3') (trainer.py:88)` for each different exception; only types where only those are known."""
-    texts = dict.fromkeys(raised_text(process.raised[0]) for process in processes if process.raised)
+    texts = dict.fromkeys(text for process in processes if (text := _exception(process)))
     names = sorted({name for process in processes for name in process.last.exceptions})
     return ", ".join(list(texts)[:_MOST_CALLS] or names)
 
@@ -108,9 +109,24 @@ def raised_text(held: HeldException) -> str:
     What follows in a cleanup is often only a consequence.
     """
     first = held.causes[-1]
-    text = printable(redact_text(first.text[:_READ_OF_EXCEPTION]), _LONGEST_EXCEPTION)
     place = next((frame for frame in reversed(first.frames) if is_users(frame)), None)
-    return f"{text} ({line_of(place)})" if place else text
+    return _with_line(first.text, place)
+
+
+def printed_text(printed: PrintedException) -> str:
+    """`ValueError: shape 3 (trainer.py:88)`."""
+    return _with_line(printed.text, printed.place)
+
+
+def _exception(process: SampledProcess) -> str:
+    if process.raised:
+        return raised_text(process.raised[0])
+    return printed_text(process.printed) if process.printed else ""
+
+
+def _with_line(text: str, place: PythonFrame | None) -> str:
+    shown = printable(redact_text(text[:_READ_OF_EXCEPTION]), _LONGEST_EXCEPTION)
+    return f"{shown} ({line_of(place)})" if place else shown
 
 
 def awaited(processes: Sequence[SampledProcess]) -> str:

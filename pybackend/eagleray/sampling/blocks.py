@@ -1,0 +1,74 @@
+"""The blocks of a Python source that hold a line, such as the handler of an exception.
+
+Files are read on the machine where this runs; a file that isn't there, or isn't Python, says nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import lru_cache
+from pathlib import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# A generated file of this size holds no training loop, and takes seconds to parse.
+_LARGEST_FILE = 2 * 2**20
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+# Python has it from 3.10.
+_CASES = (ast.match_case,) if hasattr(ast, "match_case") else ()
+_BLOCKS = (ast.stmt, ast.ExceptHandler, *_CASES)
+
+
+def handler_at(file: str, line: int) -> str:
+    """`except` or `finally` if `line` is in such a block of its function, else ""."""
+    result = ""
+    for node in around(file, line):
+        if isinstance(node, _FUNCTIONS):
+            result = ""
+        elif isinstance(node, ast.ExceptHandler):
+            result = "except"
+        elif isinstance(node, ast.Try) and holds(node.finalbody, line):
+            result = "finally"
+    return result
+
+
+def around(file: str, line: int) -> Iterator[ast.AST]:
+    """The nodes that hold `line`, outermost first."""
+    node: ast.AST | None = parsed(file)
+    while node is not None:
+        yield node
+        node = next(
+            (child for child in _children(node) if _is_at(child, line)),
+            None,
+        )
+
+
+def holds(body: list[ast.stmt], line: int) -> bool:
+    return bool(body) and body[0].lineno <= line <= (body[-1].end_lineno or body[-1].lineno)
+
+
+@lru_cache(256)
+def parsed(file: str) -> ast.Module | None:
+    path = Path(file)
+    try:
+        if path.stat().st_size > _LARGEST_FILE:
+            return None
+        return ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _children(node: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, _BLOCKS):
+            yield child
+
+
+def _is_at(node: ast.AST, line: int) -> bool:
+    if isinstance(node, _CASES):
+        return holds(node.body, line)
+    first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
+    return bool(first <= line <= (last or first))

@@ -1,0 +1,63 @@
+"""Whether a stack unwinds: ends Python, a process group or an object of the user, or handles an exception."""
+
+from __future__ import annotations
+
+import re
+
+from .blocks import handler_at
+from .frames import is_collective, is_users
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .frames import PythonFrame
+
+# Not `release_cache` or `finalize_gradients`, which belong to a step.
+_TEARDOWN = re.compile(
+    r"(^|[._])((destroy|shutdown|tear_?down|cleanup)(_\w+)?|clean_up|finalize|close|release|__exit__|__aexit__|__del__)$",
+    re.IGNORECASE,
+)
+_EXIT_OF_PYTHON = re.compile(r"(^|\.)(_shutdown|_python_exit|_exit_function|_run_exitfuncs)$")
+# The outermost frame of a program, and of a thread.
+_BEGIN = re.compile(r"<module>$|(^|\.)_run_module_as_main$|(^|\.)_bootstrap$")
+# A stack of more frames may have been cut off.
+_MOST_FRAMES = 100
+_EXIT_METHODS = re.compile(r"(^|\.)__a?exit__$")
+
+
+def is_tearing_down(frames: Sequence[PythonFrame]) -> bool:
+    """Whether `frames` end a process group, an object of the user, or Python itself.
+
+    On gloo a process group is ended by its destructor, in the frame after `destroy_process_group` has returned; so the
+    names of the user's own functions count, too, if they are the innermost.
+    """
+    innermost_users = [frame for frame in frames if is_users(frame)][-1:]
+    return is_at_exit(frames) or any(
+        _TEARDOWN.search(frame.function)
+        for frame in [*innermost_users, *filter(is_collective, frames)]
+    )
+
+
+def is_at_exit(frames: Sequence[PythonFrame]) -> bool:
+    """Whether `frames`, those of a main thread, are in the exit of Python: the program has reached its end."""
+    return any(_EXIT_OF_PYTHON.search(frame.function) for frame in frames[:2])
+
+
+def is_exit_function(frames: Sequence[PythonFrame]) -> bool:
+    """Whether `frames` are those of a function that Python calls at its exit: no frame of the program is around it.
+
+    So are those of a program that embeds Python.
+    """
+    return 0 < len(frames) < _MOST_FRAMES and not _BEGIN.search(frames[0].function)
+
+
+def handler_of(frames: Sequence[PythonFrame]) -> str:
+    """In which block the call of `frames` is: `__exit__`, `finally`, `except`, or "" in none."""
+    for frame in reversed(frames):
+        if is_users(frame):
+            if _EXIT_METHODS.search(frame.function):
+                return "__exit__"
+            if handler := handler_at(frame.file, frame.line):
+                return handler
+    return ""
