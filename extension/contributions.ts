@@ -84,6 +84,10 @@ export const COMMANDS = {
   // Hangs
   whyStuck: "eagleray.whyStuck",
   openPicture: "eagleray.openPicture",
+  // Inference servers
+  startServer: "eagleray.startServer",
+  useServer: "eagleray.useServer",
+  copyServerVariables: "eagleray.copyServerVariables",
   // The first run
   openSample: "eagleray.openSample",
   openSampleReport: "eagleray.openSampleReport",
@@ -169,6 +173,8 @@ export const TITLE_COMMANDS: ReadonlySet<CommandId> = new Set([
   COMMANDS.openReport,
   COMMANDS.openPicture,
   COMMANDS.clearEndedRuns,
+  COMMANDS.startServer,
+  COMMANDS.useServer,
   COMMANDS.connectCluster,
   COMMANDS.groupByNode,
   COMMANDS.groupByClass,
@@ -253,6 +259,8 @@ export const ROWS = {
   anyWorker: "anyWorker",
   anyGroup: "anyGroup",
   run: { live: "run.live", ended: "run.ended" },
+  /** Comes next in that of a run that is an inference server. */
+  server: ".server",
   /** Comes next in that of a run of which a picture was saved. */
   picture: ".picture",
   runWorker: "runWorker",

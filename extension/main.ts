@@ -10,6 +10,7 @@ import * as clusters from "./features/clusters";
 import * as debugging from "./features/debugging";
 import * as firstRun from "./features/first_run";
 import * as hangs from "./features/hangs";
+import * as inference from "./features/inference";
 import * as inspections from "./features/inspections";
 import * as pdb from "./features/pdb";
 import * as presets from "./features/presets";
@@ -86,6 +87,7 @@ export function activate(context: vscode.ExtensionContext): Exported {
     ...profiling.register(app),
     ...reports.register(app),
     ...hangs.register(app),
+    ...inference.register(app),
     ...firstRun.register(app),
     ...debuggingFeature.owned,
     vscode.debug.registerDebugConfigurationProvider(

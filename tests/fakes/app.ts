@@ -84,6 +84,19 @@ export class FakeSidecar implements Sidecar {
   }
 }
 
+/** The variables of new terminals. */
+class FakeVariables {
+  persistent = true;
+  description = "";
+  readonly values = new Map<string, string>();
+  replace(name: string, value: string): void {
+    this.values.set(name, value);
+  }
+  clear(): void {
+    this.values.clear();
+  }
+}
+
 interface Listening {
   dispose(): unknown;
 }
@@ -120,17 +133,20 @@ export interface FakeApp {
   readonly lists: SidecarLists;
   readonly log: FakeChannel;
   readonly secrets: FakeSecrets;
+  readonly terminalVariables: FakeVariables;
 }
 
 export function fakeApp(): FakeApp {
   const sidecar = new FakeSidecar();
   const log = new FakeChannel("Eagleray");
   const secrets = new FakeSecrets();
+  const terminalVariables = new FakeVariables();
   const lists = new SidecarLists(sidecar, (line) => {
     log.warn(line);
   });
   const context = {
     secrets,
+    environmentVariableCollection: { getScoped: () => terminalVariables },
     globalState: new FakeMemento(),
     workspaceState: new FakeMemento(),
     subscriptions: [],
@@ -154,7 +170,7 @@ export function fakeApp(): FakeApp {
     panel: new Panel(),
     selection: new Selection(),
   };
-  return { app, sidecar, lists, log, secrets };
+  return { app, sidecar, lists, log, secrets, terminalVariables };
 }
 
 /** Lets everything that is already due run; no time passes. */

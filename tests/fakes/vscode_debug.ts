@@ -103,10 +103,9 @@ export class FakeDebug {
       }
     }
     for (const provider of this.providers) {
-      config = await provider.resolveDebugConfigurationWithSubstitutedVariables?.(
-        undefined,
-        config,
-      );
+      config = provider.resolveDebugConfigurationWithSubstitutedVariables
+        ? await provider.resolveDebugConfigurationWithSubstitutedVariables(undefined, config)
+        : config;
       if (config === undefined) {
         return false;
       }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 import pytest
-from eagleray.features.inference.engines import ENGINES, completed, option
+from eagleray.features.inference.engines import ENGINES, completed, of_script, option
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -106,3 +106,25 @@ def test_command_of_the_user_stays_as_it_is(argv: list[str]) -> None:
 def test_every_engine_has_one_place_for_its_key() -> None:
     for engine in ENGINES:
         assert not (engine.key_variable and engine.key_option), engine.name
+
+
+def test_script_of_a_job_is_recognised_and_not_changed() -> None:
+    text = """#!/bin/bash
+#SBATCH --nodes=1
+module load cuda  # it's needed
+srun vllm serve Qwen/Q \\
+  --port 9001 --host 0.0.0.0
+"""
+    made = of_script(["sbatch", "serve.sub"], text, {}, "")
+    assert made.argv == ("sbatch", "serve.sub")
+    assert (made.engine, made.port, made.key_variable, made.model) == (
+        "vllm",
+        9001,
+        "VLLM_API_KEY",
+        "Qwen/Q",
+    )
+
+
+def test_script_without_an_engine_has_no_key() -> None:
+    made = of_script(["sbatch", "x.sub"], "python own.py\n", {}, "")
+    assert (made.engine, made.port, made.key_variable) == ("", 0, "")

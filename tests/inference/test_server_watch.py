@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from attrs import evolve
+from eagleray.common.retry import SERVER_START
 from eagleray.features.inference.probing import FirstToken, Health
 from eagleray.features.inference.sockets import ServerAddress
 from eagleray.features.runs.model import RunPlan, RunState, ServerPlan, ServerStatus
@@ -24,6 +25,8 @@ TOKEN = FirstToken("token", "m")
 
 class Server:
     """A place and a probe in one: what answers is set by the time that has passed."""
+
+    schedule = SERVER_START
 
     def __init__(
         self,

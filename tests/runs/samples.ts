@@ -54,6 +54,7 @@ export function aRun(changes: Partial<Run> = {}): Run {
     can_restart: true,
     confirm_stop: "",
     picture: null,
+    server: null,
     ...changes,
   };
 }

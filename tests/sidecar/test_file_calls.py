@@ -21,6 +21,7 @@ from eagleray.common.off_loop import off_loop
 from eagleray.features.clusters import messages as clusters
 from eagleray.features.debugging import messages as debugging
 from eagleray.features.hangs import messages as hangs
+from eagleray.features.inference import messages as inference
 from eagleray.features.inspections import messages as inspections
 from eagleray.features.pdb import messages as pdb
 from eagleray.features.presets import messages as presets
@@ -251,6 +252,16 @@ async def ask_about_hangs(panel: Panel, cluster: str, folder: Path) -> None:
     await panel.ask(hangs.OF_GROUP, cluster=cluster, title="Policy.train", post_mortem=False)
 
 
+async def ask_about_servers(panel: Panel, folder: Path) -> None:
+    command = f"{sys.executable} -c pass"
+    started = await panel.ask(inference.START, command=command, cwd=str(folder), name="mine")
+    listed = await panel.ask(inference.LIST)
+    assert [server["run"] for server in listed["servers"]] == [started["run"]]
+    variables = await panel.ask(inference.VARIABLES, name="http://127.0.0.1:9/v1")
+    assert variables["variables"]["OPENAI_API_KEY"] == "EMPTY"
+    await panel.ask(runs.STOP, id=started["run"])
+
+
 async def ask_about_rollouts(panel: Panel, folder: Path) -> None:
     path = folder / "dump.jsonl"
     listed = await panel.ask(rollouts.PAGE, path=str(path))
@@ -271,6 +282,7 @@ async def test_no_request_makes_a_file_call_in_the_event_loop(
     await ask_about_runs(panel, tmp_path)
     await ask_about_reports(panel, cluster, tmp_path)
     await ask_about_hangs(panel, cluster, tmp_path)
+    await ask_about_servers(panel, tmp_path)
     await ask_about_rollouts(panel, tmp_path)
     await panel.ask(clusters.REMOVE, cluster=cluster)
     assert all_requests() - panel.asked == set()

@@ -14,10 +14,21 @@ export const BREAKPOINTS = request<SetBreakpoints, Nothing>("eagleray/runs/break
 export const PAUSE = request<PauseWorker, Nothing>("eagleray/runs/pause");
 export const OUTPUT = request<OutputFrom, OutputPiece>("eagleray/runs/output");
 
+/** The inference server that a run is; `url` is "" before it listens, `reason` why it isn't ready. */
+export interface RunServer {
+  readonly name: string;
+  readonly state: "starting" | "ready" | "unhealthy" | "stopping" | "stopped" | "failed";
+  readonly url: string;
+  readonly model: string;
+  readonly reason: string;
+  readonly warning: string;
+}
+
 /**
  * `arguments`: those of the program; `started` and `ended` (0: not yet) are seconds since 1970;
  * `reason`: why it failed; `output`: the file of its output; `confirm_stop`: asked before a stop;
- * `picture`: the last that was taken because nothing was printed.
+ * `picture`: the last that was taken because nothing was printed; `server`: only of an inference
+ * server.
  */
 export interface Run {
   readonly id: string;
@@ -43,6 +54,7 @@ export interface Run {
   readonly can_restart: boolean;
   readonly confirm_stop: string;
   readonly picture: RunPicture | null;
+  readonly server: RunServer | null;
 }
 
 /** All stored runs, the newest first. */

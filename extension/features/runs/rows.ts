@@ -219,7 +219,7 @@ function runTexts(view: RunsView, { run }: RunRow): RowTexts {
     id: `run ${run.id}`,
     label: runName(run, isLive(run) ? labelRoom(progress, RUN_LEVEL) : undefined),
     description: isLive(run)
-      ? dotted(stuck, progress, isJob ? where : "", note)
+      ? dotted(stuck, progress, serverText(run), isJob ? where : "", note)
       : dotted(started, endText(run, reason, took), recording.text, note === reason ? "" : note),
     tooltip: lines(
       run.command,
@@ -229,6 +229,8 @@ function runTexts(view: RunsView, { run }: RunRow): RowTexts {
       run.preset === "" ? "" : l10n.t("Preset: {0}", run.preset),
       l10n.t("Started: {0}", started),
       `${state}, ${took}`,
+      run.server === null ? "" : dotted(run.server.name, run.server.model, run.server.url),
+      run.server?.warning ?? "",
       recording.sentence,
       pictureText(run, now_s),
       run.note,
@@ -238,6 +240,7 @@ function runTexts(view: RunsView, { run }: RunRow): RowTexts {
       l10n.t("run {0}", plain(`${run.name} ${run.arguments}`.trim())),
       state,
       stuck,
+      isLive(run) ? serverText(run) : "",
       reason,
       recording.text,
       took,
@@ -249,6 +252,7 @@ function runTexts(view: RunsView, { run }: RunRow): RowTexts {
     ...(color === undefined ? {} : { color }),
     context:
       (isLive(run) ? ROWS.run.live : ROWS.run.ended) +
+      (run.server === null ? "" : ROWS.server) +
       (run.picture === null ? "" : ROWS.picture) +
       recording.context,
     children: childrenOf(view, run),
@@ -273,9 +277,17 @@ function pictureText({ picture }: Run, now_s: number): string {
       );
 }
 
+/** Where a server answers, or why it doesn't. */
+function serverText({ server }: Run): string {
+  if (server === null) {
+    return "";
+  }
+  return plain(server.reason || (server.state === "ready" ? server.url : ""), 300);
+}
+
 /** Why a run failed, in one line; the icon of its row says that it did. */
 export function failureReason(run: Run): string {
-  return run.state === "failed" ? run.reason || run.note : "";
+  return run.state === "failed" ? run.server?.reason || run.reason || run.note : "";
 }
 
 /** "ValueError: …", "exited · 3 m", "cancelled after 1 m". */

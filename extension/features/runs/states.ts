@@ -2,7 +2,7 @@
 
 import { l10n } from "vscode";
 
-import type { Run, RunWorkerStatus } from "./messages";
+import type { Run, RunServer, RunWorkerStatus } from "./messages";
 
 interface StateIcon {
   readonly icon: string;
@@ -31,7 +31,17 @@ const WORKER_ICONS: Readonly<Record<RunWorkerStatus["state"], StateIcon>> = {
 /** The supervisor of the run ended before it, so nobody knows whether it succeeded. */
 const UNKNOWN_END: StateIcon = { icon: "question", color: "disabledForeground" };
 
-export function runIcon({ state, code }: Run): StateIcon {
+const SERVER_ICONS: Readonly<Partial<Record<RunServer["state"], StateIcon>>> = {
+  starting: { icon: "loading~spin" },
+  ready: { icon: "server-process", color: "charts.green" },
+  unhealthy: { icon: "warning", color: "list.warningForeground" },
+};
+
+export function runIcon({ state, code, server }: Run): StateIcon {
+  const icon = server === null || state !== "running" ? undefined : SERVER_ICONS[server.state];
+  if (icon !== undefined) {
+    return icon;
+  }
   return state === "exited" && code === null ? UNKNOWN_END : RUN_ICONS[state];
 }
 
@@ -55,7 +65,7 @@ export function runStateText(run: Run): string {
     case "starting":
       return l10n.t("starting");
     case "running":
-      return l10n.t("running");
+      return run.server === null ? l10n.t("running") : serverStateText(run.server);
     case "paused":
       return pausedText(run);
     case "stopping":
@@ -104,5 +114,18 @@ export function endingText({ name, state, code }: Run, took: string): string {
       return code === null
         ? l10n.t("{0} exited after {1}.", name, took)
         : l10n.t("{0} exited with code {1} after {2}.", name, code, took);
+  }
+}
+
+function serverStateText({ state }: RunServer): string {
+  switch (state) {
+    case "starting":
+      return l10n.t("starting");
+    case "ready":
+      return l10n.t("ready");
+    case "unhealthy":
+      return l10n.t("unhealthy");
+    default:
+      return l10n.t("running");
   }
 }

@@ -192,6 +192,7 @@ RUN_WORKER = (
     "python",
 )
 _RUN_LINE = ("path", "line", "state", "moved_to", "workers", "reason")
+_RUN_SERVER = ("name", "state", "url", "model", "reason", "warning")
 _RUN_PICTURE = ("path", "taken_at", "kind", "sentence", "is_stuck")
 RUN: Shape = {
     **_VERSION,
@@ -223,6 +224,11 @@ RUN: Shape = {
         f"{{{', '.join(_RUN_PICTURE)}}}: taken because nothing was printed, null for none",
         "object or null",
         _RUN_PICTURE,
+    ),
+    "server": Field(
+        f"{{{', '.join(_RUN_SERVER)}}}: of an inference server, null for any other run",
+        "object or null",
+        _RUN_SERVER,
     ),
 }
 _SERVER: Shape = {

@@ -75,6 +75,8 @@ RUN_FOLDERS = PollSchedule(((60.0, 2.0), (600.0, 10.0)), 60.0)
 DEPARTED_NODE = PollSchedule(((60.0, 20.0), (600.0, 120.0)), 600.0)
 # An inference server since its start.  It may take 10 minutes, and is ready at most 0.2 s after its first token.
 SERVER_START = PollSchedule(((10.0, 0.05), (60.0, 0.1)), 0.15)
+# One that runs in a job: each poll is a connection through a route.
+SERVER_IN_JOB = PollSchedule(((60.0, 0.5), (600.0, 2.0)), 5.0)
 # The `/health` of one that is ready, which engines note in their logs.
 SERVER_HEALTH = PollSchedule(((60.0, 5.0),), 15.0)
 # A growing file, where inotify doesn't report that it grows.

@@ -6,6 +6,7 @@ from eagleray.app import App, Settings, build_app
 from eagleray.features.clusters import handlers as clusters
 from eagleray.features.debugging import handlers as debugging
 from eagleray.features.hangs import handlers as hangs
+from eagleray.features.inference import handlers as inference
 from eagleray.features.inspections import handlers as inspections
 from eagleray.features.pdb import handlers as pdb
 from eagleray.features.presets import handlers as presets
@@ -48,4 +49,5 @@ def register(server: RequestServer, app: App) -> None:
     profiling.register(server, app.profiling, app.runs)
     reports.register(server, app.reports)
     hangs.register(server, app.pictures, app.sentences)
+    inference.register(server, app.servers)
     rollouts.register(server, app.trajectories)

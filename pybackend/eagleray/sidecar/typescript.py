@@ -29,6 +29,7 @@ FEATURES = (
     "profiling",
     "reports",
     "hangs",
+    "inference",
     "rollouts",
 )
 

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+from functools import partial
 from typing import Any
 
 from attrs import evolve
@@ -19,19 +20,24 @@ from eagleray.common.retry import WATCHED_JOB
 from eagleray.features.hangs.collecting.srun_jobs import srun_below
 from eagleray.features.hangs.model import Picture, PictureTarget
 from eagleray.features.hangs.pictures import Pictures
+from eagleray.features.inference.engines import LOOPBACK
 from eagleray.features.inference.probing import ServerProbe
+from eagleray.features.inference.servers import server_host
+from eagleray.features.inference.sockets import ServerAddress
 from eagleray.features.profiling.class_matches import MatchingCollector
 from eagleray.features.profiling.store import output_folder
 from eagleray.features.runs.model import ProcessIdentity, RunPlan, RunState
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.records import RunRecord, RunRecords
-from eagleray.features.runs.remote_files import remote_reports_folder
+from eagleray.features.runs.remote_files import login_of, remote_reports_folder
 from eagleray.features.runs.run_discovery import HomeCluster, joined_in, own_dashboards
 from eagleray.features.runs.supervisor_process import ALREADY_SUPERVISED
+from eagleray.protocol.route_spec import RouteSpec
 from eagleray.ray.dashboard import Dashboard
 from eagleray.supervisor.launchers.factory import LauncherFactory
 from eagleray.supervisor.run_watch import RunWatch
-from eagleray.supervisor.server_watch import LocalPlace, ServerWatch
+from eagleray.supervisor.server_places import JobPlace, LocalPlace, ServerPlace, SlurmPort
+from eagleray.supervisor.server_watch import ServerWatch
 from eagleray.supervisor.stuck_watch import StuckWatch
 from eagleray.supervisor.supervisor import RunSupervisor
 from eagleray.tools.processes import born
@@ -81,7 +87,7 @@ async def _supervise(record: RunRecord, access: dict[str, Any]) -> None:
             watch,
             reports=_reports(parts, record, plan, home),
             stuck=_stuck_watch(record, plan, output, parts.pictures),
-            server=_server_watch(record, plan),
+            server=_server_watch(parts, record, plan),
         )
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, supervisor.stop)
         ours = ProcessIdentity(os.getpid(), born(os.getpid()))
@@ -137,11 +143,32 @@ def _stuck_watch(
     )
 
 
-def _server_watch(record: RunRecord, plan: RunPlan) -> ServerWatch | None:
+def _server_watch(parts: App, record: RunRecord, plan: RunPlan) -> ServerWatch | None:
     if plan.server is None:
         return None
-    place = LocalPlace(plan.server.port)
+    place = _server_place(parts, record, plan, plan.server.port)
     return ServerWatch(record, plan.server, place, ServerProbe(record.server_key()))
+
+
+def _server_place(parts: App, record: RunRecord, plan: RunPlan, port: int) -> ServerPlace:
+    if plan.kind == "job":
+        return JobPlace(port, record.output, partial(_port_of_head, parts, plan.cluster))
+    if plan.kind != "sbatch":
+        return LocalPlace(port)
+
+    async def open_routes(routes: list[RouteSpec], host: str, port: int, local: int | None) -> str:
+        return (await parts.adapters.routes.open_socket(routes, host, port, local)).socket
+
+    return JobPlace(port, record.output, SlurmPort(parts.queue, login_of(plan), open_routes).open)
+
+
+async def _port_of_head(parts: App, cluster: str, job: str, port: int) -> ServerAddress:
+    """Drivers of jobs run on the head node, whose address is that of the dashboard."""
+    host = server_host(cluster)
+    if host != LOOPBACK or parts.connections.is_local(cluster):
+        return ServerAddress(host, port)
+    opened = await parts.connections.open_port(cluster, LOOPBACK, port, 0, shared=False)
+    return ServerAddress(LOOPBACK, int(opened.socket.rpartition(":")[2]))
 
 
 def _reports(

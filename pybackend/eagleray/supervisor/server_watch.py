@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Protocol
 
 from attrs import evolve
 
 from eagleray.common.l10n import t
-from eagleray.common.off_loop import off_loop
-from eagleray.common.retry import SERVER_HEALTH, SERVER_START, Backoff
+from eagleray.common.retry import SERVER_HEALTH, Backoff
 from eagleray.features.inference.engines import BY_NAME
 from eagleray.features.inference.failures import last_text, reason_of
 from eagleray.features.inference.owners import owner_of_port
 from eagleray.features.inference.probing import HEALTH_S, STARTING_HEALTH_S, FirstToken, Health
-from eagleray.features.inference.sockets import ProgramSockets, ServerAddress
+from eagleray.features.inference.sockets import ServerAddress
 from eagleray.features.runs.model import RunState, ServerPlan, ServerStatus
 from eagleray.features.runs.records import RunRecord
-from eagleray.tools.processes import lives, process_tree
+from eagleray.supervisor.server_places import ServerPlace
 
 # A silent server is asked again before it counts as unhealthy.
 MOST_SILENCES = 2
@@ -30,8 +26,6 @@ MOST_SILENCES = 2
 FOREIGN = Backoff(first_s=0.2, longest_s=30.0)
 # How long any of several ports may take for its health; the server itself answers the next request.
 _ANY_PORT_S = 1.0
-END_STEPS = ((signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0))
-_END_POLL_S = 0.05
 
 
 class Probe(Protocol):
@@ -44,59 +38,6 @@ class Probe(Protocol):
     ) -> FirstToken: ...
 
     async def close(self) -> None: ...
-
-
-class ServerPlace(Protocol):
-    """Where the server runs: on this machine, or behind a route."""
-
-    async def addresses(self, state: RunState) -> Sequence[ServerAddress]:
-        """The addresses at which it may answer, as this machine reaches them."""
-
-    async def end_rest(self) -> None:
-        """Ends what the end of its program has left of it."""
-
-    async def close(self) -> None: ...
-
-
-class LocalPlace:
-    """A program of this machine: its sockets, and all processes that it has started."""
-
-    def __init__(self, port: int) -> None:
-        self._port = port
-        self._sockets = ProgramSockets()
-        self._program = (0, 0.0)
-
-    async def addresses(self, state: RunState) -> Sequence[ServerAddress]:
-        program = state.program
-        if program is None:
-            return []
-        self._program = (program.pid, program.born)
-        return await off_loop(partial(self._sockets.addresses, program, self._port))
-
-    async def end_rest(self) -> None:
-        """An engine's processes keep its GPU memory and port when only its API server is killed."""
-        for number, limit_s in END_STEPS:
-            rest = await off_loop(self._rest)
-            for pid in rest:
-                send_to(pid, number)
-            for _ in range(int(limit_s / _END_POLL_S) if rest else 0):
-                if not any(lives(pid, birth) for pid, birth in rest.items()):
-                    break
-                await asyncio.sleep(_END_POLL_S)
-
-    def _rest(self) -> dict[int, float]:
-        tree = {**self._sockets.tree, **process_tree(*self._program)} if self._program[0] else {}
-        return {pid: birth for pid, birth in tree.items() if lives(pid, birth)}
-
-    async def close(self) -> None:
-        """It holds nothing."""
-
-
-def send_to(pid: int, number: signal.Signals) -> None:
-    try:
-        os.kill(pid, number)
-    except (ProcessLookupError, PermissionError):
-        return
 
 
 class ServerWatch:
@@ -148,7 +89,7 @@ class ServerWatch:
         """Polls until it is cancelled."""
         while True:
             await self.poll()
-            schedule = SERVER_START if self._status.phase == "starting" else SERVER_HEALTH
+            schedule = self._place.schedule if self._status.phase == "starting" else SERVER_HEALTH
             await asyncio.sleep(schedule.interval_s(self._now() - self._since))
 
     async def close(self) -> None:

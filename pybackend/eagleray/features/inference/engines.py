@@ -7,11 +7,13 @@ Sources: vLLM 0.32 (`vllm serve --help`: host is every address by default; VLLM_
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 
 from attrs import frozen
 
+LOOPBACK = "127.0.0.1"
 HOST = "--host"
 PORT = "--port"
 KEY = "--api-key"
@@ -110,7 +112,7 @@ def completed(
     environ: Mapping[str, str],
     is_free: Callable[[int], bool],
     *,
-    host: str = "127.0.0.1",
+    host: str = LOOPBACK,
     key_variable: str = "",
 ) -> ServerCommand:
     """The command with host, port and place of its key, where it is an engine's and doesn't name them.
@@ -139,6 +141,28 @@ def completed(
         "" if key else variable,
         "" if has_own_place or variable else engine.key_option,
         _model(argv, match),
+    )
+
+
+def of_script(
+    argv: Sequence[str], text: str, environ: Mapping[str, str], key_variable: str
+) -> ServerCommand:
+    """The command `argv` that submits a script: what the script starts is recognised, and nothing is added to it."""
+    try:
+        words = shlex.split(text, comments=True)
+    except ValueError:
+        words = text.split()
+    match = match_engine(words)
+    variable = key_variable or (match.engine.key_variable if match else "")
+    key = option(words, KEY) or environ.get(variable, "")
+    return ServerCommand(
+        tuple(argv),
+        match.engine.name if match else "",
+        _port(option(words, PORT)) or (match.engine.port if match else 0),
+        key,
+        "" if key else variable,
+        "",
+        _model(words, match) if match else "",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 
+from eagleray.features.inference.errors import server_not_ready
 from eagleray.features.inference.model import InferenceServer
 
 # OpenAI's clients refuse an empty key; servers without one ignore it.
@@ -11,7 +12,12 @@ NO_KEY = "EMPTY"
 
 
 def environment_of(server: InferenceServer) -> dict[str, str]:
-    """The variables of OpenAI's and Anthropic's clients, and of AReaL, whose addresses have no scheme and no `/v1`."""
+    """The variables of OpenAI's and Anthropic's clients, and of AReaL, whose addresses have no scheme and no `/v1`.
+
+    Raises `server-not-ready` for a server that doesn't listen.
+    """
+    if not server.url:
+        raise server_not_ready(server.name, server.reason)
     root = server.url.removesuffix("/v1")
     key = server.api_key or NO_KEY
     return {

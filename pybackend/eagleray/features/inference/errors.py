@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
+from eagleray.common.redact import redact_text
 
 
 def unknown_server(name: str) -> EaglerayError:
@@ -33,8 +34,16 @@ def bad_server_name(name: str) -> EaglerayError:
 def bad_server_url(url: str) -> EaglerayError:
     return EaglerayError(
         "bad-server-url",
-        t("“{url}” is not the address of a server.", url=printable(url)),
+        t("“{url}” is not the address of a server.", url=printable(redact_text(url))),
         t("Use an address such as http://127.0.0.1:8000/v1."),
+    )
+
+
+def bad_server_command(why: str) -> EaglerayError:
+    return EaglerayError(
+        "bad-server-command",
+        t("The command can't be read: {reason}.", reason=printable(why)),
+        t("Check its quotes."),
     )
 
 
@@ -72,7 +81,7 @@ def server_failed(name: str, reason: str, output: str) -> EaglerayError:
 def server_not_ready(name: str, reason: str) -> EaglerayError:
     return EaglerayError(
         "server-not-ready",
-        reason or t("{name} isn't ready.", name=printable(name, 60)),
+        reason or t("{name} doesn't listen yet.", name=printable(name, 60)),
         t("The log of {name} has the details.", name=printable(name, 60)),
     )
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from attrs import field, frozen
 
-from eagleray.features.runs.model import RunState, ServerStatus
+from eagleray.features.runs.model import ServerState, ServerStatus, server_state
 from eagleray.features.runs.records import StoredRun
-
-ServerState = Literal["starting", "ready", "unhealthy", "stopping", "stopped", "failed"]
 
 
 @frozen
@@ -47,7 +43,7 @@ def server_of(run: StoredRun, api_key: str) -> InferenceServer:
         name=plan.name,
         url=status.url,
         api_key=api_key,
-        state=state_of(state),
+        state=server_state(state),
         model=status.model or plan.model,
         engine=plan.engine,
         run_id=run.record.id,
@@ -56,19 +52,3 @@ def server_of(run: StoredRun, api_key: str) -> InferenceServer:
         started=state.started,
         is_watched=state.phase != "unwatched",
     )
-
-
-def state_of(state: RunState) -> ServerState:
-    """1. That of its run, once that ends.
-
-    2. Unhealthy while no supervisor watches it, until it is asked.
-    3. As its supervisor reports it.
-    """
-    if state.phase == "stopping":
-        return "stopping"
-    if state.is_over:
-        ended_well = state.phase == "cancelled" or (state.phase == "exited" and state.code == 0)
-        return "stopped" if ended_well else "failed"
-    if state.phase == "unwatched":
-        return "unhealthy"
-    return state.server.phase if state.server else "starting"

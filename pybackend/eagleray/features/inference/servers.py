@@ -8,6 +8,7 @@ import re
 import secrets
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 from attrs import evolve, field, frozen
 from yarl import URL
@@ -15,7 +16,9 @@ from yarl import URL
 from eagleray.common.folder_changes import FolderChanges
 from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.tasks import wait_for_event
-from eagleray.features.inference.engines import completed
+from eagleray.features.clusters.addresses import host_and_port, parse_address
+from eagleray.features.clusters.job_head import is_loopback
+from eagleray.features.inference.engines import LOOPBACK, ServerCommand, completed, of_script
 from eagleray.features.inference.errors import (
     bad_server_name,
     bad_server_url,
@@ -30,6 +33,7 @@ from eagleray.features.inference.model import InferenceServer, server_of
 from eagleray.features.inference.owners import is_free, owner_of_port
 from eagleray.features.inference.probing import ServerProbe
 from eagleray.features.inference.stored import AddedServer, AddedServers
+from eagleray.features.runs.kinds import kind_of, script_at
 from eagleray.features.runs.model import RunPlan, ServerPlan
 from eagleray.features.runs.preparing import RunPreparation, RunRequest
 from eagleray.features.runs.run_status import with_current_state
@@ -120,15 +124,11 @@ class Servers:
     async def prepare(self, request: ServerRequest) -> ServerStart:
         """The plan; raises if its name or port is taken."""
         environ = {**os.environ, **request.env}
-        command = await off_loop(
-            partial(completed, request.argv, environ, is_free, key_variable=request.key_variable)
-        )
+        command = await off_loop(partial(_command_of, request, environ))
         stored = await off_loop(self.stored)
         name = _free_name(
             request.name or command.engine or "server", stored, given=bool(request.name)
         )
-        if not request.cluster:
-            await self._check_port(command.port)
         plan = await self._preparing.plan(
             RunRequest(
                 path="",
@@ -140,6 +140,8 @@ class Servers:
                 python=request.python,
             )
         )
+        if plan.kind not in ("job", "sbatch"):
+            await self._check_port(command.port)
         has_place = command.key_variable or command.key_option
         key = command.key or (_KEY.format(secrets.token_urlsafe(24)) if has_place else "")
         server = ServerPlan(
@@ -198,7 +200,7 @@ class Servers:
         if server.is_live:
             await self.stop(server.run_id, confirmed=confirmed)
         run = await off_loop(partial(self._runs.load, server.run_id))
-        if run.plan.server is not None and not run.plan.cluster:
+        if run.plan.server is not None and run.plan.kind not in ("job", "sbatch"):
             await self._check_port(run.plan.server.port)
         return await self._runs.start(run.plan, confirmed=confirmed, server_key=server.api_key)
 
@@ -236,6 +238,33 @@ class Servers:
         finally:
             await probe.close()
         return evolve(server, state="ready" if health == "ok" else "unhealthy")
+
+
+def server_host(cluster: str) -> str:
+    """Where a job of that cluster has to listen so that this machine reaches it: loopback, if a route leads there."""
+    address = parse_address(cluster) if cluster else None
+    if address is None or not address.is_direct:
+        return LOOPBACK
+    host, _ = host_and_port(address.id)
+    return LOOPBACK if is_loopback(host) else host
+
+
+def _command_of(request: ServerRequest, environ: Mapping[str, str]) -> ServerCommand:
+    """Reads the script of a job."""
+    if kind_of("", request.argv, request.cwd) == "sbatch":
+        script = script_at("sbatch", request.argv)
+        try:
+            text = (Path(request.cwd) / script).read_text("utf-8", "replace")
+        except OSError:
+            text = ""
+        return of_script(request.argv, text, environ, request.key_variable)
+    return completed(
+        request.argv,
+        environ,
+        is_free,
+        host=server_host(request.cluster),
+        key_variable=request.key_variable,
+    )
 
 
 def base_url(written: str) -> str:

@@ -18,9 +18,11 @@ from eagleray.features.runs.interpreters import Interpreters
 from eagleray.features.runs.model import (
     InterpreterFacts,
     RunPlan,
+    ServerStatus,
     arguments_text,
     command_text,
     exact_command,
+    server_state,
 )
 from eagleray.features.runs.preflight import check
 from eagleray.features.runs.preparing import RunPreparation
@@ -168,6 +170,21 @@ def wire_run(run: StoredRun) -> messages.Run:
         if plan.kind == "sbatch" and state.external_id and not state.is_over
         else "",
         picture=state.picture,
+        server=_wire_server(run),
+    )
+
+
+def _wire_server(run: StoredRun) -> messages.RunServer | None:
+    plan, status = run.plan.server, run.state.server or ServerStatus("starting")
+    if plan is None:
+        return None
+    return messages.RunServer(
+        plan.name,
+        server_state(run.state),
+        status.url,
+        status.model or plan.model,
+        redact_text(status.reason),
+        status.warning,
     )
 
 

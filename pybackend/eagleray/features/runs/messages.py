@@ -13,14 +13,27 @@ from eagleray.features.runs.model import (
     Phase,
     RunPicture,
     RunWorkerStatus,
+    ServerState,
 )
 from eagleray.protocol.runs import Breakpoint
 from eagleray.wire.requests import Notification, Request
 
 
 @frozen
+class RunServer:
+    """The inference server that a run is; `url` is "" before it listens, `reason` why it isn't ready."""
+
+    name: str
+    state: ServerState
+    url: str
+    model: str
+    reason: str
+    warning: str
+
+
+@frozen
 class Run:
-    """`arguments`: those of the program; `started` and `ended` (0: not yet) are seconds since 1970; `reason`: why it failed; `output`: the file of its output; `confirm_stop`: asked before a stop; `picture`: the last that was taken because nothing was printed."""
+    """`arguments`: those of the program; `started` and `ended` (0: not yet) are seconds since 1970; `reason`: why it failed; `output`: the file of its output; `confirm_stop`: asked before a stop; `picture`: the last that was taken because nothing was printed; `server`: only of an inference server."""
 
     id: str
     name: str
@@ -45,6 +58,7 @@ class Run:
     can_restart: bool
     confirm_stop: str
     picture: RunPicture | None = None
+    server: RunServer | None = None
 
 
 @frozen

@@ -27,6 +27,7 @@ ProfiledWorkerPhase = Literal["armed", "recording", "writing", "ended", "missing
 ProfilePhase = Literal["idle", "recording", "writing", "gathering", "gathered", "failed"]
 # "ready": it has generated a token.  "unhealthy": it listens, but its answers are errors, or none come.
 ServerPhase = Literal["starting", "ready", "unhealthy"]
+ServerState = Literal["starting", "ready", "unhealthy", "stopping", "stopped", "failed"]
 
 # A worker in such a state writes no further report.
 FINAL_PHASES: frozenset[str] = frozenset({"ended", "missing"})
@@ -282,6 +283,23 @@ class RunState:
     @property
     def is_over(self) -> bool:
         return self.phase in ("exited", "failed", "cancelled")
+
+
+def server_state(state: RunState) -> ServerState:
+    """The state of the inference server that a run is.
+
+    1. That of its run, once that ends.
+    2. Unhealthy while no supervisor watches it.
+    3. As its supervisor reports it.
+    """
+    if state.phase == "stopping":
+        return "stopping"
+    if state.is_over:
+        ended_well = state.phase == "cancelled" or (state.phase == "exited" and state.code == 0)
+        return "stopped" if ended_well else "failed"
+    if state.phase == "unwatched":
+        return "unhealthy"
+    return state.server.phase if state.server else "starting"
 
 
 def _script_copy(value: Any, _: type) -> ScriptCopy:

@@ -1,0 +1,113 @@
+/** The server whose variables new terminals and launch configurations of this window get. */
+
+import * as vscode from "vscode";
+
+import type { App } from "../../app";
+import type { Disposable } from "../../common/disposables";
+import type { Run } from "../runs/messages";
+import { VARIABLES } from "./messages";
+
+const CHOSEN = "eagleray.server";
+/** The newest run of a server is up while its state is one of these. */
+const UP: readonly string[] = ["ready", "unhealthy"];
+
+type Variables = Readonly<Record<string, string>>;
+
+/**
+ * The name is kept in the workspace's state; the variables, of which one is a key, are in memory and in terminals only.
+ * They are removed when the server ends.
+ */
+export class ChosenServer implements Disposable, vscode.DebugConfigurationProvider {
+  private source = "";
+  private reading: Promise<Variables> = Promise.resolve({});
+  private readonly listening: Disposable;
+
+  constructor(private readonly app: App) {
+    this.listening = app.runs.onChanged(({ runs }) => {
+      this.update(runs);
+    });
+  }
+
+  dispose(): void {
+    this.listening.dispose();
+    this.collection()?.clear();
+  }
+
+  get name(): string {
+    return this.app.context.workspaceState.get<string>(CHOSEN) ?? "";
+  }
+
+  /** "" for none. */
+  async choose(name: string): Promise<void> {
+    await this.app.context.workspaceState.update(CHOSEN, name);
+    this.update(this.app.runs.value.runs);
+    await this.reading;
+  }
+
+  /** Variables of the configuration itself have priority. */
+  async resolveDebugConfiguration(
+    _folder: vscode.WorkspaceFolder | undefined,
+    config: vscode.DebugConfiguration,
+  ): Promise<vscode.DebugConfiguration> {
+    const variables = config.request === "launch" ? await this.reading : {};
+    if (Object.keys(variables).length === 0) {
+      return config;
+    }
+    return { ...config, env: { ...variables, ...(config["env"] as Variables | undefined) } };
+  }
+
+  private update(runs: readonly Run[]): void {
+    const source = this.sourceOf(runs);
+    if (source !== this.source) {
+      this.source = source;
+      this.reading = source === "" ? Promise.resolve({}) : this.read(this.name);
+      void this.reading.then((variables) => {
+        if (source === this.source) {
+          this.show(variables);
+        }
+      });
+    }
+  }
+
+  /** What the variables come from: a run that is up, or an address that was added; "" for nothing. */
+  private sourceOf(runs: readonly Run[]): string {
+    const name = this.name;
+    const run = runs.find(({ server }) => server?.name === name);
+    if (name === "" || run === undefined) {
+      return name;
+    }
+    return UP.includes(run.server?.state ?? "") ? `${name} ${run.id}` : "";
+  }
+
+  private async read(name: string): Promise<Variables> {
+    try {
+      return (await this.app.sidecar.request(VARIABLES, { name })).variables;
+    } catch (error) {
+      // It was removed, or the sidecar has just ended.
+      this.app.log.info(`no variables of the server ${name}: ${String(error)}`);
+      return {};
+    }
+  }
+
+  private show(variables: Variables): void {
+    const collection = this.collection();
+    collection?.clear();
+    for (const [name, value] of Object.entries(variables)) {
+      collection?.replace(name, value);
+    }
+  }
+
+  /** One of its own, since the editor would write the other, which has the `eagleray` command, to its disk. */
+  private collection(): vscode.EnvironmentVariableCollection | undefined {
+    const workspaceFolder = vscode.workspace.workspaceFolders?.[0];
+    if (workspaceFolder === undefined) {
+      return undefined;
+    }
+    const collection = this.app.context.environmentVariableCollection.getScoped({
+      workspaceFolder,
+    });
+    collection.persistent = false;
+    collection.description = vscode.l10n.t("Variables of the server {0}", this.name);
+    return collection;
+  }
+}

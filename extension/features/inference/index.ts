@@ -1,0 +1,34 @@
+/** Inference servers: their commands, and the variables of the chosen one in launch configurations and terminals. */
+
+import * as vscode from "vscode";
+
+import type { App } from "../../app";
+import { lazily, registerCommands } from "../../commands";
+import type { Disposable } from "../../common/disposables";
+import { COMMANDS, DEBUG_TYPE } from "../../contributions";
+import { ifTrusted } from "../../workspace";
+import { ChosenServer } from "./chosen_server";
+
+/** The types of launch configurations that get the variables: ours, and those of the Python debugger. */
+const LAUNCHED = [DEBUG_TYPE, "debugpy", "python"];
+
+export function register(app: App): Disposable[] {
+  const chosen = new ChosenServer(app);
+  const commands = lazily(async () => {
+    const { ServerCommands } = await import("./commands.js");
+    return new ServerCommands(app, chosen);
+  });
+  return [
+    chosen,
+    ...LAUNCHED.map((type) => vscode.debug.registerDebugConfigurationProvider(type, chosen)),
+    ...registerCommands(app, commands, [
+      [COMMANDS.startServer, "starting a server", (to) => ifTrusted(() => to.start())],
+      [COMMANDS.useServer, "choosing a server", (to, rows) => to.use(rows)],
+      [
+        COMMANDS.copyServerVariables,
+        "copying the variables of a server",
+        (to, rows) => to.copy(rows),
+      ],
+    ]),
+  ];
+}

@@ -1,0 +1,57 @@
+"""Answers the editor's requests about inference servers."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from eagleray.features.inference import messages
+from eagleray.features.inference.environment import environment_of
+from eagleray.features.inference.errors import bad_server_command
+from eagleray.features.inference.servers import ServerRequest, Servers
+
+if TYPE_CHECKING:
+    from eagleray.wire.requests import RequestServer
+
+
+def register(server: RequestServer, servers: Servers) -> None:
+    """Answers the requests of this feature."""
+    handlers = InferenceHandlers(servers)
+    server.on_request(messages.LIST, handlers.list)
+    server.on_request(messages.START, handlers.start)
+    server.on_request(messages.VARIABLES, handlers.variables)
+
+
+class InferenceHandlers:
+    """One method per request."""
+
+    def __init__(self, servers: Servers) -> None:
+        self._servers = servers
+
+    async def list(self) -> messages.ListedServers:
+        return messages.ListedServers(
+            [
+                messages.ListedServer(item.name, item.state, item.url, item.model, item.run_id)
+                for item in await self._servers.list()
+            ]
+        )
+
+    async def start(self, request: messages.StartServer) -> messages.StartedServer:
+        try:
+            argv = shlex.split(request.command)
+        except ValueError as error:
+            raise bad_server_command(str(error)) from error
+        prepared = await self._servers.prepare(
+            ServerRequest(
+                argv,
+                request.cwd,
+                request.name,
+                python=request.python,
+                workspace=request.workspace,
+            )
+        )
+        name = prepared.plan.server.name if prepared.plan.server else ""
+        return messages.StartedServer(await self._servers.start(prepared), name)
+
+    async def variables(self, request: messages.ServerName) -> messages.ServerVariables:
+        return messages.ServerVariables(environment_of(await self._servers.resolve(request.name)))

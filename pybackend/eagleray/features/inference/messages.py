@@ -1,0 +1,66 @@
+"""The requests of the feature `inference` and their records, printed as `extension/features/inference/messages.ts`."""
+
+from __future__ import annotations
+
+from types import NoneType
+
+from attrs import frozen
+
+from eagleray.features.runs.model import ServerState
+from eagleray.wire.requests import Request
+
+
+@frozen
+class ListedServer:
+    """A server without its key; `run` is "" for an address that was added."""
+
+    name: str
+    state: ServerState
+    url: str
+    model: str
+    run: str
+
+
+@frozen
+class ListedServers:
+    """All servers, the newest first."""
+
+    servers: list[ListedServer]
+
+
+@frozen
+class StartServer:
+    """`command` is a line as it is typed in a shell; `name` "" is that of the engine."""
+
+    command: str
+    cwd: str
+    name: str = ""
+    python: str = ""
+    workspace: str = ""
+
+
+@frozen
+class StartedServer:
+    """Its run and name; it may still be starting."""
+
+    run: str
+    name: str
+
+
+@frozen
+class ServerName:
+    """A server by its name."""
+
+    name: str
+
+
+@frozen
+class ServerVariables:
+    """The variables by which programs use a server, its key among them: never for a view."""
+
+    variables: dict[str, str]
+
+
+LIST = Request("eagleray/inference/list", NoneType, ListedServers)
+START = Request("eagleray/inference/start", StartServer, StartedServer)
+VARIABLES = Request("eagleray/inference/variables", ServerName, ServerVariables)

@@ -1,0 +1,156 @@
+"""The places at which the inference server of a run may answer: sockets of this machine, or a port of a job behind a route."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from eagleray.common.errors import EaglerayError
+from eagleray.common.off_loop import off_loop
+from eagleray.common.retry import JOB_STATE, SERVER_IN_JOB, SERVER_START, PollSchedule
+from eagleray.features.inference.failures import last_text
+from eagleray.features.inference.sockets import ProgramSockets, ServerAddress
+from eagleray.features.runs.model import RunState
+from eagleray.protocol.route_spec import RouteSpec
+from eagleray.slurm.hostlist import expand
+from eagleray.slurm.queue import SlurmQueue
+from eagleray.tools.processes import lives, process_tree
+
+END_STEPS = ((signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0))
+_END_POLL_S = 0.05
+# As uvicorn, vLLM, SGLang and llama.cpp print where they listen; only a hint, since the texts differ by version.
+_PRINTED = re.compile(
+    r"(?:listening|running|serving|started|starting|launched).{0,60}?\bhttps?://[\w.\[\]:-]*?:(\d{2,5})\b",
+    re.IGNORECASE,
+)
+
+
+class ServerPlace(Protocol):
+    """Where the server runs: on this machine, or behind a route.  `schedule`: how often it is polled while it starts."""
+
+    @property
+    def schedule(self) -> PollSchedule: ...
+
+    async def addresses(self, state: RunState) -> Sequence[ServerAddress]:
+        """The addresses at which it may answer, as this machine reaches them."""
+
+    async def end_rest(self) -> None:
+        """Ends what the end of its program has left of it."""
+
+    async def close(self) -> None: ...
+
+
+class LocalPlace:
+    """A program of this machine: its sockets, and all processes that it has started."""
+
+    schedule = SERVER_START
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._sockets = ProgramSockets()
+        self._program = (0, 0.0)
+
+    async def addresses(self, state: RunState) -> Sequence[ServerAddress]:
+        program = state.program
+        if program is None:
+            return []
+        self._program = (program.pid, program.born)
+        return await off_loop(partial(self._sockets.addresses, program, self._port))
+
+    async def end_rest(self) -> None:
+        """An engine's processes keep its GPU memory and port when only its API server is killed."""
+        for number, limit_s in END_STEPS:
+            rest = await off_loop(self._rest)
+            for pid in rest:
+                send_to(pid, number)
+            for _ in range(int(limit_s / _END_POLL_S) if rest else 0):
+                if not any(lives(pid, birth) for pid, birth in rest.items()):
+                    break
+                await asyncio.sleep(_END_POLL_S)
+
+    def _rest(self) -> dict[int, float]:
+        tree = {**self._sockets.tree, **process_tree(*self._program)} if self._program[0] else {}
+        return {pid: birth for pid, birth in tree.items() if lives(pid, birth)}
+
+    async def close(self) -> None:
+        """It holds nothing."""
+
+
+def send_to(pid: int, number: signal.Signals) -> None:
+    try:
+        os.kill(pid, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+class JobPlace:
+    """A job: its port is that of the command, or the one that its output names.
+
+    `open_port` opens that port of the job's node as an address of this machine, which lasts as long as this process; it
+    returns None while the job has no node, and raises while nothing answers.
+    """
+
+    schedule = SERVER_IN_JOB
+
+    def __init__(
+        self,
+        port: int,
+        output: Path,
+        open_port: Callable[[str, int], Awaitable[ServerAddress | None]],
+    ) -> None:
+        self._port = port
+        self._output = output
+        self._open_port = open_port
+
+    async def addresses(self, state: RunState) -> Sequence[ServerAddress]:
+        if not state.external_id:
+            return []
+        port = self._port or await off_loop(partial(printed_port, self._output))
+        if not port:
+            return []
+        try:
+            address = await self._open_port(state.external_id, port)
+        except EaglerayError:
+            return []
+        return [] if address is None else [address]
+
+    async def end_rest(self) -> None:
+        """Ray and SLURM end the processes of a job."""
+
+    async def close(self) -> None:
+        """Its tunnel ends with this process."""
+
+
+OpenRoutes = Callable[[list[RouteSpec], str, int, "int | None"], Awaitable[str]]
+
+
+class SlurmPort:
+    """Opens ports on the first node of a SLURM job, on which its script runs; `ssh` is the login node, "" for this machine."""
+
+    def __init__(self, queue: SlurmQueue, ssh: str, open_routes: OpenRoutes) -> None:
+        self._queue = queue
+        self._ssh = ssh
+        self._open_routes = open_routes
+        self._local = 0
+
+    async def open(self, job: str, port: int) -> ServerAddress | None:
+        listed = (await self._queue.get(self._ssh, JOB_STATE.interval_s(0.0))).job(job)
+        if listed is None or listed.state != "running" or not listed.nodelist:
+            return None
+        route = RouteSpec(self._ssh, job, expand(listed.nodelist)[0])
+        socket = await self._open_routes([route], "127.0.0.1", port, self._local)
+        # The same port again, should the adapter have to open it a second time.
+        self._local = int(socket.rpartition(":")[2])
+        return ServerAddress("127.0.0.1", self._local)
+
+
+def printed_port(output: Path) -> int:
+    """The port that the last line about listening names; 0 without such a line."""
+    ports = _PRINTED.findall(last_text(output))
+    return int(ports[-1]) if ports else 0

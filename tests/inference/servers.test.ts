@@ -1,0 +1,150 @@
+// Servers in the editor: their rows, the command that starts them, and the variables of the chosen one.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { COMMANDS } from "../../extension/contributions";
+import * as inference from "../../extension/features/inference";
+import { LIST, START, VARIABLES } from "../../extension/features/inference/messages";
+import { RecordingTimes } from "../../extension/features/runs/recording_times";
+import { CHANGED, LIST as RUNS, type Run } from "../../extension/features/runs/messages";
+import { runsTexts } from "../../extension/features/runs/rows";
+import { settled, type FakeApp } from "../fakes/app";
+import { registeredForEach } from "../fakes/registered";
+import { debug, editor, Uri } from "../fakes/vscode";
+import { aRun, FOLDER } from "../runs/samples";
+
+const KEY = "sk-eagleray-of-this-test-000000";
+const URL_OF_IT = "http://127.0.0.1:8000/v1";
+
+let fake: FakeApp;
+let runs: readonly Run[] = [];
+
+registeredForEach(inference.register, (made) => {
+  fake = made;
+  runs = [];
+  editor.folders = [{ uri: Uri.file(FOLDER), name: "project", index: 0 }];
+  fake.sidecar.on(RUNS, () => ({ runs }));
+  fake.sidecar.on(VARIABLES, () => ({
+    variables: { OPENAI_BASE_URL: URL_OF_IT, OPENAI_API_KEY: KEY },
+  }));
+  fake.sidecar.on(START, () => {
+    runs = [server("starting")];
+    return { run: "0123456789ab", name: "vllm" };
+  });
+});
+
+function server(
+  state: NonNullable<Run["server"]>["state"],
+  changes: Partial<NonNullable<Run["server"]>> = {},
+): Run {
+  const url = state === "starting" ? "" : URL_OF_IT;
+  const of = { name: "vllm", state, url, model: "Qwen/Q", reason: "", warning: "", ...changes };
+  return aRun({
+    name: "vllm",
+    command: "vllm serve Qwen/Q",
+    kind: "command",
+    state: state === "stopped" ? "cancelled" : state === "failed" ? "failed" : "running",
+    server: of,
+  });
+}
+
+async function list(...listed: Run[]): Promise<void> {
+  runs = listed;
+  fake.sidecar.notify(CHANGED, { runs: listed });
+  await settled();
+  await settled();
+}
+
+function texts(run: Run): ReturnType<typeof runsTexts> {
+  const view = {
+    runs: { runs: [run] },
+    clusters: { clusters: [], hints: [], jobs: [], hosts: [] },
+    profiled: { runs: [] },
+    recordings: new RecordingTimes(),
+    now_s: 1060,
+  };
+  return runsTexts(view, { row: "run", run });
+}
+
+/** Selects the first item of a list, and types the command. */
+function typing(command: string): void {
+  editor.answer = ({ kind, options }) =>
+    kind === "pick" ? (options["items"] as readonly unknown[])[0] : command;
+}
+
+async function started(): Promise<void> {
+  typing("vllm serve Qwen/Q");
+  await editor.commands.get(COMMANDS.startServer)?.();
+  await list(server("ready"));
+}
+
+async function launched(config: Record<string, unknown>): Promise<unknown> {
+  await debug.startDebugging(undefined, { type: "debugpy", name: "agent", ...config });
+  return debug.sessions.at(-1)?.configuration["env"];
+}
+
+test("the row of a server says where it answers, or why it doesn't", () => {
+  assert.match(texts(server("ready")).description, /^ready.*http:\/\/127\.0\.0\.1:8000\/v1/);
+  assert.match(texts(server("starting")).description, /^starting/);
+  const refused = texts(server("unhealthy", { reason: "The server rejects the API key." }));
+  assert.match(refused.description, /unhealthy.*rejects the API key/);
+  assert.equal(refused.icon, "warning");
+  const failed = texts(server("failed", { reason: "Port 8000 is already taken by eve." }));
+  assert.match(failed.description, /Port 8000 is already taken by eve\./);
+  assert.equal(texts(server("ready")).context, "run.live.server");
+});
+
+test("starting a server keeps its command and uses its variables when it is ready", async () => {
+  typing("vllm serve Qwen/Q");
+  await editor.commands.get(COMMANDS.startServer)?.();
+  assert.equal((fake.sidecar.sentTo(START)[0] as { command: string }).command, "vllm serve Qwen/Q");
+  await list(server("starting"));
+  assert.equal(fake.terminalVariables.values.size, 0);
+  await list(server("ready"));
+  assert.equal(fake.terminalVariables.values.get("OPENAI_API_KEY"), KEY);
+  assert.equal(fake.terminalVariables.persistent, false);
+  editor.asked = [];
+  await editor.commands.get(COMMANDS.startServer)?.();
+  const items = editor.asked[0]?.options["items"] as readonly { value: string }[];
+  assert.equal(items[0]?.value, "vllm serve Qwen/Q");
+});
+
+test("the variables of a server that stops are removed", async () => {
+  await started();
+  assert.equal(fake.terminalVariables.values.size, 2);
+  await list(server("stopped"));
+  assert.equal(fake.terminalVariables.values.size, 0);
+  assert.equal(await launched({ request: "launch" }), undefined);
+});
+
+test("launch configurations get the variables that they don't set", async () => {
+  await started();
+  assert.deepEqual(await launched({ request: "launch", env: { OPENAI_API_KEY: "mine" } }), {
+    OPENAI_BASE_URL: URL_OF_IT,
+    OPENAI_API_KEY: "mine",
+  });
+  assert.equal(await launched({ request: "attach" }), undefined);
+});
+
+test("no server can be chosen, so that terminals get no variables", async () => {
+  await started();
+  fake.sidecar.on(LIST, () => ({
+    servers: [
+      { name: "vllm", state: "ready" as const, url: URL_OF_IT, model: "", run: "0123456789ab" },
+    ],
+  }));
+  editor.answer = ({ options }) => (options["items"] as readonly unknown[]).at(-1);
+  await editor.commands.get(COMMANDS.useServer)?.();
+  await settled();
+  assert.equal(fake.terminalVariables.values.size, 0);
+});
+
+test("copied variables are commands of a shell", async () => {
+  await list(server("ready"));
+  const run = runs[0];
+  await editor.commands.get(COMMANDS.copyServerVariables)?.({ row: "run", run });
+  assert.equal(
+    editor.clipboard,
+    `export OPENAI_BASE_URL=${URL_OF_IT}\nexport OPENAI_API_KEY=${KEY}\n`,
+  );
+});
