@@ -88,6 +88,8 @@ export const COMMANDS = {
   startServer: "eagleray.startServer",
   useServer: "eagleray.useServer",
   copyServerVariables: "eagleray.copyServerVariables",
+  // Rollouts
+  openTrajectories: "eagleray.openTrajectories",
   // The first run
   openSample: "eagleray.openSample",
   openSampleReport: "eagleray.openSampleReport",
@@ -112,7 +114,11 @@ export const EDITORS = {
 } as const;
 
 /** Pages that aren't editors of a file; the options of a run are restored after a reload of the window. */
-export const PANELS = { runOptions: "eagleray.runOptions", picture: "eagleray.picture" } as const;
+export const PANELS = {
+  runOptions: "eagleray.runOptions",
+  picture: "eagleray.picture",
+  trajectories: "eagleray.trajectories",
+} as const;
 
 export const VIEW_CONTAINER = "eagleray";
 

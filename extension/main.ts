@@ -16,6 +16,7 @@ import * as pdb from "./features/pdb";
 import * as presets from "./features/presets";
 import * as profiling from "./features/profiling";
 import * as reports from "./features/reports";
+import * as rollouts from "./features/rollouts";
 import * as runs from "./features/runs";
 import * as sourceMapping from "./features/source_mapping";
 import * as workers from "./features/workers";
@@ -88,6 +89,7 @@ export function activate(context: vscode.ExtensionContext): Exported {
     ...reports.register(app),
     ...hangs.register(app),
     ...inference.register(app),
+    ...rollouts.register(app),
     ...firstRun.register(app),
     ...debuggingFeature.owned,
     vscode.debug.registerDebugConfigurationProvider(

@@ -27,6 +27,7 @@ const steps = [
   ["tsc", inNode("tsc"), ["-p", "."]],
   ["tsc (report page)", inNode("tsc"), ["-p", "extension/features/reports/page"]],
   ["tsc (picture page)", inNode("tsc"), ["-p", "extension/features/hangs/page"]],
+  ["tsc (trajectory page)", inNode("tsc"), ["-p", "extension/features/rollouts/page"]],
   ["tsc (options page)", inNode("tsc"), ["-p", "extension/features/presets/page"]],
   ["eslint", inNode("eslint"), ["--max-warnings=0", ...(fix ? ["--fix"] : []), "."]],
   ["prettier", inNode("prettier"), [fix ? "--write" : "--check", "--log-level=warn", "."]],

@@ -1,4 +1,4 @@
-// Bundles the pages that run in a frame of the editor, a report, the options of a run and a picture of stacks: dist/*_page.js and dist/*_page.css.
+// Bundles the pages that run in a frame of the editor, a report, the options of a run, a picture of stacks and trajectories: dist/*_page.js and dist/*_page.css.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -17,6 +17,7 @@ export async function buildPage({ folder, production, watch }) {
       report_page: "extension/features/reports/page/main.ts",
       options_page: "extension/features/presets/page/main.ts",
       picture_page: "extension/features/hangs/page/main.ts",
+      trajectory_page: "extension/features/rollouts/page/main.ts",
     },
     outdir: folder,
     bundle: true,

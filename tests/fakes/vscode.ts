@@ -16,7 +16,7 @@ import {
   FakeTerminal,
   FakeTreeView,
 } from "./vscode_views";
-import { type FakeEditorProvider, FakeWebviewPanel } from "./vscode_webviews";
+import { type FakeEditorProvider, FakeWatcher, FakeWebviewPanel } from "./vscode_webviews";
 
 export * from "./vscode_debug";
 export * from "./vscode_editor";
@@ -158,7 +158,19 @@ export const commands = {
   },
 };
 
+export class RelativePattern {
+  constructor(
+    readonly base: Uri,
+    readonly pattern: string,
+  ) {}
+}
+
 export const workspace = {
+  createFileSystemWatcher: () => {
+    const watcher = new FakeWatcher();
+    editor.watchers.push(watcher);
+    return watcher;
+  },
   saveAll: () => {
     editor.saved += 1;
     return Promise.resolve(true);

@@ -9,7 +9,7 @@ import type {
   FakeTerminal,
   FakeTreeView,
 } from "./vscode_views";
-import type { FakeEditorProvider, FakeWebviewPanel } from "./vscode_webviews";
+import type { FakeEditorProvider, FakeWatcher, FakeWebviewPanel } from "./vscode_webviews";
 
 /** What a message, box or picker showed, and how the test answers it. */
 export interface Asked {
@@ -33,6 +33,7 @@ class Editor {
   /** Editors of files, by their ids. */
   editors = new Map<string, FakeEditorProvider>();
   panels: FakeWebviewPanel[] = [];
+  watchers: FakeWatcher[] = [];
   serializers = new Map<
     string,
     { deserializeWebviewPanel(panel: unknown, state: unknown): Promise<void> }

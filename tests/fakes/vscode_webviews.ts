@@ -44,6 +44,18 @@ export class FakeWebviewPanel {
   }
 }
 
+/** A watcher of files; a test fires its events. */
+export class FakeWatcher {
+  readonly changed = new EventEmitter<Uri>();
+  readonly onDidChange = this.changed.event;
+  readonly onDidCreate = this.changed.event;
+  readonly onDidDelete = this.changed.event;
+  disposed = false;
+  dispose(): void {
+    this.disposed = true;
+  }
+}
+
 export interface FakeEditorProvider {
   resolveCustomEditor(document: { readonly uri: Uri }, panel: FakeWebviewPanel): Promise<void>;
 }

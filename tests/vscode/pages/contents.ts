@@ -12,8 +12,12 @@ import type {
 } from "../../../extension/features/presets/options_messages";
 import type { OptionsForm } from "../../../extension/features/presets/options_model";
 import { pageTexts } from "../../../extension/features/presets/options_texts";
+import { NO_QUERY } from "../../../extension/features/rollouts/list_query";
+import type { ToTrajectoryPage } from "../../../extension/features/rollouts/page_messages";
+import { trajectoryTexts } from "../../../extension/features/rollouts/trajectory_texts";
 import { PLAIN } from "../../../extension/features/runs/draft";
 import { gathering, largePicture, picture, process, stack, verdict } from "../../hangs/pictures";
+import { group, item, page, statistics } from "../../rollouts/trajectories/items";
 import { FOLDER, proposal, shortened } from "../../runs/samples";
 
 export { reportTexts } from "../../../extension/features/reports/report_texts";
@@ -249,6 +253,50 @@ function readInside(): Picture {
       { group: "world", rank: 3, reason: "gil-held", exceptions: [], awaits: [] },
     ],
   });
+}
+
+interface TrajectoryState {
+  readonly name: string;
+  readonly messages: readonly ToTrajectoryPage[];
+}
+
+/** The states of the page of trajectories. */
+export function trajectoryStates(): TrajectoryState[] {
+  const start: ToTrajectoryPage = {
+    kind: "texts",
+    texts: trajectoryTexts(),
+    path: "/home/me/rollout/12.jsonl",
+    name: "12.jsonl",
+  };
+  const rows = (shown = page()): ToTrajectoryPage => ({
+    kind: "rows",
+    query: NO_QUERY,
+    page: shown,
+  });
+  const unfinished = [{ file: "12.jsonl", line: 341, text: "{" }];
+  const raw = item({ raw: '{"task_id": 3, "prompt', turns: [], fields: [], cut: true });
+  return [
+    { name: "list", messages: [start, rows(), { kind: "statistics", statistics: statistics() }] },
+    {
+      name: "trajectory",
+      messages: [start, rows(), { kind: "item", item: item() }, { kind: "group", group: group() }],
+    },
+    { name: "broken", messages: [start, rows(page({ unfinished })), { kind: "item", item: raw }] },
+    { name: "nothing", messages: [start, rows(page({ rows: [], next: null }))] },
+    {
+      name: "failed",
+      messages: [
+        start,
+        {
+          kind: "failed",
+          part: "list",
+          message: "Can't read /home/me/rollout/12.jsonl: Permission denied.",
+          nextStep: "Select a dump of trajectories, or its folder.",
+        },
+        { kind: "failed", part: "statistics", message: "", nextStep: "" },
+      ],
+    },
+  ];
 }
 
 /** A picture of 10,000 ranks in 300 classes, for the bench. */

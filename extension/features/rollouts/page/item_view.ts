@@ -1,0 +1,161 @@
+/** One trajectory: its values, its turns, and its tokens in colours. */
+
+import { filled } from "../../../common/filled";
+import { button, element } from "../../reports/page/elements";
+import { singleLine } from "../../reports/page/texts";
+import type { TokenColumns, TrajectoryItem, Turn } from "../messages";
+import type { TrajectoryTexts } from "../trajectory_texts";
+import { pageState, post, savePageState } from "./editor";
+import { numberText, versionsText } from "./texts";
+import {
+  coloursOf,
+  legendOf,
+  modesOf,
+  tokenCount,
+  tokenTitle,
+  type ColourMode,
+} from "./token_colours";
+
+/** More tokens are drawn on request only. */
+const FIRST_TOKENS = 2000;
+
+export function itemView(texts: TrajectoryTexts, item: TrajectoryItem): HTMLElement {
+  const { row, turns, columns, raw, cut } = item;
+  const compare = button(texts.compareGroup, () => {
+    post({ kind: "group", item: row.item });
+  });
+  return element(
+    "section",
+    { class: "item", "aria-labelledby": "item-title" },
+    element(
+      "div",
+      { class: "head" },
+      element("h2", { id: "item-title" }, filled(texts.item, row.item)),
+      compare,
+    ),
+    element("p", { class: "from" }, filled(texts.lineOf, singleLine(row.file), row.line)),
+    valueList(texts, item),
+    ...(cut ? [element("p", { class: "note" }, texts.wasCut)] : []),
+    ...turns.map((turn) => turnView(texts, turn)),
+    ...(raw === "" ? [] : [element("h3", {}, texts.rawLine), element("pre", {}, raw)]),
+    ...(tokenCount(columns) === 0 ? [] : [new TokensView(texts, columns).root]),
+  );
+}
+
+function valueList(texts: TrajectoryTexts, { row, fields }: TrajectoryItem): HTMLElement {
+  const names = texts.fieldNames;
+  const values: [string, string][] = [
+    [names.problem, row.problem],
+    [names.format, row.format],
+    [names.group, row.group],
+    [names.sample, row.sample === null ? "" : String(row.sample)],
+    [names.step, row.step === null ? "" : String(row.step)],
+    [names.reward, row.reward === null ? "" : numberText(row.reward)],
+    [names.tokens, row.tokens === null ? "" : String(row.tokens)],
+    [names.promptTokens, row.prompt_tokens === null ? "" : String(row.prompt_tokens)],
+    [names.versions, row.first_version === null ? "" : versionsText(row)],
+    ...fields.map(({ name, text }): [string, string] => [name, text]),
+  ];
+  return element(
+    "dl",
+    {},
+    ...values
+      .filter(([, value]) => value !== "")
+      .flatMap(([name, value]) => [
+        element("dt", {}, singleLine(name)),
+        element("dd", {}, singleLine(value)),
+      ]),
+  );
+}
+
+function turnView(texts: TrajectoryTexts, { role, text, trained }: Turn): HTMLElement {
+  const badge = element(
+    "span",
+    { class: "badge" },
+    trained === true ? texts.trained : texts.notTrained,
+  );
+  const made = element(
+    "div",
+    { class: "turn" },
+    element("h3", {}, singleLine(role), " ", ...(trained === null ? [] : [badge])),
+    element("pre", {}, text),
+  );
+  made.classList.toggle("trained", trained === true);
+  return made;
+}
+
+/** Tokens in the colours of a mode that the user selects. */
+class TokensView {
+  readonly root: HTMLElement;
+  private mode: ColourMode | "";
+  private limit = FIRST_TOKENS;
+  private readonly legend = element("ul", { class: "legend" });
+  private readonly list = element("div", { class: "tokens" });
+
+  constructor(
+    private readonly texts: TrajectoryTexts,
+    private readonly columns: TokenColumns,
+  ) {
+    const modes = modesOf(columns);
+    const stored = pageState().colour;
+    this.mode = modes.find((mode) => mode === stored) ?? modes[0] ?? "";
+    this.root = element(
+      "div",
+      {},
+      element("h3", {}, texts.tokens),
+      ...(modes.length > 1 ? [this.modeField(modes)] : []),
+      this.legend,
+      this.list,
+    );
+    this.draw();
+  }
+
+  private modeField(modes: readonly ColourMode[]): HTMLElement {
+    const options = modes.map((mode) =>
+      element("option", { value: mode }, this.texts.colours[mode]),
+    );
+    const select = element("select", { id: "colour" }, ...options);
+    select.value = this.mode;
+    select.addEventListener("change", () => {
+      this.mode = select.value as ColourMode;
+      savePageState({ colour: this.mode });
+      this.draw();
+    });
+    const label = element("label", { for: "colour" }, this.texts.colour);
+    return element("div", { class: "field" }, label, select);
+  }
+
+  private draw(): void {
+    const { columns, mode, texts } = this;
+    const colours = mode === "" ? [] : coloursOf(columns, mode);
+    const entries = mode === "" ? [] : legendOf(texts, columns, mode);
+    const name = mode === "" ? "" : `${mode} `;
+    this.legend.replaceChildren(
+      ...entries.map(({ colour, text }) =>
+        element("li", { class: `token ${name}c${colour}` }, text),
+      ),
+    );
+    const total = tokenCount(columns);
+    const shown = Math.min(total, this.limit);
+    const more = button(filled(texts.moreTokens, total), () => {
+      this.limit = total;
+      this.draw();
+    });
+    this.list.replaceChildren(
+      ...Array.from({ length: shown }, (_, at) =>
+        element(
+          "span",
+          { class: `token ${name}c${colours[at] ?? -1}`, title: tokenTitle(texts, columns, at) },
+          tokenText(columns, at),
+        ),
+      ),
+      ...(shown < total ? [more] : []),
+    );
+  }
+}
+
+/** The text of a token, with its line breaks visible, or its id. */
+function tokenText({ texts, ids }: TokenColumns, at: number): string {
+  const text = texts[at] ?? "";
+  return text === "" ? String(ids[at] ?? "·") : text.replaceAll("\n", "↵").replaceAll("\t", "⇥");
+}

@@ -1,0 +1,205 @@
+/** The page of trajectories: draws what the editor sends. */
+
+import { element, button } from "../../reports/page/elements";
+import { filled } from "../../../common/filled";
+import { singleLine } from "../../reports/page/texts";
+import type { TrajectoryPage } from "../messages";
+import type { PagePart, ToTrajectoryPage } from "../page_messages";
+import type { TrajectoryTexts } from "../trajectory_texts";
+import { onMessage, pageState, post, savePageState } from "./editor";
+import { groupView } from "./group_view";
+import { itemView } from "./item_view";
+import { ListView } from "./list_view";
+import "./page.css";
+import { statisticsView } from "./statistics_view";
+import { sizeText } from "./texts";
+
+const page = document.getElementById("page") ?? document.body;
+let view: PageView | undefined;
+
+onMessage((message) => {
+  if (message.kind === "texts") {
+    savePageState({ path: message.path });
+    view = new PageView(message.texts, message.name);
+    page.replaceChildren(view.root);
+    view.start();
+  } else {
+    view?.take(message);
+  }
+});
+
+window.addEventListener("scrollend", () => {
+  savePageState({ scroll: window.scrollY });
+});
+post({ kind: "ready" });
+
+/** The parts of the page, from top to bottom. */
+class PageView {
+  readonly root: HTMLElement;
+  private readonly size = element("p", { class: "from" });
+  private readonly unfinished = element("div", {});
+  private readonly list: ListView;
+  private readonly states: Readonly<Record<PagePart, PartState>>;
+  private readonly statistics = element("div", {});
+  private readonly item = element("div", {});
+  private readonly group = element("div", {});
+  private hasRows = false;
+
+  constructor(
+    private readonly texts: TrajectoryTexts,
+    name: string,
+  ) {
+    this.list = new ListView(texts, (item) => {
+      this.open(item);
+    });
+    this.states = {
+      list: new PartState(texts, "list"),
+      item: new PartState(texts, "item"),
+      group: new PartState(texts, "group"),
+      statistics: new PartState(texts, "statistics"),
+    };
+    this.statistics.append(
+      button(texts.sumUp, () => {
+        post({ kind: "sumUp" });
+      }),
+    );
+    this.root = element(
+      "div",
+      {},
+      element("h1", {}, singleLine(name)),
+      this.size,
+      this.unfinished,
+      element(
+        "section",
+        { "aria-labelledby": "statistics-title" },
+        element("h2", { id: "statistics-title" }, texts.statistics),
+        this.states.statistics.root,
+        this.statistics,
+      ),
+      this.list.root,
+      this.states.list.root,
+      this.states.item.root,
+      this.item,
+      this.states.group.root,
+      this.group,
+    );
+  }
+
+  start(): void {
+    this.list.start();
+    const { item } = pageState();
+    if (item > 0) {
+      post({ kind: "item", item });
+    }
+  }
+
+  take(message: Exclude<ToTrajectoryPage, { kind: "texts" }>): void {
+    switch (message.kind) {
+      case "rows":
+        this.showSize(message.page);
+        this.list.update(message.query, message.page);
+        this.restoreScroll();
+        break;
+      case "counted":
+        this.showSize(message.page);
+        this.list.setTotal(message.page.items);
+        break;
+      case "item":
+        this.item.replaceChildren(itemView(this.texts, message.item));
+        break;
+      case "group":
+        this.group.replaceChildren(
+          groupView(this.texts, message.group, (item) => {
+            this.open(item);
+          }),
+        );
+        this.group.scrollIntoView();
+        break;
+      case "statistics":
+        this.statistics.replaceChildren(
+          statisticsView(this.texts, message.statistics, (filter) => {
+            this.list.showFilter(filter);
+          }),
+        );
+        break;
+      case "loading":
+        this.states[message.part].load(message.message, message.percentage);
+        break;
+      case "loaded":
+        this.states[message.part].clear();
+        break;
+      case "failed":
+        this.states[message.part].fail(message.message, message.nextStep);
+        break;
+    }
+  }
+
+  private open(item: number): void {
+    savePageState({ item });
+    this.group.replaceChildren();
+    post({ kind: "item", item });
+  }
+
+  private showSize(shown: TrajectoryPage): void {
+    this.size.textContent = sizeText(this.texts, shown);
+    this.unfinished.replaceChildren(
+      ...shown.unfinished.map(({ file, line }) =>
+        element("p", { class: "note" }, filled(this.texts.unfinished, line, singleLine(file))),
+      ),
+    );
+  }
+
+  private restoreScroll(): void {
+    if (!this.hasRows) {
+      this.hasRows = true;
+      window.scrollTo(0, pageState().scroll);
+    }
+  }
+}
+
+/** What a part of the page waits for, or why it has nothing. */
+class PartState {
+  readonly root = element("div", { class: "part", role: "status" });
+  private showing: number | undefined;
+
+  constructor(
+    private readonly texts: TrajectoryTexts,
+    private readonly part: PagePart,
+  ) {}
+
+  /** Most answers come before anything is shown. */
+  load(message: string, percentage: number | null): void {
+    window.clearTimeout(this.showing);
+    const text = message === "" ? this.texts.reading : message;
+    const sentence = percentage === null ? text : `${text}: ${percentage} %`;
+    this.showing = window.setTimeout(
+      () => {
+        this.root.replaceChildren(
+          element("span", {}, sentence),
+          button(this.texts.cancel, () => {
+            post({ kind: "cancel", part: this.part });
+          }),
+        );
+      },
+      this.root.hasChildNodes() ? 0 : 300,
+    );
+  }
+
+  clear(): void {
+    window.clearTimeout(this.showing);
+    this.root.replaceChildren();
+  }
+
+  fail(message: string, nextStep: string): void {
+    this.clear();
+    const sentence = message === "" ? this.texts.cancelled : `${message} ${nextStep}`.trim();
+    this.root.append(element("span", { class: "problem" }, sentence));
+    if (this.part === "list") {
+      this.root.append(
+        button(this.texts.again, () => {
+          post({ kind: "query", query: pageState().query });
+        }),
+      );
+    }
+  }
+}

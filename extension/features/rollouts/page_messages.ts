@@ -1,0 +1,53 @@
+/** The messages between the editor and the page of trajectories. */
+
+import type {
+  DumpStatistics,
+  TrajectoryGroup,
+  TrajectoryItem,
+  TrajectoryPage,
+  TrajectoryQuery,
+} from "./messages";
+import type { TrajectoryTexts } from "./trajectory_texts";
+
+/** The selected rows and their order. */
+export type ListQuery = Required<Omit<TrajectoryQuery, "path">>;
+
+export type ListFilter = ListQuery["filter"];
+
+/** The parts of the page, each of which is requested, cancelled and may fail alone. */
+export type PagePart = "list" | "item" | "group" | "statistics";
+
+export type ToTrajectoryPage =
+  /** The first message; `path` is what the page stores to be restored. */
+  | {
+      readonly kind: "texts";
+      readonly texts: TrajectoryTexts;
+      readonly path: string;
+      readonly name: string;
+    }
+  | { readonly kind: "rows"; readonly query: ListQuery; readonly page: TrajectoryPage }
+  /** How many lines there are, once all were read. */
+  | { readonly kind: "counted"; readonly page: TrajectoryPage }
+  | { readonly kind: "item"; readonly item: TrajectoryItem }
+  | { readonly kind: "group"; readonly group: TrajectoryGroup }
+  | { readonly kind: "statistics"; readonly statistics: DumpStatistics }
+  /** `percentage` is null where it isn't known. */
+  | {
+      readonly kind: "loading";
+      readonly part: PagePart;
+      readonly message: string;
+      readonly percentage: number | null;
+    }
+  | { readonly kind: "loaded"; readonly part: PagePart }
+  | {
+      readonly kind: "failed";
+      readonly part: PagePart;
+      readonly message: string;
+      readonly nextStep: string;
+    };
+
+export type FromTrajectoryPage =
+  | { readonly kind: "ready" | "sumUp" }
+  | { readonly kind: "query"; readonly query: ListQuery }
+  | { readonly kind: "item" | "group"; readonly item: number }
+  | { readonly kind: "cancel"; readonly part: PagePart };
