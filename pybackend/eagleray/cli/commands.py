@@ -334,6 +334,27 @@ ROLLOUTS = Noun(
                 ),
             ),
         ),
+        "batch": Command(
+            "batches",
+            later("Sum up the tensors of a saved batch, or save one"),
+            function="batch",
+            examples=(
+                ("rollouts batch batch_data.pt --vocabulary 151936", ""),
+                ("rollouts batch train_data_step3.jsonl --save batch.pt", later("of a dump")),
+            ),
+        ),
+        "replay": Command(
+            "replaying",
+            later("Train on a saved batch without an inference engine"),
+            function="replay",
+            examples=(
+                ("rollouts replay batch.pt --config gsm8k_grpo.yaml", later("AReaL")),
+                (
+                    "rollouts replay rollouts/ --framework verl --command 'bash run.sh'",
+                    later("verl"),
+                ),
+            ),
+        ),
     },
     default="show",
 )

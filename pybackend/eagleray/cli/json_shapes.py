@@ -33,6 +33,7 @@ from eagleray.features.rollouts.agents.model import (
 )
 from eagleray.features.rollouts.agents.statistics import wave_statistics
 from eagleray.features.rollouts.agents.verdicts import verdicts
+from eagleray.features.rollouts.batches.model import BatchSummary
 from eagleray.features.rollouts.trajectories.model import (
     DumpStatistics,
     TrajectoryGroup,
@@ -605,6 +606,44 @@ COMPARISON: Shape = {
     "a": Field(f"{{{', '.join(_ENGINE)}}}: the engine of the rollouts", "object", _ENGINE),
     "b": Field(f"{{{', '.join(_ENGINE)}}}: the trainer", "object", _ENGINE),
 }
+_TENSOR = (
+    "name",
+    "shape",
+    "dtype",
+    "bytes",
+    "nan",
+    "infinite",
+    "least",
+    "most",
+    "mean",
+    "std",
+    "row_sums",
+)
+_MASKED = ("name", "count", "least", "most", "mean", "std")
+BATCH: Shape = {
+    **_VERSION,
+    "path": Field("the batch"),
+    "torch": Field("version of torch that loaded it"),
+    "loaded": Field('"weights_only" (nothing was executed) or "unpickled"'),
+    "kind": Field("type of the whole"),
+    "names": Field("what the file names besides tensors", "array"),
+    "findings": Field("what is wrong, as sentences", "array"),
+    "tensors": Field(
+        f"list of {{{', '.join(_TENSOR)}}}; row_sums of masks: {{total, least, most, empty}}",
+        "array",
+        _TENSOR,
+    ),
+    "masked": Field(
+        f"values of trained tokens: list of {{{', '.join(_MASKED)}}}", "array", _MASKED
+    ),
+    "values": Field("other values: list of {name, type, text}", "array", ("name", "type", "text")),
+    "left_out": Field("parts that are not listed", _INTEGER),
+}
+REPLAY: Shape = {
+    **_VERSION,
+    "script": Field('the script that was written, "" for none'),
+    "argv": Field("the command that trains on the batch", "array"),
+}
 
 SHAPES: dict[str, tuple[str, Shape]] = {
     "clusters": ("a list of", CLUSTER),
@@ -625,6 +664,8 @@ SHAPES: dict[str, tuple[str, Shape]] = {
     "stacks": ("one", PICTURE),
     "inspect": ("one", INSPECTION),
     "trajectories": ("one", TRAJECTORIES),
+    "batch": ("one", BATCH),
+    "replay": ("one", REPLAY),
     "doctor": ("one", DIAGNOSIS),
     "agent-run": ("one", AGENT_RUN),
     "agent-wave": ("one", AGENT_WAVE),
@@ -818,6 +859,14 @@ def _no_place(kind: str) -> Json:
 
 def _only(values: Json, names: Iterable[str]) -> Json:
     return {name: values[name] for name in names}
+
+
+def batch_json(path: str, summary: BatchSummary, findings: Sequence[str]) -> Json:
+    return _shaped(summary, BATCH, path=path, findings=list(findings))
+
+
+def replay_json(script: str, argv: Sequence[str]) -> Json:
+    return {"version": VERSION, "script": script, "argv": list(argv)}
 
 
 def state_of(worker: PausedWorker) -> str:

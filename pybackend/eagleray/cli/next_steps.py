@@ -37,6 +37,8 @@ STEPS: dict[str, str] = {
     ),
     "not-inspected": later("`eagleray stacks --pids PID` shows its stack."),
     "no-picture": later("Select a file that `eagleray stacks --save` wrote."),
+    "needs-unpickle": later("Add --unpickle only if you trust who wrote it."),
+    "no-torch": later("Name the Python of your training with --python."),
     "unknown-run": later("`eagleray runs` lists runs."),
     "unknown-server": later("`eagleray serve ls` lists servers."),
     "server-name-taken": later("`eagleray serve stop NAME` stops it. Or use another --name."),

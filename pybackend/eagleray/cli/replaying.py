@@ -1,0 +1,99 @@
+"""`eagleray rollouts replay`: what trains on a saved batch without an inference engine."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from functools import partial
+from pathlib import Path
+
+from eagleray.app import App
+from eagleray.cli.arguments import add_json, completed, positive
+from eagleray.cli.batches import absolute
+from eagleray.cli.json_shapes import replay_json
+from eagleray.cli.output import print_json
+from eagleray.common.atomic_file import replace_text
+from eagleray.common.l10n import t
+from eagleray.common.off_loop import off_loop
+from eagleray.features.rollouts.batches.errors import not_written
+from eagleray.features.rollouts.batches.replay import areal_script, verl_command
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_json(parser)
+    file = parser.add_argument(
+        "file", metavar="BATCH", help=t("A saved batch; for verl the folder of its dumps.")
+    )
+    completed(file, "files")
+    parser.add_argument(
+        "--framework",
+        choices=("areal", "verl"),
+        default="areal",
+        help=t("The framework of the algorithm."),
+    )
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        default="config.yaml",
+        help=t("The configuration of the training (AReaL)."),
+    )
+    parser.add_argument(
+        "--script",
+        metavar="FILE",
+        default="replay.py",
+        help=t("The script that is written (AReaL)."),
+    )
+    parser.add_argument(
+        "--force", action="store_true", help=t("Write it even if the script exists.")
+    )
+    parser.add_argument(
+        "--processes",
+        metavar="N",
+        type=positive,
+        default=1,
+        help=t("The number of ranks (AReaL)."),
+    )
+    parser.add_argument(
+        "--command",
+        metavar="COMMAND",
+        dest="training",
+        default="",
+        help=t("The command of the training (verl), in quotes."),
+    )
+
+
+def check(arguments: argparse.Namespace) -> str:
+    if arguments.framework == "verl" and not arguments.training.strip():
+        return t("Specify --command for verl.")
+    return ""
+
+
+async def replay(app: App, arguments: argparse.Namespace) -> int:
+    """Writes a script or extends a command; prints the command that `eagleray run` takes."""
+    file = absolute(arguments.file)
+    if arguments.framework == "verl":
+        argv, written = verl_command(file, shlex.split(arguments.training)), ""
+    else:
+        written = absolute(arguments.script)
+        generated = areal_script(file, written, arguments.config, arguments.processes)
+        await off_loop(partial(_write, written, generated.text, arguments.force))
+        argv = generated.argv
+    if arguments.json:
+        print_json(replay_json(written, argv))
+        return 0
+    if written:
+        print(t("Wrote {path}.", path=written), file=sys.stderr)
+    print(shlex.join(["eagleray", "run", "--", *argv]))
+    return 0
+
+
+def _write(name: str, text: str, force: bool) -> None:
+    """A script that was edited is not lost."""
+    path = Path(name)
+    if path.exists() and not force:
+        raise not_written(name, t("it exists; --force replaces it"))
+    try:
+        replace_text(path, text)
+    except OSError as error:
+        raise not_written(name, error.strerror or str(error)) from error

@@ -1,0 +1,1 @@
+"""Saved batches: what is in their tensors, batches made of dumps, and scripts that train on one without an engine."""

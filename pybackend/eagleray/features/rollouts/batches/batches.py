@@ -1,0 +1,143 @@
+"""Reads and writes saved batches by scripts in the Python of the user; nothing of a file is executed unless requested."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import stat
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import cattrs
+
+from eagleray.common.l10n import t
+from eagleray.common.off_loop import off_loop
+from eagleray.features.rollouts.batches.errors import (
+    batch_too_large,
+    needs_unpickle,
+    no_batch,
+    no_torch,
+    not_loaded,
+    not_written,
+    nothing_to_save,
+    script_failed,
+)
+from eagleray.features.rollouts.batches.model import BatchSummary, WrittenBatch
+from eagleray.features.rollouts.trajectories.dump import TrajectoryDump
+from eagleray.features.rollouts.trajectories.formats import read_line
+from eagleray.features.rollouts.trajectories.model import Trajectory
+from eagleray.features.rollouts.trajectories.reading import DumpReading, read_off_loop
+from eagleray.features.runs.program_python import activated_environment
+
+_SCRIPTS = Path(__file__).parents[3] / "remote_scripts"
+# The last characters of what the script printed beside its answer.
+_OUTPUT = 2000
+
+
+async def summary(path: str, python: str, unpickle: bool = False) -> BatchSummary:
+    """What is in a batch; raises an error of the catalogue, also where reading it would execute code."""
+    file = await off_loop(partial(_readable, path))
+    argv = [str(file), *(["--unpickle"] if unpickle else [])]
+    answer = await _answer(python, "read_batch.py", argv)
+    match answer.get("problem"):
+        case None:
+            return cattrs.structure(answer, BatchSummary)
+        case "no-torch":
+            raise no_torch(python, answer["detail"])
+        case "needs-unpickle":
+            raise needs_unpickle(path, answer["detail"], answer["names"])
+        case "too-large":
+            raise batch_too_large(path)
+        case _:
+            raise not_loaded(path, answer["detail"])
+
+
+async def save(dump: str, path: str, python: str) -> WrittenBatch:
+    """Makes a batch of the trajectories of a dump that have token ids and a reward."""
+    lines, skipped = await read_off_loop(partial(_rows, dump))
+    if not lines:
+        raise nothing_to_save(dump)
+    answer = await _answer(python, "write_batch.py", [path], "".join(lines))
+    match answer.get("problem"):
+        case None:
+            return WrittenBatch(path, answer["rows"], skipped, answer["tensors"])
+        case "no-torch":
+            raise no_torch(python, answer["detail"])
+        case _:
+            raise not_written(path, answer["detail"])
+
+
+def row_of(trajectory: Trajectory) -> dict[str, Any] | None:
+    """A row of the batch; None without token ids or reward.  Missing columns are those of a prompt without a policy."""
+    columns = trajectory.columns
+    if not columns.ids or trajectory.reward is None:
+        return None
+    count = len(columns.ids)
+    trained_from = trajectory.prompt_tokens or 0
+    mask = columns.mask or tuple(int(at >= trained_from) for at in range(count))
+    return {
+        "ids": list(columns.ids),
+        "mask": _filled(mask, count, 0),
+        "logprobs": _filled([value or 0.0 for value in columns.logprobs], count, 0.0),
+        "versions": _filled(columns.versions, count, -1),
+        "reward": trajectory.reward,
+    }
+
+
+def _filled(values: Any, count: int, missing: float) -> list[Any]:
+    return [*values[:count], *[missing] * (count - len(values))]
+
+
+def _rows(path: str, reading: DumpReading) -> tuple[list[str], int]:
+    dump = TrajectoryDump(Path(path).expanduser().absolute())
+    dump.refresh()
+    dump.extend(reading)
+    rows = list(_each_row(dump, reading))
+    lines = [json.dumps(row) + "\n" for row in rows if row is not None]
+    return lines, len(rows) - len(lines)
+
+
+def _each_row(dump: TrajectoryDump, reading: DumpReading) -> Iterator[dict[str, Any] | None]:
+    for line in dump.lines(0, dump.count):
+        reading.check()
+        yield row_of(read_line(line.data))
+
+
+def _readable(path: str) -> Path:
+    file = Path(path).expanduser().absolute()
+    try:
+        if not stat.S_ISREG(file.stat().st_mode):
+            raise no_batch(path, t("it is not a file"))
+        with file.open("rb"):
+            return file
+    except OSError as error:
+        raise no_batch(path, error.strerror or str(error)) from error
+
+
+async def _answer(python: str, script: str, arguments: list[str], text: str = "") -> Any:
+    """What a script prints; ends it when cancelled."""
+    argv = [python, str(_SCRIPTS / script), *arguments]
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *argv,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=activated_environment(os.environ, python),
+        )
+    except OSError as error:
+        raise no_torch(python, str(error)) from error
+    try:
+        out, err = await process.communicate(text.encode())
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    try:
+        return json.loads(out)
+    except ValueError:
+        output = err.decode(errors="replace")[-_OUTPUT:]
+        raise script_failed(python, process.returncode or 0, output) from None

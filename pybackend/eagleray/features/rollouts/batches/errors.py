@@ -1,0 +1,79 @@
+"""Errors of saved batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import t
+
+
+def no_batch(path: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "no-batch",
+        t("Can't read {path}: {why}.", path=printable(path), why=printable(why)),
+        t("Select a file that torch.save wrote."),
+    )
+
+
+def no_torch(python: str, detail: str) -> EaglerayError:
+    return EaglerayError(
+        "no-torch",
+        t("{python} has no torch.", python=printable(python)),
+        t("Select the Python of your training."),
+        detail,
+    )
+
+
+def needs_unpickle(path: str, detail: str, names: Sequence[str]) -> EaglerayError:
+    """Names the code, so that the user can decide."""
+    shown = printable(", ".join(names) or "?", 400)
+    return EaglerayError(
+        "needs-unpickle",
+        t("Reading {path} would execute code: {names}.", path=printable(path), names=shown),
+        t("Unpickle it only if you trust who wrote it."),
+        detail,
+    )
+
+
+def not_loaded(path: str, detail: str) -> EaglerayError:
+    return EaglerayError(
+        "batch-not-loaded",
+        t("torch can't load {path}.", path=printable(path)),
+        t("Save it again, or use the Python that wrote it."),
+        detail,
+        output=detail,
+    )
+
+
+def batch_too_large(path: str) -> EaglerayError:
+    return EaglerayError(
+        "batch-too-large",
+        t("{path} needs more memory than there is.", path=printable(path)),
+        t("Use a node with more memory."),
+    )
+
+
+def script_failed(python: str, code: int, output: str) -> EaglerayError:
+    return EaglerayError(
+        "batch-script-failed",
+        t("{python} ended with exit code {code}.", python=printable(python), code=code),
+        t("Check that this Python can import torch."),
+        output=output,
+    )
+
+
+def nothing_to_save(path: str) -> EaglerayError:
+    return EaglerayError(
+        "nothing-to-save",
+        t("No trajectory of {path} has token ids and a reward.", path=printable(path)),
+        t("Dumps of NeMo RL and of waves have them; AReaL's and verl's don't."),
+    )
+
+
+def not_written(path: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "batch-not-written",
+        t("Can't write {path}: {why}.", path=printable(path), why=printable(why)),
+        t("Select another file."),
+    )

@@ -1,0 +1,299 @@
+"""Prints what is in a saved batch as JSON, in the Python of the user, which has torch.
+
+`torch.load` executes what a pickle names.  With `weights_only=True` it executes nothing, since torch 2.6.0: before, a
+file could get around it (CVE-2025-32434).  Anything else is executed only with `--unpickle`; without it, the names of
+what would be executed are read from the opcodes of the pickle, which executes nothing either.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import math
+import pickle
+import pickletools
+import sys
+import zipfile
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+# This folder has modules of Eagleray, whose names the user's libraries may need for others.
+del sys.path[0]
+
+Json = dict[str, Any]
+
+MOST_TENSORS = 300
+MOST_VALUES = 300
+MOST_NAMES = 50
+LONGEST_TEXT = 200
+# Values that are examined at a time: a piece needs ten times as many bytes.
+PIECE = 4000000
+DEEPEST = 6
+SAFE_TORCH = (2, 6)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("file")
+    parser.add_argument("--unpickle", action="store_true")
+    arguments = parser.parse_args()
+    answer = sys.stdout
+    # What modules print while they are imported is no part of the answer.
+    sys.stdout = sys.stderr
+    json.dump(read(arguments.file, arguments.unpickle), answer)
+
+
+def read(path: str, unpickle: bool) -> Json:
+    try:
+        torch = import_module("torch")
+    except ImportError as error:
+        return {"problem": "no-torch", "detail": str(error)}
+    if unpickle:
+        # What the file names may be a module of the user's project; last, so that it hides no library.
+        sys.path.append(str(Path.cwd()))
+    answer: Json = {"torch": torch.__version__}
+    names = executed_names(path)
+    try:
+        value, answer["loaded"] = load(torch, path, unpickle)
+    except NeedsUnpickle as error:
+        return dict(answer, problem="needs-unpickle", detail=str(error), names=names)
+    except MemoryError:
+        return dict(answer, problem="too-large", detail="")
+    except Exception as error:
+        detail = f"{type(error).__name__}: {error}"
+        return dict(answer, problem="not-loaded", detail=detail[:2000], names=names)
+    parts = Parts(torch)
+    parts.add("", value, 0)
+    return dict(
+        answer,
+        kind=type(value).__name__,
+        names=names,
+        tensors=parts.tensors,
+        values=parts.values,
+        left_out=parts.left_out,
+        masked=masked(torch, parts.by_name),
+    )
+
+
+class NeedsUnpickle(Exception):
+    """The file can't be read without executing what it names."""
+
+
+def load(torch: Any, path: str, unpickle: bool) -> tuple[Any, str]:
+    """The value, and how it was loaded."""
+    version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
+    if version < SAFE_TORCH and not unpickle:
+        raise NeedsUnpickle(f"torch {torch.__version__}")
+    if version >= SAFE_TORCH:
+        try:
+            return load_weights(torch, path), "weights_only"
+        except pickle.UnpicklingError as error:
+            if not unpickle:
+                raise NeedsUnpickle(str(error).split("\n")[0][:500]) from error
+    try:
+        return torch.load(path, map_location="cpu", weights_only=False), "unpickled"
+    except (pickle.UnpicklingError, RuntimeError, EOFError):
+        # verl's DataProto.save_to_disk is a plain pickle.
+        with Path(path).open("rb") as file:
+            return pickle.load(file), "unpickled"  # noqa: S301  # As `--unpickle` requests.
+
+
+def load_weights(torch: Any, path: str) -> Any:
+    """Mapped where the format allows it, so that tensors need no memory of their own."""
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+    except (RuntimeError, ValueError):
+        return torch.load(path, map_location="cpu", weights_only=True)
+
+
+def executed_names(path: str) -> list[str]:
+    """What the pickle imports, other than what tensors need."""
+    try:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                name = next(n for n in archive.namelist() if n.endswith("data.pkl"))
+                data = archive.read(name)
+        else:
+            with Path(path).open("rb") as file:
+                data = file.read(64 << 20)
+        return imported(data)
+    except Exception:
+        # A damaged file; loading it says more.
+        return []
+
+
+def imported(data: bytes) -> list[str]:
+    names: set[str] = set()
+    texts: list[str] = []
+    # The rest of a file of several pickles is data of tensors.
+    with contextlib.suppress(Exception):
+        for opcode, argument, _ in pickletools.genops(data):
+            if opcode.name == "GLOBAL":
+                names.add(str(argument).replace(" ", "."))
+            elif opcode.name == "STACK_GLOBAL" and len(texts) > 1:
+                names.add(f"{texts[-2]}.{texts[-1]}")
+            elif isinstance(argument, str):
+                texts.append(argument)
+    return sorted(name[:LONGEST_TEXT] for name in names if not needed(name))[:MOST_NAMES]
+
+
+def needed(name: str) -> bool:
+    return name.startswith(("torch._utils.", "collections.OrderedDict", "torch.storage.")) or (
+        name.startswith("torch.") and name.endswith("Storage")
+    )
+
+
+class Parts:
+    """The tensors and other values of a batch, by their paths such as `batch.input_ids` or `0.rewards`."""
+
+    def __init__(self, torch: Any) -> None:
+        self.torch = torch
+        self.tensors: list[Json] = []
+        self.values: list[Json] = []
+        self.left_out = 0
+        self.by_name: dict[str, Any] = {}
+
+    def add(self, name: str, value: Any, depth: int) -> None:
+        if isinstance(value, self.torch.Tensor):
+            self.add_tensor(name, value)
+        elif depth < DEEPEST and isinstance(value, (list, tuple)) and holds_parts(value):
+            for at, part in enumerate(value):
+                self.add(joined(name, str(at)), part, depth + 1)
+        elif depth < DEEPEST and hasattr(value, "items") and hasattr(value, "keys"):
+            # A dict, or a TensorDict.
+            for key, part in list(value.items()):
+                self.add(joined(name, str(key)), part, depth + 1)
+        elif hasattr(value, "batch") and hasattr(value, "non_tensor_batch"):
+            # verl's DataProto.
+            for key in ("batch", "non_tensor_batch", "meta_info"):
+                self.add(joined(name, key), getattr(value, key, None), depth + 1)
+        else:
+            self.add_value(name, value)
+
+    def add_tensor(self, name: str, tensor: Any) -> None:
+        if len(self.tensors) >= MOST_TENSORS:
+            self.left_out += 1
+            return
+        self.by_name[name] = tensor
+        self.tensors.append(described(self.torch, name, tensor))
+
+    def add_value(self, name: str, value: Any) -> None:
+        if len(self.values) >= MOST_VALUES:
+            self.left_out += 1
+            return
+        shape = getattr(value, "shape", None)
+        if shape is not None:
+            text = f"shape {list(shape)}"
+        elif isinstance(value, (str, int, float, bool, type(None))):
+            text = str(value)
+        elif hasattr(value, "__len__"):
+            text = f"{len(value)} elements"
+        else:
+            text = ""
+        kind = type(value).__name__
+        self.values.append({"name": name, "type": kind, "text": text[:LONGEST_TEXT]})
+
+
+def holds_parts(values: Iterable[Any]) -> bool:
+    return any(
+        isinstance(value, (dict, list, tuple)) or hasattr(value, "dtype") for value in values
+    )
+
+
+def joined(name: str, part: str) -> str:
+    return f"{name}.{part}" if name else part
+
+
+def described(torch: Any, name: str, tensor: Any) -> Json:
+    about: Json = {
+        "name": name,
+        "shape": list(tensor.shape),
+        "dtype": str(tensor.dtype).replace("torch.", ""),
+        "bytes": tensor.numel() * tensor.element_size(),
+        "nan": 0,
+        "infinite": 0,
+        "least": None,
+        "most": None,
+        "mean": None,
+        "std": None,
+        "row_sums": None,
+    }
+    if tensor.layout != torch.strided or tensor.is_complex() or tensor.is_quantized:
+        return about
+    about.update(numbers(torch, tensor.reshape(-1)))
+    if is_mask(name) and tensor.dim() > 0:
+        sums = tensor.reshape(tensor.shape[0], -1).double().sum(-1)
+        about["row_sums"] = {
+            "total": float(sums.sum()),
+            "least": float(sums.min()) if len(sums) else 0.0,
+            "most": float(sums.max()) if len(sums) else 0.0,
+            "empty": int((sums == 0).sum()),
+        }
+    return about
+
+
+def numbers(torch: Any, flat: Any) -> Json:
+    """The spread of the finite values, piece by piece."""
+    count = nan = infinite = 0
+    total = squares = 0.0
+    least, most = math.inf, -math.inf
+    for start in range(0, flat.numel(), PIECE):
+        piece = flat[start : start + PIECE].double()
+        finite = torch.isfinite(piece)
+        missing = int(torch.isnan(piece).sum())
+        nan += missing
+        infinite += piece.numel() - int(finite.sum()) - missing
+        piece = piece[finite]
+        if piece.numel():
+            count += piece.numel()
+            least, most = min(least, float(piece.min())), max(most, float(piece.max()))
+            total += float(piece.sum())
+            squares += float((piece * piece).sum())
+    if not count:
+        return {"nan": nan, "infinite": infinite}
+    mean = total / count
+    deviation = math.sqrt(max(squares / count - mean * mean, 0.0))
+    spread = {"least": least, "most": most, "mean": mean, "std": deviation}
+    # The squares of huge numbers are infinite, which JSON doesn't have.
+    finite_values = {key: v if math.isfinite(v) else None for key, v in spread.items()}
+    return {**finite_values, "nan": nan, "infinite": infinite}
+
+
+def is_mask(name: str) -> bool:
+    return "mask" in name.split(".")[-1]
+
+
+MASKS = ("loss_mask", "response_mask", "token_mask", "token_loss_mask")
+PER_TOKEN = ("advantages", "returns", "logprobs", "old_log_probs", "rollout_log_probs", "prox_logp")
+
+
+def masked(torch: Any, tensors: dict[str, Any]) -> list[Json]:
+    """The values of tokens that the loss counts, by the name of their tensor."""
+    values_of: list[Json] = []
+    for name, tensor in tensors.items():
+        folder, _, last = name.rpartition(".")
+        if last not in PER_TOKEN or tensor.layout != torch.strided:
+            continue
+        masks = [tensors.get(joined(folder, mask)) for mask in MASKS]
+        mask = next((m for m in masks if m is not None and m.shape == tensor.shape), None)
+        if mask is not None:
+            values = tensor.reshape(-1)[mask.reshape(-1) != 0]
+            values_of.append(
+                {
+                    "name": name,
+                    "count": int(values.numel()),
+                    "least": None,
+                    "most": None,
+                    "mean": None,
+                    "std": None,
+                    **numbers(torch, values),
+                }
+            )
+    return values_of
+
+
+if __name__ == "__main__":
+    main()

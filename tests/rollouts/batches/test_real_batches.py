@@ -1,0 +1,158 @@
+"""Batches of a real torch: loaded without executing anything, saved from a dump, trained on (torch_ranks)."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+from eagleray.cli.json_shapes import json_schema
+
+from tests.cli.test_commands import eagleray
+from tests.hangs.ranks import TORCH_PYTHON
+from tests.rollouts.batches import stub_areal
+from tests.rollouts.trajectories.dumps import areal, nemo, own, write
+
+pytestmark = [pytest.mark.torch_ranks, pytest.mark.timeout(200)]
+PYTHON = ("--python", str(TORCH_PYTHON))
+# What each file of `files` is of.
+PROGRAM = """
+import math, pickle, sys, types, torch
+folder = sys.argv[1]
+mask = torch.tensor([[0, 0, 1, 1], [0, 0, 0, 0]], dtype=torch.int32)
+logprobs = torch.tensor([[0.0, 0.0, math.nan, -1.0], [0.0, 0.0, 0.0, 0.0]])
+good = {
+    "input_ids": torch.tensor([[1, 2, 3, 99], [4, 5, 6, 7]], dtype=torch.int32),
+    "loss_mask": mask,
+    "logprobs": logprobs,
+    "advantages": torch.zeros(2, 4),
+    "rewards": torch.tensor([1.0, math.inf]),
+    "meta": {"step": 3},
+}
+torch.save(good, folder + "/good.pt")
+torch.save([{"input_ids": torch.ones(1, 3)}, {"input_ids": torch.ones(1, 5)}], folder + "/list.pt")
+torch.save(good, folder + "/legacy.pt", _use_new_zipfile_serialization=False)
+class Evil:
+    def __reduce__(self):
+        return (open, (folder + "/executed", "w"))
+torch.save({"a": torch.ones(2), "evil": Evil()}, folder + "/evil.pt")
+verl = sys.modules["verl_like"] = types.ModuleType("verl_like")
+exec("class DataProto: pass", verl.__dict__)
+proto = verl.DataProto()
+proto.batch, proto.non_tensor_batch, proto.meta_info = good, {"uid": [1, 2]}, {"n": 2}
+with open(folder + "/proto.pkl", "wb") as file:
+    pickle.dump(proto, file)
+"""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("batches")
+    subprocess.run([str(TORCH_PYTHON), "-c", PROGRAM, str(folder)], check=True)
+    return folder
+
+
+async def test_batch_is_summed_up(files: Path, own_home: Path) -> None:
+    done = await eagleray(
+        "rollouts", "batch", str(files / "good.pt"), *PYTHON, "--vocabulary", "99", "--json"
+    )
+    jsonschema.validate(done.json, json_schema("batch"))
+    assert done.json["loaded"] == "weights_only"
+    assert done.json["findings"] == [
+        "input_ids has id 99; the vocabulary ends at 98.",
+        "loss_mask is 0 in 1 rows, which train nothing.",
+        "logprobs has 1 values that are NaN.",
+        "rewards has 1 infinite values.",
+        "rewards is 1 everywhere.",
+        "advantages is 0 for all trained tokens.",
+    ]
+    tensors = {tensor["name"]: tensor for tensor in done.json["tensors"]}
+    assert tensors["logprobs"]["shape"] == [2, 4]
+    assert tensors["loss_mask"]["row_sums"] == {"total": 2.0, "least": 0.0, "most": 2.0, "empty": 1}
+    assert done.json["values"] == [{"name": "meta.step", "type": "int", "text": "3"}]
+
+
+async def test_list_of_trajectories_has_paths(files: Path, own_home: Path) -> None:
+    done = await eagleray("rollouts", "batch", str(files / "list.pt"), *PYTHON)
+    assert [line.split()[:2] for line in done.out.splitlines()[3:]] == [
+        ["0.input_ids", "1x3"],
+        ["1.input_ids", "1x5"],
+    ]
+
+
+async def test_older_format_is_loaded_without_executing(files: Path, own_home: Path) -> None:
+    done = await eagleray("rollouts", "batch", str(files / "legacy.pt"), *PYTHON, "--json")
+    assert done.json["loaded"] == "weights_only"
+
+
+async def test_code_of_a_batch_is_executed_only_on_request(files: Path, own_home: Path) -> None:
+    executed, path = files / "executed", str(files / "evil.pt")
+    done = await eagleray("rollouts", "batch", path, *PYTHON)
+    assert (done.code, executed.exists()) == (1, False)
+    assert done.err.splitlines() == [
+        f"eagleray: Reading {path} would execute code: io.open.",
+        "Add --unpickle only if you trust who wrote it.",
+    ]
+    done = await eagleray("rollouts", "batch", path, *PYTHON, "--unpickle", "--json")
+    assert done.err.splitlines()[0] == f"Executing what {path} names."
+    assert (done.json["loaded"], done.json["names"], executed.exists()) == (
+        "unpickled",
+        ["io.open"],
+        True,
+    )
+
+
+async def test_plain_pickle_names_its_class(files: Path, own_home: Path) -> None:
+    done = await eagleray("rollouts", "batch", str(files / "proto.pkl"), *PYTHON)
+    assert done.code == 1 and "verl_like.DataProto" in done.err
+
+
+async def test_damaged_batch_and_missing_torch_are_errors(files: Path, own_home: Path) -> None:
+    damaged = files / "damaged.pt"
+    damaged.write_bytes((files / "good.pt").read_bytes()[:200])
+    for path, python, code in (
+        (damaged, TORCH_PYTHON, "would execute"),
+        (files / "good.pt", "/nowhere/python", "has no torch"),
+        (files / "missing.pt", TORCH_PYTHON, "Can't read"),
+    ):
+        done = await eagleray("rollouts", "batch", str(path), "--python", str(python))
+        assert done.code == 1 and (code in done.err or "can't load" in done.err), done.err
+
+
+async def test_batch_of_a_dump_trains_in_the_generated_script(
+    tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dump = write(tmp_path / "a.jsonl", [nemo(1), own("g", 0), areal(1, 0)])
+    batch, script = tmp_path / "batch.pt", tmp_path / "replay.py"
+    saved = await eagleray("rollouts", "batch", str(dump), "--save", str(batch), *PYTHON, "--json")
+    assert saved.err.splitlines() == [
+        "1 trajectories have no token ids or reward.",
+        "Saved 2 trajectories.",
+    ]
+    shapes = {tensor["name"]: tensor["shape"] for tensor in saved.json["tensors"]}
+    assert shapes == {
+        "input_ids": [2, 6],
+        "loss_mask": [2, 6],
+        "logprobs": [2, 6],
+        "versions": [2, 6],
+        "attention_mask": [2, 6],
+        "rewards": [2],
+    }
+    assert stat.S_IMODE(batch.stat().st_mode) == 0o600
+    generated = await eagleray(
+        "rollouts", "replay", str(batch), "--script", str(script), "--config", "c.yaml", "--json"
+    )
+    assert generated.json["argv"][:3] == ["torchrun", "--nproc-per-node=1", str(script)]
+    stub = stub_areal.write(tmp_path / "stub")
+    # As torchrun starts it, with the arguments after the script.
+    ran = subprocess.run(
+        [str(TORCH_PYTHON), *generated.json["argv"][2:]],
+        env={**os.environ, "PYTHONPATH": str(stub)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.stdout.splitlines() == ["updated 2.9000000953674316 (2, 6)", "stepped"], ran.stderr
