@@ -238,7 +238,9 @@ const CONTEXTS = [
   `${ROWS.anyWorker}.paused`,
   ROWS.anyGroup,
   ...[
-    ...Object.values(ROWS.run).flatMap((context) => [context, context + ROWS.picture]),
+    ...Object.values(ROWS.run)
+      .flatMap((context) => [context, context + ROWS.server])
+      .flatMap((context) => [context, context + ROWS.picture]),
     ...WORKER_STATES.map((state) => `${ROWS.runWorker}.${state}`),
   ]
     // nsys may be with it or not.
@@ -278,7 +280,7 @@ test("a picture of a run adds one menu to those of its row, also while nsys reco
         ),
       )
       .map(({ command }) => command);
-  for (const base of Object.values(ROWS.run)) {
+  for (const base of Object.values(ROWS.run).flatMap((row) => [row, row + ROWS.server])) {
     for (const nsys of ["", ROWS.profiled, ROWS.recording]) {
       const without = commandsOf(base + nsys);
       const added = commandsOf(base + ROWS.picture + nsys).filter(

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import { EaglerayError } from "../../common/errors";
-import { plain, shortened } from "../../common/texts";
+import { plain, shortened, type Verbatim } from "../../common/texts";
 import { longWork } from "../../dialogs";
 import type { Row } from "../../panel";
 import { windowName, workspaceFolder } from "../../workspace";
@@ -13,7 +13,7 @@ import { LIST, START, VARIABLES, type ListedServer } from "./messages";
 
 const LAST_COMMAND = "eagleray.serverCommand";
 /** What a user completes with a model; the first word names the engine. */
-const TEMPLATES: readonly (readonly [engine: string, command: string])[] = [
+const TEMPLATES: readonly (readonly [engine: Verbatim, command: Verbatim])[] = [
   ["vLLM", "vllm serve MODEL"],
   ["SGLang", "python -m sglang.launch_server --model-path MODEL"],
   ["llama.cpp", "llama-server --model MODEL.gguf"],
