@@ -149,20 +149,20 @@ def of_script(
 ) -> ServerCommand:
     """The command `argv` that submits a script: what the script starts is recognised, and nothing is added to it."""
     try:
-        words = shlex.split(text, comments=True)
+        tokens = shlex.split(text, comments=True)
     except ValueError:
-        words = text.split()
-    match = match_engine(words)
+        tokens = text.split()
+    match = match_engine(tokens)
     variable = key_variable or (match.engine.key_variable if match else "")
-    key = option(words, KEY) or environ.get(variable, "")
+    key = option(tokens, KEY) or environ.get(variable, "")
     return ServerCommand(
         tuple(argv),
         match.engine.name if match else "",
-        _port(option(words, PORT)) or (match.engine.port if match else 0),
+        _port(option(tokens, PORT)) or (match.engine.port if match else 0),
         key,
         "" if key else variable,
         "",
-        _model(words, match) if match else "",
+        _model(tokens, match) if match else "",
     )
 
 
