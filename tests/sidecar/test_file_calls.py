@@ -76,6 +76,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_home: Path) -> It
     (tmp_path / "train.py").write_text("raise SystemExit('it failed')\n")
     (tmp_path / "job.sh").write_text("#SBATCH -N1\nsrun --export=NONE python train.py\n")
     (tmp_path / "dump.jsonl").write_text('{"prompt": "2+2", "completion": "4", "reward": 1}\n')
+    row = {"token_ids": [1, 2], "mask": [0, 1], "logprobs": [0, -1], "trainer_logprobs": [0, -1]}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     access = own_home / "access.json"
@@ -269,6 +271,18 @@ async def ask_about_rollouts(panel: Panel, folder: Path) -> None:
     await panel.ask(rollouts.ITEM, path=str(path), item=1)
     await panel.ask(rollouts.GROUP, path=str(path), item=1)
     await panel.ask(rollouts.STATISTICS, path=str(path))
+    rows = folder / "rows.jsonl"
+    compared = await panel.ask(rollouts.COMPARE, a=str(rows), b=str(rows))
+    assert compared["verdict"] == "consistent"
+    await panel.ask(rollouts.COMPARE, a="torch:model", b=str(rows), python=sys.executable)
+    script = str(folder / "replay.py")
+    # No interpreter of the tests has torch beside this one's packages.
+    await panel.ask(rollouts.SAVE_BATCH, path=str(rows), batch="b.pt", python=sys.executable)
+    await panel.ask(rollouts.BATCH, path=str(path), python=sys.executable)
+    written = await panel.ask(
+        rollouts.REPLAY, framework="areal", batch="b.pt", script=script, config="c.yaml"
+    )
+    assert written["script"] == script
 
 
 async def test_no_request_makes_a_file_call_in_the_event_loop(

@@ -5,6 +5,203 @@ export const PAGE = request<TrajectoryQuery, TrajectoryPage>("eagleray/rollouts/
 export const ITEM = request<TrajectoryNumber, TrajectoryItem>("eagleray/rollouts/item");
 export const GROUP = request<TrajectoryNumber, TrajectoryGroup>("eagleray/rollouts/group");
 export const STATISTICS = request<DumpPath, DumpStatistics>("eagleray/rollouts/statistics");
+export const COMPARE = request<ComparisonRequest, ShownComparison>("eagleray/rollouts/compare");
+export const BATCH = request<BatchFile, DescribedBatch>("eagleray/rollouts/batch");
+export const SAVE_BATCH = request<DumpToSave, WrittenBatch>("eagleray/rollouts/saveBatch");
+export const REPLAY = request<ReplayRequest, ReplayCommand>("eagleray/rollouts/replay");
+
+/** The sums of a mask's rows: `empty` rows have none. */
+export interface RowSums {
+  readonly total: number;
+  readonly least: number;
+  readonly most: number;
+  readonly empty: number;
+}
+
+/** A tensor by its path in the batch; its spread is of finite values, None without any. */
+export interface BatchTensor {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly dtype: string;
+  readonly bytes: number;
+  readonly nan: number;
+  readonly infinite: number;
+  readonly least: number | null;
+  readonly most: number | null;
+  readonly mean: number | null;
+  readonly std: number | null;
+  readonly row_sums: RowSums | null;
+}
+
+/** The spread of a tensor's values of tokens that the loss counts. */
+export interface MaskedValues {
+  readonly name: string;
+  readonly count: number;
+  readonly least: number | null;
+  readonly most: number | null;
+  readonly mean: number | null;
+  readonly std: number | null;
+}
+
+/** What is not a tensor: its path, its type and the beginning of its text. */
+export interface BatchValue {
+  readonly name: string;
+  readonly type: string;
+  readonly text: string;
+}
+
+/**
+ * A batch as `torch.load` gives it.
+ *
+ * `loaded` is "weights_only" or "unpickled", `names` are those that the file has executed then;
+ * `left_out` counts
+ * parts that are not listed.
+ */
+export interface BatchSummary {
+  readonly torch: string;
+  readonly loaded: string;
+  readonly kind: string;
+  readonly names: readonly string[];
+  readonly tensors: readonly BatchTensor[];
+  readonly values: readonly BatchValue[];
+  readonly masked: readonly MaskedValues[];
+  readonly left_out: number;
+}
+
+/** A batch that was made of a dump: `skipped` trajectories have no token ids or no reward. */
+export interface WrittenBatch {
+  readonly path: string;
+  readonly rows: number;
+  readonly skipped: number;
+  readonly tensors: Readonly<Record<string, readonly number[]>>;
+}
+
+/**
+ * What the trainer would see: A are the rollouts, B is the trainer; `pearson` is None where it is
+ * not defined.
+ */
+export interface LogprobMetrics {
+  readonly tokens: number;
+  readonly mean_abs_dlogp: number;
+  readonly max_abs_dlogp: number;
+  readonly mean_abs_dp: number;
+  readonly k1_kl: number;
+  readonly k3_kl: number;
+  readonly mult_error: number;
+  readonly pearson: number | null;
+}
+
+/**
+ * A and B as `target_of` reads them, the file of the prompts ("" for dumps), and what `torch:DIR`
+ * runs in.
+ */
+export interface ComparisonRequest {
+  readonly a: string;
+  readonly b: string;
+  readonly data?: string;
+  readonly python?: string;
+  readonly limit?: number;
+  readonly max_tokens?: number;
+}
+
+/** A reading of the figures by its title; `confidence` is between 0 and 1. */
+export interface ShownReading {
+  readonly title: string;
+  readonly confidence: number;
+  readonly sentence: string;
+}
+
+/** A side of the comparison; what it doesn't say is "". */
+export interface ShownEngine {
+  readonly name: string;
+  readonly kind: string;
+  readonly model: string;
+  readonly dtype: string;
+}
+
+/** Where the ids of a prompt differ first; `prompt` counts from 1. */
+export interface ShownPromptDifference {
+  readonly prompt: number;
+  readonly position: number;
+  readonly a: readonly number[];
+  readonly b: readonly number[];
+}
+
+/** The first token that B would choose otherwise; `sequence` counts from 1, `position` from 0. */
+export interface ShownDivergence {
+  readonly sequence: number;
+  readonly position: number;
+  readonly a_id: number;
+  readonly b_id: number;
+  readonly a_margin: number | null;
+  readonly b_margin: number;
+  readonly near_tie: boolean;
+}
+
+/** The greedy tokens of both engines; `agreement` is the share of tokens. */
+export interface ShownGreedy {
+  readonly sequences: number;
+  readonly diverged: number;
+  readonly near_ties: number;
+  readonly agreement: number;
+  readonly first: ShownDivergence | null;
+}
+
+/**
+ * A row of the heat map; `sequence` counts from 1.
+ *
+ * Each of `cells` is the largest difference (A's logprob minus B's) of `cell_tokens` tokens, at
+ * the position that `at`
+ * has.  `divergence` is the position of the first other greedy token.
+ */
+export interface DeltaRow {
+  readonly sequence: number;
+  readonly tokens: number;
+  readonly mean_abs_dlogp: number;
+  readonly max_abs_dlogp: number;
+  readonly cell_tokens: number;
+  readonly cells: readonly number[];
+  readonly at: readonly number[];
+  readonly divergence: number | null;
+}
+
+/** A token with one of the largest differences; `sequence` counts from 1, `position` from 0. */
+export interface WorstToken {
+  readonly sequence: number;
+  readonly position: number;
+  readonly id: number;
+  readonly text: string;
+  readonly a: number;
+  readonly b: number;
+  readonly delta: number;
+}
+
+/**
+ * Two engines compared: A are the rollouts, B is the trainer.
+ *
+ * `readings` are all of the verdict, the likeliest first.  `rows` are the sequences with the
+ * largest differences, of
+ * `sequences` in all.
+ */
+export interface ShownComparison {
+  readonly verdict: string;
+  readonly title: string;
+  readonly confidence: number;
+  readonly sentence: string;
+  readonly next_step: string;
+  readonly readings: readonly ShownReading[];
+  readonly a: ShownEngine;
+  readonly b: ShownEngine;
+  readonly prompts: number;
+  readonly prompts_different: number;
+  readonly prompt_difference: ShownPromptDifference | null;
+  readonly greedy: ShownGreedy;
+  readonly metrics: LogprobMetrics | null;
+  readonly sequences: number;
+  readonly rows: readonly DeltaRow[];
+  readonly worst: readonly WorstToken[];
+  readonly notes: readonly string[];
+}
 
 /** A dump of trajectories: a file of JSON lines, or a folder of them. */
 export interface DumpPath {
@@ -15,6 +212,51 @@ export interface DumpPath {
 export interface TrajectoryNumber {
   readonly path: string;
   readonly item: number;
+}
+
+/**
+ * A file of torch.save, and the Python that reads it; `unpickle`: code that it names may be
+ * executed.
+ */
+export interface BatchFile {
+  readonly path: string;
+  readonly python: string;
+  readonly unpickle?: boolean;
+}
+
+/** What is in a batch, and what is wrong with it. */
+export interface DescribedBatch {
+  readonly summary: BatchSummary;
+  readonly findings: readonly string[];
+}
+
+/** A dump, and the file that a batch of it is written to. */
+export interface DumpToSave {
+  readonly path: string;
+  readonly batch: string;
+  readonly python: string;
+}
+
+/**
+ * What trains on a saved batch: a script for AReaL, with `config`; the `command` of the training
+ * for verl.
+ *
+ * `replace`: a script that exists is written anew.
+ */
+export interface ReplayRequest {
+  readonly framework: "areal" | "verl";
+  readonly batch: string;
+  readonly script?: string;
+  readonly config?: string;
+  readonly command?: string;
+  readonly unpickle?: boolean;
+  readonly replace?: boolean;
+}
+
+/** The command that trains; `script` is "" for verl. */
+export interface ReplayCommand {
+  readonly script: string;
+  readonly argv: readonly string[];
 }
 
 /**

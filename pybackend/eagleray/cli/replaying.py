@@ -6,18 +6,15 @@ import argparse
 import shlex
 import sys
 from functools import partial
-from pathlib import Path
 
 from eagleray.app import App
 from eagleray.cli.arguments import add_json, completed, positive
 from eagleray.cli.batches import absolute
 from eagleray.cli.json_shapes import replay_json
 from eagleray.cli.output import print_json
-from eagleray.common.atomic_file import replace_text
 from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
-from eagleray.features.rollouts.batches.errors import not_written
-from eagleray.features.rollouts.batches.replay import areal_script, verl_command
+from eagleray.features.rollouts.batches.replay import areal_script, verl_command, write_script
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--force", action="store_true", help=t("Write it even if the script exists.")
     )
     parser.add_argument(
+        "--unpickle",
+        action="store_true",
+        help=t("Execute the code that the file names. Only if you trust it."),
+    )
+    parser.add_argument(
         "--processes",
         metavar="N",
         type=positive,
@@ -76,8 +78,10 @@ async def replay(app: App, arguments: argparse.Namespace) -> int:
         argv, written = verl_command(file, shlex.split(arguments.training)), ""
     else:
         written = absolute(arguments.script)
-        generated = areal_script(file, written, arguments.config, arguments.processes)
-        await off_loop(partial(_write, written, generated.text, arguments.force))
+        generated = areal_script(
+            file, written, arguments.config, arguments.processes, unpickle=arguments.unpickle
+        )
+        await off_loop(partial(write_script, written, generated.text, replace=arguments.force))
         argv = generated.argv
     if arguments.json:
         print_json(replay_json(written, argv))
@@ -86,14 +90,3 @@ async def replay(app: App, arguments: argparse.Namespace) -> int:
         print(t("Wrote {path}.", path=written), file=sys.stderr)
     print(shlex.join(["eagleray", "run", "--", *argv]))
     return 0
-
-
-def _write(name: str, text: str, force: bool) -> None:
-    """A script that was edited is not lost."""
-    path = Path(name)
-    if path.exists() and not force:
-        raise not_written(name, t("it exists; --force replaces it"))
-    try:
-        replace_text(path, text)
-    except OSError as error:
-        raise not_written(name, error.strerror or str(error)) from error

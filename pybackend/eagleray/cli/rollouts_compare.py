@@ -8,38 +8,18 @@ import shutil
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
-
-from yarl import URL
 
 from eagleray.app import App
 from eagleray.cli.arguments import add_json, completed
 from eagleray.cli.output import print_json, say
 from eagleray.common.errors import printable
-from eagleray.common.l10n import counted, t
+from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
-from eagleray.features.rollouts.comparing import comparison, errors, record, texts
-from eagleray.features.rollouts.comparing.comparison import ComparedSide
-from eagleray.features.rollouts.comparing.engines.detection import opened_engine
-from eagleray.features.rollouts.comparing.engines.dump import (
-    ROLLOUT_LOGPROBS,
-    TRAINER_LOGPROBS,
-    LogprobDump,
-    read_dump,
-)
-from eagleray.features.rollouts.comparing.engines.engine import ComparedEngine
-from eagleray.features.rollouts.comparing.engines.http import EngineAddress
-from eagleray.features.rollouts.comparing.engines.torch_reference import TorchModel, TorchReference
+from eagleray.features.rollouts.comparing import comparison, record, texts
 from eagleray.features.rollouts.comparing.model import ComparisonKind, EngineComparison
-from eagleray.features.rollouts.comparing.prompts import PromptFile, read_prompts
-from eagleray.features.rollouts.comparing.targets import (
-    ComparisonTarget,
-    DumpTarget,
-    target_of,
-)
+from eagleray.features.rollouts.comparing.named import ComparisonRequest, compare_named
 
 # Scripts rely on them; docs/rollouts.md has the table.
 EXIT_CODES = {
@@ -53,7 +33,6 @@ EXIT_CODES = {
     ComparisonKind.UNKNOWN: 9,
 }
 _PROGRESS_S = 2.0
-EngineType = TypeVar("EngineType", bound=ComparedEngine)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -100,13 +79,15 @@ def _positive(written: str) -> int:
 
 
 async def run(app: App, arguments: argparse.Namespace) -> int:
-    rows = await _prompts(arguments)
-    async with AsyncExitStack() as stack:
-        a = await _opened(app, stack, arguments, arguments.a, ROLLOUT_LOGPROBS)
-        b = await _opened(app, stack, arguments, arguments.b, TRAINER_LOGPROBS)
-        compared = await comparison.compare(
-            a, b, rows.prompts if rows else (), arguments.max_tokens, ComparisonProgress()
-        )
+    request = ComparisonRequest(
+        a=arguments.a,
+        b=arguments.b,
+        data=arguments.data,
+        python=arguments.python or default_python(os.environ),
+        limit=arguments.limit,
+        max_tokens=arguments.max_tokens,
+    )
+    compared = await compare_named(app.servers, request, ComparisonProgress())
     try:
         if arguments.out:
             await off_loop(partial(record.save, compared, Path(arguments.out)))
@@ -121,59 +102,6 @@ def _print(compared: EngineComparison, arguments: argparse.Namespace) -> None:
         print_json(record.as_json(compared))
     else:
         print("\n".join(texts.lines(compared)))
-
-
-async def _prompts(arguments: argparse.Namespace) -> PromptFile | None:
-    if not arguments.data:
-        return None
-    file = await off_loop(partial(read_prompts, Path(arguments.data), arguments.limit))
-    _say_unreadable(file.unreadable)
-    return file
-
-
-def _say_unreadable(lines: int) -> None:
-    if lines:
-        say(
-            counted(
-                lines,
-                "{n} line is left out: it can't be read.",
-                "{n} lines are left out: they can't be read.",
-            )
-        )
-
-
-async def _opened(
-    app: App,
-    stack: AsyncExitStack,
-    arguments: argparse.Namespace,
-    written: str,
-    fields: tuple[str, ...],
-) -> ComparedSide:
-    target: ComparisonTarget = target_of(written)
-    if isinstance(target, DumpTarget):
-        names = (target.field,) if target.field else fields
-        dump: LogprobDump = await off_loop(partial(read_dump, target.path, names, arguments.limit))
-        _say_unreadable(dump.unreadable)
-        return dump
-    if isinstance(target, TorchModel):
-        python = arguments.python or default_python(os.environ)
-        return _closed_by(stack, TorchReference(target, python))
-    return _closed_by(stack, await opened_engine(await _address(app, target.written)))
-
-
-def _closed_by(stack: AsyncExitStack, engine: EngineType) -> EngineType:
-    stack.push_async_callback(engine.close)
-    return engine
-
-
-async def _address(app: App, written: str) -> EngineAddress:
-    """The server of that name or URL, with its key; a URL that no server has gets OPENAI_API_KEY."""
-    server = await app.servers.resolve(written)
-    if not server.url:
-        raise errors.server_without_address(server.name, server.reason)
-    # Servers that aren't in the list are named by their URL.
-    name = URL(server.name).authority if "://" in server.name else server.name
-    return EngineAddress(name, server.url, server.api_key)
 
 
 def default_python(environ: Mapping[str, str]) -> str:

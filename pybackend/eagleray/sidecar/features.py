@@ -50,4 +50,4 @@ def register(server: RequestServer, app: App) -> None:
     reports.register(server, app.reports)
     hangs.register(server, app.pictures, app.sentences)
     inference.register(server, app.servers)
-    rollouts.register(server, app.trajectories)
+    rollouts.register(server, app.trajectories, app.servers, trusted=app.settings.trusted)

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
+from functools import partial
 from typing import TYPE_CHECKING
 
+from eagleray.common.off_loop import off_loop
+from eagleray.features.inference.servers import Servers
 from eagleray.features.rollouts import messages
+from eagleray.features.rollouts.batches import batches
+from eagleray.features.rollouts.batches.errors import bad_training_command, untrusted_batch
+from eagleray.features.rollouts.batches.findings import findings
+from eagleray.features.rollouts.batches.model import WrittenBatch
+from eagleray.features.rollouts.batches.replay import areal_script, verl_command, write_script
+from eagleray.features.rollouts.comparing.errors import untrusted_model
+from eagleray.features.rollouts.comparing.named import ComparisonRequest, compare_named
+from eagleray.features.rollouts.comparing.shown import ShownComparison, shown
+from eagleray.features.rollouts.comparing.targets import names_model
 from eagleray.features.rollouts.trajectories.model import (
     DumpStatistics,
     TrajectoryGroup,
@@ -19,8 +32,16 @@ if TYPE_CHECKING:
     from eagleray.wire.requests import ReportProgress, RequestServer
 
 
-def register(server: RequestServer, trajectories: Trajectories) -> None:
-    """Answers the requests of this feature."""
+def register(
+    server: RequestServer, trajectories: Trajectories, servers: Servers, *, trusted: bool
+) -> None:
+    """Answers the requests of this feature; `trusted`: the user trusts the workspace."""
+    comparing = ComparisonHandlers(servers, trusted=trusted)
+    server.on_request(messages.COMPARE, comparing.compare)
+    saved = BatchHandlers(trusted=trusted)
+    server.on_request(messages.BATCH, saved.summary)
+    server.on_request(messages.SAVE_BATCH, saved.save)
+    server.on_request(messages.REPLAY, saved.replay)
     handlers = TrajectoryHandlers(trajectories)
     server.on_request(messages.PAGE, handlers.page)
     server.on_request(messages.ITEM, handlers.item)
@@ -49,3 +70,54 @@ class TrajectoryHandlers:
         self, request: messages.DumpPath, report: ReportProgress
     ) -> DumpStatistics:
         return await self._trajectories.statistics(request.path, report)
+
+
+class ComparisonHandlers:
+    """Compares engines."""
+
+    def __init__(self, servers: Servers, *, trusted: bool) -> None:
+        self._servers = servers
+        self._trusted = trusted
+
+    async def compare(self, request: ComparisonRequest, report: ReportProgress) -> ShownComparison:
+        if not self._trusted and any(map(names_model, (request.a, request.b))):
+            raise untrusted_model()
+
+        def on_progress(doing: str, done: int, total: int) -> None:
+            is_counted = done > 0 or total > 1
+            report(f"{doing}: {done}/{total}" if is_counted else doing, None)
+
+        return shown(await compare_named(self._servers, request, on_progress))
+
+
+class BatchHandlers:
+    """One method per request about saved batches; only a trusted workspace names the Python that reads them."""
+
+    def __init__(self, *, trusted: bool) -> None:
+        self._trusted = trusted
+
+    async def summary(self, request: messages.BatchFile) -> messages.DescribedBatch:
+        self._check()
+        summary = await batches.summary(request.path, request.python, request.unpickle)
+        return messages.DescribedBatch(summary, findings(summary))
+
+    async def save(self, request: messages.DumpToSave) -> WrittenBatch:
+        self._check()
+        return await batches.save(request.path, request.batch, request.python)
+
+    async def replay(self, request: messages.ReplayRequest) -> messages.ReplayCommand:
+        if request.framework == "verl":
+            try:
+                command = shlex.split(request.command)
+            except ValueError as error:
+                raise bad_training_command(str(error)) from error
+            return messages.ReplayCommand("", list(verl_command(request.batch, command)))
+        written = areal_script(
+            request.batch, request.script, request.config, 1, unpickle=request.unpickle
+        )
+        await off_loop(partial(write_script, request.script, written.text, replace=request.replace))
+        return messages.ReplayCommand(request.script, list(written.argv))
+
+    def _check(self) -> None:
+        if not self._trusted:
+            raise untrusted_batch()

@@ -77,3 +77,27 @@ def not_written(path: str, why: str) -> EaglerayError:
         t("Can't write {path}: {why}.", path=printable(path), why=printable(why)),
         t("Select another file."),
     )
+
+
+def script_exists(path: str) -> EaglerayError:
+    return EaglerayError(
+        "script-exists",
+        t("{path} exists.", path=printable(path)),
+        t("`--force` replaces it."),
+    )
+
+
+def untrusted_batch() -> EaglerayError:
+    return EaglerayError(
+        "untrusted-batch",
+        t("Reading a batch runs your Python, which needs a trusted workspace."),
+        t("Trust the workspace first."),
+    )
+
+
+def bad_training_command(why: str) -> EaglerayError:
+    return EaglerayError(
+        "bad-training-command",
+        t("The command can't be split: {why}.", why=printable(why)),
+        t("Check its quotes."),
+    )

@@ -100,7 +100,7 @@ async def compare(
         sequences=tuple(_compared(at, pair, layers) for at, pair in enumerate(layers.pairs)),
         worst=worst,
         left_out=layers.left_out,
-        notes=tuple(_notes(a_facts, b_facts, layers.left_out)),
+        notes=tuple(dict.fromkeys(_notes(a_facts, b_facts, layers.left_out))),
     )
 
 

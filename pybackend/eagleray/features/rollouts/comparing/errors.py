@@ -138,3 +138,11 @@ def comparison_unsaved(path: Path, why: str) -> EaglerayError:
         t("Can't write {path}: {why}.", path=printable(str(path)), why=printable(why)),
         t("Save it in another folder."),
     )
+
+
+def untrusted_model() -> EaglerayError:
+    return EaglerayError(
+        "untrusted-model",
+        t("Running a model in torch needs a trusted workspace."),
+        t("Trust the workspace first."),
+    )

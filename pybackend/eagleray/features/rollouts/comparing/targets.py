@@ -9,6 +9,7 @@ from attrs import frozen
 
 from eagleray.features.rollouts.comparing.engines.torch_reference import TorchModel
 
+_TORCH = "torch:"
 _DTYPES = {"bf16": "bfloat16", "fp16": "float16", "half": "float16", "fp32": "float32"}
 
 
@@ -32,8 +33,8 @@ ComparisonTarget = ServerTarget | TorchModel | DumpTarget
 
 def target_of(written: str) -> ComparisonTarget:
     """1. `torch:DIR?dtype=…&device=…`.  2. A URL.  3. A file, `FILE?logprobs=FIELD`.  4. The name of a server."""
-    if written.startswith("torch:"):
-        path, options = _options(written.removeprefix("torch:"))
+    if names_model(written):
+        path, options = _options(written.removeprefix(_TORCH))
         dtype = options.get("dtype", "")
         folder = Path(path).expanduser()
         return TorchModel(folder, _DTYPES.get(dtype, dtype), options.get("device", ""))
@@ -44,6 +45,11 @@ def target_of(written: str) -> ComparisonTarget:
     if file.is_file() or file.suffix in (".jsonl", ".json"):
         return DumpTarget(file, options.get("logprobs", ""))
     return ServerTarget(written)
+
+
+def names_model(written: str) -> bool:
+    """Whether this is a model in torch, which runs in the user's interpreter."""
+    return written.startswith(_TORCH)
 
 
 def _options(written: str) -> tuple[str, dict[str, str]]:

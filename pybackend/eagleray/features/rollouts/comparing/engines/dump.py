@@ -24,7 +24,14 @@ _PROMPTS = ("prompt_ids", "prompt_token_ids")
 _COMPLETIONS = ("completion_ids", "response_ids", "completion_token_ids", "output_ids", "token_ids")
 _LENGTHS = ("input_lengths", "input_length", "seqlen")
 ROLLOUT_LOGPROBS = ("logprobs", "generation_logprobs", "rollout_log_probs", "output_logprobs")
-TRAINER_LOGPROBS = ("prev_logprobs", "old_log_probs", "prox_logp", "train_logprobs", "logprobs")
+TRAINER_LOGPROBS = (
+    "prev_logprobs",
+    "trainer_logprobs",
+    "old_log_probs",
+    "prox_logp",
+    "train_logprobs",
+    "logprobs",
+)
 
 
 @frozen

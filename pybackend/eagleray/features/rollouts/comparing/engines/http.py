@@ -22,6 +22,8 @@ _CONNECT_S = 10.0
 # Two logprobs for each token of a long prompt take a few megabytes.
 _LARGEST = 256 * 2**20
 _MOST_CONNECTIONS = 128
+# Servers close a connection that is idle for 5 s (uvicorn, cpp-httplib), which a request in the same moment doesn't survive.
+_IDLE_S = 2.0
 
 
 @frozen
@@ -113,7 +115,7 @@ class EngineHttp:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 cookie_jar=aiohttp.DummyCookieJar(),
-                connector=aiohttp.TCPConnector(limit=_MOST_CONNECTIONS),
+                connector=aiohttp.TCPConnector(limit=_MOST_CONNECTIONS, keepalive_timeout=_IDLE_S),
                 trust_env=False,
             )
         return self._session

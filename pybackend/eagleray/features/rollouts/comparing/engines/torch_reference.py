@@ -13,6 +13,7 @@ from typing import IO, Any
 from attrs import frozen
 
 from eagleray.common.l10n import t
+from eagleray.common.off_loop import off_loop
 from eagleray.features.rollouts.comparing import errors
 from eagleray.features.rollouts.comparing.engines.engine import OnDone
 from eagleray.features.rollouts.comparing.model import (
@@ -113,15 +114,14 @@ class TorchReference:
             self._output.close()
 
     async def _open(self) -> EngineFacts:
-        if not self._model.folder.is_dir():
-            raise errors.reference_failed(t("{path} is not a folder", path=str(self._model.folder)))
-        self._output = tempfile.TemporaryFile()  # noqa: SIM115 (`close` closes it)
+        folder, output = await off_loop(self._prepared, _close_output)
+        self._output = output
         try:
             self._process = await asyncio.create_subprocess_exec(
                 *(self._python, "-u", str(PROGRAM)),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
-                stderr=self._output,
+                stderr=output,
                 env={**os.environ, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"},
                 limit=_LONGEST_LINE,
                 start_new_session=True,
@@ -131,7 +131,7 @@ class TorchReference:
         answer = await self._request(
             {
                 "do": "open",
-                "folder": str(self._model.folder.resolve()),
+                "folder": folder,
                 "dtype": self._model.dtype,
                 "device": self._model.device,
             }
@@ -143,6 +143,13 @@ class TorchReference:
             dtype=str(answer["dtype"]),
             logprobs=LogprobSource.RAW,
         )
+
+    def _prepared(self) -> tuple[str, IO[bytes]]:
+        """The folder, and a file for what the process prints, which `close` closes."""
+        folder = self._model.folder
+        if not folder.is_dir():
+            raise errors.reference_failed(t("{path} is not a folder", path=str(folder)))
+        return str(folder.resolve()), tempfile.TemporaryFile()
 
     async def _score(
         self,
@@ -196,6 +203,10 @@ class TorchReference:
         size = self._output.seek(0, os.SEEK_END)
         self._output.seek(max(0, size - _SHOWN_OUTPUT))
         return self._output.read().decode("utf-8", "replace")
+
+
+def _close_output(prepared: tuple[str, IO[bytes]]) -> None:
+    prepared[1].close()
 
 
 def _scored(written: dict[str, Any]) -> ScoredTokens:

@@ -1,0 +1,73 @@
+"""The record of the page: bounded for any number of sequences and tokens, and the largest difference is in it."""
+
+from __future__ import annotations
+
+import math
+
+from attrs import evolve
+from eagleray.features.rollouts.comparing.comparison import compare
+from eagleray.features.rollouts.comparing.model import (
+    ComparedSequence,
+    EngineComparison,
+    RolloutPrompt,
+    TokenSequence,
+)
+from eagleray.features.rollouts.comparing.shown import MOST_CELLS, MOST_SEQUENCES, shown
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.rollouts.comparing.scripted_engines import ScriptedEngine
+
+LOGPROBS = st.one_of(st.floats(-20, 0), st.just(-math.inf))
+SEQUENCES = st.lists(
+    st.lists(st.tuples(LOGPROBS, LOGPROBS), max_size=300), min_size=1, max_size=4
+).map(
+    lambda listed: tuple(
+        ComparedSequence(
+            TokenSequence(at, (1,), tuple(range(len(pairs)))),
+            tuple(a for a, _ in pairs),
+            tuple(b for _, b in pairs),
+            None,
+        )
+        for at, pairs in enumerate(listed)
+    )
+)
+
+
+async def compared() -> EngineComparison:
+    prompts = [RolloutPrompt(at, f"prompt {at}") for at in range(3)]
+    return await compare(ScriptedEngine(), ScriptedEngine(noise=0.5), prompts, 8)
+
+
+@given(SEQUENCES)
+async def test_rows_have_the_largest_difference_where_it_is(
+    sequences: tuple[ComparedSequence, ...],
+) -> None:
+    page = shown(evolve(await compared(), sequences=sequences))
+    assert sorted(row.sequence for row in page.rows) == list(range(1, len(sequences) + 1))
+    largest = [row.max_abs_dlogp for row in page.rows]
+    assert largest == sorted(largest, reverse=True)
+    for row in page.rows:
+        assert len(row.cells) == len(row.at) <= MOST_CELLS
+        assert all(map(math.isfinite, row.cells))
+        assert max(map(abs, row.cells), default=0) == round(row.max_abs_dlogp, 7)
+        assert [at // row.cell_tokens for at in row.at] == list(range(len(row.at)))
+        source = sequences[row.sequence - 1]
+        assert row.tokens == len(source.a)
+
+
+async def test_thousands_of_sequences_are_the_first_hundreds() -> None:
+    whole = await compared()
+    many = shown(evolve(whole, sequences=whole.sequences * 1000))
+    assert (many.sequences, len(many.rows)) == (3000, MOST_SEQUENCES)
+
+
+async def test_page_has_what_the_terminal_says() -> None:
+    page = shown(await compared())
+    assert (page.verdict, page.title) == ("stale-weights", "Stale weights")
+    assert page.readings[0].sentence == page.sentence
+    assert page.metrics is not None
+    cell = page.rows[0].at.index(page.worst[0].position)
+    assert page.rows[0].cells[cell] == round(page.worst[0].delta, 7)
+    assert page.worst[0].sequence == page.rows[0].sequence
+    assert page.greedy.first is not None
