@@ -15,6 +15,7 @@ const features = [
   "hangs",
   "inference",
   "rollouts",
+  "doctor",
   "first_run",
 ];
 

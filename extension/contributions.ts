@@ -90,6 +90,8 @@ export const COMMANDS = {
   copyServerVariables: "eagleray.copyServerVariables",
   // Rollouts
   openTrajectories: "eagleray.openTrajectories",
+  // The doctor
+  diagnose: "eagleray.diagnose",
   // The first run
   openSample: "eagleray.openSample",
   openSampleReport: "eagleray.openSampleReport",
@@ -118,6 +120,7 @@ export const PANELS = {
   runOptions: "eagleray.runOptions",
   picture: "eagleray.picture",
   trajectories: "eagleray.trajectories",
+  diagnosis: "eagleray.diagnosis",
 } as const;
 
 export const VIEW_CONTAINER = "eagleray";

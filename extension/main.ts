@@ -8,6 +8,7 @@ import { DebugConfigurations } from "./debug_configurations";
 import { ErrorMessages } from "./error_messages";
 import * as clusters from "./features/clusters";
 import * as debugging from "./features/debugging";
+import * as doctor from "./features/doctor";
 import * as firstRun from "./features/first_run";
 import * as hangs from "./features/hangs";
 import * as inference from "./features/inference";
@@ -90,6 +91,7 @@ export function activate(context: vscode.ExtensionContext): Exported {
     ...hangs.register(app),
     ...inference.register(app),
     ...rollouts.register(app),
+    ...doctor.register(app),
     ...firstRun.register(app),
     ...debuggingFeature.owned,
     vscode.debug.registerDebugConfigurationProvider(

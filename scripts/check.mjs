@@ -28,6 +28,7 @@ const steps = [
   ["tsc (report page)", inNode("tsc"), ["-p", "extension/features/reports/page"]],
   ["tsc (picture page)", inNode("tsc"), ["-p", "extension/features/hangs/page"]],
   ["tsc (trajectory page)", inNode("tsc"), ["-p", "extension/features/rollouts/page"]],
+  ["tsc (diagnosis page)", inNode("tsc"), ["-p", "extension/features/doctor/page"]],
   ["tsc (options page)", inNode("tsc"), ["-p", "extension/features/presets/page"]],
   ["eslint", inNode("eslint"), ["--max-warnings=0", ...(fix ? ["--fix"] : []), "."]],
   ["prettier", inNode("prettier"), [fix ? "--write" : "--check", "--log-level=warn", "."]],

@@ -29,6 +29,7 @@ from eagleray.features.clusters.node_access import NodeRoutes, Terminals
 from eagleray.features.clusters.stored_lists import StoredHosts
 from eagleray.features.debugging.debugging import Debugging
 from eagleray.features.debugging.hold_reminder import REMIND_AFTER_S
+from eagleray.features.doctor.doctor import Doctor
 from eagleray.features.hangs.paused_sentences import PausedSentences, taking_here
 from eagleray.features.hangs.pictures import Pictures
 from eagleray.features.inference.servers import Servers
@@ -136,6 +137,7 @@ class App:
     sentences: PausedSentences
     trajectories: Trajectories
     servers: Servers
+    doctor: Doctor
 
     async def close(self) -> None:
         """Ends every connection; workers that are held stay held."""
@@ -256,4 +258,5 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         ),
         trajectories=Trajectories(),
         servers=Servers(runs, preparing, AddedServers(home() / "servers.json")),
+        doctor=Doctor(runs),
     )

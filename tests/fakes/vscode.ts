@@ -6,6 +6,7 @@ import {
   CancellationTokenSource,
   EventEmitter,
   FileSystemError,
+  FakeDiagnostics,
   type Range,
   Uri,
 } from "./vscode_values";
@@ -26,6 +27,11 @@ export * from "./vscode_views";
 export * from "./vscode_webviews";
 
 export const languages = {
+  createDiagnosticCollection: () => {
+    const collection = new FakeDiagnostics();
+    editor.diagnostics.add(collection);
+    return collection;
+  },
   registerDocumentLinkProvider: ({ scheme }: { scheme: string }, provider: LinkProvider) => {
     editor.links.set(scheme, provider);
     return { dispose: () => void editor.links.delete(scheme) };

@@ -1,7 +1,7 @@
 /** The test's side of the fake editor: what was shown and done, and how the test answers. */
 
 import type { FakeInputBox, FakeQuickPick } from "./vscode_inputs";
-import { type DocumentLink, EventEmitter, type Uri } from "./vscode_values";
+import { type DocumentLink, EventEmitter, type FakeDiagnostics, type Uri } from "./vscode_values";
 import type {
   FakeChannel,
   FakeProgress,
@@ -67,6 +67,8 @@ class Editor {
   readonly typed = new EventEmitter<{ readonly document: unknown }>();
   providers = new Map<string, { provideTextDocumentContent(uri: Uri): unknown }>();
   links = new Map<string, LinkProvider>();
+  /** The lists of problems that were not disposed. */
+  diagnostics = new Set<FakeDiagnostics>();
   clipboard = "";
   /** The addresses that were opened in a browser. */
   opened: string[] = [];

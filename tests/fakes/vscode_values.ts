@@ -96,6 +96,37 @@ export class Range {
   ) {}
 }
 
+export const DiagnosticSeverity = { Error: 0, Warning: 1, Information: 2, Hint: 3 };
+
+export class Diagnostic {
+  code?: string;
+  source?: string;
+  constructor(
+    readonly range: Range,
+    readonly message: string,
+    readonly severity: number,
+  ) {}
+}
+
+/** Problems by the paths of their files. */
+export class FakeDiagnostics {
+  readonly files = new Map<string, readonly Diagnostic[]>();
+  isDisposed = false;
+  set(uri: Uri, problems: readonly Diagnostic[]): void {
+    this.files.set(uri.path, problems);
+  }
+  delete(uri: Uri): void {
+    this.files.delete(uri.path);
+  }
+  clear(): void {
+    this.files.clear();
+  }
+  dispose(): void {
+    this.isDisposed = true;
+    this.clear();
+  }
+}
+
 export class DocumentLink {
   constructor(
     readonly range: Range,

@@ -42,6 +42,7 @@ test("a failed run has one message, which says why", async () => {
 
 for (const [button, command, isKnown] of [
   ["Show Output", "eagleray.showOutput", false],
+  ["Diagnose", "eagleray.diagnose", false],
   ["Rerun", "eagleray.restartRun", false],
   ["Edit and Rerun…", "eagleray.editAndRerun", true],
 ] as const) {
@@ -52,7 +53,7 @@ for (const [button, command, isKnown] of [
       await keepRun(fake.app, run.id, "/w/train.py", PLAIN);
     }
     await list(run);
-    const buttons = ["Show Output", isKnown ? "Edit and Rerun…" : "Rerun"];
+    const buttons = ["Show Output", "Diagnose", isKnown ? "Edit and Rerun…" : "Rerun"];
     assert.deepEqual(editor.asked.at(-1)?.buttons, buttons);
     assert.equal(editor.executed.at(-1)?.command, command);
     assert.deepEqual(editor.executed.at(-1)?.args, [{ row: "run", run }]);

@@ -20,6 +20,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
 from eagleray.features.clusters import messages as clusters
 from eagleray.features.debugging import messages as debugging
+from eagleray.features.doctor import messages as doctor
 from eagleray.features.hangs import messages as hangs
 from eagleray.features.inference import messages as inference
 from eagleray.features.inspections import messages as inspections
@@ -75,6 +76,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_home: Path) -> It
     (tmp_path / ".ray" / "auth_token").write_text("right")
     (tmp_path / "train.py").write_text("raise SystemExit('it failed')\n")
     (tmp_path / "job.sh").write_text("#SBATCH -N1\nsrun --export=NONE python train.py\n")
+    (tmp_path / "worker.err").write_text("OSError: [Errno 24] Too many open files: 'x'\n")
     (tmp_path / "dump.jsonl").write_text('{"prompt": "2+2", "completion": "4", "reward": 1}\n')
     row = {"token_ids": [1, 2], "mask": [0, 1], "logprobs": [0, -1], "trainer_logprobs": [0, -1]}
     (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
@@ -285,6 +287,12 @@ async def ask_about_rollouts(panel: Panel, folder: Path) -> None:
     assert written["script"] == script
 
 
+async def ask_the_doctor(panel: Panel, folder: Path) -> None:
+    diagnosis = await panel.ask(doctor.DIAGNOSE, paths=[str(folder / "worker.err")])
+    assert [cause["id"] for cause in diagnosis["causes"]] == ["ulimit-nofile"]
+    assert await panel.ask(doctor.DIAGNOSE) is None
+
+
 async def test_no_request_makes_a_file_call_in_the_event_loop(
     panel: Panel, dashboard: FakeDashboard, files: FileCalls, tmp_path: Path
 ) -> None:
@@ -298,6 +306,7 @@ async def test_no_request_makes_a_file_call_in_the_event_loop(
     await ask_about_hangs(panel, cluster, tmp_path)
     await ask_about_servers(panel, tmp_path)
     await ask_about_rollouts(panel, tmp_path)
+    await ask_the_doctor(panel, tmp_path)
     await panel.ask(clusters.REMOVE, cluster=cluster)
     assert all_requests() - panel.asked == set()
     assert "\n".join(files.found) == ""

@@ -1,5 +1,5 @@
 /**
- * The options page and the pages of a report, of a picture of stacks and of trajectories in a browser, in each of their states and in each theme of the editor:
+ * The options page and the pages of a report, of a picture of stacks, of trajectories and of a diagnosis in a browser, in each of their states and in each theme of the editor:
  * axe-core finds nothing in them, nothing is cut in a narrow tab, nothing moves.
  *
  *     node tests/vscode/pages.mjs [--only STATE]
@@ -33,13 +33,20 @@ const { themes, style, names } = recordedThemes();
 const [dark] = themes;
 let browser;
 try {
-  const { optionsStates, pageDocument, pictureStates, reportTexts, trajectoryStates } =
-    await pageContents(folder);
+  const {
+    diagnosisStates,
+    optionsStates,
+    pageDocument,
+    pictureStates,
+    reportTexts,
+    trajectoryStates,
+  } = await pageContents(folder);
   const reportStart = { kind: "texts", texts: reportTexts() };
   const states = [
     ...optionsStates().map((state) => ({ ...state, page: "options_page" })),
     ...pictureStates().map((state) => ({ ...state, page: "picture_page" })),
     ...trajectoryStates().map((state) => ({ ...state, page: "trajectory_page" })),
+    ...diagnosisStates().map((state) => ({ ...state, page: "diagnosis_page" })),
     ...reportStates(reportStart).map((state) => ({ ...state, page: "report_page" })),
   ].filter(({ name }) => name.includes(only));
   browser = await launch();

@@ -47,10 +47,14 @@ export function failureSentence(run: Run): string {
 async function show(run: Run, isEditable: boolean): Promise<void> {
   const output = vscode.l10n.t("Show Output");
   const rerun = isEditable ? vscode.l10n.t("Edit and Rerun…") : vscode.l10n.t("Rerun");
-  const answer = await vscode.window.showErrorMessage(failureSentence(run), output, rerun);
+  const diagnose = vscode.l10n.t("Diagnose");
+  const buttons = [output, diagnose, rerun];
+  const answer = await vscode.window.showErrorMessage(failureSentence(run), ...buttons);
   const row = { row: "run", run };
   if (answer === output) {
     await vscode.commands.executeCommand(COMMANDS.showOutput, row);
+  } else if (answer === diagnose) {
+    await vscode.commands.executeCommand(COMMANDS.diagnose, row);
   } else if (answer === rerun) {
     const command = isEditable ? COMMANDS.editAndRerun : COMMANDS.restartRun;
     await vscode.commands.executeCommand(command, row);

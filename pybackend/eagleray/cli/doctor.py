@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-import threading
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -20,11 +20,9 @@ from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.features.doctor import texts
-from eagleray.features.doctor.diagnosing import diagnose
-from eagleray.features.doctor.log_files import list_logs
-from eagleray.features.doctor.model import Diagnosis
+from eagleray.features.doctor.model import Diagnosis, DiagnosisTarget
 from eagleray.features.doctor.node_checks import local_facts, node_diagnosis
-from eagleray.features.doctor.rule_files import all_rules, example_results, read_rules
+from eagleray.features.doctor.rule_files import example_results, read_rules
 from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.program_python import python_of
 
@@ -99,23 +97,11 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
 async def _diagnosis(app: App, arguments: argparse.Namespace) -> Diagnosis:
     if arguments.before:
         return await _before(app, arguments.program)
-    rules = all_rules([Path(file) for file in arguments.rules])
-    paths = [Path(path) for path in arguments.paths]
-    if arguments.run:
-        with suggesting_runs(app, arguments.run):
-            paths = [app.runs.find(arguments.run).output]
-    is_cancelled = threading.Event()
-
-    def read() -> Diagnosis:
-        files, unchecked = list_logs(paths)
-        progress = _ReadProgress(sum(file.size for file in files))
-        return diagnose(files, rules, unchecked, progress.add, is_cancelled.is_set)
-
-    try:
-        return await off_loop(read)
-    finally:
-        # Ctrl-C: the thread would read to the end.
-        is_cancelled.set()
+    target = DiagnosisTarget(tuple(arguments.paths), arguments.run)
+    with suggesting_runs(app, arguments.run):
+        return await app.doctor.diagnose(
+            target, _tenths(), [Path(file) for file in arguments.rules]
+        )
 
 
 async def _before(app: App, program: list[str]) -> Diagnosis:
@@ -128,22 +114,17 @@ async def _before(app: App, program: list[str]) -> Diagnosis:
     return node_diagnosis([await local_facts(app.commands, python)])
 
 
-class _ReadProgress:
+def _tenths() -> Callable[[int], None]:
     """Prints how much was read, at most once for each tenth of a long reading."""
+    last = 0
 
-    _LONG = 500_000_000
+    def on_percent(percent: int) -> None:
+        nonlocal last
+        if percent // 10 > last:
+            last = percent // 10
+            say(t("{percent} % read", percent=10 * last))
 
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._read = 0
-        self._printed = 0
-
-    def add(self, count: int) -> None:
-        self._read += count
-        tenth = 10 * self._read // max(1, self._size)
-        if self._size >= self._LONG and tenth > self._printed:
-            self._printed = tenth
-            say(t("{percent} % read", percent=10 * tenth))
+    return on_percent
 
 
 def _test(path: Path, as_json: bool) -> int:

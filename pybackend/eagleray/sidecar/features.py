@@ -5,6 +5,7 @@ from __future__ import annotations
 from eagleray.app import App, Settings, build_app
 from eagleray.features.clusters import handlers as clusters
 from eagleray.features.debugging import handlers as debugging
+from eagleray.features.doctor import handlers as doctor
 from eagleray.features.hangs import handlers as hangs
 from eagleray.features.inference import handlers as inference
 from eagleray.features.inspections import handlers as inspections
@@ -51,3 +52,4 @@ def register(server: RequestServer, app: App) -> None:
     hangs.register(server, app.pictures, app.sentences)
     inference.register(server, app.servers)
     rollouts.register(server, app.trajectories, app.servers, trusted=app.settings.trusted)
+    doctor.register(server, app.doctor)

@@ -31,6 +31,7 @@ FEATURES = (
     "hangs",
     "inference",
     "rollouts",
+    "doctor",
 )
 
 Declared = Request[Any, Any] | LongRequest[Any, Any] | Notification[Any]

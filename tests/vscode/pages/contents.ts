@@ -1,4 +1,7 @@
 /** What the editor sends to its pages, for tests of them in a browser; bundled with the editor's double. */
+import { diagnosisTexts } from "../../../extension/features/doctor/diagnosis_texts";
+import type { Diagnosis } from "../../../extension/features/doctor/messages";
+import type { ToDiagnosisPage } from "../../../extension/features/doctor/page_messages";
 import type { Picture } from "../../../extension/features/hangs/messages";
 import type { ShownPicture, ToPicturePage } from "../../../extension/features/hangs/page_messages";
 import { pictureTexts } from "../../../extension/features/hangs/picture_texts";
@@ -16,6 +19,7 @@ import { NO_QUERY } from "../../../extension/features/rollouts/list_query";
 import type { ToTrajectoryPage } from "../../../extension/features/rollouts/page_messages";
 import { trajectoryTexts } from "../../../extension/features/rollouts/trajectory_texts";
 import { PLAIN } from "../../../extension/features/runs/draft";
+import { cause, consequence, diagnosis, evidence } from "../../doctor/diagnoses";
 import { gathering, largePicture, picture, process, stack, verdict } from "../../hangs/pictures";
 import { group, item, page, statistics } from "../../rollouts/trajectories/items";
 import { FOLDER, proposal, shortened } from "../../runs/samples";
@@ -294,6 +298,67 @@ export function trajectoryStates(): TrajectoryState[] {
           nextStep: "Select a dump of trajectories, or its folder.",
         },
         { kind: "failed", part: "statistics", message: "", nextStep: "" },
+      ],
+    },
+  ];
+}
+
+interface DiagnosisState {
+  readonly name: string;
+  readonly messages: readonly ToDiagnosisPage[];
+}
+
+/** The states of the page of a diagnosis. */
+export function diagnosisStates(): DiagnosisState[] {
+  const start: ToDiagnosisPage = { kind: "texts", texts: diagnosisTexts() };
+  const shown = (made: Diagnosis): ToDiagnosisPage => ({
+    kind: "diagnosis",
+    stored: {
+      version: "1",
+      name: "logs",
+      target: { paths: ["/logs"] },
+      madeAt: 1_795_224_007_000,
+      diagnosis: made,
+    },
+    from: "logs · 11/21/2026, 1:20:07 AM",
+  });
+  const slow = cause({
+    sentence: "The object store is in /tmp, since /dev/shm has 67 MB.",
+    fix: "Start the container with `--shm-size=10g` or `--ipc=host`.",
+    severity: "warning",
+    settings: {},
+  });
+  const long = evidence({ path: `/logs/${"session_".repeat(20)}.log`, text: "x".repeat(400) });
+  return [
+    {
+      name: "causes",
+      messages: [start, shown(diagnosis({ causes: [cause(), slow, consequence()] }))],
+    },
+    {
+      name: "unknown",
+      messages: [
+        start,
+        shown(
+          diagnosis({
+            sentence: "No rule matches. The first error is: ValueError: no such layer",
+            causes: [],
+            unknown: [evidence({ line: 3, text: "ValueError: no such layer" }), long],
+          }),
+        ),
+        { kind: "reading", isOn: true },
+      ],
+    },
+    {
+      name: "nothing",
+      messages: [
+        start,
+        shown(
+          diagnosis({
+            sentence: "No rule matches, and no error is in 38 files.",
+            causes: [],
+            unknown: [],
+          }),
+        ),
       ],
     },
   ];

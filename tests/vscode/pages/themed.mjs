@@ -5,7 +5,7 @@ import * as path from "node:path";
 import { ROOT } from "../harness/ray.mjs";
 
 export const RECORDED = path.join(ROOT, "tests", "vscode", "pages", "recorded", "themes.json");
-export const PAGES = ["options_page", "report_page", "picture_page"];
+export const PAGES = ["options_page", "report_page", "picture_page", "diagnosis_page"];
 
 /** The names of the editor's colours and fonts in our pages, and in the style that the editor adds. */
 export function usedVariables(style) {

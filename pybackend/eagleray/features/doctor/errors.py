@@ -25,6 +25,14 @@ def no_logs(paths: Sequence[Path]) -> EaglerayError:
     )
 
 
+def no_diagnosis_target() -> EaglerayError:
+    return EaglerayError(
+        "no-logs",
+        t("There is nothing to diagnose."),
+        t("Specify a run, or files and folders with logs."),
+    )
+
+
 def bad_rules(path: Path, why: str) -> EaglerayError:
     return EaglerayError(
         "bad-rules",

@@ -35,6 +35,14 @@ class Rule:
 
 
 @frozen
+class DiagnosisTarget:
+    """What is diagnosed: log files and folders of this machine, and the output of a run by its ID."""
+
+    paths: tuple[str, ...] = ()
+    run_id: str = ""
+
+
+@frozen
 class LogEvidence:
     """A line of a log, without secrets and control characters: `line` is its number from 1, `time` in seconds since 1970.
 

@@ -1,0 +1,90 @@
+/** The commands of the doctor; read when the first of them is called. */
+
+import * as vscode from "vscode";
+
+import type { App } from "../../app";
+import { plain } from "../../common/texts";
+import { longWork } from "../../dialogs";
+import type { Row } from "../../panel";
+import { runStateText } from "../runs/states";
+import { DiagnosisPanels, type NamedDiagnosis } from "./diagnosis_panel";
+import { DIAGNOSE } from "./messages";
+import { logsOfPaths, logsOfRows, logsOfRun, type NamedLogs } from "./targets_model";
+
+/** Of the picker: the newest runs. */
+const MOST_RUNS = 10;
+
+export class DoctorCommands {
+  private readonly panels: DiagnosisPanels;
+
+  constructor(private readonly app: App) {
+    this.panels = new DiagnosisPanels(app, (logs) =>
+      app.errors.shown("diagnosing", () => this.made(logs)),
+    );
+  }
+
+  /** Diagnoses the row or the file of the explorer; without either, what the user picks. */
+  async diagnose(rows: readonly Row[], args: readonly unknown[]): Promise<void> {
+    const uris = urisOf(args);
+    const logs =
+      uris.length > 0
+        ? logsOfPaths(uris.map(({ fsPath }) => fsPath))
+        : (logsOfRows(rows) ?? (await this.picked()));
+    if (logs !== undefined) {
+      this.panels.show(await this.made(logs));
+    }
+  }
+
+  revive(panel: vscode.WebviewPanel, state: unknown): void {
+    this.panels.revive(panel, state);
+  }
+
+  private async made(logs: NamedLogs): Promise<NamedDiagnosis> {
+    const title = vscode.l10n.t("Reading the logs of {0}", plain(logs.name));
+    const diagnosis = await longWork(title, (options) =>
+      this.app.sidecar.request(DIAGNOSE, logs.target, options),
+    );
+    return { ...logs, diagnosis, madeAt: Date.now() };
+  }
+
+  private async picked(): Promise<NamedLogs | undefined> {
+    const runs = (await this.app.latestRuns()).slice(0, MOST_RUNS);
+    const items = [
+      ...runs.map((run) => {
+        const logs = logsOfRun(run);
+        return { label: logs.name, description: plain(runStateText(run)), logs };
+      }),
+      { label: vscode.l10n.t("Log File or Folder…"), description: "", logs: undefined },
+    ];
+    const item =
+      runs.length === 0
+        ? items[0]
+        : await vscode.window.showQuickPick(items, {
+            title: vscode.l10n.t("Select What to Diagnose"),
+          });
+    return item === undefined ? undefined : (item.logs ?? (await selectedLogs()));
+  }
+}
+
+/** The files and folders of the explorer's menu, which passes the clicked one, and all that are selected. */
+function urisOf([clicked, selected]: readonly unknown[]): readonly vscode.Uri[] {
+  if (!(clicked instanceof vscode.Uri)) {
+    return [];
+  }
+  const several = Array.isArray(selected)
+    ? selected.filter((each) => each instanceof vscode.Uri)
+    : [];
+  return several.length > 0 ? several : [clicked];
+}
+
+async function selectedLogs(): Promise<NamedLogs | undefined> {
+  const uris = await vscode.window.showOpenDialog({
+    title: vscode.l10n.t("Select a Log, or a Folder with Logs"),
+    openLabel: vscode.l10n.t("Diagnose"),
+    canSelectFolders: true,
+    canSelectMany: true,
+  });
+  return uris === undefined || uris.length === 0
+    ? undefined
+    : logsOfPaths(uris.map(({ fsPath }) => fsPath));
+}

@@ -1,0 +1,25 @@
+/** The texts of the page of a diagnosis, which the editor translates: the page itself knows no language. */
+
+import * as vscode from "vscode";
+
+/** `{0}` is filled in by the page. */
+export type DiagnosisTexts = ReturnType<typeof diagnosisTexts>;
+
+// The inferred type is the list of the texts.
+// eslint-disable-next-line @typescript-eslint/explicit-function-return-type
+export function diagnosisTexts() {
+  return {
+    again: vscode.l10n.t("Diagnose Again"),
+    reading: vscode.l10n.t("Reading…"),
+    fix: vscode.l10n.t("Fix"),
+    copy: vscode.l10n.t("Copy"),
+    copyFix: vscode.l10n.t("Copy Fix"),
+    copySetting: vscode.l10n.t("Copy the setting of {0}"),
+    source: vscode.l10n.t("Source of the rule: {0}"),
+    counts: vscode.l10n.t("Lines: {0}, files: {1}"),
+    secondary: vscode.l10n.t("These follow from it ({0})"),
+    unknown: vscode.l10n.t("Errors that no rule explains ({0})"),
+    checked: vscode.l10n.t("Checked {0} files ({1} MB) with {2} rules"),
+    unchecked: vscode.l10n.t("Not checked ({0})"),
+  };
+}

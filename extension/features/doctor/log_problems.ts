@@ -1,0 +1,53 @@
+/** The lines of a diagnosis in the editor's list of problems. */
+
+import * as vscode from "vscode";
+
+import type { Cause, Diagnosis, LogEvidence } from "./messages";
+
+const SOURCE = "Eagleray";
+const LONGEST_LINE = 1000;
+
+const SEVERITIES: Readonly<Record<Cause["severity"], vscode.DiagnosticSeverity>> = {
+  error: vscode.DiagnosticSeverity.Error,
+  warning: vscode.DiagnosticSeverity.Warning,
+  info: vscode.DiagnosticSeverity.Information,
+};
+
+/** Problems by the path of their file: what only follows from a cause is information. */
+export function problemsOf(diagnosis: Diagnosis): ReadonlyMap<string, vscode.Diagnostic[]> {
+  const problems = new Map<string, vscode.Diagnostic[]>();
+  const add = (at: LogEvidence, problem: vscode.Diagnostic): void => {
+    problems.set(at.path, [...(problems.get(at.path) ?? []), problem]);
+  };
+  for (const cause of diagnosis.causes) {
+    for (const item of cause.evidence) {
+      add(item, ofCause(cause, item));
+    }
+  }
+  for (const item of diagnosis.unknown) {
+    const severity = vscode.DiagnosticSeverity.Warning;
+    add(item, problem(item, vscode.l10n.t("No rule explains it: {0}", item.text), severity));
+  }
+  return problems;
+}
+
+function ofCause(cause: Cause, item: LogEvidence): vscode.Diagnostic {
+  const severity = cause.secondary
+    ? vscode.DiagnosticSeverity.Information
+    : SEVERITIES[cause.severity];
+  const made = problem(item, vscode.l10n.t("{0} Fix: {1}", cause.sentence, cause.fix), severity);
+  made.code = cause.id;
+  return made;
+}
+
+function problem(
+  { line, text }: LogEvidence,
+  message: string,
+  severity: vscode.DiagnosticSeverity,
+): vscode.Diagnostic {
+  const at = Math.max(line - 1, 0);
+  const range = new vscode.Range(at, 0, at, Math.min(text.length, LONGEST_LINE));
+  const made = new vscode.Diagnostic(range, message, severity);
+  made.source = SOURCE;
+  return made;
+}

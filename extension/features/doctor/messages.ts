@@ -1,0 +1,68 @@
+// Printed from pybackend/eagleray/features/doctor/messages.py by `npm run messages`; do not edit.
+import { request } from "../../common/wire";
+
+export const DIAGNOSE = request<DiagnosisTarget, Diagnosis>("eagleray/doctor/diagnose");
+
+/** What is diagnosed: log files and folders of this machine, and the output of a run by its ID. */
+export interface DiagnosisTarget {
+  readonly paths?: readonly string[];
+  readonly run_id?: string;
+}
+
+/**
+ * A line of a log, without secrets and control characters: `line` is its number from 1, `time` in
+ * seconds since 1970.
+ *
+ * `worker` is as Ray prefixes it ("WorkerDict pid=29197"), `node` its address; `repeats` counts
+ * what Ray has folded.
+ */
+export interface LogEvidence {
+  readonly path: string;
+  readonly line: number;
+  readonly text: string;
+  readonly time: number | null;
+  readonly node: string;
+  readonly worker: string;
+  readonly repeats: number;
+}
+
+/**
+ * What a rule has matched: the earliest lines of each file first, of `count` lines in `files`
+ * files.
+ *
+ * `secondary`: it follows from an earlier cause.
+ */
+export interface Cause {
+  readonly id: string;
+  readonly sentence: string;
+  readonly fix: string;
+  readonly evidence: readonly LogEvidence[];
+  readonly secondary: boolean;
+  readonly severity: "error" | "warning" | "info";
+  readonly count: number;
+  readonly files: number;
+  readonly source: string;
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** A file that was not read, and why. */
+export interface UncheckedFile {
+  readonly path: string;
+  readonly reason: string;
+}
+
+/** What was read: number of files and bytes, the rules, and files that were not read. */
+export interface Checked {
+  readonly files: number;
+  readonly bytes: number;
+  readonly rules: number;
+  readonly unchecked: readonly UncheckedFile[];
+}
+
+/** The earliest cause first; `unknown` are errors that no rule explains, the earliest first. */
+export interface Diagnosis {
+  readonly sentence: string;
+  readonly causes: readonly Cause[];
+  readonly unknown: readonly LogEvidence[];
+  readonly checked: Checked;
+}

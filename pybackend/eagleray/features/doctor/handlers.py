@@ -1,0 +1,32 @@
+"""Answers the requests of the feature `doctor`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eagleray.common.l10n import t
+from eagleray.features.doctor import messages
+from eagleray.features.doctor.doctor import Doctor
+from eagleray.features.doctor.model import Diagnosis, DiagnosisTarget
+
+if TYPE_CHECKING:
+    from eagleray.wire.requests import ReportProgress, RequestServer
+
+
+def register(server: RequestServer, doctor: Doctor) -> None:
+    """Answers the requests of this feature."""
+    handlers = DoctorHandlers(doctor)
+    server.on_request(messages.DIAGNOSE, handlers.diagnose)
+
+
+class DoctorHandlers:
+    """One method per request about diagnoses."""
+
+    def __init__(self, doctor: Doctor) -> None:
+        self._doctor = doctor
+
+    async def diagnose(self, target: DiagnosisTarget, report: ReportProgress) -> Diagnosis:
+        def on_percent(percent: int) -> None:
+            report(t("{percent} % read", percent=percent), percent)
+
+        return await self._doctor.diagnose(target, on_percent)

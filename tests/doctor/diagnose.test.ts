@@ -1,0 +1,146 @@
+// “Diagnose” from rows, the explorer and the palette, its problems, and what the page of a diagnosis asks of the editor.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { EaglerayError } from "../../extension/common/errors";
+import { register } from "../../extension/features/doctor";
+import { DIAGNOSE } from "../../extension/features/doctor/messages";
+import type { ToDiagnosisPage } from "../../extension/features/doctor/page_messages";
+import { LIST as RUNS } from "../../extension/features/runs/messages";
+import { settled, type FakeApp } from "../fakes/app";
+import { registeredForEach } from "../fakes/registered";
+import { DiagnosticSeverity, editor, FakeWebviewPanel, Uri } from "../fakes/vscode";
+import { aRun } from "../runs/samples";
+import { diagnosis } from "./diagnoses";
+
+const COMMAND = "eagleray.diagnose";
+const LOG = "/logs/worker-3a.err";
+
+let fake: FakeApp;
+
+registeredForEach(register, (made) => {
+  fake = made;
+  fake.sidecar.on(DIAGNOSE, () => diagnosis());
+  fake.sidecar.on(RUNS, () => ({ runs: [] }));
+});
+
+async function opened(...args: unknown[]): Promise<FakeWebviewPanel> {
+  await editor.run(COMMAND, ...args);
+  const panel = editor.panels.at(-1);
+  assert.ok(panel);
+  await says(panel, { kind: "ready" });
+  return panel;
+}
+
+async function says(panel: FakeWebviewPanel, message: object): Promise<void> {
+  panel.webview.says(message);
+  await settled();
+}
+
+function shown(panel: FakeWebviewPanel): Extract<ToDiagnosisPage, { kind: "diagnosis" }> {
+  const posted = panel.webview.posted as ToDiagnosisPage[];
+  const message = posted.findLast(({ kind }) => kind === "diagnosis");
+  assert.ok(message?.kind === "diagnosis");
+  return message;
+}
+
+/** What the list of problems has for a file: severity, line from 0, and code. */
+function problems(path: string): unknown[] {
+  return [...editor.diagnostics]
+    .flatMap(({ files }) => files.get(path) ?? [])
+    .map(({ severity, range, code }) => [severity, range.startLine, code]);
+}
+
+test("the row of a run is diagnosed without a question", async () => {
+  const panel = await opened({ row: "run", run: aRun() }, undefined);
+  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [{ run_id: aRun().id }]);
+  assert.deepEqual(editor.asked, []);
+  assert.equal(panel.title, "Diagnosis: train.py --steps 3");
+  assert.equal(shown(panel).stored.diagnosis.causes[0]?.id, "cuda-oom");
+});
+
+test("all files that are selected in the explorer are diagnosed", async () => {
+  const panel = await opened(Uri.file("/logs"), [Uri.file("/logs"), Uri.file("/w/a.log")]);
+  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [{ paths: ["/logs", "/w/a.log"] }]);
+  assert.equal(panel.title, "Diagnosis: logs");
+});
+
+test("the palette asks which run, or for logs", async () => {
+  fake.sidecar.on(RUNS, () => ({ runs: [aRun(), aRun({ id: "2", state: "failed", code: 1 })] }));
+  const offered: string[] = [];
+  editor.answer = ({ options }) => {
+    const items = options["items"] as { label: string; description: string }[];
+    offered.push(...items.map(({ label, description }) => `${label} ${description}`.trim()));
+    return items[1];
+  };
+  await opened();
+  assert.equal(offered.length, 3);
+  assert.equal(offered[2], "Log File or Folder…");
+  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [{ run_id: "2" }]);
+});
+
+test("without a run the palette asks for logs at once", async () => {
+  editor.answer = ({ kind }) => (kind === "open" ? [Uri.file("/logs")] : undefined);
+  await opened();
+  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [{ paths: ["/logs"] }]);
+});
+
+test("an error of the sidecar is shown, and opens no page", async () => {
+  fake.sidecar.on(DIAGNOSE, () => {
+    throw new EaglerayError("no-logs", "No log file is in /logs.", "");
+  });
+  await editor.run(COMMAND, Uri.file("/logs"));
+  assert.deepEqual(editor.panels, []);
+  assert.match(editor.asked.at(-1)?.text ?? "", /No log file is in/);
+});
+
+test("causes are errors in the list of problems, and what follows is information", async () => {
+  const panel = await opened(Uri.file("/logs"));
+  assert.deepEqual(problems(LOG), [[DiagnosticSeverity.Error, 811, "cuda-oom"]]);
+  assert.deepEqual(problems("/logs/worker-7b.err"), [
+    [DiagnosticSeverity.Information, 89, "gloo-timeout"],
+  ]);
+  assert.deepEqual(problems("/logs/driver.log"), [[DiagnosticSeverity.Warning, 2, undefined]]);
+  panel.close();
+  assert.deepEqual(problems(LOG), [], "they end with their tab");
+});
+
+test("a line of the page opens the log at that line", async () => {
+  const panel = await opened(Uri.file("/logs"));
+  await says(panel, { kind: "open", path: LOG, line: 812 });
+  const [uri, options] = editor.executed.at(-1)?.args as [
+    Uri,
+    { selection: { startLine: number } },
+  ];
+  assert.equal(editor.executed.at(-1)?.command, "vscode.open");
+  assert.deepEqual([uri.path, options.selection.startLine], [LOG, 811]);
+});
+
+test("a fix is copied", async () => {
+  const panel = await opened(Uri.file("/logs"));
+  await says(panel, { kind: "copy", text: "ulimit -Sn 65535" });
+  assert.equal(editor.clipboard, "ulimit -Sn 65535");
+});
+
+test("another diagnosis of the same logs replaces the first, with its problems", async () => {
+  const panel = await opened(Uri.file("/logs"));
+  fake.sidecar.on(DIAGNOSE, () => diagnosis({ sentence: "Nothing.", causes: [], unknown: [] }));
+  await says(panel, { kind: "again" });
+  assert.equal(shown(panel).stored.diagnosis.sentence, "Nothing.");
+  assert.equal(editor.panels.length, 1);
+  assert.deepEqual(problems(LOG), []);
+});
+
+test("a diagnosis is restored with its window, one of another version is not", async () => {
+  const { stored } = shown(await opened(Uri.file("/logs")));
+  const restore = async (state: unknown): Promise<FakeWebviewPanel> => {
+    const panel = new FakeWebviewPanel();
+    await editor.serializers.get("eagleray.diagnosis")?.deserializeWebviewPanel(panel, state);
+    return panel;
+  };
+  const restored = await restore({ stored });
+  await says(restored, { kind: "ready" });
+  assert.deepEqual(shown(restored).stored, stored);
+  assert.equal((await restore({ stored: { ...stored, version: "0" } })).isClosed, true);
+  assert.equal((await restore(undefined)).isClosed, true);
+});

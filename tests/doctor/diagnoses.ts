@@ -1,0 +1,60 @@
+// Diagnoses as the sidecar answers them.
+import type { Cause, Diagnosis, LogEvidence } from "../../extension/features/doctor/messages";
+
+export function evidence(more: Partial<LogEvidence> = {}): LogEvidence {
+  return {
+    path: "/logs/worker-3a.err",
+    line: 812,
+    text: "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
+    time: 1_795_224_007,
+    node: "10.0.0.4",
+    worker: "WorkerDict pid=29197",
+    repeats: 1,
+    ...more,
+  };
+}
+
+export function cause(more: Partial<Cause> = {}): Cause {
+  return {
+    id: "cuda-oom",
+    sentence: "A GPU has no 2.00 GiB of memory left.",
+    fix: "Use a smaller micro batch.",
+    evidence: [evidence()],
+    secondary: false,
+    severity: "error",
+    count: 1,
+    files: 1,
+    source: "AReaL handling_oom.md",
+    settings: { verl: "actor_rollout_ref.rollout.gpu_memory_utilization=0.4" },
+    ...more,
+  };
+}
+
+export function consequence(): Cause {
+  const text = "Timed out waiting 1800000ms for recv operation to complete";
+  return cause({
+    id: "gloo-timeout",
+    sentence: "A gloo recv waited 1800000 ms for a peer.",
+    fix: "Fix the first error.",
+    evidence: [evidence({ path: "/logs/worker-7b.err", line: 90, text, time: null, worker: "" })],
+    secondary: true,
+    count: 37,
+    files: 37,
+    settings: {},
+  });
+}
+
+export function diagnosis(more: Partial<Diagnosis> = {}): Diagnosis {
+  return {
+    sentence: "A GPU has no 2.00 GiB of memory left.",
+    causes: [cause(), consequence()],
+    unknown: [evidence({ path: "/logs/driver.log", line: 3, text: "ValueError: no such layer" })],
+    checked: {
+      files: 38,
+      bytes: 3_400_000,
+      rules: 76,
+      unchecked: [{ path: "/logs/old.log.gz", reason: "compressed" }],
+    },
+    ...more,
+  };
+}
