@@ -90,6 +90,9 @@ export const COMMANDS = {
   copyServerVariables: "eagleray.copyServerVariables",
   // Rollouts
   openTrajectories: "eagleray.openTrajectories",
+  compareEngines: "eagleray.compareEngines",
+  saveBatch: "eagleray.saveBatch",
+  replayBatch: "eagleray.replayBatch",
   // The doctor
   diagnose: "eagleray.diagnose",
   // The first run
@@ -121,6 +124,7 @@ export const PANELS = {
   picture: "eagleray.picture",
   trajectories: "eagleray.trajectories",
   diagnosis: "eagleray.diagnosis",
+  comparison: "eagleray.comparison",
 } as const;
 
 export const VIEW_CONTAINER = "eagleray";

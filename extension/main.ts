@@ -90,7 +90,7 @@ export function activate(context: vscode.ExtensionContext): Exported {
     ...reports.register(app),
     ...hangs.register(app),
     ...inference.register(app),
-    ...rollouts.register(app),
+    ...rollouts.register(app, runsFeature),
     ...doctor.register(app),
     ...firstRun.register(app),
     ...debuggingFeature.owned,

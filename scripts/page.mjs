@@ -1,4 +1,4 @@
-// Bundles the pages that run in a frame of the editor, a report, the options of a run, a picture of stacks, trajectories and a diagnosis: dist/*_page.js and dist/*_page.css.
+// Bundles the pages that run in a frame of the editor, a report, the options of a run, a picture of stacks, trajectories, a comparison and a diagnosis: dist/*_page.js and dist/*_page.css.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -19,6 +19,7 @@ export async function buildPage({ folder, production, watch }) {
       picture_page: "extension/features/hangs/page/main.ts",
       trajectory_page: "extension/features/rollouts/page/main.ts",
       diagnosis_page: "extension/features/doctor/page/main.ts",
+      comparison_page: "extension/features/rollouts/page/comparison/main.ts",
     },
     outdir: folder,
     bundle: true,

@@ -9,6 +9,7 @@ import { AdapterFactory } from "../../extension/features/debugging/debug_adapter
 import { AttachConfigurations } from "../../extension/features/debugging/attach_configurations";
 import { StopTracker } from "../../extension/features/debugging/stop_tracker";
 import * as presets from "../../extension/features/presets";
+import * as rollouts from "../../extension/features/rollouts";
 import * as runs from "../../extension/features/runs";
 import * as workers from "../../extension/features/workers";
 import { ClustersTree } from "../../extension/features/workers/clusters_view";
@@ -65,6 +66,12 @@ export function registerRuns(app: App): readonly Registered[] {
   const attaching = new AttachConfigurations(app, factory);
   registerConfigurations(() => Promise.resolve(attaching), launch);
   return [stops, ...feature.owned, ...owned];
+}
+
+/** Rollouts with the part of runs that starts what trains on a saved batch. */
+export function registerRollouts(app: App): readonly Registered[] {
+  const feature = runs.register(app, new StopTracker());
+  return [...feature.owned, ...rollouts.register(app, feature)];
 }
 
 export function registerDebugging(app: App): readonly Registered[] {

@@ -1,5 +1,5 @@
 /**
- * The options page and the pages of a report, of a picture of stacks, of trajectories and of a diagnosis in a browser, in each of their states and in each theme of the editor:
+ * The options page and the pages of a report, of a picture of stacks, of trajectories, of a comparison and of a diagnosis in a browser, in each of their states and in each theme of the editor:
  * axe-core finds nothing in them, nothing is cut in a narrow tab, nothing moves.
  *
  *     node tests/vscode/pages.mjs [--only STATE]
@@ -34,6 +34,7 @@ const [dark] = themes;
 let browser;
 try {
   const {
+    comparisonStates,
     diagnosisStates,
     optionsStates,
     pageDocument,
@@ -47,6 +48,7 @@ try {
     ...pictureStates().map((state) => ({ ...state, page: "picture_page" })),
     ...trajectoryStates().map((state) => ({ ...state, page: "trajectory_page" })),
     ...diagnosisStates().map((state) => ({ ...state, page: "diagnosis_page" })),
+    ...comparisonStates().map((state) => ({ ...state, page: "comparison_page" })),
     ...reportStates(reportStart).map((state) => ({ ...state, page: "report_page" })),
   ].filter(({ name }) => name.includes(only));
   browser = await launch();

@@ -47,7 +47,7 @@ export type ToTrajectoryPage =
     };
 
 export type FromTrajectoryPage =
-  | { readonly kind: "ready" | "sumUp" }
+  | { readonly kind: "ready" | "sumUp" | "saveBatch" }
   | { readonly kind: "query"; readonly query: ListQuery }
   | { readonly kind: "item" | "group"; readonly item: number }
   | { readonly kind: "cancel"; readonly part: PagePart };

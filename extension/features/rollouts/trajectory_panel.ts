@@ -8,7 +8,7 @@ import type { App } from "../../app";
 import { Disposables } from "../../common/disposables";
 import { asEaglerayError, isCancellation } from "../../common/errors";
 import { plain } from "../../common/texts";
-import { PANELS } from "../../contributions";
+import { COMMANDS, PANELS } from "../../contributions";
 import { drawPage } from "../../page_document";
 import type { Progress, RequestOptions } from "../../sidecar/sidecar";
 import { GROUP, ITEM, PAGE, STATISTICS } from "./messages";
@@ -123,6 +123,9 @@ class TrajectoryPanel implements vscode.Disposable {
         break;
       case "sumUp":
         await this.sumUp();
+        break;
+      case "saveBatch":
+        await vscode.commands.executeCommand(COMMANDS.saveBatch, vscode.Uri.file(this.path));
         break;
       case "cancel":
         this.cancel(message.part);

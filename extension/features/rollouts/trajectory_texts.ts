@@ -92,6 +92,7 @@ export function trajectoryTexts() {
     member: vscode.l10n.t("{0} · reward {1}"),
     sameAs: vscode.l10n.t("same as {0}"),
     statistics: vscode.l10n.t("Statistics"),
+    saveBatch: vscode.l10n.t("Save Batch…"),
     sumUp: vscode.l10n.t("Sum Up All Lines"),
     show: vscode.l10n.t("Show"),
     showThese: vscode.l10n.t("Show: {0}"),

@@ -3,12 +3,11 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
 import { EaglerayError } from "../../../extension/common/errors";
-import { register } from "../../../extension/features/rollouts";
 import { NO_QUERY } from "../../../extension/features/rollouts/list_query";
 import { GROUP, ITEM, PAGE, STATISTICS } from "../../../extension/features/rollouts/messages";
 import type { ToTrajectoryPage } from "../../../extension/features/rollouts/page_messages";
 import { settled, type FakeApp } from "../../fakes/app";
-import { registeredForEach } from "../../fakes/registered";
+import { registeredForEach, registerRollouts } from "../../fakes/registered";
 import { editor, FakeWebviewPanel, Uri } from "../../fakes/vscode";
 import { group, item, page, statistics } from "./items";
 
@@ -18,7 +17,7 @@ const WHOLE = page({ complete: true, size: 2e6 });
 
 let fake: FakeApp;
 
-registeredForEach(register, (made) => {
+registeredForEach(registerRollouts, (made) => {
   fake = made;
   fake.sidecar.on(PAGE, () => WHOLE);
   fake.sidecar.on(ITEM, () => item());
@@ -169,4 +168,13 @@ test("a reload of the window restores the tab, one without a path is closed", as
   const broken = new FakeWebviewPanel();
   await serializer?.deserializeWebviewPanel(broken, { path: 7 });
   assert.equal(broken.isClosed, true);
+});
+
+test("a batch of the dump is saved on a click", async () => {
+  const panel = await opened();
+  await says(panel, { kind: "saveBatch" });
+  assert.deepEqual(editor.executed.at(-1), {
+    command: "eagleray.saveBatch",
+    args: [Uri.file(PATH)],
+  });
 });

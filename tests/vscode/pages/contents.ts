@@ -15,12 +15,15 @@ import type {
 } from "../../../extension/features/presets/options_messages";
 import type { OptionsForm } from "../../../extension/features/presets/options_model";
 import { pageTexts } from "../../../extension/features/presets/options_texts";
+import type { ToComparisonPage } from "../../../extension/features/rollouts/comparison_messages";
+import { comparisonTexts } from "../../../extension/features/rollouts/comparison_texts";
 import { NO_QUERY } from "../../../extension/features/rollouts/list_query";
 import type { ToTrajectoryPage } from "../../../extension/features/rollouts/page_messages";
 import { trajectoryTexts } from "../../../extension/features/rollouts/trajectory_texts";
 import { PLAIN } from "../../../extension/features/runs/draft";
 import { cause, consequence, diagnosis, evidence } from "../../doctor/diagnoses";
 import { gathering, largePicture, picture, process, stack, verdict } from "../../hangs/pictures";
+import { comparison } from "../../rollouts/comparing/comparisons";
 import { group, item, page, statistics } from "../../rollouts/trajectories/items";
 import { FOLDER, proposal, shortened } from "../../runs/samples";
 
@@ -361,6 +364,36 @@ export function diagnosisStates(): DiagnosisState[] {
         ),
       ],
     },
+  ];
+}
+
+interface ComparisonState {
+  readonly name: string;
+  readonly messages: readonly ToComparisonPage[];
+}
+
+/** The states of the page of a comparison. */
+export function comparisonStates(): ComparisonState[] {
+  const start: ToComparisonPage = { kind: "texts", texts: comparisonTexts() };
+  const shown = (changes = {}): ToComparisonPage => ({
+    kind: "comparison",
+    comparison: comparison(changes),
+    data: "prompts.jsonl",
+    stored: undefined,
+  });
+  const nothing = {
+    title: "Template mismatch",
+    readings: [],
+    metrics: null,
+    rows: [],
+    worst: [],
+    notes: [],
+    greedy: { sequences: 0, diverged: 0, near_ties: 0, agreement: 1, first: null },
+  };
+  return [
+    { name: "differences", messages: [start, shown()] },
+    { name: "prompts", messages: [start, shown(nothing)] },
+    { name: "comparing", messages: [start, shown(), { kind: "comparing", isOn: true }] },
   ];
 }
 

@@ -68,6 +68,13 @@ class PageView {
       {},
       element("h1", {}, singleLine(name)),
       this.size,
+      element(
+        "div",
+        { class: "buttons" },
+        button(texts.saveBatch, () => {
+          post({ kind: "saveBatch" });
+        }),
+      ),
       this.unfinished,
       element(
         "section",
