@@ -46,6 +46,9 @@ class Server:
     async def addresses(self, state: RunState) -> Sequence[ServerAddress]:
         return self._addresses
 
+    def owner_of(self, port: int) -> str:
+        return ""
+
     async def health(self, url: str, limit_s: float = 0.0) -> Health:
         self.requests.append((self._now(), url))
         address = next(item for item in self._addresses if item.url == url)

@@ -31,7 +31,7 @@ export interface Prepare {
   readonly path: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  readonly kind?: "" | "program" | "module" | "script" | "command" | "sbatch" | "job";
+  readonly kind?: "" | "program" | "module" | "script" | "command" | "sbatch" | "job" | "remote";
   readonly cluster?: string;
   readonly preset?: string;
   readonly python?: string;

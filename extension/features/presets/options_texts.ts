@@ -123,6 +123,7 @@ export function pageTexts() {
       command: vscode.l10n.t("Command"),
       sbatch: vscode.l10n.t("SLURM batch script"),
       job: vscode.l10n.t("Ray job"),
+      remote: vscode.l10n.t("Program on another machine"),
     },
     whens: {
       "on-demand": vscode.l10n.t("On demand, with Start Recording"),

@@ -34,7 +34,7 @@ export interface Run {
   readonly id: string;
   readonly name: string;
   readonly arguments: string;
-  readonly kind: "program" | "module" | "script" | "command" | "sbatch" | "job";
+  readonly kind: "program" | "module" | "script" | "command" | "sbatch" | "job" | "remote";
   readonly state: "starting" | "running" | "paused" | "stopping" | "exited" | "failed" | "cancelled" | "unwatched";
   readonly started: number;
   readonly ended: number;

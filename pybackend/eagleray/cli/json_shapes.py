@@ -199,7 +199,7 @@ RUN: Shape = {
     **_VERSION,
     "id": Field("what `eagleray runs` takes"),
     "name": Field("name of the run"),
-    "kind": Field('"program", "module", "script", "command", "job" or "sbatch"'),
+    "kind": Field('"program", "module", "script", "command", "job", "remote" or "sbatch"'),
     "state": Field(
         '"starting", "running", "paused" (a worker is), "stopping", "exited", "failed",'
         ' "cancelled" or "unwatched" (its supervisor has ended)'

@@ -32,6 +32,20 @@ def add_start_arguments(parser: argparse.ArgumentParser) -> None:
         "--name", default="", help=t("Name of the server. The default is that of its engine.")
     )
     add_cluster(parser, t("Run the server as a job of this cluster."))
+    parser.add_argument(
+        "--host",
+        metavar="HOST",
+        default="",
+        help=t("Run the server on this host, as in `ssh HOST`."),
+    )
+    parser.add_argument(
+        "--slurm",
+        metavar="JOB",
+        default="",
+        help=t("Run the server in this SLURM job, by `srun`.")
+        + " "
+        + t("Write {forms}.", forms="JOB or ssh://HOST/slurm://JOB"),
+    )
     add_variables(parser)
     parser.add_argument(
         "--key-env",
@@ -108,6 +122,8 @@ async def start(app: App, arguments: argparse.Namespace) -> int:
             cwd=str(Path.cwd()),
             name=arguments.name,
             cluster=arguments.cluster or "",
+            host=arguments.host,
+            slurm=arguments.slurm,
             env=dict(arguments.env),
             key_variable=arguments.key_env,
         )

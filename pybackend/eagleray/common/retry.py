@@ -73,6 +73,8 @@ WORKER_COUNT = PollSchedule(((60.0, 5.0), (600.0, 15.0)), 30.0)
 RUN_FOLDERS = PollSchedule(((60.0, 2.0), (600.0, 10.0)), 60.0)
 # The reports on a node that Ray has left, since it was first missed.  Each poll is a command over ssh or a job step.
 DEPARTED_NODE = PollSchedule(((60.0, 20.0), (600.0, 120.0)), 600.0)
+# A program on an ssh host or in a step of a SLURM job, since its start.  Each poll is a command there.
+REMOTE_PROGRAM = PollSchedule(((60.0, 1.0), (600.0, 5.0)), 15.0)
 # An inference server since its start.  It may take 10 minutes, and is ready at most 0.2 s after its first token.
 SERVER_START = PollSchedule(((10.0, 0.05), (60.0, 0.1)), 0.15)
 # One that runs in a job: each poll is a connection through a route.

@@ -29,14 +29,20 @@ from eagleray.features.profiling.store import output_folder
 from eagleray.features.runs.model import ProcessIdentity, RunPlan, RunState
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.records import RunRecord, RunRecords
-from eagleray.features.runs.remote_files import login_of, remote_reports_folder
+from eagleray.features.runs.remote_files import login_of, place_of, remote_reports_folder
 from eagleray.features.runs.run_discovery import HomeCluster, joined_in, own_dashboards
 from eagleray.features.runs.supervisor_process import ALREADY_SUPERVISED
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.ray.dashboard import Dashboard
 from eagleray.supervisor.launchers.factory import LauncherFactory
 from eagleray.supervisor.run_watch import RunWatch
-from eagleray.supervisor.server_places import JobPlace, LocalPlace, ServerPlace, SlurmPort
+from eagleray.supervisor.server_places import (
+    HostPort,
+    JobPlace,
+    LocalPlace,
+    ServerPlace,
+    SlurmPort,
+)
 from eagleray.supervisor.server_watch import ServerWatch
 from eagleray.supervisor.stuck_watch import StuckWatch
 from eagleray.supervisor.supervisor import RunSupervisor
@@ -108,11 +114,12 @@ def _home(parts: App, record: RunRecord) -> HomeCluster:
     plan = record.plan()
     return HomeCluster(
         record.id,
-        "" if plan.kind == "sbatch" else plan.cluster,
+        "" if plan.kind in ("sbatch", "remote") else plan.cluster,
         parts.clusters,
         parts.watch.dashboard,
         own_dashboards,
         lambda: joined_in(record.folder),
+        is_searched=plan.kind != "remote",
     )
 
 
@@ -153,13 +160,20 @@ def _server_watch(parts: App, record: RunRecord, plan: RunPlan) -> ServerWatch |
 def _server_place(parts: App, record: RunRecord, plan: RunPlan, port: int) -> ServerPlace:
     if plan.kind == "job":
         return JobPlace(port, record.output, partial(_port_of_head, parts, plan.cluster))
-    if plan.kind != "sbatch":
+    if plan.kind not in ("sbatch", "remote"):
         return LocalPlace(port)
 
     async def open_routes(routes: list[RouteSpec], host: str, port: int, local: int | None) -> str:
         return (await parts.adapters.routes.open_socket(routes, host, port, local)).socket
 
-    return JobPlace(port, record.output, SlurmPort(parts.queue, login_of(plan), open_routes).open)
+    if plan.kind == "sbatch":
+        slurm = SlurmPort(parts.queue, login_of(plan), open_routes)
+        return JobPlace(port, record.output, slurm.open)
+    ssh, job = place_of(plan)
+    if not job:
+        return JobPlace(port, record.output, HostPort(ssh, open_routes).open)
+    slurm = SlurmPort(parts.queue, ssh, open_routes)
+    return JobPlace(port, record.output, lambda pid, port: slurm.open(job, port))
 
 
 async def _port_of_head(parts: App, cluster: str, job: str, port: int) -> ServerAddress:

@@ -15,6 +15,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
 from eagleray.common.retry import JOB_STATE, SERVER_IN_JOB, SERVER_START, PollSchedule
 from eagleray.features.inference.failures import last_text
+from eagleray.features.inference.owners import owner_of_port
 from eagleray.features.inference.sockets import ProgramSockets, ServerAddress
 from eagleray.features.runs.model import RunState
 from eagleray.protocol.route_spec import RouteSpec
@@ -40,6 +41,9 @@ class ServerPlace(Protocol):
     async def addresses(self, state: RunState) -> Sequence[ServerAddress]:
         """The addresses at which it may answer, as this machine reaches them."""
 
+    def owner_of(self, port: int) -> str:
+        """Who has the port there, "" if that isn't known."""
+
     async def end_rest(self) -> None:
         """Ends what the end of its program has left of it."""
 
@@ -62,6 +66,9 @@ class LocalPlace:
             return []
         self._program = (program.pid, program.born)
         return await off_loop(partial(self._sockets.addresses, program, self._port))
+
+    def owner_of(self, port: int) -> str:
+        return owner_of_port(port)
 
     async def end_rest(self) -> None:
         """An engine's processes keep its GPU memory and port when only its API server is killed."""
@@ -120,8 +127,11 @@ class JobPlace:
             return []
         return [] if address is None else [address]
 
+    def owner_of(self, port: int) -> str:
+        return ""
+
     async def end_rest(self) -> None:
-        """Ray and SLURM end the processes of a job."""
+        """Ray, SLURM and the launcher of a remote program do that."""
 
     async def close(self) -> None:
         """Its tunnel ends with this process."""
@@ -146,6 +156,20 @@ class SlurmPort:
         route = RouteSpec(self._ssh, job, expand(listed.nodelist)[0])
         socket = await self._open_routes([route], "127.0.0.1", port, self._local)
         # The same port again, should the adapter have to open it a second time.
+        self._local = int(socket.rpartition(":")[2])
+        return ServerAddress("127.0.0.1", self._local)
+
+
+class HostPort:
+    """Opens ports of an ssh host."""
+
+    def __init__(self, ssh: str, open_routes: OpenRoutes) -> None:
+        self._ssh = ssh
+        self._open_routes = open_routes
+        self._local = 0
+
+    async def open(self, pid: str, port: int) -> ServerAddress:
+        socket = await self._open_routes([RouteSpec(self._ssh)], "127.0.0.1", port, self._local)
         self._local = int(socket.rpartition(":")[2])
         return ServerAddress("127.0.0.1", self._local)
 

@@ -13,7 +13,6 @@ from eagleray.common.l10n import t
 from eagleray.common.retry import SERVER_HEALTH, Backoff
 from eagleray.features.inference.engines import BY_NAME
 from eagleray.features.inference.failures import last_text, reason_of
-from eagleray.features.inference.owners import owner_of_port
 from eagleray.features.inference.probing import HEALTH_S, STARTING_HEALTH_S, FirstToken, Health
 from eagleray.features.inference.sockets import ServerAddress
 from eagleray.features.runs.model import RunState, ServerPlan, ServerStatus
@@ -80,7 +79,9 @@ class ServerWatch:
         """The state of a run whose program has ended."""
         reason = ""
         if state.phase != "stopping" and code != 0:
-            reason = reason_of(last_text(self._record.output), code, self._plan, owner_of_port)
+            reason = reason_of(
+                last_text(self._record.output), code, self._plan, self._place.owner_of
+            )
         elif state.phase != "stopping" and self._status.phase == "starting":
             reason = t("The server exited while it started.")
         return evolve(state, server=evolve(self._status, reason=reason))

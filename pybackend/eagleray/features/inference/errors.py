@@ -39,6 +39,14 @@ def bad_server_url(url: str) -> EaglerayError:
     )
 
 
+def bad_server_place() -> EaglerayError:
+    return EaglerayError(
+        "bad-server-place",
+        t("A server can't run in several places."),
+        t("Use one of `--cluster`, `--host` and `--slurm`, and none with `sbatch`."),
+    )
+
+
 def bad_server_command(why: str) -> EaglerayError:
     return EaglerayError(
         "bad-server-command",

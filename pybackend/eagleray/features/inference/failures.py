@@ -71,6 +71,10 @@ RULES = (
         r"unrecognized arguments?:|error: (?:invalid|unknown) argument|No such option",
         later("The server doesn't accept its arguments: {line}"),
     ),
+    _rule(
+        r"command not found|exec: \S+: not found|execve\(\): \S+: No such file",
+        later("The program of the server wasn't found: {line}"),
+    ),
     _rule(r"No module named (?:'|\")?[\w.]+", later("The server lacks a module: {line}")),
 )
 _OUT_OF_MEMORY = later("The server was killed, perhaps because this machine ran out of memory.")

@@ -6,7 +6,7 @@ import asyncio
 import os
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -18,9 +18,11 @@ from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.tasks import wait_for_event
 from eagleray.features.clusters.addresses import host_and_port, parse_address
 from eagleray.features.clusters.job_head import is_loopback
+from eagleray.features.hangs.collecting.slurm import parse_job
 from eagleray.features.inference.engines import LOOPBACK, ServerCommand, completed, of_script
 from eagleray.features.inference.errors import (
     bad_server_name,
+    bad_server_place,
     bad_server_url,
     no_key_there,
     not_stoppable,
@@ -39,6 +41,7 @@ from eagleray.features.runs.preparing import RunPreparation, RunRequest
 from eagleray.features.runs.run_status import with_current_state
 from eagleray.features.runs.runs import Runs
 from eagleray.features.runs.terminal_output import tail_of
+from eagleray.protocol.route_spec import RouteSpec, checked
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 # Eagleray's texts redact what has this form.
@@ -46,6 +49,8 @@ _KEY = "sk-eagleray-{}"
 # An address that was added, or whose supervisor has ended, is checked when it is listed.
 LIST_HEALTH_S = 2.0
 _POLL_S = 0.25
+# Kinds of runs whose ports aren't those of this machine.
+_ELSEWHERE = ("job", "sbatch", "remote")
 # A stop has three signals of 10 s, and what its end leaves behind two of 5 s.
 STOP_S = 60.0
 
@@ -54,6 +59,7 @@ STOP_S = 60.0
 class ServerRequest:
     """What the user wants to start; `name` "" is made of the engine's.
 
+    It is a job of the Ray cluster `cluster`, or runs on the ssh host `host`, or in a step of the SLURM job `slurm`.
     `key_variable`: the program takes its key from there; "" lets the engine decide.
     """
 
@@ -61,6 +67,8 @@ class ServerRequest:
     cwd: str
     name: str = ""
     cluster: str = ""
+    host: str = ""
+    slurm: str = ""
     env: Mapping[str, str] = field(factory=dict)
     key_variable: str = ""
     workspace: str = ""
@@ -123,9 +131,10 @@ class Servers:
 
     async def prepare(self, request: ServerRequest) -> ServerStart:
         """The plan; raises if its name or port is taken."""
-        environ = {**os.environ, **request.env}
-        command = await off_loop(partial(_command_of, request, environ))
+        place = place_written(request)
         stored = await off_loop(self.stored)
+        ports = await off_loop(partial(self._ports_at, place, stored)) if place else frozenset()
+        command = await off_loop(partial(_command_of, request, bool(place), ports))
         name = _free_name(
             request.name or command.engine or "server", stored, given=bool(request.name)
         )
@@ -134,13 +143,14 @@ class Servers:
                 path="",
                 args=command.argv,
                 cwd=request.cwd,
-                cluster=request.cluster,
+                cluster=place or request.cluster,
+                kind="remote" if place else None,
                 env=dict(request.env),
                 workspace=request.workspace,
                 python=request.python,
             )
         )
-        if plan.kind not in ("job", "sbatch"):
+        if plan.kind not in _ELSEWHERE:
             await self._check_port(command.port)
         has_place = command.key_variable or command.key_option
         key = command.key or (_KEY.format(secrets.token_urlsafe(24)) if has_place else "")
@@ -200,7 +210,7 @@ class Servers:
         if server.is_live:
             await self.stop(server.run_id, confirmed=confirmed)
         run = await off_loop(partial(self._runs.load, server.run_id))
-        if run.plan.server is not None and run.plan.kind not in ("job", "sbatch"):
+        if run.plan.server is not None and run.plan.kind not in _ELSEWHERE:
             await self._check_port(run.plan.server.port)
         return await self._runs.start(run.plan, confirmed=confirmed, server_key=server.api_key)
 
@@ -215,6 +225,15 @@ class Servers:
         chosen = _free_name(name or URL(base).host or "server", others, given=bool(name))
         await self._files.run(partial(self._added.add, AddedServer(chosen, base, key)))
         return await self._with_current_health(_added(AddedServer(chosen, base, key)))
+
+    def _ports_at(self, place: str, stored: Sequence[InferenceServer]) -> frozenset[int]:
+        """The ports of our own live servers there; those of other programs turn out at the start."""
+        live = {server.run_id for server in stored if server.is_live}
+        return frozenset(
+            run.plan.server.port
+            for run in self._runs.listed()
+            if run.record.id in live and run.plan.server and run.plan.cluster == place
+        )
 
     async def _until_over(self, run_id: str) -> None:
         deadline = asyncio.get_running_loop().time() + STOP_S
@@ -249,9 +268,28 @@ def server_host(cluster: str) -> str:
     return LOOPBACK if is_loopback(host) else host
 
 
-def _command_of(request: ServerRequest, environ: Mapping[str, str]) -> ServerCommand:
-    """Reads the script of a job."""
-    if kind_of("", request.argv, request.cwd) == "sbatch":
+def place_written(request: ServerRequest) -> str:
+    """The place of a remote program, "" for none; raises `bad-route`, `bad-address` or `bad-server-place`."""
+    given = [place for place in (request.cluster, request.host, request.slurm) if place]
+    if len(given) > 1 or (given and not request.cluster and _is_sbatch(request)):
+        raise bad_server_place()
+    if request.host:
+        return f"ssh://{checked(RouteSpec(ssh=request.host.removeprefix('ssh://'))).ssh}"
+    if not request.slurm:
+        return ""
+    ssh, job = parse_job(request.slurm)
+    return f"ssh://{ssh}/slurm://{job}" if ssh else f"slurm://{job}"
+
+
+def _is_sbatch(request: ServerRequest) -> bool:
+    return kind_of("", request.argv, request.cwd) == "sbatch"
+
+
+def _command_of(request: ServerRequest, is_remote: bool, taken: Collection[int]) -> ServerCommand:
+    """Reads the script of a job; `taken` are the ports of our servers on another host."""
+    # That has variables of its own.
+    environ = dict(request.env) if is_remote else {**os.environ, **request.env}
+    if _is_sbatch(request):
         script = script_at("sbatch", request.argv)
         try:
             text = (Path(request.cwd) / script).read_text("utf-8", "replace")
@@ -261,7 +299,7 @@ def _command_of(request: ServerRequest, environ: Mapping[str, str]) -> ServerCom
     return completed(
         request.argv,
         environ,
-        is_free,
+        (lambda port: port not in taken) if is_remote else is_free,
         host=server_host(request.cluster),
         key_variable=request.key_variable,
     )

@@ -260,6 +260,18 @@ def folder_not_there(folder: str, ssh: str) -> EaglerayError:
     )
 
 
+def not_started_there(ssh: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "not-started-there",
+        t(
+            "The program on {ssh}: {reason}.",
+            ssh=printable(ssh) or t("this machine"),
+            reason=_redacted(why),
+        ),
+        t("Try the command in a terminal of that host."),
+    )
+
+
 def not_delivered(ssh: str, output: str) -> EaglerayError:
     return EaglerayError(
         "not-delivered",

@@ -15,7 +15,7 @@ from eagleray.common.l10n import t
 from eagleray.common.redact import HIDDEN, redact_arguments, redact_env, redact_text
 from eagleray.protocol.runs import Breakpoint
 
-Kind = Literal["program", "module", "script", "command", "sbatch", "job"]
+Kind = Literal["program", "module", "script", "command", "sbatch", "job", "remote"]
 When = Literal["always", "steps", "seconds", "on-demand"]
 # "paused": one of its workers is.  "cancelled": by a stop.  "unwatched": its supervisor has ended before it.
 Phase = Literal[
@@ -116,6 +116,7 @@ class RunPlan:
 
     `argv` is what the user would type, in `cwd`; for "sbatch" it begins with `sbatch`.  `overrides` come after it.
     `cluster` is the id of a cluster, "" for none: a "job" runs there, anything else runs on this machine and joins it.
+    For "remote" it is the place of the program: `ssh://HOST`, or a SLURM job, in a step of which it runs.
     `env` is added to the environment.  `workers` are shell patterns, none of them means all workers; `ranks` None
     means every rank.  `everywhere`: every worker gets a runtime_env, also without a breakpoint.  `workspace` is the
     folder of the window that started it, "" for a terminal.  With `copy_text` a copy of the script `copy_of`, with
@@ -258,7 +259,7 @@ class RunState:
 
     `started` and `ended` are seconds since 1970, `ended` 0.0 while it lives.  `supervisor` and `program` are processes of
     the machine `host`.  `cluster` is the cluster of its workers, "" while that is not known.  `external_id` is the id of
-    its Ray job or SLURM job, and `ssh` the host on which SLURM's commands are run.  `profile` is the status of its
+    its Ray job or SLURM job, or of a process on another host; `ssh` is the host on which commands about it are run.  `profile` is the status of its
     nsys reports, `server` of the inference server that it is, and `picture` the last that was taken because nothing was printed.
     """
 

@@ -47,7 +47,7 @@ def check_files(plan: RunPlan, *, needs_program: bool = True) -> None:
     """
     if not Path(plan.cwd).is_dir():
         raise missing_folder(plan.cwd)
-    if plan.kind == "job" or (plan.kind == "sbatch" and plan.cluster):
+    if plan.kind in ("job", "remote") or (plan.kind == "sbatch" and plan.cluster):
         return
     if needs_program or "/" in plan.argv[0]:
         _check_program(plan)

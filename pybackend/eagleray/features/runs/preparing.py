@@ -178,8 +178,8 @@ class RunPreparation:
         return await self._here(str(files[0])), await self._here(cluster)
 
     async def _cluster(self, written: str, kind: Kind) -> str:
-        """For a script for SLURM it is the login node, as `ssh://HOST`."""
-        if not written or kind == "sbatch":
+        """For a script for SLURM it is the login node, as `ssh://HOST`, and for a remote program its place."""
+        if not written or kind in ("sbatch", "remote"):
             return written
         return await self._id_of(written)
 
@@ -198,7 +198,10 @@ def _start_of(request: RunRequest) -> StartCommand:
     """Reads files; raises what keeps it from being a command."""
     cwd = _folder(request.cwd)
     kind = request.kind or kinds.kind_of(request.path, request.args, request.cwd)
-    command_kind = kind if kind != "job" else kinds.kind_of(request.path, request.args, request.cwd)
+    has_other_kind = kind in ("job", "remote")
+    command_kind = (
+        kinds.kind_of(request.path, request.args, request.cwd) if has_other_kind else kind
+    )
     python = (
         request.python if not request.cluster or request.kind not in (None, "job") else "python"
     )

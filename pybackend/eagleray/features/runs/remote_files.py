@@ -157,6 +157,15 @@ def login_of(plan: RunPlan) -> str:
     return cluster.removeprefix("ssh://").partition("/")[0]
 
 
+def place_of(plan: RunPlan) -> tuple[str, str]:
+    """The ssh destination and the SLURM job of a remote program, "" for none."""
+    rest = plan.cluster
+    ssh = ""
+    if rest.startswith("ssh://"):
+        ssh, _, rest = rest.removeprefix("ssh://").partition("/")
+    return ssh, rest.removeprefix("slurm://")
+
+
 def remote_reports_folder(run: str, plan: RunPlan) -> RemotePath | None:
     """Where reports of a run lie that is submitted elsewhere; None for all others."""
     ssh = login_of(plan)

@@ -47,6 +47,8 @@ class HomeCluster:
     2. That of the SLURM job that the run has become.
     3. One whose dashboard runs on this machine with the id of the run in its environment.
     4. One whose dashboard runs on this machine and which a driver of the run reports to have `joined`.
+
+    Unless it `is_searched`, it has none.
     """
 
     def __init__(
@@ -57,6 +59,8 @@ class HomeCluster:
         dashboard: Callable[[str], Dashboard],
         own: Callable[[], list[OwnDashboard]],
         joined: Callable[[], Collection[str]] = tuple,
+        *,
+        is_searched: bool = True,
     ) -> None:
         self._run = run
         self._named = named
@@ -64,11 +68,12 @@ class HomeCluster:
         self._dashboard = dashboard
         self._own = own
         self._joined = joined
+        self._is_searched = is_searched
         self.resolved: Home | None = None
 
     async def find(self, state: RunState) -> Home | None:
         """The cluster, None as long as it doesn't answer."""
-        if self.resolved is None and (written := self._written(state)):
+        if self.resolved is None and self._is_searched and (written := self._written(state)):
             try:
                 cluster = await self._clusters.resolve(written, clicked=False)
                 version = await self._dashboard(cluster).version()

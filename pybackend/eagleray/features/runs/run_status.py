@@ -109,6 +109,8 @@ def _has_program(state: RunState) -> bool:
 
 
 def _orphaned_note(plan: RunPlan, state: RunState) -> str:
+    if plan.kind == "remote":
+        return program_elsewhere(state.ssh or plan.cluster)
     if state.external_id:
         return job_orphaned(
             t("SLURM job") if plan.kind == "sbatch" else t("job"), state.external_id

@@ -24,6 +24,7 @@ from eagleray.features.runs.remote_files import (
     delivered_to,
     login_of,
     make_remote_reports_folder,
+    place_of,
 )
 from eagleray.features.runs.run_discovery import OwnDashboard
 from eagleray.features.runs.scripts.script_edits import COPIES, ORIGINAL
@@ -34,6 +35,7 @@ from eagleray.supervisor.launchers.launcher import Launcher
 from eagleray.supervisor.launchers.local_program import LocalProgram
 from eagleray.supervisor.launchers.main_program import main_program
 from eagleray.supervisor.launchers.ray_job import RayJob
+from eagleray.supervisor.launchers.remote_program import RemoteProgram, RemoteStart
 from eagleray.supervisor.launchers.sbatch import Sbatch
 from eagleray.tools import nsys
 from eagleray.tools.code_copies import debugger_copy, deliver, read_package
@@ -74,6 +76,8 @@ class LauncherFactory:
         config = await injected_config_for(record, plan)
         if plan.kind == "job":
             launcher: Launcher = await self._job(plan, config, output, adopted)
+        elif plan.kind == "remote":
+            return self._remote(record, plan, output, is_adopted=bool(adopted))
         elif plan.kind == "sbatch":
             remote_since = _records_of(record).needed_since(UNUSED_DAYS_REMOTE)
             launcher = await self._sbatch(plan, config, output, environ, adopted, remote_since)
@@ -82,6 +86,15 @@ class LauncherFactory:
         since = _records_of(record).needed_since(UNUSED_DAYS)
         await asyncio.to_thread(package_copies.remove_unused, injected(), since)
         return launcher
+
+    def _remote(
+        self, record: RunRecord, plan: RunPlan, output: Output, *, is_adopted: bool
+    ) -> Launcher:
+        ssh, job = place_of(plan)
+        option = plan.server.key_option if plan.server else ""
+        config = key_config(record) if option else ""
+        start = RemoteStart(ssh, job, plan.command, plan.cwd, plan.env, option, config)
+        return RemoteProgram(self._commands, start, record.id, output, is_adopted=is_adopted)
 
     def _local(
         self, plan: RunPlan, config: InjectedConfig, output: Output, environ: Mapping[str, str]
@@ -211,8 +224,16 @@ def with_server_key(record: RunRecord, plan: RunPlan) -> RunPlan:
         return plan
     if plan.kind == "job":
         return evolve(plan, argv=(*plan.argv, "--api-key", key))
-    replace_text(record.server_config, f"api-key: {json.dumps(key)}\n")
+    if plan.kind == "remote":
+        # Its launcher makes the file there.
+        return plan
+    replace_text(record.server_config, key_config(record))
     return evolve(plan, argv=(*plan.argv, server.key_option, str(record.server_config)))
+
+
+def key_config(record: RunRecord) -> str:
+    """The text of a file that gives an engine its key."""
+    return f"api-key: {json.dumps(record.server_key())}\n"
 
 
 def _write_inner(file: Path, text: str) -> None:
