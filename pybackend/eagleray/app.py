@@ -30,6 +30,7 @@ from eagleray.features.clusters.stored_lists import StoredHosts
 from eagleray.features.debugging.debugging import Debugging
 from eagleray.features.debugging.hold_reminder import REMIND_AFTER_S
 from eagleray.features.doctor.doctor import Doctor
+from eagleray.features.doctor.remote_facts import RemoteFacts
 from eagleray.features.hangs.paused_sentences import PausedSentences, taking_here
 from eagleray.features.hangs.pictures import Pictures
 from eagleray.features.inference.servers import Servers
@@ -142,6 +143,7 @@ class App:
     async def close(self) -> None:
         """Ends every connection; workers that are held stay held."""
         await self.pictures.close()
+        await self.doctor.close()
         await self.inspections.close()
         await self.pdb.close()
         await self.workers.close()
@@ -258,5 +260,5 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         ),
         trajectories=Trajectories(),
         servers=Servers(runs, preparing, AddedServers(home() / "servers.json")),
-        doctor=Doctor(runs),
+        doctor=Doctor(runs, dashboard, RemoteFacts(commands, slurm, queue), home() / "doctor-logs"),
     )

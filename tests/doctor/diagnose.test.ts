@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
+import { CHANGED as CLUSTERS } from "../../extension/features/clusters/messages";
 import { register } from "../../extension/features/doctor";
 import { DIAGNOSE } from "../../extension/features/doctor/messages";
 import type { ToDiagnosisPage } from "../../extension/features/doctor/page_messages";
@@ -11,9 +12,11 @@ import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
 import { DiagnosticSeverity, editor, FakeWebviewPanel, Uri } from "../fakes/vscode";
 import { aRun } from "../runs/samples";
-import { diagnosis } from "./diagnoses";
+import { cluster, clustersOf, job } from "../workers/samples";
+import { cause, diagnosis, evidence } from "./diagnoses";
 
 const COMMAND = "eagleray.diagnose";
+const CLUSTER = cluster();
 const LOG = "/logs/worker-3a.err";
 
 let fake: FakeApp;
@@ -59,27 +62,59 @@ test("the row of a run is diagnosed without a question", async () => {
   assert.equal(shown(panel).stored.diagnosis.causes[0]?.id, "cuda-oom");
 });
 
+test("the row of a cluster is diagnosed, and one of its workers leads to the cluster", async () => {
+  await opened({ row: "cluster", cluster: CLUSTER }, undefined);
+  await opened({ row: "group", cluster: CLUSTER.id, title: "train", workers: [] }, undefined);
+  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [
+    { cluster: CLUSTER.id },
+    { cluster: CLUSTER.id },
+  ]);
+  assert.equal(editor.panels.length, 1);
+});
+
+test("a job is connected first, then its cluster is diagnosed", async () => {
+  const own = cluster({ id: "ssh://login/slurm://12", name: "job 12" });
+  editor.builtin.set("eagleray.connectJob", () => own);
+  await opened({ row: "job", job: job(), connecting: false });
+  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [{ cluster: own.id }]);
+});
+
+test("a job that can't be connected is not diagnosed", async () => {
+  await editor.run(COMMAND, { row: "job", job: job(), connecting: false });
+  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), []);
+  assert.deepEqual(editor.asked, []);
+});
+
+test("a check of a node is no problem of a file", async () => {
+  const limits = evidence({ path: "/proc/PID/limits", line: 0, text: "1024" });
+  fake.sidecar.on(DIAGNOSE, () => diagnosis({ causes: [cause({ evidence: [limits] })] }));
+  await opened(Uri.file("/logs"));
+  assert.deepEqual(problems("/proc/PID/limits"), []);
+});
+
 test("all files that are selected in the explorer are diagnosed", async () => {
   const panel = await opened(Uri.file("/logs"), [Uri.file("/logs"), Uri.file("/w/a.log")]);
   assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [{ paths: ["/logs", "/w/a.log"] }]);
   assert.equal(panel.title, "Diagnosis: logs");
 });
 
-test("the palette asks which run, or for logs", async () => {
+test("the palette asks which cluster or run, or for logs", async () => {
+  fake.sidecar.notify(CLUSTERS, clustersOf([CLUSTER]));
   fake.sidecar.on(RUNS, () => ({ runs: [aRun(), aRun({ id: "2", state: "failed", code: 1 })] }));
   const offered: string[] = [];
   editor.answer = ({ options }) => {
     const items = options["items"] as { label: string; description: string }[];
     offered.push(...items.map(({ label, description }) => `${label} ${description}`.trim()));
-    return items[1];
+    return items[2];
   };
   await opened();
-  assert.equal(offered.length, 3);
-  assert.equal(offered[2], "Log File or Folder…");
+  assert.equal(offered[0], "local (8265) cluster");
+  assert.equal(offered.length, 4);
+  assert.equal(offered[3], "Log File or Folder…");
   assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [{ run_id: "2" }]);
 });
 
-test("without a run the palette asks for logs at once", async () => {
+test("without a cluster or run the palette asks for logs at once", async () => {
   editor.answer = ({ kind }) => (kind === "open" ? [Uri.file("/logs")] : undefined);
   await opened();
   assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [{ paths: ["/logs"] }]);

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from eagleray.cli.main import main
-from eagleray.features.doctor.node_checks import SCRIPT, node_diagnosis
+from eagleray.features.doctor.node_checks import SCRIPT, NodeFacts, node_diagnosis
 from eagleray.features.doctor.node_rules import GIB, RULES
 
 
@@ -57,7 +57,7 @@ def facts(**changes: Any) -> dict[str, Any]:
 
 
 def test_healthy_node_has_no_findings() -> None:
-    diagnosis = node_diagnosis([facts()])
+    diagnosis = node_diagnosis(NodeFacts((facts(),)), before=True)
 
     assert diagnosis.causes == ()
     assert diagnosis.sentence == "No check has found a problem."
@@ -103,7 +103,18 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("rule", "changes", "text"), CASES)
 def test_rule_finds_what_is_wrong(rule: str, changes: dict[str, Any], text: str) -> None:
-    causes = {cause.id: cause for cause in node_diagnosis([facts(), facts(**changes)]).causes}
+    causes = {
+        cause.id: cause
+        for cause in node_diagnosis(
+            NodeFacts(
+                (
+                    facts(),
+                    facts(**changes),
+                )
+            ),
+            before=True,
+        ).causes
+    }
 
     assert list(causes) == [rule]
     (evidence,) = causes[rule].evidence
@@ -121,7 +132,7 @@ def test_rule_finds_what_is_wrong(rule: str, changes: dict[str, Any], text: str)
     ],
 )
 def test_configured_node_has_no_findings(changes: dict[str, Any]) -> None:
-    assert node_diagnosis([facts(**changes)]).causes == ()
+    assert node_diagnosis(NodeFacts((facts(**changes),)), before=True).causes == ()
 
 
 def test_every_rule_has_a_case() -> None:
@@ -138,7 +149,8 @@ def test_facts_of_this_machine_have_all_that_rules_need() -> None:
     assert port in {entry["port"] for entry in read["listeners"]}
     assert read["packages"]["debugpy"]
     assert read["memory"] > GIB
-    node_diagnosis([read])
+    for rule in RULES:
+        rule.read(read)
 
 
 def test_node_is_checked_with_the_python_of_the_program(
@@ -155,3 +167,19 @@ def test_program_without_before_is_refused() -> None:
         main(["doctor", "x.log", "--", "python", "train.py"])
 
     assert refused.value.code == 2
+
+
+def test_taken_ports_are_nothing_new_where_ray_runs() -> None:
+    taken = {"port": 8265, "address": "0.0.0.0", "user": "me"}
+
+    def ids(before: bool) -> list[str]:
+        found = node_diagnosis(NodeFacts((facts(listeners=[taken]),)), before=before)
+        return [cause.id for cause in found.causes]
+
+    assert (ids(before=True), ids(before=False)) == (["node-port"], [])
+
+
+def test_facts_of_another_kind_are_no_finding() -> None:
+    found = node_diagnosis(NodeFacts(({"host": 3, "nofile": "x", "shm": [1]},)), before=True)
+
+    assert found.causes == ()

@@ -6,10 +6,12 @@ import type { App } from "../../app";
 import { plain } from "../../common/texts";
 import { longWork } from "../../dialogs";
 import type { Row } from "../../panel";
+import { connected } from "../hangs/connected_job";
+import { ofCluster, targetOf } from "../hangs/targets_model";
 import { runStateText } from "../runs/states";
 import { DiagnosisPanels, type NamedDiagnosis } from "./diagnosis_panel";
 import { DIAGNOSE } from "./messages";
-import { logsOfPaths, logsOfRows, logsOfRun, type NamedLogs } from "./targets_model";
+import { logsOf, logsOfPaths, logsOfRun, type NamedLogs } from "./targets_model";
 
 /** Of the picker: the newest runs. */
 const MOST_RUNS = 10;
@@ -29,7 +31,7 @@ export class DoctorCommands {
     const logs =
       uris.length > 0
         ? logsOfPaths(uris.map(({ fsPath }) => fsPath))
-        : (logsOfRows(rows) ?? (await this.picked()));
+        : ((await this.ofRow(rows)) ?? (rows.length === 0 ? await this.picked() : undefined));
     if (logs !== undefined) {
       this.panels.show(await this.made(logs));
     }
@@ -37,6 +39,12 @@ export class DoctorCommands {
 
   revive(panel: vscode.WebviewPanel, state: unknown): void {
     this.panels.revive(panel, state);
+  }
+
+  private async ofRow(rows: readonly Row[]): Promise<NamedLogs | undefined> {
+    const chosen = targetOf(rows, this.app.clusters.value);
+    const named = chosen === undefined ? undefined : await connected(chosen);
+    return named === undefined ? undefined : logsOf(named);
   }
 
   private async made(logs: NamedLogs): Promise<NamedDiagnosis> {
@@ -49,7 +57,13 @@ export class DoctorCommands {
 
   private async picked(): Promise<NamedLogs | undefined> {
     const runs = (await this.app.latestRuns()).slice(0, MOST_RUNS);
+    const clusters = this.app.clusters.value.clusters.filter(({ state }) => state === "connected");
     const items = [
+      ...clusters.map(ofCluster).map((named) => ({
+        label: named.name,
+        description: vscode.l10n.t("cluster"),
+        logs: logsOf(named),
+      })),
       ...runs.map((run) => {
         const logs = logsOfRun(run);
         return { label: logs.name, description: plain(runStateText(run)), logs };
@@ -57,7 +71,7 @@ export class DoctorCommands {
       { label: vscode.l10n.t("Log File or Folder…"), description: "", logs: undefined },
     ];
     const item =
-      runs.length === 0
+      items.length === 1
         ? items[0]
         : await vscode.window.showQuickPick(items, {
             title: vscode.l10n.t("Select What to Diagnose"),

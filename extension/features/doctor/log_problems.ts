@@ -20,7 +20,8 @@ export function problemsOf(diagnosis: Diagnosis): ReadonlyMap<string, vscode.Dia
     problems.set(at.path, [...(problems.get(at.path) ?? []), problem]);
   };
   for (const cause of diagnosis.causes) {
-    for (const item of cause.evidence) {
+    // A check of a node has no line.
+    for (const item of cause.evidence.filter(({ line }) => line > 0)) {
       add(item, ofCause(cause, item));
     }
   }

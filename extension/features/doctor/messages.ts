@@ -3,10 +3,16 @@ import { request } from "../../common/wire";
 
 export const DIAGNOSE = request<DiagnosisTarget, Diagnosis>("eagleray/doctor/diagnose");
 
-/** What is diagnosed: log files and folders of this machine, and the output of a run by its ID. */
+/**
+ * What is diagnosed: log files and folders of this machine, the output of a run by its ID, or all
+ * nodes of a cluster
+ * (its ID or address) or of a job of SLURM, with logs as far as they can be read.
+ */
 export interface DiagnosisTarget {
   readonly paths?: readonly string[];
   readonly run_id?: string;
+  readonly cluster?: string;
+  readonly slurm_job?: string;
 }
 
 /**

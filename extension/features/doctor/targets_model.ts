@@ -3,7 +3,7 @@
 import { basename } from "node:path";
 
 import { plain } from "../../common/texts";
-import type { Row } from "../../panel";
+import type { NamedTarget } from "../hangs/targets_model";
 import type { Run } from "../runs/messages";
 import { runName } from "../runs/worker_names";
 import type { DiagnosisTarget } from "./messages";
@@ -14,10 +14,13 @@ export interface NamedLogs {
   readonly target: DiagnosisTarget;
 }
 
-/** The target of the first row that has one. */
-export function logsOfRows(rows: readonly Row[]): NamedLogs | undefined {
-  const [run] = rows.flatMap((row) => ("run" in row ? [row.run] : []));
-  return run === undefined ? undefined : logsOfRun(run);
+/** What has logs of its own: a run or a cluster; workers have those of their cluster. */
+export function logsOf({ name, target }: NamedTarget): NamedLogs | undefined {
+  const { run_id = "", cluster = "" } = target;
+  if (run_id !== "") {
+    return { name, target: { run_id } };
+  }
+  return cluster === "" ? undefined : { name, target: { cluster } };
 }
 
 export function logsOfRun(run: Run): NamedLogs {

@@ -6,22 +6,13 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import { plain } from "../../common/texts";
-import { COMMANDS } from "../../contributions";
 import { longWork } from "../../dialogs";
 import type { Row } from "../../panel";
-import type { Cluster } from "../clusters/messages";
 import { runName } from "../runs/worker_names";
+import { connected } from "./connected_job";
 import { OF_GROUP, OPEN, PICTURE, type PictureTarget } from "./messages";
 import { PicturePanels, selectPicture, type NamedPicture } from "./picture_panel";
-import {
-  ofCluster,
-  ofProcesses,
-  parsedPids,
-  targetOf,
-  targetsOf,
-  type NamedTarget,
-  type Sampled,
-} from "./targets_model";
+import { ofProcesses, parsedPids, targetOf, targetsOf, type NamedTarget } from "./targets_model";
 
 export class StuckCommands {
   private readonly panels: PicturePanels;
@@ -74,19 +65,6 @@ export class StuckCommands {
     );
     return { name, picture, target };
   }
-}
-
-/** A job whose Ray isn't connected yet is connected first; undefined if that has failed, which was shown. */
-async function connected(chosen: Sampled): Promise<NamedTarget | undefined> {
-  if (!("job" in chosen)) {
-    return chosen;
-  }
-  const row = { row: "job", job: chosen.job, connecting: false };
-  const cluster = await vscode.commands.executeCommand<Cluster | undefined>(
-    COMMANDS.connectJob,
-    row,
-  );
-  return cluster === undefined ? undefined : ofCluster(cluster);
 }
 
 /** The only target, or the one that the user picks: one of these, or processes of this machine. */

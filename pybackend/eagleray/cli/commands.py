@@ -459,6 +459,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
                 ("doctor /tmp/ray/session_latest/logs", later("all logs of a node")),
                 ("doctor slurm-4711.out --json", later("one file, as JSON")),
                 ("doctor --run 3f9c", later("the output of a run")),
+                ("doctor --cluster slurm://4711", later("logs and nodes of a cluster")),
                 ("doctor --before -- python train.py", later("check this node before a run")),
                 ("doctor --test rules.json", later("try the examples of your rules")),
             ),

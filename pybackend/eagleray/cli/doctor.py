@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Callable
+import time
 from functools import partial
 from pathlib import Path
 
 from attrs import asdict
 
 from eagleray.app import App
-from eagleray.cli.arguments import add_json, completed
+from eagleray.cli.arguments import add_cluster, add_json, completed
 from eagleray.cli.json_shapes import diagnosis_json
 from eagleray.cli.output import print_json, say
 from eagleray.cli.runs import suggesting_runs
@@ -20,8 +20,9 @@ from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.features.doctor import texts
+from eagleray.features.doctor.doctor import ReportStep
 from eagleray.features.doctor.model import Diagnosis, DiagnosisTarget
-from eagleray.features.doctor.node_checks import local_facts, node_diagnosis
+from eagleray.features.doctor.node_checks import NodeFacts, local_facts, node_diagnosis
 from eagleray.features.doctor.rule_files import example_results, read_rules
 from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.program_python import python_of
@@ -43,6 +44,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=t("Read the output of this run, by its ID or its beginning."),
     )
     completed(run_id, "runs")
+    add_cluster(parser, t("Read the logs of all nodes of this cluster, and check them."))
+    parser.add_argument(
+        "--slurm",
+        metavar="JOB",
+        default="",
+        help=t("Check the nodes of this SLURM job, by one step on them.")
+        + " "
+        + t("Write {forms}.", forms="JOB or ssh://HOST/slurm://JOB"),
+    )
     parser.add_argument(
         "--before",
         action="store_true",
@@ -71,9 +81,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check(arguments: argparse.Namespace) -> str:
-    sources = (arguments.paths, arguments.run, arguments.test, arguments.before)
+    named = (arguments.run, arguments.cluster, arguments.slurm)
+    sources = (arguments.paths, *named, arguments.test, arguments.before)
     if sum(map(bool, sources)) != 1:
-        return t("Specify one of PATH, --run, --before and --test.")
+        return t("Specify one of PATH, --run, --cluster, --slurm, --before and --test.")
     if arguments.program and not arguments.before:
         return t("A program after `--` needs --before.")
     return ""
@@ -86,7 +97,8 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(diagnosis_json(diagnosis))
     else:
-        shown = texts.node_lines if arguments.before else texts.lines
+        is_of_nodes = arguments.before or arguments.slurm
+        shown = texts.node_lines if is_of_nodes else texts.lines
         print("\n".join(printable(line, 1000) for line in shown(diagnosis)))
     is_failing = bool(diagnosis.unknown) or any(
         cause.severity == "error" for cause in diagnosis.causes
@@ -97,10 +109,12 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
 async def _diagnosis(app: App, arguments: argparse.Namespace) -> Diagnosis:
     if arguments.before:
         return await _before(app, arguments.program)
-    target = DiagnosisTarget(tuple(arguments.paths), arguments.run)
+    target = DiagnosisTarget(
+        tuple(arguments.paths), arguments.run, arguments.cluster or "", arguments.slurm
+    )
     with suggesting_runs(app, arguments.run):
         return await app.doctor.diagnose(
-            target, _tenths(), [Path(file) for file in arguments.rules]
+            target, _progress(), [Path(file) for file in arguments.rules]
         )
 
 
@@ -111,20 +125,25 @@ async def _before(app: App, program: list[str]) -> Diagnosis:
         plan = RunPlan("command", tuple(program), str(Path.cwd()), "")
         python = await off_loop(partial(python_of, plan))
     python = python or shutil.which("python3") or sys.executable
-    return node_diagnosis([await local_facts(app.commands, python)])
+    facts = await local_facts(app.commands, python)
+    return node_diagnosis(NodeFacts((facts,)), before=True)
 
 
-def _tenths() -> Callable[[int], None]:
-    """Prints how much was read, at most once for each tenth of a long reading."""
-    last = 0
+# What takes no longer prints no progress.
+_QUIET_S = 2.0
 
-    def on_percent(percent: int) -> None:
+
+def _progress() -> ReportStep:
+    """Prints what is being done, at most once in two seconds."""
+    last = time.monotonic()
+
+    def report(sentence: str, _percent: int) -> None:
         nonlocal last
-        if percent // 10 > last:
-            last = percent // 10
-            say(t("{percent} % read", percent=10 * last))
+        if time.monotonic() - last > _QUIET_S:
+            last = time.monotonic()
+            say(printable(sentence))
 
-    return on_percent
+    return report
 
 
 def _test(path: Path, as_json: bool) -> int:

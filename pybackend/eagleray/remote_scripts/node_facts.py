@@ -237,4 +237,5 @@ def _driver() -> str:
 
 
 if __name__ == "__main__":
-    json.dump(facts(), sys.stdout)
+    # The mark of who has asked, as an argument, tells its line from what a shell prints.
+    sys.stdout.write("".join(sys.argv[1:2]) + json.dumps(facts()) + "\n")

@@ -1,4 +1,4 @@
-"""Diagnoses a target: finds its logs, and reads them beside the event loop."""
+"""Diagnoses a target: finds its logs and reads them beside the event loop, and checks its nodes."""
 
 from __future__ import annotations
 
@@ -9,37 +9,59 @@ from pathlib import Path
 
 from attrs import define
 
+from eagleray.common import tasks
+from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.features.doctor.diagnosing import diagnose
 from eagleray.features.doctor.errors import no_diagnosis_target
+from eagleray.features.doctor.joined_diagnosis import joined, with_nodes
+from eagleray.features.doctor.log_copies import copy_logs
 from eagleray.features.doctor.log_files import list_logs
-from eagleray.features.doctor.model import Diagnosis, DiagnosisTarget
+from eagleray.features.doctor.model import Diagnosis, DiagnosisTarget, Rule, UncheckedFile
+from eagleray.features.doctor.node_checks import node_diagnosis
+from eagleray.features.doctor.remote_facts import RemoteFacts
 from eagleray.features.doctor.rule_files import all_rules
+from eagleray.features.hangs.pictures import FindDashboard
 from eagleray.features.runs.runs import Runs
+from eagleray.ray.dashboard import Dashboard
 
-# Less is read before a user could see its progress.
-_LONG_BYTES = 200_000_000
-# How much was read, from 0 to 100; called on the event loop, each number once.
-OnPercent = Callable[[int], None]
+# Shows what is being done, and how much of it is done, from 0 to 100; called on the event loop.
+ReportStep = Callable[[str, int], None]
 
 
 class Doctor:
     """Shared by the panel and the command line; used from one event loop."""
 
-    def __init__(self, runs: Runs) -> None:
+    def __init__(
+        self, runs: Runs, dashboard: FindDashboard, facts: RemoteFacts, copies: Path
+    ) -> None:
+        """`copies` is a folder of this user for logs of clusters."""
         self._runs = runs
+        self._dashboard = dashboard
+        self._facts = facts
+        self._copies = copies
+
+    async def close(self) -> None:
+        await self._facts.close()
 
     async def diagnose(
         self,
         target: DiagnosisTarget,
-        on_percent: OnPercent = lambda _: None,
+        report: ReportStep = lambda _sentence, _percent: None,
         rule_files: Sequence[Path] = (),
     ) -> Diagnosis:
-        """The causes in the logs of the target; a cancellation ends the reading.
+        """The causes in the logs and nodes of the target; a cancellation ends the work.
 
         Raises EaglerayError for a target without logs, and for rules that aren't valid.
         """
-        return await self._of_paths(await self._paths(target), on_percent, rule_files)
+        rules = await off_loop(lambda: all_rules(list(rule_files)))
+        if target.cluster:
+            dashboard = await self._dashboard(target.cluster, lambda text: report(text, 0))
+            return await self._of_cluster(dashboard, rules, report)
+        if target.slurm_job:
+            report(t("Checking the nodes"), 0)
+            return node_diagnosis(await self._facts.of_slurm_job(target.slurm_job))
+        return await _of_paths(await self._paths(target), rules, report)
 
     async def _paths(self, target: DiagnosisTarget) -> list[Path]:
         if target.run_id:
@@ -48,40 +70,62 @@ class Doctor:
             raise no_diagnosis_target()
         return [Path(path) for path in target.paths]
 
-    async def _of_paths(
-        self, paths: Sequence[Path], on_percent: OnPercent, rule_files: Sequence[Path]
+    async def _of_cluster(
+        self, dashboard: Dashboard, rules: Sequence[Rule], report: ReportStep
     ) -> Diagnosis:
-        is_cancelled = threading.Event()
-        loop = asyncio.get_running_loop()
+        """Copies the logs while the nodes are checked."""
 
-        def report(percent: int) -> None:
-            loop.call_soon_threadsafe(on_percent, percent)
+        def on_copied(done: int, count: int) -> None:
+            report(t("{done} of {all} logs copied", done=done, all=count), 100 * done // count)
 
-        def read() -> Diagnosis:
-            rules = all_rules(list(rule_files))
-            files, unchecked = list_logs(paths)
-            progress = _ReadShare(sum(file.size for file in files), report)
-            return diagnose(files, rules, unchecked, progress.add, is_cancelled.is_set)
-
+        checking = tasks.shared(self._facts.of_cluster(dashboard), "node checks")
         try:
-            return await off_loop(read)
+            copies = await copy_logs(dashboard, self._copies, on_copied)
+            logs = await _of_paths([copies.folder], rules, report, copies.unchecked)
+            logs = with_nodes(logs, copies.folder)
+            return joined(logs, node_diagnosis(await checking))
         finally:
-            # The thread of a cancelled task would read to the end.
-            is_cancelled.set()
+            checking.cancel()
+
+
+async def _of_paths(
+    paths: Sequence[Path],
+    rules: Sequence[Rule],
+    report: ReportStep,
+    missing: Sequence[UncheckedFile] = (),
+) -> Diagnosis:
+    is_cancelled = threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def on_percent(percent: int) -> None:
+        sentence = t("{percent} % read", percent=percent)
+        loop.call_soon_threadsafe(report, sentence, percent)
+
+    def read() -> Diagnosis:
+        files, unchecked = list_logs(paths)
+        progress = _ReadShare(sum(file.size for file in files), on_percent)
+        not_read = [*missing, *unchecked]
+        return diagnose(files, rules, not_read, progress.add, is_cancelled.is_set)
+
+    try:
+        return await off_loop(read)
+    finally:
+        # The thread of a cancelled task would read to the end.
+        is_cancelled.set()
 
 
 @define
 class _ReadShare:
-    """Reports each whole percent of many bytes once."""
+    """Reports each whole percent of the bytes once."""
 
     size: int
-    report: OnPercent
+    report: Callable[[int], None]
     read: int = 0
     percent: int = 0
 
     def add(self, count: int) -> None:
         self.read += count
         percent = min(100, 100 * self.read // max(1, self.size))
-        if self.size >= _LONG_BYTES and percent > self.percent:
+        if percent > self.percent:
             self.percent = percent
             self.report(percent)

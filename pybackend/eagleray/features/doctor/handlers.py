@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eagleray.common.l10n import t
 from eagleray.features.doctor import messages
 from eagleray.features.doctor.doctor import Doctor
 from eagleray.features.doctor.model import Diagnosis, DiagnosisTarget
@@ -26,7 +25,4 @@ class DoctorHandlers:
         self._doctor = doctor
 
     async def diagnose(self, target: DiagnosisTarget, report: ReportProgress) -> Diagnosis:
-        def on_percent(percent: int) -> None:
-            report(t("{percent} % read", percent=percent), percent)
-
-        return await self._doctor.diagnose(target, on_percent)
+        return await self._doctor.diagnose(target, report)

@@ -36,10 +36,14 @@ class Rule:
 
 @frozen
 class DiagnosisTarget:
-    """What is diagnosed: log files and folders of this machine, and the output of a run by its ID."""
+    """What is diagnosed: log files and folders of this machine, the output of a run by its ID, or all nodes of a cluster
+    (its ID or address) or of a job of SLURM, with logs as far as they can be read.
+    """
 
     paths: tuple[str, ...] = ()
     run_id: str = ""
+    cluster: str = ""
+    slurm_job: str = ""
 
 
 @frozen

@@ -7,16 +7,33 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from attrs import frozen
+
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t, translated
 from eagleray.common.redact import redact_text
 from eagleray.features.doctor.errors import node_silent
-from eagleray.features.doctor.model import SEVERITIES, Cause, Checked, Diagnosis, LogEvidence
-from eagleray.features.doctor.node_rules import RULES
+from eagleray.features.doctor.model import (
+    SEVERITIES,
+    Cause,
+    Checked,
+    Diagnosis,
+    LogEvidence,
+    UncheckedFile,
+)
+from eagleray.features.doctor.node_rules import RULES, NodeRule
 from eagleray.tools.commands import Commands
 
 SCRIPT = Path(__file__).parents[2] / "remote_scripts" / "node_facts.py"
 _LIMIT_S = 20.0
+
+
+@frozen
+class NodeFacts:
+    """The facts of the nodes that have answered, and the names of those that haven't, each with a reason or ""."""
+
+    facts: tuple[Mapping[str, Any], ...]
+    silent: tuple[tuple[str, str], ...] = ()
 
 
 async def local_facts(commands: Commands, python: str) -> dict[str, Any]:
@@ -31,20 +48,27 @@ async def local_facts(commands: Commands, python: str) -> dict[str, Any]:
     return facts
 
 
-def node_diagnosis(nodes: Sequence[Mapping[str, Any]]) -> Diagnosis:
-    """What the facts of all nodes say, errors first; each cause names its nodes as evidence."""
-    causes = [cause for rule in RULES if (cause := _cause(rule.id, nodes))]
+def node_diagnosis(answers: NodeFacts, before: bool = False) -> Diagnosis:
+    """What the facts of all nodes say, errors first; each cause names its nodes as evidence.
+
+    `before`: no program runs there yet.
+    """
+    rules = [rule for rule in RULES if before or not rule.before]
+    causes = [cause for rule in rules if (cause := _cause(rule, answers.facts))]
     causes.sort(key=lambda cause: SEVERITIES.index(cause.severity))
     sentence = causes[0].sentence if causes else t("No check has found a problem.")
-    return Diagnosis(sentence, tuple(causes), (), Checked(0, 0, len(RULES)))
+    silent = tuple(
+        UncheckedFile(t("node {node}", node=node), reason or t("no answer"))
+        for node, reason in answers.silent
+    )
+    return Diagnosis(sentence, tuple(causes), (), Checked(0, 0, len(rules), silent))
 
 
-def _cause(rule_id: str, nodes: Sequence[Mapping[str, Any]]) -> Cause | None:
-    rule = next(rule for rule in RULES if rule.id == rule_id)
+def _cause(rule: NodeRule, nodes: Sequence[Mapping[str, Any]]) -> Cause | None:
     evidence = tuple(
-        LogEvidence(rule.place, 0, printable(redact_text(text), 500), node=str(facts["host"]))
+        LogEvidence(rule.place, 0, printable(redact_text(text), 500), node=name_of(facts))
         for facts in nodes
-        if (text := rule.read(facts))
+        if (text := _read(rule, facts))
     )
     if not evidence:
         return None
@@ -59,3 +83,16 @@ def _cause(rule_id: str, nodes: Sequence[Mapping[str, Any]]) -> Cause | None:
         len(evidence),
         rule.source,
     )
+
+
+def _read(rule: NodeRule, facts: Mapping[str, Any]) -> str:
+    """What the rule says of a node; "" for facts that a node has not sent as we do."""
+    try:
+        return rule.read(facts)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return ""
+
+
+def name_of(facts: Mapping[str, Any]) -> str:
+    """How a node is called: its address in the cluster, or else its host name."""
+    return printable(str(facts.get("node") or facts.get("host") or "?"), 200)

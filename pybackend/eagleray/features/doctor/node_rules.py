@@ -31,7 +31,10 @@ _PORTS = {6379: "Ray's GCS", 8265: "Ray's dashboard", 10001: "Ray Client", 29500
 
 @frozen
 class NodeRule:
-    """`read` returns what is wrong, as was read; `place` is where."""
+    """`read` returns what is wrong, as was read; `place` is where.
+
+    `before`: it means nothing where Ray runs already.
+    """
 
     id: str
     severity: Severity
@@ -40,6 +43,7 @@ class NodeRule:
     meaning: str
     fix: str
     source: str
+    before: bool = False
 
 
 def _shm(facts: Facts) -> str:
@@ -188,7 +192,7 @@ def _graphics(facts: Facts) -> str:
 
 
 def _clock(facts: Facts) -> str:
-    difference = facts["time"] - time.time()
+    difference = facts.get("clock_offset", facts["time"] - time.time())
     return f"{difference:+.1f} s" if abs(difference) > 5 else ""
 
 
@@ -273,6 +277,7 @@ RULES: tuple[NodeRule, ...] = (
         later("Usual ports of Ray or torchrun are taken."),
         later("Configure other ports, or end the programs that listen there."),
         "OpenRLHF#674; verl#6448",
+        before=True,
     ),
     NodeRule(
         "node-ephemeral",

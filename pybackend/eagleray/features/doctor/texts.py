@@ -46,7 +46,8 @@ def node_lines(diagnosis: Diagnosis) -> list[str]:
         result.append("    " + t("Fix: {text}", text=cause.fix))
     if not diagnosis.causes:
         result.append(diagnosis.sentence)
-    return [*result, "", t("Checks done: {n}", n=diagnosis.checked.rules)]
+    checked = diagnosis.checked
+    return [*result, "", t("Checks done: {n}", n=checked.rules), *_unchecked(checked)]
 
 
 def _cause(cause: Cause) -> list[str]:
@@ -78,7 +79,9 @@ def _unknown(diagnosis: Diagnosis) -> list[str]:
 
 def _place(evidence: LogEvidence) -> str:
     source = " ".join(part for part in (evidence.worker, evidence.node) if part)
-    parts = [f"{evidence.path}:{evidence.line}", _clock(evidence.time), source]
+    # A check of a node has no line.
+    at = f"{evidence.path}:{evidence.line}" if evidence.line else evidence.path
+    parts = [at, _clock(evidence.time), source]
     return "  ".join(part for part in (*parts, evidence.text) if part)
 
 
@@ -95,6 +98,11 @@ def _checked(checked: Checked) -> list[str]:
             rules=checked.rules,
         )
     ]
+    return [*result, *_unchecked(checked)]
+
+
+def _unchecked(checked: Checked) -> list[str]:
+    result = []
     for item in checked.unchecked[:5]:
         path = printable(item.path)
         result.append(t("Not checked: {path} ({reason})", path=path, reason=item.reason))

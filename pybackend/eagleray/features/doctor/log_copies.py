@@ -1,0 +1,161 @@
+"""Copies the logs of a cluster's nodes to this machine, through the dashboard: their beginnings, where causes are."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+import tempfile
+from collections.abc import AsyncGenerator, Callable
+from fnmatch import fnmatch
+from functools import partial
+from pathlib import Path
+
+from attrs import define, field, frozen
+
+from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import t
+from eagleray.common.off_loop import off_loop
+from eagleray.features.doctor.model import UncheckedFile
+from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.rows import NodeRow
+
+# Of workers, drivers, and the parts of Ray that start and end them.
+_LOGS = (
+    *("worker-*.out", "worker-*.err", "job-driver-*.log", "raylet.*", "gcs_server.*"),
+    *("monitor.*", "runtime_env_setup-*.log"),
+)
+# Our own jobs.
+_OWN = "job-driver-eagleray_*"
+LARGEST_COPY = 32 * 2**20
+LARGEST_COPIES = 512 * 2**20
+_AT_ONCE = 8
+_FILE_LIMIT_S = 60.0
+_PIECE = 2**20
+# Diagnoses whose copies remain, since their lines can be opened.
+_REMAINING = 3
+
+# How many of how many files are copied.
+OnCopied = Callable[[int, int], None]
+
+
+@frozen
+class LogCopies:
+    """A folder of this machine with a folder for each node, and what is not in it, or not as a whole."""
+
+    folder: Path
+    unchecked: tuple[UncheckedFile, ...]
+
+
+@frozen
+class _NodeLog:
+    node: NodeRow
+    name: str
+
+    @property
+    def shown(self) -> str:
+        return f"{self.node.ip}: {printable(self.name)}"
+
+
+async def copy_logs(dashboard: Dashboard, parent: Path, on_copied: OnCopied) -> LogCopies:
+    """Copies the logs of all nodes that live into a new folder in `parent`, and removes the oldest of those there.
+
+    A node or file that doesn't answer is among the unchecked ones; raises EaglerayError only if the dashboard has no list
+    of nodes.
+    """
+    nodes = [node for node in await dashboard.nodes() if node.alive]
+    folder = await off_loop(partial(_new_folder, parent))
+    copying = _Copying(dashboard, folder, on_copied)
+    try:
+        await copying.run(nodes)
+    except BaseException:
+        await off_loop(partial(shutil.rmtree, folder, ignore_errors=True))
+        raise
+    return LogCopies(folder, tuple(copying.unchecked))
+
+
+@define
+class _Copying:
+    dashboard: Dashboard
+    folder: Path
+    on_copied: OnCopied
+    unchecked: list[UncheckedFile] = field(factory=list)
+    _room: int = LARGEST_COPIES
+    _done: int = 0
+    _slots: asyncio.Semaphore = field(factory=lambda: asyncio.Semaphore(_AT_ONCE))
+
+    async def run(self, nodes: list[NodeRow]) -> None:
+        listed = await asyncio.gather(*map(self._listed, nodes))
+        logs = [log for of_node in listed for log in of_node]
+        await asyncio.gather(*(self._copied(log, len(logs)) for log in logs))
+
+    async def _listed(self, node: NodeRow) -> list[_NodeLog]:
+        try:
+            async with self._slots:
+                names = await self.dashboard.log_files(node.node_id, "*")
+        except EaglerayError as error:
+            self.unchecked.append(UncheckedFile(t("node {node}", node=node.ip), str(error)))
+            return []
+        return [_NodeLog(node, name) for name in sorted(set(names)) if _is_log(name)]
+
+    async def _copied(self, log: _NodeLog, count: int) -> None:
+        async with self._slots:
+            try:
+                is_whole = await asyncio.wait_for(self._copy(log), _FILE_LIMIT_S)
+            except (EaglerayError, OSError) as error:
+                self.unchecked.append(UncheckedFile(log.shown, str(error)))
+            except asyncio.TimeoutError:
+                self.unchecked.append(UncheckedFile(log.shown, t("no answer")))
+            else:
+                if not is_whole:
+                    self.unchecked.append(UncheckedFile(log.shown, t("only its beginning")))
+        self._done += 1
+        self.on_copied(self._done, count)
+
+    async def _copy(self, log: _NodeLog) -> bool:
+        """Whether the file was copied as a whole."""
+        path = self.folder / _folder_name(log.node) / log.name
+        content = bytearray()
+        size = 0
+        is_whole = True
+        pieces = self.dashboard.log_bytes(log.node.node_id, log.name)
+        assert isinstance(pieces, AsyncGenerator)
+        async with contextlib.aclosing(pieces):
+            async for piece in pieces:
+                room = min(LARGEST_COPY - size, self._room)
+                is_whole = len(piece) <= room
+                content += piece[:room]
+                size += min(room, len(piece))
+                self._room -= min(room, len(piece))
+                if len(content) >= _PIECE or not is_whole:
+                    await off_loop(partial(_append, path, bytes(content)))
+                    content.clear()
+                if not is_whole:
+                    break
+        await off_loop(partial(_append, path, bytes(content)))
+        return is_whole
+
+
+def _is_log(name: str) -> bool:
+    """Also whether the name, which comes from the cluster, is that of a file in a folder."""
+    is_plain = Path(name).name == name and name.isprintable()
+    return is_plain and any(fnmatch(name, glob) for glob in _LOGS) and not fnmatch(name, _OWN)
+
+
+def _folder_name(node: NodeRow) -> str:
+    """A node's address as the name of a folder."""
+    return "".join(letter if letter.isalnum() or letter in ".-" else "_" for letter in node.ip)
+
+
+def _new_folder(parent: Path) -> Path:
+    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    older = sorted(parent.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in older[_REMAINING - 1 :]:
+        shutil.rmtree(path, ignore_errors=True)
+    return Path(tempfile.mkdtemp(dir=parent))
+
+
+def _append(path: Path, content: bytes) -> None:
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    with path.open("ab") as file:
+        file.write(content)

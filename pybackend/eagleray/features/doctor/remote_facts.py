@@ -1,0 +1,90 @@
+"""Collects the facts of many nodes: of a cluster by a job of Ray, of a SLURM job by one step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import t
+from eagleray.common.off_loop import off_loop
+from eagleray.common.slurm_errors import job_over, job_waits
+from eagleray.features.clusters.job_head import start_time
+from eagleray.features.doctor.node_checks import SCRIPT, NodeFacts
+from eagleray.features.hangs.collecting.slurm import parse_job
+from eagleray.ray.cluster_query import ClusterQuery
+from eagleray.ray.dashboard import Dashboard
+from eagleray.slurm.client import SlurmClient, step_of
+from eagleray.slurm.queue import SlurmQueue
+from eagleray.tools.commands import Commands, run_remote_script
+
+_DRIVER = SCRIPT.with_name("cluster_facts.py")
+# A node first starts a worker.
+NODE_LIMIT_S = 20.0
+_JOB_LIMIT_S = 60.0
+_STEP_LIMIT_S = 40
+
+
+class RemoteFacts:
+    """Used from one event loop; `close` returns when none of our jobs is left in the list of a cluster."""
+
+    def __init__(self, commands: Commands, slurm: SlurmClient, queue: SlurmQueue) -> None:
+        self._commands = commands
+        self._slurm = slurm
+        self._queue = queue
+        self._jobs = ClusterQuery()
+
+    async def close(self) -> None:
+        await self._jobs.close()
+
+    async def of_cluster(self, dashboard: Dashboard) -> NodeFacts:
+        """The facts of all nodes; a cluster that runs no job of ours is silent as a whole."""
+        driver, text = await off_loop(lambda: (_text(_DRIVER), _text(SCRIPT)))
+        params = {"text": text, "seconds": NODE_LIMIT_S}
+        try:
+            answer = await self._jobs.ask(dashboard, t("node checks"), driver, params, _JOB_LIMIT_S)
+        except EaglerayError as error:
+            return NodeFacts((), ((dashboard.address, str(error)),))
+        return _facts(answer)
+
+    async def of_slurm_job(self, written: str) -> NodeFacts:
+        """The facts of all nodes of a running job; raises EaglerayError for one that doesn't run."""
+        ssh, job = parse_job(written)
+        status = (await self._queue.get(ssh, 0.0)).job(job)
+        if status is None or status.state in ("over", "ending"):
+            raise job_over(job, status.word if status else "")
+        nodes = await self._slurm.nodes(ssh, status.nodelist)
+        if status.state == "pending" or not nodes:
+            raise job_waits(job, status.reason, start_time(status.started))
+        step = [*step_of(job, nodes, _STEP_LIMIT_S), "--cpu-bind=none", "python3"]
+        values, output = await run_remote_script(
+            self._commands, ssh, SCRIPT.stem, step, [], _STEP_LIMIT_S + 10.0
+        )
+        facts = tuple(value for value in values if isinstance(value, dict))
+        heard = {_short(str(value.get("host", ""))) for value in facts}
+        why = printable(output.strip().splitlines()[-1] if output.strip() else "", 300)
+        return NodeFacts(facts, tuple((node, why) for node in nodes if _short(node) not in heard))
+
+
+def _facts(answer: Any) -> NodeFacts:
+    """The answer of the job, of which nothing is certain."""
+    value: Mapping[str, Any] = answer if isinstance(answer, dict) else {}
+    facts, silent = value.get("facts"), value.get("silent")
+    rows = silent if isinstance(silent, list) else []
+    return NodeFacts(
+        tuple(row for row in (facts if isinstance(facts, list) else []) if isinstance(row, dict)),
+        tuple(
+            (printable(str(row.get("node")), 200), printable(str(row.get("reason") or ""), 300))
+            for row in rows
+            if isinstance(row, dict)
+        ),
+    )
+
+
+def _short(host: str) -> str:
+    return host.partition(".")[0]
+
+
+def _text(path: Path) -> str:
+    return path.read_text("utf-8")

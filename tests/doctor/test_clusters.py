@@ -1,0 +1,205 @@
+"""Diagnoses of clusters and SLURM jobs: copied logs, checks of all nodes, and nodes that don't answer."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eagleray.common.errors import EaglerayError
+from eagleray.common.paths import host_name
+from eagleray.features.doctor import log_copies
+from eagleray.features.doctor.doctor import Doctor
+from eagleray.features.doctor.model import Diagnosis, DiagnosisTarget
+from eagleray.features.doctor.node_checks import NodeFacts
+from eagleray.features.doctor.remote_facts import RemoteFacts
+from eagleray.protocol.control import CommandOutput
+from eagleray.ray.dashboard import Dashboard
+from eagleray.slurm.jobs import SlurmJob
+from eagleray.slurm.queue import JobQueue
+
+from tests.fakes.dashboard import FakeDashboard
+
+FILES = b"2026-11-21 01:25:07 E\nOSError: [Errno 24] Too many open files: 'x'\n"
+NO_SHM = {"host": "n1", "shm": {"size": 1}, "memory": 10**12}
+
+
+class FakeFacts:
+    """Checks of nodes that answer `facts`."""
+
+    def __init__(self, facts: NodeFacts) -> None:
+        self._facts = facts
+
+    async def of_cluster(self, dashboard: Dashboard) -> NodeFacts:
+        return self._facts
+
+
+async def diagnosed(
+    fake: FakeDashboard, folder: Path, facts: NodeFacts | None = None, steps: Any = None
+) -> Diagnosis:
+    dashboard = Dashboard(fake.address)
+
+    async def find(cluster: str, say: Any) -> Dashboard:
+        return dashboard
+
+    nothing: Any = None
+    checks: Any = FakeFacts(facts or NodeFacts(()))
+    try:
+        return await Doctor(nothing, find, checks, folder).diagnose(
+            DiagnosisTarget(cluster=fake.address), steps or (lambda _sentence, _percent: None)
+        )
+    finally:
+        await dashboard.close()
+
+
+def node_of(fake: FakeDashboard) -> tuple[str, str]:
+    (row,) = [row for row in fake.rows["nodes"] if row["state"] == "ALIVE"][:1]
+    return row["node_id"], row["node_ip"]
+
+
+async def test_cause_names_the_node_of_its_log(dashboard: FakeDashboard, tmp_path: Path) -> None:
+    node, ip = node_of(dashboard)
+    dashboard.files[node] = {"worker-1.err": FILES, "raylet.out": b"fine\n", "state.txt": FILES}
+    steps: list[tuple[str, int]] = []
+
+    found = await diagnosed(
+        dashboard, tmp_path, steps=lambda text, percent: steps.append((text, percent))
+    )
+
+    (evidence,) = found.causes[0].evidence
+    assert (found.causes[0].id, evidence.node, evidence.line) == ("ulimit-nofile", ip, 2)
+    assert Path(evidence.path).read_bytes() == FILES
+    assert found.checked.files == 2
+    assert ("2 of 2 logs copied", 100) in steps
+
+
+async def test_node_that_does_not_answer_is_reported(
+    dashboard: FakeDashboard, tmp_path: Path
+) -> None:
+    node, ip = node_of(dashboard)
+    dashboard.rows["nodes"].append({**dashboard.rows["nodes"][0], "node_id": "gone"})
+    dashboard.files = {node: {"worker-1.err": FILES}, "gone": {}}
+    dashboard.gone_nodes.add("gone")
+
+    found = await diagnosed(dashboard, tmp_path, NodeFacts((), (("10.0.0.9", ""),)))
+
+    assert found.causes[0].id == "ulimit-nofile"
+    unchecked = {item.path: item.reason for item in found.checked.unchecked}
+    assert set(unchecked) == {f"node {ip}", "node 10.0.0.9"}
+    assert unchecked["node 10.0.0.9"] == "no answer"
+
+
+async def test_checks_of_nodes_follow_the_causes_in_logs(
+    dashboard: FakeDashboard, tmp_path: Path
+) -> None:
+    node, _ = node_of(dashboard)
+    dashboard.files[node] = {"worker-1.err": FILES}
+
+    found = await diagnosed(dashboard, tmp_path, NodeFacts((NO_SHM, {"host": "other"})))
+
+    assert [cause.id for cause in found.causes] == ["ulimit-nofile", "node-shm"]
+    assert [item.node for item in found.causes[1].evidence] == ["n1"]
+
+
+async def test_large_logs_are_copied_as_far_as_their_beginning(
+    dashboard: FakeDashboard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_copies, "LARGEST_COPY", len(FILES))
+    node, ip = node_of(dashboard)
+    dashboard.files[node] = {"worker-1.err": FILES + b"x" * 100}
+
+    found = await diagnosed(dashboard, tmp_path)
+
+    assert Path(found.causes[0].evidence[0].path).read_bytes() == FILES
+    assert [(item.path, item.reason) for item in found.checked.unchecked] == [
+        (f"{ip}: worker-1.err", "only its beginning")
+    ]
+
+
+async def test_names_of_a_cluster_lead_out_of_no_folder(
+    dashboard: FakeDashboard, tmp_path: Path
+) -> None:
+    node, _ = node_of(dashboard)
+    dashboard.files[node] = {"worker-/../../../evil.err": FILES, "worker-1.err": FILES}
+    copies = tmp_path / "copies"
+
+    await diagnosed(dashboard, copies)
+
+    assert [path.name for path in tmp_path.rglob("*.err")] == ["worker-1.err"]
+
+
+async def test_copies_of_the_last_three_diagnoses_remain(
+    dashboard: FakeDashboard, tmp_path: Path
+) -> None:
+    node, _ = node_of(dashboard)
+    dashboard.files[node] = {"worker-1.err": FILES}
+    for _ in range(5):
+        await diagnosed(dashboard, tmp_path)
+
+    assert len(list(tmp_path.iterdir())) == 3
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o700}
+
+
+class FakeSite:
+    """SLURM with a job of this machine and of `n2`, whose step runs on this machine only."""
+
+    def __init__(self, state: str = "running") -> None:
+        self._state: Any = state
+        self.commands: list[list[str]] = []
+
+    async def get(self, ssh: str, max_age_s: float) -> JobQueue:
+        job = SlurmJob("12", "t", "R", self._state, "", "p", "n[1-2]", 2, None, 1.0, 1.0, False)
+        return JobQueue((job,), 0.0)
+
+    async def nodes(self, ssh: str, nodelist: str) -> list[str]:
+        return [host_name(), "n2"]
+
+    async def run(self, ssh: str, argv: Sequence[str], stdin: str, limit_s: float) -> CommandOutput:
+        self.commands.append(list(argv))
+        python = argv.index("python3")
+        ran = subprocess.run(
+            [sys.executable, *argv[python + 1 :]],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return CommandOutput(ran.returncode, ran.stdout, "srun: error: n2: not started\n")
+
+
+async def test_slurm_job_is_checked_by_one_step() -> None:
+    site: Any = FakeSite()
+
+    facts = await RemoteFacts(site, site, site).of_slurm_job("slurm://12")
+
+    assert [value["host"] for value in facts.facts] == [host_name()]
+    assert facts.silent == (("n2", "srun: error: n2: not started"),)
+    (command,) = site.commands
+    assert "--jobid=12" in command
+
+
+@pytest.mark.parametrize(("state", "code"), [("pending", "job-waits"), ("over", "job-over")])
+async def test_slurm_job_that_does_not_run_starts_no_step(state: str, code: str) -> None:
+    site: Any = FakeSite(state)
+
+    with pytest.raises(EaglerayError) as refused:
+        await RemoteFacts(site, site, site).of_slurm_job("12")
+
+    assert (refused.value.code, site.commands) == (code, [])
+
+
+async def test_cluster_that_runs_no_job_is_silent(dashboard: FakeDashboard) -> None:
+    nothing: Any = None
+    client = Dashboard(dashboard.address)
+    checks = RemoteFacts(nothing, nothing, nothing)
+    try:
+        facts = await checks.of_cluster(client)
+        await checks.close()
+    finally:
+        await client.close()
+
+    assert facts.facts == ()
+    assert [node for node, _ in facts.silent] == [dashboard.address]
