@@ -97,7 +97,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("node-no-debugpy", {"packages": {"ray": "1"}}, "/venv/bin/python"),
     ("node-ptrace", {"ptrace_scope": 2}, "2"),
     ("node-graphics", {"gpus": ["/dev/nvidia0"]}, "1"),
-    ("node-clock", {"time": time.time() - 3600}, "-36"),
+    ("node-clock", {"clock_offset": -3600.0}, "-3600"),
 ]
 
 

@@ -43,7 +43,9 @@ async def rows(panel: StdioClient, count: int = 3) -> list[dict[str, Any]]:
 async def test_every_method_is_answered(panel: StdioClient) -> None:
     """With params that are wrong for most: what counts is that an answer comes, and which kind."""
     for request in all_requests():
-        answer = await panel.ask(request, {} if request.params is NoneType else {"pids": "none"})
+        answer = await panel.ask(
+            request, {} if request.params is NoneType else {"pids": "none", "paths": "none"}
+        )
         code = answer.get("error", {}).get("code")
         assert code == (None if request.params is NoneType else -32602), (request.method, answer)
 

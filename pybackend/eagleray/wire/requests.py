@@ -10,10 +10,11 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from types import NoneType
-from typing import Any, Generic, Protocol, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeVar, get_args, get_origin, overload
 
 import cattrs
 from attrs import frozen
+from cattrs.cols import homogenous_tuple_structure_factory
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal
@@ -179,6 +180,7 @@ class Wire:
         self._converter = cattrs.Converter()
         for kind, accepted in ((str, str), (int, int), (float, (int, float)), (bool, bool)):
             self._converter.register_structure_hook(kind, _strict(kind, accepted))
+        self._converter.register_structure_hook_factory(_is_list, _strict_list)
 
     def plain(self, value: object) -> Any:
         return self._converter.unstructure(value)
@@ -193,5 +195,21 @@ def _strict(kind: type[Any], accepted: Any) -> Any:
         if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
             raise ValueError(f"expected {kind.__name__}, not {type(value).__name__}")
         return value
+
+    return structure
+
+
+def _is_list(kind: Any) -> bool:
+    return get_origin(kind) is tuple and get_args(kind)[1:] == (Ellipsis,)
+
+
+def _strict_list(kind: Any, converter: cattrs.BaseConverter) -> Any:
+    """A text is a sequence of texts to Python, but no list to who sent it."""
+    structure_items = homogenous_tuple_structure_factory(kind, converter)
+
+    def structure(value: object, of: Any) -> Any:
+        if not isinstance(value, (list, tuple)):
+            raise ValueError(f"expected list, not {type(value).__name__}")
+        return structure_items(value, of)
 
     return structure
