@@ -15,6 +15,7 @@ const parts = ["--lab", "--runs", "--hangs", "--rollouts", "--doctor"];
 const part = parts.find((option) => options.includes(option));
 const isLocal = part !== undefined && part !== "--lab";
 await Promise.all([makeEnvironment("dev"), isLocal || makeLab()]);
+if (part === undefined || part === "--rollouts") await makeEnvironment("engine");
 if (!["--hangs", "--rollouts", "--doctor"].includes(part))
   for (const python of ["3.12", "3.13"]) await makeEnvironment(`worker-${python}`);
 const editor = part ? {} : await measureEditor();

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.bench import (
     burst,
+    comparing,
     doctor,
     hangs,
     lab,
@@ -56,7 +57,7 @@ def is_part(options: argparse.Namespace) -> bool:
 
 def of_rollouts(samples: int) -> list[Row]:
     """What agents and rollouts cost."""
-    return list(map(told, trajectories.rows(samples)))
+    return [*map(told, comparing.rows(samples)), *map(told, trajectories.rows(samples))]
 
 
 def here(samples: int, many: int) -> list[Row]:

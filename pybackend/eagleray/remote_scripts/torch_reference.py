@@ -40,7 +40,8 @@ class Reference:
         self._tokenizer: Any = None
         self._model: Any = None
         self._written = ""
-        self._load(dtype or "auto")
+        self._own = dtype or "auto"
+        self._load(self._own)
 
     @property
     def dtype(self) -> str:
@@ -62,6 +63,8 @@ class Reference:
         return [tokenizer.decode([token]) for token in ids]
 
     def generate(self, prompts: list[list[int]], max_tokens: int, on_done: OnDone) -> list[Json]:
+        # `score` may have loaded another dtype.
+        self._load(self._own)
         results: list[Json] = []
         for start in range(0, len(prompts), _GENERATED_AT_ONCE):
             results += self._generated(prompts[start : start + _GENERATED_AT_ONCE], max_tokens)

@@ -27,6 +27,7 @@ from tests.engine.fixtures import Engine, serving
 
 # What ends a turn in the tests' model.
 END = 2
+OTHER_END = 0
 PROMPTS = [RolloutPrompt(at, f"def parse_{at}(self, namespace") for at in range(12)]
 CHATS = [
     RolloutPrompt(at, messages=({"role": "user", "content": f"Add argument {at}"},))
@@ -103,12 +104,33 @@ async def test_forced_tokens_cost_one_request_and_have_the_logprobs_of_each_posi
         await client.facts()
         scored = await client.score(sequences, lambda done: None)
         by_positions = [await client._by_positions(each) for each in sequences]
-        at_once = await client._by_grammar(sequences[0])
+        at_once = await client._by_grammar(sequences[0], forced[0])
     assert [each.ids for each in scored] == forced
     for whole, single in zip(scored, by_positions, strict=True):
         assert whole.logprobs == pytest.approx(single.logprobs, abs=5e-3)
         assert len(whole.tops) == len(whole.ids)
-    assert at_once.ids == forced[0]
+    assert at_once is not None and at_once.ids == forced[0]
+
+
+async def test_other_end_of_a_generation_needs_no_request_for_each_token(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Models have several of them; the server names one."""
+    async with opened(engine) as (client,):
+        await client.facts()
+        prompts = await client.prompt_ids(
+            [RolloutPrompt(at, f"def parse_{at}(self, namespace") for at in range(80)]
+        )
+        generated = await client.generate(prompts, 64, lambda done: None)
+        ended = [
+            TokenSequence(at, prompt, each.ids)
+            for at, (prompt, each) in enumerate(zip(prompts, generated, strict=True))
+            if len(each.ids) < 64 and each.ids[-1] == OTHER_END
+        ]
+        assert ended
+        monkeypatch.delattr(LlamaCppEngine, "_by_positions")
+        scored = await client.score(ended, lambda done: None)
+    assert [each.ids for each in scored] == [each.completion for each in ended]
 
 
 def test_command_prints_the_documented_json_and_exits_with_0(

@@ -109,6 +109,22 @@ def test_reference_in_another_precision_decides(
 
 
 @pytest.mark.parametrize(
+    ("left", "expected"),
+    [(NO_FLASH_ATTENTION, PRECISION), (FLASH_ATTENTION, PRECISION), (NOISE_01, STALE)],
+)
+def test_what_is_left_in_float32_are_the_weights(
+    left: LogprobMetrics, expected: ComparisonKind
+) -> None:
+    """A bfloat16 trainer rounds by more than weights off by 0.1 % differ."""
+    examined = evolve(
+        evidence(BFLOAT16, "float32", "bfloat16"), other=OtherPrecision("float32", left, BFLOAT16)
+    )
+    best = verdict(examined).reading
+    assert best.kind is expected
+    assert "in float32, mean |Δlogp| is still" in best.sentence or expected is PRECISION
+
+
+@pytest.mark.parametrize(
     ("plain_differ", "expected"),
     [
         (True, ComparisonKind.TOKENIZER_DRIFT),

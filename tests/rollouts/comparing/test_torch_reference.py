@@ -104,6 +104,14 @@ async def test_trainer_in_bfloat16_is_a_precision_mismatch(
     assert found.verdict.reading.kind is Kind.PRECISION_MISMATCH
     # The experiment in float32 says it, not a limit.
     assert found.verdict.reading.confidence >= 0.95
+    # It generates in its own dtype, also after that experiment.
+    server = without_flash_attention
+    engine = await opened_engine(EngineAddress("engine", server.url, server.key))
+    try:
+        exchanged = await compare(bfloat16, engine, PROMPTS[:4], 16)
+    finally:
+        await engine.close()
+    assert exchanged.verdict.reading.kind is Kind.PRECISION_MISMATCH
 
 
 async def test_weights_of_another_step_are_stale(

@@ -289,17 +289,25 @@ async def _worst(
     a: ComparedSide, b: ComparedSide, pairs: Sequence[ScoredPair]
 ) -> tuple[TokenDelta, ...]:
     """The tokens with the largest differences, with the texts that one of the engines has for them."""
-    deltas = [
-        TokenDelta(at, position, pair.tokens.completion[position], "", left, right)
+    sizes = (
+        (abs(bounded(left) - bounded(right)), -at, -position)
         for at, pair in enumerate(pairs)
         for position, (left, right) in enumerate(zip(pair.a.logprobs, pair.b.logprobs, strict=True))
-    ]
-    largest = nlargest(WORST, deltas, key=lambda each: abs(bounded(each.a) - bounded(each.b)))
+    )
+    largest = [_delta(pairs, -at, -position) for _, at, position in nlargest(WORST, sizes)]
     texts: dict[int, str] = {}
     for side in (b, a):
         if not isinstance(side, LogprobDump):
             texts |= await side.texts_of(sorted({each.id for each in largest}))
     return tuple(evolve(each, text=texts.get(each.id, "")) for each in largest)
+
+
+def _delta(pairs: Sequence[ScoredPair], at: int, position: int) -> TokenDelta:
+    pair = pairs[at]
+    id_, a, b = (
+        each[position] for each in (pair.tokens.completion, pair.a.logprobs, pair.b.logprobs)
+    )
+    return TokenDelta(at, position, int(id_), "", a, b)
 
 
 def _notes(a: EngineFacts, b: EngineFacts, left_out: int) -> list[str]:

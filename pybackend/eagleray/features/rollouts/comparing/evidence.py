@@ -40,6 +40,11 @@ class ComparisonEvidence:
         return bool(self.a_dtype and self.b_dtype) and self.a_dtype != self.b_dtype
 
     @property
+    def has_float32_left(self) -> bool:
+        """Whether the engine that isn't the reference is known to compute in float32, and the reference did so too."""
+        return self.has_other_dtype and self.other is not None and self.other.dtype == "float32"
+
+    @property
     def quantized(self) -> str:
         """The type of quantized weights, "" without."""
         types = (self.a_dtype, self.b_dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from attrs import field, frozen
 
@@ -43,8 +43,7 @@ class RolloutPrompt:
         return [text for text in contents if isinstance(text, str) and text]
 
 
-@frozen
-class RankedToken:
+class RankedToken(NamedTuple):
     """A token that an engine could have chosen at a position."""
 
     id: int

@@ -68,6 +68,12 @@ def _precision(evidence: ComparisonEvidence) -> str:
 def _weights(evidence: ComparisonEvidence) -> str:
     if evidence.has_same_dtype:
         return t("The weights differ: rounding of {dtype} is much smaller.", dtype=evidence.a_dtype)
+    if evidence.other is not None and evidence.has_float32_left:
+        return t(
+            "The weights differ: in {dtype}, mean |Δlogp| is still {mean}.",
+            dtype=evidence.other.dtype,
+            mean=figure(evidence.other.to_a.mean_abs_dlogp),
+        )
     return t("The weights differ: rounding doesn't explain the differences.")
 
 

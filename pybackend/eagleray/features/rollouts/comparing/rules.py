@@ -117,9 +117,7 @@ def _of_numbers(evidence: ComparisonEvidence, metrics: LogprobMetrics) -> Confid
         metrics.k3_kl, "consistent k3"
     ):
         return {ComparisonKind.CONSISTENT: 0.95}
-    if _is_below(metrics.k3_kl, "kernel k3") and _is_below(
-        metrics.mean_abs_dlogp, "kernel mean |dlogp|"
-    ):
+    if _is_as_small_as_kernels(metrics):
         return _as_small_as_kernels(evidence)
     if evidence.other is not None:
         return _by_other_precision(evidence, metrics, evidence.other)
@@ -144,12 +142,15 @@ def _by_other_precision(
 
     1. A agrees with that far better: the precision is the cause.
     2. Both precisions are equally far from A, and A's is known to be that of B: the weights are.
-    3. A's precision isn't known: what rounding does to this model is the measure.
+    3. In A's own float32 more is left than kernels explain: the weights are, whatever B's rounding adds.
+    4. A's precision isn't known: what rounding does to this model is the measure.
     """
     if other.to_a.mean_abs_dlogp * _COLLAPSE <= metrics.mean_abs_dlogp:
         return {ComparisonKind.PRECISION_MISMATCH: 0.95}
     if evidence.has_same_dtype:
         return {ComparisonKind.STALE_WEIGHTS: 0.85, ComparisonKind.KERNEL_MISMATCH: 0.15}
+    if evidence.has_float32_left and not _is_as_small_as_kernels(other.to_a):
+        return {ComparisonKind.STALE_WEIGHTS: 0.75, ComparisonKind.PRECISION_MISMATCH: 0.25}
     rounding = other.to_b.mean_abs_dlogp
     if metrics.mean_abs_dlogp <= _AS_ROUNDING * rounding:
         return {ComparisonKind.PRECISION_MISMATCH: 0.75, ComparisonKind.STALE_WEIGHTS: 0.25}
@@ -178,6 +179,12 @@ def _larger_than_rounding(evidence: ComparisonEvidence, metrics: LogprobMetrics)
         return {ComparisonKind.STALE_WEIGHTS: 0.9, ComparisonKind.PRECISION_MISMATCH: 0.1}
     sure = 0.85 if evidence.has_same_dtype else 0.65
     return {ComparisonKind.STALE_WEIGHTS: sure, ComparisonKind.PRECISION_MISMATCH: 1 - sure}
+
+
+def _is_as_small_as_kernels(metrics: LogprobMetrics) -> bool:
+    return _is_below(metrics.k3_kl, "kernel k3") and _is_below(
+        metrics.mean_abs_dlogp, "kernel mean |dlogp|"
+    )
 
 
 def _is_below(value: float, limit: str) -> bool:

@@ -209,11 +209,11 @@ def _divergence(first: GreedyDivergence | None) -> ShownDivergence | None:
 def _row(number: int, sequence: ComparedSequence) -> DeltaRow:
     deltas = [bounded(a) - bounded(b) for a, b in zip(sequence.a, sequence.b, strict=True)]
     width = max(1, -(-len(deltas) // MOST_CELLS))
+    sizes = [abs(delta) for delta in deltas]
     at = [
-        max(range(start, min(start + width, len(deltas))), key=lambda each: abs(deltas[each]))
+        max(range(start, min(start + width, len(deltas))), key=sizes.__getitem__)
         for start in range(0, len(deltas), width)
     ]
-    sizes = [abs(delta) for delta in deltas]
     return DeltaRow(
         sequence=number,
         tokens=len(deltas),

@@ -7,7 +7,6 @@ in 10 ms, against 26 ms by a request for each position, with the same digits.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -58,7 +57,8 @@ class LlamaCppEngine:
         self._http = http
         self._model = model
         self._slots = _FEW_SLOTS
-        self._end: int | None = None
+        # Tokens that end a generation, as far as they were met: a model may have several.
+        self._ends: set[int] = set()
         self._texts: dict[int, str] = {}
 
     async def facts(self) -> EngineFacts:
@@ -72,7 +72,7 @@ class LlamaCppEngine:
         end = _dict(props).get("eos_token")
         if isinstance(end, str) and end:
             ids = await self._tokenized(end, special=True)
-            self._end = ids[-1] if ids else None
+            self._ends.update(ids[-1:])
         defaults = {
             name: float(value)
             for name in _DEFAULTS
@@ -125,18 +125,20 @@ class LlamaCppEngine:
         """1. A grammar of the ids, in one request.  2. Where the server doesn't take it, a request for each position."""
         if not tokens.completion:
             return ScoredTokens((), ())
-        # An older server refuses it, any server one with an end token within the completion.
-        with contextlib.suppress(RefusedRequest):
-            scored = await self._by_grammar(tokens)
-            if scored.ids == tokens.completion:
+        *others, last = tokens.completion
+        # After all of its tokens a grammar allows nothing but an end token, which it can't name.
+        if last not in self._ends:
+            scored = await self._by_grammar(tokens, tokens.completion)
+            if scored is not None:
                 return scored
+        scored = await self._by_grammar(tokens, others)
+        if scored is not None:
+            self._ends.add(last)
+            return scored
         return await self._by_positions(tokens)
 
-    async def _by_grammar(self, tokens: TokenSequence) -> ScoredTokens:
-        # After all of its tokens a grammar allows nothing but an end token, which it can't name.
-        named = tokens.completion
-        if named[-1] == self._end:
-            named = named[:-1]
+    async def _by_grammar(self, tokens: TokenSequence, named: Sequence[int]) -> ScoredTokens | None:
+        """None from an older server, from any if an end token is named, and where it generates others."""
         grammar = "root ::= " + (" ".join(f"<[{each}]>" for each in named) or '""')
         body = {
             "prompt": list(tokens.prompt),
@@ -144,7 +146,11 @@ class LlamaCppEngine:
             "cache_prompt": False,
             "grammar": grammar,
         }
-        return self._scored(await self._http.post("/completion", {**_NEUTRAL, **body}))
+        try:
+            scored = self._scored(await self._http.post("/completion", {**_NEUTRAL, **body}))
+        except RefusedRequest:
+            return None
+        return scored if scored.ids == tokens.completion else None
 
     async def _by_positions(self, tokens: TokenSequence) -> ScoredTokens:
         """A bias forces each token; the server keeps the prompt, so that each request computes one position."""
@@ -181,23 +187,23 @@ class LlamaCppEngine:
             listed = answer["completion_probabilities"]
             if len(listed) != len(ids):
                 return ScoredTokens(ids, (), is_short=True)
-            for each in listed:
-                self._texts[int(each["id"])] = str(each["token"])
-                for top in each["top_logprobs"]:
-                    self._texts[int(top["id"])] = str(top["token"])
             return ScoredTokens(
                 ids,
-                tuple(float(each["logprob"]) for each in listed),
-                tuple(
-                    tuple(
-                        RankedToken(int(top["id"]), float(top["logprob"]))
-                        for top in each["top_logprobs"]
-                    )
-                    for each in listed
-                ),
+                tuple([float(each["logprob"]) for each in listed]),
+                tuple([self._ranked(each) for each in listed]),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise errors.engine_unreadable(self._http.name, f"/completion: {error}") from error
+
+    def _ranked(self, entry: Any) -> tuple[RankedToken, ...]:
+        """The likeliest tokens of a position; the texts are there for the tokens that are shown."""
+        self._texts[int(entry["id"])] = str(entry["token"])
+        ranked = []
+        for top in entry["top_logprobs"]:
+            id_ = int(top["id"])
+            self._texts[id_] = str(top["token"])
+            ranked.append(RankedToken(id_, float(top["logprob"])))
+        return tuple(ranked)
 
 
 def _dtype(written: str) -> str:
