@@ -291,6 +291,9 @@ async def ask_the_doctor(panel: Panel, folder: Path) -> None:
     diagnosis = await panel.ask(doctor.DIAGNOSE, paths=[str(folder / "worker.err")])
     assert [cause["id"] for cause in diagnosis["causes"]] == ["ulimit-nofile"]
     assert await panel.ask(doctor.DIAGNOSE) is None
+    # The handler waits for the output of a live run.
+    for run in (await panel.ask(runs.LIST))["runs"][:1]:
+        await panel.ask(doctor.FIRST_PROBLEM, id=run["id"])
 
 
 async def test_no_request_makes_a_file_call_in_the_event_loop(

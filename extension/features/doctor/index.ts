@@ -4,8 +4,10 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import { lazily, registerCommands } from "../../commands";
-import type { Disposable } from "../../common/disposables";
+import { Disposables, type Disposable } from "../../common/disposables";
 import { COMMANDS, PANELS } from "../../contributions";
+import { isOfThisWindow } from "../runs/run_list";
+import { isLive } from "../runs/states";
 
 export function register(app: App): Disposable[] {
   const commands = lazily(async () => {
@@ -13,6 +15,7 @@ export function register(app: App): Disposable[] {
     return new DoctorCommands(app);
   });
   return [
+    liveProblems(app),
     vscode.window.registerWebviewPanelSerializer(PANELS.diagnosis, {
       deserializeWebviewPanel: async (panel, state: unknown) => {
         await app.errors.shown("restoring a diagnosis", async () => {
@@ -24,4 +27,26 @@ export function register(app: App): Disposable[] {
       [COMMANDS.diagnose, "diagnosing", (to, rows, args) => to.diagnose(rows, args)],
     ]),
   ];
+}
+
+/** Follows the live runs of this window; read when there is one. */
+function liveProblems(app: App): Disposable {
+  const opened_s = Date.now() / 1000;
+  const owned = new Disposables();
+  const problems = lazily(async () => {
+    const { LiveProblems } = await import("./live_problems.js");
+    return owned.add(new LiveProblems(app, opened_s));
+  });
+  let isRead = false;
+  owned.add(
+    app.runs.onChanged(({ runs }) => {
+      if (isRead || runs.some((run) => isLive(run) && isOfThisWindow(run))) {
+        isRead = true;
+        void problems().then((live) => {
+          live.update(runs);
+        });
+      }
+    }),
+  );
+  return owned;
 }

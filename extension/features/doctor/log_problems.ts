@@ -13,23 +13,34 @@ const SEVERITIES: Readonly<Record<Cause["severity"], vscode.DiagnosticSeverity>>
   info: vscode.DiagnosticSeverity.Information,
 };
 
-/** Problems by the path of their file: what only follows from a cause is information. */
-export function problemsOf(diagnosis: Diagnosis): ReadonlyMap<string, vscode.Diagnostic[]> {
+/** The lines of causes by the path of their file; a check of a node has no line. */
+export function problemsOfCauses(causes: readonly Cause[]): Map<string, vscode.Diagnostic[]> {
   const problems = new Map<string, vscode.Diagnostic[]>();
-  const add = (at: LogEvidence, problem: vscode.Diagnostic): void => {
-    problems.set(at.path, [...(problems.get(at.path) ?? []), problem]);
-  };
-  for (const cause of diagnosis.causes) {
-    // A check of a node has no line.
+  for (const cause of causes) {
     for (const item of cause.evidence.filter(({ line }) => line > 0)) {
-      add(item, ofCause(cause, item));
+      add(problems, item, ofCause(cause, item));
     }
   }
+  return problems;
+}
+
+/** Problems by the path of their file: what only follows from a cause is information. */
+export function problemsOf(diagnosis: Diagnosis): ReadonlyMap<string, vscode.Diagnostic[]> {
+  const problems = problemsOfCauses(diagnosis.causes);
   for (const item of diagnosis.unknown) {
     const severity = vscode.DiagnosticSeverity.Warning;
-    add(item, problem(item, vscode.l10n.t("No rule explains it: {0}", item.text), severity));
+    const sentence = vscode.l10n.t("No rule explains it: {0}", item.text);
+    add(problems, item, problem(item, sentence, severity));
   }
   return problems;
+}
+
+function add(
+  problems: Map<string, vscode.Diagnostic[]>,
+  { path }: LogEvidence,
+  made: vscode.Diagnostic,
+): void {
+  problems.set(path, [...(problems.get(path) ?? []), made]);
 }
 
 function ofCause(cause: Cause, item: LogEvidence): vscode.Diagnostic {

@@ -2,6 +2,17 @@
 import { request } from "../../common/wire";
 
 export const DIAGNOSE = request<DiagnosisTarget, Diagnosis>("eagleray/doctor/diagnose");
+export const FIRST_PROBLEM = request<FollowedRun, FirstProblem>("eagleray/doctor/firstProblem");
+
+/** A run by its ID, whose output is followed until its first problem. */
+export interface FollowedRun {
+  readonly id: string;
+}
+
+/** The first cause of trouble in the output of a run; None for a run that has ended without one. */
+export interface FirstProblem {
+  readonly cause: Cause | null;
+}
 
 /**
  * What is diagnosed: log files and folders of this machine, the output of a run by its ID, or all

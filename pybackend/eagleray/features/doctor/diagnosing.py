@@ -14,7 +14,7 @@ from eagleray.features.doctor.line_reading import ReadableLog
 from eagleray.features.doctor.literal_scan import Hit, LiteralScan, OnBytes
 from eagleray.features.doctor.log_files import ScannedFile
 from eagleray.features.doctor.log_lines import LogLine, parse_line, time_of
-from eagleray.features.doctor.matching import Match, Matcher, filled
+from eagleray.features.doctor.matching import Match, Matcher, cause_of
 from eagleray.features.doctor.model import (
     SEVERITIES,
     Cause,
@@ -29,7 +29,6 @@ from eagleray.features.doctor.unknown_errors import MARKERS, TRACEBACK, exceptio
 # Of one rule in one file.
 _MOST_MATCHES = 1000
 _MOST_UNKNOWN = 20
-_MOST_EVIDENCE = 10
 _LONGEST_TEXT = 500
 _NO_TIME = float("inf")
 
@@ -196,23 +195,7 @@ def _diagnosis(findings: _Findings, checked: Checked) -> Diagnosis:
 
 
 def _cause(group: _MatchedRule) -> Cause:
-    rule = group.match.rule
-    evidence = sorted(group.evidence, key=_place)
-    groups = {
-        name: printable(redact_text(value), 200) for name, value in group.match.groups.items()
-    }
-    return Cause(
-        rule.id,
-        filled(rule.meaning, groups),
-        filled(rule.fix, groups),
-        tuple(evidence[:_MOST_EVIDENCE]),
-        rule.follows,
-        rule.severity,
-        group.count,
-        len(evidence),
-        rule.source,
-        rule.settings,
-    )
+    return cause_of(group.match, sorted(group.evidence, key=_place), group.count)
 
 
 def _with_secondary(causes: list[Cause]) -> list[Cause]:

@@ -15,13 +15,15 @@ from eagleray.common.off_loop import off_loop
 from eagleray.features.doctor.diagnosing import diagnose
 from eagleray.features.doctor.errors import no_diagnosis_target
 from eagleray.features.doctor.joined_diagnosis import joined, with_nodes
+from eagleray.features.doctor.live_output import first_problem
 from eagleray.features.doctor.log_copies import copy_logs
 from eagleray.features.doctor.log_files import list_logs
-from eagleray.features.doctor.model import Diagnosis, DiagnosisTarget, Rule, UncheckedFile
+from eagleray.features.doctor.model import Cause, Diagnosis, DiagnosisTarget, Rule, UncheckedFile
 from eagleray.features.doctor.node_checks import node_diagnosis
 from eagleray.features.doctor.remote_facts import RemoteFacts
 from eagleray.features.doctor.rule_files import all_rules
 from eagleray.features.hangs.pictures import FindDashboard
+from eagleray.features.runs.run_status import output_is_complete
 from eagleray.features.runs.runs import Runs
 from eagleray.ray.dashboard import Dashboard
 
@@ -62,6 +64,12 @@ class Doctor:
             report(t("Checking the nodes"), 0)
             return node_diagnosis(await self._facts.of_slurm_job(target.slurm_job))
         return await _of_paths(await self._paths(target), rules, report)
+
+    async def first_problem(self, run_id: str) -> Cause | None:
+        """The first cause of trouble in the output of a run, which is followed until then, or until the run ends."""
+        rules = await off_loop(lambda: all_rules([]))
+        record = await off_loop(lambda: self._runs.find(run_id))
+        return await first_problem(record.output, rules, lambda: output_is_complete(record))
 
     async def _paths(self, target: DiagnosisTarget) -> list[Path]:
         if target.run_id:

@@ -16,6 +16,7 @@ def register(server: RequestServer, doctor: Doctor) -> None:
     """Answers the requests of this feature."""
     handlers = DoctorHandlers(doctor)
     server.on_request(messages.DIAGNOSE, handlers.diagnose)
+    server.on_request(messages.FIRST_PROBLEM, handlers.first_problem)
 
 
 class DoctorHandlers:
@@ -26,3 +27,6 @@ class DoctorHandlers:
 
     async def diagnose(self, target: DiagnosisTarget, report: ReportProgress) -> Diagnosis:
         return await self._doctor.diagnose(target, report)
+
+    async def first_problem(self, run: messages.FollowedRun) -> messages.FirstProblem:
+        return messages.FirstProblem(await self._doctor.first_problem(run.id))

@@ -7,10 +7,13 @@ from collections.abc import Iterable, Sequence
 
 from attrs import define, field, frozen
 
-from eagleray.features.doctor.model import Rule
+from eagleray.common.errors import printable
+from eagleray.common.redact import redact_text
+from eagleray.features.doctor.model import Cause, LogEvidence, Rule
 
 # So far from a literal on either side does a pattern reach, which bounds its time.
 _REACH = 400
+_MOST_EVIDENCE = 10
 
 
 @frozen
@@ -47,6 +50,24 @@ class Matcher:
                     groups = {name: value or "" for name, value in match.groupdict().items()}
                     return Match(rule, groups)
         return None
+
+
+def cause_of(match: Match, evidence: Sequence[LogEvidence], count: int) -> Cause:
+    """The cause that a rule names; `evidence` has one line of each file, the first ones first, of `count` lines."""
+    rule = match.rule
+    groups = {name: printable(redact_text(value), 200) for name, value in match.groups.items()}
+    return Cause(
+        rule.id,
+        filled(rule.meaning, groups),
+        filled(rule.fix, groups),
+        tuple(evidence[:_MOST_EVIDENCE]),
+        rule.follows,
+        rule.severity,
+        count,
+        len(evidence),
+        rule.source,
+        rule.settings,
+    )
 
 
 def filled(text: str, groups: dict[str, str]) -> str:

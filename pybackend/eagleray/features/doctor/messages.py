@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
-from eagleray.features.doctor.model import Diagnosis, DiagnosisTarget
-from eagleray.wire.requests import LongRequest
+from attrs import frozen
+
+from eagleray.features.doctor.model import Cause, Diagnosis, DiagnosisTarget
+from eagleray.wire.requests import LongRequest, Request
+
+
+@frozen
+class FollowedRun:
+    """A run by its ID, whose output is followed until its first problem."""
+
+    id: str
+
+
+@frozen
+class FirstProblem:
+    """The first cause of trouble in the output of a run; None for a run that has ended without one."""
+
+    cause: Cause | None
+
 
 DIAGNOSE = LongRequest("eagleray/doctor/diagnose", DiagnosisTarget, Diagnosis)
+FIRST_PROBLEM = Request("eagleray/doctor/firstProblem", FollowedRun, FirstProblem)

@@ -1,0 +1,88 @@
+// The first problem of a live run: the list of problems, the status bar, and one message.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { EaglerayError } from "../../extension/common/errors";
+import { register } from "../../extension/features/doctor";
+import { FIRST_PROBLEM } from "../../extension/features/doctor/messages";
+import { CHANGED, type Run } from "../../extension/features/runs/messages";
+import { settled, type FakeApp } from "../fakes/app";
+import { registeredForEach } from "../fakes/registered";
+import { editor, Uri } from "../fakes/vscode";
+import { aRun, FOLDER } from "../runs/samples";
+import { cause, evidence } from "./diagnoses";
+
+const OUTPUT = "/runs/1/output.log";
+const OOM = cause({ evidence: [evidence({ path: OUTPUT, line: 12 })] });
+
+let fake: FakeApp;
+
+registeredForEach(register, (made) => {
+  fake = made;
+  editor.folders = [{ uri: Uri.file(FOLDER), name: "project", index: 0 }];
+  fake.sidecar.on(FIRST_PROBLEM, () => ({ cause: OOM }));
+});
+
+async function list(...runs: Run[]): Promise<void> {
+  fake.sidecar.notify(CHANGED, { runs });
+  await settled();
+  await settled();
+}
+
+const live = (more: Partial<Run> = {}): Run => aRun({ started: Date.now() / 1000 + 1, ...more });
+const messages = (): string[] => editor.asked.map(({ text }) => text);
+const lines = (): number[] =>
+  [...editor.diagnostics].flatMap(({ files }) =>
+    (files.get(OUTPUT) ?? []).map(({ range }) => range.startLine),
+  );
+const bar = (): string[] => editor.statusBar.filter(({ shown }) => shown).map(({ text }) => text);
+
+test("a problem of a live run has one message, a place in the status bar, and its line", async () => {
+  await list(live());
+  await list(live());
+  assert.deepEqual(messages(), ["train.py: A GPU has no 2.00 GiB of memory left."]);
+  assert.deepEqual(bar(), ["$(pulse) train.py"]);
+  assert.deepEqual(lines(), [11]);
+  assert.equal(fake.sidecar.sentTo(FIRST_PROBLEM).length, 1);
+});
+
+test("“Diagnose” of the message diagnoses that run", async () => {
+  editor.answer = () => "Diagnose";
+  const run = live();
+  await list(run);
+  assert.deepEqual(editor.executed.at(-1), {
+    command: "eagleray.diagnose",
+    args: [{ row: "run", run }],
+  });
+});
+
+test("the status bar is empty once the run has ended, its line stays until it is removed", async () => {
+  await list(live());
+  await list(live({ state: "failed", code: 1 }));
+  assert.deepEqual([bar(), lines()], [[], [11]]);
+  await list();
+  assert.deepEqual(lines(), []);
+});
+
+test("a run from before this window has no second message", async () => {
+  await list(live({ started: 1000 }));
+  assert.deepEqual(messages(), []);
+  assert.deepEqual(lines(), [11]);
+});
+
+test("a run without a problem, one of another folder, and one that has ended show nothing", async () => {
+  fake.sidecar.on(FIRST_PROBLEM, () => ({ cause: null }));
+  await list(live(), live({ id: "2", workspace: "/v" }), live({ id: "3", state: "exited" }));
+  assert.deepEqual([messages(), bar(), lines()], [[], [], []]);
+  assert.deepEqual(fake.sidecar.sentTo(FIRST_PROBLEM), [{ id: live().id }]);
+});
+
+test("a run whose output can't be followed is followed again with the next list", async () => {
+  fake.sidecar.on(FIRST_PROBLEM, () => {
+    throw new EaglerayError("sidecar-stopped", "It stopped.", "");
+  });
+  await list(live());
+  fake.sidecar.on(FIRST_PROBLEM, () => ({ cause: OOM }));
+  await list(live());
+  assert.deepEqual(lines(), [11]);
+});

@@ -1,0 +1,89 @@
+"""The output of a run is matched while it grows: the first cause, not what follows from it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from eagleray.features.doctor.live_output import OutputMatching, first_problem
+from eagleray.features.doctor.rule_files import own_rules
+from hypothesis import given
+from hypothesis import strategies as st
+
+OOM = "(W pid=9, ip=10.0.0.4) torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+GLOO = (
+    "RuntimeError: [unbound_buffer.cc:81] Timed out waiting 1800000ms for recv operation to "
+    "complete\n"
+)
+PATH = Path("/runs/1/output.log")
+
+
+def matching() -> OutputMatching:
+    return OutputMatching(PATH, own_rules())
+
+
+def test_first_cause_has_its_line_and_worker() -> None:
+    cause = matching().feed(f"step 1\n{OOM}step 2\n")
+
+    assert cause is not None
+    (evidence,) = cause.evidence
+    assert (cause.id, evidence.line, evidence.node) == ("cuda-oom", 2, "10.0.0.4")
+    assert evidence.path == str(PATH)
+
+
+def test_consequence_waits_for_its_cause() -> None:
+    output = matching()
+
+    assert output.feed(GLOO) is None
+    assert output.consequence is not None
+    cause = output.feed(OOM)
+
+    assert cause is not None
+    assert (output.consequence.id, cause.id) == ("gloo-timeout", "cuda-oom")
+
+
+def test_line_after_skipped_output_has_no_number() -> None:
+    cause = matching().feed(OOM, skipped=100)
+
+    assert cause is not None
+    assert cause.evidence[0].line == 0
+
+
+def test_warnings_are_no_problem_of_a_live_run() -> None:
+    assert (
+        matching().feed("Waiting for creating a placement group of specs for 10 seconds\n") is None
+    )
+
+
+@given(st.lists(st.integers(0, len(OOM) * 3), max_size=5))
+def test_pieces_of_any_size_give_the_same_line(cuts: list[int]) -> None:
+    text = f"a\nb\n{OOM}c\n{OOM}"
+    output, start, causes = matching(), 0, []
+    for end in [*sorted(cuts), len(text)]:
+        causes += [cause] if (cause := output.feed(text[start:end])) else []
+        start = max(start, end)
+
+    assert causes[0].evidence[0].line == 3
+
+
+async def test_output_is_followed_until_its_first_problem(tmp_path: Path) -> None:
+    output = tmp_path / "output.log"
+    output.write_text("step 1\n")
+    found = asyncio.create_task(first_problem(output, own_rules(), lambda: False))
+    await asyncio.sleep(0)
+    with output.open("a") as file:
+        file.write(OOM)
+
+    cause = await found
+
+    assert cause is not None
+    assert cause.evidence[0].line == 2
+
+
+async def test_end_of_a_run_gives_its_last_line_or_nothing(tmp_path: Path) -> None:
+    output = tmp_path / "output.log"
+
+    for text, expected in (("fine\n", None), (GLOO, "gloo-timeout"), (OOM.rstrip(), "cuda-oom")):
+        output.write_text(text)
+        cause = await first_problem(output, own_rules(), lambda: True)
+        assert (cause and cause.id) == expected
