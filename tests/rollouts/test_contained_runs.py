@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import stat
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from eagleray.features.rollouts.agents.model import Mode, Observed
 from eagleray.features.rollouts.agents.statistics import wave_statistics
 from eagleray.features.rollouts.agents.verdicts import verdicts
 
+from tests.ray_cluster import wait_for
 from tests.rollouts.observed import KEY, PROGRAMS, observe, plan_of
 
 LINES = (PROGRAMS / "plain_agents.py").read_text().splitlines()
@@ -176,8 +176,13 @@ async def test_nothing_of_a_runner_is_left(own_home: Path, tmp_path: Path) -> No
     [run] = (await observe(plan_of("starting:Agent", cwd=str(tmp_path)))).runs
     assert run.reward is not None
     pid = int(run.reward)
-    stat_line = Path(f"/proc/{pid}/stat")
-    with pytest.raises((ProcessLookupError, AssertionError)):
-        os.kill(pid, 0)
-        # Its new parent may not have waited for it yet.
-        assert stat_line.read_text().rpartition(")")[2].split()[0] != "Z"
+    # The kill has no answer.
+    wait_for("the end of what the agent has started", lambda: has_ended(pid))
+
+
+def has_ended(pid: int) -> bool:
+    """Its new parent may not have waited for it yet."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
