@@ -98,6 +98,7 @@ export const suites = [
   editor("panel", NEWEST),
   editor("translations", NEWEST),
   editor("inspecting", NEWEST),
+  editor("rollouts", NEWEST, { more: ["proofs", "engine"] }),
   editor("keys", NEWEST),
   editor("stuck", NEWEST),
   editor("debugging", NEWEST),

@@ -1,0 +1,153 @@
+/**
+ * Rollouts in a real VS Code: two real servers compared, a dump's trajectories saved as a batch with torch, and the script
+ * that trains on it.
+ *
+ *     node tests/vscode/rollouts.mjs [--vscode 1.139]
+ */
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { interpreter } from "../../scripts/environments.mjs";
+import { assertAccessible, frameOf } from "./harness/accessibility.mjs";
+import { endWithRun } from "./harness/cleanup.mjs";
+import { ROOT } from "./harness/ray.mjs";
+import { browserRun } from "./harness/run.mjs";
+import { setStageWithoutCluster } from "./harness/stage_without_cluster.mjs";
+import { until } from "./harness/until.mjs";
+
+const KEY = "sk-engine-of-tests";
+const PROMPTS = Array.from({ length: 12 }, (_, at) => ({ prompt: `def parse_${at}(self, names` }));
+const ROWS = Array.from({ length: 4 }, (_, at) => ({
+  eagleray: 1,
+  group: "7",
+  sample: at,
+  prompt: "2+2",
+  completion: `It is ${at}.`,
+  token_ids: [1, 300 + at, 301, 2],
+  mask: [0, 0, 1, 1],
+  logprobs: [0, 0, -0.5, -0.25],
+  reward: at % 2,
+}));
+
+await browserRun(
+  "rollouts",
+  async ({ stage, window, test }) => {
+    const { page } = window;
+    const shown = page
+      .frameLocator("iframe.webview.ready >> visible=true")
+      .frameLocator("#active-frame");
+    const rows = page.locator(".quick-input-list .monaco-list-row");
+    const tab = (name) => page.locator(".tab.active", { hasText: name });
+    const titled = (text) => page.locator(".quick-input-widget:visible", { hasText: text });
+    const code = (text) => page.locator(".editor-instance .view-lines", { hasText: text });
+
+    const pick = async (text, effect) => {
+      await window.click(rows.filter({ hasText: text }), effect, `“${text}” is chosen`);
+    };
+    /** Types a path into the editor's dialog, which first fills in a folder and lists it. */
+    const choose = async (file, effect) => {
+      await window.waitFor(window.quickInput(), `the dialog for ${file}`);
+      const isFilledIn = async () => /\/.+/.test(await window.quickInput().inputValue());
+      await until(isFilledIn, "the dialog has its first folder");
+      await window.waitFor(rows, "the rows of the folder");
+      await window.quickInput().fill(file);
+      const isListed = async () => (await window.quickInput().inputValue()) === file;
+      await until(isListed, `${file} is typed`);
+      await window.gesture(() => page.keyboard.press("Enter"), effect, `${file} is chosen`);
+    };
+    const chooseUrl = async (url, title, effect) => {
+      await window.waitFor(titled(title), title);
+      await pick("URL of a Server", () => titled("OPENAI_API_KEY").isVisible());
+      await window.quickInput().fill(url);
+      await window.gesture(() => page.keyboard.press("Enter"), effect, `${url} is entered`);
+    };
+
+    const prompts = path.join(stage.workspace, "prompts.jsonl");
+    const dump = path.join(stage.workspace, "train_data_step1.jsonl");
+    const config = path.join(stage.workspace, "gsm8k_grpo.yaml");
+    const batch = path.join(stage.workspace, "train_data_step1.pt");
+    fs.writeFileSync(prompts, PROMPTS.map((row) => `${JSON.stringify(row)}\n`).join(""));
+    fs.writeFileSync(dump, ROWS.map((row) => `${JSON.stringify(row)}\n`).join(""));
+    fs.writeFileSync(config, "experiment_name: gsm8k\n");
+
+    await test("two servers are compared: the sentence, the map, a cell by keys", async () => {
+      const [a, b] = await Promise.all([serve(), serve("--flash-attention", "off")]);
+      await window.waitFor(window.icon(), "the extension");
+      await window.command("Eagleray: Compare Engines", () =>
+        titled("A computes the rollouts").isVisible(),
+      );
+      await chooseUrl(a, "A computes the rollouts", () => titled("B is the trainer").isVisible());
+      await chooseUrl(b, "B is the trainer", () => titled("Select the Prompts").isVisible());
+      const kind = shown.locator("h1", { hasText: "Kernel mismatch" });
+      await choose(prompts, () => kind.isVisible());
+      await window.waitFor(shown.getByText("12 of 12 have the same token ids"), "the prompts");
+      await window.waitFor(shown.locator("table.map tr").nth(11), "a row for each sequence");
+      await window.shot("comparison");
+      await shown.locator('table.map [tabindex="0"]').focus();
+      for (const key of ["ArrowRight", "ArrowRight", "ArrowDown"]) await page.keyboard.press(key);
+      const detail = shown.locator(".detail", { hasText: /^Sequence \d+, token 1: Δlogp -?\d/ });
+      await window.waitFor(detail, "the numbers of the cell");
+      await assertAccessible(await frameOf(shown.locator("body")));
+      await window.shot("cell");
+    });
+
+    await test("the same is compared again in the same tab", async () => {
+      const again = shown.locator("button", { hasText: "Compare Again" });
+      await again.click();
+      await window.waitFor(shown.locator("button[aria-disabled=false]"), "the new result");
+      assert.equal(await page.locator(".tab", { hasText: "127.0.0.1" }).count(), 1);
+    });
+
+    await test("a dump is saved as a batch, whose tensors are listed", async () => {
+      await window.command("Eagleray: Save Batch", () =>
+        titled("Select a Dump of Trajectories").isVisible(),
+      );
+      await choose(dump, () => titled("Save Trajectories as a Batch").isVisible());
+      await choose(batch, () => tab("train_data_step1.pt.txt").isVisible());
+      await window.waitFor(code("loaded without executing anything"), "how it was loaded");
+      await window.waitFor(code(/input_ids\s+4x4/), "its tensors");
+      await window.waitForMessage("Saved 4 trajectories.", "what was saved");
+      await window.shot("batch");
+    });
+
+    await test("the batch leads to a script, which is opened and not started", async () => {
+      await window.answerMessage(
+        "Saved 4 trajectories.",
+        "Replay…",
+        () => titled("Select the Configuration").isVisible(),
+        "the button",
+      );
+      await choose(config, () => tab("replay.py").isVisible());
+      await window.waitForMessage("replay.py trains on the batch.", "the question");
+      await window.shot("replay");
+      const script = fs.readFileSync(path.join(stage.workspace, "replay.py"), "utf8");
+      assert.match(script, /weights_only=True/);
+      assert.ok(script.includes(batch));
+    });
+  },
+  { driver: false, stage: stageWithTorch },
+);
+
+/** Programs of the workspace run in the environment that has torch. */
+async function stageWithTorch() {
+  const stage = await setStageWithoutCluster();
+  const env = { VIRTUAL_ENV: path.dirname(path.dirname(interpreter("proofs"))) };
+  return { ...stage, env: { ...stage.env, ...env, OPENAI_API_KEY: KEY } };
+}
+
+/** The URL of a server of the tests' model, which ends with the run. */
+async function serve(...more) {
+  const server = spawn(interpreter("engine"), ["-m", "tests.engine", ...more], {
+    cwd: ROOT,
+    env: { ...process.env, LLAMA_API_KEY: KEY },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  endWithRun(() => server.kill("SIGTERM"));
+  for await (const text of server.stdout) {
+    const listening = /^listening on (http:\S+)$/m.exec(text);
+    if (listening !== null) return `${listening[1]}/v1`;
+  }
+  throw new Error("the server has ended");
+}
