@@ -85,7 +85,7 @@ export const suites = [
   }),
   editor("host", NEWEST, { minutes: 15 }),
   editor("host", OLDEST, { minutes: 15 }),
-  editor("runs", NEWEST),
+  editor("runs", NEWEST, { more: ["engine"] }),
   pytest("processes", ["python", "workers", "packages"], FAST, { minutes: 15, folders: PROCESSES }),
   script("pages", ["python", "packages", "bundle", "browser"], ["tests/vscode/pages.mjs"], {
     minutes: 10,

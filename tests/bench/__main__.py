@@ -18,6 +18,7 @@ from tests.bench import (
     profiling,
     reports,
     runs,
+    servers,
     sidecar,
     trajectories,
     workers,
@@ -57,7 +58,8 @@ def is_part(options: argparse.Namespace) -> bool:
 
 def of_rollouts(samples: int) -> list[Row]:
     """What agents and rollouts cost."""
-    return [*map(told, comparing.rows(samples)), *map(told, trajectories.rows(samples))]
+    parts = (comparing, trajectories, servers)
+    return [row for part in parts for row in map(told, part.rows(samples))]
 
 
 def here(samples: int, many: int) -> list[Row]:

@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { COMMANDS } from "../../extension/contributions";
+import { CHOICES } from "../../extension/features/clusters/messages";
 import * as inference from "../../extension/features/inference";
-import { LIST, START, VARIABLES } from "../../extension/features/inference/messages";
+import { ADD, LIST, START, VARIABLES } from "../../extension/features/inference/messages";
 import { RecordingTimes } from "../../extension/features/runs/recording_times";
 import { CHANGED, LIST as RUNS, type Run } from "../../extension/features/runs/messages";
 import { runsTexts } from "../../extension/features/runs/rows";
@@ -26,6 +27,12 @@ registeredForEach(inference.register, (made) => {
   fake.sidecar.on(RUNS, () => ({ runs }));
   fake.sidecar.on(VARIABLES, () => ({
     variables: { OPENAI_BASE_URL: URL_OF_IT, OPENAI_API_KEY: KEY },
+  }));
+  fake.sidecar.on(CHOICES, () => ({
+    jobs: [],
+    ssh_hosts: [{ name: "gpu1", detail: "" }],
+    polled_hosts: [],
+    problems: [],
   }));
   fake.sidecar.on(START, () => {
     runs = [server("starting")];
@@ -66,10 +73,15 @@ function texts(run: Run): ReturnType<typeof runsTexts> {
   return runsTexts(view, { row: "run", run });
 }
 
-/** Selects the first item of a list, and types the command. */
-function typing(command: string): void {
-  editor.answer = ({ kind, options }) =>
-    kind === "pick" ? (options["items"] as readonly unknown[])[0] : command;
+/** Selects the first item of a list, or that of the label, and types the answers one after the other. */
+function typing(...answers: readonly string[]): void {
+  const left = [...answers];
+  editor.answer = ({ kind, options }) => {
+    const items = options["items"] as readonly { label: string }[] | undefined;
+    return kind === "pick"
+      ? (items?.find(({ label }) => left[0] === label && left.shift()) ?? items?.[0])
+      : left.shift();
+  };
 }
 
 async function started(): Promise<void> {
@@ -84,7 +96,8 @@ async function launched(config: Record<string, unknown>): Promise<unknown> {
 }
 
 test("the row of a server says where it answers, or why it doesn't", () => {
-  assert.match(texts(server("ready")).description, /^ready.*http:\/\/127\.0\.0\.1:8000\/v1/);
+  assert.equal(texts(server("ready")).label, "vllm");
+  assert.match(texts(server("ready")).description, /^ready · 127\.0\.0\.1:8000 · /);
   assert.match(texts(server("starting")).description, /^starting/);
   const refused = texts(server("unhealthy", { reason: "The server rejects the API key." }));
   assert.match(refused.description, /unhealthy.*rejects the API key/);
@@ -109,6 +122,41 @@ test("starting a server keeps its command and uses its variables when it is read
   assert.equal(items[0]?.value, "vllm serve Qwen/Q");
 });
 
+test("a server starts on the host that is selected", async () => {
+  typing("vllm serve Qwen/Q", "gpu1");
+  await editor.commands.get(COMMANDS.startServer)?.();
+  const sent = fake.sidecar.sentTo(START)[0] as { host: string };
+  assert.equal(sent.host, "gpu1");
+});
+
+test("a script for SLURM is submitted after a question, and cancelled questions start nothing", async () => {
+  typing("sbatch serve.sub");
+  await editor.commands.get(COMMANDS.startServer)?.();
+  assert.equal(fake.sidecar.sentTo(START).length, 0);
+  typing("sbatch serve.sub", "sbatch serve.sub", "Submit");
+  await editor.commands.get(COMMANDS.startServer)?.();
+  const sent = fake.sidecar.sentTo(START)[0] as { confirmed: boolean };
+  assert.equal(sent.confirmed, true);
+});
+
+test("a server that already runs is added with its key, and used", async () => {
+  const reason = "The server rejects the API key.";
+  fake.sidecar.on(ADD, () => ({
+    name: "there",
+    state: "unhealthy" as const,
+    url: URL_OF_IT,
+    model: "",
+    run: "",
+    reason,
+  }));
+  typing("Server That Already Runs…", URL_OF_IT, KEY);
+  await editor.commands.get(COMMANDS.startServer)?.();
+  await settled();
+  assert.deepEqual(fake.sidecar.sentTo(ADD), [{ url: URL_OF_IT, key: KEY }]);
+  assert.equal(fake.terminalVariables.values.get("OPENAI_API_KEY"), KEY);
+  assert.ok(editor.asked.some(({ text }) => text.includes(reason)));
+});
+
 test("the variables of a server that stops are removed", async () => {
   await started();
   assert.equal(fake.terminalVariables.values.size, 2);
@@ -130,7 +178,14 @@ test("no server can be chosen, so that terminals get no variables", async () => 
   await started();
   fake.sidecar.on(LIST, () => ({
     servers: [
-      { name: "vllm", state: "ready" as const, url: URL_OF_IT, model: "", run: "0123456789ab" },
+      {
+        name: "vllm",
+        state: "ready" as const,
+        url: URL_OF_IT,
+        model: "",
+        run: "0123456789ab",
+        reason: "",
+      },
     ],
   }));
   editor.answer = ({ options }) => (options["items"] as readonly unknown[]).at(-1);

@@ -19,9 +19,15 @@ import psutil
 import pytest
 from eagleray.app import App, Settings, build_app
 from eagleray.common.errors import EaglerayError
+from eagleray.common.paths import host_name
 from eagleray.features.inference.model import InferenceServer
 from eagleray.features.inference.probing import ServerProbe
 from eagleray.features.inference.servers import ServerRequest
+from eagleray.features.runs.adapter_gateway import AdapterRunGateway
+from eagleray.features.runs.model import RunPlan, RunState, ServerPlan
+from eagleray.features.runs.records import RunRecords
+from eagleray.features.runs.runs import Runs
+from eagleray.protocol.runs import Breakpoint, LineBreakpoint
 
 from tests.asked import ask
 from tests.engine.fixtures import engine_command
@@ -240,6 +246,8 @@ def test_added_server_is_listed_and_forgotten(started: dict[str, Any]) -> None:
     )
     variables = json.loads(answer("serve", "env", "there", "--json"))
     assert variables["OPENAI_API_KEY"] == started["api_key"]
+    again = json.loads(answer(*added, K="sk-wrong"))
+    assert (again["state"], again["reason"]) == ("unhealthy", "The server rejects the API key.")
     answer("serve", "stop", "there")
     assert "there" not in answer("serve", "ls")
     assert listed("shared")["state"] == "ready"
@@ -298,3 +306,14 @@ class streaming:
         finally:
             self._begun.set()
             self._ended.set()
+
+
+async def test_server_never_stops_at_a_breakpoint_of_its_window(tmp_path: Path) -> None:
+    """The program being debugged waits for its answers."""
+    records = RunRecords(tmp_path)
+    plan = RunPlan("command", ("x",), "/w", "x", workspace="/w", server=ServerPlan("x"))
+    run = records.create(plan, RunState("running", 1.0, host=host_name()))
+    run.lock()
+    runs = Runs(records, AdapterRunGateway(None))
+    await runs.set_breakpoints("/w", [Breakpoint("/w/a.py", [LineBreakpoint(3)])])
+    assert run.plan().breakpoints == ()

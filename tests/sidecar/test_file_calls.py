@@ -261,6 +261,11 @@ async def ask_about_servers(panel: Panel, folder: Path) -> None:
     started = await panel.ask(inference.START, command=command, cwd=str(folder), name="mine")
     listed = await panel.ask(inference.LIST)
     assert [server["run"] for server in listed["servers"]] == [started["run"]]
+    added = await panel.ask(inference.ADD, url="http://127.0.0.1:9")
+    assert (added["state"], added["reason"]) == (
+        "unhealthy",
+        "The server doesn't answer http://127.0.0.1:9/v1.",
+    )
     variables = await panel.ask(inference.VARIABLES, name="http://127.0.0.1:9/v1")
     assert variables["variables"]["OPENAI_API_KEY"] == "EMPTY"
     await panel.ask(runs.STOP, id=started["run"])

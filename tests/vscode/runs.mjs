@@ -16,6 +16,7 @@ import { lineOf } from "./harness/ray.mjs";
 import { browserRun } from "./harness/run.mjs";
 import { until } from "./harness/until.mjs";
 import { firstRun, picture, withPictures } from "./runs/first_run.mjs";
+import { serverSteps } from "./runs/server.mjs";
 
 await browserRun(
   "runs",
@@ -388,6 +389,9 @@ await browserRun(
       await window.shot("again");
     });
 
+    const inferenceServer = serverSteps(story);
+    await inferenceServer.start();
+
     await test("a reload keeps the runs, and “Stop Run” ends the one that is still running", async () => {
       await page.reload({ waitUntil: "domcontentloaded" });
       await window.ready();
@@ -405,6 +409,8 @@ await browserRun(
       await window.waitForNone(window.row(/[Nn]ot responding|Nothing answers/), "an error");
       await window.shot("cancelled");
     });
+
+    await inferenceServer.afterReload();
 
     /** Its output stays on the screen after its end, and comes back when it was closed. */
     async function staysOpen(name, printed, last) {

@@ -4,22 +4,15 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import { EaglerayError } from "../../common/errors";
-import { plain, shortened, type Verbatim } from "../../common/texts";
-import { longWork } from "../../dialogs";
+import { plain } from "../../common/texts";
+import { isConfirmed, longWork } from "../../dialogs";
 import type { Row } from "../../panel";
 import { windowName, workspaceFolder } from "../../workspace";
 import type { ChosenServer } from "./chosen_server";
-import { LIST, START, VARIABLES, type ListedServer } from "./messages";
+import { ADD, LIST, START, VARIABLES, type AddServer, type ListedServer } from "./messages";
+import { askForPlace, askForServer } from "./start_questions";
 
 const LAST_COMMAND = "eagleray.serverCommand";
-/** What a user completes with a model; the first word names the engine. */
-const TEMPLATES: readonly (readonly [engine: Verbatim, command: Verbatim])[] = [
-  ["vLLM", "vllm serve MODEL"],
-  ["SGLang", "python -m sglang.launch_server --model-path MODEL"],
-  ["llama.cpp", "llama-server --model MODEL.gguf"],
-  ["Transformers", "transformers serve MODEL"],
-];
-const LONGEST_LABEL = 80;
 
 export class ServerCommands {
   constructor(
@@ -27,24 +20,57 @@ export class ServerCommands {
     private readonly chosen: ChosenServer,
   ) {}
 
-  /** The name of the started server, which new terminals and launch configurations use from then on. */
+  /** The name of the started or added server, which new terminals and launch configurations use from then on. */
   async start(): Promise<string | undefined> {
-    const command = await this.askForCommand();
-    if (command === undefined) {
+    const last = this.app.context.workspaceState.get<string>(LAST_COMMAND) ?? "";
+    const subject = await askForServer(last);
+    if (subject === undefined) {
       return undefined;
     }
+    const name =
+      "url" in subject ? await this.add(subject) : await this.startCommand(subject.command);
+    if (name !== undefined) {
+      await this.chosen.choose(name);
+    }
+    return name;
+  }
+
+  private async startCommand(command: string): Promise<string | undefined> {
     await this.app.context.workspaceState.update(LAST_COMMAND, command);
+    // SLURM decides where a script runs.
+    const confirmed = /^sbatch\s/.test(command);
+    const question = vscode.l10n.t("Submit the server to SLURM?");
+    if (confirmed && !(await isConfirmed(question, command, vscode.l10n.t("Submit")))) {
+      return undefined;
+    }
+    const place = confirmed ? {} : await askForPlace(this.app);
+    if (place === undefined) {
+      return undefined;
+    }
     const title = vscode.l10n.t("Starting the server");
     const started = await longWork(title, () =>
       this.app.sidecar.request(START, {
         command,
         cwd: workspaceFolder(),
         workspace: windowName(),
+        confirmed,
+        ...place,
       }),
     );
     await this.app.latestRuns();
-    await this.chosen.choose(started.name);
     return started.name;
+  }
+
+  private async add(subject: AddServer): Promise<string> {
+    const added = await longWork(vscode.l10n.t("Requesting a token"), () =>
+      this.app.sidecar.request(ADD, subject),
+    );
+    if (added.reason !== "") {
+      void vscode.window.showWarningMessage(
+        vscode.l10n.t("{0} was added. {1}", plain(added.name), plain(added.reason, 300)),
+      );
+    }
+    return added.name;
   }
 
   /** Of the row, or of the list; the chosen one can be given up there, too. */
@@ -84,38 +110,6 @@ export class ServerCommands {
       vscode.l10n.t("Copied the environment of {0}, with its key", plain(name)),
       6000,
     );
-  }
-
-  private async askForCommand(): Promise<string | undefined> {
-    const last = this.app.context.workspaceState.get<string>(LAST_COMMAND) ?? "";
-    const items = [
-      ...(last === ""
-        ? []
-        : [
-            {
-              label: shortened(plain(last, 1000), LONGEST_LABEL),
-              description: vscode.l10n.t("last command"),
-              value: last,
-            },
-          ]),
-      ...TEMPLATES.map(([engine, value]) => ({ label: engine, description: value, value })),
-      { label: vscode.l10n.t("Other Command…"), description: "", value: "" },
-    ];
-    const picked = await vscode.window.showQuickPick(items, {
-      title: vscode.l10n.t("Select the engine of the server"),
-    });
-    if (picked === undefined) {
-      return undefined;
-    }
-    const at = picked.value.indexOf("MODEL");
-    const command = await vscode.window.showInputBox({
-      title: vscode.l10n.t("Enter the command of the server"),
-      prompt: vscode.l10n.t("Eagleray adds a local address and a key."),
-      value: picked.value,
-      ...(at < 0 ? {} : { valueSelection: [at, at + "MODEL".length] as [number, number] }),
-      ignoreFocusOut: true,
-    });
-    return command?.trim() === "" ? undefined : command?.trim();
   }
 
   private async pick(): Promise<string | undefined> {

@@ -3,15 +3,20 @@ import { request, type Nothing } from "../../common/wire";
 
 export const LIST = request<Nothing, ListedServers>("eagleray/inference/list");
 export const START = request<StartServer, StartedServer>("eagleray/inference/start");
+export const ADD = request<AddServer, ListedServer>("eagleray/inference/add");
 export const VARIABLES = request<ServerName, ServerVariables>("eagleray/inference/variables");
 
-/** A server without its key; `run` is "" for an address that was added. */
+/**
+ * A server without its key; `run` is "" for an address that was added; `reason`: why it isn't
+ * ready.
+ */
 export interface ListedServer {
   readonly name: string;
   readonly state: "starting" | "ready" | "unhealthy" | "stopping" | "stopped" | "failed";
   readonly url: string;
   readonly model: string;
   readonly run: string;
+  readonly reason: string;
 }
 
 /** All servers, the newest first. */
@@ -19,11 +24,22 @@ export interface ListedServers {
   readonly servers: readonly ListedServer[];
 }
 
-/** `command` is a line as it is typed in a shell; `name` "" is that of the engine. */
+/**
+ * `command` is a line as it is typed in a shell; `name` "" is that of the engine.
+ *
+ * It is a job of the Ray cluster `cluster`, or runs on the ssh host `host`, or in the SLURM job
+ * `slurm`: `JOB` or
+ * `ssh://HOST/slurm://JOB`.  Without any of them it runs on this machine.  `confirmed`: a script
+ * may be submitted to SLURM.
+ */
 export interface StartServer {
   readonly command: string;
   readonly cwd: string;
   readonly name?: string;
+  readonly cluster?: string;
+  readonly host?: string;
+  readonly slurm?: string;
+  readonly confirmed?: boolean;
   readonly python?: string;
   readonly workspace?: string;
 }
@@ -32,6 +48,12 @@ export interface StartServer {
 export interface StartedServer {
   readonly run: string;
   readonly name: string;
+}
+
+/** An address at which a server already runs, and its key, "" for none. */
+export interface AddServer {
+  readonly url: string;
+  readonly key?: string;
 }
 
 /** A server by its name. */

@@ -214,12 +214,16 @@ function runTexts(view: RunsView, { run }: RunRow): RowTexts {
   const stuck = stuckText(run, now_s);
   const isRecording = run.state === "running" && recording.context === ROWS.recording;
   const python = run.python === "" ? "" : l10n.t("Python: {0}", run.python);
-  const progress = dotted(recording.text, isRecording ? "" : state, took);
+  const server = isLive(run) ? serverText(run) : "";
+  const progress = dotted(recording.text, isRecording ? "" : state, server, took);
   return {
     id: `run ${run.id}`,
-    label: runName(run, isLive(run) ? labelRoom(progress, RUN_LEVEL) : undefined),
+    label:
+      run.server === null
+        ? runName(run, isLive(run) ? labelRoom(progress, RUN_LEVEL) : undefined)
+        : plain(run.server.name),
     description: isLive(run)
-      ? dotted(stuck, progress, serverText(run), isJob ? where : "", note)
+      ? dotted(stuck, progress, isJob ? where : "", note)
       : dotted(started, endText(run, reason, took), recording.text, note === reason ? "" : note),
     tooltip: lines(
       run.command,
@@ -240,7 +244,7 @@ function runTexts(view: RunsView, { run }: RunRow): RowTexts {
       l10n.t("run {0}", plain(`${run.name} ${run.arguments}`.trim())),
       state,
       stuck,
-      isLive(run) ? serverText(run) : "",
+      server,
       reason,
       recording.text,
       took,
@@ -282,7 +286,8 @@ function serverText({ server }: Run): string {
   if (server === null) {
     return "";
   }
-  return plain(server.reason || (server.state === "ready" ? server.url : ""), 300);
+  const address = server.url.replace(/^http:\/\//, "").replace(/\/v1$/, "");
+  return plain(server.reason || (server.state === "ready" ? address : ""), 300);
 }
 
 /** Why a run failed, in one line; the icon of its row says that it did. */

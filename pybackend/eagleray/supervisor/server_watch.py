@@ -12,6 +12,7 @@ from attrs import evolve
 from eagleray.common.l10n import t
 from eagleray.common.retry import SERVER_HEALTH, Backoff
 from eagleray.features.inference.engines import BY_NAME
+from eagleray.features.inference.errors import key_rejected, no_answer, no_token
 from eagleray.features.inference.failures import last_text, reason_of
 from eagleray.features.inference.probing import HEALTH_S, STARTING_HEALTH_S, FirstToken, Health
 from eagleray.features.inference.sockets import ServerAddress
@@ -134,12 +135,9 @@ class ServerWatch:
         if first.outcome == "token":
             self._set(evolve(status, phase="ready", ready_at=time.time()))
         elif first.outcome == "refused":
-            self._set(
-                evolve(status, phase="unhealthy", reason=t("The server rejects the API key."))
-            )
+            self._set(evolve(status, phase="unhealthy", reason=key_rejected()))
         elif first.outcome == "no-token":
-            why = t("The server generates no token: {detail}", detail=first.detail)
-            self._set(evolve(status, phase="unhealthy", reason=why))
+            self._set(evolve(status, phase="unhealthy", reason=no_token(first.detail)))
         elif self._status.phase == "starting":
             self._set(status)
         return first.outcome == "token"
@@ -149,7 +147,7 @@ class ServerWatch:
         self._silences = 0 if health == "ok" else self._silences + 1
         if self._silences >= MOST_SILENCES:
             self._silences = 0
-            why = t("The server doesn't answer {url}.", url=self._status.url)
+            why = no_answer(self._status.url)
             self._set(evolve(self._status, phase="unhealthy", reason=why))
 
     def _warning(self, address: ServerAddress) -> str:

@@ -19,7 +19,14 @@ let fake: FakeApp;
 registeredForEach(registerRollouts, (made) => {
   fake = made;
   const url = "http://127.0.0.1:8000/v1";
-  const server = { name: "vllm", state: "ready" as const, url, model: "Qwen/Q", run: "" };
+  const server = {
+    name: "vllm",
+    state: "ready" as const,
+    url,
+    model: "Qwen/Q",
+    run: "",
+    reason: "",
+  };
   fake.sidecar.on(LIST, () => ({
     servers: [server, { ...server, name: "old", state: "stopped" as const }],
   }));

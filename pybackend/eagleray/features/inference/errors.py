@@ -94,6 +94,18 @@ def server_not_ready(name: str, reason: str) -> EaglerayError:
     )
 
 
+def key_rejected() -> str:
+    return t("The server rejects the API key.")
+
+
+def no_token(detail: str) -> str:
+    return t("The server generates no token: {detail}", detail=detail)
+
+
+def no_answer(url: str) -> str:
+    return t("The server doesn't answer {url}.", url=url)
+
+
 def not_stoppable(name: str) -> EaglerayError:
     return EaglerayError(
         "server-not-ours",

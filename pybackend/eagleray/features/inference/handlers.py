@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from eagleray.features.inference import messages
 from eagleray.features.inference.environment import environment_of
 from eagleray.features.inference.errors import bad_server_command
+from eagleray.features.inference.model import InferenceServer
 from eagleray.features.inference.servers import ServerRequest, Servers
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ def register(server: RequestServer, servers: Servers) -> None:
     handlers = InferenceHandlers(servers)
     server.on_request(messages.LIST, handlers.list)
     server.on_request(messages.START, handlers.start)
+    server.on_request(messages.ADD, handlers.add)
     server.on_request(messages.VARIABLES, handlers.variables)
 
 
@@ -29,12 +31,10 @@ class InferenceHandlers:
         self._servers = servers
 
     async def list(self) -> messages.ListedServers:
-        return messages.ListedServers(
-            [
-                messages.ListedServer(item.name, item.state, item.url, item.model, item.run_id)
-                for item in await self._servers.list()
-            ]
-        )
+        return messages.ListedServers([_listed(item) for item in await self._servers.list()])
+
+    async def add(self, request: messages.AddServer) -> messages.ListedServer:
+        return _listed(await self._servers.add(request.url, key=request.key))
 
     async def start(self, request: messages.StartServer) -> messages.StartedServer:
         try:
@@ -46,12 +46,22 @@ class InferenceHandlers:
                 argv,
                 request.cwd,
                 request.name,
+                request.cluster,
+                request.host,
+                request.slurm,
                 python=request.python,
                 workspace=request.workspace,
             )
         )
         name = prepared.plan.server.name if prepared.plan.server else ""
-        return messages.StartedServer(await self._servers.start(prepared), name)
+        run = await self._servers.start(prepared, confirmed=request.confirmed)
+        return messages.StartedServer(run, name)
 
     async def variables(self, request: messages.ServerName) -> messages.ServerVariables:
         return messages.ServerVariables(environment_of(await self._servers.resolve(request.name)))
+
+
+def _listed(server: InferenceServer) -> messages.ListedServer:
+    return messages.ListedServer(
+        server.name, server.state, server.url, server.model, server.run_id, server.reason
+    )

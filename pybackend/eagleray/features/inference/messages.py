@@ -12,13 +12,14 @@ from eagleray.wire.requests import Request
 
 @frozen
 class ListedServer:
-    """A server without its key; `run` is "" for an address that was added."""
+    """A server without its key; `run` is "" for an address that was added; `reason`: why it isn't ready."""
 
     name: str
     state: ServerState
     url: str
     model: str
     run: str
+    reason: str
 
 
 @frozen
@@ -30,11 +31,19 @@ class ListedServers:
 
 @frozen
 class StartServer:
-    """`command` is a line as it is typed in a shell; `name` "" is that of the engine."""
+    """`command` is a line as it is typed in a shell; `name` "" is that of the engine.
+
+    It is a job of the Ray cluster `cluster`, or runs on the ssh host `host`, or in the SLURM job `slurm`: `JOB` or
+    `ssh://HOST/slurm://JOB`.  Without any of them it runs on this machine.  `confirmed`: a script may be submitted to SLURM.
+    """
 
     command: str
     cwd: str
     name: str = ""
+    cluster: str = ""
+    host: str = ""
+    slurm: str = ""
+    confirmed: bool = False
     python: str = ""
     workspace: str = ""
 
@@ -45,6 +54,14 @@ class StartedServer:
 
     run: str
     name: str
+
+
+@frozen
+class AddServer:
+    """An address at which a server already runs, and its key, "" for none."""
+
+    url: str
+    key: str = ""
 
 
 @frozen
@@ -63,4 +80,5 @@ class ServerVariables:
 
 LIST = Request("eagleray/inference/list", NoneType, ListedServers)
 START = Request("eagleray/inference/start", StartServer, StartedServer)
+ADD = Request("eagleray/inference/add", AddServer, ListedServer)
 VARIABLES = Request("eagleray/inference/variables", ServerName, ServerVariables)

@@ -24,7 +24,10 @@ from eagleray.features.inference.errors import (
     bad_server_name,
     bad_server_place,
     bad_server_url,
+    key_rejected,
+    no_answer,
     no_key_there,
+    no_token,
     not_stoppable,
     server_failed,
     server_name_taken,
@@ -48,6 +51,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _KEY = "sk-eagleray-{}"
 # An address that was added, or whose supervisor has ended, is checked when it is listed.
 LIST_HEALTH_S = 2.0
+# One that loads a model for its first request may take longer, and is added all the same.
+ADDED_TOKEN_S = 10.0
 _POLL_S = 0.25
 # Kinds of runs whose ports aren't those of this machine.
 _ELSEWHERE = ("job", "sbatch", "remote")
@@ -214,17 +219,19 @@ class Servers:
             await self._check_port(run.plan.server.port)
         return await self._runs.start(run.plan, confirmed=confirmed, server_key=server.api_key)
 
-    async def add(self, url: str, name: str = "", key_variable: str = "") -> InferenceServer:
-        """Stores an address at which a server already runs."""
+    async def add(
+        self, url: str, name: str = "", key_variable: str = "", *, key: str = ""
+    ) -> InferenceServer:
+        """Stores an address at which a server already runs, and requests a token from it."""
         base = base_url(url)
-        key = os.environ.get(key_variable, "") if key_variable else ""
+        key = os.environ.get(key_variable, "") if key_variable else key
         if key_variable and not key:
             raise no_key_there(key_variable)
         stored = await off_loop(self.stored)
         others = [server for server in stored if server.run_id or server.name != name]
         chosen = _free_name(name or URL(base).host or "server", others, given=bool(name))
         await self._files.run(partial(self._added.add, AddedServer(chosen, base, key)))
-        return await self._with_current_health(_added(AddedServer(chosen, base, key)))
+        return await _with_token(_added(AddedServer(chosen, base, key)))
 
     def _ports_at(self, place: str, stored: Sequence[InferenceServer]) -> frozenset[int]:
         """The ports of our own live servers there; those of other programs turn out at the start."""
@@ -257,6 +264,26 @@ class Servers:
         finally:
             await probe.close()
         return evolve(server, state="ready" if health == "ok" else "unhealthy")
+
+
+async def _with_token(server: InferenceServer) -> InferenceServer:
+    """A server that no supervisor watches, after a request for one token."""
+    probe = ServerProbe(server.api_key)
+    try:
+        first = await asyncio.wait_for(probe.first_token(server.url), ADDED_TOKEN_S)
+    except asyncio.TimeoutError:
+        return evolve(server, reason=no_answer(server.url))
+    finally:
+        await probe.close()
+    reason = {
+        "token": "",
+        "refused": key_rejected(),
+        "no-token": no_token(first.detail),
+        "waiting": no_answer(server.url),
+    }[first.outcome]
+    return evolve(
+        server, model=first.model, reason=reason, state="unhealthy" if reason else "ready"
+    )
 
 
 def server_host(cluster: str) -> str:

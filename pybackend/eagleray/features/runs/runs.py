@@ -163,7 +163,7 @@ class Runs:
         plan, key = run.plan, await off_loop(run.record.server_key)
         if python:
             plan = with_python(plan, python)
-        if breakpoints is not None and plan.profile is None:
+        if breakpoints is not None and _stops_at_breakpoints(plan):
             plan = evolve(plan, breakpoints=tuple(breakpoints))
         return await self.start(plan, confirmed=confirmed, server_key=key)
 
@@ -182,8 +182,7 @@ class Runs:
         """All breakpoints of a workspace, for its runs that live; of several calls the last one counts."""
         async with self._setting_breakpoints:
             for run in await off_loop(self.listed):
-                # A profiled run doesn't stop anywhere.
-                stops = run.plan.profile is None and not run.state.is_over
+                stops = _stops_at_breakpoints(run.plan) and not run.state.is_over
                 if run.plan.workspace == workspace and stops:
                     plan = evolve(run.plan, breakpoints=tuple(breakpoints))
                     await self._files.run(partial(run.record.write_plan, plan))
@@ -267,6 +266,11 @@ class Runs:
             current = await off_loop(partial(self._shown, [run for run, _ in local]))
             if current != [before for _, before in local]:
                 return
+
+
+def _stops_at_breakpoints(plan: RunPlan) -> bool:
+    """A profiled run doesn't stop anywhere, and an inference server has to answer the programs that do."""
+    return plan.profile is None and plan.server is None
 
 
 async def _watch(changes: FolderChanges, read: Sequence[StoredRun], runs: Path) -> bool:
