@@ -8,6 +8,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import * as path from "node:path";
+import { assertAccessible, frameOf } from "./harness/accessibility.mjs";
 import { OptionsPage } from "./harness/options_page.mjs";
 import { setStageWithoutCluster } from "./harness/stage_without_cluster.mjs";
 import { openFile as open } from "./harness/files.mjs";
@@ -511,6 +512,32 @@ await browserRun(
       await window.openPanel();
       await staysOpen(/failing\.py/, /ZeroDivisionError/, /failing\.pyfailedwithexitcode1after/);
       await window.shot("output-1");
+    });
+
+    await test("“Diagnose” of a failed run names its error, lists it as a problem, and opens its line", async () => {
+      const shown = page
+        .frameLocator("iframe.webview.ready >> visible=true")
+        .frameLocator("#active-frame");
+      const sentence = shown.locator("h1", { hasText: /No rule matches.*ZeroDivisionError/ });
+      await window.openPanel();
+      await window.fromMenu(
+        run(/failing\.py/).first(),
+        "Diagnose",
+        () => sentence.isVisible(),
+        "the page names the error",
+      );
+      const problems = page.locator('[id="status.problems"] [aria-label*="Warnings: 1"]');
+      await window.waitFor(problems, "the line in the list of problems");
+      await window.shot("diagnosis");
+      await assertAccessible(await frameOf(shown.locator("body")));
+      await window.click(
+        shown.locator("button.place").first(),
+        () => tab("output.log").isVisible(),
+        "the output is open",
+      );
+      await window.shot("diagnosis-line");
+      await closeEditors();
+      await window.waitForNone(problems, "the problem of the closed page");
     });
 
     await test("a click on an ended run shows its output", async () => {

@@ -461,6 +461,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
                 ("doctor --run 3f9c", later("the output of a run")),
                 ("doctor --cluster slurm://4711", later("logs and nodes of a cluster")),
                 ("doctor --before -- python train.py", later("check this node before a run")),
+                ("doctor --report --cluster slurm://4711", later("the environment, for an issue")),
                 ("doctor --test rules.json", later("try the examples of your rules")),
             ),
         ),

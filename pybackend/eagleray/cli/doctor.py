@@ -21,6 +21,7 @@ from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.features.doctor import texts
 from eagleray.features.doctor.doctor import ReportStep
+from eagleray.features.doctor.environment_report import report
 from eagleray.features.doctor.model import Diagnosis, DiagnosisTarget
 from eagleray.features.doctor.node_checks import NodeFacts, local_facts, node_diagnosis
 from eagleray.features.doctor.rule_files import example_results, read_rules
@@ -58,6 +59,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help=t("Check this node for the program after `--` instead."),
     )
+    parser.add_argument(
+        "--report",
+        action="store_true",
+        help=t("Print a report of the environment for an issue, without secrets."),
+    )
     rules = parser.add_argument(
         "--rules",
         metavar="FILE",
@@ -81,6 +87,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check(arguments: argparse.Namespace) -> str:
+    if arguments.report:
+        return _check_report(arguments)
     named = (arguments.run, arguments.cluster, arguments.slurm)
     sources = (arguments.paths, *named, arguments.test, arguments.before)
     if sum(map(bool, sources)) != 1:
@@ -90,9 +98,22 @@ def check(arguments: argparse.Namespace) -> str:
     return ""
 
 
+def _check_report(arguments: argparse.Namespace) -> str:
+    others = (arguments.paths, arguments.run, arguments.test, arguments.before)
+    if any(others) or (arguments.cluster and arguments.slurm):
+        return t("--report takes only --cluster or --slurm.")
+    if arguments.json:
+        return t("--report prints Markdown.")
+    return ""
+
+
 async def run(app: App, arguments: argparse.Namespace) -> int:
     if arguments.test:
         return _test(Path(arguments.test), arguments.json)
+    if arguments.report:
+        target = DiagnosisTarget(cluster=arguments.cluster or "", slurm_job=arguments.slurm)
+        print(report(await app.doctor.facts(target)), end="")
+        return 0
     diagnosis = await _diagnosis(app, arguments)
     if arguments.json:
         print_json(diagnosis_json(diagnosis))

@@ -19,7 +19,7 @@ from eagleray.features.doctor.live_output import first_problem
 from eagleray.features.doctor.log_copies import copy_logs
 from eagleray.features.doctor.log_files import list_logs
 from eagleray.features.doctor.model import Cause, Diagnosis, DiagnosisTarget, Rule, UncheckedFile
-from eagleray.features.doctor.node_checks import node_diagnosis
+from eagleray.features.doctor.node_checks import NodeFacts, node_diagnosis
 from eagleray.features.doctor.remote_facts import RemoteFacts
 from eagleray.features.doctor.rule_files import all_rules
 from eagleray.features.hangs.pictures import FindDashboard
@@ -64,6 +64,16 @@ class Doctor:
             report(t("Checking the nodes"), 0)
             return node_diagnosis(await self._facts.of_slurm_job(target.slurm_job))
         return await _of_paths(await self._paths(target), rules, report)
+
+    async def facts(self, target: DiagnosisTarget) -> NodeFacts:
+        """The facts of all nodes of a cluster or a job of SLURM; without either, those of this machine."""
+        if target.cluster:
+            return await self._facts.of_cluster(
+                await self._dashboard(target.cluster, lambda _text: None)
+            )
+        if target.slurm_job:
+            return await self._facts.of_slurm_job(target.slurm_job)
+        return NodeFacts((await self._facts.of_this_machine(),))
 
     async def first_problem(self, run_id: str) -> Cause | None:
         """The first cause of trouble in the output of a run, which is followed until then, or until the run ends."""

@@ -1,7 +1,9 @@
-"""Collects the facts of many nodes: of a cluster by a job of Ray, of a SLURM job by one step."""
+"""Collects the facts of nodes: of a cluster by a job of Ray, of a SLURM job by one step, and of this machine."""
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.common.slurm_errors import job_over, job_waits
 from eagleray.features.clusters.job_head import start_time
-from eagleray.features.doctor.node_checks import SCRIPT, NodeFacts
+from eagleray.features.doctor.node_checks import SCRIPT, NodeFacts, local_facts
 from eagleray.features.hangs.collecting.slurm import parse_job
 from eagleray.ray.cluster_query import ClusterQuery
 from eagleray.ray.dashboard import Dashboard
@@ -37,6 +39,11 @@ class RemoteFacts:
 
     async def close(self) -> None:
         await self._jobs.close()
+
+    async def of_this_machine(self) -> dict[str, Any]:
+        """Read by the Python on the path, as a program would."""
+        python = await off_loop(lambda: shutil.which("python3") or sys.executable)
+        return await local_facts(self._commands, python)
 
     async def of_cluster(self, dashboard: Dashboard) -> NodeFacts:
         """The facts of all nodes; a cluster that runs no job of ours is silent as a whole."""
