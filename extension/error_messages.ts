@@ -23,6 +23,8 @@ const REMEDIES: Readonly<Record<string, readonly Action[]>> = {
     command(vscode.l10n.t("Restart"), COMMANDS.restart),
     command(vscode.l10n.t("Select Python…"), COMMANDS.selectPython),
   ],
+  "worker-gone": [command(vscode.l10n.t("Diagnose"), COMMANDS.diagnose)],
+  "job-failed": [command(vscode.l10n.t("Diagnose"), COMMANDS.diagnose)],
 };
 
 export class ErrorMessages {

@@ -138,7 +138,7 @@ describe("the debugging feature", () => {
     assert.equal(await editor.run("eagleray.attach", row(worker("a"))), false);
     assert.equal(debug.sessions.length, 0);
     assert.equal(editor.asked[0]?.text, "p-a has ended. Its log may say why.");
-    assert.deepEqual(editor.asked[0].buttons, ["Show Log"]);
+    assert.deepEqual(editor.asked[0].buttons, ["Diagnose", "Show Log"]);
   });
 
   it("shows the stopped line of a worker that this window debugs, and attaches no second time", async () => {

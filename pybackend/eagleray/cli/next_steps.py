@@ -19,7 +19,9 @@ _AUTHENTICATION = later("Set RAY_AUTH_TOKEN to the token of the cluster.")
 # By code of the error.
 STEPS: dict[str, str] = {
     "ssh-missing": later("Install OpenSSH's client, or set EAGLERAY_SSH to it."),
-    "worker-gone": _LOG,
+    "worker-gone": later(
+        "`eagleray workers logs WORKER` or `eagleray doctor --cluster URL` says why."
+    ),
     "attach-refused": _LOG,
     "unknown-worker": _PAUSED,
     "debugger-silent": _PAUSED,
@@ -69,7 +71,7 @@ STEPS: dict[str, str] = {
     ),
     "nsys-older": later("Install a newer nsys, or name what its `nsys export --type sqlite` made."),
     "job-refused": later("Submitting needs the dashboard of a full Ray (`ray[default]`)."),
-    "job-failed": _VERBOSE,
+    "job-failed": later("`eagleray doctor --cluster URL` may say why."),
     "untrusted-workspace": later("Run the command in a folder that you trust."),
     "needs-consent": later("Add --yes to start it."),
     "stop-needs-consent": later("Add --yes to cancel it."),
