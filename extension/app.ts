@@ -27,6 +27,8 @@ export interface App {
   readonly profiled: Readable<ProfiledRuns>;
   /** Workers whose stops come to the front without a notification, by their ids: those of this window's runs. */
   readonly broughtUp: Store<ReadonlySet<string>>;
+  /** The variables of the inference server that this window uses, its key among them; never to be stored. */
+  readonly serverVariables: Store<Readonly<Record<string, string>>>;
   /** Refreshes the lists of clusters and paused workers; rejects with an error of the catalogue. */
   refresh(): Promise<void>;
   /** Refreshes the list of runs; rejects with an error of the catalogue. */

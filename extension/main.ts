@@ -62,6 +62,7 @@ export function activate(context: vscode.ExtensionContext): Exported {
     runs: lists.runs,
     profiled: lists.profiled,
     broughtUp: new Store<ReadonlySet<string>>(new Set()),
+    serverVariables: new Store<Readonly<Record<string, string>>>({}),
     refresh: () => lists.refresh(),
     latestRuns: () => lists.latestRuns(),
     panel: new Panel(),

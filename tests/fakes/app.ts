@@ -165,6 +165,7 @@ export function fakeApp(): FakeApp {
     runs: lists.runs,
     profiled: lists.profiled,
     broughtUp: new Store<ReadonlySet<string>>(new Set()),
+    serverVariables: new Store<Readonly<Record<string, string>>>({}),
     refresh: () => lists.refresh(),
     latestRuns: () => lists.latestRuns(),
     panel: new Panel(),

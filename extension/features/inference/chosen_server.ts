@@ -14,7 +14,8 @@ const UP: readonly string[] = ["ready", "unhealthy"];
 type Variables = Readonly<Record<string, string>>;
 
 /**
- * The name is kept in the workspace's state; the variables, of which one is a key, are in memory and in terminals only.
+ * The name is kept in the workspace's state; the variables, of which one is a key, are in memory, in terminals and in the
+ * private files of the runs that get them.
  * They are removed when the server ends.
  */
 export class ChosenServer implements Disposable, vscode.DebugConfigurationProvider {
@@ -49,7 +50,9 @@ export class ChosenServer implements Disposable, vscode.DebugConfigurationProvid
     _folder: vscode.WorkspaceFolder | undefined,
     config: vscode.DebugConfiguration,
   ): Promise<vscode.DebugConfiguration> {
-    const variables = config.request === "launch" ? await this.reading : {};
+    // What everyone reads who reaches a cluster; the address is one of this machine, too.
+    const isElsewhere = ["cluster", "sbatch"].some((name) => Boolean(config[name]));
+    const variables = config.request === "launch" && !isElsewhere ? await this.reading : {};
     if (Object.keys(variables).length === 0) {
       return config;
     }
@@ -90,6 +93,7 @@ export class ChosenServer implements Disposable, vscode.DebugConfigurationProvid
   }
 
   private show(variables: Variables): void {
+    this.app.serverVariables.set(variables);
     const collection = this.collection();
     collection?.clear();
     for (const [name, value] of Object.entries(variables)) {
