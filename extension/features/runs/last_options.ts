@@ -49,7 +49,7 @@ async function keep(app: App, list: string, stored: StoredDraft): Promise<void> 
   const { draft } = stored;
   const entries = Object.entries(draft.env);
   const own = entries.filter(([name, value]) => app.serverVariables.value[name] !== value);
-  const kept = { ...stored, draft: { ...draft, env: Object.fromEntries(own) } };
+  const safe = { ...stored, draft: { ...draft, env: Object.fromEntries(own) } };
   const others = all(app, list).filter(({ key }) => key !== stored.key);
-  await app.context.workspaceState.update(list, [kept, ...others].slice(0, MOST));
+  await app.context.workspaceState.update(list, [safe, ...others].slice(0, MOST));
 }
