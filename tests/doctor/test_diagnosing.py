@@ -172,3 +172,18 @@ def _write(folder: Path, name: str, text: str) -> None:
 def _diagnose(folder: Path) -> Diagnosis:
     files, unchecked = list_logs([folder])
     return diagnose(files, own_rules(), unchecked)
+
+
+def test_error_of_a_task_is_that_of_its_worker(tmp_path: Path) -> None:
+    wrapped = "ray.exceptions.RayTaskError(ZeroDivisionError): \x1b[36mray::step()\x1b[39m (pid=1, ip=10.0.0.1)"
+    frames = '  File "a.py", line 9, in score\n    return 1 / steps\n           ~~^~~~~~~\n'
+    start = 'Traceback (most recent call last):\n  File "b.py", line 2, in get\n'
+    _write(
+        tmp_path, "driver.log", f"{start}{wrapped}\n{frames}ZeroDivisionError: division by zero\n"
+    )
+    _write(tmp_path, "other.log", f"{start}{wrapped}\n{frames}2026-11-21 01:25:07 INFO step 3\n")
+
+    texts_of = {Path(item.path).name: item.text for item in _diagnose(tmp_path).unknown}
+
+    assert texts_of["driver.log"] == "ZeroDivisionError: division by zero"
+    assert texts_of["other.log"].startswith("ray.exceptions.RayTaskError(ZeroDivisionError)")

@@ -30,6 +30,8 @@ _SIGNALS = re.compile(
 _CHINESE = re.compile(r"(?:错误|失败)")
 # The last line of a traceback: "ValueError: …", "torch.cuda.OutOfMemoryError: …", "KeyboardInterrupt".
 _EXCEPTION = re.compile(r"^[A-Za-z_][\w.]{0,200}(?:\([\w.]{1,100}\))?(?::|$)")
+# "ray.exceptions.RayTaskError(ValueError): ray::step() (pid=1, ip=10.0.0.1)".
+_TASK_ERROR = re.compile(r"^ray\.exceptions\.RayTaskError\((?P<cause>\w{1,100})\): ")
 _FRAME = re.compile(r"^(?:\s|File \"|Traceback )")
 
 
@@ -39,9 +41,21 @@ def is_error(text: str) -> bool:
 
 
 def exception_in(lines: Sequence[str]) -> int:
-    """The index of the line that names the exception, in the lines after "Traceback …"; -1 if it isn't there."""
+    """The index of the line that names the exception, in the lines after "Traceback …"; -1 if it isn't there.
+
+    Ray's error of a task is followed by the frames of the worker and the exception there, which is the one that counts.
+    """
+    wrapped = -1
+    cause = ""
     for index, line in enumerate(lines):
         if not line or _FRAME.match(line):
             continue
-        return index if _EXCEPTION.match(line) else -1
-    return -1
+        if wrapped >= 0:
+            return index if re.match(rf"(?:[\w.]+\.)?{re.escape(cause)}\b", line) else wrapped
+        if not _EXCEPTION.match(line):
+            return -1
+        task_error = _TASK_ERROR.match(line)
+        if not task_error:
+            return index
+        wrapped, cause = index, task_error["cause"]
+    return wrapped

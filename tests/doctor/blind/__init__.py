@@ -1,0 +1,1 @@
+"""A blind set: lines from issues that no rule was written from."""
