@@ -5,6 +5,7 @@ import type { ExtensionContext, LogOutputChannel } from "vscode";
 import type { Readable, Store } from "./common/readable";
 import type { ErrorMessages } from "./error_messages";
 import type { Clusters } from "./features/clusters/messages";
+import type { ListedServer } from "./features/inference/messages";
 import type { ProfiledRuns } from "./features/profiling/messages";
 import type { Run, StoredRuns } from "./features/runs/messages";
 import type { Snapshot } from "./features/workers/messages";
@@ -27,6 +28,8 @@ export interface App {
   readonly profiled: Readable<ProfiledRuns>;
   /** Workers whose stops come to the front without a notification, by their ids: those of this window's runs. */
   readonly broughtUp: Store<ReadonlySet<string>>;
+  /** Inference servers that were added by their address. */
+  readonly addedServers: Store<readonly ListedServer[]>;
   /** The variables of the inference server that this window uses, its key among them; never to be stored. */
   readonly serverVariables: Store<Readonly<Record<string, string>>>;
   /** Refreshes the lists of clusters and paused workers; rejects with an error of the catalogue. */

@@ -88,6 +88,7 @@ export const COMMANDS = {
   startServer: "eagleray.startServer",
   useServer: "eagleray.useServer",
   copyServerVariables: "eagleray.copyServerVariables",
+  removeServer: "eagleray.removeServer",
   // Rollouts
   openTrajectories: "eagleray.openTrajectories",
   compareEngines: "eagleray.compareEngines",
@@ -279,6 +280,7 @@ export const ROWS = {
   runWorker: "runWorker",
   runLine: "runLine",
   runReport: "runReport",
+  addedServer: "addedServer",
   profiled: ".profiled",
   recording: ".recording",
 } as const;

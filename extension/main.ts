@@ -12,6 +12,7 @@ import * as doctor from "./features/doctor";
 import * as firstRun from "./features/first_run";
 import * as hangs from "./features/hangs";
 import * as inference from "./features/inference";
+import type { ListedServer } from "./features/inference/messages";
 import * as inspections from "./features/inspections";
 import * as pdb from "./features/pdb";
 import * as presets from "./features/presets";
@@ -62,6 +63,7 @@ export function activate(context: vscode.ExtensionContext): Exported {
     runs: lists.runs,
     profiled: lists.profiled,
     broughtUp: new Store<ReadonlySet<string>>(new Set()),
+    addedServers: new Store<readonly ListedServer[]>([]),
     serverVariables: new Store<Readonly<Record<string, string>>>({}),
     refresh: () => lists.refresh(),
     latestRuns: () => lists.latestRuns(),

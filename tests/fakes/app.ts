@@ -1,3 +1,4 @@
+import type { ListedServer } from "../../extension/features/inference/messages";
 import type { ExtensionContext, LogOutputChannel } from "vscode";
 
 import { asEaglerayError } from "../../extension/common/errors";
@@ -165,6 +166,7 @@ export function fakeApp(): FakeApp {
     runs: lists.runs,
     profiled: lists.profiled,
     broughtUp: new Store<ReadonlySet<string>>(new Set()),
+    addedServers: new Store<readonly ListedServer[]>([]),
     serverVariables: new Store<Readonly<Record<string, string>>>({}),
     refresh: () => lists.refresh(),
     latestRuns: () => lists.latestRuns(),

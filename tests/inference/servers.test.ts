@@ -5,12 +5,12 @@ import { test } from "node:test";
 import { COMMANDS } from "../../extension/contributions";
 import { CHOICES } from "../../extension/features/clusters/messages";
 import * as inference from "../../extension/features/inference";
-import { ADD, LIST, START, VARIABLES } from "../../extension/features/inference/messages";
+import { ADD, LIST, REMOVE, START, VARIABLES } from "../../extension/features/inference/messages";
 import { PLAIN } from "../../extension/features/runs/draft";
 import { keepRun, optionsOfRun } from "../../extension/features/runs/last_options";
 import { RecordingTimes } from "../../extension/features/runs/recording_times";
 import { CHANGED, LIST as RUNS, type Run } from "../../extension/features/runs/messages";
-import { runsTexts } from "../../extension/features/runs/rows";
+import { runsRows, runsTexts, type RunsView } from "../../extension/features/runs/rows";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
 import { debug, editor, Uri } from "../fakes/vscode";
@@ -64,15 +64,19 @@ async function list(...listed: Run[]): Promise<void> {
   await settled();
 }
 
-function texts(run: Run): ReturnType<typeof runsTexts> {
-  const view = {
-    runs: { runs: [run] },
+function view(listed: readonly Run[]): RunsView {
+  return {
+    runs: { runs: listed },
+    servers: [],
     clusters: { clusters: [], hints: [], jobs: [], hosts: [] },
     profiled: { runs: [] },
     recordings: new RecordingTimes(),
     now_s: 1060,
   };
-  return runsTexts(view, { row: "run", run });
+}
+
+function texts(run: Run): ReturnType<typeof runsTexts> {
+  return runsTexts(view([run]), { row: "run", run });
 }
 
 /** Selects the first item of a list, or that of the label, and types the answers one after the other. */
@@ -151,12 +155,38 @@ test("a server that already runs is added with its key, and used", async () => {
     run: "",
     reason,
   }));
+  const added = {
+    name: "there",
+    state: "unhealthy" as const,
+    url: URL_OF_IT,
+    model: "",
+    run: "",
+    reason,
+  };
+  let listed = [added, { ...added, name: "vllm", run: "0123456789ab" }];
+  fake.sidecar.on(LIST, () => ({ servers: listed }));
   typing("Server That Already Runs…", URL_OF_IT, KEY);
   await editor.commands.get(COMMANDS.startServer)?.();
   await settled();
   assert.deepEqual(fake.sidecar.sentTo(ADD), [{ url: URL_OF_IT, key: KEY }]);
   assert.equal(fake.terminalVariables.values.get("OPENAI_API_KEY"), KEY);
   assert.ok(editor.asked.some(({ text }) => text.includes(reason)));
+  assert.deepEqual(fake.app.addedServers.value, [added]);
+  const row = { row: "server" as const, server: added };
+  const [shown] = runsRows({ ...view([]), servers: [added] });
+  assert.deepEqual(shown, row);
+  const drawn = runsTexts(view([]), row);
+  assert.equal(drawn.description, "unhealthy · 127.0.0.1:8000");
+  assert.equal(drawn.context, "addedServer");
+  fake.sidecar.on(REMOVE, () => {
+    listed = [];
+    return {};
+  });
+  await editor.commands.get(COMMANDS.removeServer)?.(row);
+  await settled();
+  assert.deepEqual(fake.sidecar.sentTo(REMOVE), [{ name: "there" }]);
+  assert.deepEqual(fake.app.addedServers.value, []);
+  assert.equal(fake.terminalVariables.values.size, 0);
 });
 
 test("the variables of a server that stops are removed", async () => {

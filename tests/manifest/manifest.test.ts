@@ -247,6 +247,7 @@ const CONTEXTS = [
     .flatMap((context) => [context, context + ROWS.profiled, context + ROWS.recording]),
   ROWS.runLine,
   ROWS.runReport,
+  ROWS.addedServer,
 ];
 
 test("every clause about a row fits some row, and every row has a menu", () => {

@@ -18,6 +18,7 @@ import { profiledRun, profiledWorker } from "./samples";
 function texts(row: "run" | "runWorker", ...runs: ProfiledRun[]): ReturnType<typeof runsTexts> {
   const view = {
     runs: { runs: [] },
+    servers: [],
     clusters: clustersOf([]),
     profiled: { runs },
     recordings: { since: () => 1048 },

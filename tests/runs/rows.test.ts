@@ -22,6 +22,7 @@ const STARTED = startTime(1000, NOW_S);
 function viewOf(...runs: Run[]): RunsView {
   return {
     runs: { runs },
+    servers: [],
     clusters: clustersOf([cluster({ id: "c", name: "big" })]),
     profiled: { runs: [] },
     recordings: new RecordingTimes(),

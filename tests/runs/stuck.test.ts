@@ -71,6 +71,7 @@ test("the row of a stuck run says so until it prints again", () => {
     runsTexts(
       {
         runs: { runs: [run] },
+        servers: [],
         clusters: clustersOf([]),
         profiled: { runs: [] },
         recordings: new RecordingTimes(),

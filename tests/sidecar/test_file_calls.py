@@ -266,6 +266,7 @@ async def ask_about_servers(panel: Panel, folder: Path) -> None:
         "unhealthy",
         "The server doesn't answer http://127.0.0.1:9/v1.",
     )
+    await panel.ask(inference.REMOVE, name=added["name"])
     variables = await panel.ask(inference.VARIABLES, name="http://127.0.0.1:9/v1")
     assert variables["variables"]["OPENAI_API_KEY"] == "EMPTY"
     await panel.ask(runs.STOP, id=started["run"])

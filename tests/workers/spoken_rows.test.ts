@@ -188,6 +188,7 @@ function runOnes(): Spoken[] {
   ]);
   const view: RunsView = {
     runs: { runs },
+    servers: [],
     clusters: clustersOf([cluster({ id: "http://c:1", name: "big" })]),
     profiled: {
       runs: [

@@ -8,8 +8,9 @@ import { plain } from "../../common/texts";
 import { isConfirmed, longWork } from "../../dialogs";
 import type { Row } from "../../panel";
 import { windowName, workspaceFolder } from "../../workspace";
+import type { AddedServers } from "./added_servers";
 import type { ChosenServer } from "./chosen_server";
-import { ADD, LIST, START, VARIABLES, type AddServer, type ListedServer } from "./messages";
+import { ADD, LIST, REMOVE, START, VARIABLES, type AddServer, type ListedServer } from "./messages";
 import { askForPlace, askForServer } from "./start_questions";
 
 const LAST_COMMAND = "eagleray.serverCommand";
@@ -18,6 +19,7 @@ export class ServerCommands {
   constructor(
     private readonly app: App,
     private readonly chosen: ChosenServer,
+    private readonly added: AddedServers,
   ) {}
 
   /** The name of the started or added server, which new terminals and launch configurations use from then on. */
@@ -70,6 +72,7 @@ export class ServerCommands {
         vscode.l10n.t("{0} was added. {1}", plain(added.name), plain(added.reason, 300)),
       );
     }
+    await this.added.updated();
     return added.name;
   }
 
@@ -96,6 +99,20 @@ export class ServerCommands {
     }
   }
 
+  /** Of the row, or of a list; the server itself goes on. */
+  async remove(rows: readonly Row[]): Promise<void> {
+    const isAdded = ({ run }: ListedServer): boolean => run === "";
+    const name = serverOf(rows) ?? (await this.pick(isAdded));
+    if (name === undefined) {
+      return;
+    }
+    await this.app.sidecar.request(REMOVE, { name });
+    if (this.chosen.name === name) {
+      await this.chosen.choose("");
+    }
+    await this.added.updated();
+  }
+
   async copy(rows: readonly Row[]): Promise<void> {
     const name = serverOf(rows) ?? (await this.pick());
     if (name === undefined) {
@@ -112,10 +129,12 @@ export class ServerCommands {
     );
   }
 
-  private async pick(): Promise<string | undefined> {
-    const servers = await this.servers();
+  private async pick(
+    fits: (server: ListedServer) => boolean = () => true,
+  ): Promise<string | undefined> {
+    const servers = (await this.servers()).filter(fits);
     if (servers.length === 0) {
-      throw new EaglerayError("no-server", vscode.l10n.t("No inference server is running."));
+      throw new EaglerayError("no-server", vscode.l10n.t("No inference server is listed."));
     }
     const picked = await vscode.window.showQuickPick(
       servers.map((server) => ({ label: server.name, description: plain(server.url) })),
@@ -140,6 +159,9 @@ export class ServerCommands {
 
 function serverOf(rows: readonly Row[]): string | undefined {
   for (const row of rows) {
+    if (row.row === "server") {
+      return row.server.name;
+    }
     if (row.row === "run" && row.run.server !== null) {
       return row.run.server.name;
     }

@@ -7,6 +7,7 @@ import { lazily, registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS, DEBUG_TYPE } from "../../contributions";
 import { ifTrusted } from "../../workspace";
+import { AddedServers } from "./added_servers";
 import { ChosenServer } from "./chosen_server";
 
 /** The types of launch configurations that get the variables: ours, and those of the Python debugger. */
@@ -14,12 +15,14 @@ const LAUNCHED = [DEBUG_TYPE, "debugpy", "python"];
 
 export function register(app: App): Disposable[] {
   const chosen = new ChosenServer(app);
+  const added = new AddedServers(app);
   const commands = lazily(async () => {
     const { ServerCommands } = await import("./commands.js");
-    return new ServerCommands(app, chosen);
+    return new ServerCommands(app, chosen, added);
   });
   return [
     chosen,
+    added,
     ...LAUNCHED.map((type) => vscode.debug.registerDebugConfigurationProvider(type, chosen)),
     ...registerCommands(app, commands, [
       [COMMANDS.startServer, "starting a server", (to) => ifTrusted(() => to.start())],
@@ -29,6 +32,7 @@ export function register(app: App): Disposable[] {
         "copying the variables of a server",
         (to, rows) => to.copy(rows),
       ],
+      [COMMANDS.removeServer, "removing a server", (to, rows) => to.remove(rows)],
     ]),
   ];
 }

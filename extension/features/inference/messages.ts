@@ -4,6 +4,7 @@ import { request, type Nothing } from "../../common/wire";
 export const LIST = request<Nothing, ListedServers>("eagleray/inference/list");
 export const START = request<StartServer, StartedServer>("eagleray/inference/start");
 export const ADD = request<AddServer, ListedServer>("eagleray/inference/add");
+export const REMOVE = request<ServerName, Nothing>("eagleray/inference/remove");
 export const VARIABLES = request<ServerName, ServerVariables>("eagleray/inference/variables");
 
 /**

@@ -93,6 +93,7 @@ function runsView(app: App): Disposable {
   const recordings = new RecordingTimes();
   const input = (): RunsView => ({
     runs: runs.value,
+    servers: app.addedServers.value,
     clusters: app.clusters.value,
     profiled: app.profiled.value,
     recordings,
@@ -117,6 +118,7 @@ function runsView(app: App): Disposable {
     tree.redraw();
   };
   owned.add(runs.onChanged(redraw));
+  owned.add(app.addedServers.onChanged(redraw));
   owned.add(
     app.profiled.onChanged((profiled) => {
       recordings.update(profiled, Date.now() / 1000);

@@ -14,6 +14,7 @@ import {
 } from "../../common/texts";
 import { COMMANDS, ROWS } from "../../contributions";
 import type { Clusters } from "../clusters/messages";
+import type { ListedServer } from "../inference/messages";
 import type { ProfiledRuns } from "../profiling/messages";
 import { rankText, shortPlace } from "../workers/names";
 import type { BreakpointStatus, Run, RunWorkerStatus, StoredRuns } from "./messages";
@@ -26,6 +27,7 @@ import { runName, workerName } from "./worker_names";
 /** The view's input: the lists, and the time in seconds since 1970. */
 export interface RunsView {
   readonly runs: StoredRuns;
+  readonly servers: readonly ListedServer[];
   readonly clusters: Clusters;
   readonly profiled: ProfiledRuns;
   readonly recordings: Pick<RecordingTimes, "since">;
@@ -79,13 +81,22 @@ interface RunReportRow {
   readonly rank: number | null;
 }
 
-export type RunsRow = RunRow | RunGroupRow | RunWorkerRow | RunLineRow | RunReportRow;
+/** An inference server that runs elsewhere, added by its address. */
+interface ServerRow {
+  readonly row: "server";
+  readonly server: ListedServer;
+}
+
+export type RunsRow = ServerRow | RunRow | RunGroupRow | RunWorkerRow | RunLineRow | RunReportRow;
 
 /** Runs; below each its problematic breakpoints, its workers, and its reports. */
 export function runsRows(view: RunsView, row?: RunsRow): readonly RunsRow[] {
   switch (row?.row) {
     case undefined:
-      return view.runs.runs.map((run) => ({ row: "run", run }));
+      return [
+        ...view.runs.runs.map((run): RunsRow => ({ row: "run", run })),
+        ...view.servers.map((server): RunsRow => ({ row: "server", server })),
+      ];
     case "run":
       return belowRun(view, row.run);
     case "runGroup":
@@ -99,6 +110,8 @@ export function runsTexts(view: RunsView, row: RunsRow): RowTexts {
   switch (row.row) {
     case "run":
       return runTexts(view, row);
+    case "server":
+      return serverTexts(row);
     case "runGroup":
       return groupTexts(view, row);
     case "runWorker":
@@ -116,6 +129,7 @@ export function runsClick(row: RunsRow): string | undefined {
     case "run":
       return COMMANDS.showOutput;
     case "runGroup":
+    case "server":
       return undefined;
     case "runWorker":
       return isAtStop(row.worker) ? COMMANDS.attach : undefined;
@@ -286,8 +300,7 @@ function serverText({ server }: Run): string {
   if (server === null) {
     return "";
   }
-  const address = server.url.replace(/^http:\/\//, "").replace(/\/v1$/, "");
-  return plain(server.reason || (server.state === "ready" ? address : ""), 300);
+  return plain(server.reason || (server.state === "ready" ? shortAddress(server.url) : ""), 300);
 }
 
 /** Why a run failed, in one line; the icon of its row says that it did. */
@@ -457,6 +470,28 @@ function reportTexts({ run, path, worker, rank }: RunReportRow): RowTexts {
     context: ROWS.runReport,
     children: "none",
   };
+}
+
+/** Its state is that of its last health. */
+function serverTexts({ server }: ServerRow): RowTexts {
+  const isReady = server.state === "ready";
+  const state = isReady ? l10n.t("ready") : l10n.t("unhealthy");
+  const address = plain(shortAddress(server.url), 300);
+  return {
+    id: `server ${server.name}`,
+    label: plain(server.name),
+    description: dotted(state, address),
+    tooltip: lines(server.url, server.reason),
+    spoken: spokenText(l10n.t("server {0}", plain(server.name)), state, address),
+    icon: isReady ? "server-process" : "warning",
+    color: isReady ? "charts.green" : "list.warningForeground",
+    context: ROWS.addedServer,
+    children: "none",
+  };
+}
+
+function shortAddress(url: string): string {
+  return url.replace(/^http:\/\//, "").replace(/\/v1$/, "");
 }
 
 function clusterName({ clusters }: Clusters, id: string): string {

@@ -21,6 +21,7 @@ def register(server: RequestServer, servers: Servers) -> None:
     server.on_request(messages.LIST, handlers.list)
     server.on_request(messages.START, handlers.start)
     server.on_request(messages.ADD, handlers.add)
+    server.on_request(messages.REMOVE, handlers.remove)
     server.on_request(messages.VARIABLES, handlers.variables)
 
 
@@ -35,6 +36,9 @@ class InferenceHandlers:
 
     async def add(self, request: messages.AddServer) -> messages.ListedServer:
         return _listed(await self._servers.add(request.url, key=request.key))
+
+    async def remove(self, request: messages.ServerName) -> None:
+        await self._servers.forget(request.name)
 
     async def start(self, request: messages.StartServer) -> messages.StartedServer:
         try:

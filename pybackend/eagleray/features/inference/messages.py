@@ -81,4 +81,5 @@ class ServerVariables:
 LIST = Request("eagleray/inference/list", NoneType, ListedServers)
 START = Request("eagleray/inference/start", StartServer, StartedServer)
 ADD = Request("eagleray/inference/add", AddServer, ListedServer)
+REMOVE = Request("eagleray/inference/remove", ServerName, NoneType)
 VARIABLES = Request("eagleray/inference/variables", ServerName, ServerVariables)

@@ -198,14 +198,18 @@ class Servers:
         """Ends the server with all its processes; forgets one that was added."""
         server = await self.resolve(written)
         if not server.run_id:
-            if server.name not in {added.name for added in await off_loop(self._added.all)}:
-                raise not_stoppable(server.name)
-            await self._files.run(partial(self._added.remove, server.name))
+            await self.forget(server.name)
             return evolve(server, state="stopped")
         await self._runs.stop(server.run_id, confirmed=confirmed)
         await self._until_over(server.run_id)
         run = with_current_state(await off_loop(partial(self._runs.load, server.run_id)))
         return server_of(run, server.api_key)
+
+    async def forget(self, name: str) -> None:
+        """Removes an address that was added; its server isn't ours to stop."""
+        if name not in {added.name for added in await off_loop(self._added.all)}:
+            raise not_stoppable(name)
+        await self._files.run(partial(self._added.remove, name))
 
     async def restart(self, written: str, *, confirmed: bool = False) -> str:
         """Starts the same command again, at the same port and with the same key; the id of the new run."""
