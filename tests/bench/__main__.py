@@ -21,6 +21,7 @@ from tests.bench import (
     servers,
     sidecar,
     trajectories,
+    waves,
     workers,
 )
 from tests.bench.rows import Row, at_most, table, write
@@ -58,7 +59,7 @@ def is_part(options: argparse.Namespace) -> bool:
 
 def of_rollouts(samples: int) -> list[Row]:
     """What agents and rollouts cost."""
-    parts = (comparing, trajectories, servers)
+    parts = (comparing, trajectories, servers, waves)
     return [row for part in parts for row in map(told, part.rows(samples))]
 
 

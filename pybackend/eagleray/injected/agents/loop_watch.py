@@ -25,7 +25,8 @@ _BEAT_S = 0.02
 # Timers of a loop that works are late, too.
 _OVERDUE_S = 0.03
 _IDLE_S = 0.05
-_SAMPLE_S = 0.01
+# Each sample takes the interpreter from the loop, which on a busy machine may get it back late.
+_SAMPLE_S = 0.025
 # A thread that is busy for less of a sample waits.
 _BUSY_SHARE = 0.5
 _MOST_LINES = 20
@@ -98,6 +99,7 @@ class LoopWatch:
             self._timer.cancel()
         self._ended.set()
         self._thread.join()
+        self._busy.close()
 
     def lag(self) -> dict[str, float]:
         """Median and maximum in milliseconds, with a lag that lasts."""

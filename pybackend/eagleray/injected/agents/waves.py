@@ -52,6 +52,8 @@ class Wave:
         self._is_stopping = False
         self._watch: LoopWatch | None = None
         self._began = time.monotonic()
+        # The closing of connections isn't part of the wave.
+        self._took_s: float | None = None
 
     async def run(self, make_client: Callable[[], Any], processes: AgentProcesses | None) -> None:
         loop = asyncio.get_running_loop()
@@ -65,6 +67,7 @@ class Wave:
             groups = range(self._plan["groups"])
             await asyncio.gather(*(self._group(group) for group in groups), return_exceptions=True)
         finally:
+            self._took_s = time.monotonic() - self._began
             self._watch.stop()
             if self._client is not None:
                 await self._client.aclose()
@@ -78,9 +81,10 @@ class Wave:
     def snapshot(self) -> dict[str, Any]:
         """The totals as they are now, from any thread."""
         watch, recorder = self._watch, self._recorder
+        seconds = time.monotonic() - self._began if self._took_s is None else self._took_s
         return {
             "event": "totals",
-            "seconds": round(time.monotonic() - self._began, 4),
+            "seconds": round(seconds, 4),
             "in_flight": len(self._running),
             "max_in_flight": self._max_running,
             "ended": self._ended,
