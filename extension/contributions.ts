@@ -90,6 +90,8 @@ export const COMMANDS = {
   copyServerVariables: "eagleray.copyServerVariables",
   removeServer: "eagleray.removeServer",
   // Rollouts
+  debugAgent: "eagleray.debugAgent",
+  runAgentWave: "eagleray.runAgentWave",
   openTrajectories: "eagleray.openTrajectories",
   compareEngines: "eagleray.compareEngines",
   saveBatch: "eagleray.saveBatch",

@@ -19,6 +19,7 @@ export async function buildPage({ folder, production, watch }) {
       picture_page: "extension/features/hangs/page/main.ts",
       trajectory_page: "extension/features/rollouts/page/main.ts",
       diagnosis_page: "extension/features/doctor/page/main.ts",
+      wave_page: "extension/features/rollouts/page/wave/main.ts",
       comparison_page: "extension/features/rollouts/page/comparison/main.ts",
     },
     outdir: folder,

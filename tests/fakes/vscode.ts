@@ -1,6 +1,6 @@
 /** The editor's API as unit tests see it: records what was shown, answers as the test says. */
 
-import { type Asked, editor, type LinkProvider } from "./vscode_editor";
+import { type Asked, editor, type LensProvider, type LinkProvider } from "./vscode_editor";
 import { FakeInputBox, FakeQuickPick } from "./vscode_inputs";
 import {
   CancellationTokenSource,
@@ -35,6 +35,10 @@ export const languages = {
   registerDocumentLinkProvider: ({ scheme }: { scheme: string }, provider: LinkProvider) => {
     editor.links.set(scheme, provider);
     return { dispose: () => void editor.links.delete(scheme) };
+  },
+  registerCodeLensProvider: (_: object, provider: LensProvider) => {
+    editor.lenses = provider;
+    return { dispose: () => (editor.lenses = undefined) };
   },
 };
 
@@ -241,6 +245,7 @@ export const env = {
     return Promise.resolve(true);
   },
   clipboard: {
+    readText: () => Promise.resolve(editor.clipboard),
     writeText: (text: string) => {
       editor.clipboard = text;
       return Promise.resolve();

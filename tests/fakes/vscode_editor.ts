@@ -1,7 +1,13 @@
 /** The test's side of the fake editor: what was shown and done, and how the test answers. */
 
 import type { FakeInputBox, FakeQuickPick } from "./vscode_inputs";
-import { type DocumentLink, EventEmitter, type FakeDiagnostics, type Uri } from "./vscode_values";
+import {
+  type CodeLens,
+  type DocumentLink,
+  EventEmitter,
+  type FakeDiagnostics,
+  type Uri,
+} from "./vscode_values";
 import type {
   FakeChannel,
   FakeProgress,
@@ -69,6 +75,7 @@ class Editor {
   links = new Map<string, LinkProvider>();
   /** The lists of problems that were not disposed. */
   diagnostics = new Set<FakeDiagnostics>();
+  lenses: LensProvider | undefined;
   clipboard = "";
   /** The addresses that were opened in a browser. */
   opened: string[] = [];
@@ -103,6 +110,10 @@ class Editor {
 
 export interface LinkProvider {
   provideDocumentLinks(document: { readonly uri: Uri }): readonly DocumentLink[];
+}
+
+export interface LensProvider {
+  provideCodeLenses(document: object, cancel: unknown): Promise<readonly CodeLens[]>;
 }
 
 export const editor = new Editor();

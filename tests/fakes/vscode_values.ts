@@ -127,6 +127,17 @@ export class FakeDiagnostics {
   }
 }
 
+export class CodeLens {
+  constructor(
+    readonly range: Range,
+    readonly command: {
+      readonly title: string;
+      readonly command: string;
+      readonly arguments: readonly unknown[];
+    },
+  ) {}
+}
+
 export class DocumentLink {
   constructor(
     readonly range: Range,

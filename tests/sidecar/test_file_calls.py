@@ -291,6 +291,18 @@ async def ask_about_rollouts(panel: Panel, folder: Path) -> None:
         rollouts.REPLAY, framework="areal", batch="b.pt", script=script, config="c.yaml"
     )
     assert written["script"] == script
+    found = await panel.ask(rollouts.AGENTS, text="class A:\n    async def run(self, d, **k): 1")
+    assert found["classes"] == [{"name": "A", "line": 1, "kind": "agent"}]
+    item = await panel.ask(rollouts.STORE_ITEM, text='{"n": 1}')
+    items = await panel.ask(rollouts.ITEMS, path=item["path"], cwd=str(folder))
+    assert items["items"] == [{"number": 1, "text": '{"n": 1}'}]
+    agent = {"target": str(folder / "train.py:A"), "data": item["path"], "python": sys.executable}
+    place = {**agent, "server": "http://127.0.0.1:9/v1", "cwd": str(folder)}
+    debugged = await panel.ask(rollouts.DEBUG_AGENT, **place, number=1, workspace="")
+    await panel.ask(runs.STOP, id=debugged["run"])
+    report = await panel.ask(rollouts.WAVE, **place, wave="01234567", groups=1, group_size=1)
+    assert [rule["ok"] for rule in report["contract"]] == [False]
+    await panel.ask(rollouts.CANCEL_WAVE, wave="01234567")
 
 
 async def ask_the_doctor(panel: Panel, folder: Path) -> None:

@@ -41,6 +41,7 @@ try {
     pictureStates,
     reportTexts,
     trajectoryStates,
+    waveStates,
   } = await pageContents(folder);
   const reportStart = { kind: "texts", texts: reportTexts() };
   const states = [
@@ -49,6 +50,7 @@ try {
     ...trajectoryStates().map((state) => ({ ...state, page: "trajectory_page" })),
     ...diagnosisStates().map((state) => ({ ...state, page: "diagnosis_page" })),
     ...comparisonStates().map((state) => ({ ...state, page: "comparison_page" })),
+    ...waveStates().map((state) => ({ ...state, page: "wave_page" })),
     ...reportStates(reportStart).map((state) => ({ ...state, page: "report_page" })),
   ].filter(({ name }) => name.includes(only));
   browser = await launch();

@@ -1,6 +1,6 @@
 /**
- * Rollouts in a real VS Code: two real servers compared, a dump's trajectories saved as a batch with torch, and the script
- * that trains on it.
+ * Rollouts in a real VS Code: two real servers compared, a dump's trajectories saved as a batch with torch, the script
+ * that trains on it, and an agent debugged and run in a wave.
  *
  *     node tests/vscode/rollouts.mjs [--vscode 1.139]
  */
@@ -16,6 +16,7 @@ import { ROOT } from "./harness/ray.mjs";
 import { browserRun } from "./harness/run.mjs";
 import { setStageWithoutCluster } from "./harness/stage_without_cluster.mjs";
 import { until } from "./harness/until.mjs";
+import { agents } from "./agents/agents.mjs";
 
 const KEY = "sk-engine-of-tests";
 const PROMPTS = Array.from({ length: 12 }, (_, at) => ({ prompt: `def parse_${at}(self, names` }));
@@ -126,6 +127,8 @@ await browserRun(
       assert.match(script, /weights_only=True/);
       assert.ok(script.includes(batch));
     });
+
+    await agents({ stage, window, test });
   },
   { driver: false, stage: stageWithTorch },
 );

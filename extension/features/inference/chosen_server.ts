@@ -11,6 +11,11 @@ const CHOSEN = "eagleray.server";
 /** The newest run of a server is up while its state is one of these. */
 const UP: readonly string[] = ["ready", "unhealthy"];
 
+/** The name of the server that this window uses, "" for none; it may have ended. */
+export function chosenServer({ context }: App): string {
+  return context.workspaceState.get<string>(CHOSEN) ?? "";
+}
+
 type Variables = Readonly<Record<string, string>>;
 
 /**
@@ -35,7 +40,7 @@ export class ChosenServer implements Disposable, vscode.DebugConfigurationProvid
   }
 
   get name(): string {
-    return this.app.context.workspaceState.get<string>(CHOSEN) ?? "";
+    return chosenServer(this.app);
   }
 
   /** "" for none. */

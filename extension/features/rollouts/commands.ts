@@ -20,6 +20,11 @@ export class TrajectoryCommands {
     }
   }
 
+  /** A trajectory of a dump; `item` counts from 1. */
+  show(path: string, item: number): void {
+    this.panels.show(path, item);
+  }
+
   revive(panel: vscode.WebviewPanel, state: unknown): void {
     this.panels.revive(panel, state);
   }

@@ -1,4 +1,4 @@
-/** Rollouts: the pages of trajectories and of compared engines, and saved batches. */
+/** Rollouts: agents, the pages of trajectories and of compared engines, and saved batches. */
 
 import * as vscode from "vscode";
 
@@ -10,8 +10,17 @@ import { ifTrusted } from "../../workspace";
 import type { RunsFeature } from "../runs";
 import { BatchDocuments } from "./batch_documents";
 
+/** A file without such a line has no agent. */
+const METHOD = /^[ \t]+async[ \t]+def[ \t]+(?:run|arun_episode)\b/m;
+
 export function register(app: App, { starting }: Pick<RunsFeature, "starting">): Disposable[] {
   const documents = new BatchDocuments();
+  const agents = lazily(async () => {
+    const { AgentCommands } = await import("./agent_commands.js");
+    return new AgentCommands(app, starting, async (path, item) => {
+      (await trajectories()).show(path, item);
+    });
+  });
   const trajectories = lazily(async () => {
     const { TrajectoryCommands } = await import("./commands.js");
     return new TrajectoryCommands(app);
@@ -40,6 +49,11 @@ export function register(app: App, { starting }: Pick<RunsFeature, "starting">):
         });
       },
     }),
+    ...agentLenses(app),
+    ...registerCommands(app, agents, [
+      [COMMANDS.debugAgent, "debugging an agent", (to, _, args) => ifTrusted(() => to.debug(args))],
+      [COMMANDS.runAgentWave, "running a wave", (to, _, args) => ifTrusted(() => to.wave(args))],
+    ]),
     ...registerCommands(app, trajectories, [
       [COMMANDS.openTrajectories, "opening trajectories", (to, _, args) => to.open(args[0])],
     ]),
@@ -54,5 +68,26 @@ export function register(app: App, { starting }: Pick<RunsFeature, "starting">):
         (to, _, args) => ifTrusted(() => to.replay(args[0])),
       ],
     ]),
+  ];
+}
+
+/** Drawn again when the sidecar has started. */
+function agentLenses(app: App): Disposable[] {
+  const lenses = lazily(async () => {
+    const { AgentLenses } = await import("./agent_lenses.js");
+    return new AgentLenses(app);
+  });
+  const started = new vscode.EventEmitter<void>();
+  const provider: vscode.CodeLensProvider = {
+    onDidChangeCodeLenses: started.event,
+    provideCodeLenses: async (document, cancel) =>
+      METHOD.test(document.getText()) ? (await lenses()).of(document, cancel) : [],
+  };
+  return [
+    started,
+    app.sidecar.onStarted(() => {
+      started.fire();
+    }),
+    vscode.languages.registerCodeLensProvider({ language: "python", scheme: "file" }, provider),
   ];
 }

@@ -1,5 +1,6 @@
 // Printed from pybackend/eagleray/features/rollouts/messages.py by `npm run messages`; do not edit.
-import { request } from "../../common/wire";
+import { notification, request, type Nothing } from "../../common/wire";
+import type { Breakpoint } from "../runs/messages";
 
 export const PAGE = request<TrajectoryQuery, TrajectoryPage>("eagleray/rollouts/page");
 export const ITEM = request<TrajectoryNumber, TrajectoryItem>("eagleray/rollouts/item");
@@ -9,6 +10,147 @@ export const COMPARE = request<ComparisonRequest, ShownComparison>("eagleray/rol
 export const BATCH = request<BatchFile, DescribedBatch>("eagleray/rollouts/batch");
 export const SAVE_BATCH = request<DumpToSave, WrittenBatch>("eagleray/rollouts/saveBatch");
 export const REPLAY = request<ReplayRequest, ReplayCommand>("eagleray/rollouts/replay");
+export const AGENTS = request<ProgramText, AgentClasses>("eagleray/rollouts/agents");
+export const ITEMS = request<DataFile, ItemRows>("eagleray/rollouts/items");
+export const STORE_ITEM = request<GivenItem, StoredItem>("eagleray/rollouts/storeItem");
+export const DEBUG_AGENT = request<DebugAgent, StartedAgent>("eagleray/rollouts/debugAgent");
+export const WAVE = request<WaveRequest, WaveReport>("eagleray/rollouts/wave");
+export const CANCEL_WAVE = request<WaveName, Nothing>("eagleray/rollouts/cancelWave");
+export const WAVE_CHANGED = notification<WaveChange>("eagleray/rollouts/waveChanged");
+
+/** A wave of a page, which gives it a name of its own; otherwise as `AgentDebugRequest`. */
+export interface WaveRequest {
+  readonly wave: string;
+  readonly target: string;
+  readonly data: string;
+  readonly server: string;
+  readonly cwd: string;
+  readonly python: string;
+  readonly groups: number;
+  readonly group_size: number;
+}
+
+/**
+ * A run of a wave in a row; `trace` is its line in the trace, `path:line` where it failed or was
+ * late.
+ */
+export interface WaveRun {
+  readonly index: number;
+  readonly item: number;
+  readonly group: number;
+  readonly member: number;
+  readonly outcome: string;
+  readonly seconds: number;
+  readonly reward: number | null;
+  readonly problem: string;
+  readonly path: string;
+  readonly line: number;
+  readonly trace: number;
+}
+
+/**
+ * The end of a wave: `runs` are those that failed, then the slowest; `ending` says why it ended
+ * early, "" if it didn't.
+ *
+ * `trace` is the file with all runs.
+ */
+export interface WaveReport {
+  readonly progress: WaveProgress;
+  readonly verdicts: readonly WaveVerdict[];
+  readonly contract: readonly ContractRule[];
+  readonly runs: readonly WaveRun[];
+  readonly ending: string;
+  readonly problem: string;
+  readonly is_cancelled: boolean;
+  readonly trace: string;
+}
+
+/**
+ * A class of a file that a framework would run, by its qualified name; `line` counts from 1.
+ *
+ * A workflow is one with `arun_episode`, which needs the engine of AReaL.
+ */
+export interface AgentClass {
+  readonly name: string;
+  readonly line: number;
+  readonly kind: "agent" | "workflow";
+}
+
+/** A rule of the framework, and whether the agent holds it. */
+export interface ContractRule {
+  readonly rule: string;
+  readonly ok: boolean;
+  readonly text: string;
+}
+
+/** A line of the user's code; `inner` is the function of a library that it called. */
+export interface CodeLine {
+  readonly file: string;
+  readonly line: number;
+  readonly function: string;
+  readonly text: string;
+  readonly inner: string;
+}
+
+/** How long a line held the event loop: waiting for something, computing, or making clients. */
+export interface HeldLoop {
+  readonly place: CodeLine;
+  readonly waiting_s: number;
+  readonly computing_s: number;
+  readonly awaited_s: number;
+  readonly constructing_s: number;
+  readonly longest_s: number;
+}
+
+/** The totals at a moment; `lag_p50_ms` and `lag_max_ms` are those of the event loop. */
+export interface WaveTotals {
+  readonly seconds: number;
+  readonly in_flight: number;
+  readonly max_in_flight: number;
+  readonly ended: number;
+  readonly requests: number;
+  readonly requests_in_flight: number;
+  readonly max_requests_in_flight: number;
+  readonly tokens: number;
+  readonly lag_p50_ms: number;
+  readonly lag_max_ms: number;
+  readonly lines: readonly HeldLoop[];
+}
+
+/** In milliseconds; 0 where nothing was measured. */
+export interface Percentiles {
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+/** Rewards from `low` up to `high`. */
+export interface RewardBin {
+  readonly low: number;
+  readonly high: number;
+  readonly count: number;
+}
+
+/**
+ * What is wrong with a wave, and where; `file` is "" where no line of the user's code is the
+ * cause.
+ */
+export interface WaveVerdict {
+  readonly kind: "blocking-call" | "client-per-run" | "pool-exhausted" | "server-saturated" | "timeout" | "straggler";
+  readonly sentence: string;
+  readonly file: string;
+  readonly line: number;
+}
+
+/** What a view draws while a wave runs. */
+export interface WaveProgress {
+  readonly runs: number;
+  readonly done: number;
+  readonly failed: number;
+  readonly totals: WaveTotals;
+  readonly latency_ms: Percentiles;
+  readonly rewards: readonly RewardBin[];
+}
 
 /** The sums of a mask's rows: `empty` rows have none. */
 export interface RowSums {
@@ -257,6 +399,75 @@ export interface ReplayRequest {
 export interface ReplayCommand {
   readonly script: string;
   readonly argv: readonly string[];
+}
+
+/** The text of a Python file, as it is in the editor. */
+export interface ProgramText {
+  readonly text: string;
+}
+
+/** The agents of a file, from top to bottom; None while its text is no valid Python. */
+export interface AgentClasses {
+  readonly classes: readonly AgentClass[] | null;
+}
+
+/** A file with data items; a Parquet file is read by `python`, "" for the first one of the PATH. */
+export interface DataFile {
+  readonly path: string;
+  readonly cwd: string;
+  readonly python?: string;
+}
+
+/** The beginning of a data item, as JSON; `number` counts from 1. */
+export interface ItemRow {
+  readonly number: number;
+  readonly text: string;
+}
+
+/** The first items of a file. */
+export interface ItemRows {
+  readonly items: readonly ItemRow[];
+}
+
+/** A data item that the user pasted or typed: JSON, or lines of it. */
+export interface GivenItem {
+  readonly text: string;
+}
+
+/** The file in which items are stored, which only the user can read. */
+export interface StoredItem {
+  readonly path: string;
+}
+
+/**
+ * Runs the agent for item `number` of the file `data`; `target` is `FILE.py:Class`, `server` a
+ * name or URL.
+ */
+export interface DebugAgent {
+  readonly target: string;
+  readonly data: string;
+  readonly number: number;
+  readonly server: string;
+  readonly cwd: string;
+  readonly python: string;
+  readonly workspace: string;
+  readonly breakpoints?: readonly Breakpoint[];
+}
+
+/** The run of an agent that is debugged. */
+export interface StartedAgent {
+  readonly run: string;
+}
+
+/** A wave by the name that its page has given it. */
+export interface WaveName {
+  readonly wave: string;
+}
+
+/** The progress of a wave that runs. */
+export interface WaveChange {
+  readonly wave: string;
+  readonly progress: WaveProgress;
 }
 
 /**

@@ -18,11 +18,12 @@ export type ListFilter = ListQuery["filter"];
 export type PagePart = "list" | "item" | "group" | "statistics";
 
 export type ToTrajectoryPage =
-  /** The first message; `path` is what the page stores to be restored. */
+  /** The first message; `path` is what the page stores to be restored, `item` is opened, 0 for the last one. */
   | {
       readonly kind: "texts";
       readonly texts: TrajectoryTexts;
       readonly path: string;
+      readonly item: number;
       readonly name: string;
     }
   | { readonly kind: "rows"; readonly query: ListQuery; readonly page: TrajectoryPage }

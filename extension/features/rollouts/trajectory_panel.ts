@@ -23,15 +23,15 @@ const PAUSE_MS = 500;
 const BEHIND_ALL = 2 ** 40;
 
 export class TrajectoryPanels {
-  private readonly open = new Map<string, vscode.WebviewPanel>();
+  private readonly open = new Map<string, TrajectoryPanel>();
 
   constructor(private readonly app: App) {}
 
-  /** An open tab of the same dump comes to the front. */
-  show(path: string): void {
+  /** An open tab of the same dump comes to the front; `item` is shown at once, 0 for none. */
+  show(path: string, item = 0): void {
     const present = this.open.get(path);
     if (present !== undefined) {
-      present.reveal();
+      present.reveal(item);
       return;
     }
     const title = plain(basename(path));
@@ -39,7 +39,7 @@ export class TrajectoryPanels {
     const panel = vscode.window.createWebviewPanel(PANELS.trajectories, title, column, {
       enableFindWidget: true,
     });
-    this.add(panel, path);
+    this.add(panel, path, item);
   }
 
   /** A tab that was open before the window was reloaded. */
@@ -52,9 +52,9 @@ export class TrajectoryPanels {
     }
   }
 
-  private add(panel: vscode.WebviewPanel, path: string): void {
-    const page = new TrajectoryPanel(this.app, panel, path);
-    this.open.set(path, panel);
+  private add(panel: vscode.WebviewPanel, path: string, item = 0): void {
+    const page = new TrajectoryPanel(this.app, panel, path, item);
+    this.open.set(path, page);
     panel.onDidDispose(() => {
       page.dispose();
       this.open.delete(path);
@@ -74,6 +74,7 @@ class TrajectoryPanel implements vscode.Disposable {
     private readonly app: App,
     private readonly panel: vscode.WebviewPanel,
     private readonly path: string,
+    private item: number,
   ) {
     this.owned.add(
       panel.webview.onDidReceiveMessage((message: FromTrajectoryPage) => {
@@ -85,6 +86,12 @@ class TrajectoryPanel implements vscode.Disposable {
     drawPage(panel.webview, app.context, "trajectory_page", plain(basename(path)));
   }
 
+  reveal(item: number): void {
+    this.panel.reveal();
+    this.item = item;
+    this.postTexts();
+  }
+
   dispose(): void {
     this.isOver = true;
     clearTimeout(this.waiting);
@@ -94,16 +101,24 @@ class TrajectoryPanel implements vscode.Disposable {
     this.owned.dispose();
   }
 
+  /** The page draws itself anew with them. */
+  private postTexts(): void {
+    this.isSummed = false;
+    this.post({
+      kind: "texts",
+      texts: trajectoryTexts(),
+      path: this.path,
+      item: this.item,
+      name: plain(basename(this.path)),
+    });
+    // A reload of the tab shows what the user has opened since.
+    this.item = 0;
+  }
+
   private async take(message: FromTrajectoryPage): Promise<void> {
     switch (message.kind) {
       case "ready":
-        this.isSummed = false;
-        this.post({
-          kind: "texts",
-          texts: trajectoryTexts(),
-          path: this.path,
-          name: plain(basename(this.path)),
-        });
+        this.postTexts();
         break;
       case "query":
         this.query = message.query;

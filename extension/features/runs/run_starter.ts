@@ -166,7 +166,8 @@ export class RunStarter {
     });
   }
 
-  private async show(id: string): Promise<void> {
+  /** Makes a started run one of this window: its stops come to the front, and its output is shown. */
+  async show(id: string): Promise<void> {
     this.started.add(id);
     if (setting("runs.showOutput")) {
       await this.output.show(id, true);

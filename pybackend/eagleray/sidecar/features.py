@@ -51,5 +51,5 @@ def register(server: RequestServer, app: App) -> None:
     reports.register(server, app.reports)
     hangs.register(server, app.pictures, app.sentences)
     inference.register(server, app.servers)
-    rollouts.register(server, app.trajectories, app.servers, trusted=app.settings.trusted)
     doctor.register(server, app.doctor)
+    rollouts.register(server, app.trajectories, app.runs, app.servers, trusted=app.settings.trusted)

@@ -17,6 +17,8 @@ import type { OptionsForm } from "../../../extension/features/presets/options_mo
 import { pageTexts } from "../../../extension/features/presets/options_texts";
 import type { ToComparisonPage } from "../../../extension/features/rollouts/comparison_messages";
 import { comparisonTexts } from "../../../extension/features/rollouts/comparison_texts";
+import type { ToWavePage } from "../../../extension/features/rollouts/wave_messages";
+import { waveTexts } from "../../../extension/features/rollouts/wave_texts";
 import { NO_QUERY } from "../../../extension/features/rollouts/list_query";
 import type { ToTrajectoryPage } from "../../../extension/features/rollouts/page_messages";
 import { trajectoryTexts } from "../../../extension/features/rollouts/trajectory_texts";
@@ -25,6 +27,7 @@ import { cause, consequence, diagnosis, evidence } from "../../doctor/diagnoses"
 import { gathering, largePicture, picture, process, stack, verdict } from "../../hangs/pictures";
 import { comparison } from "../../rollouts/comparing/comparisons";
 import { group, item, page, statistics } from "../../rollouts/trajectories/items";
+import { waveReport } from "../../rollouts/wave_report";
 import { FOLDER, proposal, shortened } from "../../runs/samples";
 
 export { reportTexts } from "../../../extension/features/reports/report_texts";
@@ -262,6 +265,32 @@ function readInside(): Picture {
   });
 }
 
+interface WaveState {
+  readonly name: string;
+  readonly messages: readonly ToWavePage[];
+}
+
+/** The states of the page of a wave. */
+export function waveStates(): WaveState[] {
+  const title = "Solver, 64 × 8";
+  const start: ToWavePage = { kind: "texts", texts: waveTexts(), title, from: "a.jsonl with vllm" };
+  const shown = (isRunning: boolean): ToWavePage => ({
+    kind: "progress",
+    progress: waveReport().progress,
+    isRunning,
+  });
+  const failed: ToWavePage = {
+    kind: "failed",
+    message: "No inference server is called `vllm`.",
+    nextStep: "List them with `eagleray serve`.",
+  };
+  return [
+    { name: "wave-running", messages: [start, shown(true)] },
+    { name: "wave", messages: [start, shown(false), { kind: "report", report: waveReport() }] },
+    { name: "wave-failed", messages: [start, failed] },
+  ];
+}
+
 interface TrajectoryState {
   readonly name: string;
   readonly messages: readonly ToTrajectoryPage[];
@@ -273,6 +302,7 @@ export function trajectoryStates(): TrajectoryState[] {
     kind: "texts",
     texts: trajectoryTexts(),
     path: "/home/me/rollout/12.jsonl",
+    item: 0,
     name: "12.jsonl",
   };
   const rows = (shown = page()): ToTrajectoryPage => ({

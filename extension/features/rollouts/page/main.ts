@@ -19,7 +19,7 @@ let view: PageView | undefined;
 
 onMessage((message) => {
   if (message.kind === "texts") {
-    savePageState({ path: message.path });
+    savePageState({ path: message.path, ...(message.item > 0 ? { item: message.item } : {}) });
     view = new PageView(message.texts, message.name);
     page.replaceChildren(view.root);
     view.start();

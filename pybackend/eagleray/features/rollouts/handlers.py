@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import shlex
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from attrs import asdict
+
+from eagleray.common.errors import printable
 from eagleray.common.off_loop import off_loop
 from eagleray.features.inference.servers import Servers
 from eagleray.features.rollouts import messages
+from eagleray.features.rollouts.agents import agents, debug_runs, given_items
+from eagleray.features.rollouts.agents.agent_classes import agent_classes
+from eagleray.features.rollouts.agents.debug_runs import AgentDebugRequest
+from eagleray.features.rollouts.agents.editor_waves import EditorWaves, WaveReport, WaveRequest
+from eagleray.features.rollouts.agents.errors import agents_not_trusted
+from eagleray.features.rollouts.agents.model import WaveProgress
 from eagleray.features.rollouts.batches import batches
 from eagleray.features.rollouts.batches.errors import bad_training_command, untrusted_batch
 from eagleray.features.rollouts.batches.findings import findings
@@ -27,15 +38,26 @@ from eagleray.features.rollouts.trajectories.model import (
 )
 from eagleray.features.rollouts.trajectories.rows import PAGE_LIMITS
 from eagleray.features.rollouts.trajectories.trajectories import Trajectories
+from eagleray.features.runs.runs import Runs
 
 if TYPE_CHECKING:
     from eagleray.wire.requests import ReportProgress, RequestServer
 
+# The first items of a file, from which the user selects.
+MOST_ITEMS = 200
+_LONGEST_ITEM = 300
+
 
 def register(
-    server: RequestServer, trajectories: Trajectories, servers: Servers, *, trusted: bool
+    server: RequestServer,
+    trajectories: Trajectories,
+    runs: Runs,
+    servers: Servers,
+    *,
+    trusted: bool,
 ) -> None:
     """Answers the requests of this feature; `trusted`: the user trusts the workspace."""
+    register_agents(server, runs, servers, trusted=trusted)
     comparing = ComparisonHandlers(servers, trusted=trusted)
     server.on_request(messages.COMPARE, comparing.compare)
     saved = BatchHandlers(trusted=trusted)
@@ -47,6 +69,21 @@ def register(
     server.on_request(messages.ITEM, handlers.item)
     server.on_request(messages.GROUP, handlers.group)
     server.on_request(messages.STATISTICS, handlers.statistics)
+
+
+def register_agents(server: RequestServer, runs: Runs, servers: Servers, *, trusted: bool) -> None:
+    """An untrusted workspace runs no agent."""
+
+    def on_wave(wave: str, progress: WaveProgress) -> None:
+        server.notify(messages.WAVE_CHANGED, messages.WaveChange(wave, progress))
+
+    running = AgentHandlers(runs, EditorWaves(servers), on_wave, trusted)
+    server.on_request(messages.AGENTS, running.agents)
+    server.on_request(messages.ITEMS, running.items)
+    server.on_request(messages.STORE_ITEM, running.store_item)
+    server.on_request(messages.DEBUG_AGENT, running.debug)
+    server.on_request(messages.WAVE, running.wave)
+    server.on_request(messages.CANCEL_WAVE, running.cancel_wave)
 
 
 class TrajectoryHandlers:
@@ -121,3 +158,54 @@ class BatchHandlers:
     def _check(self) -> None:
         if not self._trusted:
             raise untrusted_batch()
+
+
+class AgentHandlers:
+    """One method per request about agents."""
+
+    def __init__(
+        self,
+        runs: Runs,
+        waves: EditorWaves,
+        on_wave: Callable[[str, WaveProgress], None],
+        trusted: bool,
+    ) -> None:
+        self._runs = runs
+        self._waves = waves
+        self._on_wave = on_wave
+        self._trusted = trusted
+
+    async def agents(self, file: messages.ProgramText) -> messages.AgentClasses:
+        return messages.AgentClasses(await off_loop(partial(agent_classes, file.text)))
+
+    async def items(self, file: messages.DataFile) -> messages.ItemRows:
+        """A Parquet file is read by the user's interpreter."""
+        self._require_trust()
+        items = await agents.data_rows(file.path, file.cwd, file.python, MOST_ITEMS)
+        return messages.ItemRows(
+            tuple(messages.ItemRow(item.number, _beginning(item.data)) for item in items)
+        )
+
+    async def store_item(self, given: messages.GivenItem) -> messages.StoredItem:
+        file = await off_loop(partial(given_items.store, given.text))
+        return messages.StoredItem(str(file))
+
+    async def debug(self, request: messages.DebugAgent) -> messages.StartedAgent:
+        self._require_trust()
+        plan = AgentDebugRequest(**asdict(request, recurse=False))
+        return messages.StartedAgent(await debug_runs.start(self._runs, plan))
+
+    async def wave(self, request: WaveRequest) -> WaveReport:
+        self._require_trust()
+        return await self._waves.run(request, partial(self._on_wave, request.wave))
+
+    async def cancel_wave(self, request: messages.WaveName) -> None:
+        self._waves.cancel(request.wave)
+
+    def _require_trust(self) -> None:
+        if not self._trusted:
+            raise agents_not_trusted()
+
+
+def _beginning(data: object) -> str:
+    return printable(json.dumps(data, ensure_ascii=False), _LONGEST_ITEM)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import Literal
 
 from attrs import field, frozen
 
+from eagleray.features.rollouts.agents.editor_waves import WaveReport, WaveRequest
+from eagleray.features.rollouts.agents.model import AgentClass, WaveProgress
 from eagleray.features.rollouts.batches.model import BatchSummary, WrittenBatch
 from eagleray.features.rollouts.comparing.named import ComparisonRequest
 from eagleray.features.rollouts.comparing.shown import ShownComparison
@@ -16,7 +19,8 @@ from eagleray.features.rollouts.trajectories.model import (
     TrajectoryPage,
     TrajectoryQuery,
 )
-from eagleray.wire.requests import LongRequest, Request
+from eagleray.protocol.runs import Breakpoint
+from eagleray.wire.requests import LongRequest, Notification, Request
 
 
 @frozen
@@ -84,6 +88,94 @@ class ReplayCommand:
     argv: list[str] = field(factory=list)
 
 
+@frozen
+class ProgramText:
+    """The text of a Python file, as it is in the editor."""
+
+    text: str
+
+
+@frozen
+class AgentClasses:
+    """The agents of a file, from top to bottom; None while its text is no valid Python."""
+
+    classes: tuple[AgentClass, ...] | None
+
+
+@frozen
+class DataFile:
+    """A file with data items; a Parquet file is read by `python`, "" for the first one of the PATH."""
+
+    path: str
+    cwd: str
+    python: str = ""
+
+
+@frozen
+class ItemRow:
+    """The beginning of a data item, as JSON; `number` counts from 1."""
+
+    number: int
+    text: str
+
+
+@frozen
+class ItemRows:
+    """The first items of a file."""
+
+    items: tuple[ItemRow, ...]
+
+
+@frozen
+class GivenItem:
+    """A data item that the user pasted or typed: JSON, or lines of it."""
+
+    text: str
+
+
+@frozen
+class StoredItem:
+    """The file in which items are stored, which only the user can read."""
+
+    path: str
+
+
+@frozen
+class DebugAgent:
+    """Runs the agent for item `number` of the file `data`; `target` is `FILE.py:Class`, `server` a name or URL."""
+
+    target: str
+    data: str
+    number: int
+    server: str
+    cwd: str
+    python: str
+    workspace: str
+    breakpoints: tuple[Breakpoint, ...] = ()
+
+
+@frozen
+class StartedAgent:
+    """The run of an agent that is debugged."""
+
+    run: str
+
+
+@frozen
+class WaveName:
+    """A wave by the name that its page has given it."""
+
+    wave: str
+
+
+@frozen
+class WaveChange:
+    """The progress of a wave that runs."""
+
+    wave: str
+    progress: WaveProgress
+
+
 PAGE = LongRequest("eagleray/rollouts/page", TrajectoryQuery, TrajectoryPage)
 ITEM = Request("eagleray/rollouts/item", TrajectoryNumber, TrajectoryItem)
 GROUP = LongRequest("eagleray/rollouts/group", TrajectoryNumber, TrajectoryGroup)
@@ -92,3 +184,10 @@ COMPARE = LongRequest("eagleray/rollouts/compare", ComparisonRequest, ShownCompa
 BATCH = Request("eagleray/rollouts/batch", BatchFile, DescribedBatch)
 SAVE_BATCH = Request("eagleray/rollouts/saveBatch", DumpToSave, WrittenBatch)
 REPLAY = Request("eagleray/rollouts/replay", ReplayRequest, ReplayCommand)
+AGENTS = Request("eagleray/rollouts/agents", ProgramText, AgentClasses)
+ITEMS = Request("eagleray/rollouts/items", DataFile, ItemRows)
+STORE_ITEM = Request("eagleray/rollouts/storeItem", GivenItem, StoredItem)
+DEBUG_AGENT = Request("eagleray/rollouts/debugAgent", DebugAgent, StartedAgent)
+WAVE = Request("eagleray/rollouts/wave", WaveRequest, WaveReport)
+CANCEL_WAVE = Request("eagleray/rollouts/cancelWave", WaveName, NoneType)
+WAVE_CHANGED = Notification("eagleray/rollouts/waveChanged", WaveChange)

@@ -8,6 +8,7 @@ import queue
 import threading
 
 from ..jsonlines import encode
+from .own_threads import own_thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class EventWriter:
         self._descriptor = descriptor
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._closing = threading.Event()
-        self.thread = threading.Thread(target=self._write, daemon=True, name="eagleray-events")
+        self.thread = own_thread(self._write, "eagleray-events")
         self.thread.start()
 
     def put(self, event: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ import threading
 import time
 
 from .code_locations import is_coroutine, is_users, location_of
+from .own_threads import own_thread
 from .thread_time import BusyClock
 
 TYPE_CHECKING = False
@@ -86,7 +87,7 @@ class LoopWatch:
         self._same: tuple[int, int, float] = (0, 0, 0.0)
         self._timer: asyncio.TimerHandle | None = None
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True, name="eagleray-loop")
+        self._thread = own_thread(self._watch, "eagleray-loop")
 
     def start(self) -> None:
         self._due = time.monotonic()

@@ -21,6 +21,7 @@ from .errors import described
 from .events import EventWriter
 from .http_recording import HttpRecorder
 from .loading import NotLoaded, load_class, make_agent
+from .own_threads import own_thread
 from .parquet_rows import read_rows
 from .shared_client import make_client
 from .subprocesses import AgentProcesses
@@ -158,7 +159,7 @@ async def _end_threads(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def _in_thread(call: Any, name: str) -> threading.Thread:
-    thread = threading.Thread(target=call, daemon=True, name=name)
+    thread = own_thread(call, name)
     thread.start()
     return thread
 

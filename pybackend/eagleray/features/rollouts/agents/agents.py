@@ -87,6 +87,14 @@ async def planned(request: AgentRequestPlan) -> AgentPlan:
     )
 
 
+async def data_rows(path: str, cwd: str, python: str, count: int) -> tuple[DataItem, ...]:
+    """The first items of a file; raises an error of the catalogue."""
+    choice = DataChoice(Path(path))
+    if data_items.is_parquet(choice.path):
+        return await _rows(choice, cwd, python or python_here(), count)
+    return await off_loop(lambda: data_items.first_items(choice, count))
+
+
 async def observe(
     plan: AgentPlan,
     stop: asyncio.Event,
@@ -97,8 +105,8 @@ async def observe(
     """Carries out the plan; once `stop` is set, the runs that are left are cancelled."""
     observation = Observation(plan)
     reported_at = 0.0
-    with contextlib.ExitStack() as stack:
-        traces = stack.enter_context(TraceFile(trace)) if trace else None
+    async with contextlib.AsyncExitStack() as stack:
+        traces = await stack.enter_async_context(TraceFile(trace)) if trace else None
 
         def on_event(event: dict[str, Any]) -> None:
             nonlocal reported_at
@@ -133,19 +141,17 @@ def wire_plan(plan: AgentPlan) -> dict[str, Any]:
 async def _items(request: AgentRequestPlan, python: str) -> tuple[DataItem, ...]:
     choice = request.data
     if data_items.is_parquet(choice.path):
-        return await _rows(request, python)
+        return await _rows(choice, request.cwd, python, request.groups)
     return await off_loop(lambda: data_items.first_items(choice, request.groups))
 
 
-async def _rows(request: AgentRequestPlan, python: str) -> tuple[DataItem, ...]:
-    path, number = Path(request.cwd) / request.data.path, request.data.number
+async def _rows(choice: DataChoice, cwd: str, python: str, most: int) -> tuple[DataItem, ...]:
+    path, number = Path(cwd) / choice.path, choice.number
     if not await off_loop(path.is_file):
         raise no_data_file(str(path), os.strerror(errno.ENOENT))
     first = (number or 1) - 1
-    count = 1 if number else request.groups
-    answer = await read_table(
-        python, request.cwd, {"path": str(path), "first": first, "count": count}
-    )
+    count = 1 if number else most
+    answer = await read_table(python, cwd, {"path": str(path), "first": first, "count": count})
     if answer.get("error") == "missing":
         raise no_parquet(python)
     if answer.get("error"):

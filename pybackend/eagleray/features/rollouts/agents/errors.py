@@ -127,3 +127,27 @@ def server_without_address(name: str) -> EaglerayError:
         t("The server {name} has no address yet.", name=printable(name, 80)),
         t("Wait until it is ready."),
     )
+
+
+def not_an_item(why: str) -> EaglerayError:
+    return EaglerayError(
+        "not-an-item",
+        t("The text is not a data item: {why}.", why=why),
+        t("Enter JSON, such as {example}.", example='{"question": "2+2"}'),
+    )
+
+
+def not_stored(folder: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "item-not-stored",
+        t("Can't write into {path}: {why}.", path=printable(folder), why=printable(why)),
+        t("Free some space, or select a file."),
+    )
+
+
+def agents_not_trusted() -> EaglerayError:
+    return EaglerayError(
+        "not-trusted",
+        t("This workspace isn't trusted, so no agent is run."),
+        t("Trust the workspace first."),
+    )

@@ -28,6 +28,18 @@ VERDICT_KINDS: tuple[VerdictKind, ...] = (
 
 
 @frozen
+class AgentClass:
+    """A class of a file that a framework would run, by its qualified name; `line` counts from 1.
+
+    A workflow is one with `arun_episode`, which needs the engine of AReaL.
+    """
+
+    name: str
+    line: int
+    kind: Literal["agent", "workflow"]
+
+
+@frozen
 class DataItem:
     """An item of a data file; `number` counts from 1."""
 
@@ -118,7 +130,7 @@ class AgentRequest:
 
 @frozen
 class AgentRun:
-    """One run of the agent."""
+    """One run of the agent; `trace` is its line in the trace, which counts from 1."""
 
     index: int
     item: int
@@ -135,6 +147,7 @@ class AgentRun:
     client_s: float = 0.0
     client_place: CodeLine | None = None
     requests: tuple[AgentRequest, ...] = ()
+    trace: int = 0
 
 
 @frozen
@@ -191,6 +204,7 @@ class WaveProgress:
     failed: int
     totals: WaveTotals
     latency_ms: Percentiles
+    rewards: tuple[RewardBin, ...] = ()
 
 
 @frozen

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from attrs import evolve
+
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.features.rollouts.agents.model import (
@@ -25,7 +27,7 @@ from eagleray.features.rollouts.agents.runner_events import (
     totals_of,
 )
 from eagleray.features.rollouts.agents.runner_process import RunnerEnd
-from eagleray.features.rollouts.agents.statistics import percentiles
+from eagleray.features.rollouts.agents.statistics import histogram, percentiles
 
 
 class Observation:
@@ -35,6 +37,7 @@ class Observation:
         self._plan = plan
         self._contract: dict[str, ContractRule] = {}
         self._runs: dict[int, AgentRun] = {}
+        self._traces = 0
         self._totals = WaveTotals()
         self._load_error: AgentError | None = None
         self._is_stuck = False
@@ -48,7 +51,9 @@ class Observation:
             self._add_rules(event)
             self._load_error = error_of(event.get("error"))
         elif kind == "item":
-            run = run_of(event)
+            # Each of these events is a line of the trace.
+            self._traces += 1
+            run = evolve(run_of(event), trace=self._traces)
             # A run that ended after all, once the runner reported its loop as stuck.
             self._runs.setdefault(run.index, run)
             self._add_rules(event)
@@ -75,6 +80,7 @@ class Observation:
             failed=sum(run.outcome not in ("done", "cancelled") for run in runs),
             totals=self._totals,
             latency_ms=percentiles([run.seconds for run in runs]),
+            rewards=histogram([run.reward for run in runs if run.reward is not None]),
         )
 
     def observed(self, end: RunnerEnd, is_interrupted: bool) -> Observed:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import queue
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+from eagleray.common import tasks
+from eagleray.common.off_loop import off_loop
 from eagleray.features.rollouts.agents.errors import trace_not_written
 
 _FIELDS = (
@@ -30,37 +35,60 @@ FORMAT = 1
 
 
 class TraceFile:
-    """Private to the user, since prompts may be; `with` creates the file anew and closes it."""
+    """Private to the user, since prompts may be; `async with` creates the file anew and closes it.
+
+    A thread opens and writes it: a home on a network may be slow, and events come in an event loop.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._opened: IO[str] | None = None
+        self._events: queue.SimpleQueue[Mapping[str, Any] | None] = queue.SimpleQueue()
+        self._writing: asyncio.Task[None] | None = None
 
-    def __enter__(self) -> TraceFile:
-        try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-            self._opened = os.fdopen(os.open(self._path, flags, 0o600), "w", encoding="utf-8")
-        except OSError as error:
-            raise trace_not_written(str(self._path), error.strerror or str(error)) from error
+    async def __aenter__(self) -> TraceFile:
+        opened = await off_loop(self._open, discard=_close)
+        self._writing = tasks.owned(
+            off_loop(partial(self._write, opened)), "trace of a wave", lambda error: None
+        )
         return self
 
-    def __exit__(
+    async def __aexit__(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._opened is not None:
-            self._opened.close()
+        """Raises why lines are missing, unless there is another error."""
+        self._events.put(None)
+        assert self._writing is not None
+        try:
+            await self._writing
+        except OSError as failed:
+            if error is None:
+                raise trace_not_written(str(self._path), failed.strerror or "") from failed
 
     def take(self, event: Mapping[str, Any]) -> None:
         """Writes the event of a run; others aren't traces."""
-        if event["event"] != "item" or self._opened is None:
-            return
-        trace = trace_of(event)
-        self._opened.write(json.dumps(trace, ensure_ascii=False) + "\n")
-        # What a killed command leaves is whole lines.
-        self._opened.flush()
+        if event["event"] == "item":
+            self._events.put(event)
+
+    def _open(self) -> IO[str]:
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+            return os.fdopen(os.open(self._path, flags, 0o600), "w", encoding="utf-8")
+        except OSError as error:
+            raise trace_not_written(str(self._path), error.strerror or str(error)) from error
+
+    def _write(self, opened: IO[str]) -> None:
+        with opened:
+            while (event := self._events.get()) is not None:
+                opened.write(json.dumps(trace_of(event), ensure_ascii=False) + "\n")
+                # What a killed command leaves is whole lines.
+                opened.flush()
+
+
+def _close(opened: IO[str]) -> None:
+    opened.close()
 
 
 def trace_of(event: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,161 @@
+/** The tabs of waves: each runs one, shows its progress and its end, and runs it again. */
+
+import { randomUUID } from "node:crypto";
+import { basename } from "node:path";
+
+import * as vscode from "vscode";
+
+import type { App } from "../../app";
+import { Disposables } from "../../common/disposables";
+import { asEaglerayError } from "../../common/errors";
+import { plain } from "../../common/texts";
+import { drawPage } from "../../page_document";
+import { openSourceLine } from "../hangs/source_line";
+import { targetOf, type AgentRef, type ChosenData } from "./agent_model";
+import type { DataPlace } from "./data_choice";
+import { CANCEL_WAVE, WAVE, WAVE_CHANGED, type WaveProgress } from "./messages";
+import type { FromWavePage, ToWavePage } from "./wave_messages";
+import { waveTexts } from "./wave_texts";
+
+export const GROUPS = 64;
+export const GROUP_SIZE = 8;
+/** A wave ends with its window, so that its tab isn't restored. */
+const PANEL = "eagleray.wave";
+
+/** What is run, and with what. */
+export interface WavePlan {
+  readonly agent: AgentRef;
+  readonly place: DataPlace;
+  readonly data: ChosenData;
+  readonly server: string;
+}
+
+/** What other parts do for the page. */
+export interface WaveActions {
+  readonly openTrace: (path: string, item: number) => Promise<void>;
+  readonly debugItem: (plan: WavePlan, item: number) => Promise<void>;
+}
+
+export function showWave(app: App, plan: WavePlan, actions: WaveActions): void {
+  const title = titleOf(plan);
+  const column = vscode.ViewColumn.Active;
+  const panel = vscode.window.createWebviewPanel(PANEL, title, column, {
+    enableFindWidget: true,
+    // A hidden page would lose the progress of its wave.
+    retainContextWhenHidden: true,
+  });
+  const page = new WavePanel(app, panel, plan, actions);
+  panel.onDidDispose(() => {
+    page.dispose();
+  });
+}
+
+class WavePanel implements vscode.Disposable {
+  private readonly owned = new Disposables();
+  private ending = new vscode.CancellationTokenSource();
+  private wave = "";
+  private trace = "";
+  private isOver = false;
+
+  constructor(
+    private readonly app: App,
+    private readonly panel: vscode.WebviewPanel,
+    private readonly plan: WavePlan,
+    private readonly actions: WaveActions,
+  ) {
+    this.owned.add(
+      panel.webview.onDidReceiveMessage((message: FromWavePage) => {
+        void app.errors.shown("the page of a wave", () => this.take(message));
+      }),
+    );
+    this.owned.add(
+      app.sidecar.onNotification(WAVE_CHANGED, ({ wave, progress }) => {
+        if (wave === this.wave) {
+          this.showProgress(progress, true);
+        }
+      }),
+    );
+    drawPage(panel.webview, app.context, "wave_page", titleOf(plan));
+  }
+
+  /** A wave whose tab is closed ends. */
+  dispose(): void {
+    this.isOver = true;
+    this.ending.cancel();
+    this.owned.dispose();
+  }
+
+  private async take(message: FromWavePage): Promise<void> {
+    switch (message.kind) {
+      case "ready":
+      case "again":
+        this.post({
+          kind: "texts",
+          texts: waveTexts(),
+          title: titleOf(this.plan),
+          from: fromText(this.plan),
+        });
+        await this.run();
+        break;
+      case "cancel":
+        await this.app.sidecar.request(CANCEL_WAVE, { wave: this.wave });
+        break;
+      case "source":
+        await openSourceLine(this.app, "", message.path, message.line);
+        break;
+      case "trace":
+        await this.actions.openTrace(this.trace, message.trace);
+        break;
+      case "debug":
+        await this.actions.debugItem(this.plan, message.item);
+        break;
+    }
+  }
+
+  private async run(): Promise<void> {
+    if (this.wave !== "") {
+      return;
+    }
+    const { agent, place, data, server } = this.plan;
+    this.wave = randomUUID();
+    this.ending = new vscode.CancellationTokenSource();
+    try {
+      const request = {
+        ...{ wave: this.wave, target: targetOf(agent), data: data.path, server },
+        ...{ ...place, groups: GROUPS, group_size: GROUP_SIZE },
+      };
+      const cancel = this.ending.token;
+      const report = await this.app.sidecar.request(WAVE, request, { cancel });
+      this.trace = report.trace;
+      this.showProgress(report.progress, false);
+      this.post({ kind: "report", report });
+    } catch (error) {
+      const { code, message, nextStep, detail } = asEaglerayError(error);
+      this.app.log.error(`a wave: ${code}: ${message} ${detail}`.trim());
+      this.post({ kind: "failed", message, nextStep });
+    } finally {
+      this.wave = "";
+    }
+  }
+
+  private showProgress(progress: WaveProgress, isRunning: boolean): void {
+    this.post({ kind: "progress", progress, isRunning });
+  }
+
+  /** Messages for a page that was closed are dropped. */
+  private post(message: ToWavePage): void {
+    if (!this.isOver) {
+      void this.panel.webview.postMessage(message);
+    }
+  }
+}
+
+/** "Solver, 64 × 8". */
+function titleOf({ agent }: WavePlan): string {
+  return vscode.l10n.t("{0}, {1} × {2}", plain(agent.name, 60), GROUPS, GROUP_SIZE);
+}
+
+function fromText({ data, server }: WavePlan): string {
+  const name = data.isGiven ? vscode.l10n.t("Entered items") : plain(basename(data.path));
+  return vscode.l10n.t("{0} with {1}", name, plain(server));
+}

@@ -1,0 +1,62 @@
+"""Runs of one agent under the debugger: `eagleray agent run`, as a run with the breakpoints of the editor."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from attrs import frozen
+
+from eagleray.common.off_loop import off_loop
+from eagleray.features.runs.model import RunPlan
+from eagleray.features.runs.runs import Runs
+from eagleray.protocol.runs import Breakpoint
+from eagleray.tools.code_copies import detached_command
+
+
+@frozen
+class AgentDebugRequest:
+    """`target` is `FILE.py:Class`, `server` a name or URL; item `number` of the file `data` counts from 1."""
+
+    target: str
+    data: str
+    number: int
+    server: str
+    cwd: str
+    python: str
+    workspace: str
+    breakpoints: tuple[Breakpoint, ...] = ()
+
+
+async def start(runs: Runs, request: AgentDebugRequest) -> str:
+    """The id of the run, which belongs to the window."""
+    return await runs.start(await off_loop(partial(_plan, request)), confirmed=True)
+
+
+def _plan(request: AgentDebugRequest) -> RunPlan:
+    """The command runs in our own Python, isolated from the run; the agent's interpreter is its child, and has the breakpoints.
+
+    A run that is stopped at a breakpoint is never late.
+    """
+    path, _, name = request.target.rpartition(":")
+    command = detached_command(
+        "cli",
+        "agent",
+        "run",
+        request.target,
+        "--data",
+        f"{request.data}:{request.number}",
+        "--server",
+        request.server,
+        "--timeout",
+        "0",
+        *(("--python", request.python) if request.python else ()),
+    )
+    return RunPlan(
+        kind="command",
+        argv=tuple(command),
+        cwd=request.cwd,
+        name=f"{Path(path).stem}:{name}",
+        breakpoints=request.breakpoints,
+        workspace=request.workspace,
+    )

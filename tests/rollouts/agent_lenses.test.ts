@@ -1,0 +1,155 @@
+// The lines above agents, and what “Debug” asks for and starts.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { COMMANDS } from "../../extension/contributions";
+import * as rollouts from "../../extension/features/rollouts";
+import { LIST, type ListedServer } from "../../extension/features/inference/messages";
+import {
+  AGENTS,
+  DEBUG_AGENT,
+  ITEMS,
+  STORE_ITEM,
+  type AgentClass,
+} from "../../extension/features/rollouts/messages";
+import type { RunStarter } from "../../extension/features/runs/run_starter";
+import type { FakeApp } from "../fakes/app";
+import { registeredForEach } from "../fakes/registered";
+import { editor, Uri } from "../fakes/vscode";
+import { FOLDER } from "../runs/samples";
+
+const FILE = `${FOLDER}/agent.py`;
+const TEXT = "class Solver:\n    async def run(self, data, **extra_kwargs): ...\n";
+const SOLVER: AgentClass = { name: "Solver", line: 1, kind: "agent" };
+const SERVER: ListedServer = {
+  ...{ name: "vllm", state: "ready", url: "http://x/v1", model: "m", run: "r", reason: "" },
+};
+
+let fake: FakeApp;
+let shown: string[] = [];
+let classes: readonly AgentClass[] | null = [SOLVER];
+
+const starting = (): Promise<RunStarter> =>
+  Promise.resolve({
+    show: (id: string) => Promise.resolve(shown.push(id)),
+  } as unknown as RunStarter);
+
+registeredForEach(
+  (app) => rollouts.register(app, { starting }),
+  (made) => {
+    fake = made;
+    shown = [];
+    classes = [SOLVER];
+    editor.folders = [{ uri: Uri.file(FOLDER), name: "project", index: 0 }];
+    fake.sidecar.on(AGENTS, () => ({ classes }));
+    fake.sidecar.on(LIST, () => ({ servers: [SERVER] }));
+    fake.sidecar.on(ITEMS, () => ({
+      items: [
+        { number: 1, text: '{"n": 1}' },
+        { number: 2, text: '{"n": 2}' },
+      ],
+    }));
+    fake.sidecar.on(STORE_ITEM, () => ({ path: "/h/agent-items/aa.jsonl" }));
+    fake.sidecar.on(DEBUG_AGENT, () => ({ run: "0123456789ab" }));
+  },
+);
+
+async function lenses(text = TEXT): Promise<readonly (readonly [number, string])[]> {
+  const document = { uri: Uri.file(FILE), getText: () => text, lineCount: 20 };
+  const drawn = (await editor.lenses?.provideCodeLenses(document, undefined)) ?? [];
+  return drawn.map(({ range, command }) => [range.startLine, command.title]);
+}
+
+/** Selects the rows that begin so, and types the texts, in this order. */
+function answering(...answers: readonly string[]): void {
+  const left = [...answers];
+  editor.answer = ({ kind, options }) => {
+    const answer = left.shift();
+    if (kind === "open") {
+      return answer === undefined ? undefined : [Uri.file(answer)];
+    }
+    const items = options["items"] as readonly { readonly label: string }[] | undefined;
+    return kind === "pick" ? items?.find(({ label }) => label.includes(answer ?? "")) : answer;
+  };
+}
+
+async function debugged(...answers: readonly string[]): Promise<object | undefined> {
+  answering(...answers);
+  await editor.commands.get(COMMANDS.debugAgent)?.({ path: FILE, name: "Solver" });
+  return fake.sidecar.sentTo(DEBUG_AGENT).at(-1);
+}
+
+test("an agent has a line above its class", async () => {
+  classes = [SOLVER, { name: "Other.Inner", line: 8, kind: "workflow" }];
+  assert.deepEqual(await lenses(), [
+    [0, "Debug"],
+    [0, "Run 64 × 8"],
+    [7, "Debug"],
+    [7, "Run 64 × 8"],
+  ]);
+});
+
+test("nothing is asked about a file without an agent", async () => {
+  assert.deepEqual(await lenses("def run(self, data): ...\nasync def main(): ...\n"), []);
+  assert.deepEqual(fake.sidecar.sentTo(AGENTS), []);
+});
+
+test("the lines stay while the text is no valid Python", async () => {
+  await lenses();
+  classes = null;
+  assert.equal((await lenses(`${TEXT}class`)).length, 2);
+});
+
+test("an item of a file is debugged with the only server, and shown as a run of this window", async () => {
+  const request = await debugged("Select a File", "/d/train.jsonl", "2");
+  assert.deepEqual(request, {
+    target: `${FILE}:Solver`,
+    data: "/d/train.jsonl",
+    number: 2,
+    server: "vllm",
+    cwd: FOLDER,
+    python: (request as { python: string }).python,
+    workspace: FOLDER,
+    breakpoints: [],
+  });
+  assert.deepEqual(shown, ["0123456789ab"]);
+});
+
+test("the last choice comes first, and is taken as it was", async () => {
+  await debugged("Select a File", "/d/train.jsonl", "2");
+  editor.asked = [];
+  const request = await debugged("train.jsonl, item 2");
+  assert.deepEqual((request as { number: number }).number, 2);
+  const items = editor.asked[0]?.options["items"] as readonly { label: string }[];
+  assert.deepEqual(
+    items.slice(0, 2).map(({ label }) => label),
+    ["train.jsonl, item 2", "Other Item of train.jsonl…"],
+  );
+});
+
+test("an item that was typed or copied is stored", async () => {
+  fake.sidecar.on(ITEMS, () => ({ items: [{ number: 1, text: '{"n": 3}' }] }));
+  const typed = await debugged("Enter an Item", '{"n": 3}');
+  assert.deepEqual(fake.sidecar.sentTo(STORE_ITEM), [{ text: '{"n": 3}' }]);
+  assert.equal((typed as { data: string }).data, "/h/agent-items/aa.jsonl");
+  editor.clipboard = '{"n": 4}';
+  await debugged("Use the Clipboard");
+  assert.deepEqual(fake.sidecar.sentTo(STORE_ITEM).at(-1), { text: '{"n": 4}' });
+});
+
+test("with several servers the user selects one, or enters an address", async () => {
+  const other = { ...SERVER, name: "sglang" };
+  const ended = { ...SERVER, name: "gone", state: "stopped" } as const;
+  fake.sidecar.on(LIST, () => ({ servers: [SERVER, other, ended] }));
+  fake.sidecar.on(ITEMS, () => ({ items: [{ number: 1, text: "1" }] }));
+  const picked = await debugged("Select a File", "/d/one.json", "sglang");
+  assert.equal((picked as { server: string }).server, "sglang");
+  const typed = await debugged("one.json", "Other Address", "http://h:1/v1");
+  assert.equal((typed as { server: string }).server, "http://h:1/v1");
+});
+
+test("without an answer nothing is started", async () => {
+  assert.equal(await debugged(), undefined);
+  assert.equal(await debugged("Select a File"), undefined);
+  assert.deepEqual(shown, []);
+});

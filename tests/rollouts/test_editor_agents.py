@@ -1,0 +1,100 @@
+"""Agents of the editor: a debug run of one item, and a wave with its report."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from attrs import evolve
+from eagleray.app import App, Settings, build_app
+from eagleray.features.rollouts.agents import debug_runs
+from eagleray.features.rollouts.agents.debug_runs import AgentDebugRequest
+from eagleray.features.rollouts.agents.editor_waves import EditorWaves, WaveRequest
+from eagleray.features.rollouts.agents.model import WaveProgress
+from eagleray.features.rollouts.trajectories.rows import PAGE_LIMITS
+from eagleray.features.rollouts.trajectories.trajectories import Trajectories
+
+from tests.ray_cluster import wait_for
+from tests.rollouts.observed import PROGRAMS
+
+NOBODY = "http://127.0.0.1:9/v1"
+NAME = "0123456789ab"
+
+
+@pytest_asyncio.fixture
+async def app(own_home: Path) -> AsyncIterator[App]:
+    app = build_app(Settings("off", "off"))
+    yield app
+    await app.close()
+
+
+def target(name: str) -> str:
+    return f"{PROGRAMS / 'plain_agents.py'}:{name}"
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    file = tmp_path / "data.jsonl"
+    file.write_text("".join(f'{{"n": {n}}}\n' for n in range(1, 5)))
+    return file
+
+
+def wave_of(name: str, data: Path, python: str = "") -> WaveRequest:
+    return WaveRequest(NAME, target(name), str(data), NOBODY, str(PROGRAMS), python, 4, 2)
+
+
+async def test_debug_run_prints_result_and_contract(app: App, data: Path) -> None:
+    request = AgentDebugRequest(target("Item"), str(data), 2, NOBODY, str(PROGRAMS), "", "/w")
+    run_id = await debug_runs.start(app.runs, request)
+    wait_for("the run has ended", lambda: app.runs.load(run_id).state.is_over)
+    run = app.runs.load(run_id)
+    output = run.record.output.read_text()
+    assert (run.state.code, run.plan.name, run.plan.workspace) == (0, "plain_agents:Item", "/w")
+    assert output.splitlines()[0] == "2.0"
+    assert "`run` returns a reward that the framework takes." in output
+
+
+async def test_wave_reports_failures_first_with_their_lines_and_traces(
+    app: App, data: Path
+) -> None:
+    progress: list[WaveProgress] = []
+    report = await EditorWaves(app.servers).run(wave_of("Item", data), progress.append)
+    assert (report.progress.runs, report.progress.done, report.progress.failed) == (8, 6, 2)
+    assert progress[-1].done + progress[-1].failed == 8
+    assert [run.outcome for run in report.runs] == ["failed"] * 2 + ["done"] * 6
+    failed = report.runs[0]
+    assert (failed.item, failed.problem) == (3, "KeyError: 'answer'")
+    assert Path(failed.path).name == "plain_agents.py"
+    raising = Path(failed.path).read_text().splitlines()[failed.line - 1]
+    assert raising.strip() == 'raise KeyError("answer")'
+    assert sum(bin_.count for bin_ in report.progress.rewards) == 6
+    trace = await Trajectories().item(report.trace, failed.trace, PAGE_LIMITS)
+    assert (trace.row.problem, trace.row.group) == (failed.problem, str(failed.group))
+
+
+async def test_cancelled_wave_keeps_the_runs_that_have_ended(app: App, data: Path) -> None:
+    waves = EditorWaves(app.servers)
+
+    def on_progress(progress: WaveProgress) -> None:
+        if progress.done:
+            waves.cancel(NAME)
+
+    report = await asyncio.wait_for(waves.run(wave_of("NeverEnds", data), on_progress), 60)
+    assert report.is_cancelled
+    assert report.progress.done > 0
+    assert "cancelled" in {run.outcome for run in report.runs}
+
+
+async def test_agent_that_is_not_loaded_is_a_problem(app: App, data: Path) -> None:
+    report = await EditorWaves(app.servers).run(wave_of("Missing", data), lambda _: None)
+    assert [rule.ok for rule in report.contract] == [False]
+    assert report.runs == ()
+
+
+async def test_name_of_a_wave_leads_to_no_other_folder(app: App, data: Path) -> None:
+    request = evolve(wave_of("Item", data), wave="../../../etc/a")
+    with pytest.raises(ValueError, match="name of a wave"):
+        await EditorWaves(app.servers).run(request, lambda _: None)

@@ -1,0 +1,129 @@
+/** An agent in the editor, against the tests' engine: from the line above its class to a stop in it, and to a wave. */
+
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { createInterface } from "node:readline";
+import { interpreter } from "../../../scripts/environments.mjs";
+import { assertAccessible, frameOf } from "../harness/accessibility.mjs";
+import { endWithRun } from "../harness/cleanup.mjs";
+import { openFile } from "../harness/files.mjs";
+import { lineOf, python, ROOT } from "../harness/ray.mjs";
+
+const PROGRAM = path.join(ROOT, "tests", "vscode", "agents", "counting.py");
+const ENGINE_PYTHON = interpreter("engine");
+const KEY = "sk-engine-of-the-story";
+
+export async function agents({ stage, window, test }) {
+  const { page } = window;
+  const folder = path.join(stage.workspace, "agents");
+  const file = path.join(folder, "counting.py");
+  const tab = (name) => page.locator(".tab.active", { hasText: name });
+  const lens = (title) => page.locator(".codelens-decoration a", { hasText: title });
+  const rows = page.locator(".quick-input-list .monaco-list-row");
+  const terminal = page.locator(".part.panel .xterm-rows");
+
+  /** Selects a row of the list that is open. */
+  const pick = (row, effect, what) => window.click(rows.filter({ hasText: row }), effect, what);
+
+  await test("an agent has lines above its class", async () => {
+    fs.mkdirSync(folder);
+    fs.copyFileSync(PROGRAM, file);
+    fs.symlinkSync(path.dirname(path.dirname(ENGINE_PYTHON)), path.join(folder, ".venv"));
+    await addServer(stage);
+    await openFile(window, folder, "counting.py", () => tab("counting.py").first().isVisible());
+    await window.waitFor(lens("Debug"), "the line above the class");
+    assert.equal(await lens("Debug").count(), 2, "of two classes");
+    await window.shot("agent-lenses");
+  });
+
+  await test("“Debug” stops in the agent, with the item that was entered", async () => {
+    const line = lineOf(file, "asks");
+    await window.toggleBreakpoint(line, true);
+    await window.click(lens("Debug"), () => rows.first().isVisible(), "the sources of data");
+    await window.shot("agent-data");
+    const hint = page.locator(".quick-input-message", { hasText: "JSON, as" });
+    await pick("Enter an Item", () => hint.first().isVisible(), "the field");
+    await window.quickInput().fill('{"n": 3}');
+    await window.key("Enter", () => window.toolbar().isVisible(), "a session is open");
+    await window.waitForStopAt(line);
+    await window.shot("agent-stop");
+    await window.evaluate("data['n'] + 4", "7");
+    await window.click(
+      window.button("Continue"),
+      async () => !(await window.toolbar().isVisible()),
+      "the session is over",
+    );
+    const contract = terminal.getByText(/returns a reward/);
+    await window.command("Terminal: Focus on Terminal View", () => contract.first().isVisible());
+    await window.shot("agent-contract");
+    await window.toggleBreakpoint(line, false);
+  });
+
+  await test("“Run 64 × 8” names the line that blocks, and opens it", async () => {
+    const shown = page
+      .frameLocator("iframe.webview.ready >> visible=true")
+      .frameLocator("#active-frame");
+    const verdict = shown.locator(".verdict", { hasText: "time.sleep(0.05)" });
+    const data = [1, 2, 3, 4].map((n) => `{"n": ${n}}`).join(" , ");
+    await openFile(window, folder, "counting.py", () => tab("counting.py").first().isVisible());
+    const hint = page.locator(".quick-input-message", { hasText: "JSON, as" });
+    await window.click(
+      lens("Run 64").nth(1),
+      () => rows.first().isVisible(),
+      "the sources of data",
+    );
+    await pick("Enter an Item", () => hint.first().isVisible(), "the field");
+    await window.quickInput().fill(`[${data}]`);
+    await window.key("Enter", () => shown.locator("h1").first().isVisible(), "the page");
+    await window.waitFor(shown.getByText("Done"), "the figures");
+    await window.shot("wave-runs");
+    await window.waitFor(verdict, "the verdict");
+    await window.waitFor(shown.getByText(/ValueError: two is not rewarded/), "the failure");
+    await window.shot("wave");
+    await assertAccessible(await frameOf(shown.locator("body")));
+    const line = lineOf(file, "blocks");
+    const cursor = page.locator(".statusbar-item", { hasText: `Ln ${line}, Col` });
+    await window.click(
+      verdict.locator("button.source"),
+      () => cursor.first().isVisible(),
+      "the line that blocks is open",
+    );
+    await window.shot("wave-source");
+  });
+
+  await test("a failed run of the wave opens its trace", async () => {
+    const shown = page
+      .frameLocator("iframe.webview.ready >> visible=true")
+      .frameLocator("#active-frame");
+    await window.click(
+      shown.locator("button", { hasText: "Open Trace" }),
+      () => page.locator(".tab.active", { hasText: ".jsonl" }).first().isVisible(),
+      "the trace",
+    );
+    await window.waitFor(shown.getByText("two is not rewarded"), "the exception");
+    await window.shot("wave-trace");
+  });
+}
+
+/** Serves the tests' model, and adds its address to the servers of the stage. */
+async function addServer(stage) {
+  const engine = spawn(ENGINE_PYTHON, ["-m", "tests.engine"], {
+    cwd: ROOT,
+    env: { ...process.env, LLAMA_API_KEY: KEY },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  endWithRun(() => engine.kill());
+  const lines = createInterface({ input: engine.stdout });
+  for await (const line of lines) {
+    const [, url] = /^listening on (\S+)/.exec(line) ?? [];
+    if (url === undefined) continue;
+    const eagleray = path.join(path.dirname(python()), "eagleray");
+    execFileSync(eagleray, ["serve", "add", url, "--name", "engine", "--key-env", "ENGINE_KEY"], {
+      env: { ...process.env, ...stage.env, ENGINE_KEY: KEY },
+    });
+    return;
+  }
+  throw new Error("the engine doesn't listen");
+}
