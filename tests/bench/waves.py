@@ -1,15 +1,17 @@
-"""Waves of agents: 64 groups of 8 against the tests' engine, next to a bare `asyncio.gather` with one shared client."""
+"""Agents: 64 groups of 8 against the tests' engine, next to a bare `asyncio.gather` with one shared client; lines above classes."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import subprocess
+import time
 from collections.abc import Iterator
 
+from eagleray.features.rollouts.agents.agent_classes import agent_classes
 from eagleray.features.rollouts.agents.model import AgentPlan, DataItem
 
-from tests.bench.rows import Row, least_at_most_times
+from tests.bench.rows import Row, at_most, least_at_most_times
 from tests.engine.fixtures import ENGINE_PYTHON, Engine, serving
 from tests.rollouts.observed import PROGRAMS, observe, plan_of
 
@@ -45,7 +47,18 @@ def rows(samples: int) -> Iterator[Row]:
         for _ in range(min(samples, _PAIRS)):
             bare.append(_bare(engine))
             ours.append(_observed(engine))
+    yield at_most("agents in a file of 2,000 lines (ms)", [_lines_ms() for _ in range(samples)], 50)
     yield least_at_most_times(f"wave of {GROUPS} x {GROUP_SIZE} runs (s)", ours, bare, 1.1)
+
+
+def _lines_ms() -> float:
+    """As for a change in the editor: the whole text is read again."""
+    agent = "class A:\n    async def run(self, data, **extra_kwargs):\n        pass\n"
+    method = "    def method(self, a, b=(1, 2)):\n        return {'a': a, 'b': [*b, self.value]}\n"
+    text = (agent + method * 9 + "    value = 1\n") * 91
+    began = time.monotonic()
+    assert len(agent_classes(text) or ()) == 91
+    return (time.monotonic() - began) * 1000
 
 
 def _observed(engine: Engine) -> float:
