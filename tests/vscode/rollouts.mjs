@@ -6,13 +6,13 @@
  */
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { interpreter } from "../../scripts/environments.mjs";
 import { assertAccessible, frameOf } from "./harness/accessibility.mjs";
 import { endWithRun } from "./harness/cleanup.mjs";
-import { ROOT } from "./harness/ray.mjs";
+import { python, ROOT } from "./harness/ray.mjs";
 import { browserRun } from "./harness/run.mjs";
 import { setStageWithoutCluster } from "./harness/stage_without_cluster.mjs";
 import { until } from "./harness/until.mjs";
@@ -47,15 +47,21 @@ await browserRun(
     const pick = async (text, effect) => {
       await window.click(rows.filter({ hasText: text }), effect, `“${text}” is chosen`);
     };
-    /** Types a path into the editor's dialog, which first fills in a folder and lists it. */
+    /** Types a path into the editor's dialog, which first fills in a folder and lists it; Enter takes the focused row. */
     const choose = async (file, effect) => {
       await window.waitFor(window.quickInput(), `the dialog for ${file}`);
-      const isFilledIn = async () => /\/.+/.test(await window.quickInput().inputValue());
-      await until(isFilledIn, "the dialog has its first folder");
+      const value = () => window.quickInput().inputValue();
+      await until(
+        async () => (await value()).includes(stage.workspace),
+        "the dialog has its first folder",
+      );
       await window.waitFor(rows, "the rows of the folder");
-      await window.quickInput().fill(file);
-      const isListed = async () => (await window.quickInput().inputValue()) === file;
-      await until(isListed, `${file} is typed`);
+      // The dialog to save proposes this file.
+      if ((await value()) !== file) {
+        await window.quickInput().fill(file);
+        const focused = rows.and(page.locator(".focused"));
+        await window.waitFor(focused.filter({ hasText: path.basename(file) }), "the row of it");
+      }
       await window.gesture(() => page.keyboard.press("Enter"), effect, `${file} is chosen`);
     };
     const chooseUrl = async (url, title, effect) => {
@@ -71,6 +77,7 @@ await browserRun(
     const batch = path.join(stage.workspace, "train_data_step1.pt");
     fs.writeFileSync(prompts, PROMPTS.map((row) => `${JSON.stringify(row)}\n`).join(""));
     fs.writeFileSync(dump, ROWS.map((row) => `${JSON.stringify(row)}\n`).join(""));
+    writeAreal(stage.workspace);
     fs.writeFileSync(config, "experiment_name: gsm8k\n");
 
     await test("two servers are compared: the sentence, the map, a cell by keys", async () => {
@@ -113,7 +120,7 @@ await browserRun(
       await window.shot("batch");
     });
 
-    await test("the batch leads to a script, which is opened and not started", async () => {
+    await test("the batch leads to a script, which is opened", async () => {
       await window.answerMessage(
         "Saved 4 trajectories.",
         "Replay…",
@@ -128,6 +135,28 @@ await browserRun(
       assert.ok(script.includes(batch));
     });
 
+    await test("the script is debugged: it stops where the batch is loaded", async () => {
+      const lines = fs.readFileSync(path.join(stage.workspace, "replay.py"), "utf8").split("\n");
+      const line = lines.findIndex((text) => text.includes("trajectories = batch if")) + 1;
+      await window.toggleBreakpoint(line, true);
+      await window.answerMessage(
+        "replay.py trains on the batch.",
+        "Debug",
+        () => window.toolbar().isVisible(),
+        "the button",
+      );
+      await window.waitForStopAt(line);
+      await window.evaluate("tuple(batch['input_ids'].shape)", "(4, 4)");
+      await window.shot("debugged");
+      await window.click(
+        window.button("Continue"),
+        async () => !(await window.toolbar().isVisible()),
+        "the training has ended",
+      );
+      await window.openPanel();
+      await window.waitFor(window.row(/replay\.py.*exited/), "the run without a failure");
+    });
+
     await agents({ stage, window, test });
   },
   { driver: false, stage: stageWithTorch },
@@ -140,6 +169,13 @@ async function stageWithTorch() {
   return { ...stage, env: { ...stage.env, ...env, OPENAI_API_KEY: KEY } };
 }
 
+/** A package `areal` in `folder`, which does what the script calls. */
+function writeAreal(folder) {
+  const code = "import sys, pathlib; from tests.rollouts.batches import stub_areal as stub";
+  const call = "stub.write(pathlib.Path(sys.argv[1]))";
+  execFileSync(python(), ["-c", `${code}; ${call}`, folder], { cwd: ROOT });
+}
+
 /** The URL of a server of the tests' model, which ends with the run. */
 async function serve(...more) {
   const server = spawn(interpreter("engine"), ["-m", "tests.engine", ...more], {
@@ -148,9 +184,11 @@ async function serve(...more) {
     stdio: ["ignore", "pipe", "ignore"],
   });
   endWithRun(() => server.kill("SIGTERM"));
-  for await (const text of server.stdout) {
-    const listening = /^listening on (http:\S+)$/m.exec(text);
-    if (listening !== null) return `${listening[1]}/v1`;
-  }
+  let printed = "";
+  // Its output is read to its end: an iteration that is left closes the pipe, and the next line would end the server.
+  server.stdout.on("data", (text) => (printed += text));
+  const listening = () => /^listening on (http:\S+)$/m.exec(printed);
+  await until(() => listening() !== null || server.exitCode !== null, "the server listens");
+  if (listening() !== null) return `${listening()[1]}/v1`;
   throw new Error("the server has ended");
 }
