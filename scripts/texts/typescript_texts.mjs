@@ -116,7 +116,9 @@ function isDoing({ parent }) {
   }
   return (
     ts.isCallExpression(parent) &&
-    /(errors\.(show|shown)|\.act|\.send|requestAction)$/.test(parent.expression.getText())
+    /(errors\.(show|shown)|restoreTabs|\.act|\.send|requestAction)$/.test(
+      parent.expression.getText(),
+    )
   );
 }
 

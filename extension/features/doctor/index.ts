@@ -1,11 +1,10 @@
 /** The doctor: the first cause in the logs of a run, a file or a folder. */
 
-import * as vscode from "vscode";
-
 import type { App } from "../../app";
 import { lazily, registerCommands } from "../../commands";
 import { Disposables, type Disposable } from "../../common/disposables";
 import { COMMANDS, PANELS } from "../../contributions";
+import { restoreTabs } from "../../restored_tabs";
 import { isOfThisWindow } from "../runs/run_list";
 import { isLive } from "../runs/states";
 
@@ -16,13 +15,7 @@ export function register(app: App): Disposable[] {
   });
   return [
     liveProblems(app),
-    vscode.window.registerWebviewPanelSerializer(PANELS.diagnosis, {
-      deserializeWebviewPanel: async (panel, state: unknown) => {
-        await app.errors.shown("restoring a diagnosis", async () => {
-          (await commands()).revive(panel, state);
-        });
-      },
-    }),
+    restoreTabs(app, PANELS.diagnosis, "restoring a diagnosis", commands),
     ...registerCommands(app, commands, [
       [COMMANDS.diagnose, "diagnosing", (to, rows, args) => to.diagnose(rows, args)],
     ]),

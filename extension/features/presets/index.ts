@@ -6,6 +6,7 @@ import type { App } from "../../app";
 import { lazily, registerCommands, type CommandDefinition } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS, PANELS } from "../../contributions";
+import { restoreTabs } from "../../restored_tabs";
 import { ifTrusted } from "../../workspace";
 import type { RunsFeature } from "../runs";
 import { PresetCommands } from "./commands";
@@ -58,13 +59,7 @@ export function register(app: App, { starting }: RunsFeature): PresetsFeature {
   });
   const owned = [
     reviewed,
-    vscode.window.registerWebviewPanelSerializer(PANELS.runOptions, {
-      deserializeWebviewPanel: async (panel, state: unknown) => {
-        await app.errors.shown("restoring the options", async () => {
-          (await commands()).revive(panel, state);
-        });
-      },
-    }),
+    restoreTabs(app, PANELS.runOptions, "restoring the options", commands),
     ...registerCommands(app, commands, [
       ...TRUSTED.map(([id, doing, work]): CommandDefinition<PresetCommands> => [
         id,

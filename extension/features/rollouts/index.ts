@@ -6,6 +6,7 @@ import type { App } from "../../app";
 import { lazily, registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS, PANELS } from "../../contributions";
+import { restoreTabs } from "../../restored_tabs";
 import { ifTrusted } from "../../workspace";
 import type { RunsFeature } from "../runs";
 import { BatchDocuments } from "./batch_documents";
@@ -35,20 +36,8 @@ export function register(app: App, { starting }: Pick<RunsFeature, "starting">):
   });
   return [
     documents,
-    vscode.window.registerWebviewPanelSerializer(PANELS.trajectories, {
-      deserializeWebviewPanel: async (panel, state: unknown) => {
-        await app.errors.shown("restoring trajectories", async () => {
-          (await trajectories()).revive(panel, state);
-        });
-      },
-    }),
-    vscode.window.registerWebviewPanelSerializer(PANELS.comparison, {
-      deserializeWebviewPanel: async (panel, state: unknown) => {
-        await app.errors.shown("restoring a comparison", async () => {
-          (await comparisons()).revive(panel, state);
-        });
-      },
-    }),
+    restoreTabs(app, PANELS.trajectories, "restoring trajectories", trajectories),
+    restoreTabs(app, PANELS.comparison, "restoring a comparison", comparisons),
     ...agentLenses(app),
     ...registerCommands(app, agents, [
       [COMMANDS.debugAgent, "debugging an agent", (to, _, args) => ifTrusted(() => to.debug(args))],

@@ -8,9 +8,10 @@ import { plain } from "../../common/texts";
 import type { Row } from "../../panel";
 import { clusterIdOf } from "../clusters/rows";
 import { pausedWorkersOf } from "../workers/rows";
-import { askFolder, localOf, stopPlaceOf } from "./local_file_question";
+import { askFolder } from "./local_file_question";
 import { MAPPINGS, SET_FOLDER, type WorkerFile } from "./messages";
 import { workerPath } from "./path_mappings";
+import { localOf, stopPlaceOf } from "./stop_place";
 import { showDifference, WORKER_SCHEME, workerUri } from "./worker_files";
 
 export async function compareWithWorker(app: App): Promise<void> {

@@ -6,16 +6,9 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import { plain } from "../../common/texts";
-import { DEBUG_TYPE } from "../../contributions";
 import { workspaceFolders } from "../../workspace";
 import { RESOLVE, SET_FOLDER, type Resolution } from "./messages";
-
-/** Where a worker is stopped, from the configuration of its session. */
-interface StopPlace {
-  readonly cluster: string;
-  readonly worker: string;
-  readonly path: string;
-}
+import { stopPlaceOf, type StopPlace } from "./stop_place";
 
 type FileAnswer = { readonly local: string } | "folder" | "worker";
 
@@ -129,20 +122,4 @@ export async function askFolder(remote: string): Promise<string | undefined> {
       title: plain(vscode.l10n.t("Select your folder that contains {0}", remote)),
     })) ?? [];
   return chosen?.fsPath;
-}
-
-export function stopPlaceOf(config: vscode.DebugConfiguration): StopPlace | undefined {
-  const { cluster, worker, path } = config as Record<string, unknown>;
-  return config.type === DEBUG_TYPE &&
-    typeof cluster === "string" &&
-    typeof worker === "string" &&
-    typeof path === "string"
-    ? { cluster, worker, path }
-    : undefined;
-}
-
-/** The local file of a session's first stop; "" without one. */
-export function localOf(config: vscode.DebugConfiguration): string {
-  const local: unknown = config["local"];
-  return typeof local === "string" ? local : "";
 }

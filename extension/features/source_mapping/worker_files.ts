@@ -8,8 +8,8 @@ import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
 import { asEaglerayError } from "../../common/errors";
 import { plain } from "../../common/texts";
-import { localOf, stopPlaceOf } from "./local_file_question";
 import { COMPARE, WORKER_FILE, type WorkerFile } from "./messages";
+import { localOf, stopPlaceOf } from "./stop_place";
 
 export const WORKER_SCHEME = "eagleray-worker";
 
