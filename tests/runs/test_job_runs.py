@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.ray_cluster import RayCluster, temporary_home
@@ -74,9 +75,11 @@ def test_job_of_a_dead_supervisor_is_adopted(
     first.wait_output("waits")
     run = first.run_id()
     state = json.loads((home / "runs" / run / "state.json").read_text())
-    os.kill(state["keeper"]["pid"], signal.SIGKILL)
+    supervisor = psutil.Process(state["keeper"]["pid"])
+    supervisor.kill()
     os.kill(first.process.pid, signal.SIGKILL)
     first.code()
+    supervisor.wait(30)
     assert row(run)["state"] == "unwatched"
     second = Terminal(tmp_path, "runs", "follow", run)
     second.wait_output('"argv"')

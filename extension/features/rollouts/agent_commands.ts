@@ -135,7 +135,9 @@ export class AgentCommands {
 async function enteredAddress(): Promise<string | undefined> {
   const typed = await vscode.window.showInputBox({
     title: vscode.l10n.t("Enter the address of the inference server"),
-    prompt: vscode.l10n.t("Its key is OPENAI_API_KEY, or that of “eagleray serve add”."),
+    prompt: vscode.l10n.t(
+      "Its key is OPENAI_API_KEY. Add a server with another key by “Start Server…”.",
+    ),
     value: "http://127.0.0.1:8000/v1",
     ignoreFocusOut: true,
   });
