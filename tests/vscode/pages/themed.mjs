@@ -60,6 +60,19 @@ export class ThemedPage {
     return themed;
   }
 
+  /** Changes the theme of the open page as the editor does. */
+  async changeTheme({ kind, variables }) {
+    await this.page.evaluate(
+      ({ kind, variables }) => {
+        const { style } = document.documentElement;
+        style.cssText = "";
+        for (const [name, value] of Object.entries(variables)) style.setProperty(name, value);
+        document.body.className = kind;
+      },
+      { kind, variables },
+    );
+  }
+
   /** Sends a message as the editor does. */
   async take(message) {
     await this.page.evaluate((data) => window.postMessage(data, "*"), message);

@@ -34,7 +34,7 @@ class WaveView {
   private readonly cancel: HTMLButtonElement;
   private readonly again: HTMLButtonElement;
   private readonly verdicts = element("div", {});
-  private readonly figures = element("dl", {});
+  private readonly figures = element("div", {});
   private readonly rest = element("div", {});
 
   constructor(
@@ -61,7 +61,7 @@ class WaveView {
       this.bar,
       element("div", { class: "buttons" }, this.cancel, this.again),
       this.verdicts,
-      section("figures", texts.figures, this.figures),
+      this.figures,
       this.rest,
     );
   }
@@ -85,7 +85,10 @@ class WaveView {
     const ended = progress.totals.ended;
     this.state.textContent = filled(this.texts.ended, ended, progress.runs);
     this.bar.value = ended / Math.max(progress.runs, 1);
-    this.figures.replaceChildren(...figures(this.texts, progress));
+    const { texts } = this;
+    this.figures.replaceChildren(
+      section("figures", texts.figures, element("dl", {}, ...figures(texts, progress))),
+    );
     if (!isRunning) {
       this.showOver();
     }
