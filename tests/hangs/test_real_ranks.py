@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -155,7 +156,9 @@ def test_rank_that_keeps_the_gil_is_not_asked_but_writes_its_stack_and_its_recor
         written = dump(pids[1], refused)
         [main] = written.threads
     assert taken.verdict.culprits == SCENARIOS["gil"].culprits
-    assert "Rank 1 holds the GIL in sre_ucs1_match of libpython" in taken.verdict.sentence
+    # The loop of the regular expression, or what it calls.
+    held = re.compile(r"Rank 1 holds the GIL in sre_ucs1_(match|count) of libpython")
+    assert held.search(taken.verdict.sentence)
     assert [each.rank for each in taken.native] == [1]
     assert "Rank 1 has not started collective 4 (all_reduce)" in taken.verdict.sentence
     reasons = {each.rank: each.reason for each in taken.inside}
