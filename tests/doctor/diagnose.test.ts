@@ -85,7 +85,7 @@ test("a job that can't be connected is not diagnosed", async () => {
   assert.deepEqual(editor.asked, []);
 });
 
-test("a check of a node is no problem of a file", async () => {
+test("a check of a node isn't a problem of a file", async () => {
   const limits = evidence({ path: "/proc/PID/limits", line: 0, text: "1024" });
   fake.sidecar.on(DIAGNOSE, () => diagnosis({ causes: [cause({ evidence: [limits] })] }));
   await opened(Uri.file("/logs"));

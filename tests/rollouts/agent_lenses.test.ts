@@ -94,7 +94,7 @@ test("nothing is asked about a file without an agent", async () => {
   assert.deepEqual(fake.sidecar.sentTo(AGENTS), []);
 });
 
-test("the lines stay while the text is no valid Python", async () => {
+test("the lines stay while the text isn't valid Python", async () => {
   await lenses();
   classes = null;
   assert.equal((await lenses(`${TEXT}class`)).length, 2);

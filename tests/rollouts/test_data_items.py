@@ -1,4 +1,4 @@
-"""Items of data files: which line is which item, and what is said of a file that is wrong."""
+"""Items of data files: which line is which item, and the errors of broken files."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ export class ServerCommands {
     }
   }
 
-  /** Of the row, or of a list; the server itself goes on. */
+  /** Of the row, or of a list; the server itself keeps running. */
   async remove(rows: readonly Row[]): Promise<void> {
     const isAdded = ({ run }: ListedServer): boolean => run === "";
     const name = serverOf(rows) ?? (await this.pick(isAdded));

@@ -383,7 +383,7 @@ export interface DumpToSave {
  * What trains on a saved batch: a script for AReaL, with `config`; the `command` of the training
  * for verl.
  *
- * `replace`: a script that exists is written anew.
+ * `replace`: an existing script is overwritten.
  */
 export interface ReplayRequest {
   readonly framework: "areal" | "verl";
@@ -406,7 +406,7 @@ export interface ProgramText {
   readonly text: string;
 }
 
-/** The agents of a file, from top to bottom; None while its text is no valid Python. */
+/** The agents of a file, from top to bottom; None while its text isn't valid Python. */
 export interface AgentClasses {
   readonly classes: readonly AgentClass[] | null;
 }

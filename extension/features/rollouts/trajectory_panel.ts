@@ -101,7 +101,7 @@ class TrajectoryPanel implements vscode.Disposable {
     this.owned.dispose();
   }
 
-  /** The page draws itself anew with them. */
+  /** The page is drawn again with them. */
   private postTexts(): void {
     this.isSummed = false;
     this.post({

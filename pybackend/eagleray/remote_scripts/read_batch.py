@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("--unpickle", action="store_true")
     arguments = parser.parse_args()
     answer = sys.stdout
-    # What modules print while they are imported is no part of the answer.
+    # What modules print while they are imported isn't part of the answer.
     sys.stdout = sys.stderr
     json.dump(read(arguments.file, arguments.unpickle), answer)
 

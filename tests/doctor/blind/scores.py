@@ -1,6 +1,6 @@
 """Scores the rules on lines that they were not written from.
 
-`expected` is the rule that should match; "no rule" is an error whose cause no rule knows, "none" a line that is no error.
+`expected` is the rule that should match; "no rule" is an error whose cause no rule knows, "none" a line that isn't an error.
 Don't change a rule because of this set: add lines of newer issues instead.
 """
 

@@ -96,7 +96,7 @@ def _cell(text: str) -> str:
 
 
 def _named(facts: Facts) -> dict[str, str]:
-    """The facts that tell environments apart, as texts; what changes by itself, such as free memory, is in checks."""
+    """The facts that tell environments apart, as texts; what varies, such as free memory, is in checks."""
     rows: dict[str, str] = {}
 
     def add(name: str, value: object) -> None:

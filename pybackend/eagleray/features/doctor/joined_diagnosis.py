@@ -25,7 +25,7 @@ def with_nodes(diagnosis: Diagnosis, folder: Path) -> Diagnosis:
 def joined(logs: Diagnosis, nodes: Diagnosis) -> Diagnosis:
     """Causes in logs first, then those of nodes, then what follows.
 
-    A warning about a node is no reason for an error in the logs: the sentence is that of an error.
+    A warning about a node doesn't explain an error in the logs: the sentence is that of an error.
     """
     primary = [cause for cause in logs.causes if not cause.secondary]
     secondary = [cause for cause in logs.causes if cause.secondary]

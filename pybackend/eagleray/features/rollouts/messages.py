@@ -68,7 +68,7 @@ class DumpToSave:
 class ReplayRequest:
     """What trains on a saved batch: a script for AReaL, with `config`; the `command` of the training for verl.
 
-    `replace`: a script that exists is written anew.
+    `replace`: an existing script is overwritten.
     """
 
     framework: Literal["areal", "verl"]
@@ -97,7 +97,7 @@ class ProgramText:
 
 @frozen
 class AgentClasses:
-    """The agents of a file, from top to bottom; None while its text is no valid Python."""
+    """The agents of a file, from top to bottom; None while its text isn't valid Python."""
 
     classes: tuple[AgentClass, ...] | None
 

@@ -96,7 +96,7 @@ def result_rules(value: Any, ids: Collection[str], has_responses: bool) -> list[
 
 
 def reward_of(value: Any) -> float | None:
-    """The sum of a dictionary's rewards, as the framework's total; None for what is no finite reward."""
+    """The sum of a dictionary's rewards, as the framework's total; None for what isn't a finite reward."""
     numbers = list(value.values()) if isinstance(value, dict) else [value]
     if not numbers or not all(map(_is_number, numbers)):
         return None

@@ -53,7 +53,7 @@ class ItemRun:
         self.error = described(error)
 
     def ended(self, outcome: str, location: dict[str, Any] | None = None) -> None:
-        """It didn't end by itself: "timeout" or "cancelled"."""
+        """It was ended: "timeout" or "cancelled"."""
         self.outcome = outcome
         self.location = location
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class NotLoaded(Exception):
-    """Why there is no agent: `reason` names the case, `error` is the exception of the user's code, if any."""
+    """Why no agent could be loaded: `reason` names the case, `error` is the exception of the user's code, if any."""
 
     def __init__(self, reason: str, error: BaseException | None = None) -> None:
         super().__init__(reason)

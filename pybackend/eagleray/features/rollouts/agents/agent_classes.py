@@ -12,7 +12,7 @@ _PASSED = frozenset({"base_url", "api_key", "http_client"})
 
 
 def agent_classes(text: str) -> tuple[AgentClass, ...] | None:
-    """The classes that a framework would run, from top to bottom; None while the text is no valid Python."""
+    """The classes that a framework would run, from top to bottom; None while the text isn't valid Python."""
     try:
         module = ast.parse(text)
     # Also for null bytes, and for code that is nested too deeply.

@@ -35,7 +35,7 @@ FORMAT = 1
 
 
 class TraceFile:
-    """Private to the user, since prompts may be; `async with` creates the file anew and closes it.
+    """Private to the user, since prompts may be; `async with` replaces the file and closes it.
 
     A thread opens and writes it: a home on a network may be slow, and events come in an event loop.
     """

@@ -81,7 +81,7 @@ class LineIndex:
 
     @property
     def has_unfinished(self) -> bool:
-        """Whether the last line is no item yet."""
+        """Whether the last line isn't an item yet."""
         return not self._rest_is_blank
 
     def refresh(self) -> bool:
