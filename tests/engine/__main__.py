@@ -52,7 +52,7 @@ def _parameters(arguments: argparse.Namespace, model: Path) -> xllamacpp.CommonP
     parameters.port = arguments.port
     parameters.hostnames = [arguments.host]
     parameters.n_parallel = _SLOTS
-    parameters.n_ctx = _SLOTS * _CONTEXT_OF_A_SLOT
+    parameters.n_ctx = _SLOTS * arguments.slot_context
     parameters.warmup = False
     # Threads that spin for work make it twenty times as slow on two cores.
     for cpu in (parameters.cpuparams, parameters.cpuparams_batch):
@@ -77,6 +77,9 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.engine")
     parser.add_argument("--port", type=int, default=0, help="0: a free one, which is printed")
     parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument(
+        "--slot-context", type=int, default=_CONTEXT_OF_A_SLOT, help="65536: 2 GB of memory"
+    )
     parser.add_argument("--model", type=Path, help="a GGUF file in place of the tests' model")
     parser.add_argument("--flash-attention", choices=["auto", "off"], default="auto")
     parser.add_argument("--noise", type=float, default=0.0, help="0.01: weights off by 1 %%")

@@ -128,6 +128,16 @@ test("starting a server keeps its command and uses its variables when it is read
   assert.equal(items[0]?.value, "vllm serve Qwen/Q");
 });
 
+test("servers of frameworks are proposed, too", async () => {
+  editor.answer = () => undefined;
+  await editor.commands.get(COMMANDS.startServer)?.();
+  const items = editor.asked[0]?.options["items"] as readonly { label: string; value: string }[];
+  const values = new Map(items.map(({ label, value }) => [label, value]));
+  const module = "areal.experimental.inference_service.sglang.launch_server";
+  assert.equal(values.get("AReaL (SGLang)"), `python -m ${module} --model-path MODEL`);
+  assert.equal(values.get("NeMo RL (vLLM)"), "uv run --extra vllm vllm serve MODEL");
+});
+
 test("a server starts on the host that is selected", async () => {
   typing("vllm serve Qwen/Q", "gpu1");
   await editor.commands.get(COMMANDS.startServer)?.();
@@ -187,6 +197,14 @@ test("a server that already runs is added with its key, and used", async () => {
   assert.deepEqual(fake.sidecar.sentTo(REMOVE), [{ name: "there" }]);
   assert.deepEqual(fake.app.addedServers.value, []);
   assert.equal(fake.terminalVariables.values.size, 0);
+});
+
+test("terminals get the new address of a server that keeps running", async () => {
+  await started();
+  const moved = "http://127.0.0.1:41001/v1";
+  fake.sidecar.on(VARIABLES, () => ({ variables: { OPENAI_BASE_URL: moved } }));
+  await list(server("ready", { url: moved }));
+  assert.equal(fake.terminalVariables.values.get("OPENAI_BASE_URL"), moved);
 });
 
 test("the variables of a server that stops are removed", async () => {

@@ -47,6 +47,19 @@ def words(command: str, **environ: str) -> tuple[str, str, int, str, str]:
             ("sglang", LOOPBACK, 3, "", ""),
         ),
         (
+            "python3 -m areal.experimental.inference_service.sglang.launch_server --model-path m",
+            ("sglang", f"{LOOPBACK} --port 30000", 30000, "", "--config"),
+        ),
+        (
+            "python3 -m areal.engine.vllm_ext.areal_vllm_server --model m --port 12000",
+            ("vllm", LOOPBACK, 12000, "VLLM_API_KEY", ""),
+        ),
+        (
+            # Its servers have addresses of their own, and take no such options.
+            "python -m areal.infra.launcher.local x.py --config c.yaml allocation_mode=sglang:d1",
+            ("", "", 0, "", ""),
+        ),
+        (
             "llama-server -m m.gguf",
             ("llama.cpp", f"{LOOPBACK} --port 8080", 8080, "LLAMA_API_KEY", ""),
         ),
@@ -82,6 +95,11 @@ def test_variable_of_the_user_gets_the_key() -> None:
         ("vllm serve Qwen/Qwen3-0.6B --port 1", "Qwen/Qwen3-0.6B"),
         ("vllm serve --model Qwen/Qwen3-0.6B", "Qwen/Qwen3-0.6B"),
         ("python -m sglang.launch_server --model-path /models/q", "/models/q"),
+        ("python -m areal.engine.vllm_ext.areal_vllm_server --model /models/q", "/models/q"),
+        (
+            "python -m areal.experimental.inference_service.sglang.launch_server --model-path=/m/q",
+            "/m/q",
+        ),
         ("llama-server -m q.gguf", "q.gguf"),
         ("llama-server", ""),
     ],

@@ -60,6 +60,14 @@ def nobody(port: int) -> str:
             "This machine has too little free memory for Qwen/Q.",
         ),
         (
+            "0.2 E ggml_aligned_malloc: insufficient memory (attempted to allocate 2048.00 MB)",
+            "This machine has too little free memory for Qwen/Q.",
+        ),
+        (
+            "llama_model_load: error loading model: unable to allocate CUDA0 buffer",
+            FULL_GPU,
+        ),
+        (
             "huggingface_hub.errors.GatedRepoError: 401 Client Error.",
             "Hugging Face refuses access to Qwen/Q.",
         ),

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from attrs import evolve
 from eagleray.common.errors import EaglerayError
+from eagleray.common.route_errors import port_taken
 from eagleray.features.inference.servers import base_url, server_host
 from eagleray.features.inference.sockets import ServerAddress
 from eagleray.features.runs.model import RunState
 from eagleray.protocol.route_spec import RouteSpec
-from eagleray.supervisor.server_places import JobPlace, SlurmPort, printed_port
+from eagleray.supervisor.server_places import JobPlace, LocalPort, SlurmPort, printed_port
 
 RUNNING = RunState("running", 1.0, external_id="77")
 ADDRESS = ServerAddress("127.0.0.1", 5000)
@@ -73,7 +74,7 @@ async def test_slurm_job_is_reached_on_its_first_node_at_the_same_local_port() -
         return "127.0.0.1:41000"
 
     queue: Any = Queue()
-    port = SlurmPort(queue, "login", open_routes)
+    port = SlurmPort(queue, "login", LocalPort(open_routes))
     assert [await port.open("77", 8000) for _ in range(4)] == [
         None,
         None,
@@ -85,6 +86,42 @@ async def test_slurm_job_is_reached_on_its_first_node_at_the_same_local_port() -
         ([route], "127.0.0.1", 8000, 0),
         ([route], "127.0.0.1", 8000, 41000),
     ]
+
+
+async def test_adopted_server_keeps_its_local_port() -> None:
+    requests: list[int | None] = []
+
+    async def open_routes(routes: list[RouteSpec], host: str, port: int, local: int | None) -> str:
+        requests.append(local)
+        return f"127.0.0.1:{local}"
+
+    port = LocalPort(open_routes, "http://127.0.0.1:41000/v1")
+    assert await port.open(RouteSpec("gpu1"), 8000) == ServerAddress("127.0.0.1", 41000)
+    assert requests == [41000]
+
+
+async def test_adopted_server_gets_another_port_if_its_own_was_taken() -> None:
+    requests: list[int | None] = []
+
+    async def open_routes(routes: list[RouteSpec], host: str, port: int, local: int | None) -> str:
+        requests.append(local)
+        if local == 41000:
+            raise port_taken(41000, "Address already in use")
+        return "127.0.0.1:41001"
+
+    port = LocalPort(open_routes, "http://127.0.0.1:41000/v1")
+    opened = [await port.open(RouteSpec("gpu1"), 8000) for _ in range(2)]
+    assert opened == [ServerAddress("127.0.0.1", 41001)] * 2
+    assert requests == [41000, 0, 41001]
+
+
+async def test_unreachable_host_is_not_tried_at_another_port() -> None:
+    async def open_routes(routes: list[RouteSpec], host: str, port: int, local: int | None) -> str:
+        raise EaglerayError("link-lost", "Lost connection.")
+
+    with pytest.raises(EaglerayError) as failed:
+        await LocalPort(open_routes, "http://127.0.0.1:41000/v1").open(RouteSpec("gpu1"), 8000)
+    assert failed.value.code == "link-lost"
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ class Server:
         self._addresses = addresses
         self.requests: list[tuple[float, str]] = []
         self.began = 0.0
+        self.token_at = 0.0
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time() - self.began
@@ -57,24 +58,28 @@ class Server:
     async def first_token(
         self, url: str, *, named: str = "", on_demand: bool = False
     ) -> FirstToken:
-        return self._token
+        return self._token if self._now() >= self.token_at else FirstToken("waiting")
 
     async def end_rest(self) -> None: ...
 
     async def close(self) -> None: ...
 
 
-def record_of(folder: Path, plan: RunPlan = PLAN) -> RunRecord:
-    record = RunRecords(folder).create(plan, RUNNING)
+def record_of(folder: Path, plan: RunPlan = PLAN, state: RunState = RUNNING) -> RunRecord:
+    record = RunRecords(folder).create(plan, state)
     record.write_server_key("sk-k")
     return record
 
 
 def watched(
-    folder: Path, server: Server, seconds: float, plan: RunPlan = PLAN
+    folder: Path,
+    server: Server,
+    seconds: float,
+    plan: RunPlan = PLAN,
+    state: RunState = RUNNING,
 ) -> list[tuple[float, ServerStatus]]:
     """The changes of its status within that time, each with the moment at which it was reported."""
-    record = record_of(folder, plan)
+    record = record_of(folder, plan, state)
     assert plan.server
     changes: list[tuple[float, ServerStatus]] = []
 
@@ -137,6 +142,48 @@ def test_server_without_tokens_says_what_it_answers(tmp_path: Path) -> None:
     server = Server(lambda now, _: "ok", FirstToken("no-token", "m", "HTTP 404"))
     changes = watched(tmp_path, server, 1.0)
     assert changes[0][1].reason == "The server generates no token: HTTP 404"
+
+
+def test_ten_minutes_of_loading_are_only_a_start(tmp_path: Path) -> None:
+    """Nothing listens, then it isn't ready, and then its first token is refused for a while."""
+
+    def health(now: float, _: ServerAddress) -> Health:
+        return "closed" if now < 400.0 else ("waiting" if now < 590.0 else "ok")
+
+    server = Server(health)
+    server.token_at = 600.0
+    changes = watched(tmp_path, server, 900.0)
+    assert phases(changes) == ["starting", "ready"]
+    assert changes[0][1].url == ADDRESS.url
+    assert 600.0 <= changes[1][0] <= 600.2
+
+
+def test_adopted_server_is_ready_at_its_new_address(tmp_path: Path) -> None:
+    """The port of the earlier supervisor has ended with that one."""
+    before = evolve(RUNNING, server=ServerStatus("ready", OTHER.url, "m"))
+    server = Server(lambda now, _: "ok")
+    changes = watched(tmp_path, server, 60.0, state=before)
+    assert phases(changes) == ["ready"]
+    assert (changes[0][0], changes[0][1].url) == (0.0, ADDRESS.url)
+
+
+def test_adopted_server_is_not_ready_before_it_is_reached(tmp_path: Path) -> None:
+    state = evolve(RUNNING, server=ServerStatus("ready", ADDRESS.url, "m"))
+    server = Server(lambda now, _: "ok")
+    assert PLAN.server
+    watch = ServerWatch(record_of(tmp_path, state=state), PLAN.server, server, server)
+    status = watch.update(RUNNING).server
+    assert status
+    assert (status.phase, status.url) == ("unhealthy", ADDRESS.url)
+    assert status.reason == f"The server doesn't answer {ADDRESS.url}."
+
+
+def test_adopted_server_is_ready_once_it_answers(tmp_path: Path) -> None:
+    before = evolve(RUNNING, server=ServerStatus("ready", ADDRESS.url, "m"))
+    server = Server(lambda now, _: "closed" if now < 100.0 else "ok")
+    changes = watched(tmp_path, server, 130.0, state=before)
+    assert phases(changes) == ["ready"]
+    assert 100.0 <= changes[0][0] <= 115.0
 
 
 def test_port_of_collectives_is_left_alone(tmp_path: Path) -> None:

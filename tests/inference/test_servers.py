@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import socket
 import stat
@@ -12,6 +13,7 @@ import sys
 import threading
 import urllib.request
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +22,11 @@ import pytest
 from eagleray.app import App, Settings, build_app
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import host_name
+from eagleray.features.inference import messages as inference
 from eagleray.features.inference.model import InferenceServer
 from eagleray.features.inference.probing import ServerProbe
 from eagleray.features.inference.servers import ServerRequest
+from eagleray.features.runs import messages as runs
 from eagleray.features.runs.adapter_gateway import AdapterRunGateway
 from eagleray.features.runs.model import RunPlan, RunState, ServerPlan
 from eagleray.features.runs.records import RunRecords
@@ -33,6 +37,7 @@ from tests.asked import ask
 from tests.engine.fixtures import engine_command
 from tests.ray_cluster import REPOSITORY, temporary_home, wait_for
 from tests.runs.terminal import Terminal, eagleray
+from tests.sidecar.stdio_client import sidecar
 
 KEY_ENV = ("--key-env", "LLAMA_API_KEY")
 
@@ -188,6 +193,17 @@ def test_missing_model_is_said_with_the_last_lines(home: Path) -> None:
     assert listed("wrong")["state"] == "failed"
 
 
+def test_server_without_memory_says_so(home: Path, model: Path) -> None:
+    """Its limit leaves room for the program, and none for the 2 GB of its context."""
+    limit = ["bash", "-c", 'ulimit -v 2097152; exec "$0" "$@"']
+    engine = engine_command("--model", str(model), "--slot-context", "65536")
+    terminal = Terminal(
+        REPOSITORY, "serve", "start", "--name", "large", *KEY_ENV, "--", *limit, *engine
+    )
+    assert terminal.code() == 1
+    assert "This machine has too little free memory for The model." in terminal.errors()
+
+
 def test_killed_server_fails_and_restarts_with_port_and_key(home: Path, model: Path) -> None:
     """It is killed while it generates; its run says so, and another one takes its place."""
     before = start("killed", free_port(), model)
@@ -253,6 +269,39 @@ def test_added_server_is_listed_and_forgotten(started: dict[str, Any]) -> None:
     assert listed("shared")["state"] == "ready"
 
 
+async def test_two_windows_use_one_server(home: Path, model: Path) -> None:
+    """One starts it, the other gets its variables; the second stops it, and the first is told of it."""
+    port = free_port()
+    command = shlex.join(engine_command("--port", str(port), "--model", str(model)))
+    async with sidecar() as first, sidecar() as second:
+        for window in (first, second):
+            await window.initialize()
+        request = {"command": command, "cwd": str(REPOSITORY), "name": "both"}
+        run = (await first.result(inference.START, request))["run"]
+        for window in (first, second):
+            await window.heard(runs.CHANGED, partial(is_server, run, "ready"))
+        of_each = [
+            (await window.result(inference.VARIABLES, {"name": "both"}))["variables"]
+            for window in (first, second)
+        ]
+        assert of_each[0] == of_each[1]
+        assert of_each[0]["OPENAI_BASE_URL"] == f"http://127.0.0.1:{port}/v1"
+        # The end of the window that has started it leaves it to the other.
+        assert await first.end() == 0
+        listed = (await second.result(inference.LIST))["servers"]
+        assert ("both", "ready") in [(row["name"], row["state"]) for row in listed]
+        await second.result(runs.STOP, {"id": run, "confirmed": False})
+        await second.heard(runs.CHANGED, partial(is_server, run, "stopped"))
+    async with sidecar() as third:
+        await third.initialize()
+        listed = (await third.result(inference.LIST))["servers"]
+        assert ("both", "stopped") in [(row["name"], row["state"]) for row in listed]
+
+
+def is_server(run: str, state: str, changed: Any) -> bool:
+    return any(row["id"] == run and row["server"]["state"] == state for row in changed["runs"])
+
+
 async def test_name_of_a_live_server_is_refused(started: dict[str, Any]) -> None:
     request = ServerRequest(["python", "x"], str(REPOSITORY), name="shared")
     with pytest.raises(EaglerayError) as refused:
@@ -314,6 +363,6 @@ async def test_server_never_stops_at_a_breakpoint_of_its_window(tmp_path: Path) 
     plan = RunPlan("command", ("x",), "/w", "x", workspace="/w", server=ServerPlan("x"))
     run = records.create(plan, RunState("running", 1.0, host=host_name()))
     run.lock()
-    runs = Runs(records, AdapterRunGateway(None))
-    await runs.set_breakpoints("/w", [Breakpoint("/w/a.py", [LineBreakpoint(3)])])
+    all_runs = Runs(records, AdapterRunGateway(None))
+    await all_runs.set_breakpoints("/w", [Breakpoint("/w/a.py", [LineBreakpoint(3)])])
     assert run.plan().breakpoints == ()

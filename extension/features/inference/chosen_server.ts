@@ -84,7 +84,9 @@ export class ChosenServer implements Disposable, vscode.DebugConfigurationProvid
     if (name === "" || run === undefined) {
       return name;
     }
-    return UP.includes(run.server?.state ?? "") ? `${name} ${run.id}` : "";
+    // A supervisor that adopts a server may have to open another port.
+    const { state = "", url } = run.server ?? {};
+    return UP.includes(state) ? `${name} ${run.id} ${url}` : "";
   }
 
   private async read(name: string): Promise<Variables> {

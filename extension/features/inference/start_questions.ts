@@ -13,7 +13,13 @@ const TEMPLATES: readonly (readonly [engine: Verbatim, command: Verbatim])[] = [
   ["vLLM", "vllm serve MODEL"],
   ["SGLang", "python -m sglang.launch_server --model-path MODEL"],
   ["llama.cpp", "llama-server --model MODEL.gguf"],
+  [
+    "AReaL (SGLang)",
+    "python -m areal.experimental.inference_service.sglang.launch_server --model-path MODEL",
+  ],
+  ["AReaL (vLLM)", "python -m areal.engine.vllm_ext.areal_vllm_server --model MODEL"],
   ["Transformers", "transformers serve MODEL"],
+  ["NeMo RL (vLLM)", "uv run --extra vllm vllm serve MODEL"],
 ];
 const LONGEST_LABEL = 80;
 

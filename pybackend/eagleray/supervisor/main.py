@@ -37,13 +37,13 @@ from eagleray.ray.dashboard import Dashboard
 from eagleray.supervisor.launchers.factory import LauncherFactory
 from eagleray.supervisor.run_watch import RunWatch
 from eagleray.supervisor.server_places import (
-    HostPort,
     JobPlace,
     LocalPlace,
+    LocalPort,
     ServerPlace,
     SlurmPort,
 )
-from eagleray.supervisor.server_watch import ServerWatch
+from eagleray.supervisor.server_watch import ServerWatch, status_at_adoption
 from eagleray.supervisor.stuck_watch import StuckWatch
 from eagleray.supervisor.supervisor import RunSupervisor
 from eagleray.tools.processes import born
@@ -106,7 +106,10 @@ async def _supervise(record: RunRecord, access: dict[str, Any]) -> None:
 
 def _adopted(state: RunState) -> RunState:
     """The state of an orphaned run that has a supervisor again; a caller that stops it waits for this change."""
-    return evolve(state, phase="running", note="") if state.phase == "unwatched" else state
+    server = status_at_adoption(state.server) if state.server else None
+    is_orphan = state.phase == "unwatched"
+    adopted = evolve(state, phase="running", note="") if is_orphan else state
+    return evolve(adopted, server=server)
 
 
 def _home(parts: App, record: RunRecord) -> HomeCluster:
@@ -166,13 +169,15 @@ def _server_place(parts: App, record: RunRecord, plan: RunPlan, port: int) -> Se
     async def open_routes(routes: list[RouteSpec], host: str, port: int, local: int | None) -> str:
         return (await parts.adapters.routes.open_socket(routes, host, port, local)).socket
 
+    status = record.state().server
+    local = LocalPort(open_routes, status.url if status else "")
     if plan.kind == "sbatch":
-        slurm = SlurmPort(parts.queue, login_of(plan), open_routes)
+        slurm = SlurmPort(parts.queue, login_of(plan), local)
         return JobPlace(port, record.output, slurm.open)
     ssh, job = place_of(plan)
     if not job:
-        return JobPlace(port, record.output, HostPort(ssh, open_routes).open)
-    slurm = SlurmPort(parts.queue, ssh, open_routes)
+        return JobPlace(port, record.output, lambda pid, port: local.open(RouteSpec(ssh), port))
+    slurm = SlurmPort(parts.queue, ssh, local)
     return JobPlace(port, record.output, lambda pid, port: slurm.open(job, port))
 
 

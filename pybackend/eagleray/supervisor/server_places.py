@@ -10,10 +10,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import urlsplit
 
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
 from eagleray.common.retry import JOB_STATE, SERVER_IN_JOB, SERVER_START, PollSchedule
+from eagleray.features.inference.engines import LOOPBACK
 from eagleray.features.inference.failures import last_text
 from eagleray.features.inference.owners import owner_of_port
 from eagleray.features.inference.sockets import ProgramSockets, ServerAddress
@@ -140,38 +142,42 @@ class JobPlace:
 OpenRoutes = Callable[[list[RouteSpec], str, int, "int | None"], Awaitable[str]]
 
 
+class LocalPort:
+    """A port of 127.0.0.1 that leads to a server behind a route.
+
+    It is the same each time, since programs that are being debugged have it in their environment: also for another adapter,
+    and for the next supervisor, which gets the `last` address of the server.
+    """
+
+    def __init__(self, open_routes: OpenRoutes, last: str = "") -> None:
+        self._open_routes = open_routes
+        self._port = urlsplit(last).port or 0
+
+    async def open(self, route: RouteSpec, port: int) -> ServerAddress:
+        """Another port if that has been taken meanwhile."""
+        try:
+            socket = await self._open_routes([route], LOOPBACK, port, self._port)
+        except EaglerayError as error:
+            if error.code != "port-taken" or not self._port:
+                raise
+            socket = await self._open_routes([route], LOOPBACK, port, 0)
+        self._port = int(socket.rpartition(":")[2])
+        return ServerAddress(LOOPBACK, self._port)
+
+
 class SlurmPort:
     """Opens ports on the first node of a SLURM job, on which its script runs; `ssh` is the login node, "" for this machine."""
 
-    def __init__(self, queue: SlurmQueue, ssh: str, open_routes: OpenRoutes) -> None:
+    def __init__(self, queue: SlurmQueue, ssh: str, local: LocalPort) -> None:
         self._queue = queue
         self._ssh = ssh
-        self._open_routes = open_routes
-        self._local = 0
+        self._local = local
 
     async def open(self, job: str, port: int) -> ServerAddress | None:
         listed = (await self._queue.get(self._ssh, JOB_STATE.interval_s(0.0))).job(job)
         if listed is None or listed.state != "running" or not listed.nodelist:
             return None
-        route = RouteSpec(self._ssh, job, expand(listed.nodelist)[0])
-        socket = await self._open_routes([route], "127.0.0.1", port, self._local)
-        # The same port again, should the adapter have to open it a second time.
-        self._local = int(socket.rpartition(":")[2])
-        return ServerAddress("127.0.0.1", self._local)
-
-
-class HostPort:
-    """Opens ports of an ssh host."""
-
-    def __init__(self, ssh: str, open_routes: OpenRoutes) -> None:
-        self._ssh = ssh
-        self._open_routes = open_routes
-        self._local = 0
-
-    async def open(self, pid: str, port: int) -> ServerAddress:
-        socket = await self._open_routes([RouteSpec(self._ssh)], "127.0.0.1", port, self._local)
-        self._local = int(socket.rpartition(":")[2])
-        return ServerAddress("127.0.0.1", self._local)
+        return await self._local.open(RouteSpec(self._ssh, job, expand(listed.nodelist)[0]), port)
 
 
 def printed_port(output: Path) -> int:

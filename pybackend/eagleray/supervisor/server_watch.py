@@ -63,7 +63,7 @@ class ServerWatch:
         self.on_news = on_news
         self._now = now
         self._state = record.state()
-        self._status = self._state.server or ServerStatus("starting")
+        self._status = status_at_adoption(self._state.server or ServerStatus("starting"))
         self._since = now()
         self._silences = 0
         self._foreign: dict[ServerAddress, int] = {}
@@ -167,3 +167,10 @@ class ServerWatch:
             self._since = self._now()
         self._status = status
         self.on_news()
+
+
+def status_at_adoption(last: ServerStatus) -> ServerStatus:
+    """The status of a server whose earlier supervisor has ended, and with it the port that led there."""
+    if last.phase != "ready":
+        return last
+    return evolve(last, phase="unhealthy", reason=no_answer(last.url))

@@ -2,7 +2,9 @@
 
 Sources: vLLM 0.32 (`vllm serve --help`: host is every address by default; VLLM_API_KEY), SGLang 0.5 (server_args.py: host
 127.0.0.1, `--config FILE.yaml` since 0.5.3), llama.cpp b6800 (tools/server/README.md: LLAMA_API_KEY), transformers 5.23
-(`transformers serve --help`: localhost:8000, no key, models are loaded by the first request that names them).
+(`transformers serve --help`: localhost:8000, no key, models are loaded by the first request that names them).  AReaL's own
+servers are those of SGLang and vLLM with further paths, and take their arguments (areal/api/cli_args.py, 4aef98d8, 2026-05:
+what its schedulers start).
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ ENGINES = (
         "vllm",
         8000,
         (("vllm", "serve"),),
-        ("vllm.entrypoints.openai.api_server",),
+        ("vllm.entrypoints.openai.api_server", "areal.engine.vllm_ext.areal_vllm_server"),
         key_variable="VLLM_API_KEY",
         models=("--model", ""),
     ),
@@ -51,7 +53,10 @@ ENGINES = (
         "sglang",
         30000,
         (("sglang", "serve"),),
-        ("sglang.launch_server",),
+        (
+            "sglang.launch_server",
+            "areal.experimental.inference_service.sglang.launch_server",
+        ),
         key_option="--config",
         models=("--model-path", "--model"),
     ),

@@ -43,6 +43,19 @@ RULES = (
         r"GatedRepoError|gated repo|401 Client Error.{0,200}huggingface",
         later("Hugging Face refuses access to {model}."),
     ),
+    # llama.cpp says after it that the model can't be loaded.
+    _rule(
+        r"CUDA out of memory|CUDA error: out of memory|torch\.(?:cuda\.)?OutOfMemoryError|HIP out of memory"
+        r"|cudaMalloc failed: out of memory|No available memory for the cache blocks"
+        r"|less than desired GPU memory utilization|Not enough memory.{0,80}mem[-_]fraction"
+        r"|cuMemCreate.{0,80}OUT_OF_MEMORY|(?:failed|unable) to allocate (?:CUDA|ROCm|HIP|Vulkan|SYCL|Metal)",
+        later("The GPU has too little free memory for {model}."),
+    ),
+    _rule(
+        r"MemoryError|Cannot allocate memory|std::bad_alloc|DefaultCPUAllocator: (?:not enough|can't allocate)"
+        r"|insufficient memory \(attempted to allocate|failed to allocate (?:CPU )?buffer",
+        later("This machine has too little free memory for {model}."),
+    ),
     _rule(
         r"is not a local folder and is not a valid model|Repo id must|Repository Not Found"
         r"|RepositoryNotFoundError|HFValidationError|Invalid repository ID or local directory"
@@ -51,17 +64,6 @@ RULES = (
         r"|No such file or directory.{0,200}(?:gguf|safetensors|config\.json|model)"
         r"|model.{0,120}(?:does not exist|not found)",
         later("{model} wasn't found, or isn't a model."),
-    ),
-    _rule(
-        r"CUDA out of memory|CUDA error: out of memory|torch\.(?:cuda\.)?OutOfMemoryError|HIP out of memory"
-        r"|cudaMalloc failed: out of memory|No available memory for the cache blocks"
-        r"|less than desired GPU memory utilization|Not enough memory.{0,80}mem[-_]fraction"
-        r"|cuMemCreate.{0,80}OUT_OF_MEMORY",
-        later("The GPU has too little free memory for {model}."),
-    ),
-    _rule(
-        r"MemoryError|Cannot allocate memory|std::bad_alloc|DefaultCPUAllocator: (?:not enough|can't allocate)",
-        later("This machine has too little free memory for {model}."),
     ),
     _rule(
         r"unrecognized arguments: --config\b",

@@ -36,10 +36,10 @@ from eagleray.features.inference.errors import (
 )
 from eagleray.features.inference.model import InferenceServer, server_of
 from eagleray.features.inference.owners import is_free, owner_of_port
-from eagleray.features.inference.probing import ServerProbe
+from eagleray.features.inference.probing import FirstToken, ServerProbe
 from eagleray.features.inference.stored import AddedServer, AddedServers
 from eagleray.features.runs.kinds import kind_of, script_at
-from eagleray.features.runs.model import RunPlan, ServerPlan
+from eagleray.features.runs.model import RunPlan, ServerPlan, ServerState
 from eagleray.features.runs.preparing import RunPreparation, RunRequest
 from eagleray.features.runs.run_status import with_current_state
 from eagleray.features.runs.runs import Runs
@@ -51,7 +51,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _KEY = "sk-eagleray-{}"
 # An address that was added, or whose supervisor has ended, is checked when it is listed.
 LIST_HEALTH_S = 2.0
-# One that loads a model for its first request may take longer, and is added all the same.
+# One that loads a model for its first request may take longer: it is added all the same, and tried again when listed.
 ADDED_TOKEN_S = 10.0
 _POLL_S = 0.25
 # Kinds of runs whose ports aren't those of this machine.
@@ -112,7 +112,7 @@ class Servers:
     async def list(self) -> list[InferenceServer]:
         """All servers as they are now."""
         stored = await off_loop(self.stored)
-        return list(await asyncio.gather(*(self._with_current_health(server) for server in stored)))
+        return list(await asyncio.gather(*(self._with_current_state(server) for server in stored)))
 
     async def resolve(self, name_or_url: str) -> InferenceServer:
         """The server of that name, run or URL; a URL that no server has gets the key of OPENAI_API_KEY."""
@@ -121,18 +121,18 @@ class Servers:
             url = base_url(name_or_url)
             for server in stored:
                 if server.url == url and server.is_live:
-                    return await self._with_current_health(server)
+                    return await self._with_current_state(server)
             key = os.environ.get("OPENAI_API_KEY", "")
-            return await self._with_current_health(_unwatched(url, url, key))
+            return await self._with_current_state(_unwatched(url, url, key))
         for server in stored:
             if name_or_url == server.name:
-                return await self._with_current_health(server)
+                return await self._with_current_state(server)
         fitting = [
             server for server in stored if name_or_url and server.run_id.startswith(name_or_url)
         ]
         if len(fitting) != 1:
             raise unknown_server(name_or_url)
-        return await self._with_current_health(fitting[0])
+        return await self._with_current_state(fitting[0])
 
     async def prepare(self, request: ServerRequest) -> ServerStart:
         """The plan; raises if its name or port is taken."""
@@ -234,8 +234,9 @@ class Servers:
         stored = await off_loop(self.stored)
         others = [server for server in stored if server.run_id or server.name != name]
         chosen = _free_name(name or URL(base).host or "server", others, given=bool(name))
-        await self._files.run(partial(self._added.add, AddedServer(chosen, base, key)))
-        return await _with_token(_added(AddedServer(chosen, base, key)))
+        added = await _with_token(AddedServer(chosen, base, key))
+        await self._files.run(partial(self._added.add, added))
+        return _added(added)
 
     def _ports_at(self, place: str, stored: Sequence[InferenceServer]) -> frozenset[int]:
         """The ports of our own live servers there; those of other programs turn out at the start."""
@@ -258,7 +259,7 @@ class Servers:
         if port and not await off_loop(partial(is_free, port)):
             raise server_port_taken(port, await off_loop(partial(owner_of_port, port)))
 
-    async def _with_current_health(self, server: InferenceServer) -> InferenceServer:
+    async def _with_current_state(self, server: InferenceServer) -> InferenceServer:
         """A server that no supervisor watches, with its state now."""
         if server.is_watched or not server.url or not server.is_live:
             return server
@@ -267,27 +268,43 @@ class Servers:
             health = await probe.health(server.url, LIST_HEALTH_S)
         finally:
             await probe.close()
-        return evolve(server, state="ready" if health == "ok" else "unhealthy")
+        added = await off_loop(partial(self._added.named, server.name))
+        if added is None or added.url != server.url:
+            return evolve(server, state="ready" if health == "ok" else "unhealthy")
+        return await self._with_outcome(added, is_healthy=health == "ok")
+
+    async def _with_outcome(self, added: AddedServer, *, is_healthy: bool) -> InferenceServer:
+        """Requests a token if the server hasn't answered since the last one: `/health` doesn't prove that it generates."""
+        if not is_healthy:
+            now = evolve(added, outcome="")
+        elif added.outcome in ("", "waiting"):
+            now = await _with_token(added)
+        else:
+            now = added
+        if now != added:
+            await self._files.run(partial(self._added.note, now))
+        return _added(now)
 
 
-async def _with_token(server: InferenceServer) -> InferenceServer:
-    """A server that no supervisor watches, after a request for one token."""
+async def _with_token(server: AddedServer) -> AddedServer:
+    """The server after a request for one token."""
     probe = ServerProbe(server.api_key)
     try:
         first = await asyncio.wait_for(probe.first_token(server.url), ADDED_TOKEN_S)
     except asyncio.TimeoutError:
-        return evolve(server, reason=no_answer(server.url))
+        first = FirstToken("waiting")
     finally:
         await probe.close()
-    reason = {
-        "token": "",
-        "refused": key_rejected(),
-        "no-token": no_token(first.detail),
-        "waiting": no_answer(server.url),
-    }[first.outcome]
-    return evolve(
-        server, model=first.model, reason=reason, state="unhealthy" if reason else "ready"
-    )
+    return evolve(server, outcome=first.outcome, detail=first.detail, model=first.model)
+
+
+def _added(server: AddedServer) -> InferenceServer:
+    """The server as the last request for a token left it."""
+    reasons = {"token": "", "refused": key_rejected(), "no-token": no_token(server.detail)}
+    reason = reasons.get(server.outcome, no_answer(server.url))
+    listed = _unwatched(server.name, server.url, server.api_key)
+    state: ServerState = "unhealthy" if reason else "ready"
+    return evolve(listed, model=server.model, reason=reason, state=state)
 
 
 def server_host(cluster: str) -> str:
@@ -346,10 +363,6 @@ def base_url(written: str) -> str:
         raise bad_server_url(written)
     path = url.path.rstrip("/")
     return f"{url.origin()}{path if path.endswith('/v1') else f'{path}/v1'}"
-
-
-def _added(server: AddedServer) -> InferenceServer:
-    return _unwatched(server.name, server.url, server.api_key)
 
 
 def _unwatched(name: str, url: str, api_key: str) -> InferenceServer:

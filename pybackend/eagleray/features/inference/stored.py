@@ -19,11 +19,18 @@ log = logging.getLogger(__name__)
 
 @frozen
 class AddedServer:
-    """A server that Eagleray doesn't start; `url` ends with `/v1`."""
+    """A server that Eagleray doesn't start; `url` ends with `/v1`.
+
+    `outcome`, `detail` and `model` are those of the last request for a token; `outcome` is "" until there is one, and
+    again once the server hasn't answered.
+    """
 
     name: str
     url: str
     api_key: str = field(default="", repr=False)
+    outcome: str = ""
+    detail: str = ""
+    model: str = ""
 
 
 class AddedServers:
@@ -48,9 +55,25 @@ class AddedServers:
         )
         return [server for server in servers if server]
 
+    def named(self, name: str) -> AddedServer | None:
+        return next((server for server in self.all() if server.name == name), None)
+
     def add(self, server: AddedServer) -> None:
         """In place of one of that name."""
         self._change(lambda servers: [*(s for s in servers if s.name != server.name), server])
+
+    def note(self, server: AddedServer) -> None:
+        """Stores the outcome, unless its address or key has been changed or removed meanwhile."""
+
+        def noted(stored: AddedServer) -> AddedServer:
+            is_same = (stored.name, stored.url, stored.api_key) == (
+                server.name,
+                server.url,
+                server.api_key,
+            )
+            return server if is_same else stored
+
+        self._change(lambda servers: [noted(stored) for stored in servers])
 
     def remove(self, name: str) -> None:
         self._change(lambda servers: [s for s in servers if s.name != name])
@@ -64,7 +87,8 @@ class AddedServers:
 
 
 def _server(entry: dict[str, Any]) -> AddedServer | None:
-    values = [entry.get(name, "") for name in ("name", "url", "api_key")]
+    names = ("name", "url", "api_key", "outcome", "detail", "model")
+    values = [entry.get(name, "") for name in names]
     return (
         AddedServer(*values)
         if all(isinstance(value, str) for value in values) and values[0] and values[1]
