@@ -7,6 +7,8 @@ import { CHANGED as CLUSTERS } from "../../extension/features/clusters/messages"
 import { register } from "../../extension/features/doctor";
 import { DIAGNOSE } from "../../extension/features/doctor/messages";
 import type { ToDiagnosisPage } from "../../extension/features/doctor/page_messages";
+import { PLAIN } from "../../extension/features/runs/draft";
+import { keepRun } from "../../extension/features/runs/last_options";
 import { LIST as RUNS } from "../../extension/features/runs/messages";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
@@ -16,6 +18,7 @@ import { cluster, clustersOf, job } from "../workers/samples";
 import { cause, diagnosis, evidence } from "./diagnoses";
 
 const COMMAND = "eagleray.diagnose";
+const EDIT = "eagleray.editAndRerun";
 const CLUSTER = cluster();
 const LOG = "/logs/worker-3a.err";
 
@@ -45,6 +48,11 @@ function shown(panel: FakeWebviewPanel): Extract<ToDiagnosisPage, { kind: "diagn
   const message = posted.findLast(({ kind }) => kind === "diagnosis");
   assert.ok(message?.kind === "diagnosis");
   return message;
+}
+
+/** The arguments with which the options of a run were opened. */
+function edited(): unknown[] {
+  return editor.executed.filter(({ command }) => command === EDIT).map(({ args }) => args);
 }
 
 /** What the list of problems has for a file: severity, line from 0, and code. */
@@ -155,6 +163,30 @@ test("a fix is copied", async () => {
   const panel = await opened(Uri.file("/logs"));
   await says(panel, { kind: "copy", text: "ulimit -Sn 65535" });
   assert.equal(editor.clipboard, "ulimit -Sn 65535");
+});
+
+test("“Fix…” opens the options of the diagnosed run with the settings of the cause", async () => {
+  fake.sidecar.on(RUNS, () => ({ runs: [aRun()] }));
+  editor.builtin.set(EDIT, () => undefined);
+  const panel = await opened({ row: "run", run: aRun() }, undefined);
+  await says(panel, { kind: "fix", id: "cuda-oom" });
+  const row = { row: "run", run: aRun(), settings: cause().changes };
+  assert.deepEqual(edited(), [[row]]);
+  await says(panel, { kind: "fix", id: "no such cause" });
+  assert.equal(edited().length, 1);
+});
+
+test("“Fix…” of other logs asks for a run that this workspace has started", async () => {
+  const own = aRun({ id: "own" });
+  fake.sidecar.on(RUNS, () => ({ runs: [aRun({ id: "of a terminal" }), own] }));
+  editor.builtin.set(EDIT, () => undefined);
+  const panel = await opened(Uri.file("/logs"));
+  await says(panel, { kind: "fix", id: "cuda-oom" });
+  assert.match(editor.asked.at(-1)?.text ?? "", /no run to fix/);
+  await keepRun(fake.app, "own", "/work/train.py", PLAIN);
+  editor.answer = ({ options }) => (options["items"] as unknown[])[0];
+  await says(panel, { kind: "fix", id: "cuda-oom" });
+  assert.deepEqual(edited(), [[{ row: "run", run: own, settings: cause().changes }]]);
 });
 
 test("another diagnosis of the same logs replaces the first, with its problems", async () => {

@@ -26,6 +26,15 @@ export function cause(more: Partial<Cause> = {}): Cause {
     files: 1,
     source: "AReaL handling_oom.md",
     settings: { verl: "actor_rollout_ref.rollout.gpu_memory_utilization=0.4" },
+    why: "A rank that ran out of memory closes its connections: the others' collectives time out.",
+    changes: [
+      {
+        where: "override",
+        name: "actor_rollout_ref.rollout.gpu_memory_utilization",
+        value: "0.4",
+        framework: "verl",
+      },
+    ],
     ...more,
   };
 }
@@ -41,6 +50,8 @@ export function consequence(): Cause {
     count: 37,
     files: 37,
     settings: {},
+    why: "gloo waits for its peer: one that has ended or hangs never answers.",
+    changes: [],
   });
 }
 

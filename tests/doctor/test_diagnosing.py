@@ -52,6 +52,37 @@ def test_consequence_without_a_cause_is_the_cause(tmp_path: Path) -> None:
     assert (cause.id, cause.secondary) == ("gloo-timeout", False)
 
 
+def test_cause_says_why_others_follow_from_it(tmp_path: Path) -> None:
+    _write(tmp_path, "a.err", f"2026-11-21 01:25:07 x\n{OOM}")
+    _write(tmp_path, "b.err", f"2026-11-21 01:55:07 x\n{GLOO}")
+
+    diagnosis = _diagnose(tmp_path)
+
+    cause, consequence = diagnosis.causes
+    assert cause.why.startswith("A rank that ran out of memory closes its connections")
+    assert consequence.why.startswith("gloo waits for its peer")
+    lines = texts.lines(diagnosis)
+    assert f"  Why others follow: {cause.why}" in lines
+    assert lines[lines.index("These follow from it:") + 2] == f"    {consequence.why}"
+
+
+def test_error_after_the_consequences_does_not_explain_them(tmp_path: Path) -> None:
+    _write(tmp_path, "a.err", f"2026-11-21 01:25:07 x\n{OOM}")
+    _write(tmp_path, "b.err", f"2026-11-21 01:20:07 x\n{GLOO}")
+
+    cause, _ = _diagnose(tmp_path).causes
+
+    assert (cause.id, cause.why) == ("cuda-oom", "")
+
+
+def test_cause_alone_explains_nothing(tmp_path: Path) -> None:
+    _write(tmp_path, "a.err", OOM)
+
+    (cause,) = _diagnose(tmp_path).causes
+
+    assert cause.why == ""
+
+
 def test_warning_comes_after_an_error(tmp_path: Path) -> None:
     warning = "2026-11-21 01:20:00 Waiting for 4 nodes to be ready, currently 3 nodes available\n"
     _write(tmp_path, "a.out", f"{warning}2026-11-21 01:25:07 E\n{FILES}")

@@ -26,6 +26,33 @@ RULE = {
     "counterexamples": ["reward model returned 0.1 for p-12"],
 }
 
+CHANGE = {"where": "environment", "name": "NCCL_CUMEM_ENABLE", "value": "0"}
+
+
+def test_changes_of_a_framework_can_be_copied(tmp_path: Path) -> None:
+    changes = [
+        CHANGE,
+        {"where": "override", "name": "a.b", "value": "1", "framework": "verl"},
+        {"where": "override", "name": "--c", "value": "2", "framework": "verl"},
+    ]
+
+    (rule,) = read_rules(
+        _file(tmp_path, {**RULE, "changes": changes, "settings": {"NeMo RL": "N=1"}})
+    )
+
+    assert rule.settings == {"verl": "a.b=1 --c 2", "NeMo RL": "N=1"}
+    assert [(change.name, change.framework) for change in rule.changes] == [
+        ("NCCL_CUMEM_ENABLE", ""),
+        ("a.b", "verl"),
+        ("--c", "verl"),
+    ]
+
+
+def test_own_errors_say_why_others_follow() -> None:
+    silent = [rule.id for rule in own_rules() if rule.severity == "error" and not rule.why]
+
+    assert silent == ["debugpy-missing"]
+
 
 def test_own_rules_match_their_examples_and_not_their_counterexamples() -> None:
     results = example_results(own_rules())
@@ -79,6 +106,16 @@ def test_rule_of_a_user_replaces_that_with_the_same_id(own_home: Path, tmp_path:
         ({"examples": "one"}, "examples has no valid value"),
         ({"follows": []}, "follows has no valid value"),
         ({"settings": {"verl": 1}}, "settings has no valid value"),
+        ({"why": ""}, "why has no valid value"),
+        ({"why": "Since {answer}."}, "the pattern has no group answer"),
+        ({"changes": {}}, "changes has no valid value"),
+        ({"changes": [{"where": "environment", "name": "A"}]}, "a change has where, name, value"),
+        ({"changes": [{**CHANGE, "by": "me"}]}, "a change has where, name, value"),
+        ({"changes": [{**CHANGE, "value": 1}]}, "changes must be a list of objects with texts"),
+        ({"changes": [{**CHANGE, "where": "argument"}]}, "where must be one of environment"),
+        ({"changes": [{**CHANGE, "name": "A B"}]}, "A B can't be the name of a setting"),
+        ({"changes": [{**CHANGE, "where": "preset"}]}, "can't be the name of a setting"),
+        ({"changes": [{**CHANGE, "value": "1\n2"}]}, "must be one line"),
     ],
 )
 def test_wrong_rule_is_refused_with_the_reason(

@@ -15,6 +15,7 @@ import {
   type Prepare,
   type SavePreset,
 } from "../../extension/features/presets/messages";
+import type { FixedSetting } from "../../extension/features/presets/fixed_settings";
 import type { ToOptionsPage } from "../../extension/features/presets/options_messages";
 import type { OptionsForm } from "../../extension/features/presets/options_model";
 import { reviewTexts } from "../../extension/features/presets/review_model";
@@ -571,6 +572,73 @@ test("“Edit and Rerun…” opens the page with the options of the run", async
   assert.equal(oncemore.form.args, "--first");
   await editor.run("eagleray.editAndRerun", { row: "run", run: aRun({ id: "of a terminal" }) });
   assert.match(editor.asked.at(-1)?.text ?? "", /Another workspace started this run/);
+});
+
+/** A page with the settings of a fix, of a run that was started with `changes`. */
+async function fixedPage(
+  changes: Partial<OptionsForm>,
+  settings: readonly FixedSetting[],
+): Promise<Page> {
+  const page = await opened("eagleray.debugWithOptions");
+  await page.send("start", changes);
+  page.panel.close();
+  const row = { row: "run", run: aRun({ id: "new" }), settings };
+  return await opened("eagleray.editAndRerun", row);
+}
+
+const LAUNCH_BLOCKING = { where: "environment", name: "CUDA_LAUNCH_BLOCKING", value: "1" } as const;
+const MICRO_BATCH = { where: "override", name: "policy.micro", value: "1" } as const;
+
+test("a fix is shown in the options of the run, and nothing is started", async () => {
+  const page = await fixedPage({ args: "policy.micro=4 x=1", env: "A=1" }, [
+    LAUNCH_BLOCKING,
+    MICRO_BATCH,
+  ]);
+  assert.equal(page.form.args, "policy.micro=1 x=1");
+  assert.equal(page.form.env, "A=1\nCUDA_LAUNCH_BLOCKING=1");
+  const { fix } = page.last("content");
+  assert.deepEqual(fix?.differences, [
+    { name: "CUDA_LAUNCH_BLOCKING", before: undefined, after: "1" },
+    { name: "policy.micro", before: "4", after: "1" },
+  ]);
+  assert.deepEqual([fix.undo.args, fix.undo.env], ["policy.micro=4 x=1", "A=1"]);
+  assert.equal(startedPlans(), 1, "only the run itself");
+  await page.send("start");
+  assert.deepEqual(lastAsked().options?.env, { A: "1", CUDA_LAUNCH_BLOCKING: "1" });
+});
+
+test("a fix has only the settings of the recognised framework", async () => {
+  fake.sidecar.on(CHECK, () => ({
+    problems: [],
+    proposal: proposal({ framework: "verl" }),
+    nsys: "",
+  }));
+  const page = await fixedPage({ args: "" }, [
+    { ...MICRO_BATCH, framework: "AReaL" },
+    { ...MICRO_BATCH, name: "actor.micro", framework: "verl" },
+  ]);
+  assert.equal(page.form.args, "actor.micro=1");
+});
+
+test("without a recognised framework the user selects it, or cancels", async () => {
+  const settings = ["AReaL", "verl"].map((framework) => ({ ...MICRO_BATCH, framework }));
+  fake.sidecar.on(CHECK, () => ({ problems: [], proposal: null, nsys: "" }));
+  editor.answer = ({ kind, options }) =>
+    kind === "pick" ? (options["items"] as string[])[1] : undefined;
+  const page = await fixedPage({ args: "" }, settings);
+  assert.equal(page.form.args, "policy.micro=1");
+  page.panel.close();
+  editor.answer = () => undefined;
+  const count = editor.panels.length;
+  await editor.run("eagleray.editAndRerun", { row: "run", run: aRun({ id: "new" }), settings });
+  assert.equal(editor.panels.length, count);
+});
+
+test("a fix that the run can't have says so", async () => {
+  await opened("eagleray.debugWithOptions").then((page) => page.send("start"));
+  const settings = [{ where: "preset", name: "no_checkpoint", value: "on" }];
+  await editor.run("eagleray.editAndRerun", { row: "run", run: aRun({ id: "new" }), settings });
+  assert.match(editor.asked.at(-1)?.text ?? "", /none of the settings of this fix/);
 });
 
 test("launch.json starts a run, and no session of its own", async () => {

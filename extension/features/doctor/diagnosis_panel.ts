@@ -8,6 +8,7 @@ import { dotted, plain } from "../../common/texts";
 import { PANELS } from "../../contributions";
 import { drawPage } from "../../page_document";
 import { diagnosisTexts } from "./diagnosis_texts";
+import { applyFix } from "./fixing";
 import { problemsOf } from "./log_problems";
 import type { Diagnosis } from "./messages";
 import type { FromDiagnosisPage, StoredDiagnosis, ToDiagnosisPage } from "./page_messages";
@@ -119,10 +120,21 @@ class DiagnosisPanel implements vscode.Disposable {
       case "open":
         await openLogLine(message.path, message.line);
         break;
+      case "fix":
+        await this.fix(message.id);
+        break;
       case "copy":
         await vscode.env.clipboard.writeText(message.text);
         this.post({ kind: "announcement", sentence: vscode.l10n.t("Copied.") });
         break;
+    }
+  }
+
+  private async fix(id: string): Promise<void> {
+    const { target, diagnosis } = this.named;
+    const cause = diagnosis.causes.find((entry) => entry.id === id);
+    if (cause !== undefined) {
+      await applyFix(this.app, target, cause);
     }
   }
 

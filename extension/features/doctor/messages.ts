@@ -15,6 +15,20 @@ export interface FirstProblem {
 }
 
 /**
+ * A setting of a run that a fix changes: its name and new value.
+ *
+ * An override is added to the command as `name=value`, or as `--name value` if it begins with
+ * hyphens.  `framework` is the
+ * one that has it, "" for any.
+ */
+export interface SettingChange {
+  readonly where: "environment" | "override" | "preset";
+  readonly name: string;
+  readonly value: string;
+  readonly framework: string;
+}
+
+/**
  * What is diagnosed: log files and folders of this machine, the output of a run by its ID, or all
  * nodes of a cluster
  * (its ID or address) or of a job of SLURM, with logs as far as they can be read.
@@ -47,7 +61,9 @@ export interface LogEvidence {
  * What a rule has matched: the earliest lines of each file first, of `count` lines in `files`
  * files.
  *
- * `secondary`: it follows from an earlier cause.
+ * `secondary`: it follows from an earlier cause.  `why` says why later errors follow from it, ""
+ * if none do; of a
+ * secondary one, why it follows.  `changes` are settings of a run that fix it.
  */
 export interface Cause {
   readonly id: string;
@@ -60,6 +76,8 @@ export interface Cause {
   readonly files: number;
   readonly source: string;
   readonly settings: Readonly<Record<string, string>>;
+  readonly why: string;
+  readonly changes: readonly SettingChange[];
 }
 
 /** A file that was not read, and why. */

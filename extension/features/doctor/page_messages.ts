@@ -25,4 +25,6 @@ export type ToDiagnosisPage =
 export type FromDiagnosisPage =
   | { readonly kind: "ready" | "again" }
   | { readonly kind: "open"; readonly path: string; readonly line: number }
+  /** The settings of the cause with this ID are applied to a run. */
+  | { readonly kind: "fix"; readonly id: string }
   | { readonly kind: "copy"; readonly text: string };

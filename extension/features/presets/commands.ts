@@ -4,11 +4,19 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import { EaglerayError } from "../../common/errors";
+import { longWork } from "../../dialogs";
 import type { Row } from "../../panel";
 import { draftOf, emptyDraft, NO_PRESET, type Draft } from "../runs/draft";
 import { lastOptions, optionsOfRun } from "../runs/last_options";
 import { NEW_PROFILE } from "../runs/profile_options";
 import type { RunStarter } from "../runs/run_starter";
+import {
+  frameworksOf,
+  settingsFor,
+  withSettings,
+  type FixedDraft,
+  type FixedSetting,
+} from "./fixed_settings";
 import { launch } from "./launch";
 import type { OptionsSection } from "./options_messages";
 import { OptionsPages } from "./options_page";
@@ -46,8 +54,8 @@ export class PresetCommands {
     this.pages.show({ ...draft, profile: draft.profile ?? NEW_PROFILE }, file, ["record"]);
   }
 
-  /** With the options of the run of a row. */
-  editAndRerun(rows: readonly Row[]): void {
+  /** With the options of the run of a row, and the settings of a fix where the row has them. */
+  async editAndRerun(rows: readonly Row[]): Promise<void> {
     const [row] = rows;
     const run = row !== undefined && "run" in row ? row.run.id : "";
     const stored = optionsOfRun(this.app, run);
@@ -59,7 +67,61 @@ export class PresetCommands {
       );
     }
     const { draft, file } = stored;
-    this.pages.show(draft, file, sectionsOf(draft));
+    if (!isFixed(row)) {
+      this.pages.show(draft, file, sectionsOf(draft));
+      return;
+    }
+    const fixed = await this.fixed(draft, row.settings);
+    if (fixed !== undefined) {
+      this.pages.showFixed(fixed, draft, file, sectionsOf(fixed.draft));
+    }
+  }
+
+  /** The draft with the settings that its framework has; undefined when the user cancels. */
+  private async fixed(
+    draft: Draft,
+    settings: readonly FixedSetting[],
+  ): Promise<FixedDraft | undefined> {
+    const framework = await this.frameworkFor(draft, settings);
+    if (framework === undefined) {
+      return undefined;
+    }
+    const own = settingsFor(settings, framework, draft);
+    if (own.length === 0) {
+      throw new EaglerayError(
+        "no-fix",
+        vscode.l10n.t("The run has none of the settings of this fix."),
+        vscode.l10n.t("Copy the setting, and change your program."),
+      );
+    }
+    return withSettings(draft, own);
+  }
+
+  /**
+   * The framework whose settings are applied:
+   *
+   * 1. None where the settings are of any.
+   * 2. As recognised in the run's program.
+   * 3. As the user selects among those that have settings, unless others are of any framework.
+   */
+  private async frameworkFor(
+    draft: Draft,
+    settings: readonly FixedSetting[],
+  ): Promise<string | undefined> {
+    const frameworks = frameworksOf(settings);
+    if (frameworks.length === 0) {
+      return "";
+    }
+    const { proposal } = await longWork(vscode.l10n.t("Preparing the run"), (options) =>
+      this.starting.check(draft, options),
+    );
+    const recognised = proposal?.framework ?? "";
+    const isAnyEnough = settings.some(({ framework = "" }) => framework === "");
+    if (recognised !== "" || isAnyEnough) {
+      return recognised;
+    }
+    const title = vscode.l10n.t("Select the Framework of the Run");
+    return await vscode.window.showQuickPick(frameworks, { title });
   }
 
   revive(panel: vscode.WebviewPanel, state: unknown): void {
@@ -80,6 +142,15 @@ export class PresetCommands {
     const draft = draftOf(args) ?? emptyDraft();
     return { draft: lastOptions(this.app, draft.path) ?? draft, file: draft.path };
   }
+}
+
+/** A row of a run with the settings of a fix, as the doctor passes it. */
+interface FixedRow {
+  readonly settings: readonly FixedSetting[];
+}
+
+function isFixed(row: object | undefined): row is FixedRow {
+  return row !== undefined && "settings" in row && Array.isArray(row.settings);
 }
 
 /** The sections that have something to show. */

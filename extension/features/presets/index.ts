@@ -35,13 +35,7 @@ const TRUSTED: readonly CommandDefinition<PresetCommands>[] = [
       to.profile(args);
     },
   ],
-  [
-    COMMANDS.editAndRerun,
-    "opening the options",
-    (to, rows) => {
-      to.editAndRerun(rows);
-    },
-  ],
+  [COMMANDS.editAndRerun, "opening the options", (to, rows) => to.editAndRerun(rows)],
 ];
 
 /** The parts that main.ts connects with other features. */

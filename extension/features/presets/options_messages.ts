@@ -3,6 +3,7 @@
 import type { RunKind } from "../runs/draft";
 import { WHENS } from "../runs/profile_options";
 import type { ClassMatch } from "../profiling/messages";
+import type { SettingDifference } from "./fixed_settings";
 import type { Change, PresetQuestion } from "./messages";
 import type { Field, OptionsForm } from "./options_model";
 import type { PageTexts } from "./options_texts";
@@ -35,6 +36,12 @@ export interface InterpreterNote {
   readonly state: "ok" | "warning" | "error";
 }
 
+/** What a fix has changed; `undo` are the fields before. */
+export interface PageFix {
+  readonly differences: readonly SettingDifference[];
+  readonly undo: OptionsForm;
+}
+
 export interface PageProblem {
   readonly field: Field;
   readonly text: string;
@@ -65,6 +72,8 @@ export type ToOptionsPage =
       readonly form: OptionsForm;
       readonly open: readonly OptionsSection[];
       readonly facts: PageFacts;
+      /** null: the options are those of the run. */
+      readonly fix: PageFix | null;
     }
   | { readonly kind: "facts"; readonly facts: PageFacts }
   /** The answer to the form of that number. */

@@ -18,6 +18,7 @@ import { keepOptions } from "../runs/last_options";
 import { askForPython, programPython } from "../runs/interpreters";
 import { INTERPRETER } from "../runs/messages";
 import type { RunStarter } from "../runs/run_starter";
+import type { FixedDraft } from "./fixed_settings";
 import { patternsOf } from "./parse_input";
 import { freeName, withConfiguration } from "./launch_file";
 import { LIST_PRESETS, type OptionsCheck, type PresetRow, type Proposal } from "./messages";
@@ -28,6 +29,7 @@ import {
   type FromOptionsPage,
   type InterpreterNote,
   type PageFacts,
+  type PageFix,
   type PageProblem,
   type PathField,
   type OptionsSection,
@@ -44,6 +46,7 @@ export type AfterStart = (run: string, draft: Draft, proposal: Proposal) => Prom
 
 interface PageContent {
   readonly form: OptionsForm;
+  readonly fix?: PageFix;
   readonly open: readonly OptionsSection[];
   readonly after?: AfterStart | undefined;
 }
@@ -60,14 +63,28 @@ export class OptionsPages {
 
   /** Opens the page of a file with the options of `draft`; an open page of that file is filled again. */
   show(draft: Draft, file: string, open: readonly OptionsSection[], after?: AfterStart): void {
-    const content = { form: formOf(draft, file), open, after };
-    const page = [...this.pages].find((entry) => entry.file === file);
+    this.open({ form: formOf(draft, file), open, after });
+  }
+
+  private open(content: PageContent): void {
+    const page = [...this.pages].find((entry) => entry.file === content.form.file);
     if (page !== undefined) {
       page.fill(content);
       return;
     }
     const panel = vscode.window.createWebviewPanel(PANELS.runOptions, "", vscode.ViewColumn.Active);
     this.add(panel, content);
+  }
+
+  /** As `show`, with what a fix has changed of the options of `draft`, which can be undone. */
+  showFixed(
+    { draft: fixed, differences }: FixedDraft,
+    draft: Draft,
+    file: string,
+    open: readonly OptionsSection[],
+  ): void {
+    const undo = formOf(draft, file);
+    this.open({ form: formOf(fixed, file), open, fix: { differences, undo } });
   }
 
   /** A page that was open before the window was reloaded, as it was. */
@@ -239,8 +256,8 @@ class OptionsPage {
       this.post({ kind: "untrusted", texts });
       return;
     }
-    const { form, open } = this.content;
-    this.post({ kind: "content", texts, form, open, facts: this.facts });
+    const { form, open, fix = null } = this.content;
+    this.post({ kind: "content", texts, form, open, facts: this.facts, fix });
     this.python = (await programPython(this.app, draftOfForm(form))).path;
     await this.readPresets();
   }

@@ -16,6 +16,13 @@ export function pageTexts() {
   return {
     title: vscode.l10n.t("Run options"),
     titleOf: vscode.l10n.t("Run options: {0}"),
+    fix: vscode.l10n.t("Changed by the Fix"),
+    fixNote: vscode.l10n.t("Nothing has been started. Check the command below."),
+    fixScript: vscode.l10n.t("The script must pass its arguments on."),
+    notSet: vscode.l10n.t("not set"),
+    changedTo: vscode.l10n.t("{0} → {1}"),
+    undoFix: vscode.l10n.t("Undo Fix"),
+    fixUndone: vscode.l10n.t("The fix was undone."),
     program: vscode.l10n.t("Program"),
     path: vscode.l10n.t("File or module"),
     kind: vscode.l10n.t("Run as"),

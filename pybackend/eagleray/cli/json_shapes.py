@@ -378,13 +378,15 @@ _CAUSE = (
     "files",
     "source",
     "settings",
+    "why",
+    "changes",
 )
 DIAGNOSIS: Shape = {
     **_VERSION,
     "sentence": Field("what a user reads first"),
     "causes": Field(
         f"list of {{{', '.join(_CAUSE)}}}, the earliest first and consequences (secondary) last; evidence is a list of "
-        f"{{{', '.join(_EVIDENCE)}}}",
+        f"{{{', '.join(_EVIDENCE)}}}, changes a list of {{where, name, value, framework}}: settings of a run that fix it",
         "array",
         _CAUSE,
     ),

@@ -9,6 +9,7 @@ import type { Proposal } from "../../../extension/features/presets/messages";
 import { formOf } from "../../../extension/features/presets/options_drafts";
 import type {
   PageFacts,
+  PageFix,
   PagePreview,
   PageProblem,
   ToOptionsPage,
@@ -50,6 +51,14 @@ const FACTS: PageFacts = {
   interpreter: { python: "", text: "3.11.7 · ray 2.60.0 ✓", state: "ok" },
 };
 
+const FIX: PageFix = {
+  differences: [
+    { name: "NCCL_CUMEM_ENABLE", before: undefined, after: "0" },
+    { name: "policy.train_micro_batch_size", before: "4", after: "1" },
+  ],
+  undo: FORM,
+};
+
 interface OptionsState {
   readonly name: string;
   readonly messages: readonly ToOptionsPage[];
@@ -70,7 +79,7 @@ export function optionsStates(): OptionsState[] {
   return [
     {
       name: "checking",
-      messages: [content(FORM, ["breakpoints"])],
+      messages: [{ ...content(FORM, ["breakpoints"]), fix: FIX }],
     },
     {
       name: "ready",
@@ -452,7 +461,7 @@ function content(
   form: OptionsForm,
   open: readonly ("breakpoints" | "shorten" | "record")[],
 ): ToOptionsPage & { readonly kind: "content" } {
-  return { kind: "content", texts: pageTexts(), form, open, facts: FACTS };
+  return { kind: "content", texts: pageTexts(), form, open, facts: FACTS, fix: null };
 }
 
 function checked(problems: readonly PageProblem[], shown: PagePreview | null): ToOptionsPage {

@@ -77,13 +77,32 @@ export class DiagnosisView {
         "div",
         { class: "fix" },
         element("p", {}, element("b", {}, texts.fix), " ", ...withCode(cause.fix)),
+        ...(cause.changes.length > 0 ? [this.fixButton(cause)] : []),
         copy,
       ),
       ...Object.entries(cause.settings).map(([framework, setting]) =>
         this.setting(framework, setting),
       ),
+      ...this.why(cause),
       element("p", { class: "note" }, filled(texts.source, cause.source)),
     );
+  }
+
+  private fixButton({ id, changes }: Cause): HTMLElement {
+    const made = button(this.texts.applyFix, () => {
+      post({ kind: "fix", id });
+    });
+    const settings = changes.map(({ name, value }) => `${name}=${value}`);
+    made.title = filled(this.texts.changes, settings.join(", "));
+    return made;
+  }
+
+  private why({ why, secondary }: Cause): HTMLElement[] {
+    const { texts } = this;
+    const heading = secondary ? texts.whySecondary : texts.why;
+    return why === ""
+      ? []
+      : [element("p", { class: "why" }, element("b", {}, heading), " ", ...withCode(why))];
   }
 
   private setting(framework: string, setting: string): HTMLElement {

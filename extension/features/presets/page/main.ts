@@ -1,12 +1,19 @@
 /** The page “Run options”: keeps the fields, has them checked while they are typed, and starts the run. */
 
 import { filled } from "../../../common/filled";
-import type { FormAction, PageProblem, OptionsSection, ToOptionsPage } from "../options_messages";
+import type {
+  FormAction,
+  PageFix,
+  PageProblem,
+  OptionsSection,
+  ToOptionsPage,
+} from "../options_messages";
 import { mistakesOf, type Field, type OptionsForm } from "../options_model";
 import { commandSection, spokenCommand } from "./command";
 import { button, type Part, type View } from "./controls";
 import { onMessage, openSections, post, saveState, scrollOffset } from "./editor";
 import { element } from "./elements";
+import { fixSection } from "./fix";
 import "./page.css";
 import {
   breakpointsSection,
@@ -42,7 +49,7 @@ class OptionsContent {
   private view: View;
 
   constructor(
-    { texts, form, facts }: ToOptionsPage & { readonly kind: "content" },
+    { texts, form, facts, fix }: ToOptionsPage & { readonly kind: "content" },
     open: readonly OptionsSection[],
   ) {
     this.view = {
@@ -87,7 +94,9 @@ class OptionsContent {
       this.fold(section).open = true;
     }
     this.fold("shorten").append(this.composed);
+    const fixed = fix === null ? [] : [this.fixed(fix, acts)];
     this.parts = [
+      ...fixed,
       programSection(texts, acts),
       breakpoints,
       shorten,
@@ -131,6 +140,15 @@ class OptionsContent {
     page.replaceChildren(root);
     this.refresh();
     this.send("check");
+  }
+
+  private fixed(fix: PageFix, acts: Acts): Part {
+    const part = fixSection(this.texts, acts, fix, () => {
+      part.root.hidden = true;
+      announcement.textContent = this.texts.fixUndone;
+      document.getElementById("args")?.focus();
+    });
+    return part;
   }
 
   get texts(): View["texts"] {

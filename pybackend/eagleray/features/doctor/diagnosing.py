@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from eagleray.common.errors import printable
 from eagleray.common.redact import redact_text
 from eagleray.features.doctor import texts
+from eagleray.features.doctor.consequences import with_consequences
 from eagleray.features.doctor.line_reading import ReadableLog
 from eagleray.features.doctor.literal_scan import Hit, LiteralScan, OnBytes
 from eagleray.features.doctor.log_files import ScannedFile
@@ -187,7 +188,7 @@ class _FileReading:
 
 def _diagnosis(findings: _Findings, checked: Checked) -> Diagnosis:
     causes = sorted((_cause(group) for group in findings.groups.values()), key=_order)
-    causes = _with_secondary(causes)
+    causes = with_consequences(causes)
     unknown = sorted(findings.unknown, key=_place)[:_MOST_UNKNOWN]
     return Diagnosis(
         texts.sentence(causes, unknown, checked), tuple(causes), tuple(unknown), checked
@@ -196,15 +197,6 @@ def _diagnosis(findings: _Findings, checked: Checked) -> Diagnosis:
 
 def _cause(group: _MatchedRule) -> Cause:
     return cause_of(group.match, sorted(group.evidence, key=_place), group.count)
-
-
-def _with_secondary(causes: list[Cause]) -> list[Cause]:
-    """Consequences come last; without a cause of their own, the earliest of them is the cause."""
-    if not causes or any(not cause.secondary and cause.severity == "error" for cause in causes):
-        return sorted(causes, key=lambda cause: cause.secondary)
-    first = next((cause for cause in causes if cause.severity == "error"), causes[0])
-    rest = [cause for cause in causes if cause is not first]
-    return [evolve(first, secondary=False), *rest]
 
 
 def _order(cause: Cause) -> tuple[int, float, str, int]:

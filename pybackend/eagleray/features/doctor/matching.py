@@ -67,6 +67,8 @@ def cause_of(match: Match, evidence: Sequence[LogEvidence], count: int) -> Cause
         len(evidence),
         rule.source,
         rule.settings,
+        filled(rule.why, groups),
+        rule.changes,
     )
 
 

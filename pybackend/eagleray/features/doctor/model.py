@@ -8,6 +8,28 @@ from attrs import field, frozen
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+# A variable of the program, an argument of its command, or the answer to a question of a preset.
+Place = Literal["environment", "override", "preset"]
+PLACES: tuple[Place, ...] = ("environment", "override", "preset")
+
+
+@frozen
+class SettingChange:
+    """A setting of a run that a fix changes: its name and new value.
+
+    An override is added to the command as `name=value`, or as `--name value` if it begins with hyphens.  `framework` is the
+    one that has it, "" for any.
+    """
+
+    where: Place
+    name: str
+    value: str
+    framework: str = ""
+
+    @property
+    def text(self) -> str:
+        """As it is typed."""
+        return f"{self.name}{' ' if self.name.startswith('-') else '='}{self.value}"
 
 
 @frozen
@@ -16,7 +38,8 @@ class Rule:
 
     `pattern` is a regular expression for a part of one line, `literals` the texts of which each match has at least one.
     `meaning` and `fix` are texts with the pattern's named groups as `{name}`.  A `follows` rule is usually the
-    consequence of an earlier failure.  `settings` has the change for a framework by its name, such as `verl`.
+    consequence of an earlier failure.  `why` says how others fail because of it; of a `follows` rule, why it follows.
+    `settings` has the change for a framework by its name, such as `verl`; `changes` are those that can be made in a run.
     `source` says where the rule comes from (repository, version, issue); `examples` are lines that match,
     `counterexamples` lines that don't.
     """
@@ -28,7 +51,9 @@ class Rule:
     source: str
     severity: Severity = "error"
     follows: bool = False
+    why: str = ""
     settings: dict[str, str] = field(factory=dict)
+    changes: tuple[SettingChange, ...] = ()
     examples: tuple[str, ...] = ()
     counterexamples: tuple[str, ...] = ()
     literals: tuple[str, ...] = ()
@@ -66,7 +91,8 @@ class LogEvidence:
 class Cause:
     """What a rule has matched: the earliest lines of each file first, of `count` lines in `files` files.
 
-    `secondary`: it follows from an earlier cause.
+    `secondary`: it follows from an earlier cause.  `why` says why later errors follow from it, "" if none do; of a
+    secondary one, why it follows.  `changes` are settings of a run that fix it.
     """
 
     id: str
@@ -79,6 +105,8 @@ class Cause:
     files: int
     source: str
     settings: dict[str, str] = field(factory=dict)
+    why: str = ""
+    changes: tuple[SettingChange, ...] = ()
 
 
 @frozen

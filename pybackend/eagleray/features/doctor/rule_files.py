@@ -14,15 +14,23 @@ from attrs import frozen
 from eagleray.common.paths import home
 from eagleray.features.doctor.errors import bad_rules
 from eagleray.features.doctor.matching import Matcher, group_names
-from eagleray.features.doctor.model import SEVERITIES, Rule
+from eagleray.features.doctor.model import PLACES, SEVERITIES, Place, Rule, SettingChange
 from eagleray.features.doctor.patterns import PatternError, literals_of
+from eagleray.features.presets.model import ANSWERS
 
 FORMAT = 1
 # In the home, beside presets; a team's own in the workspace.
 _USER_FILE = "doctor-rules.json"
 _REQUIRED = ("id", "pattern", "meaning", "fix", "source")
 _LISTS = ("examples", "counterexamples")
+_CHANGE_FIELDS = {"where", "name", "value", "framework"}
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{1,60}")
+# What may be the name of a setting; its value is a fixed text, never a part of a log.
+_NAMES: dict[Place, re.Pattern[str]] = {
+    "environment": re.compile(r"[A-Za-z_]\w{0,100}"),
+    "override": re.compile(r"(?:[+~]{0,2}|--)[A-Za-z_][\w.@/-]{0,200}"),
+    "preset": re.compile("|".join(sorted(ANSWERS))),
+}
 
 
 class RuleError(ValueError):
@@ -105,10 +113,37 @@ def _rule(entry: Any, index: int) -> Rule:
     try:
         _check_types(entry)
         lists = {key: tuple(entry[key]) for key in _LISTS if key in entry}
-        literals = literals_of(entry["pattern"])
-        return _checked(Rule(**{**entry, **lists}, literals=literals))
+        changes = tuple(_change(value) for value in entry.get("changes", []))
+        settings = {**_settings(changes), **entry.get("settings", {})}
+        own = {**entry, **lists, "changes": changes, "settings": settings}
+        return _checked(Rule(**own, literals=literals_of(entry["pattern"])))
     except (PatternError, RuleError) as error:
         raise RuleError(f"rule {entry.get('id', index + 1)}: {error}") from error
+
+
+def _change(value: Any) -> SettingChange:
+    """Raises RuleError for an entry that names no setting."""
+    if not isinstance(value, dict) or not all(map(_is_text, value.values())):
+        raise RuleError("changes must be a list of objects with texts")
+    if {"where", "name", "value"} - value.keys() or value.keys() - _CHANGE_FIELDS:
+        raise RuleError("a change has where, name, value, and may have a framework")
+    change = SettingChange(**value)
+    if change.where not in PLACES:
+        raise RuleError(f"where must be one of {', '.join(PLACES)}")
+    if not _NAMES[change.where].fullmatch(change.name):
+        raise RuleError(f"{change.name} can't be the name of a setting there")
+    if not change.value.isprintable():
+        raise RuleError(f"the value of {change.name} must be one line")
+    return change
+
+
+def _settings(changes: tuple[SettingChange, ...]) -> dict[str, str]:
+    """The changes of each framework, to be copied."""
+    names = dict.fromkeys(change.framework for change in changes if change.framework)
+    return {
+        name: " ".join(change.text for change in changes if change.framework == name)
+        for name in names
+    }
 
 
 def _check_types(entry: dict[str, Any]) -> None:
@@ -121,6 +156,10 @@ def _check_types(entry: dict[str, Any]) -> None:
             is_right = isinstance(value, list) and all(map(_is_text, value))
         elif key == "settings":
             is_right = isinstance(value, dict) and all(map(_is_text, value.values()))
+        elif key == "changes":
+            is_right = isinstance(value, list)
+        elif key == "why":
+            is_right = _is_text(value)
         elif key == "follows":
             is_right = isinstance(value, bool)
         elif key == "severity":
@@ -140,7 +179,7 @@ def _is_text(value: Any) -> bool:
 def _checked(rule: Rule) -> Rule:
     if not _ID.fullmatch(rule.id):
         raise RuleError("an ID has small letters, digits and hyphens")
-    for name in re.findall(r"\{(\w+)\}", rule.meaning + rule.fix):
+    for name in re.findall(r"\{(\w+)\}", rule.meaning + rule.fix + rule.why):
         if name not in group_names(rule.pattern):
             raise RuleError(f"the pattern has no group {name}")
     return rule

@@ -29,7 +29,10 @@ def lines(diagnosis: Diagnosis) -> list[str]:
             result += [*_cause(cause), ""]
     secondary = [cause for cause in diagnosis.causes if cause.secondary]
     if secondary:
-        result += [t("These follow from it:"), *map(_secondary, secondary), ""]
+        result.append(t("These follow from it:"))
+        for cause in secondary:
+            result += _secondary(cause)
+        result.append("")
     if diagnosis.unknown:
         result += _unknown(diagnosis)
     elif not diagnosis.causes:
@@ -57,16 +60,19 @@ def _cause(cause: Cause) -> list[str]:
         result.append("  " + t("lines: {n}, files: {files}", n=cause.count, files=cause.files))
     result.append("  " + t("Fix: {text}", text=cause.fix))
     result += [f"    {name}: {setting}" for name, setting in cause.settings.items()]
+    if cause.why and not cause.secondary:
+        result.append("  " + t("Why others follow: {text}", text=cause.why))
     return result
 
 
-def _secondary(cause: Cause) -> str:
-    return "  " + t(
+def _secondary(cause: Cause) -> list[str]:
+    shown = t(
         "{sentence} (lines: {n}, files: {files})",
         sentence=cause.sentence,
         n=cause.count,
         files=cause.files,
     )
+    return [f"  {shown}", *([f"    {cause.why}"] if cause.why else [])]
 
 
 def _unknown(diagnosis: Diagnosis) -> list[str]:
