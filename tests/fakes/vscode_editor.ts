@@ -113,6 +113,7 @@ export interface LinkProvider {
 }
 
 export interface LensProvider {
+  onDidChangeCodeLenses(listener: () => void): unknown;
   provideCodeLenses(document: object, cancel: unknown): Promise<readonly CodeLens[]>;
 }
 

@@ -110,6 +110,7 @@ test("an item of a file is debugged with the only server, and shown as a run of 
     cwd: FOLDER,
     python: (request as { python: string }).python,
     workspace: FOLDER,
+    mode: "inline",
     breakpoints: [],
   });
   assert.deepEqual(shown, ["0123456789ab"]);
@@ -125,6 +126,35 @@ test("the last choice comes first, and is taken as it was", async () => {
     items.slice(0, 2).map(({ label }) => label),
     ["train.jsonl, item 2", "Other Item of train.jsonl…"],
   );
+});
+
+test("the mode is chosen beside the data, and stays", async () => {
+  const first = await debugged("Options", "subproc", "Select a File", "/d/train.jsonl", "2");
+  assert.equal((first as { mode: string }).mode, "subproc");
+  assert.equal(editor.asked.at(-1)?.kind, "pick");
+  const second = await debugged("train.jsonl, item 2");
+  assert.equal((second as { mode: string }).mode, "subproc");
+});
+
+test("the size and the time limit of a wave are chosen beside its data", async () => {
+  let drawn = 0;
+  editor.lenses?.onDidChangeCodeLenses(() => (drawn += 1));
+  answering(
+    ...["Options", "Groups", "16 x 4", "Time Limit", "0", "Done"],
+    ...["Select a File", "/d/train.jsonl"],
+  );
+  await editor.commands.get(COMMANDS.runAgentWave)?.({ path: FILE, name: "Solver" });
+  assert.equal(editor.panels.at(-1)?.title, "Solver, 16 × 4");
+  assert.equal(drawn, 1);
+  assert.deepEqual((await lenses())[1], [0, "Run 16 × 4"]);
+});
+
+test("a size that is no size changes nothing", async () => {
+  for (const wrong of ["0 x 8", "many", "64", "99999 x 99999"]) {
+    answering("Options", "Groups", wrong, "Done", "");
+    await editor.commands.get(COMMANDS.runAgentWave)?.({ path: FILE, name: "Solver" });
+    assert.deepEqual((await lenses())[1], [0, "Run 64 × 8"], wrong);
+  }
 });
 
 test("an item that was typed or copied is stored", async () => {

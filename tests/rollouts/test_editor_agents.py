@@ -57,6 +57,17 @@ async def test_debug_run_prints_result_and_contract(app: App, data: Path) -> Non
     assert "`run` returns a reward that the framework takes." in output
 
 
+async def test_mode_reaches_the_debugged_agent(app: App, data: Path) -> None:
+    request = AgentDebugRequest(
+        target("WithoutKeywords"), str(data), 1, NOBODY, str(PROGRAMS), "", "/w", "subproc"
+    )
+    run_id = await debug_runs.start(app.runs, request)
+    wait_for("the run has ended", lambda: app.runs.load(run_id).state.is_over)
+    run = app.runs.load(run_id)
+    # Inline passes arguments, which this agent doesn't take.
+    assert run.state.code == 0, run.record.output.read_text()
+
+
 async def test_wave_reports_failures_first_with_their_lines_and_traces(
     app: App, data: Path
 ) -> None:
@@ -92,6 +103,12 @@ async def test_agent_that_is_not_loaded_is_a_problem(app: App, data: Path) -> No
     report = await EditorWaves(app.servers).run(wave_of("Missing", data), lambda _: None)
     assert [rule.ok for rule in report.contract] == [False]
     assert report.runs == ()
+
+
+async def test_wave_in_processes_has_its_time_limit(app: App, data: Path) -> None:
+    request = evolve(wave_of("NeverEndsAlone", data), mode="subproc", timeout_s=1.0)
+    report = await EditorWaves(app.servers).run(request, lambda _: None)
+    assert [run.outcome for run in report.runs] == ["timeout"] * 2 + ["done"] * 6
 
 
 async def test_name_of_a_wave_leads_to_no_other_folder(app: App, data: Path) -> None:

@@ -74,7 +74,7 @@ test("a wave takes the whole file, without a question for its items", async () =
   assert.equal(typeof python, "string");
   assert.deepEqual(request, {
     ...{ target: `${AGENT.path}:Solver`, data: "/h/agent-items/aa.jsonl", server: "vllm" },
-    ...{ cwd: FOLDER, groups: 64, group_size: 8 },
+    ...{ cwd: FOLDER, groups: 64, group_size: 8, mode: "inline", timeout_s: 600 },
   });
 });
 
@@ -108,10 +108,13 @@ test("a run opens its trace, at its line", async () => {
   await says(panel, { kind: "trace", trace: 5 });
   const trace = editor.panels.at(-1);
   assert.ok(trace);
-  assert.equal(trace.title, "aa.jsonl");
+  assert.equal(trace.title, "Trace of Solver, 64 × 8");
   await says(trace, { kind: "ready" });
-  const [texts] = trace.webview.posted as { path: string; item: number }[];
-  assert.deepEqual([texts?.path, texts?.item], ["/h/waves/aa.jsonl", 5]);
+  const [texts] = trace.webview.posted as { path: string; item: number; name: string }[];
+  assert.deepEqual(
+    [texts?.path, texts?.item, texts?.name],
+    ["/h/waves/aa.jsonl", 5, "Trace of Solver, 64 × 8"],
+  );
 });
 
 test("the item of a run is debugged with the same server", async () => {

@@ -17,6 +17,7 @@ import type { RunStarter } from "../runs/run_starter";
 import { isAgent, targetOf, type AgentRef, type ChosenData } from "./agent_model";
 import { chooseFile, chooseItem, type DataPlace } from "./data_choice";
 import { AGENTS, DEBUG_AGENT } from "./messages";
+import { runOptions } from "./run_options";
 import { showWave, type WaveActions, type WavePlan } from "./wave_panel";
 
 /** The states in which a server may answer. */
@@ -27,6 +28,8 @@ export class AgentCommands {
     private readonly app: App,
     private readonly starting: () => Promise<RunStarter>,
     private readonly openTrace: WaveActions["openTrace"],
+    /** The lines above agents have the size of a wave. */
+    private readonly drawLenses: () => void,
   ) {}
 
   /** Of a line above an agent, or the agent of the file in the editor. */
@@ -59,16 +62,21 @@ export class AgentCommands {
     }
     const place = await this.placeOf(agent);
     const data = await choose(this.app, place);
+    this.drawLenses();
     const server = data && (await this.server());
-    return data === undefined || server === undefined ? undefined : { agent, place, data, server };
+    return data === undefined || server === undefined
+      ? undefined
+      : { agent, place, data, server, options: runOptions(this.app) };
   }
 
-  private async debugItem({ agent, place, data, server }: WavePlan, number: number): Promise<void> {
+  private async debugItem(plan: WavePlan, number: number): Promise<void> {
+    const { agent, place, data, server, options: chosen } = plan;
     // The sidecar reads the lines of breakpoints from the saved files.
     await vscode.workspace.saveAll(false);
     const { run } = await longWork(vscode.l10n.t("Starting {0}", plain(agent.name)), (options) => {
       const request = {
         ...{ target: targetOf(agent), data: data.path, number, server },
+        mode: chosen.mode,
         ...{ ...place, workspace: windowName(), breakpoints: gutterBreakpoints() },
       };
       return this.app.sidecar.request(DEBUG_AGENT, request, options);

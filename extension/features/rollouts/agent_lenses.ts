@@ -7,6 +7,7 @@ import { isCancellation } from "../../common/errors";
 import { COMMANDS } from "../../contributions";
 import { AGENTS, type AgentClass } from "./messages";
 import type { AgentRef } from "./agent_model";
+import { runOptions, sizeText, type RunOptions } from "./run_options";
 
 export class AgentLenses {
   /** While the user types, a text is often no valid Python; the lines of the last one stay. */
@@ -42,13 +43,18 @@ export class AgentLenses {
         this.app.log.info(`no lines above agents: ${String(error)}`);
       }
     }
+    const options = runOptions(this.app);
     return (this.last.get(key) ?? [])
       .filter(({ line }) => line <= document.lineCount)
-      .flatMap((agent) => lensesOf(document.uri.fsPath, agent));
+      .flatMap((agent) => lensesOf(document.uri.fsPath, agent, options));
   }
 }
 
-function lensesOf(path: string, { name, line }: AgentClass): vscode.CodeLens[] {
+function lensesOf(
+  path: string,
+  { name, line }: AgentClass,
+  options: RunOptions,
+): vscode.CodeLens[] {
   const range = new vscode.Range(line - 1, 0, line - 1, 0);
   const agent: AgentRef = { path, name };
   return [
@@ -59,10 +65,10 @@ function lensesOf(path: string, { name, line }: AgentClass): vscode.CodeLens[] {
       tooltip: vscode.l10n.t("Run the agent for one data item under the debugger"),
     }),
     new vscode.CodeLens(range, {
-      title: vscode.l10n.t("Run 64 × 8"),
+      title: vscode.l10n.t("Run {0}", sizeText(options)),
       command: COMMANDS.runAgentWave,
       arguments: [agent],
-      tooltip: vscode.l10n.t("Run 64 groups of 8 at once, and see what slows them"),
+      tooltip: vscode.l10n.t("Run groups of items at once, and see what slows them"),
     }),
   ];
 }

@@ -20,9 +20,9 @@ export class TrajectoryCommands {
     }
   }
 
-  /** A trajectory of a dump; `item` counts from 1. */
-  show(path: string, item: number): void {
-    this.panels.show(path, item);
+  /** A trajectory of a dump; `item` counts from 1.  The tab is called `title`. */
+  show(path: string, item: number, title: string): void {
+    this.panels.show(path, item, title);
   }
 
   revive(panel: vscode.WebviewPanel, state: unknown): void {

@@ -9,6 +9,7 @@ import { plain, shortened } from "../../common/texts";
 import { longWork } from "../../dialogs";
 import type { ChosenData } from "./agent_model";
 import { ITEMS, STORE_ITEM } from "./messages";
+import { changeMode, changeWaveOptions, runOptions, waveOptionsText } from "./run_options";
 
 /** The key of the workspace's state under which the last choice is stored. */
 const LAST = "eagleray.agentData";
@@ -24,10 +25,16 @@ interface Source extends vscode.QuickPickItem {
   readonly choose: () => Promise<ChosenData | undefined>;
 }
 
+/** The last row of the list, which changes the options of the run and leads back to the list. */
+interface OptionsRow extends vscode.QuickPickItem {
+  readonly change: () => Promise<void>;
+}
+
 /** The item of one run; undefined when the user cancels. */
 export async function chooseItem(app: App, place: DataPlace): Promise<ChosenData | undefined> {
   const last = lastData(app);
-  return await choose(app, vscode.l10n.t("Select the data item"), [
+  const options = (): OptionsRow => optionsRow(runOptions(app).mode, () => changeMode(app));
+  return await choose(app, vscode.l10n.t("Select the data item"), options, [
     ...(last === undefined
       ? []
       : [source(last, textOf(last), () => Promise.resolve(last)), ...others(app, place, last)]),
@@ -48,7 +55,9 @@ export async function chooseFile(app: App): Promise<ChosenData | undefined> {
     Promise.resolve({ path, number: 1, isGiven: false });
   const last = lastData(app);
   const label = last?.isGiven === true ? textOf(last) : plain(basename(last?.path ?? ""));
-  return await choose(app, vscode.l10n.t("Select the data of the wave"), [
+  const options = (): OptionsRow =>
+    optionsRow(waveOptionsText(runOptions(app)), () => changeWaveOptions(app));
+  return await choose(app, vscode.l10n.t("Select the data of the wave"), options, [
     ...(last === undefined ? [] : [source(last, label, () => Promise.resolve(last))]),
     {
       label: vscode.l10n.t("$(folder-opened) Select a File…"),
@@ -68,14 +77,23 @@ function lastData(app: App): ChosenData | undefined {
 async function choose(
   app: App,
   title: string,
+  options: () => OptionsRow,
   sources: readonly Source[],
 ): Promise<ChosenData | undefined> {
-  const picked = await vscode.window.showQuickPick(sources, { title });
+  const picked = await vscode.window.showQuickPick([...sources, options()], { title });
+  if (picked !== undefined && "change" in picked) {
+    await picked.change();
+    return await choose(app, title, options, sources);
+  }
   const chosen = await picked?.choose();
   if (chosen !== undefined) {
     await app.context.workspaceState.update(LAST, chosen);
   }
   return chosen;
+}
+
+function optionsRow(description: string, change: OptionsRow["change"]): OptionsRow {
+  return { label: vscode.l10n.t("$(gear) Options…"), description, change };
 }
 
 function source({ path }: ChosenData, label: string, work: Source["choose"]): Source {

@@ -10,17 +10,23 @@ import { restoreTabs } from "../../restored_tabs";
 import { ifTrusted } from "../../workspace";
 import type { RunsFeature } from "../runs";
 import { BatchDocuments } from "./batch_documents";
+import type { WaveActions } from "./wave_panel";
 
 /** A file without such a line has no agent. */
 const METHOD = /^[ \t]+async[ \t]+def[ \t]+(?:run|arun_episode)\b/m;
 
 export function register(app: App, { starting }: Pick<RunsFeature, "starting">): Disposable[] {
   const documents = new BatchDocuments();
+  const lensesChanged = new vscode.EventEmitter<void>();
+  const drawLenses = (): void => {
+    lensesChanged.fire();
+  };
   const agents = lazily(async () => {
     const { AgentCommands } = await import("./agent_commands.js");
-    return new AgentCommands(app, starting, async (path, item) => {
-      (await trajectories()).show(path, item);
-    });
+    const openTrace: WaveActions["openTrace"] = async (path, item, title) => {
+      (await trajectories()).show(path, item, title);
+    };
+    return new AgentCommands(app, starting, openTrace, drawLenses);
   });
   const trajectories = lazily(async () => {
     const { TrajectoryCommands } = await import("./commands.js");
@@ -36,9 +42,12 @@ export function register(app: App, { starting }: Pick<RunsFeature, "starting">):
   });
   return [
     documents,
+    lensesChanged,
+    // Drawn again when the sidecar has started.
+    app.sidecar.onStarted(drawLenses),
     restoreTabs(app, PANELS.trajectories, "restoring trajectories", trajectories),
     restoreTabs(app, PANELS.comparison, "restoring a comparison", comparisons),
-    ...agentLenses(app),
+    agentLenses(app, lensesChanged.event),
     ...registerCommands(app, agents, [
       [COMMANDS.debugAgent, "debugging an agent", (to, _, args) => ifTrusted(() => to.debug(args))],
       [COMMANDS.runAgentWave, "running a wave", (to, _, args) => ifTrusted(() => to.wave(args))],
@@ -60,23 +69,17 @@ export function register(app: App, { starting }: Pick<RunsFeature, "starting">):
   ];
 }
 
-/** Drawn again when the sidecar has started. */
-function agentLenses(app: App): Disposable[] {
+function agentLenses(app: App, onDidChangeCodeLenses: vscode.Event<void>): Disposable {
   const lenses = lazily(async () => {
     const { AgentLenses } = await import("./agent_lenses.js");
     return new AgentLenses(app);
   });
-  const started = new vscode.EventEmitter<void>();
-  const provider: vscode.CodeLensProvider = {
-    onDidChangeCodeLenses: started.event,
-    provideCodeLenses: async (document, cancel) =>
-      METHOD.test(document.getText()) ? (await lenses()).of(document, cancel) : [],
-  };
-  return [
-    started,
-    app.sidecar.onStarted(() => {
-      started.fire();
-    }),
-    vscode.languages.registerCodeLensProvider({ language: "python", scheme: "file" }, provider),
-  ];
+  return vscode.languages.registerCodeLensProvider(
+    { language: "python", scheme: "file" },
+    {
+      onDidChangeCodeLenses,
+      provideCodeLenses: async (document, cancel) =>
+        METHOD.test(document.getText()) ? (await lenses()).of(document, cancel) : [],
+    },
+  );
 }

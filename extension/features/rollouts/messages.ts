@@ -18,7 +18,10 @@ export const WAVE = request<WaveRequest, WaveReport>("eagleray/rollouts/wave");
 export const CANCEL_WAVE = request<WaveName, Nothing>("eagleray/rollouts/cancelWave");
 export const WAVE_CHANGED = notification<WaveChange>("eagleray/rollouts/waveChanged");
 
-/** A wave of a page, which gives it a name of its own; otherwise as `AgentDebugRequest`. */
+/**
+ * A wave of a page, which gives it a name of its own; `timeout_s` is 0 for none, the rest as in
+ * `AgentDebugRequest`.
+ */
 export interface WaveRequest {
   readonly wave: string;
   readonly target: string;
@@ -28,6 +31,8 @@ export interface WaveRequest {
   readonly python: string;
   readonly groups: number;
   readonly group_size: number;
+  readonly mode?: "inline" | "subproc";
+  readonly timeout_s?: number;
 }
 
 /**
@@ -451,6 +456,7 @@ export interface DebugAgent {
   readonly cwd: string;
   readonly python: string;
   readonly workspace: string;
+  readonly mode?: "inline" | "subproc";
   readonly breakpoints?: readonly Breakpoint[];
 }
 

@@ -18,7 +18,7 @@ export type ListFilter = ListQuery["filter"];
 export type PagePart = "list" | "item" | "group" | "statistics";
 
 export type ToTrajectoryPage =
-  /** The first message; `path` is what the page stores to be restored, `item` is opened, 0 for the last one. */
+  /** The first message; `path` and `name` are what the page stores to be restored, `item` is opened, 0 for the last one. */
   | {
       readonly kind: "texts";
       readonly texts: TrajectoryTexts;

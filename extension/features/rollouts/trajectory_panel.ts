@@ -27,33 +27,32 @@ export class TrajectoryPanels {
 
   constructor(private readonly app: App) {}
 
-  /** An open tab of the same dump comes to the front; `item` is shown at once, 0 for none. */
-  show(path: string, item = 0): void {
+  /** An open tab of the same dump comes to the front; `item` is shown at once, 0 for none.  The tab is called `title`. */
+  show(path: string, item = 0, title = nameOf(path)): void {
     const present = this.open.get(path);
     if (present !== undefined) {
       present.reveal(item);
       return;
     }
-    const title = plain(basename(path));
     const column = vscode.ViewColumn.Active;
     const panel = vscode.window.createWebviewPanel(PANELS.trajectories, title, column, {
       enableFindWidget: true,
     });
-    this.add(panel, path, item);
+    this.add(panel, path, title, item);
   }
 
   /** A tab that was open before the window was reloaded. */
   revive(panel: vscode.WebviewPanel, state: unknown): void {
-    const { path } = (state ?? {}) as { path?: unknown };
+    const { path, name } = (state ?? {}) as { path?: unknown; name?: unknown };
     if (typeof path === "string" && path !== "") {
-      this.add(panel, path);
+      this.add(panel, path, typeof name === "string" && name !== "" ? name : nameOf(path));
     } else {
       panel.dispose();
     }
   }
 
-  private add(panel: vscode.WebviewPanel, path: string, item = 0): void {
-    const page = new TrajectoryPanel(this.app, panel, path, item);
+  private add(panel: vscode.WebviewPanel, path: string, name: string, item = 0): void {
+    const page = new TrajectoryPanel(this.app, panel, path, name, item);
     this.open.set(path, page);
     panel.onDidDispose(() => {
       page.dispose();
@@ -74,6 +73,7 @@ class TrajectoryPanel implements vscode.Disposable {
     private readonly app: App,
     private readonly panel: vscode.WebviewPanel,
     private readonly path: string,
+    private readonly name: string,
     private item: number,
   ) {
     this.owned.add(
@@ -83,7 +83,7 @@ class TrajectoryPanel implements vscode.Disposable {
     );
     this.watch(new vscode.RelativePattern(vscode.Uri.file(dirname(path)), basename(path)));
     this.watch(new vscode.RelativePattern(vscode.Uri.file(path), "**/*.{jsonl,ndjson}"));
-    drawPage(panel.webview, app.context, "trajectory_page", plain(basename(path)));
+    drawPage(panel.webview, app.context, "trajectory_page", name);
   }
 
   reveal(item: number): void {
@@ -109,7 +109,7 @@ class TrajectoryPanel implements vscode.Disposable {
       texts: trajectoryTexts(),
       path: this.path,
       item: this.item,
-      name: plain(basename(this.path)),
+      name: this.name,
     });
     // A reload of the tab shows what the user has opened since.
     this.item = 0;
@@ -267,4 +267,8 @@ class TrajectoryPanel implements vscode.Disposable {
       void this.panel.webview.postMessage(message);
     }
   }
+}
+
+function nameOf(path: string): string {
+  return plain(basename(path));
 }

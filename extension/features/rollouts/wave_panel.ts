@@ -14,11 +14,10 @@ import { openSourceLine } from "../hangs/source_line";
 import { targetOf, type AgentRef, type ChosenData } from "./agent_model";
 import type { DataPlace } from "./data_choice";
 import { CANCEL_WAVE, WAVE, WAVE_CHANGED, type WaveProgress } from "./messages";
+import { sizeText, type RunOptions } from "./run_options";
 import type { FromWavePage, ToWavePage } from "./wave_messages";
 import { waveTexts } from "./wave_texts";
 
-export const GROUPS = 64;
-export const GROUP_SIZE = 8;
 /** A wave ends with its window, so that its tab isn't restored. */
 const PANEL = "eagleray.wave";
 
@@ -28,11 +27,12 @@ export interface WavePlan {
   readonly place: DataPlace;
   readonly data: ChosenData;
   readonly server: string;
+  readonly options: RunOptions;
 }
 
 /** What other parts do for the page. */
 export interface WaveActions {
-  readonly openTrace: (path: string, item: number) => Promise<void>;
+  readonly openTrace: (path: string, item: number, title: string) => Promise<void>;
   readonly debugItem: (plan: WavePlan, item: number) => Promise<void>;
 }
 
@@ -104,7 +104,7 @@ class WavePanel implements vscode.Disposable {
         await openSourceLine(this.app, "", message.path, message.line);
         break;
       case "trace":
-        await this.actions.openTrace(this.trace, message.trace);
+        await this.actions.openTrace(this.trace, message.trace, this.traceTitle);
         break;
       case "debug":
         await this.actions.debugItem(this.plan, message.item);
@@ -116,13 +116,14 @@ class WavePanel implements vscode.Disposable {
     if (this.wave !== "") {
       return;
     }
-    const { agent, place, data, server } = this.plan;
+    const { agent, place, data, server, options } = this.plan;
     this.wave = randomUUID();
     this.ending = new vscode.CancellationTokenSource();
     try {
       const request = {
         ...{ wave: this.wave, target: targetOf(agent), data: data.path, server },
-        ...{ ...place, groups: GROUPS, group_size: GROUP_SIZE },
+        ...{ ...place, groups: options.groups, group_size: options.groupSize },
+        ...{ mode: options.mode, timeout_s: options.timeoutS },
       };
       const cancel = this.ending.token;
       const report = await this.app.sidecar.request(WAVE, request, { cancel });
@@ -138,6 +139,10 @@ class WavePanel implements vscode.Disposable {
     }
   }
 
+  private get traceTitle(): string {
+    return vscode.l10n.t("Trace of {0}", titleOf(this.plan));
+  }
+
   private showProgress(progress: WaveProgress, isRunning: boolean): void {
     this.post({ kind: "progress", progress, isRunning });
   }
@@ -151,11 +156,11 @@ class WavePanel implements vscode.Disposable {
 }
 
 /** "Solver, 64 × 8". */
-function titleOf({ agent }: WavePlan): string {
-  return vscode.l10n.t("{0}, {1} × {2}", plain(agent.name, 60), GROUPS, GROUP_SIZE);
+function titleOf({ agent, options }: WavePlan): string {
+  return `${plain(agent.name, 60)}, ${sizeText(options)}`;
 }
 
-function fromText({ data, server }: WavePlan): string {
+function fromText({ data, server, options }: WavePlan): string {
   const name = data.isGiven ? vscode.l10n.t("Entered items") : plain(basename(data.path));
-  return vscode.l10n.t("{0} with {1}", name, plain(server));
+  return vscode.l10n.t("{0} with {1}, {2}", name, plain(server), options.mode);
 }

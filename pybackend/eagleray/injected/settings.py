@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 VARIABLE = "EAGLERAY_RUN"
 # Set for the processes that a process of the run starts: they are inside a "worker", or are "debugged" already.
 INSIDE = "EAGLERAY_RUN_INSIDE"
+# What the debugger calls a process whose script is ours; the process removes it, so that what it starts has none.
+PROCESS_NAME = "EAGLERAY_PROCESS_NAME"
 
 
 class RunSettings:

@@ -84,6 +84,13 @@ class NeverEnds:
         return 1.0
 
 
+class NeverEndsAlone:
+    async def run(self, data):
+        if data["n"] == 2:
+            await asyncio.Event().wait()
+        return 1.0
+
+
 class SwallowsCancellation:
     async def run(self, data, **extra_kwargs):
         while data["n"] == 2:

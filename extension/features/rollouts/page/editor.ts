@@ -4,9 +4,10 @@ import { NO_QUERY } from "../list_query";
 import type { FromTrajectoryPage, ListQuery, ToTrajectoryPage } from "../page_messages";
 import type { ColourMode } from "./token_colours";
 
-/** What the user was at; the editor restores the tab by `path`. */
+/** What the user was at; the editor restores the tab by `path` and `name`. */
 interface TrajectoryPageState {
   readonly path: string;
+  readonly name: string;
   readonly scroll: number;
   readonly query: ListQuery;
   /** 0: none is open. */
@@ -36,7 +37,7 @@ export function onMessage(listener: (message: ToTrajectoryPage) => void): void {
 }
 
 export function pageState(): TrajectoryPageState {
-  return api.getState() ?? { path: "", scroll: 0, query: NO_QUERY, item: 0, colour: "" };
+  return api.getState() ?? { path: "", name: "", scroll: 0, query: NO_QUERY, item: 0, colour: "" };
 }
 
 export function savePageState(changes: Partial<TrajectoryPageState>): void {

@@ -19,10 +19,11 @@ let view: PageView | undefined;
 
 onMessage((message) => {
   if (message.kind === "texts") {
-    savePageState({ path: message.path, ...(message.item > 0 ? { item: message.item } : {}) });
-    view = new PageView(message.texts, message.name);
+    const { path, name, item } = message;
+    savePageState({ path, name, ...(item > 0 ? { item } : {}) });
+    view = new PageView(message.texts, name);
     page.replaceChildren(view.root);
-    view.start();
+    view.start(item > 0);
   } else {
     view?.take(message);
   }
@@ -31,6 +32,15 @@ onMessage((message) => {
 window.addEventListener("scrollend", () => {
   savePageState({ scroll: window.scrollY });
 });
+for (const gesture of ["wheel", "pointerdown", "keydown"]) {
+  window.addEventListener(
+    gesture,
+    () => {
+      view?.stopFollowing();
+    },
+    { passive: true },
+  );
+}
 post({ kind: "ready" });
 
 /** The parts of the page, from top to bottom. */
@@ -44,6 +54,8 @@ class PageView {
   private readonly item = element("div", {});
   private readonly group = element("div", {});
   private hasRows = false;
+  /** The item that the editor opened stays in sight while what is above it is drawn, until the user does something. */
+  private followsItem = false;
 
   constructor(
     private readonly texts: TrajectoryTexts,
@@ -92,12 +104,17 @@ class PageView {
     );
   }
 
-  start(): void {
+  start(followsItem: boolean): void {
+    this.followsItem = followsItem;
     this.list.start();
     const { item } = pageState();
     if (item > 0) {
       post({ kind: "item", item });
     }
+  }
+
+  stopFollowing(): void {
+    this.followsItem = false;
   }
 
   take(message: Exclude<ToTrajectoryPage, { kind: "texts" }>): void {
@@ -138,6 +155,9 @@ class PageView {
       case "failed":
         this.states[message.part].fail(message.message, message.nextStep);
         break;
+    }
+    if (this.followsItem && this.item.hasChildNodes()) {
+      this.item.scrollIntoView();
     }
   }
 

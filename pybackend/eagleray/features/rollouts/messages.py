@@ -8,7 +8,7 @@ from typing import Literal
 from attrs import field, frozen
 
 from eagleray.features.rollouts.agents.editor_waves import WaveReport, WaveRequest
-from eagleray.features.rollouts.agents.model import AgentClass, WaveProgress
+from eagleray.features.rollouts.agents.model import AgentClass, Mode, WaveProgress
 from eagleray.features.rollouts.batches.model import BatchSummary, WrittenBatch
 from eagleray.features.rollouts.comparing.named import ComparisonRequest
 from eagleray.features.rollouts.comparing.shown import ShownComparison
@@ -151,6 +151,7 @@ class DebugAgent:
     cwd: str
     python: str
     workspace: str
+    mode: Mode = "inline"
     breakpoints: tuple[Breakpoint, ...] = ()
 
 

@@ -16,6 +16,7 @@ import os
 import sys
 import threading
 
+from ..settings import PROCESS_NAME
 from .contract import outcome, static_rules
 from .errors import described
 from .events import EventWriter
@@ -39,6 +40,7 @@ _CLOSE_S = 1.0
 
 def main(arguments: Sequence[str]) -> None:
     """Ends the process."""
+    os.environ.pop(PROCESS_NAME, None)
     stream = None
     if arguments[:1] == ["--plan"]:
         with open(arguments[1], encoding="utf-8") as opened:

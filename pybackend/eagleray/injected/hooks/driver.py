@@ -8,6 +8,7 @@ import sys
 from .. import ray_worker, run_folder
 from ..debuggable_process import DebuggableProcess
 from ..guard import never_raise
+from ..settings import PROCESS_NAME
 from .program_stops import extend_debugpy_of_ray, stop_at_failure
 
 TYPE_CHECKING = False
@@ -32,6 +33,7 @@ class Driver:
         self._settings = settings
         self._import_hook = import_hook
         self._main = ""
+        self._name = os.environ.pop(PROCESS_NAME, "")
         self._has_connected = False
         process = self._process = DebuggableProcess(settings, kind, import_hook)
         process.matches = True
@@ -54,7 +56,10 @@ class Driver:
             self._process.add_main_file(self._main)
 
     def _describe(self) -> dict[str, Any]:
-        return {**ray_worker.facts(), "name": os.path.basename(self._main) or "driver"}
+        return {
+            **ray_worker.facts(),
+            "name": self._name or os.path.basename(self._main) or "driver",
+        }
 
     def _stopping(self, module: ModuleType) -> None:
         extend_debugpy_of_ray(module, self._process)

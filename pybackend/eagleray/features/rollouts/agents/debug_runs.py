@@ -8,6 +8,7 @@ from pathlib import Path
 from attrs import frozen
 
 from eagleray.common.off_loop import off_loop
+from eagleray.features.rollouts.agents.model import Mode
 from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.runs import Runs
 from eagleray.protocol.runs import Breakpoint
@@ -25,6 +26,7 @@ class AgentDebugRequest:
     cwd: str
     python: str
     workspace: str
+    mode: Mode = "inline"
     breakpoints: tuple[Breakpoint, ...] = ()
 
 
@@ -48,6 +50,8 @@ def _plan(request: AgentDebugRequest) -> RunPlan:
         f"{request.data}:{request.number}",
         "--server",
         request.server,
+        "--mode",
+        request.mode,
         "--timeout",
         "0",
         *(("--python", request.python) if request.python else ()),
@@ -58,5 +62,6 @@ def _plan(request: AgentDebugRequest) -> RunPlan:
         cwd=request.cwd,
         name=f"{Path(path).stem}:{name}",
         breakpoints=request.breakpoints,
+        children=request.mode == "subproc",
         workspace=request.workspace,
     )

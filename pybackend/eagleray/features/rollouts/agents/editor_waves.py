@@ -23,6 +23,7 @@ from eagleray.features.rollouts.agents.errors import server_without_address
 from eagleray.features.rollouts.agents.model import (
     AgentRun,
     ContractRule,
+    Mode,
     Observed,
     WaveProgress,
     WaveVerdict,
@@ -33,7 +34,6 @@ from eagleray.features.rollouts.agents.verdicts import verdicts
 FOLDER = "waves"
 MOST_TRACES = 20
 MOST_ROWS = 200
-TIMEOUT_S = 600.0
 _LONGEST_TEXT = 300
 _NAME = re.compile(r"[0-9a-f-]{8,40}")
 
@@ -42,7 +42,7 @@ OnProgress = Callable[[WaveProgress], None]
 
 @frozen
 class WaveRequest:
-    """A wave of a page, which gives it a name of its own; otherwise as `AgentDebugRequest`."""
+    """A wave of a page, which gives it a name of its own; `timeout_s` is 0 for none, the rest as in `AgentDebugRequest`."""
 
     wave: str
     target: str
@@ -52,6 +52,8 @@ class WaveRequest:
     python: str
     groups: int
     group_size: int
+    mode: Mode = "inline"
+    timeout_s: float = 600.0
 
 
 @frozen
@@ -117,9 +119,10 @@ class EditorWaves:
                     api_key=server.api_key or NO_KEY,
                     cwd=request.cwd,
                     python=request.python,
+                    mode=request.mode,
                     groups=request.groups,
                     group_size=request.group_size,
-                    timeout_s=TIMEOUT_S,
+                    timeout_s=request.timeout_s or None,
                 )
             )
             trace = await off_loop(partial(_trace_file, request.wave))

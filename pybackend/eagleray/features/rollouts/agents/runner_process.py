@@ -24,6 +24,7 @@ from eagleray.common.redact import HIDDEN
 from eagleray.features.rollouts.agents.errors import runner_not_started
 from eagleray.features.runs.program_python import activated_environment
 from eagleray.injected.jsonlines import encode
+from eagleray.injected.settings import PROCESS_NAME
 from eagleray.tools.code_copies import deliver, read_package
 from eagleray.tools.processes import wait_for_exit
 
@@ -118,7 +119,7 @@ async def _started(
                 stderr=asyncio.subprocess.PIPE,
                 pass_fds=(writing,),
                 cwd=cwd,
-                env=activated_environment(os.environ, python),
+                env={**activated_environment(os.environ, python), PROCESS_NAME: _name_of(plan)},
                 start_new_session=True,
             )
         except OSError as error:
@@ -137,6 +138,11 @@ async def _started(
                 await asyncio.wait_for(process.wait(), _END_S)
     finally:
         transport.close()
+
+
+def _name_of(plan: Mapping[str, Any]) -> str:
+    """The class of the agent; "" for a plan that runs none."""
+    return str(plan.get("target", "")).rpartition(":")[2]
 
 
 def _start_file() -> Path:
